@@ -1,0 +1,44 @@
+# Two commands on a fresh machine: `make verify` and `make test`.
+# Each makes .venv first (with virtualenv through pip where the venv module is missing).
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+# Designs for `make verify`; e.g. `make verify ARGS="--designs 10000"`.
+ARGS   ?=
+
+.PHONY: verify test lint types check doctest install clean
+
+verify: $(STAMP)
+	$(BIN)/sparselin verify $(ARGS)
+
+test: lint types check doctest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+check: $(STAMP)
+	$(BIN)/pytest -q -n 2 tests proofs_checks
+
+doctest: $(STAMP)
+	$(BIN)/pytest -q --doctest-modules sparselin README.md --doctest-glob=README.md
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	    { rm -rf $(VENV); $(PYTHON) -m pip --version && \
+	      { $(PYTHON) -m virtualenv --version >/dev/null 2>&1 || \
+	        $(PYTHON) -m pip install --user --quiet virtualenv || \
+	        $(PYTHON) -m pip install --user --quiet --break-system-packages virtualenv; } && \
+	      $(PYTHON) -m virtualenv --quiet $(VENV); }
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) report

@@ -1,0 +1,319 @@
+"""`Problem(X, y)`: the border where data are validated, and all that a method may ask of them."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.results import FloatArray, IndexArray
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+# Rounding errors of n-term sums grow like √n in practice (n at worst); this is their safety factor.
+_SAFETY = 8.0
+
+
+class Problem:
+    """A design X (n, d) and a response y (n,), validated once.
+
+    Parameters
+    ----------
+    X : array (n, d), C or F order, float32 or float64 (kept); integers and booleans become float64;
+        or a SciPy sparse matrix (kept sparse), or a pandas or polars frame.
+    y : array (n,), converted to the dtype of X.
+    sample_weight : (n,) ≥ 0 or None. Row i of X and y is multiplied by √weight_i, so that every
+        squared residual is.
+
+    Raises
+    ------
+    TypeError : an argument is not numeric (complex, strings, objects).
+    ValueError : wrong shape, no rows or columns, NaN or infinity, or norms beyond the float range.
+
+    Neither X nor y is modified or, as far as possible, copied. Nothing is rescaled: use unit columns
+    where a statement needs them.
+
+    >>> problem = Problem([[3.0, 0.0], [4.0, 1.0]], [1.0, 2.0])
+    >>> problem.correlate(problem.y), problem.column_norms
+    (array([11.,  2.]), array([5., 1.]))
+    """
+
+    def __init__(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> None:
+        self.X = _design(X)
+        self.n, self.d = self.X.shape
+        self.dtype = self.X.dtype
+        self.kind = "dense" if isinstance(self.X, np.ndarray) else "sparse"
+        self.y = _vector(y, "y", self.n, self.dtype)
+        if sample_weight is not None:
+            weight = _vector(sample_weight, "sample_weight", self.n, self.dtype)
+            if weight.min() < 0:
+                raise ValueError(f"sample_weight must be nonnegative; the least entry is {weight.min()}")
+            root = np.sqrt(weight)
+            self.X = self.X * root[:, None] if self.kind == "dense" else self.X.multiply(root[:, None]).tocsc()
+            self.y = self.y * root
+        self._check_range()
+
+    @classmethod
+    def from_gram(cls, G: ArrayLike, Xty: ArrayLike, yty: float) -> Problem:
+        """The problem known only through G = XᵀX (d, d), Xᵀy (d,) and ‖y‖².
+
+        A Cholesky factor R of G (unit diagonal, diagonal pivoting, rank revealed) stands in for X
+        and R⁻ᵀXᵀy for y: selections, coefficients, λ's and residual norms depend on X and y only
+        through G, Xᵀy and ‖y‖². What lives in sample space (dual points, residual vectors) is then
+        given in these coordinates. G carries rounding in the squares of lengths: a dependence
+        of columns is visible only down to √eps, and κ(X)² multiplies the errors.
+
+        Raises ValueError when G is not square, symmetric and positive semidefinite to rounding, when Xᵀy
+        is not in its range, or when ‖y‖² is smaller than G and Xᵀy imply.
+
+        >>> problem = Problem.from_gram([[4.0, 2.0], [2.0, 5.0]], [2.0, 1.0], 3.0)
+        >>> problem.correlate(problem.y), round(float(problem.y_norm) ** 2, 12)
+        (array([2., 1.]), 3.0)
+        """
+        G = _design(G, "G")
+        if not isinstance(G, np.ndarray):
+            G = G.toarray()
+        if G.shape[0] != G.shape[1]:
+            raise ValueError(f"G must be square, (d, d); got shape {G.shape}")
+        b = _vector(Xty, "Xty", len(G), G.dtype)
+        square = _real(yty, "yty")
+        if square < 0:
+            raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
+        problem = cls(*_root_of_gram(G, b, square))
+        problem.kind = "gram"
+        return problem
+
+    def _check_range(self) -> None:
+        with np.errstate(over="ignore"):
+            norms = np.append(self.column_norms, self.y_norm)
+        tiny = np.sqrt(np.finfo(self.dtype).tiny) / np.finfo(self.dtype).eps
+        bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
+        if bad.any() or not np.isfinite(norms.max() * self.y_norm):
+            where = "y" if bad[-1] else f"column {int(np.argmax(bad))} of X"
+            raise ValueError(
+                f"{where} has a norm whose square over- or underflows {self.dtype}; "
+                "scale X or y by a power of two (selections do not change)"
+            )
+
+    def __repr__(self) -> str:
+        return f"Problem({self.kind}, n={self.n}, d={self.d}, {self.dtype})"
+
+    @functools.cached_property
+    def column_norms(self) -> FloatArray:
+        """‖X_j‖ (d,)."""
+        if isinstance(self.X, np.ndarray):
+            return np.sqrt(np.einsum("ij,ij->j", self.X, self.X))
+        return np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=0), self.dtype).ravel())
+
+    @functools.cached_property
+    def y_norm(self) -> float:
+        """‖y‖."""
+        return math.sqrt(float(self.y @ self.y))
+
+    def correlate(self, r: FloatArray) -> FloatArray:
+        """Xᵀr, (d,) for r (n,) and (d, m) for r (n, m)."""
+        return np.asarray(self.X.T @ r)
+
+    def columns(self, J: ArrayLike) -> FloatArray:
+        """X_J (n, |J|), dense and contiguous by column."""
+        J = np.asarray(J, np.intp)
+        block = self.X[:, J]
+        return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
+
+    def gram_columns(self, J: ArrayLike) -> FloatArray:
+        """Xᵀ X_J (d, |J|)."""
+        return self.correlate(self.columns(J))
+
+    def predict(self, coef: FloatArray) -> FloatArray:
+        """X @ coef (n,)."""
+        return np.asarray(self.X @ coef)
+
+    def correlation_error(self, kappa: float = 1.0) -> float:
+        """e_c: a bound on the rounding error of any computed c_i = ⟨X_i, P_S^⊥y⟩.
+
+        e_c = 8·eps·(√n + κ^p)·max‖X_j‖·‖y‖, κ a bound on the condition of the unit-scaled X_S:
+        the sum of n products errs by about √n·eps, and the computed span of S is that of a matrix whose
+        columns are off by eps, an angle of κ·eps. p is 1, or 2 for a Gram problem.
+        """
+        eps = float(np.finfo(self.dtype).eps)
+        spread = math.sqrt(self.n) + kappa ** (2 if self.kind == "gram" else 1)
+        return _SAFETY * eps * spread * float(self.column_norms.max()) * self.y_norm
+
+    def length_error(self, kappa: float = 1.0) -> float:
+        """e_ρ/‖X_i‖: X_i counts as in the span of S when ‖P_S^⊥X_i‖ ≤ length_error·‖X_i‖.
+
+        8·eps·(√n + κ), with eps replaced by its root for a Gram problem, in which only squares of
+        lengths are known to eps.
+        """
+        eps = float(np.finfo(self.dtype).eps)
+        return _SAFETY * (math.sqrt(eps) * kappa if self.kind == "gram" else eps * (math.sqrt(self.n) + kappa))
+
+
+def takes_problem(
+    function: Callable[Concatenate[Any, _Arguments], _Result],
+) -> Callable[Concatenate[Any, _Arguments], _Result]:
+    """Let `f(problem, ...)` stand for `f(X, y, ...)`, with y left out or None."""
+
+    @functools.wraps(function)
+    def wrapper(X: Any, *args: Any, **kwargs: Any) -> _Result:
+        if isinstance(X, Problem) and (not args or args[0] is not None):
+            args = (kwargs.pop("y", None), *args)
+        return function(X, *args, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def as_problem(X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Problem:
+    """The problem itself, or a new one from (X, y)."""
+    if not isinstance(X, Problem):
+        if y is None:
+            raise TypeError("y is missing: pass X and y, or one Problem in place of both")
+        return Problem(X, y, sample_weight=sample_weight)
+    if y is not None:
+        raise TypeError("got a Problem and a y: the Problem holds its own y, so leave y out")
+    if sample_weight is not None:
+        raise ValueError("sample_weight must enter with the data: Problem(X, y, sample_weight=...)")
+    return X
+
+
+def check_indices(indices: Iterable[int], d: int, name: str) -> IndexArray:
+    """Distinct column indices in 0..d−1, in the order given."""
+    try:
+        J = [operator.index(i) for i in indices]
+    except TypeError:
+        raise TypeError(f"{name} must be a sequence of integer column indices; got {indices!r}") from None
+    for i in J:
+        if not 0 <= i < d:
+            raise ValueError(f"{name} must hold column indices in 0..{d - 1}; got {i}")
+    if len(set(J)) < len(J):
+        raise ValueError(f"{name} must not repeat an index; got {J}")
+    return np.array(J, np.intp)
+
+
+def check_count(k: int, name: str, low: int, high: int | None = None) -> int:
+    """An integer in low..high."""
+    try:
+        count = operator.index(k)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer; got {k!r}") from None
+    if count < low or (high is not None and count > high):
+        bounds = f"at least {low}" if high is None else f"in {low}..{high}"
+        raise ValueError(f"{name} must be {bounds}; got {count}")
+    return count
+
+
+def check_level(value: float, name: str) -> float:
+    """A finite real number ≥ 0 (a λ or a tolerance)."""
+    level = _real(value, name)
+    if level < 0:
+        raise ValueError(f"{name} must be nonnegative; got {level}")
+    return level
+
+
+def _real(value: Any, name: str) -> float:
+    if isinstance(value, (str, bytes, complex, np.complexfloating)) or np.ndim(value) != 0:
+        raise TypeError(f"{name} must be a real number; got {value!r}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a real number; got {value!r}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite; got {number}")
+    return number
+
+
+def _numeric(array: Any, name: str) -> Any:
+    """float32 and float64 as they come, integers and booleans as float64, nothing else."""
+    if array.dtype in (np.float32, np.float64):
+        return array
+    if array.dtype.kind in "iubf":
+        return array.astype(np.float64)
+    raise TypeError(
+        f"{name} must hold real numbers (float32, float64, integers or booleans); got dtype {array.dtype}"
+    )
+
+
+def _design(X: Any, name: str = "X") -> Any:
+    sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
+    if sparse is not None and sparse.issparse(X):
+        X = sparse.csc_array(X)
+        if X.dtype not in (np.float32, np.float64):
+            X = _numeric(X, name)
+        entries = X.data
+    else:
+        X = entries = _numeric(_array(X, name), name)
+    if X.ndim != 2:
+        raise ValueError(f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}")
+    if 0 in X.shape:
+        raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}")
+    _check_finite(entries, name)
+    return X
+
+
+def _vector(v: Any, name: str, n: int, dtype: np.dtype[Any]) -> FloatArray:
+    vector: FloatArray = _numeric(_array(v, name), name)
+    if vector.ndim != 1:
+        hint = "; pass y.ravel() for a single column" if vector.ndim == 2 and 1 in vector.shape else ""
+        raise ValueError(f"{name} must be a vector of shape ({n},); got shape {vector.shape}{hint}")
+    if len(vector) != n:
+        raise ValueError(f"{name} must have {n} entries, one for each row of X; got {len(vector)}")
+    _check_finite(vector, name)
+    with np.errstate(over="ignore"):
+        vector = np.ascontiguousarray(vector, dtype)
+    _check_finite(vector, name)
+    return vector
+
+
+def _array(data: Any, name: str) -> Any:
+    to_numpy = getattr(data, "to_numpy", None)
+    try:
+        return np.asarray(to_numpy() if to_numpy is not None else data)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
+
+
+def _check_finite(entries: Any, name: str) -> None:
+    finite = np.isfinite(entries)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(
+            f"{name} must be finite; got {np.count_nonzero(~finite)} NaN or infinite entries, "
+            f"the first at {where}. Drop or impute them first."
+        )
+
+
+def _root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArray, FloatArray]:
+    """(R, z) with RᵀR = G, Rᵀz = b and ‖z‖² = square, the last row of R being zero."""
+    from scipy.linalg import lapack, solve_triangular
+
+    eps = float(np.finfo(G.dtype).eps)
+    d = len(G)
+    diagonal = np.diag(G)
+    if diagonal.min() < 0 or np.abs(G - G.T).max() > 8 * eps * np.abs(G).max():
+        raise ValueError("G must be symmetric with a nonnegative diagonal, as XᵀX is")
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1))
+    factorize = lapack.dpstrf if G.dtype == np.float64 else lapack.spstrf
+    U, pivots, rank, _ = factorize(G / scale / scale[:, None], tol=8 * d * eps)
+    pivots = pivots - 1
+    R = np.zeros((rank + 1, d), G.dtype)
+    R[:rank, pivots] = np.triu(U)[:rank]
+    R *= scale
+    if np.abs(R.T @ R - G).max() > 64 * d * eps * diagonal.max():
+        raise ValueError("G must be positive semidefinite, as XᵀX is; the Cholesky factor of this one is not")
+    z = np.zeros(rank + 1, G.dtype)
+    z[:rank] = solve_triangular(R[:rank, pivots[:rank]], b[pivots[:rank]], trans="T")
+    slack = 64 * d * math.sqrt(eps)
+    if np.abs(R.T @ z - b).max(initial=0) > slack * scale.max() * math.sqrt(square):
+        raise ValueError("Xty must lie in the range of G, as Xᵀy does, with ‖y‖² = yty large enough")
+    left = square - float(z @ z)
+    if left < -slack * square:
+        raise ValueError(f"yty = {square:g} is smaller than G and Xty imply ({float(z @ z):g})")
+    z[rank] = math.sqrt(max(left, 0.0))
+    return R, z

@@ -1,0 +1,228 @@
+"""What the methods return: one frozen dataclass each, whose fields are always all there."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+IndexArray: TypeAlias = NDArray[np.intp]
+
+
+class Status(enum.Enum):
+    """How a method ended. The value says what that means and, where it helps, what to do."""
+
+    COMPLETED = "did all that was asked"
+    TOLERANCE = "the relative residual norm fell to `tol`; lower `tol` to go on"
+    EXACT_FIT = "the residual is zero to rounding: y lies in the span of the selected columns"
+    NO_CORRELATION = "the residual is orthogonal to every column: no column can lower it"
+    RANK_EXHAUSTED = "every column left lies in the span of the selected ones; a smaller k would complete"
+    MAX_ITER = "the iteration limit came before the certificate, so the result is undecided; raise the limit"
+    STOPPED = "the callback asked to stop"
+
+    @property
+    def message(self) -> str:
+        """The sentence for a person."""
+        return self.value
+
+
+def _read_only(result: Any) -> None:
+    for field in dataclasses.fields(result):
+        value = getattr(result, field.name)
+        for array in value if isinstance(value, tuple) else (value,):
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SelectionPath:
+    """Features in the order in which a greedy method took them.
+
+    With t features selected of d, S_j the first j of them and r_j = P_{S_j}^⊥ y:
+
+    Attributes
+    ----------
+    support : (t,) indices in the order of selection, `forced` ones first.
+    coef : (t,) least squares coefficients of y on the final support.
+    coef_path : (t, t) row j holds the coefficients on the first j + 1 features, zeros beyond.
+    lam_star : (t,) λ*(S_j) = ‖Xᵀr_j‖∞ over the unselected, at each pick; NaN for forced features.
+    margin : (t,) (λ* − |c| of the runner-up)/λ*, 0 in a tie, 1 when nothing else is correlated;
+        NaN for forced features.
+    ties : t tuples of indices, T at each pick, the pick among them; empty for forced features.
+    active_sets : t tuples of indices: A(S) at each pick for Sequential LASSO. OMP does not compute
+        A(S); there it is empty.
+    weights : t arrays (d,): the attention weights s(w) at each pick for Sequential Attention (one
+        on S); empty for the other methods and for forced features.
+    residual_norm : (t + 1,) ‖r_0‖, …, ‖r_t‖.
+    status : how the path ended.
+    n_features : d.
+    """
+
+    support: IndexArray
+    coef_path: FloatArray
+    lam_star: FloatArray
+    margin: FloatArray
+    ties: tuple[tuple[int, ...], ...]
+    active_sets: tuple[tuple[int, ...], ...]
+    weights: tuple[FloatArray, ...]
+    residual_norm: FloatArray
+    status: Status
+    n_features: int
+
+    __post_init__ = _read_only
+
+    @property
+    def coef(self) -> FloatArray:
+        return self.coef_at(len(self.support))
+
+    def coef_at(self, t: int) -> FloatArray:
+        """Coefficients (t,) of y on the first t selected features, 0 ≤ t ≤ len(support)."""
+        if not 0 <= t <= len(self.support):
+            raise ValueError(f"t must lie in 0..{len(self.support)}, the steps taken; got {t}")
+        return self.coef_path[t - 1, :t] if t else np.zeros(0, self.coef_path.dtype)
+
+    def dense_coef(self) -> FloatArray:
+        """The final coefficients as a vector (d,), zero off the support."""
+        dense = np.zeros(self.n_features, self.coef_path.dtype)
+        dense[self.support] = self.coef
+        return dense
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LassoPath:
+    """The solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, exactly, for all λ ≥ knots[-1].
+
+    Attributes
+    ----------
+    knots : (m,) decreasing; knots[0] = λ*(S) and knots[-1] is where the path ended.
+    coef : (m, d) solution at each knot.
+    active : m tuples of indices outside S: those that are nonzero just below each knot (at
+        knots[-1], just above it).
+    status : how the path ended. COMPLETED means that `lam_min` was reached.
+    """
+
+    knots: FloatArray
+    coef: FloatArray
+    active: tuple[tuple[int, ...], ...]
+    status: Status
+
+    __post_init__ = _read_only
+
+    def at(self, lam: float) -> FloatArray:
+        """A solution β(λ) (d,) at any λ ≥ knots[-1]: the path is linear between its knots.
+
+        Raises ValueError for a λ below the end of the path, negative or not finite.
+        """
+        lam = float(lam)
+        if not (np.isfinite(lam) and lam >= self.knots[-1]):
+            raise ValueError(
+                f"lam must be finite and at least {self.knots[-1]:g}, where this path ends; got {lam}. "
+                "Compute the path with a smaller lam_min."
+            )
+        if lam >= self.knots[0]:
+            return self.coef[0].copy()
+        # knots[i] > lam ≥ knots[i + 1]
+        i = int(np.searchsorted(-self.knots, -lam)) - 1
+        weight = (self.knots[i] - lam) / (self.knots[i] - self.knots[i + 1])
+        weight = self.coef.dtype.type(weight)
+        return (1 - weight) * self.coef[i] + weight * self.coef[i + 1]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FirstEntry:
+    """Everything about one step of Sequential LASSO at a given S; r = P_S^⊥ y, c = Xᵀr.
+
+    Attributes
+    ----------
+    lam_star : λ*(S) = ‖c‖∞, 0.0 when no column outside the span of S is correlated with r.
+    tied : T = {i : |c_i| = λ*}, increasing.
+    active : A(S) ⊆ T, the indices that are nonzero in some solution just below λ*.
+    signs : (|T|,) sign c_i for i ∈ T.
+    direction : (|T|,) v: for λ = λ* − ε inside the window a solution is β_T = signs·(εv). It is
+        positive exactly on A(S).
+    window_lower : λ₂; on (λ₂, λ*) the support off S stays A(S). 0 when no event comes.
+    proof_lower : λ₀ ≥ λ₂, the end of the window that the paper's proof of Lemma 3.4/3.5 gives.
+    residual_norm : ‖r‖.
+    status : COMPLETED when λ* > 0; EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED when it is zero.
+    """
+
+    lam_star: float
+    tied: tuple[int, ...]
+    active: tuple[int, ...]
+    signs: FloatArray
+    direction: FloatArray
+    window_lower: float
+    proof_lower: float
+    residual_norm: float
+    status: Status
+
+    __post_init__ = _read_only
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DualProjection:
+    """The projection u of v onto {u : ‖Xᵀu‖∞ ≤ λ} ∩ colspan(X_S)^⊥.
+
+    Attributes
+    ----------
+    u : (n,) the projection.
+    coef : (d,) with v − u = X @ coef: a solution of the LASSO whose response is v.
+    active : indices outside S with nonzero coefficient.
+    duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖² at a feasible ū beside u
+        (u projected off X_S and scaled into the polytope); then ‖ū − projection‖² ≤ 2·duality_gap.
+    status : COMPLETED, or MAX_ITER when the homotopy did not reach λ.
+    """
+
+    u: FloatArray
+    coef: FloatArray
+    active: tuple[int, ...]
+    duality_gap: float
+    status: Status
+
+    __post_init__ = _read_only
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DescentResult:
+    """Where gradient descent on (w, θ) ended, β = s(w)∘θ off S.
+
+    Attributes
+    ----------
+    w : (d,) attention parameters; NaN on S, which has none.
+    theta : (d,) model coefficients; on S they are β itself.
+    weights : (d,) s(w): one on S.
+    coef : (d,) β = weights∘theta.
+    objective : (iterations + 1,) ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²), at every iterate.
+    duality_gap : gap of the equivalent LASSO at β; NaN for parametrizations that have none.
+    status : COMPLETED when the stopping rule was met, MAX_ITER when the result is undecided.
+    """
+
+    w: FloatArray
+    theta: FloatArray
+    weights: FloatArray
+    coef: FloatArray
+    objective: FloatArray
+    duality_gap: float
+    status: Status
+
+    __post_init__ = _read_only
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PenaltyValue:
+    """An infimum and where it is attained.
+
+    Attributes
+    ----------
+    value : (...) the infimum, one for each leading index.
+    minimizer : (..., m) the w that attains it, with Σw = 0.
+    """
+
+    value: FloatArray
+    minimizer: FloatArray
+
+    __post_init__ = _read_only
