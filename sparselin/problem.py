@@ -135,25 +135,29 @@ class Problem:
         """X @ coef (n,)."""
         return np.asarray(self.X @ coef)
 
-    def correlation_error(self, kappa: float = 1.0) -> float:
-        """e_c: a bound on the rounding error of any computed c_i = ⟨X_i, P_S^⊥y⟩.
+    def rounding(self, kappa: float = 1.0) -> float:
+        """A bound on the relative rounding error of an inner product with P_S^⊥: 8·eps·(√n + κ^p).
 
-        e_c = 8·eps·(√n + κ^p)·max‖X_j‖·‖y‖, κ a bound on the condition of the unit-scaled X_S:
-        the sum of n products errs by about √n·eps, and the computed span of S is that of a matrix whose
-        columns are off by eps, an angle of κ·eps. p is 1, or 2 for a Gram problem.
+        A sum of n products errs by about √n·eps (n·eps at worst); the computed span of S is that of
+        a matrix whose columns are off by eps, at an angle of κ·eps, κ a bound on the condition of X_S
+        with unit columns. p is 1, or 2 for a Gram problem.
         """
-        eps = float(np.finfo(self.dtype).eps)
-        spread = math.sqrt(self.n) + kappa ** (2 if self.kind == "gram" else 1)
-        return _SAFETY * eps * spread * float(self.column_norms.max()) * self.y_norm
+        power = 2 if self.kind == "gram" else 1
+        return _SAFETY * float(np.finfo(self.dtype).eps) * (math.sqrt(self.n) + kappa**power)
+
+    def correlation_error(self, kappa: float = 1.0) -> float:
+        """e_c: a bound on the rounding error of any c_i = ⟨X_i, P_S^⊥y⟩, rounding·max‖X_j‖·‖y‖."""
+        return self.rounding(kappa) * float(self.column_norms.max()) * self.y_norm
 
     def length_error(self, kappa: float = 1.0) -> float:
         """e_ρ/‖X_i‖: X_i counts as in the span of S when ‖P_S^⊥X_i‖ ≤ length_error·‖X_i‖.
 
-        8·eps·(√n + κ), with eps replaced by its root for a Gram problem, in which only squares of
-        lengths are known to eps.
+        The relative rounding error, or for a Gram problem, which knows only squares of lengths to
+        eps, 8·√eps·κ.
         """
-        eps = float(np.finfo(self.dtype).eps)
-        return _SAFETY * (math.sqrt(eps) * kappa if self.kind == "gram" else eps * (math.sqrt(self.n) + kappa))
+        if self.kind == "gram":
+            return _SAFETY * math.sqrt(float(np.finfo(self.dtype).eps)) * kappa
+        return self.rounding(kappa)
 
 
 def takes_problem(

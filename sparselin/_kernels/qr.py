@@ -1,0 +1,106 @@
+"""A thin QR factorisation X_J = QR that grows and shrinks by a column.
+
+`Qt` (capacity, n) holds the orthonormal columns of Q as rows, `R` (capacity, capacity) the triangle,
+`t` the columns in use. With D = diag of the column norms, `inverse[l]` is the squared norm of column
+l of D R⁻¹, so that the sum bounds 1/σ_min² of the unit-scaled X_J.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sparselin._kernels import VECTORIZED, kernel
+
+
+@kernel(**VECTORIZED)
+def orthogonalize(Qt, R, t, x):
+    """Put x = Σ R[s, t] q_s + ρ q into row and column t; returns ρ = ‖P^⊥x‖.
+
+    Two passes of Gram-Schmidt: after the second, ⟨q, q_s⟩ is of the order of eps whatever the angle
+    of x with the span was ("twice is enough", Kahan and Parlett).
+    """
+    n = x.size
+    q = Qt[t]
+    for i in range(n):
+        q[i] = x[i]
+    for s in range(t):
+        R[s, t] = 0
+    for _ in range(2):
+        for s in range(t):
+            row = Qt[s]
+            dot = q[0] * 0
+            for i in range(n):
+                dot += row[i] * q[i]
+            for i in range(n):
+                q[i] -= dot * row[i]
+            R[s, t] += dot
+    square = q[0] * 0
+    for i in range(n):
+        square += q[i] * q[i]
+    rho = math.sqrt(square)
+    R[t, t] = rho
+    if rho > 0:
+        for i in range(n):
+            q[i] /= rho
+    return rho
+
+
+@kernel()
+def inverse_column_norm(R, norms, l):
+    """Squared norm of column l of D R⁻¹: back substitution for R z = e_l."""
+    z = R[: l + 1, l].copy()
+    z[l] = 1 / R[l, l]
+    square = (norms[l] * z[l]) ** 2
+    for i in range(l):
+        z[i] = 0
+    for i in range(l - 1, -1, -1):
+        for s in range(i + 1, l + 1):
+            z[i] -= R[i, s] * z[s]
+        z[i] /= R[i, i]
+        square += (norms[i] * z[i]) ** 2
+    return square
+
+
+@kernel(**VECTORIZED)
+def delete(Qt, R, t, j):
+    """Remove column j of t: shift the later columns left, restore the triangle by Givens rotations."""
+    n = Qt.shape[1]
+    for l in range(j, t - 1):
+        for i in range(l + 2):
+            R[i, l] = R[i, l + 1]
+    for l in range(j, t - 1):
+        r = math.hypot(R[l, l], R[l + 1, l])
+        c = R[l, l] / r
+        s = R[l + 1, l] / r
+        R[l, l] = r
+        R[l + 1, l] = 0
+        for m in range(l + 1, t - 1):
+            upper, lower = R[l, m], R[l + 1, m]
+            R[l, m] = c * upper + s * lower
+            R[l + 1, m] = c * lower - s * upper
+        for i in range(n):
+            upper, lower = Qt[l, i], Qt[l + 1, i]
+            Qt[l, i] = c * upper + s * lower
+            Qt[l + 1, i] = c * lower - s * upper
+
+
+@kernel()
+def solve(R, b):
+    """R⁻¹b by back substitution, R (t, t) upper triangular."""
+    z = b.copy()
+    for i in range(b.size - 1, -1, -1):
+        for s in range(i + 1, b.size):
+            z[i] -= R[i, s] * z[s]
+        z[i] /= R[i, i]
+    return z
+
+
+@kernel()
+def solve_transposed(R, b):
+    """R⁻ᵀb by forward substitution, R (t, t) upper triangular."""
+    z = b.copy()
+    for i in range(b.size):
+        for s in range(i):
+            z[i] -= R[s, i] * z[s]
+        z[i] /= R[i, i]
+    return z

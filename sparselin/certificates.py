@@ -1,0 +1,94 @@
+"""What must be true of a result, checked without the solver that made it: plain NumPy on X, y, S."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from sparselin.results import FloatArray, IndexArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DualityGap:
+    """A feasible dual point u of the LASSO, and the gap between it and a primal β.
+
+    Attributes
+    ----------
+    gap : P(β) − D(u) ≥ 0; both P(β) − min P and ½‖u − u*‖² are at most that.
+    u : (n,) with X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ.
+    correlation : (d,) Xᵀu.
+    """
+
+    gap: float
+    u: FloatArray
+    correlation: FloatArray
+
+
+def orthonormal_basis(X_S: FloatArray) -> FloatArray:
+    """(n, rank) orthonormal basis of colspan(X_S), of any rank, from the SVD of X_S with unit columns."""
+    norms = np.sqrt(np.sum(X_S**2, axis=0))
+    X_S = X_S[:, norms > 0] / norms[norms > 0]
+    if X_S.size == 0:
+        return np.zeros((len(X_S), 0), X_S.dtype)
+    U, sigma, _ = np.linalg.svd(X_S, full_matrices=False)
+    rank = int(np.sum(sigma > max(X_S.shape) * np.finfo(X_S.dtype).eps * sigma[0]))
+    return np.asarray(U[:, :rank])
+
+
+def project_off(basis: FloatArray, v: FloatArray) -> FloatArray:
+    """P_S^⊥v for an orthonormal basis of colspan(X_S); v (n,) or (n, m)."""
+    for _ in range(2):
+        v = v - basis @ (basis.T @ v)
+    return v
+
+
+def lasso_gap(
+    X: Any, y: FloatArray, S: IndexArray, coef: FloatArray, lam: float, basis: FloatArray
+) -> DualityGap:
+    """The duality gap of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef, given an orthonormal basis of colspan(X_S).
+
+    The dual point is the residual r = y − Xβ projected off X_S and scaled into ‖Xᵀu‖∞ ≤ λ. From
+    P(β) = ½‖r‖² + λ‖β_{S̄}‖₁ and D(u) = ½‖y‖² − ½‖y − u‖²,
+
+        P(β) − D(u) = ½‖r − u‖² + Σ_{j ∉ S} (λ|β_j| − β_j⟨X_j, u⟩) − Σ_{j ∈ S} β_j⟨X_j, u⟩,
+
+    a sum of nonnegative terms (the last is zero), so that nothing cancels and a gap far below
+    eps‖y‖² is still known to a few digits.
+    """
+    residual = y - X @ coef
+    u = project_off(basis, residual)
+    correlation = X.T @ u
+    correlation[S] = 0
+    steepest = float(np.abs(correlation).max(initial=0))
+    if steepest > lam:
+        u, correlation = u * (lam / steepest), correlation * (lam / steepest)
+    outside = np.abs(coef)
+    outside[S] = 0
+    gap = 0.5 * float(np.sum((residual - u) ** 2)) + float(lam * outside.sum() - coef @ correlation)
+    return DualityGap(max(gap, 0.0), u, correlation)
+
+
+def proved_zero(column_norms: FloatArray, dual: DualityGap, lam: float) -> np.ndarray:
+    """(d,) bool: β_j = 0 in every solution, by the gap-safe test |⟨X_j, u⟩| + ‖X_j‖√(2·gap) < λ.
+
+    The optimal u* is within √(2·gap) of u (the dual is 1-strongly concave), and β_j = 0 wherever
+    |⟨X_j, u*⟩| < λ (Ndiaye, Fercoq, Gramfort and Salmon, 2017). Means nothing for j ∈ S.
+    """
+    radius = math.sqrt(2 * dual.gap)
+    return np.asarray(np.abs(dual.correlation) + column_norms * radius < lam)
+
+
+def kkt_violation(X: FloatArray, y: FloatArray, S: IndexArray, coef: FloatArray, lam: float) -> float:
+    """The largest violation of the LASSO's optimality conditions, in the units of Xᵀy:
+
+    ⟨X_j, r⟩ = 0 on S; = λ sign β_j where β_j ≠ 0; |⟨X_j, r⟩| ≤ λ elsewhere, r = y − Xβ.
+    """
+    correlation = X.T @ (y - X @ coef)
+    violation = np.where(
+        coef != 0, np.abs(correlation - lam * np.sign(coef)), np.maximum(np.abs(correlation) - lam, 0)
+    )
+    violation[S] = np.abs(correlation[S])
+    return float(violation.max())

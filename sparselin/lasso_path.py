@@ -1,0 +1,276 @@
+"""The exact LASSO path by homotopy, right under ties.
+
+At a knot λ with solution β, tied set E = {j ∉ S : |c_j| = λ} and signs s_j = sign c_j, the path leaves
+along β̇ = dβ/dε, λ − ε, where with u = Xβ̇ and g_j = s_j⟨X_j, u⟩ the KKT conditions read
+
+    ⟨X_j, u⟩ = 0 on S,   g_j = 1 where β_j ≠ 0,
+    g_j ≥ 1,  s_jβ̇_j ≥ 0,  s_jβ̇_j(g_j − 1) = 0   on the rest of E:
+
+the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j over them, a nonnegative least squares problem with
+some free variables, solved by Lawson and Hanson's active sets. A single entry or a single exit needs one
+step of it; ties, duplicates and simultaneous events need no other code. Between knots, with the QR
+factorisation X_{S∪P} = QR of the nonzero columns, z = Qᵀy and w = R⁻ᵀs (s = 0 on S),
+
+    β(λ) = R⁻¹(z − λw),   y − Xβ(λ) = P_{S∪P}^⊥ y + λQw,
+
+so that every knot is computed afresh and nothing drifts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
+from sparselin.results import FloatArray, IndexArray, LassoPath, Status
+from sparselin.selection import tied_at_maximum
+from sparselin.thin_qr import ThinQR
+
+
+@takes_problem
+def lasso_path(
+    X: Any,
+    y: ArrayLike | None,
+    *,
+    unpenalized: Iterable[int] = (),
+    max_steps: int | None = None,
+    lam_min: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+    callback: Callable[[LassoPath], object] | None = None,
+) -> LassoPath:
+    """All solutions of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ from λ*(S) = ‖XᵀP_S^⊥y‖∞ down to lam_min.
+
+    β(λ) is piecewise linear; its knots are the λ at which a coefficient enters or leaves (Efron et al.,
+    *Least angle regression*, 2004; Osborne, Presnell and Turlach, 2000). Where solutions are not
+    unique (dependent columns) one of them is followed. At λ below the rounding error of c (`e_c`) no
+    further events can be told apart, and the last segment is followed to lam_min.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both.
+    unpenalized : S, columns without penalty; an intercept is a column of ones among them. Of
+        dependent ones among them, the later get the coefficient zero.
+    max_steps : at most this many segments; then the status is MAX_ITER.
+    lam_min : where the path ends, ≥ 0. At 0 it ends in the least squares solution of least ‖β_{S̄}‖₁.
+    sample_weight : (n,) weights of the squared residuals.
+    callback : called after each segment with the path so far; returning True stops.
+
+    Returns
+    -------
+    LassoPath, whose `at(lam)` is exact between the knots.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), bad `unpenalized`, lam_min < 0, max_steps < 1.
+
+    >>> path = lasso_path([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0])
+    >>> path.knots.tolist(), path.at(2.0).tolist(), path.at(0.5).tolist()
+    ([3.0, 1.0, 0.0], [1.0, 0.0], [2.5, 0.5])
+    """
+    problem = as_problem(X, y, sample_weight)
+    S = check_indices(unpenalized, problem.d, "unpenalized")
+    lam_min = check_level(lam_min, "lam_min")
+    limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)
+    homotopy = Homotopy(problem, S)
+    knots: list[Knot] = []
+
+    def path(status: Status) -> LassoPath:
+        lam, coef, active = zip(*knots, strict=True)
+        return LassoPath(np.array(lam, problem.dtype), np.array(coef), active, status)
+
+    for knot in homotopy.knots(lam_min):
+        knots.append(knot)
+        if len(knots) > 1 and callback is not None and callback(path(Status.STOPPED)) is True:
+            return path(Status.STOPPED)
+        if len(knots) - 1 == limit:
+            break
+    return path(Status.COMPLETED if homotopy.lam <= lam_min else Status.MAX_ITER)
+
+
+class Knot(NamedTuple):
+    """λ, β(λ) and the indices outside S that are nonzero just below."""
+
+    lam: float
+    coef: FloatArray
+    active: tuple[int, ...]
+
+
+class Homotopy:
+    """A point on the path: λ, the factorisation of X_{S∪P}, and what is tied there.
+
+    Attributes
+    ----------
+    lam : λ now; c (d,): the correlations Xᵀ(y − Xβ), zero on S.
+    tied, signs : the indices outside S ∪ P with |c_j| = λ, and sign c_j for them.
+    """
+
+    def __init__(self, problem: Problem, S: IndexArray) -> None:
+        self.problem = problem
+        self.qr = ThinQR(problem, S)
+        self.n_free = self.qr.size  # columns of the QR that belong to S
+        self.sign = np.zeros(problem.d, problem.dtype)  # s_j on P
+        self.unpenalized = S
+        self.residual = self.qr.residual(problem.y)
+        self.c = self._correlate(self.residual)
+        self.lam, tied = tied_at_maximum(self.c, self.error)
+        self._tie(tied)
+        self._refresh()
+
+    @property
+    def error(self) -> float:
+        """e_c at the columns now in the QR."""
+        return self.problem.correlation_error(self.qr.kappa)
+
+    def knots(self, lam_min: float) -> Iterator[Knot]:
+        """The knots from here down to lam_min; it ends early only where rounding lets λ fall no more."""
+        yield Knot(self.lam, self.coef(), self.enter())
+        stalled, done = 0, self.lam <= lam_min
+        while not done and stalled <= 2 * self.problem.d:
+            above = self.lam
+            done = self.advance(lam_min)
+            knot = Knot(self.lam, self.coef(), self.active() if done else self.enter())
+            stalled = 0 if self.lam < above else stalled + 1
+            if not stalled:
+                yield knot
+
+    def active(self) -> tuple[int, ...]:
+        """P, increasing."""
+        return tuple(sorted(self.qr.index[self.n_free :]))
+
+    def coef(self) -> FloatArray:
+        """β(λ) (d,). A coefficient that rounding has carried past zero is zero."""
+        coef = np.zeros(self.problem.d, self.problem.dtype)
+        coef[self.qr.index] = self.level - self.problem.dtype.type(self.lam) * self.slope
+        P = self.qr.index[self.n_free :]
+        coef[P] = np.where(self.sign[P] * coef[P] > 0, coef[P], 0)
+        return coef
+
+    def _correlate(self, r: FloatArray) -> FloatArray:
+        c = self.problem.correlate(r)
+        c[self.unpenalized] = 0
+        return c
+
+    def _tie(self, tied: IndexArray) -> None:
+        self.tied = tied
+        self.signs = np.sign(self.c[tied])
+
+    def _refresh(self) -> None:
+        """For the QR now: `level` R⁻¹z, `slope` R⁻¹w and u = Qw, so that β(λ) = level − λ·slope."""
+        s = self.sign[self.qr.index]
+        w = self.qr.solve_transposed(s)
+        self.level = self.qr.solve(self.qr.Qt @ self.problem.y)
+        self.slope = self.qr.solve(w)
+        self.u = self.qr.Qt.T @ w
+
+    def rates(self) -> FloatArray:
+        """g_j = s_j⟨X_j, u⟩ for the tied j; KKT wants g ≥ 1."""
+        return self.signs * self.problem.correlate(self.u)[self.tied]
+
+    def rate_error(self) -> FloatArray:
+        """A bound on the rounding error of `rates()`: eps-sized relative to ‖X_j‖‖u‖, like e_c."""
+        unit = self.problem.rounding(self.qr.kappa) * float(np.sqrt(self.u @ self.u))
+        return unit * self.problem.column_norms[self.tied]
+
+    def enter(self) -> tuple[int, ...]:
+        """Choose the direction that leaves this knot; returns P, the nonzero ones just below it.
+
+        Lawson and Hanson: while some tied j has g_j < 1, let the worst enter; then step from the
+        last feasible direction towards the new minimiser, dropping what would turn negative.
+        """
+        barred = np.zeros(len(self.tied), bool)  # dependent on P, or entered and left at once
+        entered: list[int] = []
+        for _ in range(10 * len(self.tied)):
+            lacking = np.where(barred, 0, 1 - self.rates() - self.rate_error())
+            worst = int(np.argmax(lacking))
+            if lacking[worst] <= 0:
+                break
+            j = int(self.tied[worst])
+            before = dict(zip(self.qr.index, self.slope, strict=True))
+            if not self.qr.append(j):
+                barred[worst] = True
+                continue
+            self.sign[j] = self.signs[worst]
+            entered.append(j)
+            self._refresh()
+            left = self._keep_nonnegative(entered, before)
+            if j in left:
+                barred[worst] = True
+            else:
+                barred[:] = False
+        keep = ~np.isin(self.tied, self.qr.index)
+        self.tied, self.signs = self.tied[keep], self.signs[keep]
+        return self.active()
+
+    def _keep_nonnegative(self, entered: list[int], before: dict[int, Any]) -> list[int]:
+        """Drop from P, one at a time, the entered whose s_jβ̇_j ≤ 0 blocks the step; returns them."""
+        left: list[int] = []
+        while True:
+            after = dict(zip(self.qr.index, self.slope, strict=True))
+            blocking = [j for j in entered if self.sign[j] * after[j] <= 0]
+            if not blocking:
+                return left
+            # s_j(before + α(after − before)) = 0
+            ratio = {j: before.get(j, 0) / (before.get(j, 0) - after[j]) if after[j] else 0 for j in blocking}
+            first = min(blocking, key=lambda j: (ratio[j], j))
+            step = ratio[first]
+            before = {j: before.get(j, 0) + step * (after[j] - before.get(j, 0)) for j in self.qr.index}
+            self._drop(first)
+            entered.remove(first)
+            left.append(first)
+            self._refresh()
+
+    def _drop(self, j: int) -> None:
+        self.qr.delete(self.qr.index.index(j))
+        self.sign[j] = 0
+
+    def advance(self, lam_min: float) -> bool:
+        """Follow the segment to its next event, or to lam_min; says whether it was the latter.
+
+        With a = XᵀP_{S∪P}^⊥y and b = Xᵀu, c_j(λ) = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j); what
+        is tied now has g_j ≥ 1 and only the opposite face before it. β_j = level − λ·slope is zero at
+        level/slope.
+        """
+        residual = self.qr.residual(self.problem.y)
+        a, b = self._correlate(np.stack([residual, self.u], axis=1)).T
+        entry = self._entries(a, b)
+        P = self.qr.index[self.n_free :]
+        level, slope = self.level[self.n_free :], self.slope[self.n_free :]
+        exit_ = np.zeros(len(P))
+        falling = self.sign[P] * slope < 0
+        exit_[falling] = np.maximum(level[falling] / slope[falling], 0)
+        knot = min(self.lam, max(entry.max(initial=0), exit_.max(initial=0)))
+        self.residual = residual
+        if knot <= max(lam_min, self.error):
+            self.lam = lam_min
+            return True
+        self.lam = float(knot)
+        self.c = a + self.problem.dtype.type(knot) * b
+        leaving = [j for j, at in zip(P, exit_, strict=True) if at >= knot - self.error]
+        self._settle(leaving, entry)
+        return False
+
+    def _entries(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """λ at which each column would enter; zero for those that cannot."""
+        sign = np.sign(a)
+        room = 1 - sign * b
+        sign[self.tied[sign[self.tied] == self.signs]] = 0
+        entry = np.zeros(len(a))
+        possible = (sign != 0) & (room > 0)
+        possible[self.qr.index] = False
+        entry[possible] = np.minimum(np.abs(a[possible]) / room[possible], self.lam)
+        return entry
+
+    def _settle(self, leaving: list[int], entry: FloatArray) -> None:
+        """At the new knot: take out what has reached zero, find what is tied."""
+        for j in leaving:
+            self._drop(j)
+        error = self.error
+        tied = (np.abs(self.c) >= self.lam - error) | (entry >= self.lam)
+        tied[self.qr.index] = False
+        tied[self.unpenalized] = False
+        tied &= self.problem.column_norms > 0
+        self._refresh()
+        self._tie(np.flatnonzero(tied))

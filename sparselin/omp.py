@@ -1,0 +1,74 @@
+"""Orthogonal Matching Pursuit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparselin.problem import as_problem, takes_problem
+from sparselin.results import SelectionPath, Status
+from sparselin.selection import Callback, Pick, Selection, ending, greedy, relative_margin, tied_at_maximum
+
+
+@takes_problem
+def omp(
+    X: Any,
+    y: ArrayLike | None,
+    k: int,
+    *,
+    tol: float | None = None,
+    forced: Iterable[int] = (),
+    sample_weight: ArrayLike | None = None,
+    callback: Callback | None = None,
+) -> SelectionPath:
+    """Select k features by Orthogonal Matching Pursuit.
+
+    Step by step, with r = P_S^⊥y the residual of least squares on the features S so far,
+
+        i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}
+
+    (Algorithm 2 of *Sequential Attention for Feature Selection*). Correlations within rounding of the
+    largest, |c_i| ≥ λ* − e_c, are tied, and the lowest index of T is picked. X is used as given: for
+    unit columns the pick is the column at the smallest angle to r.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both.
+    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
+    tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square).
+    forced : columns that enter first, in this order, whatever their correlation; an intercept is a
+        column of ones among them.
+    sample_weight : (n,) weights of the squared residuals.
+    callback : called after each pick with the path so far; returning True stops.
+
+    Returns
+    -------
+    SelectionPath. Fewer than k features come with the status TOLERANCE, EXACT_FIT, NO_CORRELATION,
+    RANK_EXHAUSTED or STOPPED.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), k outside 1..d, repeated or unknown `forced`,
+        more of them than k, negative tol.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
+    >>> path = omp(X, np.array([1.0, 3.0]), 2)
+    >>> path.support.tolist(), path.lam_star.round(12).tolist(), path.status.name
+    ([1, 0], [3.0, 1.0], 'COMPLETED')
+    """
+    problem = as_problem(X, y, sample_weight)
+    return greedy(problem, k, largest_correlation, tol=tol, forced=forced, callback=callback)
+
+
+def largest_correlation(selection: Selection) -> Pick | Status:
+    """The lowest index of T, unless λ* is zero."""
+    problem, qr = selection.problem, selection.qr
+    c = selection.correlations()
+    lam_star, tied = tied_at_maximum(c, problem.correlation_error(qr.kappa))
+    if lam_star == 0:
+        return ending(problem, qr, selection.residual_norm)
+    pick = int(tied[0])
+    return Pick(pick, lam_star, relative_margin(c, pick, lam_star), tuple(tied.tolist()))

@@ -1,0 +1,146 @@
+"""The loop that the greedy methods share: they differ only in the rule by which they pick."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from sparselin.problem import Problem, check_count, check_indices, check_level
+from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
+from sparselin.thin_qr import ThinQR
+
+Callback = Callable[[SelectionPath], object]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pick:
+    """One choice of a rule, with what it knew."""
+
+    index: int
+    lam_star: float = math.nan
+    margin: float = math.nan
+    tied: tuple[int, ...] = ()
+    active: tuple[int, ...] = ()
+    weights: FloatArray | None = None
+
+
+class Selection:
+    """Where a greedy method stands: S, its factorisation, r = P_S^⊥y, and the record so far."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.qr = ThinQR(problem)
+        self.residual = problem.y.copy()
+        self.picks: list[Pick] = []
+        self._projection: list[float] = []  # ⟨q_s, y⟩
+        self._basis: list[int] = []  # position in the support of each column of the QR
+        self._coef: list[FloatArray] = []
+        self._residual_norm = [problem.y_norm]
+
+    @property
+    def support(self) -> list[int]:
+        return [pick.index for pick in self.picks]
+
+    @property
+    def residual_norm(self) -> float:
+        return self._residual_norm[-1]
+
+    def take(self, pick: Pick) -> None:
+        """Add a feature: one column to the QR, its share out of the residual, the coefficients.
+
+        A dependent column (a forced one can be) adds nothing and gets the coefficient zero.
+        """
+        if self.qr.append(pick.index):
+            q = self.qr.Qt[-1]
+            share = q @ self.residual
+            self.residual = self.residual - share * q
+            self._projection.append(share)
+            self._basis.append(len(self.picks))
+        self.picks.append(pick)
+        coef = np.zeros(len(self.picks), self.problem.dtype)
+        coef[self._basis] = self.qr.solve(np.array(self._projection, self.problem.dtype))
+        self._coef.append(coef)
+        self._residual_norm.append(math.sqrt(float(self.residual @ self.residual)))
+
+    def correlations(self) -> FloatArray:
+        """c = Xᵀr (d,), zero on S."""
+        c = self.problem.correlate(self.residual)
+        c[self.support] = 0
+        return c
+
+    def path(self, status: Status) -> SelectionPath:
+        """The record as a result."""
+        t = len(self.picks)
+        coef_path = np.zeros((t, t), self.problem.dtype)
+        for row, coef in zip(coef_path, self._coef, strict=True):
+            row[: len(coef)] = coef
+        return SelectionPath(
+            support=np.array(self.support, np.intp),
+            coef_path=coef_path,
+            lam_star=np.array([pick.lam_star for pick in self.picks], self.problem.dtype),
+            margin=np.array([pick.margin for pick in self.picks], self.problem.dtype),
+            ties=tuple(pick.tied for pick in self.picks),
+            active_sets=tuple(pick.active for pick in self.picks),
+            weights=tuple(pick.weights for pick in self.picks if pick.weights is not None),
+            residual_norm=np.array(self._residual_norm, self.problem.dtype),
+            status=status,
+            n_features=self.problem.d,
+        )
+
+
+def greedy(
+    problem: Problem,
+    k: int,
+    rule: Callable[[Selection], Pick | Status],
+    *,
+    tol: float | None = None,
+    forced: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> SelectionPath:
+    """Take the `forced` features, then what the rule picks, until k are taken or a status ends it."""
+    k = check_count(k, "k", 1, problem.d)
+    forced = check_indices(forced, problem.d, "forced")
+    if len(forced) > k:
+        raise ValueError(f"forced features count in k: got {len(forced)} of them and k={k}")
+    floor = -1.0 if tol is None else check_level(tol, "tol") * problem.y_norm
+    selection = Selection(problem)
+    for j in forced:
+        selection.take(Pick(int(j)))
+    while selection.residual_norm > floor:
+        if len(selection.picks) == k:
+            return selection.path(Status.COMPLETED)
+        pick = rule(selection)
+        if isinstance(pick, Status):
+            return selection.path(pick)
+        selection.take(pick)
+        if callback is not None and callback(selection.path(Status.STOPPED)) is True:
+            return selection.path(Status.STOPPED)
+    return selection.path(Status.TOLERANCE)
+
+
+def tied_at_maximum(c: FloatArray, error: float) -> tuple[float, IndexArray]:
+    """λ* = max|c_i| and T = {i : |c_i| ≥ λ* − e_c}; λ* is zero, and T empty, when λ* ≤ e_c."""
+    size = np.abs(c)
+    lam_star = float(size.max())
+    if lam_star <= error:
+        return 0.0, np.zeros(0, np.intp)
+    return lam_star, np.flatnonzero(size >= lam_star - error)
+
+
+def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
+    """(λ* − max_{j ≠ pick}|c_j|)/λ*, at least 0."""
+    size = np.abs(c)
+    size[pick] = 0
+    return max(0.0, (lam_star - float(size.max())) / lam_star)
+
+
+def ending(problem: Problem, qr: ThinQR, residual_norm: float) -> Status:
+    """Why λ*(S) is zero: the residual is, or nothing independent is left, or it is orthogonal to X."""
+    if residual_norm <= problem.length_error(qr.kappa) * problem.y_norm:
+        return Status.EXACT_FIT
+    if qr.in_span().all():
+        return Status.RANK_EXHAUSTED
+    return Status.NO_CORRELATION

@@ -1,0 +1,227 @@
+"""Sequential LASSO: the exact λ*(S), the tied set T, and the set A(S) that the LASSO activates first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.lasso_path import Homotopy
+from sparselin.omp import largest_correlation
+from sparselin.problem import Problem, as_problem, check_indices, takes_problem
+from sparselin.results import FirstEntry, FloatArray, IndexArray, SelectionPath, Status
+from sparselin.selection import Callback, Pick, Selection, ending, greedy, relative_margin
+
+
+@takes_problem
+def sequential_lasso(
+    X: Any,
+    y: ArrayLike | None,
+    k: int,
+    *,
+    method: str = "lasso",
+    forced: Iterable[int] = (),
+    sample_weight: ArrayLike | None = None,
+    callback: Callback | None = None,
+) -> SelectionPath:
+    """Select k features by Sequential LASSO.
+
+    Step by step, with β(λ, S) the solution of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ and
+    λ*(S) = sup{λ > 0 : β(λ, S)_{S̄} ≠ 0}, a member of A(S) = lim_{ε→0} {i ∉ S : β(λ* − ε, S)_i ≠ 0} is added
+    to S (Algorithm 3 of *Sequential Attention for Feature Selection*, after Luo and Chen, 2014): here
+    the lowest index of A(S). By Theorem 3.3 there, A(S) ⊆ T = argmax_i |⟨X_i, P_S^⊥y⟩|, so that the
+    choice is one that OMP could make.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both.
+    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
+    method : "lasso" follows the definition, the first knot of the homotopy at each S; "omp" assumes
+        Theorem 3.3: it takes T from the correlations and solves for A(S) only in a tie.
+    forced, sample_weight, callback : as for `omp`.
+
+    Returns
+    -------
+    SelectionPath with A(S) of each step in `active_sets`.
+
+    Raises
+    ------
+    TypeError, ValueError : as for `omp`, and for an unknown method.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
+    >>> path = sequential_lasso(X, np.array([1.0, 3.0]), 2)
+    >>> path.support.tolist(), path.active_sets
+    ([1, 0], ((1,), (0,)))
+    """
+    rules = {"lasso": first_to_enter, "omp": first_to_enter_of_the_tied}
+    if method not in rules:
+        raise ValueError(f"method must be one of {sorted(rules)}; got {method!r}")
+    problem = as_problem(X, y, sample_weight)
+    return greedy(problem, k, rules[method], forced=forced, callback=callback)
+
+
+@takes_problem
+def lambda_star(
+    X: Any, y: ArrayLike | None, *, unpenalized: Iterable[int] = (), sample_weight: ArrayLike | None = None
+) -> float:
+    """λ*(S) = ‖XᵀP_S^⊥y‖∞, the penalty at which a first feature outside S enters the LASSO.
+
+    Equation (4) and Algorithm 3 of *Sequential Attention for Feature Selection*, in the scale of
+    ½‖y − Xβ‖² + λ‖β_{S̄}‖₁. Zero when it is zero to rounding. Parameters and errors as for `first_entry`.
+
+    >>> lambda_star([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], unpenalized=[0])
+    1.0
+    """
+    return first_entry(as_problem(X, y, sample_weight), None, unpenalized=unpenalized).lam_star
+
+
+@takes_problem
+def first_entry(
+    X: Any, y: ArrayLike | None, *, unpenalized: Iterable[int] = (), sample_weight: ArrayLike | None = None
+) -> FirstEntry:
+    """Everything about the first entry into the LASSO whose unpenalised set is S.
+
+    With r = P_S^⊥y, c = Xᵀr, Z the columns sign(c_i)·P_S^⊥X_i for i ∈ T and H = ZᵀZ, the KKT conditions
+    just below λ* say that β_T = sign(c_T)·(εv) with Hv ≥ 1, v ≥ 0, v ⟂ (Hv − 1), that is, v solves
+
+        min_{v ≥ 0} ½vᵀHv − 1ᵀv,
+
+    for every ε up to the first event: the least positive root ε₂ of |c_j − ε⟨X_j, Zv⟩| = λ* − ε over
+    j ∉ T ∪ S and of ε = 2λ*/(1 + (Hv)_j) over j ∈ T∖A. `window_lower` is λ₂ = λ* − ε₂. `proof_lower` is
+    (1 − ε₀)λ* with ε₀ = min{(λ* − |c_i|)/(λ* + ‖X_i‖‖r‖), i ∉ T ∪ S; 2λ*/(λ* + ‖X_i‖‖r‖), i ∈ T; 1}, what the proof
+    of Lemma 3.4 of *Sequential Attention for Feature Selection* (3.5 in its first version) gives.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both.
+    unpenalized : S.
+    sample_weight : (n,) weights of the squared residuals.
+
+    Returns
+    -------
+    FirstEntry. Where v is not unique (duplicated columns) the one of largest support.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), bad `unpenalized`.
+
+    >>> entry = first_entry([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [2.0, 1.0], unpenalized=[2])
+    >>> entry.lam_star, entry.tied, entry.active, entry.signs.tolist()
+    (0.5, (0, 1), (0, 1), [1.0, -1.0])
+    """
+    problem = as_problem(X, y, sample_weight)
+    homotopy = Homotopy(problem, check_indices(unpenalized, problem.d, "unpenalized"))
+    return _entry(homotopy)
+
+
+def first_to_enter(selection: Selection) -> Pick | Status:
+    """The lowest index of A(S), A(S) from the LASSO."""
+    homotopy = Homotopy(selection.problem, np.array(selection.support, np.intp))
+    c = homotopy.c
+    entry = _entry(homotopy)
+    if entry.status is not Status.COMPLETED:
+        return entry.status
+    pick = entry.active[0]
+    return Pick(pick, entry.lam_star, relative_margin(c, pick, entry.lam_star), entry.tied, entry.active)
+
+
+def first_to_enter_of_the_tied(selection: Selection) -> Pick | Status:
+    """The same, knowing from Theorem 3.3 that A(S) ⊆ T: nothing is left to solve when |T| = 1."""
+    pick = largest_correlation(selection)
+    if isinstance(pick, Status) or len(pick.tied) > 1:
+        return first_to_enter(selection)
+    return Pick(pick.index, pick.lam_star, pick.margin, pick.tied, pick.tied)
+
+
+def _entry(homotopy: Homotopy) -> FirstEntry:
+    """Let the homotopy leave its first knot, and tell what is to be known there."""
+    problem, lam, c = homotopy.problem, homotopy.lam, homotopy.c
+    norm = float(np.sqrt(homotopy.residual @ homotopy.residual))
+    if lam == 0:
+        none = np.zeros(0, problem.dtype)
+        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, ending(problem, homotopy.qr, norm))
+    T = homotopy.tied
+    homotopy.enter()
+    v = _direction_of_largest_support(homotopy, T, np.sign(c[T]))
+    return FirstEntry(
+        lam_star=lam,
+        tied=tuple(T.tolist()),
+        active=tuple(T[v > 0].tolist()),
+        signs=np.sign(c[T]),
+        direction=v,
+        window_lower=_window_lower(homotopy, c, T, v > 0),
+        proof_lower=_proof_lower(problem, c, T, homotopy.unpenalized, lam, norm),
+        residual_norm=norm,
+        status=Status.COMPLETED,
+    )
+
+
+def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray:
+    """v (|T|,) of the homotopy, or where v is not unique one that is positive wherever some v is.
+
+    All solutions share Zv = u. An i with g_i = ⟨z_i, u⟩ > 1 is zero in all of them, so only the tight
+    J = {i : g_i = 1} matter, and v is unique if Z_J has independent columns.
+    """
+    coef = np.zeros(homotopy.problem.d, homotopy.problem.dtype)
+    coef[homotopy.qr.index] = homotopy.slope
+    v = np.maximum(signs * coef[T], 0)
+    tight = homotopy.tied[homotopy.rates() <= 1 + homotopy.rate_error()]
+    if not len(tight) or all([homotopy.qr.append(int(j)) for j in tight]):
+        return v
+    J = np.flatnonzero((v > 0) | np.isin(T, tight))
+    basis = homotopy.qr.Qt[homotopy.n_free :]
+    Z = signs[J] * (basis @ homotopy.problem.columns(T[J]))
+    v[J] = _largest_support(Z, Z @ v[J])
+    return v
+
+
+def _largest_support(Z: FloatArray, u: FloatArray) -> FloatArray:
+    """A v ≥ 0 with Zv = u whose support holds that of every other.
+
+    With v scaled by θ, max Σt over 0 ≤ t ≤ 1, t ≤ v, Zv = θu sets t_i to one exactly where some solution is
+    positive, else to zero (Freund, Roundy and Todd, 1985). The linear program is solved in float64 to
+    1e-7 or so; what is left of Zv − u is taken out on the support by least squares.
+    """
+    from scipy.optimize import linprog
+
+    Z, u = Z.astype(np.float64), u.astype(np.float64)
+    m = Z.shape[1]
+    size = np.abs(Z).max()
+    equal = np.hstack([Z / size, -u[:, None] / size, np.zeros_like(Z)])
+    below = np.hstack([-np.eye(m), np.zeros((m, 1)), np.eye(m)])
+    cost = np.concatenate([np.zeros(m + 1), -np.ones(m)])
+    bounds = [(0, None)] * (m + 1) + [(0, 1)] * m
+    solution = linprog(cost, A_ub=below, b_ub=np.zeros(m), A_eq=equal, b_eq=np.zeros(len(Z)), bounds=bounds).x
+    positive = solution[m + 1 :] > 0.5
+    v = np.where(positive, solution[:m] / solution[m], 0)
+    v[positive] += np.linalg.lstsq(Z[:, positive], u - Z @ v, rcond=None)[0]
+    return np.asarray(v)
+
+
+def _window_lower(homotopy: Homotopy, c: FloatArray, T: IndexArray, positive: np.ndarray) -> float:
+    """λ₂ = λ* − ε₂ (see `first_entry`)."""
+    lam = float(homotopy.lam)
+    slope = homotopy.problem.correlate(homotopy.u)
+    outside = homotopy.problem.column_norms > 0
+    outside[T] = outside[homotopy.unpenalized] = False
+    # c_j − ε·slope_j = ±(λ* − ε)
+    above, below = 1 - slope[outside], 1 + slope[outside]
+    event = [lam]
+    event.extend((lam - c[outside])[above > 0] / above[above > 0])
+    event.extend((lam + c[outside])[below > 0] / below[below > 0])
+    event.extend(2 * lam / (1 + np.abs(slope[T[~positive]])))
+    return max(0.0, lam - float(min(event)))
+
+
+def _proof_lower(
+    problem: Problem, c: FloatArray, T: IndexArray, S: IndexArray, lam: float, residual_norm: float
+) -> float:
+    """λ₀ = (1 − ε₀)λ* (see `first_entry`)."""
+    reach = lam + problem.column_norms * residual_norm
+    room = (lam - np.abs(c)) / reach
+    room[T] = 2 * lam / reach[T]
+    room[S] = 1
+    return lam * (1 - min(1.0, float(room.min())))

@@ -1,0 +1,102 @@
+"""`ThinQR`: the factorisation of the selected columns that every method here rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from sparselin._kernels import qr as kernels
+from sparselin.problem import Problem
+from sparselin.results import FloatArray
+
+
+class ThinQR:
+    """X_J = QR for a list J of independent columns of a problem, updated a column at a time.
+
+    Attributes
+    ----------
+    index : J, the columns in the order of the factorisation.
+    """
+
+    def __init__(self, problem: Problem, columns: Iterable[int] = (), capacity: int = 8) -> None:
+        self.problem = problem
+        self.index: list[int] = []
+        self._Qt = np.zeros((capacity, problem.n), problem.dtype)
+        self._R = np.zeros((capacity, capacity), problem.dtype)
+        self._norms = np.zeros(capacity)
+        self._inverse = np.zeros(capacity)
+        for j in columns:
+            self.append(int(j))
+
+    @property
+    def size(self) -> int:
+        return len(self.index)
+
+    @property
+    def Qt(self) -> FloatArray:
+        """Qᵀ (t, n)."""
+        return self._Qt[: self.size]
+
+    @property
+    def R(self) -> FloatArray:
+        """R (t, t)."""
+        return self._R[: self.size, : self.size]
+
+    @property
+    def kappa(self) -> float:
+        """‖D R⁻¹‖_F, D = diag(‖X_j‖): a bound on 1/σ_min of X_J with unit columns; at least 1."""
+        return max(1.0, math.sqrt(self._inverse[: self.size].sum()))
+
+    def append(self, j: int) -> bool:
+        """Add column j unless it is in the span of J to rounding; says whether it was added."""
+        if self.size == len(self._Qt):
+            self._grow()
+        t = self.size
+        norm = float(self.problem.column_norms[j])
+        rho = kernels.orthogonalize(self._Qt, self._R, t, self.problem.columns([j])[:, 0])
+        if rho <= self.problem.length_error(self.kappa) * norm:
+            return False
+        self._norms[t] = norm
+        self._inverse[t] = kernels.inverse_column_norm(self._R, self._norms, t)
+        self.index.append(j)
+        return True
+
+    def delete(self, position: int) -> None:
+        """Remove the column at a position of `index`."""
+        t = self.size
+        kernels.delete(self._Qt, self._R, t, position)
+        self._norms[position : t - 1] = self._norms[position + 1 : t].copy()
+        del self.index[position]
+        for l in range(position, t - 1):
+            self._inverse[l] = kernels.inverse_column_norm(self._R, self._norms, l)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """R⁻¹b."""
+        return np.asarray(kernels.solve(self.R, b))
+
+    def solve_transposed(self, b: FloatArray) -> FloatArray:
+        """R⁻ᵀb."""
+        return np.asarray(kernels.solve_transposed(self.R, b))
+
+    def residual(self, v: FloatArray) -> FloatArray:
+        """P_J^⊥v, projected twice so that Qᵀ of it is of the order of eps‖v‖ at most."""
+        for _ in range(2):
+            v = v - self.Qt.T @ (self.Qt @ v)
+        return v
+
+    def in_span(self) -> np.ndarray:
+        """(d,) bool: which columns of X lie in the span of J to rounding, all-zero ones included."""
+        X = self.problem.columns(np.arange(self.problem.d))
+        for _ in range(2):
+            X = X - self.Qt.T @ (self.Qt @ X)
+        norms: FloatArray = np.sqrt(np.einsum("ij,ij->j", X, X))
+        return np.asarray(norms <= self.problem.length_error(self.kappa) * self.problem.column_norms)
+
+    def _grow(self) -> None:
+        extra = len(self._Qt)
+        self._Qt = np.pad(self._Qt, ((0, extra), (0, 0)))
+        self._R = np.pad(self._R, ((0, extra), (0, extra)))
+        self._norms = np.pad(self._norms, (0, extra))
+        self._inverse = np.pad(self._inverse, (0, extra))
