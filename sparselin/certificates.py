@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
 
@@ -17,14 +18,16 @@ class DualityGap:
 
     Attributes
     ----------
-    gap : P(β) − D(u) ≥ 0; both P(β) − min P and ½‖u − u*‖² are at most that.
+    gap : P(β) − D(u) ≥ 0 plus its rounding error; P(β) − min P and ½‖u − u*‖² are at most that.
     u : (n,) with X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ.
     correlation : (d,) Xᵀu.
+    error : (d,) a bound on the rounding error of `correlation`.
     """
 
     gap: float
     u: FloatArray
     correlation: FloatArray
+    error: FloatArray
 
 
 def orthonormal_basis(X_S: FloatArray) -> FloatArray:
@@ -46,7 +49,13 @@ def project_off(basis: FloatArray, v: FloatArray) -> FloatArray:
 
 
 def lasso_gap(
-    X: Any, y: FloatArray, S: IndexArray, coef: FloatArray, lam: float, basis: FloatArray
+    X: Any,
+    y: FloatArray,
+    S: IndexArray,
+    coef: FloatArray,
+    lam: float,
+    basis: FloatArray,
+    column_norms: FloatArray,
 ) -> DualityGap:
     """The duality gap of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ at β = coef, given an orthonormal basis of colspan(X_S).
 
@@ -55,8 +64,8 @@ def lasso_gap(
 
         P(β) − D(u) = ½‖r − u‖² + Σ_{j ∉ S} (λ|β_j| − β_j⟨X_j, u⟩) − Σ_{j ∈ S} β_j⟨X_j, u⟩,
 
-    a sum of nonnegative terms (the last is zero), so that nothing cancels and a gap far below
-    eps‖y‖² is still known to a few digits.
+    a sum of nonnegative terms (the last is zero): a gap far below eps‖y‖² is still known. What
+    rounding can take from it, |coef| times the error of Xᵀu, 4√n·eps·‖X_j‖‖u‖, is added.
     """
     residual = y - X @ coef
     u = project_off(basis, residual)
@@ -65,20 +74,29 @@ def lasso_gap(
     steepest = float(np.abs(correlation).max(initial=0))
     if steepest > lam:
         u, correlation = u * (lam / steepest), correlation * (lam / steepest)
-    outside = np.abs(coef)
-    outside[S] = 0
-    gap = 0.5 * float(np.sum((residual - u) ** 2)) + float(lam * outside.sum() - coef @ correlation)
-    return DualityGap(max(gap, 0.0), u, correlation)
+    penalized = np.abs(coef)
+    penalized[S] = 0
+    error = 4 * math.sqrt(len(u)) * np.finfo(u.dtype).eps * column_norms * math.sqrt(float(u @ u))
+    complementarity = float(lam * penalized.sum() - coef @ correlation)
+    gap = 0.5 * float(np.sum((residual - u) ** 2)) + max(complementarity, 0.0) + float(penalized @ error)
+    return DualityGap(gap, u, correlation, error)
+
+
+def gap_of(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) -> float:
+    """The gap of `lasso_gap` for a `Problem`."""
+    basis = orthonormal_basis(problem.columns(S))
+    return lasso_gap(problem.X, problem.y, S, coef, lam, basis, problem.column_norms).gap
 
 
 def proved_zero(column_norms: FloatArray, dual: DualityGap, lam: float) -> np.ndarray:
     """(d,) bool: β_j = 0 in every solution, by the gap-safe test |⟨X_j, u⟩| + ‖X_j‖√(2·gap) < λ.
 
     The optimal u* is within √(2·gap) of u (the dual is 1-strongly concave), and β_j = 0 wherever
-    |⟨X_j, u*⟩| < λ (Ndiaye, Fercoq, Gramfort and Salmon, 2017). Means nothing for j ∈ S.
+    |⟨X_j, u*⟩| < λ (Ndiaye, Fercoq, Gramfort and Salmon, 2017). Rounding is allowed for. Means nothing
+    for j ∈ S.
     """
     radius = math.sqrt(2 * dual.gap)
-    return np.asarray(np.abs(dual.correlation) + column_norms * radius < lam)
+    return np.asarray(np.abs(dual.correlation) + dual.error + column_norms * radius < lam)
 
 
 def kkt_violation(X: FloatArray, y: FloatArray, S: IndexArray, coef: FloatArray, lam: float) -> float:

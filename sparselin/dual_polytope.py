@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.certificates import lasso_gap, orthonormal_basis
+from sparselin.certificates import gap_of
 from sparselin.lasso_path import Homotopy
 from sparselin.problem import Problem, check_indices, check_level
 from sparselin.results import DualProjection, Status
@@ -47,7 +47,9 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
     """
     if isinstance(X, Problem):
         if X.kind == "gram":
-            raise TypeError("project_dual needs the design X itself: from a Gram matrix v and u are not determined")
+            raise TypeError(
+                "project_dual needs the design X itself: from a Gram matrix v and u are not determined"
+            )
         X = X.X
     problem = Problem(X, v)
     S = check_indices(unpenalized, problem.d, "unpenalized")
@@ -65,6 +67,6 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
         u=u,
         coef=coef,
         active=tuple(np.flatnonzero(off).tolist()),
-        duality_gap=lasso_gap(problem.X, problem.y, S, coef, lam, orthonormal_basis(problem.columns(S))).gap,
+        duality_gap=gap_of(problem, S, coef, lam),
         status=Status.COMPLETED if homotopy.lam <= lam else Status.MAX_ITER,
     )

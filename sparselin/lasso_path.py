@@ -174,6 +174,11 @@ class Homotopy:
         unit = self.problem.rounding(self.qr.kappa) * float(np.sqrt(self.u @ self.u))
         return unit * self.problem.column_norms[self.tied]
 
+    def slope_error(self) -> float:
+        """A bound on the rounding error of ‖X_j‖·slope_j: κ‖u‖ bounds the value itself."""
+        kappa = self.qr.kappa
+        return self.problem.rounding(kappa) * kappa * float(np.sqrt(self.u @ self.u))
+
     def enter(self) -> tuple[int, ...]:
         """Choose the direction that leaves this knot; returns P, the nonzero ones just below it.
 
@@ -205,18 +210,26 @@ class Homotopy:
         return self.active()
 
     def _keep_nonnegative(self, entered: list[int], before: dict[int, Any]) -> list[int]:
-        """Drop from P, one at a time, the entered whose s_jβ̇_j ≤ 0 blocks the step; returns them."""
+        """Drop from P, one at a time, the entered whose v_j = s_jβ̇_j would not be positive; returns them.
+
+        On the way from `before` to the new minimiser `after`, v_j vanishes at the share
+        before/(before − after) where after < 0; a v_j that is zero to rounding vanishes at the end.
+        """
         left: list[int] = []
         while True:
             after = dict(zip(self.qr.index, self.slope, strict=True))
-            blocking = [j for j in entered if self.sign[j] * after[j] <= 0]
-            if not blocking:
+            v = {j: (self.sign[j] * before.get(j, 0), self.sign[j] * after[j]) for j in entered}
+            share = {
+                j: old / (old - new) if new < 0 else 1.0
+                for j, (old, new) in v.items()
+                if new <= self.slope_error() / self.problem.column_norms[j]
+            }
+            if not share:
                 return left
-            # s_j(before + α(after − before)) = 0
-            ratio = {j: before.get(j, 0) / (before.get(j, 0) - after[j]) if after[j] else 0 for j in blocking}
-            first = min(blocking, key=lambda j: (ratio[j], j))
-            step = ratio[first]
-            before = {j: before.get(j, 0) + step * (after[j] - before.get(j, 0)) for j in self.qr.index}
+            first = min(share, key=lambda j: (share[j], j))
+            before = {
+                j: before.get(j, 0) + share[first] * (after[j] - before.get(j, 0)) for j in self.qr.index
+            }
             self._drop(first)
             entered.remove(first)
             left.append(first)

@@ -56,7 +56,9 @@ class Problem:
             if weight.min() < 0:
                 raise ValueError(f"sample_weight must be nonnegative; the least entry is {weight.min()}")
             root = np.sqrt(weight)
-            self.X = self.X * root[:, None] if self.kind == "dense" else self.X.multiply(root[:, None]).tocsc()
+            self.X = (
+                self.X * root[:, None] if self.kind == "dense" else self.X.multiply(root[:, None]).tocsc()
+            )
             self.y = self.y * root
         self._check_range()
 
@@ -254,7 +256,9 @@ def _design(X: Any, name: str = "X") -> Any:
     else:
         X = entries = _numeric(_array(X, name), name)
     if X.ndim != 2:
-        raise ValueError(f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}")
+        raise ValueError(
+            f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}"
+        )
     if 0 in X.shape:
         raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}")
     _check_finite(entries, name)

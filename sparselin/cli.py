@@ -1,0 +1,177 @@
+"""The command line: thin. It parses, shows progress, and leaves the work to `experiments` and `reports`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+import sparselin
+from sparselin.ensembles import ENSEMBLES
+from sparselin.experiments.equivalence import (
+    DesignRecord,
+    EnsembleSummary,
+    Settings,
+    summarize,
+    verify_all,
+    verify_design,
+)
+from sparselin.experiments.step_checks import Verdict
+from sparselin.reports import verification
+
+QUICK_DESIGNS = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(sparselin.__version__)
+def cli() -> None:
+    """sparselin: the theory of greedy sparse regression, checked."""
+
+
+@cli.command()
+@click.option("--designs", type=click.IntRange(1), default=1000, show_default=True, help="Designs in all.")
+@click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
+@click.option(
+    "--ensembles",
+    default="all",
+    show_default=True,
+    help=f"Comma-separated: {', '.join(ENSEMBLES)}.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("report"),
+    show_default=True,
+    help="Folder for index.html, results.json and the figures.",
+)
+@click.option("--quick", is_flag=True, help=f"{QUICK_DESIGNS} designs, a look in seconds.")
+@click.option("--uncapped", is_flag=True, help="No cap on a descent (the default from 10000 designs on).")
+@click.option(
+    "--design",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Check one saved design (.npz with X and y) and print every step.",
+)
+def verify(
+    designs: int,
+    steps: int,
+    ensembles: str,
+    seed: int,
+    jobs: int,
+    output: Path,
+    quick: bool,
+    uncapped: bool,
+    design: Path | None,
+) -> None:
+    """Verify that OMP, Sequential LASSO and linear Sequential Attention select the same features.
+
+    Exit status 0: no violation, and few enough steps undecided. 1: a violation, or too many undecided.
+    130: interrupted (the report of what was done is written).
+    """
+    console = Console()
+    if design is not None:
+        raise SystemExit(_verify_saved(console, design, steps, seed))
+    settings = Settings(
+        designs=QUICK_DESIGNS if quick else designs,
+        steps=steps,
+        ensembles=_chosen(ensembles),
+        seed=seed,
+        jobs=jobs,
+    )
+    if uncapped or settings.designs >= 10_000:
+        settings = dataclasses.replace(settings, descent_flops=None)
+    started = time.perf_counter()
+    records, interrupted = _collect(console, settings)
+    if not records:
+        raise SystemExit(130)
+    summary = summarize(records)
+    console.print(verification.table(summary))
+    seconds = time.perf_counter() - started
+    index = verification.write(output, settings, records, summary, seconds, interrupted)
+    for line in verification.headline(summary):
+        console.print(line)
+    for line in verification.reproductions(output, records):
+        console.print(line, soft_wrap=True, highlight=False)
+    console.print(f"Report: {index}", soft_wrap=True, highlight=False)
+    raise SystemExit(130 if interrupted else exit_status(summary))
+
+
+def exit_status(summary: list[EnsembleSummary]) -> int:
+    """0 where every ensemble passes, else 1."""
+    return 0 if all(row.passes for row in summary) else 1
+
+
+def _chosen(ensembles: str) -> tuple[str, ...]:
+    if ensembles == "all":
+        return tuple(ENSEMBLES)
+    names = tuple(name.strip() for name in ensembles.split(","))
+    unknown = [name for name in names if name not in ENSEMBLES]
+    if unknown:
+        raise click.BadParameter(
+            f"unknown ensemble {unknown[0]!r}; the ensembles are {', '.join(ENSEMBLES)}",
+            param_hint="--ensembles",
+        )
+    return names
+
+
+def _collect(console: Console, settings: Settings) -> tuple[list[DesignRecord], bool]:
+    """All records, in the order of the tasks; Ctrl-C keeps those that have come."""
+    records: list[DesignRecord] = []
+    interrupted = False
+    columns = (
+        TextColumn("[progress.description]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[state]}"),
+    )
+    with Progress(*columns, console=console) as progress, _closing(verify_all(settings)) as stream:
+        bar = progress.add_task("designs", total=settings.designs, state="")
+        count = dict.fromkeys(Verdict, 0)
+        try:
+            for record in stream:
+                records.append(record)
+                count[record.verdict] += 1
+                state = f"{count[Verdict.VIOLATES]} violate, {count[Verdict.UNDECIDED]} undecided"
+                progress.update(bar, advance=1, state=state)
+        except KeyboardInterrupt:
+            interrupted = True
+    order = {task: i for i, task in enumerate(settings.tasks())}
+    records.sort(key=lambda record: order[record.ensemble, record.index])
+    return records, interrupted
+
+
+@contextlib.contextmanager
+def _closing(stream: Iterator[DesignRecord]) -> Iterator[Iterator[DesignRecord]]:
+    try:
+        yield stream
+    finally:
+        stream.close()  # type: ignore[attr-defined]
+
+
+def _verify_saved(console: Console, path: Path, steps: int, seed: int) -> int:
+    """Every check at every step of one saved design."""
+    with np.load(path) as saved:
+        if not {"X", "y"} <= set(saved.files):
+            raise click.BadParameter(
+                f"{path} must hold arrays X and y; it holds {saved.files}", param_hint="--design"
+            )
+        X, y = saved["X"], saved["y"]
+        key = tuple(int(part) for part in saved["seed"]) if "seed" in saved.files else (seed,)
+    selection, supports, records = verify_design(X, y, steps, seed=key, audit=True)
+    console.print(verification.step_table(selection, records))
+    if supports.reason:
+        console.print(f"supports: {supports.verdict}: {supports.reason}")
+    wrong = [record for record in records if record.verdict is Verdict.VIOLATES]
+    return 1 if wrong or supports.verdict is Verdict.VIOLATES else 0

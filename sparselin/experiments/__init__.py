@@ -1,0 +1,1 @@
+"""Experiments compute and return results; `sparselin.plots` and the reports show them."""

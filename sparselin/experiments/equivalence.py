@@ -1,0 +1,316 @@
+"""Theorems 1.1, 1.2 and 3.3 on many designs: OMP, Sequential LASSO and linear Sequential Attention agree.
+
+S follows Sequential LASSO; at every step the checks of `step_checks` establish what is claimed. Designs are
+independent of each other and of the number of processes: each has its own generator, seeded by
+(seed, ensemble, index).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import signal
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+
+from sparselin.ensembles import ENSEMBLES
+from sparselin.experiments import step_checks
+from sparselin.experiments.step_checks import AGREES, SEVERITY, Finding, Methods, Step, Verdict, violates
+from sparselin.results import FloatArray, SelectionPath, Status
+
+CHECKS = ("pick", "lam_star", "active_set", "attention", "projection", "audit", "end")
+
+
+@dataclasses.dataclass(frozen=True)
+class StepRecord:
+    """What was found at one step.
+
+    Attributes
+    ----------
+    step : t, from 1.
+    verdict : the worst of the checks'.
+    reasons : check -> reason, for those that do not agree.
+    lam_star, lam_error, delta : λ*, its relative distance from ‖XᵀP_S^⊥y‖∞, and the bracket's δ.
+    gap : the projection's duality gap over ‖y‖².
+    tied, active : |T| and |A(S)|.
+    window, proof : λ₂/λ* and λ₀/λ*.
+    reach : least λ/λ* at which Sequential Attention still picks from A(S); NaN where not measured.
+    audited : whether the interior point method repeated the step.
+    """
+
+    step: int
+    verdict: Verdict
+    reasons: dict[str, str]
+    lam_star: float
+    lam_error: float
+    delta: float
+    gap: float
+    tied: int
+    active: int
+    window: float
+    proof: float
+    reach: float
+    audited: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class DesignRecord:
+    """All steps of one design; `supports` says whether the whole supports agree up to the first tie."""
+
+    ensemble: str
+    index: int
+    seed: int
+    n: int
+    d: int
+    status: str
+    supports: Finding
+    steps: tuple[StepRecord, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        verdicts = [self.supports.verdict, *(step.verdict for step in self.steps)]
+        return max(verdicts, key=SEVERITY.__getitem__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What `verify` runs. `descent_flops` caps one descent (None: no cap but max_iter)."""
+
+    designs: int = 1000
+    steps: int = 8
+    ensembles: tuple[str, ...] = tuple(ENSEMBLES)
+    seed: int = 0
+    jobs: int = 2
+    reach_every: int = 40
+    audit_every: int = 50
+    descent_flops: float | None = 2e7
+    max_iter: int = 1_000_000
+
+    def tasks(self) -> list[tuple[str, int]]:
+        """(ensemble, index) of every design, the ensembles taking turns."""
+        names = self.ensembles
+        return [(names[i % len(names)], i // len(names)) for i in range(self.designs)]
+
+
+def verify_design(
+    X: FloatArray,
+    y: FloatArray,
+    k: int,
+    *,
+    methods: Methods | None = None,
+    seed: Sequence[int] = (0,),
+    audit: bool = False,
+    reach: bool = False,
+    max_iter: Callable[[int, int], int] = lambda n, m: 100_000,
+) -> tuple[SelectionPath, Finding, list[StepRecord]]:
+    """Run the checks along Sequential LASSO's path on one design.
+
+    `seed` feeds the random starts of the solvers; `max_iter(n, m)` caps a descent over m unselected
+    features.
+    """
+    methods = methods or Methods()
+    rng = np.random.default_rng(seed)
+    path = methods.sequential_lasso(X, y, min(k, X.shape[1]))
+    records = []
+    for t in range(1, len(path.support) + 1):
+        S = np.array(path.support[: t - 1], np.intp)
+        step = Step(X, y, S, methods.first_entry(X, y, unpenalized=S))
+        cap = max_iter(len(y), X.shape[1] - len(S))
+        records.append(_record(step, int(path.support[t - 1]), methods, rng, cap, audit, reach))
+    if path.status is not Status.COMPLETED:
+        records.extend(_check_end(X, y, path))
+    return path, compare_supports(methods.omp(X, y, min(k, X.shape[1])), path), records
+
+
+def _record(
+    step: Step,
+    pick: int,
+    methods: Methods,
+    rng: np.random.Generator,
+    max_iter: int,
+    audit: bool,
+    reach: bool,
+) -> StepRecord:
+    entry = step.entry
+    if entry.lam_star <= 0:
+        findings = {"lam_star": violates(f"first_entry ends ({entry.status.name}) where the path goes on")}
+        return _summary(step, findings, math.nan, math.nan, False)
+    projection, gap = step_checks.check_projection(step, methods)
+    findings = {
+        "pick": step_checks.check_pick(step, methods),
+        "lam_star": step_checks.check_lam_star(step, methods, rng),
+        "active_set": step_checks.check_active_set(step, methods, rng),
+        "attention": step_checks.check_attention(step, methods, rng, max_iter),
+        "projection": projection,
+        "audit": step_checks.audit(step, methods) if audit else AGREES,
+    }
+    if pick not in entry.active:
+        findings["active_set"] = violates(f"Sequential LASSO picked {pick}, not in A(S) = {entry.active}")
+    level = step_checks.lowest_level(step, methods, rng, max_iter) if reach else math.nan
+    return _summary(step, findings, gap, level, audit)
+
+
+def _summary(step: Step, findings: dict[str, Finding], gap: float, reach: float, audited: bool) -> StepRecord:
+    entry = step.entry
+    lam_star = max(entry.lam_star, np.finfo(np.float64).tiny)
+    return StepRecord(
+        step=len(step.S) + 1,
+        verdict=max((found.verdict for found in findings.values()), key=SEVERITY.__getitem__),
+        reasons={name: found.reason for name, found in findings.items() if found != AGREES},
+        lam_star=entry.lam_star,
+        lam_error=abs(entry.lam_star - step.lam_star) / lam_star,
+        delta=step.delta if entry.lam_star > 0 else math.nan,
+        gap=gap,
+        tied=len(entry.tied),
+        active=len(entry.active),
+        window=entry.window_lower / lam_star,
+        proof=entry.proof_lower / lam_star,
+        reach=reach,
+        audited=audited,
+    )
+
+
+def _check_end(X: FloatArray, y: FloatArray, path: SelectionPath) -> list[StepRecord]:
+    """A path that ended early claims λ*(S) = 0: a step of its own only where that is false."""
+    S = np.array(path.support, np.intp)
+    step = Step(X, y, S, step_checks.first_entry(X, y, unpenalized=S))
+    if step.lam_star <= 2 * step.error:
+        return []
+    found = violates(f"the path ended ({path.status.name}) although ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.3g}")
+    return [_summary(step, {"end": found}, math.nan, math.nan, False)]
+
+
+def compare_supports(omp_path: SelectionPath, path: SelectionPath) -> Finding:
+    """The two supports agree up to, and not counting, the first step at which OMP or the LASSO met a tie."""
+    for t in range(max(len(omp_path.support), len(path.support))):
+        if t >= min(len(omp_path.support), len(path.support)):
+            return violates(
+                f"OMP took {len(omp_path.support)} features, Sequential LASSO {len(path.support)}"
+            )
+        if max(len(omp_path.ties[t]), len(path.ties[t])) > 1:
+            break
+        if omp_path.support[t] != path.support[t]:
+            return violates(f"step {t + 1}: OMP {omp_path.support[t]}, Sequential LASSO {path.support[t]}")
+    return AGREES
+
+
+def verify_one(task: tuple[str, int], settings: Settings, methods: Methods | None = None) -> DesignRecord:
+    """One design of an ensemble, from its name and index alone."""
+    name, index = task
+    X, y = ENSEMBLES[name].design(index, settings.seed)
+
+    def max_iter(n: int, m: int) -> int:
+        if settings.descent_flops is None:
+            return settings.max_iter
+        return max(50, min(settings.max_iter, int(settings.descent_flops / (4 * n * m))))
+
+    path, supports, steps = verify_design(
+        X,
+        y,
+        settings.steps,
+        methods=methods,
+        seed=(settings.seed, zlib.crc32(name.encode()), index),
+        audit=index < 5 or index % settings.audit_every == 0,
+        reach=index % settings.reach_every == 0,
+        max_iter=max_iter,
+    )
+    return DesignRecord(name, index, settings.seed, *X.shape, path.status.name, supports, tuple(steps))
+
+
+def verify_all(settings: Settings) -> Iterator[DesignRecord]:
+    """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
+    tasks = iter(settings.tasks())
+    with ProcessPoolExecutor(settings.jobs, initializer=_work_quietly) as pool:
+        pending: set[Future[DesignRecord]] = set()
+        try:
+            while True:
+                while len(pending) < 4 * settings.jobs and (task := next(tasks, None)) is not None:
+                    pending.add(pool.submit(verify_one, task, settings))
+                if not pending:
+                    return
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _work_quietly() -> None:
+    """In a worker: leave Ctrl-C to the parent, and one thread to BLAS (there is a process per core)."""
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(1)
+
+
+@dataclasses.dataclass(frozen=True)
+class EnsembleSummary:
+    """One row of the table."""
+
+    name: str
+    designs: int
+    steps: int
+    agreements: int
+    undecided: int
+    violations: int
+    ties: int
+    strict: int
+    audited: int
+    worst_gap: float
+    worst_lam_error: float
+    median_window: float
+    median_proof: float
+    median_reach: float
+    reach_steps: int
+    ill_conditioned: bool
+
+    @property
+    def undecided_limit(self) -> float:
+        """Above this share of undecided steps the run does not pass."""
+        return 0.05 if self.ill_conditioned else 0.01
+
+    @property
+    def passes(self) -> bool:
+        return self.violations == 0 and self.undecided <= self.undecided_limit * self.steps
+
+
+def summarize(records: Iterable[DesignRecord]) -> list[EnsembleSummary]:
+    """A row for each ensemble met, in the order of the registry."""
+    by_name: dict[str, list[DesignRecord]] = {}
+    for record in records:
+        by_name.setdefault(record.ensemble, []).append(record)
+    return [_summarize(name, by_name[name]) for name in ENSEMBLES if name in by_name]
+
+
+def _summarize(name: str, records: list[DesignRecord]) -> EnsembleSummary:
+    steps = [step for record in records for step in record.steps]
+    count = Counter(step.verdict for step in steps)
+    reach = [step.reach for step in steps if not math.isnan(step.reach)]
+    wrong_supports = sum(record.supports.verdict is Verdict.VIOLATES for record in records)
+    return EnsembleSummary(
+        name=name,
+        designs=len(records),
+        steps=len(steps),
+        agreements=count[Verdict.AGREES],
+        undecided=count[Verdict.UNDECIDED],
+        violations=count[Verdict.VIOLATES] + wrong_supports,
+        ties=sum(step.tied > 1 for step in steps),
+        strict=sum(step.active < step.tied for step in steps),
+        audited=sum(step.audited for step in steps),
+        worst_gap=max((step.gap for step in steps), default=math.nan),
+        worst_lam_error=max((step.lam_error for step in steps), default=math.nan),
+        median_window=_median([step.window for step in steps]),
+        median_proof=_median([step.proof for step in steps]),
+        median_reach=_median(reach),
+        reach_steps=len(reach),
+        ill_conditioned=ENSEMBLES[name].ill_conditioned,
+    )
+
+
+def _median(values: list[Any]) -> float:
+    return float(np.median(values)) if values else math.nan

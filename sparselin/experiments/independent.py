@@ -1,0 +1,88 @@
+"""LASSO and projection solvers that share no code with the methods under verification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sparselin._kernels.coordinate_descent import coordinate_descent
+from sparselin.results import FloatArray
+
+# (Z, r, λ, start, target gap) -> b ≈ argmin ½‖r − Zb‖² + λ‖b‖₁; nothing it says of itself is believed.
+Solver: TypeAlias = Callable[[FloatArray, FloatArray, float, FloatArray, float], FloatArray]
+
+MAX_EPOCHS = 20_000
+
+
+def solve_lasso(Z: FloatArray, r: FloatArray, lam: float, start: FloatArray, target: float) -> FloatArray:
+    """argmin_b ½‖r − Zb‖² + λ‖b‖₁ by cyclic coordinate descent from `start`, to a duality gap of `target`."""
+    b = np.array(start, np.float64)
+    coordinate_descent(np.ascontiguousarray(Z.T), r.copy(), b, lam, target, MAX_EPOCHS)
+    return b
+
+
+class InteriorPoint:
+    """The LASSO and the dual projection of one (Z, r), posed to cvxpy and solved by Clarabel.
+
+    The problem is scaled to λ* = 1 and ‖Z_j‖ ≤ 1, and the constant ½‖r‖² is left out of the LASSO,
+    lest the solver's tolerances be relative to it. With more rows than columns a QR factorisation takes
+    Z to its triangle: nothing of the problem lives outside colspan(Z).
+    """
+
+    def __init__(self, Z: FloatArray, r: FloatArray) -> None:
+        import cvxpy as cp
+
+        self._r, self._Q = r, np.eye(len(r))
+        if Z.shape[0] > Z.shape[1]:
+            self._Q, Z = np.linalg.qr(Z)
+            r = self._Q.T @ r
+        c = Z.T @ r
+        self._norm = float(np.sqrt(np.sum(Z**2, axis=0).max()))
+        self._lam_star = float(np.abs(c).max())
+        Z = Z / self._norm
+        self._unit = self._lam_star / self._norm  # of r; b is in units of this over the norm
+        self._level = cp.Parameter(nonneg=True)
+        self._b = cp.Variable(Z.shape[1])
+        self._u = cp.Variable(len(r))
+        fit = 0.5 * cp.sum_squares(Z @ self._b) - (c / self._lam_star) @ self._b
+        self._lasso = cp.Problem(cp.Minimize(fit + self._level * cp.norm1(self._b)))
+        distance = 0.5 * cp.sum_squares(self._u - r / self._unit)
+        self._dual = cp.Problem(cp.Minimize(distance), [cp.norm_inf(Z.T @ self._u) <= self._level])
+
+    def lasso(self, lam: float) -> FloatArray | None:
+        """b (m,), or None where Clarabel gives up."""
+        return _value(self._solve(self._lasso, lam), self._b, self._unit / self._norm)
+
+    def project(self, lam: float) -> FloatArray | None:
+        """The projection of r onto {‖Zᵀu‖∞ ≤ λ}, or None."""
+        u = _value(self._solve(self._dual, lam), self._u, self._unit)
+        return None if u is None else self._r + self._Q @ (u - self._Q.T @ self._r)
+
+    def _solve(self, problem: Any, lam: float) -> bool:
+        import cvxpy as cp
+
+        self._level.value = lam / self._lam_star
+        tight = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas", "tol_ktratio"), 1e-12)
+        try:
+            problem.solve(solver=cp.CLARABEL, **tight)
+        except cp.error.SolverError:
+            return False
+        return problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE)
+
+
+def _value(solved: bool, variable: Any, unit: float) -> FloatArray | None:
+    return np.asarray(variable.value) * unit if solved and variable.value is not None else None
+
+
+def columns_independent(columns: FloatArray) -> tuple[bool, float]:
+    """Whether the columns are independent to rounding, and the least singular value."""
+    if columns.shape[1] == 0:
+        return True, np.inf
+    norms = np.sqrt(np.sum(columns**2, axis=0))
+    if columns.shape[1] > len(columns) or norms.min() == 0:
+        return False, 0.0
+    unit: Sequence[float] = np.linalg.svd(columns / norms, compute_uv=False)
+    least = float(np.linalg.svd(columns, compute_uv=False)[-1])
+    return unit[-1] > 1e3 * np.finfo(np.float64).eps * len(columns), least

@@ -1,0 +1,405 @@
+"""One step of the equivalence, established without trusting the methods: checks (a) to (e).
+
+Each check takes what a method claims at a given S and tests it with plain NumPy on X, y, S, with duality
+gaps computed here, and with LASSO solvers that share no code with the methods. A check has three
+outcomes: it *agrees*, it *violates*, or it is *undecided* because a certificate was not reached; undecided
+is never counted as agreement.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sparselin.certificates import DualityGap, lasso_gap, orthonormal_basis, project_off, proved_zero
+from sparselin.dual_polytope import project_dual
+from sparselin.experiments.independent import InteriorPoint, Solver, columns_independent, solve_lasso
+from sparselin.hadamard import hadamard_descent
+from sparselin.omp import omp
+from sparselin.problem import Problem
+from sparselin.results import DescentResult, FirstEntry, FloatArray, IndexArray
+from sparselin.sequential_lasso import first_entry, sequential_lasso
+
+
+class Verdict(enum.StrEnum):
+    AGREES = "agrees"
+    VIOLATES = "violates"
+    UNDECIDED = "undecided"
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A verdict and, unless it agrees, the reason in one line."""
+
+    verdict: Verdict
+    reason: str = ""
+
+
+AGREES = Finding(Verdict.AGREES)
+
+
+def violates(reason: str) -> Finding:
+    return Finding(Verdict.VIOLATES, reason)
+
+
+def undecided(reason: str) -> Finding:
+    return Finding(Verdict.UNDECIDED, reason)
+
+
+@dataclasses.dataclass(frozen=True)
+class Methods:
+    """What is put to the test. Tests plant broken ones here."""
+
+    omp: Callable[..., Any] = omp
+    sequential_lasso: Callable[..., Any] = sequential_lasso
+    first_entry: Callable[..., Any] = first_entry
+    hadamard_descent: Callable[..., Any] = hadamard_descent
+    project_dual: Callable[..., Any] = project_dual
+    solve: Solver = solve_lasso
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Step:
+    """The data of one step, computed in plain NumPy: everything with S projected out.
+
+    Attributes
+    ----------
+    X, y, S : the design, the response and the features selected so far.
+    entry : what `first_entry` claims at S.
+    error : e_c, the rounding error of a correlation (`Problem.correlation_error`).
+    """
+
+    X: FloatArray
+    y: FloatArray
+    S: IndexArray
+    entry: FirstEntry
+
+    @functools.cached_property
+    def basis(self) -> FloatArray:
+        """Orthonormal basis of colspan(X_S)."""
+        return orthonormal_basis(self.X[:, self.S])
+
+    @functools.cached_property
+    def Z(self) -> FloatArray:
+        """P_S^⊥X (n, d), exactly zero for columns in the span of S."""
+        Z = project_off(self.basis, self.X)
+        lengths = np.sqrt(np.sum(Z**2, axis=0))
+        problem = self._problem
+        Z[:, lengths <= problem.length_error(self.kappa) * problem.column_norms] = 0
+        Z[:, self.S] = 0
+        return np.asarray(Z)
+
+    @functools.cached_property
+    def r(self) -> FloatArray:
+        """P_S^⊥y."""
+        return project_off(self.basis, self.y)
+
+    @functools.cached_property
+    def c(self) -> FloatArray:
+        """Zᵀr."""
+        return np.asarray(self.Z.T @ self.r)
+
+    @functools.cached_property
+    def lengths(self) -> FloatArray:
+        """‖Z_j‖."""
+        return np.asarray(np.sqrt(np.sum(self.Z**2, axis=0)))
+
+    @functools.cached_property
+    def kappa(self) -> float:
+        """1/σ_min of X_S with unit columns, at least 1."""
+        columns = self.X[:, self.S]
+        norms = np.sqrt(np.sum(columns**2, axis=0))
+        if not len(self.S) or norms.min() == 0:
+            return 1.0
+        return max(1.0, 1 / max(float(np.linalg.svd(columns / norms, compute_uv=False)[-1]), 1e-300))
+
+    @functools.cached_property
+    def _problem(self) -> Problem:
+        return Problem(self.X, self.y)
+
+    @property
+    def error(self) -> float:
+        return self._problem.correlation_error(self.kappa)
+
+    @property
+    def lam_star(self) -> float:
+        """‖Xᵀ P_S^⊥y‖∞."""
+        return float(np.abs(self.c).max())
+
+    @property
+    def tied(self) -> IndexArray:
+        """T."""
+        return np.flatnonzero(np.abs(self.c) >= self.lam_star - 2 * self.error)
+
+    @property
+    def lam(self) -> float:
+        """The middle of the claimed window, (λ* + λ₂)/2."""
+        return (self.entry.lam_star + self.entry.window_lower) / 2
+
+    @property
+    def delta(self) -> float:
+        """δ = max(1e-6, 10√eps·‖y‖·max‖X_j‖/λ*)."""
+        scale = self._problem.y_norm * float(self._problem.column_norms.max())
+        return max(1e-6, 10 * math.sqrt(np.finfo(np.float64).eps) * scale / self.entry.lam_star)
+
+    def start(self, rng: np.random.Generator) -> FloatArray:
+        """A random point for a solver, of the size of λ*/‖Z_j‖²."""
+        return np.asarray(rng.normal(size=self.X.shape[1]) * self.lam_star / self.lengths.max() ** 2)
+
+    def gap(self, b: FloatArray, lam: float) -> DualityGap:
+        """The gap of the LASSO with S projected out, at b."""
+        empty = np.zeros(0, np.intp)
+        return lasso_gap(self.Z, self.r, empty, b, lam, np.zeros((len(self.r), 0)), self.lengths)
+
+    def gain(self, b: FloatArray, lam: float) -> float:
+        """½‖r‖² − ½‖r − Zb‖² − λ‖b‖₁ = Σ(b_jc_j − λ|b_j|) − ½‖Zb‖²: by how much b beats 0."""
+        return float(b @ self.c - lam * np.abs(b).sum() - 0.5 * np.sum((self.Z @ b) ** 2))
+
+
+def check_pick(step: Step, methods: Methods) -> Finding:
+    """(a) OMP's pick at S is an argmax of |⟨X_i, P_S^⊥y⟩|; so are all of Sequential LASSO's candidates."""
+    path = methods.omp(step.X, step.y, len(step.S) + 1, forced=step.S)
+    if len(path.support) != len(step.S) + 1:
+        return violates(f"OMP stopped ({path.status.name}) although λ* = {step.lam_star:.3g}")
+    pick = int(path.support[-1])
+    if pick not in step.tied:
+        return violates(f"OMP picked {pick}, |c| = {abs(step.c[pick]):.17g} < λ* = {step.lam_star:.17g}")
+    astray = sorted(set(step.entry.active) - set(step.tied.tolist()))
+    if astray or not step.entry.active:
+        return violates(f"A(S) = {step.entry.active} is empty or not within T = {step.tied.tolist()}")
+    return AGREES
+
+
+def check_lam_star(step: Step, methods: Methods, rng: np.random.Generator) -> Finding:
+    """(b) λ*(S), from the LASSO alone: zero is the solution at λ*(1 + δ) and not at λ*(1 − δ)."""
+    lam_star, delta = step.entry.lam_star, step.delta
+    if abs(lam_star - step.lam_star) > 2 * step.error:
+        return violates(f"λ* = {lam_star:.17g} but ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.17g}")
+    target = 0.05 * (delta * lam_star / step.lengths.max()) ** 2
+    return bracket(step, delta, lambda lam: methods.solve(step.Z, step.r, lam, step.start(rng), target))
+
+
+def bracket(step: Step, delta: float, solve: Callable[[float], FloatArray | None]) -> Finding:
+    """β_{S̄} = 0 proved at λ*(1 + δ), and a better β_{S̄} ≠ 0 exhibited at λ*(1 − δ).
+
+    At λ*(1 + δ) zero is proved by the gap-safe test on every column; at λ*(1 − δ) the decrease in
+    objective must exceed its rounding error, e_c‖b‖₁.
+    """
+    for side, lam in ((+1, step.entry.lam_star * (1 + delta)), (-1, step.entry.lam_star * (1 - delta))):
+        b = solve(lam)
+        if b is None:
+            return undecided(f"the solver gave up at λ*(1 {side * delta:+.1e})")
+        better = step.gain(b, lam) > 4 * step.error * np.abs(b).sum()
+        zero = proved_zero(step.lengths, step.gap(b, lam), lam).all()
+        if better and zero:
+            return violates(
+                f"at λ*(1 {side * delta:+.1e}) zero is proved optimal and beaten: a broken certificate"
+            )
+        if (side > 0 and better) or (side < 0 and zero):
+            return violates(f"at λ*(1 {side * delta:+.1e}) β is {'nonzero' if better else 'zero'} off S")
+        if not (zero if side > 0 else better):
+            return undecided(f"no certificate at λ*(1 {side * delta:+.1e})")
+    return AGREES
+
+
+def check_active_set(step: Step, methods: Methods, rng: np.random.Generator) -> Finding:
+    """(c) A(S), from the LASSO over all d columns in the middle of the window."""
+    b, finding = step.start(rng), AGREES
+    scale = ((step.entry.lam_star - step.lam) / step.lengths.max()) ** 2
+    for accuracy in (1e-6, 1e-12):
+        b = methods.solve(step.Z, step.r, step.lam, b, accuracy * scale)
+        finding = support_finding(step, b)
+        if finding.verdict is not Verdict.UNDECIDED:
+            return finding
+    return finding
+
+
+def support_finding(step: Step, b: FloatArray) -> Finding:
+    """Compare A(S) with the support of a solution near b.
+
+    Columns are proved zero by the gap-safe test; J are the others. If Z_J has independent columns the
+    solution b* is unique, and ½‖Z_J(b − b*)‖² ≤ gap puts it within √(2·gap)/σ_min(Z_J) of b: a
+    coordinate beyond that is proved nonzero, and the others of J are zero at this resolution, which
+    must be 1e-3 of the largest or better. Where Z_J is dependent A(S) holds every index that is nonzero
+    in some solution, so that the support of b must lie within it.
+    """
+    zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
+    A, J = list(step.entry.active), np.flatnonzero(~zero)
+    if zero[A].any():
+        return violates(f"{[j for j in A if zero[j]]} of A(S) are proved zero in the window")
+    b = np.where(zero, 0, b)
+    largest = float(np.abs(b).max())
+    independent, sigma = columns_independent(step.Z[:, J])
+    radius = math.sqrt(2 * step.gap(b, step.lam).gap) / sigma if independent else 1e-6 * largest
+    nonzero = np.flatnonzero(np.abs(b) > radius)
+    beyond = sorted(set(nonzero.tolist()) - set(A))
+    if beyond and independent:
+        return violates(f"{beyond} are nonzero in the window but not in A(S) = {step.entry.active}")
+    if beyond:
+        return undecided(f"the solution is not unique, and {beyond} may be zero in all of them")
+    if not radius <= 1e-3 * largest or (independent and not set(A) <= set(nonzero.tolist())):
+        return undecided(f"coefficients known only to {radius:.1e}, the largest being {largest:.1e}")
+    unproved = sorted(set(J.tolist()) - set(step.tied.tolist()))
+    if unproved:
+        return undecided(f"columns {unproved} outside T are not proved zero")
+    return AGREES
+
+
+def check_attention(step: Step, methods: Methods, rng: np.random.Generator, max_iter: int) -> Finding:
+    """(d) Linear Sequential Attention at λ puts its largest weight on a member of A(S)."""
+    result = descend(step, methods, rng, max_iter, step.lam)
+    if not converged(step, result, step.lam):
+        return undecided(
+            f"the descent did not reach its certificate in {len(result.objective) - 1} iterations"
+        )
+    pick = largest_weight(step, result)
+    if pick not in step.entry.active:
+        return violates(f"the largest weight is on {pick}, not in A(S) = {step.entry.active}")
+    return AGREES
+
+
+def descend(
+    step: Step, methods: Methods, rng: np.random.Generator, max_iter: int, lam: float
+) -> DescentResult:
+    """Train from a random start."""
+    result: DescentResult = methods.hadamard_descent(
+        step.X, step.y, lam, unpenalized=step.S, rng=rng, max_iter=max_iter
+    )
+    return result
+
+
+def largest_weight(step: Step, result: DescentResult) -> int:
+    """argmax |w_i| over the unselected."""
+    w = np.abs(result.w)
+    w[step.S] = -1
+    return int(np.argmax(w))
+
+
+def converged(step: Step, result: DescentResult, lam: float) -> bool:
+    """gap + (λ/2)Σ(|w_j| − |θ_j|)² ≤ 0.01·(½‖P_S^⊥y‖² − objective), from w and θ alone.
+
+    The sum is by how much the penalty on (w, θ) exceeds λ|w∘θ|, so that the left side bounds the
+    distance of the trained objective from its infimum.
+    """
+    w, theta = np.array(result.w), np.array(result.theta)
+    w[step.S] = theta[step.S] = 0
+    b = w * theta
+    excess = 0.5 * lam * float(np.sum((np.abs(w) - np.abs(theta)) ** 2))
+    return step.gap(b, lam).gap + excess <= 0.01 * (step.gain(b, lam) - excess)
+
+
+def check_projection(step: Step, methods: Methods) -> tuple[Finding, float]:
+    """(e) P_S^⊥y − u = P_S^⊥X_Aβ_A for the projection u onto the dual polytope; returns the gap too."""
+    lam, S, A = step.lam, step.S, np.array(step.entry.active, np.intp)
+    projection = methods.project_dual(step.X, step.y, lam, unpenalized=S)
+    u, coef = projection.u, np.array(projection.coef)
+    y_norm = float(np.linalg.norm(step.y))
+    kappa = float(np.linalg.cond(_unit(step.X[:, [*S, *A]]))) if len(A) + len(S) <= len(u) else 1.0
+    # dependent members of A(S) leave κ infinite; the projection itself depends on their span alone
+    tol = max(1e-12, 100 * np.finfo(np.float64).eps * min(kappa, 1e10)) * y_norm
+    reach = tol * float(step.lengths.max())
+    coef[S] = 0
+    outside = sorted(set(np.flatnonzero(coef).tolist()) - set(A.tolist()))
+    gap = step.gap(coef, lam).gap
+    faults = {
+        f"its support leaves A(S) by {outside}": bool(outside),
+        "a coefficient has the wrong sign": bool(np.any(coef * step.c < 0)),
+        "u is not orthogonal to X_S": float(np.abs(_unit(step.X[:, S]).T @ u).max(initial=0)) > tol,
+        "u is outside the polytope": float(np.abs(step.Z.T @ u).max()) > lam + reach,
+        "P_S^⊥y − u is not P_S^⊥X_Aβ_A": float(np.linalg.norm(step.r - u - step.Z @ coef)) > tol,
+        "the duality gap is too large": gap > reach * max(float(np.abs(coef).sum()), reach / lam),
+    }
+    for fault, found in faults.items():
+        if found:
+            return violates(f"projection: {fault}"), gap / y_norm**2
+    return AGREES, gap / y_norm**2
+
+
+def _unit(columns: FloatArray) -> FloatArray:
+    norms = np.sqrt(np.sum(columns**2, axis=0))
+    return np.asarray(columns / np.where(norms > 0, norms, 1))
+
+
+def audit(step: Step, methods: Methods) -> Finding:
+    """Checks (b), (c) and (e) once more by an interior point method: δ = 1e-3, and the projection."""
+    kept = np.flatnonzero(step.lengths > 0)
+    interior = InteriorPoint(step.Z[:, kept], step.r)
+
+    def solve(lam: float) -> FloatArray | None:
+        b = interior.lasso(lam)
+        return None if b is None else _scatter(b, kept, len(step.c))
+
+    finding = bracket(step, max(1e-3, step.delta), solve)
+    if finding.verdict is Verdict.VIOLATES:
+        return finding
+    second = _audit_window(step, solve(step.lam))
+    third = _audit_projection(step, methods, interior.project(step.lam))
+    return max(finding, second, third, key=lambda found: SEVERITY[found.verdict])
+
+
+SEVERITY = {Verdict.AGREES: 0, Verdict.UNDECIDED: 1, Verdict.VIOLATES: 2}
+
+
+def _scatter(b: FloatArray, kept: IndexArray, d: int) -> FloatArray:
+    full = np.zeros(d)
+    full[kept] = b
+    return full
+
+
+def _audit_window(step: Step, b: FloatArray | None) -> Finding:
+    """Every solution in the window is zero outside T, as far as an interior point can prove it."""
+    if b is None:
+        return undecided("the interior point method gave up in the window")
+    zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
+    if zero[list(step.entry.active)].all():
+        return violates("the interior point method proves A(S) zero in the window")
+    return AGREES
+
+
+def _audit_projection(step: Step, methods: Methods, other: FloatArray | None) -> Finding:
+    """The projection is the nearest point of the polytope: no feasible point is nearer to r.
+
+    With `other` made feasible by scaling, ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖² if u is the projection.
+    """
+    if other is None:
+        return undecided("the interior point method gave up on the projection")
+    u = methods.project_dual(step.X, step.y, step.lam, unpenalized=step.S).u
+    other = other * min(1.0, step.lam / float(np.abs(step.Z.T @ other).max()))
+    # ½‖r − o‖² − ½‖r − u‖² = ⟨u − o, r − u⟩ + ½‖u − o‖²
+    excess = float((u - other) @ (step.r - u))
+    slack = step.error * float(np.linalg.norm(step.r)) / float(step.lengths.max())
+    if excess < -slack:
+        return violates("a feasible point lies nearer to P_S^⊥y than the projection does")
+    if float(np.linalg.norm(other - u)) > 1e-3 * float(np.linalg.norm(step.r)):
+        return undecided("the interior point method ended far from the projection")
+    return AGREES
+
+
+def lowest_level(step: Step, methods: Methods, rng: np.random.Generator, max_iter: int) -> float:
+    """The least λ/λ* down to which linear Sequential Attention goes on picking from A(S).
+
+    λ/λ* falls by factors of 0.8 to 0.01 until the largest weight is elsewhere or the descent is undecided;
+    the last interval is halved four times.
+    """
+
+    def picks(level: float) -> bool:
+        result = descend(step, methods, rng, max_iter, level * step.entry.lam_star)
+        lam = level * step.entry.lam_star
+        return converged(step, result, lam) and largest_weight(step, result) in step.entry.active
+
+    high = step.lam / step.entry.lam_star
+    low = 0.8 * high
+    while low > 0.01 and picks(low):
+        high, low = low, 0.8 * low
+    if low <= 0.01:
+        return high
+    for _ in range(4):
+        middle = (high + low) / 2
+        high, low = (middle, low) if picks(middle) else (high, middle)
+    return high

@@ -1,0 +1,1 @@
+"""Reports turn the results of experiments into tables, figures and pages; they compute nothing new."""

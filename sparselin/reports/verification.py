@@ -1,0 +1,259 @@
+"""The report of `sparselin verify`: a table, a page with its figures inside, JSON, and saved designs."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import datetime
+import io
+import json
+import math
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, select_autoescape
+from rich.table import Table
+
+import sparselin
+from sparselin import plots
+from sparselin.ensembles import ENSEMBLES
+from sparselin.experiments.equivalence import DesignRecord, EnsembleSummary, Settings, StepRecord
+from sparselin.experiments.penalty_contours import penalty_contours
+from sparselin.experiments.step_checks import Verdict
+from sparselin.results import SelectionPath
+
+COLUMNS = (
+    ("ensemble", "left"),
+    ("designs", "right"),
+    ("steps", "right"),
+    ("agree", "right"),
+    ("undecided", "right"),
+    ("violate", "right"),
+    ("ties", "right"),
+    ("A ⊂ T", "right"),
+    ("audited", "right"),
+    ("worst gap/‖y‖²", "right"),
+    ("worst λ* error", "right"),
+    ("median λ₂/λ*", "right"),
+)
+
+
+def cells(row: EnsembleSummary) -> tuple[str, ...]:
+    """One row of the table as text."""
+    counts = (
+        row.designs,
+        row.steps,
+        row.agreements,
+        row.undecided,
+        row.violations,
+        row.ties,
+        row.strict,
+        row.audited,
+    )
+    small = (f"{row.worst_gap:.1e}", f"{row.worst_lam_error:.1e}", f"{row.median_window:.3f}")
+    return (row.name, *map(str, counts), *small)
+
+
+def table(summary: Sequence[EnsembleSummary]) -> Table:
+    """The summary for a terminal."""
+    view = Table(title="Sequential LASSO = OMP = linear Sequential Attention, step by step")
+    for name, justify in COLUMNS:
+        view.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for row in summary:
+        view.add_row(*cells(row), style=None if row.passes else "bold red")
+    view.add_section()
+    view.add_row(*totals(summary), style="bold")
+    return view
+
+
+def totals(summary: Sequence[EnsembleSummary]) -> tuple[str, ...]:
+    """The last row: sums, and the worst of the worst."""
+    fields = ("designs", "steps", "agreements", "undecided", "violations", "ties", "strict", "audited")
+    sums = [str(sum(getattr(row, field) for row in summary)) for field in fields]
+    worst = [
+        f"{max(getattr(row, field) for row in summary):.1e}" for field in ("worst_gap", "worst_lam_error")
+    ]
+    return ("all", *sums, *worst, "")
+
+
+def headline(summary: Sequence[EnsembleSummary]) -> list[str]:
+    """The result in two or three sentences."""
+    steps = sum(row.steps for row in summary)
+    agreements = sum(row.agreements for row in summary)
+    violations = sum(row.violations for row in summary)
+    undecided = sum(row.undecided for row in summary)
+    designs = sum(row.designs for row in summary)
+    lines = [
+        f"{designs} designs, {steps} steps: {agreements} agree, {violations} violate, {undecided} undecided."
+    ]
+    reach = [row.median_reach for row in summary if row.reach_steps]
+    if reach:
+        lines.append(
+            "Linear Sequential Attention goes on picking the same feature down to "
+            f"{min(reach):.2f}–{max(reach):.2f} of λ* (medians of the ensembles, "
+            f"{sum(row.reach_steps for row in summary)} steps)."
+        )
+    lines += [
+        f"{row.name}: {row.undecided} of {row.steps} steps are undecided, above the limit of "
+        f"{row.undecided_limit:.0%}."
+        for row in summary
+        if row.undecided > row.undecided_limit * row.steps
+    ]
+    return lines
+
+
+def reproductions(output: Path, records: Sequence[DesignRecord]) -> list[str]:
+    """For each violating design: what is violated, and the command that shows it again."""
+    lines = []
+    for record in records:
+        if record.verdict is Verdict.VIOLATES:
+            steps = len(record.steps)
+            lines.append(
+                f"violated by {record.ensemble} #{record.index}: {'; '.join(reasons(record))}\n"
+                f"  sparselin verify --design {saved_design(output, record)} --steps {steps}"
+            )
+    return lines
+
+
+def reasons(record: DesignRecord) -> list[str]:
+    """What does not agree, a line each."""
+    found = [
+        f"step {step.step}, {check}: {reason}"
+        for step in record.steps
+        for check, reason in step.reasons.items()
+    ]
+    return found + ([f"supports: {record.supports.reason}"] if record.supports.reason else [])
+
+
+def saved_design(output: Path, record: DesignRecord) -> Path:
+    """Where a violating design is kept."""
+    return output / f"violation-{record.ensemble}-{record.index}.npz"
+
+
+def step_table(path: SelectionPath, records: Sequence[StepRecord]) -> Table:
+    """One design, a row a step."""
+    view = Table(title="every check at every step")
+    for name in ("step", "feature", "λ*", "|T|", "|A(S)|", "λ₂/λ*", "verdict", "why"):
+        view.add_column(name)
+    for record in records:
+        feature = str(path.support[record.step - 1]) if record.step <= len(path.support) else "–"
+        why = "; ".join(f"{check}: {reason}" for check, reason in record.reasons.items())
+        numbers = (f"{record.lam_star:.6g}", str(record.tied), str(record.active), f"{record.window:.3f}")
+        view.add_row(str(record.step), feature, *numbers, record.verdict, why)
+    return view
+
+
+def write(
+    output: Path,
+    settings: Settings,
+    records: Sequence[DesignRecord],
+    summary: Sequence[EnsembleSummary],
+    seconds: float,
+    interrupted: bool,
+) -> Path:
+    """Write index.html, results.json, the figures (PNG and SVG) and the violating designs to a folder."""
+    output.mkdir(parents=True, exist_ok=True)
+    for record in records:
+        if record.verdict is Verdict.VIOLATES:
+            X, y = ENSEMBLES[record.ensemble].design(record.index, settings.seed)
+            seed = (record.seed, record.index)
+            np.savez_compressed(saved_design(output, record), X=X, y=y, seed=seed)
+    run = describe(settings, seconds, interrupted)
+    results = {
+        "run": run,
+        "summary": [dataclasses.asdict(row) | {"passes": row.passes} for row in summary],
+        "designs": [dataclasses.asdict(record) | {"verdict": record.verdict} for record in records],
+    }
+    text = json.dumps(_finite(results), indent=1, ensure_ascii=False)
+    (output / "results.json").write_text(text + "\n", encoding="utf-8")
+    figures = [
+        {"name": name, "caption": caption, "svg": _save(output, name, figure)}
+        for name, caption, figure in _figures(records, summary)
+    ]
+    page = Environment(
+        loader=PackageLoader("sparselin", "reports"), autoescape=select_autoescape(["html", "j2"])
+    ).get_template("verification.html.j2")
+    html = page.render(
+        run=run,
+        headline=headline(summary),
+        passes=all(row.passes for row in summary),
+        columns=COLUMNS,
+        rows=[(cells(row), ENSEMBLES[row.name].description, row.passes) for row in summary],
+        totals=totals(summary),
+        figures=figures,
+        violations=[
+            (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Verdict.VIOLATES
+        ],
+        undecided=[
+            (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Verdict.UNDECIDED
+        ],
+        commands=reproductions(output, records),
+    )
+    index = output / "index.html"
+    index.write_text(html, encoding="utf-8")
+    return index
+
+
+def describe(settings: Settings, seconds: float, interrupted: bool) -> dict[str, Any]:
+    """What ran, when, and on what."""
+    cap = "" if settings.descent_flops is not None else " --uncapped"
+    chosen = "all" if settings.ensembles == tuple(ENSEMBLES) else ",".join(settings.ensembles)
+    return {
+        "command": f"sparselin verify --designs {settings.designs} --steps {settings.steps} "
+        f"--ensembles {chosen} --seed {settings.seed}{cap}",
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "seconds": round(seconds, 1),
+        "jobs": settings.jobs,
+        "seed": settings.seed,
+        "interrupted": interrupted,
+        "versions": {
+            "sparselin": sparselin.__version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        },
+    }
+
+
+def _figures(
+    records: Sequence[DesignRecord], summary: Sequence[EnsembleSummary]
+) -> list[tuple[str, str, Any]]:
+    return [
+        (
+            "agreement",
+            "Steps of each ensemble: agreeing, undecided, violating.",
+            plots.agreement(summary).figure,
+        ),
+        (
+            "window",
+            "Where the window begins in which the LASSO's support off S stays A(S), as a share of λ*: λ₂/λ* "
+            "at every step (sharp), and λ₀/λ*, which the printed proof gives. Nearer to 0 is a wider window.",
+            plots.windows(records).figure,
+        ),
+        (
+            "penalty",
+            "Contours of Q*(β∘β), the penalty that softmax attention induces (Lemma 3.2, Figure 2).",
+            plots.penalty_panels([penalty_contours(limit) for limit in (1, 10, 100)])[0].figure,
+        ),
+    ]
+
+
+def _save(output: Path, name: str, figure: Any) -> str:
+    """Save a figure as PNG and SVG; returns the SVG as a data address."""
+    figure.savefig(output / f"{name}.png", dpi=160)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    (output / f"{name}.svg").write_bytes(buffer.getvalue())
+    plots.close(figure)
+    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN: null stands for what was not measured."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

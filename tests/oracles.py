@@ -1,0 +1,61 @@
+"""Slow textbook NumPy, sharing no code with the package."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+
+def residual(X, y, S):
+    """P_S^⊥y by least squares."""
+    S = list(S)
+    return y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if S else y
+
+
+def textbook_omp(X, y, k, S=()):
+    """Algorithm 2 with a fresh least squares at every step."""
+    S = list(S)
+    while len(S) < k:
+        c = np.abs(X.T @ residual(X, y, S))
+        c[S] = -1
+        S.append(int(np.argmax(c)))
+    return S
+
+
+def lasso_kkt(X, y, coef, lam, S=()):
+    """Largest violation of the optimality conditions of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, over ‖Xᵀy‖∞."""
+    c = X.T @ (y - X @ coef)
+    outside = np.ones(len(coef), bool)
+    outside[list(S)] = False
+    on = outside & (coef != 0)
+    worst = max(
+        np.abs(c[~outside]).max(initial=0),
+        (np.abs(c[outside]) - lam).max(initial=0),
+        np.abs(c[on] - lam * np.sign(coef[on])).max(initial=0),
+    )
+    return worst / np.abs(X.T @ y).max()
+
+
+def objective(X, y, coef, lam, S=()):
+    """½‖y − Xβ‖² + λ‖β_{S̄}‖₁."""
+    penalized = np.abs(coef)
+    penalized[list(S)] = 0
+    return 0.5 * np.sum((y - X @ coef) ** 2) + lam * penalized.sum()
+
+
+def brute_force_lasso(X, y, lam, S=()):
+    """Least objective over all signed supports that satisfy their own stationarity: for tiny designs."""
+    d = X.shape[1]
+    outside = [j for j in range(d) if j not in S]
+    best = np.inf
+    for size in range(min(len(X), len(outside)) + 1):
+        for support in itertools.combinations(outside, size):
+            J = [*S, *support]
+            for signs in itertools.product((-1, 1), repeat=size):
+                s = np.array([0] * len(S) + list(signs), float)
+                coef = np.zeros(d)
+                if J:
+                    coef[J] = np.linalg.pinv(X[:, J].T @ X[:, J]) @ (X[:, J].T @ y - lam * s)
+                best = min(best, objective(X, y, coef, lam, S))
+    return best

@@ -1,0 +1,189 @@
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from oracles import brute_force_lasso, lasso_kkt, objective, residual
+from sklearn.linear_model import lars_path
+
+import sparselin as sl
+from sparselin import Problem, Status
+from sparselin.testing import integer_designs, tied_designs
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def worst_kkt(path, X, y, S=()):
+    """At every knot, between the knots, and above the first."""
+    knots = path.knots
+    levels = [1.5 * knots[0], *knots, *(knots[1:] + knots[:-1]) / 2]
+    return max(lasso_kkt(X, y, path.at(lam), lam, S) for lam in levels)
+
+
+@given(SEEDS, st.integers(0, 3), st.sampled_from([(8, 20), (20, 8), (12, 12)]))
+def test_kkt_at_and_between_the_knots(seed, unpenalized, shape):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=shape), rng.normal(size=shape[0])
+    S = range(unpenalized)
+    path = sl.lasso_path(X, y, unpenalized=S)
+    assert path.status is Status.COMPLETED
+    assert path.knots[-1] == 0
+    assert np.all(np.diff(path.knots) < 0)
+    assert worst_kkt(path, X, y, S) <= 1e-10
+
+
+@given(integer_designs(max_n=8, max_d=12), st.booleans())
+def test_kkt_on_designs_full_of_ties(design, unpenalized):
+    X, y = design
+    S = (0,) if unpenalized else ()
+    assume(np.abs(X.T @ residual(X, y, S)).max() > 1e-9)
+    path = sl.lasso_path(X, y, unpenalized=S)
+    assert path.status is Status.COMPLETED
+    assert worst_kkt(path, X, y, S) <= 1e-10
+
+
+@given(tied_designs())
+def test_kkt_with_duplicated_and_negated_columns(design):
+    X, y = design
+    assume(np.abs(X.T @ y).max() > 1e-9)
+    path = sl.lasso_path(X, y)
+    assert path.status is Status.COMPLETED
+    assert worst_kkt(path, X, y) <= 1e-10
+
+
+@pytest.mark.parametrize("kind", ["integers", "duplicates", "hadamard", "equiangular"])
+def test_kkt_on_five_hundred_designs_that_break_lars(kind):
+    """scikit-learn 1.9.1 violates KKT on 44 % of the first kind and 63 % of the second."""
+    for seed in range(500):
+        X, y = degenerate(kind, np.random.default_rng([seed, 1]))
+        if np.any(X.T @ y):
+            path = sl.lasso_path(X, y)
+            assert path.status is Status.COMPLETED, seed
+            assert worst_kkt(path, X, y) <= 1e-10, seed
+
+
+def degenerate(kind, rng):
+    y = rng.integers(-3, 4, 8).astype(float)
+    if kind == "integers":
+        return rng.integers(-1, 2, (8, 12)).astype(float), y
+    if kind == "duplicates":
+        X = rng.normal(size=(8, 6))
+        return np.c_[X, X[:, rng.integers(0, 6, 6)] * rng.choice([-1, 1], 6)], rng.normal(size=8)
+    if kind == "hadamard":
+        H = scipy.linalg.hadamard(16).astype(float)
+        return H[rng.choice(16, 8, replace=False)][:, rng.permutation(16)], y
+    return np.linalg.cholesky(np.full((8, 8), 0.5) + 0.5 * np.eye(8)).T, y
+
+
+def test_scikit_learn_issue_2746():
+    """Two equal columns: its LARS still ends at [0, 4.998, 0, 2.498, 0]; the optimum has 2.498 twice."""
+    X = np.array([[0.0, 0, 0, -1, 0], [0, -1, 0, 0, 0]])
+    y = np.array([-2.5, -5.0])
+    coef = sl.lasso_path(X, y).at(0.002)
+    np.testing.assert_allclose(coef, [0, 4.998, 0, 2.498, 0], atol=1e-12)
+    X = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    path = sl.lasso_path(X, [3.0, 1.0])
+    assert worst_kkt(path, X, np.array([3.0, 1.0])) <= 1e-15
+
+
+@given(integer_designs(max_n=3, max_d=4), st.sampled_from([0.1, 0.5, 0.9]), st.integers(0, 1))
+def test_objective_is_the_least_over_all_signed_supports(design, share, unpenalized):
+    X, y = design
+    S = tuple(range(unpenalized))
+    lam = share * sl.lambda_star(X, y, unpenalized=S)
+    assume(lam > 0)
+    ours = objective(X, y, sl.lasso_path(X, y, unpenalized=S).at(lam), lam, S)
+    assert ours <= brute_force_lasso(X, y, lam, S) + 1e-12 * (y @ y)
+
+
+def test_agrees_with_scikit_learn_where_that_is_right(rng):
+    X, y = rng.normal(size=(40, 20)), rng.normal(size=40)
+    alphas, _, coefs = lars_path(X, y, method="lasso")
+    path = sl.lasso_path(X, y)
+    np.testing.assert_allclose(path.knots, alphas * 40, rtol=1e-9, atol=1e-9 * path.knots[0])
+    np.testing.assert_allclose(path.coef, coefs.T, atol=1e-9 * np.abs(path.coef).max())
+
+
+def test_agrees_with_an_interior_point_method(rng):
+    cp = pytest.importorskip("cvxpy")
+    X, y = rng.normal(size=(15, 25)), rng.normal(size=15)
+    path = sl.lasso_path(X, y, unpenalized=[3, 4])
+    beta = cp.Variable(25)
+    penalized = [j for j in range(25) if j not in (3, 4)]
+    for lam in (0.7 * path.knots[0], 0.1 * path.knots[0]):
+        goal = 0.5 * cp.sum_squares(y - X @ beta) + lam * cp.norm1(beta[penalized])
+        value = cp.Problem(cp.Minimize(goal)).solve(solver=cp.CLARABEL)
+        assert objective(X, y, path.at(lam), lam, [3, 4]) == pytest.approx(value, rel=1e-7)
+        np.testing.assert_allclose(path.at(lam), beta.value, atol=1e-5)
+
+
+def test_a_coefficient_may_leave():
+    """A path with drops: at some knot the active set loses an index that is no longer nonzero below it."""
+    rng = np.random.default_rng(0)
+    drops = 0
+    for _ in range(20):
+        X, y = rng.normal(size=(10, 15)), rng.normal(size=10)
+        active = sl.lasso_path(X, y).active
+        drops += any(set(before) - set(after) for before, after in zip(active, active[1:], strict=False))
+    assert drops > 5
+
+
+def test_lam_min_and_max_steps(rng):
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    whole = sl.lasso_path(X, y)
+    lam = (whole.knots[4] + whole.knots[5]) / 2
+    part = sl.lasso_path(X, y, lam_min=lam)
+    assert part.knots[-1] == lam
+    np.testing.assert_allclose(part.coef[-1], whole.at(lam), atol=1e-12)
+    steps = sl.lasso_path(X, y, max_steps=5)
+    assert steps.status is Status.MAX_ITER
+    np.testing.assert_allclose(steps.knots, whole.knots[:6], rtol=1e-12)
+    with pytest.raises(ValueError, match="where this path ends"):
+        steps.at(whole.knots[6])
+    above = sl.lasso_path(X, y, lam_min=2 * whole.knots[0])
+    assert above.status is Status.COMPLETED
+    assert not above.at(2 * whole.knots[0]).any()
+
+
+def test_a_callback_may_stop(rng):
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    path = sl.lasso_path(X, y, callback=lambda path: len(path.knots) == 4)
+    assert path.status is Status.STOPPED
+    assert len(path.knots) == 4
+
+
+def test_backends_agree(rng):
+    X, y = rng.normal(size=(30, 12)), rng.normal(size=30)
+    X[np.abs(X) < 0.5] = 0
+    expected = sl.lasso_path(X, y, unpenalized=[2])
+    for problem in (
+        Problem(np.asfortranarray(X), y),
+        Problem(scipy.sparse.csr_array(X), y),
+        Problem.from_gram(X.T @ X, X.T @ y, y @ y),
+    ):
+        path = sl.lasso_path(problem, unpenalized=[2])
+        np.testing.assert_allclose(path.knots, expected.knots, rtol=1e-9, atol=1e-9 * expected.knots[0])
+        np.testing.assert_allclose(path.coef, expected.coef, atol=1e-9)
+    single = sl.lasso_path(X.astype(np.float32), y.astype(np.float32), unpenalized=[2])
+    assert single.coef.dtype == single.knots.dtype == np.float32
+    np.testing.assert_allclose(
+        single.at(0.5 * expected.knots[0]), expected.at(0.5 * expected.knots[0]), atol=1e-4
+    )
+
+
+def test_zero_columns_zero_response_and_everything_unpenalized():
+    X = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
+    path = sl.lasso_path(X, [1.0, 1.0])
+    assert not path.coef[:, 1].any()
+    assert sl.lasso_path(X, [0.0, 0.0]).knots.tolist() == [0.0]
+    full = sl.lasso_path(X, [1.0, 1.0], unpenalized=[0, 1, 2])
+    np.testing.assert_allclose(X @ full.at(0.0), [1, 1], atol=1e-15)
+
+
+@given(SEEDS, st.sampled_from([-40, 13, 40]))
+def test_a_power_of_two_scales_the_path_exactly(seed, power):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-2, 3, (6, 9)).astype(float), rng.integers(-3, 4, 6).astype(float)
+    path, scaled = sl.lasso_path(X, y), sl.lasso_path(X, y * 2.0**power)
+    assert np.array_equal(path.knots * 2.0**power, scaled.knots)
+    assert np.array_equal(path.coef * 2.0**power, scaled.coef)

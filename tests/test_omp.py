@@ -1,0 +1,220 @@
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import residual, textbook_omp
+from sklearn.linear_model import orthogonal_mp
+
+import sparselin as sl
+from sparselin import Problem, Status
+from sparselin.testing import designs_with_margin, integer_designs
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def gaussian(seed, n=20, d=30):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), rng.normal(size=n)
+
+
+@given(SEEDS)
+def test_supports_and_coefficients_are_the_textbook_ones(seed):
+    X, y = gaussian(seed)
+    path = sl.omp(X, y, 6)
+    assert path.support.tolist() == textbook_omp(X, y, 6)
+    for t in range(7):
+        S = path.support[:t]
+        coef = np.linalg.lstsq(X[:, S], y, rcond=None)[0]
+        np.testing.assert_allclose(path.coef_at(t), coef, rtol=1e-10)
+        np.testing.assert_allclose(path.residual_norm[t], np.linalg.norm(residual(X, y, S)), rtol=1e-12)
+    assert np.flatnonzero(path.dense_coef()).tolist() == sorted(path.support)
+
+
+@given(integer_designs(max_n=6, max_d=8))
+def test_every_pick_is_an_argmax_and_the_end_is_told(design):
+    X, y = design
+    path = sl.omp(X, y, X.shape[1])
+    scale = np.linalg.norm(X, axis=0).max() * np.linalg.norm(y)
+    for t, pick in enumerate(path.support):
+        c = np.abs(X.T @ residual(X, y, path.support[:t]))
+        c[path.support[:t]] = 0
+        assert c[pick] >= c.max() - 1e-12 * scale
+        assert path.lam_star[t] == pytest.approx(c.max(), rel=1e-12)
+        assert pick == min(path.ties[t])
+        assert set(path.ties[t]) == set(np.flatnonzero(c >= c.max() - 1e-12 * scale).tolist())
+    r = residual(X, y, path.support)
+    if path.status is Status.EXACT_FIT:
+        assert np.linalg.norm(r) <= 1e-12 * np.linalg.norm(y)
+    elif path.status in (Status.NO_CORRELATION, Status.RANK_EXHAUSTED):
+        assert np.linalg.norm(r) > 1e-9 * np.linalg.norm(y)
+        assert np.abs(X.T @ r).max() <= 1e-12 * scale
+        full = np.linalg.matrix_rank(X[:, path.support]) == np.linalg.matrix_rank(X)
+        assert full == (path.status is Status.RANK_EXHAUSTED)
+    else:
+        assert path.status is Status.COMPLETED
+        assert len(path.support) == X.shape[1]
+
+
+@given(SEEDS)
+def test_residual_norms_fall_and_supports_are_nested(seed):
+    X, y = gaussian(seed)
+    path = sl.omp(X, y, 8)
+    assert np.all(np.diff(path.residual_norm) < 0)
+    assert sl.omp(X, y, 5).support.tolist() == path.support[:5].tolist()
+
+
+@given(designs_with_margin(0.01), SEEDS)
+def test_orthogonal_invariance(design, seed):
+    X, y = design
+    Q = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(y), len(y))))[0]
+    path, rotated = sl.omp(X, y, 1), sl.omp(Q @ X, Q @ y, 1)
+    assert path.support.tolist() == rotated.support.tolist()
+
+
+@given(SEEDS)
+def test_column_permutation(seed):
+    X, y = gaussian(seed)
+    order = np.random.default_rng(seed).permutation(X.shape[1])
+    assert order[sl.omp(X[:, order], y, 6).support].tolist() == sl.omp(X, y, 6).support.tolist()
+
+
+@given(integer_designs(max_n=6, max_d=8), st.sampled_from([-40, -7, 1, 40]))
+def test_a_power_of_two_changes_no_bit_of_a_selection(design, power):
+    X, y = design
+    path, scaled = sl.omp(X, y, X.shape[1]), sl.omp(X, y * 2.0**power, X.shape[1])
+    assert path.support.tolist() == scaled.support.tolist()
+    assert path.ties == scaled.ties
+    assert np.array_equal(path.coef * 2.0**power, scaled.coef)
+    assert path.status is scaled.status
+
+
+@given(SEEDS, st.sampled_from([1e-12, 1e12]))
+def test_other_scales_change_no_selection(seed, scale):
+    X, y = gaussian(seed)
+    assert sl.omp(X, y * scale, 6).support.tolist() == sl.omp(X, y, 6).support.tolist()
+    assert sl.omp(X * scale, y, 6).support.tolist() == sl.omp(X, y, 6).support.tolist()
+
+
+def test_no_early_stop_on_an_atom_orthogonal_to_y():
+    """scikit-learn 1.9.1 (`precompute=False`) stops here with residual 1: the second atom has x_jᵀy = 0."""
+    X = np.array([[1.0, 1.0], [0.0, 1.0]]) / [1.0, np.sqrt(2)]
+    path = sl.omp(X, np.array([1.0, -1.0]), 2)
+    assert path.support.tolist() == [0, 1]
+    assert path.residual_norm[-1] <= 1e-15
+
+
+def test_agrees_with_scikit_learn_where_that_is_right(rng):
+    for _ in range(20):
+        X, y = rng.normal(size=(30, 50)), rng.normal(size=30)
+        X /= np.linalg.norm(X, axis=0)
+        theirs = orthogonal_mp(X, y, n_nonzero_coefs=5, precompute=True)
+        np.testing.assert_allclose(sl.omp(X, y, 5).dense_coef(), theirs, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "read-only", "csr", "csc", "pandas", "polars"])
+def test_layouts_and_dtypes(rng, layout, dtype):
+    X, y = rng.normal(size=(20, 30)).astype(dtype), rng.normal(size=20).astype(dtype)
+    expected = textbook_omp(X.astype(float), y.astype(float), 5)
+    given_X = {
+        "C": lambda: X,
+        "F": lambda: np.asfortranarray(X),
+        "strided": lambda: np.repeat(X, 2, axis=1)[:, ::2],
+        "read-only": lambda: _locked(X),
+        "csr": lambda: scipy.sparse.csr_matrix(X),
+        "csc": lambda: scipy.sparse.csc_array(X),
+        "pandas": lambda: pytest.importorskip("pandas").DataFrame(X),
+        "polars": lambda: pytest.importorskip("polars").DataFrame(X),
+    }[layout]()
+    before = X.copy()
+    path = sl.omp(given_X, y, 5)
+    assert path.support.tolist() == expected
+    assert path.coef.dtype == path.lam_star.dtype == dtype
+    assert np.array_equal(X, before)
+
+
+def _locked(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def test_a_gram_problem_in_place_of_the_data(rng):
+    X, y = rng.normal(size=(40, 12)), rng.normal(size=40)
+    problem = Problem.from_gram(X.T @ X, X.T @ y, y @ y)
+    path = sl.omp(X, y, 6)
+    for gram in (sl.omp(problem, 6), sl.omp(problem, None, 6), sl.omp(problem, k=6)):
+        assert gram.support.tolist() == path.support.tolist()
+        np.testing.assert_allclose(gram.coef, path.coef, rtol=1e-10)
+        np.testing.assert_allclose(gram.residual_norm, path.residual_norm, rtol=1e-10)
+
+
+def test_forced_features_come_first_and_count(rng):
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    path = sl.omp(X, y, 5, forced=[7, 3])
+    assert path.support.tolist() == textbook_omp(X, y, 5, S=[7, 3])
+    assert np.isnan(path.lam_star).tolist() == [True, True, False, False, False]
+    assert path.ties[0] == ()
+
+
+def test_dependent_forced_features_get_the_coefficient_zero(rng):
+    X, y = rng.normal(size=(20, 6)), rng.normal(size=20)
+    X[:, 1], X[:, 2] = -X[:, 0], 0
+    path = sl.omp(X, y, 4, forced=[0, 1, 2])
+    assert path.coef[1] == path.coef[2] == 0
+    assert path.residual_norm[1] == path.residual_norm[3]
+
+
+def test_tol_is_a_relative_residual_norm(rng):
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    norms = sl.omp(X, y, 10).residual_norm / np.linalg.norm(y)
+    for scale in (1.0, 1e-12, 1e12):
+        path = sl.omp(X, y * scale, 10, tol=(norms[4] + norms[3]) / 2)
+        assert len(path.support) == 4
+        assert path.status is Status.TOLERANCE
+
+
+def test_statuses():
+    X = np.eye(4)[:, :2]
+    assert sl.omp(X, [1, 2, 0, 0], 2).status is Status.COMPLETED
+    assert sl.omp(np.c_[X, X], [1, 2, 0, 0], 3).status is Status.EXACT_FIT
+    assert sl.omp(np.c_[X, X], [1, 2, 3, 0], 3).status is Status.RANK_EXHAUSTED
+    assert sl.omp(X, [0, 0, 3, 0], 1).status is Status.NO_CORRELATION
+    assert sl.omp(X, [0, 0, 0, 0], 1).status is Status.EXACT_FIT
+
+
+def test_a_callback_sees_each_step_and_may_stop(rng):
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    seen = []
+
+    def stop_at_three(path):
+        seen.append(path.support.tolist())
+        return len(path.support) == 3
+
+    path = sl.omp(X, y, 9, callback=stop_at_three)
+    assert path.status is Status.STOPPED
+    assert [len(support) for support in seen] == [1, 2, 3]
+
+
+def test_sample_weights_repeat_rows(rng):
+    X, y = rng.normal(size=(15, 10)), rng.normal(size=15)
+    weight = rng.integers(0, 4, 15)
+    path = sl.omp(X, y, 4, sample_weight=weight)
+    repeated = sl.omp(np.repeat(X, weight, axis=0), np.repeat(y, weight), 4)
+    assert path.support.tolist() == repeated.support.tolist()
+    np.testing.assert_allclose(path.coef, repeated.coef, rtol=1e-10)
+
+
+def test_nearly_dependent_columns_keep_an_orthogonal_basis():
+    """κ = 1e10: the residual is still orthogonal to the selected columns to rounding."""
+    rng = np.random.default_rng(3)
+    base = rng.normal(size=50)
+    X = base[:, None] + 1e-10 * rng.normal(size=(50, 6))
+    y = rng.normal(size=50)
+    path = sl.omp(X, y, 6, forced=range(6))
+    r = y - X @ path.dense_coef()
+    assert np.abs(X.T @ r).max() <= 1e-5 * np.linalg.norm(y)
+    exact = np.linalg.qr(X - base[:, None])[0]
+    assert path.residual_norm[-1] <= np.linalg.norm(y)
+    assert exact.shape == (50, 6)

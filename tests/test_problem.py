@@ -1,0 +1,191 @@
+"""The border: every public method refuses the same bad input with the same clear words."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import sparselin as sl
+from sparselin import Problem
+
+X, Y = np.arange(12.0).reshape(4, 3) ** 2, np.array([1.0, -2.0, 3.0, 1.0])
+
+METHODS = {
+    "omp": lambda X, y, **kw: sl.omp(X, y, 2, **kw),
+    "sequential_lasso": lambda X, y, **kw: sl.sequential_lasso(X, y, 2, **kw),
+    "sequential_attention": lambda X, y, **kw: sl.sequential_attention(X, y, 2, **kw),
+    "lasso_path": sl.lasso_path,
+    "first_entry": sl.first_entry,
+    "lambda_star": sl.lambda_star,
+    "hadamard_descent": lambda X, y, **kw: sl.hadamard_descent(X, y, 1.0, **kw),
+    "project_dual": lambda X, y, **kw: sl.project_dual(X, y, 1.0, **kw),
+}
+SELECTORS = ("omp", "sequential_lasso", "sequential_attention")
+
+
+def with_entry(value, dtype=float):
+    bad = X.astype(dtype)
+    bad[1, 2] = value
+    return bad
+
+
+BAD_DATA = [
+    (with_entry(np.nan), Y, ValueError, r"X must be finite; got 1 NaN or infinite.*\(1, 2\)"),
+    (with_entry(np.inf), Y, ValueError, "X must be finite"),
+    (with_entry(-np.inf), Y, ValueError, "X must be finite"),
+    (X.astype(complex), Y, TypeError, "X must hold real numbers.*complex128"),
+    (X.astype(str), Y, TypeError, "X must hold real numbers"),
+    (X.astype(object), Y, TypeError, "X must hold real numbers.*object"),
+    (X[0], Y, ValueError, r"X must be a matrix.*1 dimension"),
+    (X[None], Y, ValueError, r"X must be a matrix.*3 dimension"),
+    (X[:, :0], Y, ValueError, r"at least one row and one column.*\(4, 0\)"),
+    (X[:0], Y[:0], ValueError, r"at least one row and one column.*\(0, 3\)"),
+    ([], [], ValueError, "X must be a matrix"),
+    ([[1.0, 2.0], [3.0]], Y[:2], ValueError, "X must be a rectangular array"),
+    (X, Y[:3], ValueError, "y must have 4 entries.*got 3"),
+    (X, Y[:, None], ValueError, r"y must be a vector.*\(4, 1\).*ravel"),
+    (X, np.r_[Y[:3], np.nan], ValueError, "y must be finite"),
+    (X, Y.astype(complex), TypeError, "y must hold real numbers"),
+    (X, list("abcd"), TypeError, "y must hold real numbers"),
+    (X * 1e300, Y, ValueError, "over- or underflows"),
+    (X * 1e-300, Y, ValueError, "over- or underflows"),
+    (scipy.sparse.csr_matrix(with_entry(np.nan)), Y, ValueError, "X must be finite"),
+    (scipy.sparse.csr_matrix(X.astype(complex)), Y, TypeError, "X must hold real numbers"),
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("design", "response", "error", "words"), BAD_DATA)
+def test_bad_data(method, design, response, error, words):
+    words = words.replace("y must", "[yv] must")
+    with pytest.raises(error, match=words):
+        METHODS[method](design, response)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("indices", "error", "words"),
+    [
+        ([1, 1], ValueError, "must not repeat an index"),
+        ([3], ValueError, r"must hold column indices in 0..2; got 3"),
+        ([-1], ValueError, "got -1"),
+        ([0.5], TypeError, "sequence of integer column indices"),
+        (1, TypeError, "sequence of integer column indices"),
+        ("a", TypeError, "sequence of integer column indices"),
+    ],
+)
+def test_bad_indices(method, indices, error, words):
+    name = "forced" if method in SELECTORS else "unpenalized"
+    with pytest.raises(error, match=f"{name}.*{words}"):
+        METHODS[method](X, Y, **{name: indices})
+
+
+@pytest.mark.parametrize("function", [sl.omp, sl.sequential_lasso, sl.sequential_attention])
+@pytest.mark.parametrize(
+    ("k", "error"), [(0, ValueError), (-1, ValueError), (4, ValueError), (1.5, TypeError), ("2", TypeError)]
+)
+def test_bad_k(function, k, error):
+    with pytest.raises(error, match="k must be"):
+        function(X, Y, k)
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (-1.0, ValueError),
+        (np.nan, ValueError),
+        (np.inf, ValueError),
+        ("1", TypeError),
+        ([1.0, 2.0], TypeError),
+        (1j, TypeError),
+    ],
+)
+def test_bad_levels(value, error):
+    for name, call in {
+        "lam": lambda: sl.project_dual(X, Y, value),
+        "lam_min": lambda: sl.lasso_path(X, Y, lam_min=value),
+        "tol": lambda: sl.omp(X, Y, 2, tol=value),
+    }.items():
+        with pytest.raises(error, match=f"{name} must be"):
+            call()
+    with pytest.raises(error, match="lam must be"):
+        sl.hadamard_descent(X, Y, value)
+
+
+def test_more_forced_than_k():
+    with pytest.raises(ValueError, match="forced features count in k: got 3 of them and k=2"):
+        sl.omp(X, Y, 2, forced=[0, 1, 2])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_inputs_are_never_modified_and_may_be_read_only(method):
+    design, response = X.copy(), Y.copy()
+    for array in (design, response):
+        array.flags.writeable = False
+    METHODS[method](design, response)
+    assert np.array_equal(design, X)
+    assert np.array_equal(response, Y)
+    METHODS[method](design[::-1, ::-1], response[::-1])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_integers_and_booleans_are_converted(method):
+    METHODS[method](X.astype(int), Y.astype(int))
+    METHODS[method](X > 3, Y > 0)
+
+
+def test_a_problem_stands_for_the_data_once():
+    problem = Problem(X, Y)
+    assert sl.omp(problem, 2).support.tolist() == sl.omp(X, Y, 2).support.tolist()
+    with pytest.raises(TypeError, match="holds its own y"):
+        sl.first_entry(problem, Y)
+    with pytest.raises(TypeError, match="y is missing"):
+        sl.first_entry(X, None)
+    with pytest.raises(ValueError, match="sample_weight must enter with the data"):
+        sl.omp(problem, 2, sample_weight=np.ones(4))
+    with pytest.raises(ValueError, match="nonnegative"):
+        sl.omp(X, Y, 2, sample_weight=-np.ones(4))
+
+
+def test_results_are_frozen():
+    path = sl.omp(X, Y, 2)
+    with pytest.raises(AttributeError):
+        path.support = None
+    with pytest.raises(ValueError, match="read-only"):
+        path.support[0] = 1
+
+
+class TestGram:
+    def test_it_reproduces_what_it_was_given(self, rng):
+        A = rng.normal(size=(30, 8)) * 10.0 ** rng.integers(-6, 6, 8)
+        A = np.c_[A, A[:, 0] - A[:, 1], np.zeros(30)]
+        y = rng.normal(size=30)
+        problem = Problem.from_gram(A.T @ A, A.T @ y, y @ y)
+        scale = np.linalg.norm(A, axis=0)
+        outer = np.outer(scale, scale) + (scale == 0)
+        assert np.abs((problem.X.T @ problem.X - A.T @ A) / outer).max() <= 1e-14
+        assert problem.y_norm == pytest.approx(np.linalg.norm(y), rel=1e-14)
+        assert np.abs(problem.correlate(problem.y) - A.T @ y).max() <= 1e-12 * scale.max() * problem.y_norm
+
+    @pytest.mark.parametrize(
+        ("G", "b", "square", "words"),
+        [
+            ([[1.0, 2.0]], [1.0], 1.0, "square"),
+            ([[1.0, 2.0], [0.0, 1.0]], [1.0, 1.0], 1.0, "symmetric"),
+            ([[1.0, 2.0], [2.0, 1.0]], [1.0, 1.0], 9.0, "positive semidefinite"),
+            ([[1.0, 1.0], [1.0, 1.0]], [1.0, 2.0], 9.0, "range of G"),
+            ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], 1.0, "smaller than G and Xty imply"),
+            ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], -1.0, "yty"),
+        ],
+    )
+    def test_what_is_no_gram_problem_is_refused(self, G, b, square, words):
+        with pytest.raises(ValueError, match=words):
+            Problem.from_gram(G, b, square)
+
+
+def test_no_warnings_on_ordinary_data(rng):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for method in METHODS.values():
+            method(rng.normal(size=(6, 9)), rng.normal(size=6))

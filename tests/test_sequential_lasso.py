@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from oracles import lasso_kkt, residual, textbook_omp
+from scipy.optimize import linprog, nnls
+
+import sparselin as sl
+from sparselin import Problem, Status
+from sparselin.testing import integer_designs, tied_designs
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def in_window(entry, X, y, S, share):
+    """β(λ) at λ* − share·(λ* − λ₂), from `direction` and least squares on S alone."""
+    eps = share * (entry.lam_star - entry.window_lower)
+    coef = np.zeros(X.shape[1])
+    coef[list(entry.tied)] = entry.signs * entry.direction * eps
+    if len(S):
+        coef[list(S)] = np.linalg.lstsq(X[:, list(S)], y - X @ coef, rcond=None)[0]
+    return coef, entry.lam_star - eps
+
+
+@given(integer_designs(max_n=7, max_d=10), st.integers(0, 2))
+def test_the_direction_solves_the_lasso_throughout_the_window(design, size):
+    X, y = design
+    S = range(min(size, X.shape[1] - 1))
+    entry = sl.first_entry(X, y, unpenalized=S)
+    assume(entry.lam_star > 0)
+    for share in (1e-6, 0.5, 1.0):
+        coef, lam = in_window(entry, X, y, S, share)
+        assert lasso_kkt(X, y, coef, lam, S) <= 1e-12 * max(1, np.abs(coef).max())
+    assert set(entry.active) <= set(entry.tied)
+    assert entry.proof_lower >= entry.window_lower - 1e-12 * entry.lam_star
+
+
+@given(integer_designs(max_n=7, max_d=10))
+def test_the_window_is_sharp(design):
+    """Below λ₂ the LASSO's support off S is not A(S), or the formula gives no event."""
+    X, y = design
+    entry = sl.first_entry(X, y)
+    assume(entry.lam_star > 0 and entry.window_lower > 1e-6 * entry.lam_star)
+    eps = (entry.lam_star - entry.window_lower) * (1 + 1e-4)
+    coef = np.zeros(X.shape[1])
+    coef[list(entry.tied)] = entry.signs * entry.direction * eps
+    assert lasso_kkt(X, y, coef, entry.lam_star - eps) > 1e-8
+
+
+@given(tied_designs())
+def test_active_set_holds_every_index_that_some_solution_uses(design):
+    """A(S) against a linear program for each i ∈ T: max v_i over v ≥ 0, Zv = u*."""
+    X, y = design
+    entry = sl.first_entry(X, y)
+    assume(entry.lam_star > 0)
+    Z = X[:, list(entry.tied)] * entry.signs
+    v = nnls_direction(Z)
+    u = Z @ v
+    scale = np.abs(Z).max()
+    for position, i in enumerate(entry.tied):
+        cost = np.zeros(len(v))
+        cost[position] = -1
+        most = linprog(cost, A_eq=Z / scale, b_eq=u / scale)
+        assert most.status == 0
+        assert (i in entry.active) == (-most.fun > 1e-6 * v.max())
+    np.testing.assert_allclose(Z @ entry.direction, u, atol=1e-9 * np.abs(u).max())
+
+
+def nnls_direction(Z):
+    """min_{v ≥ 0} ½‖Zv‖² − 1ᵀv: with a row of ones (least distance programming), by scipy's nnls.
+
+    min ‖[Z; 1ᵀ]v − [0; 1]‖² has the same direction: its stationarity is ZᵀZv ≥ (1 − 1ᵀv)·1.
+    """
+    A = np.vstack([Z, np.ones(Z.shape[1])])
+    v = nnls(A, np.r_[np.zeros(len(Z)), 1.0])[0]
+    return v / (1 - v.sum())
+
+
+def test_active_set_can_be_strictly_smaller_than_the_tied_set():
+    """c = (1, 1, 1), but u* = e₁ makes ⟨z₂, u*⟩ = 1 tight with v₂ = 0 and z₃ not needed."""
+    X = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 1.0]])
+    entry = sl.first_entry(X, [1.0, 0.0, 0.0])
+    assert entry.tied == (0, 1, 2)
+    assert entry.active == (0,)
+    assert entry.direction.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_duplicated_columns_are_all_active():
+    X = np.array([[1.0, 1.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    entry = sl.first_entry(X, [2.0, 1.0])
+    assert entry.active == (0, 1, 2)
+    assert np.all(entry.direction > 0)
+    assert entry.window_lower == pytest.approx(1.0)
+
+
+@given(SEEDS, st.integers(0, 4))
+def test_lambda_star_is_the_largest_correlation(seed, size):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    c = X.T @ residual(X, y, range(size))
+    assert sl.lambda_star(X, y, unpenalized=range(size)) == pytest.approx(np.abs(c).max(), rel=1e-12)
+
+
+@given(SEEDS)
+def test_it_selects_what_omp_selects(seed):
+    """Theorem 3.3, without ties."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    path = sl.sequential_lasso(X, y, 6)
+    assert path.support.tolist() == textbook_omp(X, y, 6)
+    np.testing.assert_allclose(path.coef, sl.omp(X, y, 6).coef, rtol=1e-10)
+
+
+@given(integer_designs(max_n=7, max_d=10))
+def test_both_methods_take_the_same_features_ties_included(design):
+    X, y = design
+    k = X.shape[1]
+    path, fast = sl.sequential_lasso(X, y, k), sl.sequential_lasso(X, y, k, method="omp")
+    assert path.support.tolist() == fast.support.tolist()
+    assert path.active_sets == fast.active_sets
+    assert path.ties == fast.ties
+    assert path.status is fast.status
+
+
+def test_every_active_set_is_the_first_of_the_homotopy(rng):
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    path = sl.sequential_lasso(X, y, 5, forced=[2])
+    for t in range(1, 5):
+        first = sl.lasso_path(X, y, unpenalized=path.support[:t], max_steps=1)
+        assert first.active[0] == path.active_sets[t]
+        assert first.knots[0] == path.lam_star[t]
+
+
+def test_statuses_at_lambda_star_zero():
+    X = np.eye(3)[:, :2]
+    assert sl.first_entry(X, [0, 0, 1]).status is Status.NO_CORRELATION
+    assert sl.first_entry(X, [0, 0, 0]).status is Status.EXACT_FIT
+    assert sl.first_entry(X, [1, 1, 1], unpenalized=[0, 1]).status is Status.RANK_EXHAUSTED
+    assert sl.lambda_star(X, [0, 0, 1]) == 0.0
+
+
+def test_a_gram_problem_gives_the_same_entry(rng):
+    X, y = rng.normal(size=(30, 10)), rng.normal(size=30)
+    entry = sl.first_entry(X, y, unpenalized=[1, 5])
+    gram = sl.first_entry(Problem.from_gram(X.T @ X, X.T @ y, y @ y), unpenalized=[1, 5])
+    assert gram.active == entry.active
+    for name in ("lam_star", "window_lower", "proof_lower", "residual_norm"):
+        assert getattr(gram, name) == pytest.approx(getattr(entry, name), rel=1e-9)
+
+
+def test_an_unknown_method_is_named():
+    with pytest.raises(ValueError, match="method must be one of.*got 'lars'"):
+        sl.sequential_lasso(np.eye(2), [1.0, 2.0], 1, method="lars")

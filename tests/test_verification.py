@@ -1,0 +1,212 @@
+"""`sparselin verify`: it passes on what is right, and catches each planted defect."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import sparselin as sl
+from sparselin.cli import cli, exit_status
+from sparselin.ensembles import ENSEMBLES
+from sparselin.experiments import equivalence
+from sparselin.experiments.equivalence import Settings, summarize, verify_design, verify_one
+from sparselin.experiments.step_checks import Methods, Verdict
+from sparselin.reports import verification
+
+SETTINGS = Settings(steps=4, reach_every=10**9, audit_every=10**9)
+
+
+def run(names, methods=None, designs=3, first=5):
+    """Records of a few designs of each ensemble, past those that are audited."""
+    tasks = [(name, first + i) for name in names for i in range(designs)]
+    return [verify_one(task, SETTINGS, methods) for task in tasks]
+
+
+def reasons(records):
+    return " | ".join(
+        f"{check}: {reason}" for record in records for step in record.steps for check, reason in step.reasons.items()
+    )
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_right_methods_agree(name):
+    summary = summarize(run([name]))
+    assert summary[0].violations == 0, name
+    assert summary[0].agreements >= 0.9 * summary[0].steps
+    assert exit_status(summary) == 0
+
+
+def second_best_omp(X, y, k, forced=()):
+    path = sl.omp(X, y, k, forced=forced)
+    S = path.support[:-1]
+    r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if len(S) else y
+    c = np.abs(X.T @ r)
+    c[path.support] = 0
+    support = np.r_[S, np.argmax(c)]
+    return dataclasses.replace(path, support=support, ties=(*path.ties[:-1], (int(support[-1]),)))
+
+
+def wrong_lam_star(factor):
+    def first_entry(X, y, unpenalized=()):
+        entry = sl.first_entry(X, y, unpenalized=unpenalized)
+        return dataclasses.replace(entry, lam_star=entry.lam_star * factor)
+
+    return first_entry
+
+
+def scaling_projector(X, v, lam, unpenalized=()):
+    """Feasible and orthogonal to X_S, but only a point of the polytope: λ/λ*·P_S^⊥v."""
+    right = sl.project_dual(X, v, lam, unpenalized=unpenalized)
+    level = sl.first_entry(X, v, unpenalized=unpenalized)
+    inside = sl.project_dual(X, v, 2 * level.lam_star, unpenalized=unpenalized).u
+    return dataclasses.replace(right, u=inside * min(1.0, lam / level.lam_star))
+
+
+def all_of_the_tied(X, y, unpenalized=()):
+    entry = sl.first_entry(X, y, unpenalized=unpenalized)
+    return dataclasses.replace(entry, active=entry.tied)
+
+
+def one_step_descent(X, y, lam, unpenalized=(), rng=0, max_iter=0):
+    result = sl.hadamard_descent(X, y, lam, unpenalized=unpenalized, rng=rng, max_iter=1)
+    return dataclasses.replace(result, status=sl.Status.COMPLETED)
+
+
+def wrong_feature_descent(X, y, lam, unpenalized=(), rng=0, max_iter=0):
+    """Trained to its certificate, then two features change places."""
+    result = sl.hadamard_descent(X, y, lam, unpenalized=unpenalized, rng=rng, max_iter=max_iter)
+    order = np.arange(X.shape[1])
+    free = [j for j in order if j not in set(unpenalized)]
+    order[free] = np.roll(free, 1)
+    return dataclasses.replace(result, w=result.w[order], theta=result.theta[order])
+
+
+def start_returning_solver(Z, r, lam, start, target):
+    return start
+
+
+PLANTS = {
+    "second-best OMP": (Methods(omp=second_best_omp), "gaussian", "pick: OMP picked", Verdict.VIOLATES),
+    "λ* too large": (Methods(first_entry=wrong_lam_star(1 + 1e-4)), "gaussian", "lam_star: λ\\* =", Verdict.VIOLATES),
+    "λ* too small": (Methods(first_entry=wrong_lam_star(1 - 1e-4)), "gaussian", "lam_star: λ\\* =", Verdict.VIOLATES),
+    "scaling projector": (
+        Methods(project_dual=scaling_projector),
+        "gaussian",
+        "projection: projection",
+        Verdict.VIOLATES,
+    ),
+    "A := T": (Methods(first_entry=all_of_the_tied), "planted_ties", "active_set: ", Verdict.VIOLATES),
+    "one-step descent": (Methods(hadamard_descent=one_step_descent), "gaussian", "attention: ", Verdict.UNDECIDED),
+    "swapped features": (Methods(hadamard_descent=wrong_feature_descent), "gaussian", "attention: ", None),
+    "solver returns its start": (Methods(solve=start_returning_solver), "gaussian", "certificate", Verdict.UNDECIDED),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_planted_defects_are_caught(plant):
+    methods, name, words, verdict = PLANTS[plant]
+    records = run([name], methods)
+    assert exit_status(summarize(records)) == 1
+    assert any(word in reasons(records) for word in [words.replace("\\", "")])
+    if verdict is not None:
+        assert any(step.verdict is verdict for record in records for step in record.steps)
+
+
+@pytest.mark.parametrize("factor", [1 + 1e-4, 1 - 1e-4])
+def test_a_wrong_lam_star_is_caught_by_the_lasso_alone(factor, monkeypatch):
+    """The bracket alone, without the comparison with ‖XᵀP_S^⊥y‖∞."""
+    from sparselin.experiments import step_checks
+
+    X, y = ENSEMBLES["gaussian"].design(7, 0)
+    step = step_checks.Step(X, y, np.zeros(0, np.intp), wrong_lam_star(factor)(X, y))
+    rng = np.random.default_rng(0)
+    target = 0.05 * (step.delta * step.entry.lam_star / step.lengths.max()) ** 2
+    found = step_checks.bracket(
+        step, step.delta, lambda lam: Methods().solve(step.Z, step.r, lam, step.start(rng), target)
+    )
+    assert found.verdict is Verdict.VIOLATES
+
+
+def test_an_omp_that_stops_early_is_caught():
+    def stops(X, y, k, forced=()):
+        return sl.omp(X, y, max(1, k - 1)) if not len(forced) else sl.omp(X, y, len(forced), forced=forced)
+
+    records = run(["gaussian"], Methods(omp=stops))
+    assert "OMP stopped" in reasons(records)
+    assert exit_status(summarize(records)) == 1
+
+
+def test_different_whole_supports_are_caught():
+    def reversed_order(X, y, k, forced=()):
+        path = sl.omp(X, y, k, forced=forced)
+        return path if len(forced) else dataclasses.replace(path, support=path.support[::-1])
+
+    X, y = ENSEMBLES["gaussian"].design(3, 0)
+    _, supports, _ = verify_design(X, y, 4, methods=Methods(omp=reversed_order))
+    assert supports.verdict is Verdict.VIOLATES
+
+
+def test_the_audit_catches_a_wrong_projection_too():
+    X, y = ENSEMBLES["gaussian"].design(3, 0)
+    _, _, records = verify_design(X, y, 2, methods=Methods(project_dual=scaling_projector), audit=True)
+    assert all("audit" in record.reasons for record in records)
+
+
+def test_records_do_not_depend_on_the_number_of_processes():
+    settings = dataclasses.replace(SETTINGS, designs=6, ensembles=("gaussian", "small_integers"), steps=3)
+    runs = [
+        sorted(equivalence.verify_all(dataclasses.replace(settings, jobs=jobs)), key=lambda r: (r.ensemble, r.index))
+        for jobs in (1, 2)
+    ]
+    assert repr(runs[0]) == repr(runs[1])
+
+
+class TestCommandLine:
+    def test_a_small_run_writes_its_report(self, tmp_path):
+        folder = tmp_path / "report"
+        arguments = ["verify", "--designs", "4", "--steps", "2", "--ensembles", "gaussian,duplicated"]
+        result = CliRunner().invoke(cli, [*arguments, "--jobs", "1", "--output", str(folder)])
+        assert result.exit_code == 0, result.output
+        names = {path.name for path in folder.iterdir()}
+        figures = {f"{name}.{kind}" for name in ("agreement", "window", "penalty") for kind in ("png", "svg")}
+        assert names == {"index.html", "results.json"} | figures
+        page = (folder / "index.html").read_text(encoding="utf-8")
+        assert page.count("data:image/svg+xml;base64,") == 3
+        assert "http" not in page.replace("http-equiv", "")
+        results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        assert sum(row["steps"] for row in results["summary"]) == 8
+        assert len(results["designs"]) == 4
+
+    def test_a_violation_is_saved_with_the_command_that_shows_it(self, tmp_path):
+        records = run(["gaussian"], Methods(omp=second_best_omp), designs=1)
+        verification.write(tmp_path, SETTINGS, records, summarize(records), 1.0, False)
+        saved = tmp_path / "violation-gaussian-5.npz"
+        assert saved.exists()
+        assert str(saved) in verification.reproductions(tmp_path, records)[0]
+        # with right methods the saved design agrees, step by step
+        result = CliRunner().invoke(cli, ["verify", "--design", str(saved), "--steps", "2"])
+        assert result.exit_code == 0, result.output
+        assert result.output.count("agrees") == 2
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [(["--ensembles", "gausian"], "unknown ensemble 'gausian'"), (["--designs", "0"], "--designs"), (["--design", "no.npz"], "no.npz")],
+    )
+    def test_wrong_arguments(self, arguments, words):
+        result = CliRunner().invoke(cli, ["verify", *arguments])
+        assert result.exit_code == 2
+        assert words in result.output
+
+    def test_an_interrupt_leaves_the_report_of_what_was_done(self, tmp_path, monkeypatch):
+        def interrupted(settings):
+            yield verify_one(("gaussian", 5), settings)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("sparselin.cli.verify_all", interrupted)
+        arguments = ["verify", "--designs", "20", "--steps", "2", "--output", str(tmp_path)]
+        result = CliRunner().invoke(cli, arguments)
+        assert result.exit_code == 130
+        assert "Interrupted" in (tmp_path / "index.html").read_text(encoding="utf-8")
+        assert len(json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["designs"]) == 1
