@@ -68,5 +68,5 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
         coef=coef,
         active=tuple(np.flatnonzero(off).tolist()),
         duality_gap=gap_of(problem, S, coef, lam),
-        status=Status.COMPLETED if homotopy.lam <= lam else Status.MAX_ITER,
+        status=Status.COMPLETED if homotopy.lam <= lam else Status.BEYOND_PRECISION,
     )

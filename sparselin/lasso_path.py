@@ -60,7 +60,8 @@ def lasso_path(
 
     Returns
     -------
-    LassoPath, whose `at(lam)` is exact between the knots.
+    LassoPath, whose `at(lam)` is exact between the knots. The status is COMPLETED, MAX_ITER, STOPPED, or
+    BEYOND_PRECISION when the path could be followed only so far.
 
     Raises
     ------
@@ -87,7 +88,9 @@ def lasso_path(
             return path(Status.STOPPED)
         if len(knots) - 1 == limit:
             break
-    return path(Status.COMPLETED if homotopy.lam <= lam_min else Status.MAX_ITER)
+    if limit is not None and len(knots) > limit and homotopy.lam > lam_min:
+        return path(Status.MAX_ITER)
+    return path(Status.COMPLETED if homotopy.lam <= lam_min else Status.BEYOND_PRECISION)
 
 
 class Knot(NamedTuple):
@@ -115,23 +118,33 @@ class Homotopy:
         self.unpenalized = S
         self.residual = self.qr.residual(problem.y)
         self.c = self._correlate(self.residual)
-        self.lam, tied = tied_at_maximum(self.c, self.error)
+        self.lam, tied = tied_at_maximum(self.c, problem.correlation_error(self.qr.kappa))
+        self.floor = problem.correlation_error()  # the least λ at which correlations mean anything
         self._tie(tied)
         self._refresh()
 
     @property
     def error(self) -> float:
-        """e_c at the columns now in the QR."""
-        return self.problem.correlation_error(self.qr.kappa)
+        """What two levels of λ must differ by to be told apart: e_c, but a thousandth of λ at most.
+
+        e_c bounds the distance from the path of X. The path followed is, to rounding, that of a matrix
+        nearby, whose events go on below e_c where columns are nearly dependent.
+        """
+        return min(self.problem.correlation_error(self.qr.kappa), 1e-3 * self.lam)
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
-        """The knots from here down to lam_min; it ends early only where rounding lets λ fall no more."""
+        """The knots from here down to lam_min; they end early only where rounding hides the next one."""
         yield Knot(self.lam, self.coef(), self.enter())
         stalled, done = 0, self.lam <= lam_min
         while not done and stalled <= 2 * self.problem.d:
             above = self.lam
             done = self.advance(lam_min)
-            knot = Knot(self.lam, self.coef(), self.active() if done else self.enter())
+            if self.hidden():
+                return
+            coef = self.coef()
+            if not done:
+                coef[self._settle()] = 0
+            knot = Knot(self.lam, coef, self.active() if done else self.enter())
             stalled = 0 if self.lam < above else stalled + 1
             if not stalled:
                 yield knot
@@ -172,12 +185,33 @@ class Homotopy:
     def rate_error(self) -> FloatArray:
         """A bound on the rounding error of `rates()`: eps-sized relative to ‖X_j‖‖u‖, like e_c."""
         unit = self.problem.rounding(self.qr.kappa) * float(np.sqrt(self.u @ self.u))
-        return unit * self.problem.column_norms[self.tied]
+        return np.minimum(unit * self.problem.column_norms[self.tied], 1e-3)
 
     def slope_error(self) -> float:
         """A bound on the rounding error of ‖X_j‖·slope_j: κ‖u‖ bounds the value itself."""
         kappa = self.qr.kappa
-        return self.problem.rounding(kappa) * kappa * float(np.sqrt(self.u @ self.u))
+        return min(self.problem.rounding(kappa), 1e-3) * kappa * float(np.sqrt(self.u @ self.u))
+
+    def coef_error(self) -> float:
+        """The same for ‖X_j‖β_j, of size κ(‖y‖ + λ‖u‖)."""
+        size = self.problem.y_norm + self.lam * float(np.sqrt(self.u @ self.u))
+        return self.problem.rounding() * self.qr.kappa * size
+
+    def hidden(self) -> bool:
+        """Whether rounding has hidden an exit: a coefficient of the wrong sign, by more than rounding.
+
+        In units of ‖X_i‖, setting β_j to zero moves Xᵀ(y − Xβ) by ‖X_j‖|β_j|, and rounding β alone moves
+        it by eps·Σ‖X_j‖|β_j|.
+        """
+        P = self.qr.index[self.n_free :]
+        size = self.problem.column_norms[P] * self._signed_coef()
+        allowed = self.problem.rounding() * (self.problem.y_norm + float(np.abs(size).sum()))
+        return float(-size.min(initial=0)) > 100 * allowed
+
+    def _signed_coef(self) -> FloatArray:
+        """s_jβ_j(λ) for P, which the path keeps nonnegative."""
+        P = self.qr.index[self.n_free :]
+        return np.asarray(self.sign[P] * (self.level - self.lam * self.slope)[self.n_free :])
 
     def enter(self) -> tuple[int, ...]:
         """Choose the direction that leaves this knot; returns P, the nonzero ones just below it.
@@ -255,14 +289,12 @@ class Homotopy:
         falling = self.sign[P] * slope < 0
         exit_[falling] = np.maximum(level[falling] / slope[falling], 0)
         knot = min(self.lam, max(entry.max(initial=0), exit_.max(initial=0)))
-        self.residual = residual
-        if knot <= max(lam_min, self.error):
+        if knot <= max(lam_min, self.floor):
             self.lam = lam_min
             return True
         self.lam = float(knot)
         self.c = a + self.problem.dtype.type(knot) * b
-        leaving = [j for j, at in zip(P, exit_, strict=True) if at >= knot - self.error]
-        self._settle(leaving, entry)
+        self._entry, self._exit = entry, exit_
         return False
 
     def _entries(self, a: FloatArray, b: FloatArray) -> FloatArray:
@@ -276,14 +308,17 @@ class Homotopy:
         entry[possible] = np.minimum(np.abs(a[possible]) / room[possible], self.lam)
         return entry
 
-    def _settle(self, leaving: list[int], entry: FloatArray) -> None:
-        """At the new knot: take out what has reached zero, find what is tied."""
+    def _settle(self) -> list[int]:
+        """At the new knot: take out of P what has reached zero, and return it; find what is tied."""
+        P = self.qr.index[self.n_free :]
+        zero = self.problem.column_norms[P] * self._signed_coef() <= self.coef_error()
+        gone = (self._exit >= self.lam) | ((self._exit > 0) & zero)
+        leaving = [j for j, leaves in zip(P, gone, strict=True) if leaves]
         for j in leaving:
             self._drop(j)
-        error = self.error
-        tied = (np.abs(self.c) >= self.lam - error) | (entry >= self.lam)
-        tied[self.qr.index] = False
-        tied[self.unpenalized] = False
+        tied = (np.abs(self.c) >= self.lam - self.error) | (self._entry >= self.lam)
         tied &= self.problem.column_norms > 0
+        tied[self.qr.index] = tied[self.unpenalized] = False
         self._refresh()
         self._tie(np.flatnonzero(tied))
+        return leaving

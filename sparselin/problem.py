@@ -79,16 +79,16 @@ class Problem:
         >>> problem.correlate(problem.y), round(float(problem.y_norm) ** 2, 12)
         (array([2., 1.]), 3.0)
         """
-        G = _design(G, "G")
-        if not isinstance(G, np.ndarray):
-            G = G.toarray()
-        if G.shape[0] != G.shape[1]:
-            raise ValueError(f"G must be square, (d, d); got shape {G.shape}")
-        b = _vector(Xty, "Xty", len(G), G.dtype)
+        gram = _design(G, "G")
+        if not isinstance(gram, np.ndarray):
+            gram = gram.toarray()
+        if gram.shape[0] != gram.shape[1]:
+            raise ValueError(f"G must be square, (d, d); got shape {gram.shape}")
+        b = _vector(Xty, "Xty", len(gram), gram.dtype)
         square = _real(yty, "yty")
         if square < 0:
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
-        problem = cls(*_root_of_gram(G, b, square))
+        problem = cls(*_root_of_gram(gram, b, square))
         problem.kind = "gram"
         return problem
 
@@ -111,8 +111,10 @@ class Problem:
     def column_norms(self) -> FloatArray:
         """‖X_j‖ (d,)."""
         if isinstance(self.X, np.ndarray):
-            return np.sqrt(np.einsum("ij,ij->j", self.X, self.X))
-        return np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=0), self.dtype).ravel())
+            squares = np.einsum("ij,ij->j", self.X, self.X)
+        else:
+            squares = np.asarray(self.X.multiply(self.X).sum(axis=0), self.dtype).ravel()
+        return np.asarray(np.sqrt(squares))
 
     @functools.cached_property
     def y_norm(self) -> float:

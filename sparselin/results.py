@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IndexArray: TypeAlias = NDArray[np.intp]
+_T = TypeVar("_T")
 
 
 class Status(enum.Enum):
@@ -21,6 +22,10 @@ class Status(enum.Enum):
     EXACT_FIT = "the residual is zero to rounding: y lies in the span of the selected columns"
     NO_CORRELATION = "the residual is orthogonal to every column: no column can lower it"
     RANK_EXHAUSTED = "every column left lies in the span of the selected ones; a smaller k would complete"
+    BEYOND_PRECISION = (
+        "columns are so nearly dependent that rounding hides the next event; "
+        "use float64, or leave out columns that the others determine"
+    )
     MAX_ITER = "the iteration limit came before the certificate, so the result is undecided; raise the limit"
     STOPPED = "the callback asked to stop"
 
@@ -28,6 +33,13 @@ class Status(enum.Enum):
     def message(self) -> str:
         """The sentence for a person."""
         return self.value
+
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+def _result(cls: type[_T]) -> type[_T]:
+    """A frozen dataclass whose arrays are read-only too."""
+    cls.__post_init__ = _read_only  # type: ignore[attr-defined]
+    return dataclasses.dataclass(frozen=True, eq=False)(cls)
 
 
 def _read_only(result: Any) -> None:
@@ -38,7 +50,7 @@ def _read_only(result: Any) -> None:
                 array.flags.writeable = False
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@_result
 class SelectionPath:
     """Features in the order in which a greedy method took them.
 
@@ -73,8 +85,6 @@ class SelectionPath:
     status: Status
     n_features: int
 
-    __post_init__ = _read_only
-
     @property
     def coef(self) -> FloatArray:
         return self.coef_at(len(self.support))
@@ -92,7 +102,7 @@ class SelectionPath:
         return dense
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@_result
 class LassoPath:
     """The solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, exactly, for all λ ≥ knots[-1].
 
@@ -110,8 +120,6 @@ class LassoPath:
     active: tuple[tuple[int, ...], ...]
     status: Status
 
-    __post_init__ = _read_only
-
     def at(self, lam: float) -> FloatArray:
         """A solution β(λ) (d,) at any λ ≥ knots[-1]: the path is linear between its knots.
 
@@ -124,15 +132,15 @@ class LassoPath:
                 "Compute the path with a smaller lam_min."
             )
         if lam >= self.knots[0]:
-            return self.coef[0].copy()
+            return np.array(self.coef[0])
         # knots[i] > lam ≥ knots[i + 1]
         i = int(np.searchsorted(-self.knots, -lam)) - 1
         weight = (self.knots[i] - lam) / (self.knots[i] - self.knots[i + 1])
         weight = self.coef.dtype.type(weight)
-        return (1 - weight) * self.coef[i] + weight * self.coef[i + 1]
+        return np.asarray((1 - weight) * self.coef[i] + weight * self.coef[i + 1])
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@_result
 class FirstEntry:
     """Everything about one step of Sequential LASSO at a given S; r = P_S^⊥ y, c = Xᵀr.
 
@@ -160,10 +168,8 @@ class FirstEntry:
     residual_norm: float
     status: Status
 
-    __post_init__ = _read_only
 
-
-@dataclasses.dataclass(frozen=True, eq=False)
+@_result
 class DualProjection:
     """The projection u of v onto {u : ‖Xᵀu‖∞ ≤ λ} ∩ colspan(X_S)^⊥.
 
@@ -174,7 +180,7 @@ class DualProjection:
     active : indices outside S with nonzero coefficient.
     duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖² at a feasible ū beside u
         (u projected off X_S and scaled into the polytope); then ‖ū − projection‖² ≤ 2·duality_gap.
-    status : COMPLETED, or MAX_ITER when the homotopy did not reach λ.
+    status : COMPLETED, or BEYOND_PRECISION when the homotopy could not be followed to λ.
     """
 
     u: FloatArray
@@ -183,10 +189,8 @@ class DualProjection:
     duality_gap: float
     status: Status
 
-    __post_init__ = _read_only
 
-
-@dataclasses.dataclass(frozen=True, eq=False)
+@_result
 class DescentResult:
     """Where gradient descent on (w, θ) ended, β = s(w)∘θ off S.
 
@@ -209,10 +213,8 @@ class DescentResult:
     duality_gap: float
     status: Status
 
-    __post_init__ = _read_only
 
-
-@dataclasses.dataclass(frozen=True, eq=False)
+@_result
 class PenaltyValue:
     """An infimum and where it is attained.
 
@@ -224,5 +226,3 @@ class PenaltyValue:
 
     value: FloatArray
     minimizer: FloatArray
-
-    __post_init__ = _read_only

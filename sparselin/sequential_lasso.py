@@ -174,12 +174,14 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
     J = np.flatnonzero((v > 0) | np.isin(T, tight))
     basis = homotopy.qr.Qt[homotopy.n_free :]
     Z = signs[J] * (basis @ homotopy.problem.columns(T[J]))
-    v[J] = _largest_support(Z, Z @ v[J])
+    larger = _largest_support(Z, Z @ v[J])
+    if larger is not None:
+        v[J] = larger
     return v
 
 
-def _largest_support(Z: FloatArray, u: FloatArray) -> FloatArray:
-    """A v ≥ 0 with Zv = u whose support holds that of every other.
+def _largest_support(Z: FloatArray, u: FloatArray) -> FloatArray | None:
+    """A v ≥ 0 with Zv = u whose support holds that of every other; None if rounding leaves none.
 
     With v scaled by θ, max Σt over 0 ≤ t ≤ 1, t ≤ v, Zv = θu sets t_i to one exactly where some solution is
     positive, else to zero (Freund, Roundy and Todd, 1985). The linear program is solved in float64 to
@@ -195,10 +197,12 @@ def _largest_support(Z: FloatArray, u: FloatArray) -> FloatArray:
     cost = np.concatenate([np.zeros(m + 1), -np.ones(m)])
     bounds = [(0, None)] * (m + 1) + [(0, 1)] * m
     solution = linprog(cost, A_ub=below, b_ub=np.zeros(m), A_eq=equal, b_eq=np.zeros(len(Z)), bounds=bounds).x
+    if solution is None or not solution[m] > 0:
+        return None
     positive = solution[m + 1 :] > 0.5
     v = np.where(positive, solution[:m] / solution[m], 0)
     v[positive] += np.linalg.lstsq(Z[:, positive], u - Z @ v, rcond=None)[0]
-    return np.asarray(v)
+    return np.asarray(v) if v[positive].min(initial=np.inf) > 0 and positive.any() else None
 
 
 def _window_lower(homotopy: Homotopy, c: FloatArray, T: IndexArray, positive: np.ndarray) -> float:

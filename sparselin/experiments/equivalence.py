@@ -22,6 +22,7 @@ from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments import step_checks
 from sparselin.experiments.step_checks import AGREES, SEVERITY, Finding, Methods, Step, Verdict, violates
 from sparselin.results import FloatArray, SelectionPath, Status
+from sparselin.sequential_lasso import first_entry
 
 CHECKS = ("pick", "lam_star", "active_set", "attention", "projection", "audit", "end")
 
@@ -178,7 +179,7 @@ def _summary(step: Step, findings: dict[str, Finding], gap: float, reach: float,
 def _check_end(X: FloatArray, y: FloatArray, path: SelectionPath) -> list[StepRecord]:
     """A path that ended early claims λ*(S) = 0: a step of its own only where that is false."""
     S = np.array(path.support, np.intp)
-    step = Step(X, y, S, step_checks.first_entry(X, y, unpenalized=S))
+    step = Step(X, y, S, first_entry(X, y, unpenalized=S))
     if step.lam_star <= 2 * step.error:
         return []
     found = violates(f"the path ended ({path.status.name}) although ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.3g}")
@@ -219,7 +220,7 @@ def verify_one(task: tuple[str, int], settings: Settings, methods: Methods | Non
         reach=index % settings.reach_every == 0,
         max_iter=max_iter,
     )
-    return DesignRecord(name, index, settings.seed, *X.shape, path.status.name, supports, tuple(steps))
+    return DesignRecord(name, index, settings.seed, len(y), X.shape[1], path.status.name, supports, tuple(steps))
 
 
 def verify_all(settings: Settings) -> Iterator[DesignRecord]:

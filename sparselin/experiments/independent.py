@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -83,6 +83,6 @@ def columns_independent(columns: FloatArray) -> tuple[bool, float]:
     norms = np.sqrt(np.sum(columns**2, axis=0))
     if columns.shape[1] > len(columns) or norms.min() == 0:
         return False, 0.0
-    unit: Sequence[float] = np.linalg.svd(columns / norms, compute_uv=False)
+    unit = float(np.linalg.svd(columns / norms, compute_uv=False)[-1])
     least = float(np.linalg.svd(columns, compute_uv=False)[-1])
-    return unit[-1] > 1e3 * np.finfo(np.float64).eps * len(columns), least
+    return bool(unit > 1e3 * np.finfo(np.float64).eps * len(columns)), least
