@@ -6,6 +6,7 @@ polytope they share, and checks that they select the same features.
 
 from sparselin import ensembles
 from sparselin.dual_polytope import project_dual
+from sparselin.hadamard import hadamard_descent
 from sparselin.lasso_path import lasso_path
 from sparselin.omp import omp
 from sparselin.problem import Problem
@@ -18,6 +19,30 @@ from sparselin.results import (
     SelectionPath,
     Status,
 )
+from sparselin.sequential_attention import sequential_attention
 from sparselin.sequential_lasso import first_entry, lambda_star, sequential_lasso
+from sparselin.softmax_penalty import q, softmax_penalty
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "DescentResult",
+    "DualProjection",
+    "FirstEntry",
+    "LassoPath",
+    "PenaltyValue",
+    "Problem",
+    "SelectionPath",
+    "Status",
+    "ensembles",
+    "first_entry",
+    "hadamard_descent",
+    "lambda_star",
+    "lasso_path",
+    "omp",
+    "project_dual",
+    "q",
+    "sequential_attention",
+    "sequential_lasso",
+    "softmax_penalty",
+]

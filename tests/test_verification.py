@@ -124,7 +124,7 @@ def test_a_wrong_lam_star_is_caught_by_the_lasso_alone(factor, monkeypatch):
     rng = np.random.default_rng(0)
     target = 0.05 * (step.delta * step.entry.lam_star / step.lengths.max()) ** 2
     found = step_checks.bracket(
-        step, step.delta, lambda lam: Methods().solve(step.Z, step.r, lam, step.start(rng), target)
+        step, step.delta, lambda lam: Methods().solve(*step.compressed, lam, step.start(rng), target)
     )
     assert found.verdict is Verdict.VIOLATES
 

@@ -112,7 +112,7 @@ def verify_design(
     """Run the checks along Sequential LASSO's path on one design.
 
     `seed` feeds the random starts of the solvers; `max_iter(n, m)` caps a descent over m unselected
-    features.
+    features in n dimensions.
     """
     methods = methods or Methods()
     rng = np.random.default_rng(seed)
@@ -121,7 +121,8 @@ def verify_design(
     for t in range(1, len(path.support) + 1):
         S = np.array(path.support[: t - 1], np.intp)
         step = Step(X, y, S, methods.first_entry(X, y, unpenalized=S))
-        cap = max_iter(len(y), X.shape[1] - len(S))
+        free = X.shape[1] - len(S)
+        cap = max_iter(min(len(y), free), free)
         records.append(_record(step, int(path.support[t - 1]), methods, rng, cap, audit, reach))
     if path.status is not Status.COMPLETED:
         records.extend(_check_end(X, y, path))
@@ -220,7 +221,9 @@ def verify_one(task: tuple[str, int], settings: Settings, methods: Methods | Non
         reach=index % settings.reach_every == 0,
         max_iter=max_iter,
     )
-    return DesignRecord(name, index, settings.seed, len(y), X.shape[1], path.status.name, supports, tuple(steps))
+    return DesignRecord(
+        name, index, settings.seed, len(y), X.shape[1], path.status.name, supports, tuple(steps)
+    )
 
 
 def verify_all(settings: Settings) -> Iterator[DesignRecord]:

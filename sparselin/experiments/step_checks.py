@@ -101,6 +101,16 @@ class Step:
         return project_off(self.basis, self.y)
 
     @functools.cached_property
+    def compressed(self) -> tuple[FloatArray, FloatArray]:
+        """(BᵀZ, Bᵀr) for an orthonormal basis B of colspan(Z).
+
+        The same LASSO up to a constant. What of r is orthogonal to Z stays whole in every dual point here,
+        where scaling r into the polytope would shrink it for nothing.
+        """
+        basis = orthonormal_basis(self.Z)
+        return basis.T @ self.Z, basis.T @ self.r
+
+    @functools.cached_property
     def c(self) -> FloatArray:
         """Zᵀr."""
         return np.asarray(self.Z.T @ self.r)
@@ -154,8 +164,8 @@ class Step:
 
     def gap(self, b: FloatArray, lam: float) -> DualityGap:
         """The gap of the LASSO with S projected out, at b."""
-        empty = np.zeros(0, np.intp)
-        return lasso_gap(self.Z, self.r, empty, b, lam, np.zeros((len(self.r), 0)), self.lengths)
+        Z, r = self.compressed
+        return lasso_gap(Z, r, np.zeros(0, np.intp), b, lam, np.zeros((len(r), 0)), self.lengths)
 
     def gain(self, b: FloatArray, lam: float) -> float:
         """½‖r‖² − ½‖r − Zb‖² − λ‖b‖₁ = Σ(b_jc_j − λ|b_j|) − ½‖Zb‖²: by how much b beats 0."""
@@ -182,7 +192,7 @@ def check_lam_star(step: Step, methods: Methods, rng: np.random.Generator) -> Fi
     if abs(lam_star - step.lam_star) > 2 * step.error:
         return violates(f"λ* = {lam_star:.17g} but ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.17g}")
     target = 0.05 * (delta * lam_star / step.lengths.max()) ** 2
-    return bracket(step, delta, lambda lam: methods.solve(step.Z, step.r, lam, step.start(rng), target))
+    return bracket(step, delta, lambda lam: methods.solve(*step.compressed, lam, step.start(rng), target))
 
 
 def bracket(step: Step, delta: float, solve: Callable[[float], FloatArray | None]) -> Finding:
@@ -213,7 +223,7 @@ def check_active_set(step: Step, methods: Methods, rng: np.random.Generator) -> 
     b, finding = step.start(rng), AGREES
     scale = ((step.entry.lam_star - step.lam) / step.lengths.max()) ** 2
     for accuracy in (1e-6, 1e-12):
-        b = methods.solve(step.Z, step.r, step.lam, b, accuracy * scale)
+        b = methods.solve(*step.compressed, step.lam, b, accuracy * scale)
         finding = support_finding(step, b)
         if finding.verdict is not Verdict.UNDECIDED:
             return finding

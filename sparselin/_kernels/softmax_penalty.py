@@ -1,0 +1,162 @@
+"""min_w ‖w‖² + Σ_i x_i/softmax_i(w)² by a damped Newton method of O(m) operations a step.
+
+With s = softmax(w), p_i = x_i/s_i² and P = Σp, half the gradient and half the Hessian are
+
+    w + Ps − p    and    I + P(diag s − ssᵀ) + 2Σ_i p_i (s − e_i)(s − e_i)ᵀ.
+
+The second term of f is constant along 1, and Σw = 0 at the minimum. So the unknowns are
+u_j = w_j − w_r, j ≠ r, where x_r is the largest: entry r, where s may be 1 to rounding and Ps − p
+cancels, is never needed. In them half the Hessian is H = D + UKUᵀ with the diagonal D = 1 + Ps + 2p and
+
+    U = [√P s, p/√P, 1],    K = [[1, −2, 0], [−2, 0, 0], [0, 0, −1/m]],
+
+and c = UᵀH⁻¹b solves (I + GK)c = UᵀD⁻¹b, G = UᵀD⁻¹U; then H⁻¹b = D⁻¹(b − UKc). This is
+stable: s_r is the largest of s at the minimum (w is ordered as x is), so s_r ≥ 1/m, and with
+diag s − ssᵀ ⪰ s_r diag s (off r) H is at least a constant times D/m.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparselin._kernels import kernel
+
+_STEPS = 200
+
+_Array: TypeAlias = NDArray[np.float64]
+_Triple: TypeAlias = tuple[float, float, float]
+
+
+@kernel()
+def minimize_rows(x: _Array, value: _Array, w: _Array) -> int:
+    """Fill `value` (N,) and `w` (N, m) for the rows of x (N, m) ≥ 0; −1, or the first row that failed."""
+    m = x.shape[1]
+    u, s, p, d = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    for row in range(len(x)):
+        r = np.argmax(x[row])
+        _start(x[row], r, u)
+        last = np.inf
+        for _ in range(_STEPS):
+            P = _weigh(x[row], u, s, p)
+            rho = _newton(r, u, s, p, P, d)
+            # No exponent w_j + w_k − 2w_i of f grows faster than ρ along d: φ''(t) ≤ φ''(0)e^{ρt}, hence
+            # φ(t) ≤ φ(0) + φ''(0)((e^{ρt} − 1 − ρt)/ρ² − t), least at log(1 + ρ)/ρ.
+            t = math.log1p(rho) / rho if rho > 0 else 1.0
+            for j in range(m):
+                u[j] += t * d[j]
+            # A step of size ρ leaves O(ρ²), the one after it O(ρ⁴).
+            if last <= 1e-6:
+                break
+            last = rho
+        else:
+            return row
+        P = _weigh(x[row], u, s, p)
+        mean = _sum(u) / m
+        for j in range(m):
+            w[row, j] = u[j] - mean
+            s[j] = w[row, j] ** 2
+        value[row] = P + _sum(s)
+    return -1
+
+
+@kernel()
+def _start(x: _Array, r: int, u: _Array) -> None:
+    """⅓log(x_i/x_r), the minimiser without ‖w‖², but not below the u_0 of an x_i = 0.
+
+    With n = Σ(x_i/x_r)^⅓ and mean u ≈ (1 − n/m)u_0, w_i + Ps_i = 0 reads u_0 = −W(m n x_r), and Lambert's
+    W(z) is l(1 − log(1 + l)/(2 + l)), l = log(1 + z), to some per cent.
+    """
+    n = 0.0
+    for i in range(len(x)):
+        u[i] = (math.log(x[i]) - math.log(x[r])) / 3 if x[i] > 0 else -np.inf
+        n += math.exp(u[i])
+    l = math.log1p(len(x) * n * x[r])
+    floor = -l * (1 - math.log1p(l) / (2 + l))
+    for i in range(len(x)):
+        u[i] = max(floor, u[i])
+    u[r] = 0
+
+
+@kernel()
+def _weigh(x: _Array, u: _Array, s: _Array, p: _Array) -> float:
+    """Fill s and p; return P. No logarithm of s enters, so that each p_i is right to a few eps."""
+    for i in range(len(x)):
+        s[i] = math.exp(u[i])
+    total = _sum(s)
+    for i in range(len(x)):
+        inverse = total / s[i]
+        s[i] /= total
+        p[i] = x[i] * inverse * inverse
+    P: float = _sum(p)
+    return P
+
+
+@kernel()
+def _newton(r: int, u: _Array, s: _Array, p: _Array, P: float, d: _Array) -> float:
+    """Fill the Newton direction d, d_r = 0, and return ρ = 2(max d − min d)."""
+    m = len(u)
+    mean = _sum(u) / m
+    slip = scale = 0.0
+    for j in range(m):
+        D = 1 + P * s[j] + 2 * p[j]
+        slope = u[j] - mean + P * s[j] - p[j]
+        d[j] = -slope / D
+        slip += slope
+        scale += D
+    # The slopes sum to zero. Their errors, of size eps·D, do not, and H is soft along 1 (D/m):
+    # the correction in proportion to D keeps m out of the error of w.
+    root = math.sqrt(P) if P > 0 else 1.0
+    g11 = g12 = g13 = g22 = g23 = g33 = b1 = b2 = b3 = 0.0
+    for j in range(m):
+        if j != r:
+            D = 1 + P * s[j] + 2 * p[j]
+            d[j] += slip / scale
+            u1, u2 = root * s[j], p[j] / root
+            g11, g12, g13 = g11 + u1 * u1 / D, g12 + u1 * u2 / D, g13 + u1 / D
+            g22, g23, g33 = g22 + u2 * u2 / D, g23 + u2 / D, g33 + 1 / D
+            b1, b2, b3 = b1 + u1 * d[j], b2 + u2 * d[j], b3 + d[j]
+    c1, c2, c3 = _solve(
+        (1 + g11 - 2 * g12, g12 - 2 * g22, g13 - 2 * g23),
+        (-2 * g11, 1 - 2 * g12, -2 * g13),
+        (-g13 / m, -g23 / m, 1 - g33 / m),
+        (b1, b2, b3),
+    )
+    d[r] = low = high = 0.0
+    for j in range(m):
+        if j != r:
+            D = 1 + P * s[j] + 2 * p[j]
+            d[j] -= (root * s[j] * (c1 - 2 * c2) - 2 * p[j] / root * c1 - c3 / m) / D
+            low, high = min(low, d[j]), max(high, d[j])
+    return 2 * (high - low)
+
+
+@kernel()
+def _solve(a: _Triple, b: _Triple, c: _Triple, right: _Triple) -> _Triple:
+    """Cramer's rule for the 3×3 system with columns a, b and c."""
+    det = _det(a, b, c)
+    return _det(right, b, c) / det, _det(a, right, c) / det, _det(a, b, right) / det
+
+
+@kernel()
+def _det(a: _Triple, b: _Triple, c: _Triple) -> float:
+    return (
+        a[0] * (b[1] * c[2] - b[2] * c[1])
+        + a[1] * (b[2] * c[0] - b[0] * c[2])
+        + a[2] * (b[0] * c[1] - b[1] * c[0])
+    )
+
+
+@kernel()
+def _sum(terms: _Array) -> float:
+    """Kahan's sum: its error does not grow with the number of terms."""
+    total = lost = 0.0
+    for term in terms:
+        term -= lost
+        new = total + term
+        lost = (new - total) - term
+        total = new
+    return total

@@ -1,0 +1,113 @@
+"""The penalty on β that a softmax mask induces: Q and Q* of Lemma 3.2.
+
+With β = softmax(w)∘θ and weight decay (λ/2)(‖w‖² + ‖θ‖²), eliminating θ leaves (λ/2)Q*(β∘β). Q* is
+concave in x = β∘β, being an infimum of affine functions, and lies between its two easy bounds,
+
+    (Σ|β_i|^{2/3})³  ≤  Q*(β∘β)  ≤  m²‖β‖²:
+
+‖w‖² is dropped and Σ x_i/s_i² minimised over the simplex on the left, and w = 0 on the right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparselin._kernels.softmax_penalty import minimize_rows
+from sparselin.problem import _array, _check_finite, _numeric
+from sparselin.results import FloatArray, PenaltyValue
+
+# Sums of squares of rounded softmaxes are off by a few eps; a point of the domain may be off by these.
+_DOMAIN_SLACK = 32.0
+
+
+def softmax_penalty(x: ArrayLike) -> PenaltyValue:
+    """Q*(x) = min_w ‖w‖² + Σ_i x_i/softmax_i(w)², and the w that attains it.
+
+    Lemma 3.2 of *Sequential Attention for Feature Selection* (ICLR 2023), where x = β∘β. The function
+    is strictly convex in w, so that the minimiser is unique; it has Σw = 0. A Newton method of O(m)
+    operations a step finds the value to a few eps and w to a few eps of max(‖w‖∞, min(1, m² max x)),
+    about as far as an eps in x moves it.
+
+    Parameters
+    ----------
+    x : (..., m) ≥ 0, the squares of the coefficients; float32 gives float32, all else float64.
+
+    Returns
+    -------
+    `PenaltyValue` with value (...) and minimizer (..., m).
+
+    Raises
+    ------
+    TypeError : x is not numeric (complex, strings, objects).
+    ValueError : a scalar, an empty last axis, NaN, infinity, a negative entry, or m²Σx, which bounds
+        Q*, beyond the float range.
+    RuntimeError : Newton's method did not converge in 200 steps (a handful is usual).
+
+    >>> penalty = softmax_penalty([[4.0, 4.0], [4.0, 0.0]])
+    >>> penalty.value.round(4), penalty.minimizer[0]
+    (array([32.    ,  7.0398]), array([0., 0.]))
+    """
+    x, dtype = _vectors(x, "x")
+    if x.size and x.min() < 0:
+        raise ValueError(f"x must be nonnegative, as β∘β is; the least entry is {x.min():g}")
+    m = x.shape[-1]
+    with np.errstate(over="ignore"):
+        bound = m**2 * x.sum(axis=-1).max(initial=0)
+    if bound > np.finfo(dtype).max:
+        raise ValueError(f"x must have m²Σx within the range of {dtype}; got entries up to {x.max():g}")
+    value, w = np.empty(x.shape[:-1]), np.empty(x.shape)
+    failed = minimize_rows(x.reshape(-1, m), value.reshape(-1), w.reshape(-1, m))
+    if failed >= 0:
+        raise RuntimeError(f"Newton's method did not converge for x = {x.reshape(-1, m)[failed]}")
+    return PenaltyValue(value=value.astype(dtype), minimizer=w.astype(dtype))
+
+
+def q(q: ArrayLike) -> PenaltyValue:
+    """Q(q) = inf {‖w‖² : 1/softmax(w)² = q} = ¼Σ_i (log q_i − mean_j log q_j)².
+
+    Of Lemma 3.2 of *Sequential Attention for Feature Selection* (ICLR 2023). 1/softmax(w)² = q fixes w up
+    to a constant, w = c − ½log q, and Σw = 0 is the least. Then Q*(x) = inf_q Σ_i x_i q_i + Q(q).
+
+    Parameters
+    ----------
+    q : (..., m) in the range of 1/softmax²: q_i > 1 (q = 1 if m = 1) and Σ_i q_i^{−1/2} = 1, to 32 eps.
+
+    Returns
+    -------
+    `PenaltyValue` with value (...) and minimizer (..., m).
+
+    Raises
+    ------
+    TypeError : q is not numeric (complex, strings, objects).
+    ValueError : a scalar, an empty last axis, NaN, infinity, or a q outside the domain.
+
+    >>> penalty = q([16.0, 16 / 9])
+    >>> penalty.value.round(4), penalty.minimizer.round(4)
+    (np.float64(0.6035), array([-0.5493,  0.5493]))
+    """
+    q, dtype = _vectors(q, "q")
+    if q.size and q.min() <= 0:
+        raise ValueError(f"q must be positive, as 1/softmax² is; the least entry is {q.min():g}")
+    total = (1 / np.sqrt(q)).sum(axis=-1)
+    off = np.abs(total - 1).max(initial=0)
+    if off > _DOMAIN_SLACK * np.finfo(dtype).eps:
+        raise ValueError(
+            f"q must be 1/softmax(w)² for some w, so that Σ_i q_i^(-1/2) = 1; got a sum off by {off:g}. "
+            "q * (q**-0.5).sum(-1, keepdims=True)**2 lies in the domain"
+        )
+    # Relative to the least entry, equal entries give exactly w = 0.
+    logs = np.log(q / q.min(axis=-1, keepdims=True))
+    w = (logs.mean(axis=-1, keepdims=True) - logs) / 2
+    return PenaltyValue(value=np.asarray((w**2).sum(axis=-1), dtype), minimizer=w.astype(dtype))
+
+
+def _vectors(data: Any, name: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
+    """A copy as float64 rows (..., m) in C order, and the dtype of the results."""
+    rows: FloatArray = _numeric(_array(data, name), name)
+    if rows.ndim == 0 or rows.shape[-1] == 0:
+        raise ValueError(f"{name} must have shape (..., m) with m ≥ 1; got shape {rows.shape}")
+    _check_finite(rows, name)
+    return np.array(rows, np.float64, order="C"), rows.dtype
