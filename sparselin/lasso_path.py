@@ -185,7 +185,7 @@ class Homotopy:
     def rate_error(self) -> FloatArray:
         """A bound on the rounding error of `rates()`: eps-sized relative to ‖X_j‖‖u‖, like e_c."""
         unit = self.problem.rounding(self.qr.kappa) * float(np.sqrt(self.u @ self.u))
-        return np.minimum(unit * self.problem.column_norms[self.tied], 1e-3)
+        return np.asarray(np.minimum(unit * self.problem.column_norms[self.tied], 1e-3))
 
     def slope_error(self) -> float:
         """A bound on the rounding error of ‖X_j‖·slope_j: κ‖u‖ bounds the value itself."""

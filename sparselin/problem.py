@@ -97,6 +97,9 @@ class Problem:
             norms = np.append(self.column_norms, self.y_norm)
         tiny = np.sqrt(np.finfo(self.dtype).tiny) / np.finfo(self.dtype).eps
         bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
+        zero = np.flatnonzero(norms[:-1] == 0)
+        bad[zero] = np.any(self.columns(zero) != 0, axis=0)
+        bad[-1] |= self.y_norm == 0 and bool(np.any(self.y != 0))
         if bad.any() or not np.isfinite(norms.max() * self.y_norm):
             where = "y" if bad[-1] else f"column {int(np.argmax(bad))} of X"
             raise ValueError(
@@ -171,7 +174,8 @@ def takes_problem(
 
     @functools.wraps(function)
     def wrapper(X: Any, *args: Any, **kwargs: Any) -> _Result:
-        if isinstance(X, Problem) and (not args or args[0] is not None):
+        # after a Problem comes k or λ, a number; a vector there is a y too many
+        if isinstance(X, Problem) and (not args or (args[0] is not None and np.ndim(args[0]) == 0)):
             args = (kwargs.pop("y", None), *args)
         return function(X, *args, **kwargs)
 

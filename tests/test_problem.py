@@ -163,7 +163,7 @@ class TestGram:
         y = rng.normal(size=30)
         problem = Problem.from_gram(A.T @ A, A.T @ y, y @ y)
         scale = np.linalg.norm(A, axis=0)
-        outer = np.outer(scale, scale) + (scale == 0)
+        outer = np.outer(scale, scale) + (np.outer(scale, scale) == 0)
         assert np.abs((problem.X.T @ problem.X - A.T @ A) / outer).max() <= 1e-14
         assert problem.y_norm == pytest.approx(np.linalg.norm(y), rel=1e-14)
         assert np.abs(problem.correlate(problem.y) - A.T @ y).max() <= 1e-12 * scale.max() * problem.y_norm

@@ -26,7 +26,10 @@ def run(names, methods=None, designs=3, first=5):
 
 def reasons(records):
     return " | ".join(
-        f"{check}: {reason}" for record in records for step in record.steps for check, reason in step.reasons.items()
+        f"{check}: {reason}"
+        for record in records
+        for step in record.steps
+        for check, reason in step.reasons.items()
     )
 
 
@@ -89,8 +92,18 @@ def start_returning_solver(Z, r, lam, start, target):
 
 PLANTS = {
     "second-best OMP": (Methods(omp=second_best_omp), "gaussian", "pick: OMP picked", Verdict.VIOLATES),
-    "λ* too large": (Methods(first_entry=wrong_lam_star(1 + 1e-4)), "gaussian", "lam_star: λ\\* =", Verdict.VIOLATES),
-    "λ* too small": (Methods(first_entry=wrong_lam_star(1 - 1e-4)), "gaussian", "lam_star: λ\\* =", Verdict.VIOLATES),
+    "λ* too large": (
+        Methods(first_entry=wrong_lam_star(1 + 1e-4)),
+        "gaussian",
+        "lam_star: λ\\* =",
+        Verdict.VIOLATES,
+    ),
+    "λ* too small": (
+        Methods(first_entry=wrong_lam_star(1 - 1e-4)),
+        "gaussian",
+        "lam_star: λ\\* =",
+        Verdict.VIOLATES,
+    ),
     "scaling projector": (
         Methods(project_dual=scaling_projector),
         "gaussian",
@@ -98,9 +111,19 @@ PLANTS = {
         Verdict.VIOLATES,
     ),
     "A := T": (Methods(first_entry=all_of_the_tied), "planted_ties", "active_set: ", Verdict.VIOLATES),
-    "one-step descent": (Methods(hadamard_descent=one_step_descent), "gaussian", "attention: ", Verdict.UNDECIDED),
+    "one-step descent": (
+        Methods(hadamard_descent=one_step_descent),
+        "gaussian",
+        "attention: ",
+        Verdict.UNDECIDED,
+    ),
     "swapped features": (Methods(hadamard_descent=wrong_feature_descent), "gaussian", "attention: ", None),
-    "solver returns its start": (Methods(solve=start_returning_solver), "gaussian", "certificate", Verdict.UNDECIDED),
+    "solver returns its start": (
+        Methods(solve=start_returning_solver),
+        "gaussian",
+        "certificate",
+        Verdict.UNDECIDED,
+    ),
 }
 
 
@@ -157,7 +180,10 @@ def test_the_audit_catches_a_wrong_projection_too():
 def test_records_do_not_depend_on_the_number_of_processes():
     settings = dataclasses.replace(SETTINGS, designs=6, ensembles=("gaussian", "small_integers"), steps=3)
     runs = [
-        sorted(equivalence.verify_all(dataclasses.replace(settings, jobs=jobs)), key=lambda r: (r.ensemble, r.index))
+        sorted(
+            equivalence.verify_all(dataclasses.replace(settings, jobs=jobs)),
+            key=lambda r: (r.ensemble, r.index),
+        )
         for jobs in (1, 2)
     ]
     assert repr(runs[0]) == repr(runs[1])
@@ -192,7 +218,11 @@ class TestCommandLine:
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
-        [(["--ensembles", "gausian"], "unknown ensemble 'gausian'"), (["--designs", "0"], "--designs"), (["--design", "no.npz"], "no.npz")],
+        [
+            (["--ensembles", "gausian"], "unknown ensemble 'gausian'"),
+            (["--designs", "0"], "--designs"),
+            (["--design", "no.npz"], "no.npz"),
+        ],
     )
     def test_wrong_arguments(self, arguments, words):
         result = CliRunner().invoke(cli, ["verify", *arguments])
@@ -201,7 +231,7 @@ class TestCommandLine:
 
     def test_an_interrupt_leaves_the_report_of_what_was_done(self, tmp_path, monkeypatch):
         def interrupted(settings):
-            yield verify_one(("gaussian", 5), settings)
+            yield verify_one(settings.tasks()[3], settings)
             raise KeyboardInterrupt
 
         monkeypatch.setattr("sparselin.cli.verify_all", interrupted)

@@ -80,7 +80,15 @@ class DesignRecord:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What `verify` runs. `descent_flops` caps one descent (None: no cap but max_iter)."""
+    """What `verify` runs.
+
+    Attributes
+    ----------
+    designs, steps, ensembles, seed, jobs : as on the command line.
+    reach_every : every so many designs of an ensemble, how far below λ* attention still picks the same.
+    audit_first, audit_every : the designs of an ensemble that an interior point method repeats.
+    descent_flops : cap on one descent, about 10 ms; None for no cap but `max_iter`.
+    """
 
     designs: int = 1000
     steps: int = 8
@@ -88,6 +96,7 @@ class Settings:
     seed: int = 0
     jobs: int = 2
     reach_every: int = 40
+    audit_first: int = 5
     audit_every: int = 50
     descent_flops: float | None = 2e7
     max_iter: int = 1_000_000
@@ -217,7 +226,7 @@ def verify_one(task: tuple[str, int], settings: Settings, methods: Methods | Non
         settings.steps,
         methods=methods,
         seed=(settings.seed, zlib.crc32(name.encode()), index),
-        audit=index < 5 or index % settings.audit_every == 0,
+        audit=index < settings.audit_first or index % settings.audit_every == 0,
         reach=index % settings.reach_every == 0,
         max_iter=max_iter,
     )

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, select_autoescape
+from rich import box
 from rich.table import Table
 
 import sparselin
@@ -25,58 +26,53 @@ from sparselin.experiments.penalty_contours import penalty_contours
 from sparselin.experiments.step_checks import Verdict
 from sparselin.results import SelectionPath
 
+# heading of the page, heading of the terminal's table (80 columns), field, format
 COLUMNS = (
-    ("ensemble", "left"),
-    ("designs", "right"),
-    ("steps", "right"),
-    ("agree", "right"),
-    ("undecided", "right"),
-    ("violate", "right"),
-    ("ties", "right"),
-    ("A ⊂ T", "right"),
-    ("audited", "right"),
-    ("worst gap/‖y‖²", "right"),
-    ("worst λ* error", "right"),
-    ("median λ₂/λ*", "right"),
+    ("ensemble", "ensemble", "name", "{}"),
+    ("designs", "designs", "designs", "{}"),
+    ("steps", "steps", "steps", "{}"),
+    ("agree", "agree", "agreements", "{}"),
+    ("undecided", "undec.", "undecided", "{}"),
+    ("violate", "viol.", "violations", "{}"),
+    ("ties", "ties", "ties", "{}"),
+    ("A ⊂ T", "A⊂T", "strict", "{}"),
+    ("audited", "", "audited", "{}"),
+    ("worst gap/‖y‖²", "gap", "worst_gap", "{:.0e}"),
+    ("worst λ* error", "λ* err", "worst_lam_error", "{:.0e}"),
+    ("median λ₂/λ*", "λ₂/λ*", "median_window", "{:.3f}"),
+    ("reach", "", "median_reach", "{:.2f}"),
 )
+TOTALS = {"median_window": None, "median_reach": None, "worst_gap": max, "worst_lam_error": max}
 
 
 def cells(row: EnsembleSummary) -> tuple[str, ...]:
     """One row of the table as text."""
-    counts = (
-        row.designs,
-        row.steps,
-        row.agreements,
-        row.undecided,
-        row.violations,
-        row.ties,
-        row.strict,
-        row.audited,
-    )
-    small = (f"{row.worst_gap:.1e}", f"{row.worst_lam_error:.1e}", f"{row.median_window:.3f}")
-    return (row.name, *map(str, counts), *small)
+    return tuple(style.format(getattr(row, field)) for _, _, field, style in COLUMNS)
 
 
 def table(summary: Sequence[EnsembleSummary]) -> Table:
     """The summary for a terminal."""
-    view = Table(title="Sequential LASSO = OMP = linear Sequential Attention, step by step")
-    for name, justify in COLUMNS:
-        view.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    shown = [i for i, (_, short, _, _) in enumerate(COLUMNS) if short]
+    title = "OMP, Sequential LASSO, linear Sequential Attention: the same choice?"
+    view = Table(title=title, box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
+    for i in shown:
+        view.add_column(COLUMNS[i][1], justify="right" if i else "left", no_wrap=True)
     for row in summary:
-        view.add_row(*cells(row), style=None if row.passes else "bold red")
+        line = cells(row)
+        view.add_row(*(line[i] for i in shown), style=None if row.passes else "bold red")
     view.add_section()
-    view.add_row(*totals(summary), style="bold")
+    line = totals(summary)
+    view.add_row(*(line[i] for i in shown), style="bold")
     return view
 
 
 def totals(summary: Sequence[EnsembleSummary]) -> tuple[str, ...]:
     """The last row: sums, and the worst of the worst."""
-    fields = ("designs", "steps", "agreements", "undecided", "violations", "ties", "strict", "audited")
-    sums = [str(sum(getattr(row, field) for row in summary)) for field in fields]
-    worst = [
-        f"{max(getattr(row, field) for row in summary):.1e}" for field in ("worst_gap", "worst_lam_error")
-    ]
-    return ("all", *sums, *worst, "")
+    line = ["all"]
+    for _, _, field, style in COLUMNS[1:]:
+        combine = TOTALS.get(field, sum)
+        line.append(style.format(combine(getattr(row, field) for row in summary)) if combine else "")
+    return tuple(line)
 
 
 def headline(summary: Sequence[EnsembleSummary]) -> list[str]:
@@ -180,7 +176,7 @@ def write(
         run=run,
         headline=headline(summary),
         passes=all(row.passes for row in summary),
-        columns=COLUMNS,
+        columns=[heading for heading, *_ in COLUMNS],
         rows=[(cells(row), ENSEMBLES[row.name].description, row.passes) for row in summary],
         totals=totals(summary),
         figures=figures,

@@ -1,0 +1,158 @@
+"""Hypothesis strategies for (X, y), for testing sparselin and whatever is built on it.
+
+Entries are integers or dyadic fractions of few bits, so that X, y and Xᵀy are exact floats: a test may
+decide ties in rational arithmetic, and a failing example shrinks to one that can be worked by hand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparselin.ensembles import Design
+from sparselin.problem import check_count
+
+try:
+    from hypothesis import strategies as st
+except ModuleNotFoundError as error:
+    if error.name != "hypothesis":
+        raise
+    raise ModuleNotFoundError(
+        "sparselin.testing needs hypothesis, which is not installed: pip install 'sparselin[verify]'",
+        name="hypothesis",
+    ) from None
+
+
+def integer_designs(
+    max_n: int = 8, max_d: int = 12, low: int = -2, high: int = 2
+) -> st.SearchStrategy[Design]:
+    """X (n, d) and y (n,) with integer entries in low..high, 1 ≤ n ≤ max_n, 1 ≤ d ≤ max_d, as float64.
+
+    Everything legal occurs: exact ties, equal and opposite columns, zero columns, y = 0. Rows and columns
+    shrink away, and entries towards 0. Raises ValueError when max_n or max_d is below 1, or high below low.
+
+    >>> from hypothesis import find
+    >>> find(integer_designs(), lambda design: design[0].any() and design[1].any())
+    (array([[1.]]), array([1.]))
+    """
+    check_count(max_n, "max_n", 1)
+    check_count(max_d, "max_d", 1)
+    check_count(high, "high", check_count(low, "low", -(2**20)), 2**20)
+    return _designs(st.integers(low, high), 1, max_n, max_d)
+
+
+def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
+    """Integer designs in which at least two columns attain λ* = ‖Xᵀy‖∞ > 0 exactly; 2 ≤ d ≤ max_d.
+
+    With j = argmax |⟨X_j, y⟩| of an integer design, one to three columns are planted at random places,
+    each ±X_j (a copy) or ±(X_j + z) with z = y_b e_a − y_a e_b, so that ⟨z, y⟩ = 0: equal correlations
+    without dependence. Raises ValueError when max_n is below 1 or max_d below 2.
+
+    >>> from hypothesis import find
+    >>> find(tied_designs(), lambda design: len(design[1]) > 1)
+    (array([[0., 0.],
+           [1., 1.]]), array([0., 1.]))
+    """
+    check_count(max_n, "max_n", 1)
+    check_count(max_d, "max_d", 2)
+    return _tied(max_n, max_d)
+
+
+def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
+    """Designs whose first pick is clear: |⟨X_i, y⟩| ≤ (1 − margin)·λ* for all i but one, λ* > 0 exactly.
+
+    Entries are multiples of 2⁻¹⁰ in [−4, 4]; where the margin is missed, the column that leads is doubled
+    until it is met. Raises ValueError unless 0 < margin < 1, max_n ≥ 1 and max_d ≥ 1.
+
+    >>> from hypothesis import find
+    >>> find(designs_with_margin(0.1), lambda design: design[0].all() and design[0].shape[1] == 2)
+    (array([[2., 1.]]), array([1.]))
+    """
+    if not 0 < margin < 1:
+        raise ValueError(f"margin must be in (0, 1); got {margin}")
+    check_count(max_n, "max_n", 1)
+    check_count(max_d, "max_d", 1)
+    return _with_margin(margin, max_n, max_d)
+
+
+def ill_conditioned_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
+    """Integer designs with near copies X_j + 2⁻ᵖe_i of columns, 19 ≤ p ≤ 22; n ≥ 2, d ≥ 2.
+
+    Row i is not the one of the largest |X_ij|, so that the angle θ between the two lies in
+    2⁻ᵖ/‖X_j‖·[√½, 1] and the pair, scaled to unit columns, has condition cot(θ/2) ≈ 2/θ, between 1e6 and
+    1e8. Where p differs, near copies of near copies occur. Raises ValueError when max_n or max_d is
+    below 2.
+
+    >>> from hypothesis import find
+    >>> X, y = find(ill_conditioned_designs(), lambda design: True)
+    >>> bool((X == [[1, 1], [0, 2**-19]]).all())
+    True
+    """
+    check_count(max_n, "max_n", 2)
+    check_count(max_d, "max_d", 2)
+    return _ill_conditioned(max_n, max_d)
+
+
+@st.composite
+def _designs(draw: st.DrawFn, entry: st.SearchStrategy[float], min_n: int, max_n: int, max_d: int) -> Design:
+    # y and d columns of full height, then which rows to keep (two in three): the shrinker can drop a
+    # column or a row without shifting other entries, as a smaller n would.
+    column = st.lists(entry, min_size=max_n, max_size=max_n)
+    d = draw(st.integers(1, max_d))
+    y, *X = np.array([draw(column) for _ in range(d + 1)], np.float64)
+    keep = [draw(st.integers(0, 2)) > 0 for _ in range(max_n)]
+    rows = np.argsort(np.logical_not(keep), kind="stable")[: max(min_n, sum(keep))]
+    return np.column_stack(X)[rows], y[rows]
+
+
+@st.composite
+def _tied(draw: st.DrawFn, max_n: int, max_d: int) -> Design:
+    X, y = draw(_designs(st.integers(-2, 2), 1, max_n, max_d - 1))
+    leader = X[:, _leader(X, y)]
+    for _ in range(draw(st.integers(1, min(3, max_d - X.shape[1])))):
+        a, b = (draw(st.integers(0, len(y) - 1)) for _ in range(2))
+        z = np.zeros(len(y))
+        z[a] += y[b]
+        z[b] -= y[a]
+        sign = draw(st.sampled_from([1.0, -1.0]))
+        X = _insert(draw, X, sign * (leader + z))
+    return X, y
+
+
+@st.composite
+def _with_margin(draw: st.DrawFn, margin: float, max_n: int, max_d: int) -> Design:
+    fine = st.integers(-(2**12), 2**12).map(lambda i: i / 2**10)
+    X, y = draw(_designs(st.integers(-4, 4), 1, max_n, max_d) | _designs(fine, 1, max_n, max_d))
+    j = _leader(X, y)
+    runner_up = np.abs(np.delete(X, j, axis=1).T @ y).max(initial=0.0)
+    while runner_up > (1 - margin) * abs(X[:, j] @ y):
+        X[:, j] *= 2
+    return X, y
+
+
+@st.composite
+def _ill_conditioned(draw: st.DrawFn, max_n: int, max_d: int) -> Design:
+    X, y = draw(_designs(st.integers(-2, 2), 2, max_n, max_d - 1))
+    for _ in range(draw(st.integers(1, min(3, max_d - X.shape[1])))):
+        column = X[:, draw(st.integers(0, X.shape[1] - 1))]
+        if not column.any():
+            column[0] = 1
+        near = column.copy()
+        rows = [i for i in range(len(y)) if i != np.argmax(np.abs(column))]
+        near[draw(st.sampled_from(rows))] += 0.5 ** draw(st.integers(19, 22))
+        X = _insert(draw, X, near)
+    return X, y
+
+
+def _leader(X: NDArray[np.float64], y: NDArray[np.float64]) -> int:
+    """argmax |⟨X_j, y⟩|, after X and y were changed, if need be, to make the maximum positive."""
+    if not y.any():
+        y[-1] = 1
+    if not (X.T @ y).any():
+        X[:, -1] = y
+    return int(np.argmax(np.abs(X.T @ y)))
+
+
+def _insert(draw: st.DrawFn, X: NDArray[np.float64], column: NDArray[np.float64]) -> NDArray[np.float64]:
+    place = X.shape[1] - draw(st.integers(0, X.shape[1]))
+    return np.insert(X, place, column, axis=1)
