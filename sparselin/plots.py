@@ -151,7 +151,7 @@ def dual_polytope(
     ax : where to draw; a new figure if None.
     """
     ax = _axes(ax, "", "$u_1$", "$u_2$", figsize=(4.6, 4.6))
-    reach = 1.25 * float(np.abs(v).max())
+    reach = 1.4 * float(np.abs(v).max())
     line = np.linspace(-reach, reach, 401)
     grid = np.stack(np.meshgrid(line, line))
     height = np.abs(np.einsum("nd,nij->dij", X, grid)).max(axis=0)
@@ -163,7 +163,7 @@ def dual_polytope(
     ax.plot(*points[1:].T, "o", color=ORANGE, label="projections")
     ax.plot(*v, "k*", markersize=11, label="$v$")
     for (lam, _), point in zip(projections, points[1:], strict=True):
-        ax.annotate(rf"$\lambda$ = {lam:.3g}", point, xytext=(6, 4), textcoords="offset points", fontsize=8)
+        ax.annotate(rf"$\lambda$ = {lam:.3g}", point, xytext=(8, -10), textcoords="offset points", fontsize=8)
     ax.legend(loc="lower left", frameon=False)
     ax.set_aspect("equal")
     return ax

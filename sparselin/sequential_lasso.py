@@ -169,7 +169,9 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
     coef[homotopy.qr.index] = homotopy.slope
     v = np.maximum(signs * coef[T], 0)
     tight = homotopy.tied[homotopy.rates() <= 1 + homotopy.rate_error()]
-    if not len(tight) or all([homotopy.qr.append(int(j)) for j in tight]):
+    # every column of J, so that Q spans Z_J below
+    independent = [homotopy.qr.append(int(j)) for j in tight]
+    if all(independent):
         return v
     J = np.flatnonzero((v > 0) | np.isin(T, tight))
     basis = homotopy.qr.Qt[homotopy.n_free :]

@@ -149,5 +149,5 @@ def test_a_gram_problem_gives_the_same_entry(rng):
 
 
 def test_an_unknown_method_is_named():
-    with pytest.raises(ValueError, match="method must be one of.*got 'lars'"):
+    with pytest.raises(ValueError, match=r"method must be one of.*got 'lars'"):
         sl.sequential_lasso(np.eye(2), [1.0, 2.0], 1, method="lars")
