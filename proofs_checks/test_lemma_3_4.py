@@ -38,7 +38,7 @@ def test_the_printed_lemma_fails_for_nonempty_S():
 
 
 def test_item_1_fails_with_it():
-    """"If i ∈ S, then β_i is equal to the i-th value in the previous solution": β_0 falls from 1 to ½."""
+    """ "If i ∈ S, then β_i is equal to the i-th value in the previous solution": β_0 falls from 1 to ½."""
     path = sl.lasso_path(X, Y, unpenalized=[0])
     assert path.at(1.0)[0] == 1.0
     assert path.at(0.5)[0] == 0.5

@@ -1,8 +1,8 @@
 """Theorem 1.1: regularized linear Sequential Attention selects features as OMP does.
 
 Source: *Sequential Attention for Feature Selection*, Theorem 1.1 with Definition 3.1 and equations (5), (6).
-Statement: for λ just below λ*, a minimiser of ½‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²) has its largest |w_i|
-at a feature that maximises |⟨X_i, P_S^⊥y⟩|. (Our λ is half the paper's, whose squared error has no ½.)
+Statement: for λ just below λ*, a minimiser of ½‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²) has its largest
+|w_i| at a feature that maximises |⟨X_i, P_S^⊥y⟩|. (Our λ is half the paper's, whose squared error has no ½.)
 Method: gradient descent from random starts to a certified duality gap; (5) = (6) by Hoff's identity.
 Not checked: that every minimisation method finds the minimiser; a descent without certificate is left out.
 """

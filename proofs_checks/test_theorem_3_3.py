@@ -54,7 +54,7 @@ def test_without_ties_the_supports_are_the_same(design):
 
 
 def test_the_tie_breaking_can_be_strictly_smaller():
-    """"It is possible that Sequential LASSO chooses … from a set … that is strictly smaller": a witness.
+    """ "It is possible that Sequential LASSO chooses … from a set … that is strictly smaller": a witness.
 
     c = (1, 1, 1), so OMP may take any column; u* = e₁ satisfies ⟨z_i, u*⟩ = 1 for all i with v = (1, 0, 0).
     """

@@ -55,9 +55,9 @@ def omp(
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
-    >>> path = omp(X, np.array([1.0, 3.0]), 2)
+    >>> path = omp(X, np.array([1.0, 4.0]), 2)
     >>> path.support.tolist(), path.lam_star.round(12).tolist(), path.status.name
-    ([1, 0], [3.0, 1.0], 'COMPLETED')
+    ([1, 0], [4.0, 1.0], 'COMPLETED')
     """
     problem = as_problem(X, y, sample_weight)
     return greedy(problem, k, largest_correlation, tol=tol, forced=forced, callback=callback)

@@ -52,7 +52,7 @@ def sequential_lasso(
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
-    >>> path = sequential_lasso(X, np.array([1.0, 3.0]), 2)
+    >>> path = sequential_lasso(X, np.array([1.0, 4.0]), 2)
     >>> path.support.tolist(), path.active_sets
     ([1, 0], ((1,), (0,)))
     """
@@ -91,8 +91,10 @@ def first_entry(
 
     for every ε up to the first event: the least positive root ε₂ of |c_j − ε⟨X_j, Zv⟩| = λ* − ε over
     j ∉ T ∪ S and of ε = 2λ*/(1 + (Hv)_j) over j ∈ T∖A. `window_lower` is λ₂ = λ* − ε₂. `proof_lower` is
-    (1 − ε₀)λ* with ε₀ = min{(λ* − |c_i|)/(λ* + ‖X_i‖‖r‖), i ∉ T ∪ S; 2λ*/(λ* + ‖X_i‖‖r‖), i ∈ T; 1}, what the proof
-    of Lemma 3.4 of *Sequential Attention for Feature Selection* (3.5 in its first version) gives.
+    (1 − ε₀)λ*, what the proof of Lemma 3.4 of *Sequential Attention for Feature Selection* (3.5 in its first
+    version) gives:
+
+        ε₀ = min{(λ* − |c_i|)/(λ* + ‖X_i‖‖r‖) over i ∉ T ∪ S,  2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T,  1}.
 
     Parameters
     ----------

@@ -1,0 +1,14 @@
+"""Hypothesis profiles of `tests/` and `proofs_checks/`: deterministic by default.
+
+HYPOTHESIS_PROFILE=thorough draws many more. No deadline: the first call of a kernel compiles it.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
+common = {"deadline": None, "suppress_health_check": quiet}
+settings.register_profile("ci", derandomize=True, max_examples=60, **common)
+settings.register_profile("thorough", max_examples=3000, **common)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
