@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import multiprocessing
+import os
 import signal
 import zlib
 from collections import Counter
@@ -236,9 +238,17 @@ def verify_one(task: tuple[str, int], settings: Settings, methods: Methods | Non
 
 
 def verify_all(settings: Settings) -> Iterator[DesignRecord]:
-    """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
+    """The records as they come, from `jobs` processes. Closing the iterator stops the work.
+
+    With one job everything runs in this process. Others are spawned, not forked: a progress bar has a
+    thread of its own, and a fork of a process with threads may hang.
+    """
     tasks = iter(settings.tasks())
-    with ProcessPoolExecutor(settings.jobs, initializer=_work_quietly) as pool:
+    if settings.jobs == 1:
+        yield from (verify_one(task, settings) for task in tasks)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(settings.jobs, mp_context=spawn, initializer=_work_quietly) as pool:
         pending: set[Future[DesignRecord]] = set()
         try:
             while True:
@@ -254,9 +264,13 @@ def verify_all(settings: Settings) -> Iterator[DesignRecord]:
 
 
 def _work_quietly() -> None:
-    """In a worker: leave Ctrl-C to the parent, and one thread to BLAS (there is a process per core)."""
+    """In a worker: leave Ctrl-C to the parent, and one thread to BLAS (there is a process per core).
+
+    The environment reaches what is loaded later (SciPy's BLAS, with cvxpy).
+    """
     from threadpoolctl import threadpool_limits
 
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)
 

@@ -1,0 +1,236 @@
+"""Gradient descent on F(w, θ) = ½‖y − X(s(w)∘θ)‖² + ½λ_w‖w‖² + ½λ_θ‖θ‖², X (n, m).
+
+A point is x = (w, θ) (2m,), with s = s(w), β = s∘θ, r = y − Xβ, g = Xᵀr beside it; `lam` is (λ_w, λ_θ), `Xt`
+is Xᵀ, and both X and Xt are stored by rows. The normalised masks do not depend on the scale of w: for
+them λ_w = 0 and ‖w‖ stays what it was. The ℓ₁ masks are even in w and keep w ≥ 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparselin._kernels import VECTORIZED, kernel
+
+LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
+
+# How a descent ended.
+CERTIFIED, AT_FLOOR, AT_LIMIT = range(3)
+
+# Division by zero gives inf or NaN, which no comparison below lets pass, and does not raise.
+_OPTIONS = {"error_model": "numpy", **VECTORIZED}
+
+_MEMORY = 10  # values that the line search looks back on
+_SHORT = 5  # short steps that the step length looks back on
+_TRIALS = 40  # steps that the line search tries
+
+
+@kernel(**_OPTIONS)
+def dot(a, b):
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel(**_OPTIONS)
+def combine(rows, weights, out):
+    """out = Σ_i weights_i·rows_i, four rows a pass."""
+    m, n = rows.shape
+    for j in range(n):
+        out[j] = 0
+    for i in range(0, m - 3, 4):
+        a, b, c, d = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        for j in range(n):
+            out[j] += a * rows[i, j] + b * rows[i + 1, j] + c * rows[i + 2, j] + d * rows[i + 3, j]
+    for i in range(m - m % 4, m):
+        for j in range(n):
+            out[j] += weights[i] * rows[i, j]
+
+
+@kernel(**_OPTIONS)
+def mask(form, w, s):
+    """s = s(w)."""
+    top, total = w[0], 0.0
+    for j in range(len(s)):
+        top = max(top, w[j])
+    for j in range(len(s)):
+        s[j] = w[j]
+        if form == SOFTMAX:
+            s[j] = math.exp(w[j] - top)
+        elif form in (L2, L2_NORMALIZED):
+            s[j] = w[j] * w[j]
+        total += s[j]
+    if form >= L1_NORMALIZED:
+        for j in range(len(s)):
+            s[j] /= total
+
+
+@kernel(**_OPTIONS)
+def mask_pullback(form, w, s, h):
+    """h ← (∂s/∂w)ᵀh. A normalised s_i = f(w_i)/Σf(w_j) has (∂s/∂w)ᵀh = f'(w)∘(h − ⟨s, h⟩)/Σf."""
+    mean, total = 0.0, 1.0
+    if form >= L1_NORMALIZED:
+        mean = dot(s, h)
+    if form == L1_NORMALIZED:
+        total = w.sum()
+    elif form == L2_NORMALIZED:
+        total = dot(w, w)
+    for j in range(len(s)):
+        h[j] = (h[j] - mean) / total
+        if form in (L2, L2_NORMALIZED):
+            h[j] *= 2 * w[j]
+        elif form == SOFTMAX:
+            h[j] *= s[j]
+
+
+@kernel(**_OPTIONS)
+def evaluate(form, Xt, y, lam, x, s, beta, r):
+    """F − ½‖y‖², and on the way s, β and r.
+
+    F − ½‖y‖² = ½‖Xβ‖² − ⟨y, Xβ⟩ + ½λ_w‖w‖² + ½λ_θ‖θ‖², whose terms vanish with β: nothing cancels.
+    """
+    m = len(s)
+    mask(form, x[:m], s)
+    for j in range(m):
+        beta[j] = s[j] * x[m + j]
+    combine(Xt, beta, r)
+    value = 0.5 * lam[0] * dot(x[:m], x[:m]) + 0.5 * lam[1] * dot(x[m:], x[m:])
+    value += 0.5 * dot(r, r) - dot(r, y)
+    for i in range(len(y)):
+        r[i] = y[i] - r[i]
+    return value
+
+
+@kernel(**_OPTIONS)
+def differentiate(form, X, lam, x, s, r, g, slope):
+    """∇F = (λ_ww − (∂s/∂w)ᵀ(g∘θ), λ_θθ − s∘g), and on the way g."""
+    m = len(s)
+    combine(X, r, g)
+    for j in range(m):
+        slope[j] = -g[j] * x[m + j]
+        slope[m + j] = lam[1] * x[m + j] - s[j] * g[j]
+    mask_pullback(form, x[:m], s, slope[:m])
+    for j in range(m):
+        slope[j] += lam[0] * x[j]
+        if form == L1_NORMALIZED and x[j] == 0:
+            # on the boundary of w ≥ 0 only a descent into it counts
+            slope[j] = min(slope[j], x[j])
+
+
+@kernel(**_OPTIONS)
+def lasso_error(lam, x, beta, r, g):
+    """Gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)², what F exceeds its least value over w∘θ = β by.
+
+    For a with |a|·‖g‖∞ ≤ λ, u = ar is dual feasible, and from y = r + Xβ
+
+        ½‖r‖² + λ‖β‖₁ − ½‖y‖² + ½‖y − u‖² = ½(1 − a)²‖r‖² + Σ_j (λ|β_j| − aβ_jg_j),
+
+    no term of which is negative.
+    """
+    m, top = len(g), abs(g[0])
+    for j in range(m):
+        top = max(top, abs(g[j]))
+    a = 1.0 if top <= lam else lam / top
+    error = 0.5 * (1 - a) ** 2 * dot(r, r)
+    for j in range(m):
+        excess = abs(x[j]) - abs(x[m + j])
+        error += lam * abs(beta[j]) - a * beta[j] * g[j] + 0.5 * lam * excess * excess
+    return error
+
+
+@kernel(**_OPTIONS)
+def move(form, x, slope, alpha, out):
+    """out = x − α∇F, back on its domain; returns the squared length of the step."""
+    m, length = len(x) // 2, 0.0
+    for j in range(2 * m):
+        out[j] = x[j] - alpha * slope[j]
+    for j in range(m):
+        if form == L1:
+            out[j] = abs(out[j])
+        elif form == L1_NORMALIZED and out[j] < 0:
+            out[j] = 0
+    for j in range(2 * m):
+        length += (out[j] - x[j]) ** 2
+    if form in (L1_NORMALIZED, L2_NORMALIZED):
+        ratio = math.sqrt(dot(x[:m], x[:m]) / dot(out[:m], out[:m]))
+        for j in range(m):
+            out[j] *= ratio
+    return length
+
+
+@kernel(**_OPTIONS)
+def step_length(x, slope, old_x, old_slope, alpha, short):
+    """The next step length, by the adaptive ABBmin rule, or by growth where the curvature is not positive.
+
+    With Δ the last step and Γ the change of ∇F on it, the two lengths of Barzilai and Borwein are
+    ΔᵀΔ/ΔᵀΓ ≥ ΔᵀΓ/ΓᵀΓ. Where their ratio is below a threshold, ∇F has large parts along directions of large
+    curvature, and the least of the last few short lengths removes those first. Each short step lowers
+    the threshold, short[0], and each long one raises it, so that neither kind starves.
+    """
+    square, curvature, change = 0.0, 0.0, 0.0
+    for j in range(len(x)):
+        delta = x[j] - old_x[j]
+        gamma = slope[j] - old_slope[j]
+        square += delta * delta
+        curvature += delta * gamma
+        change += gamma * gamma
+    least = curvature / change if curvature > 0 else np.inf
+    for k in range(1, _SHORT):
+        short[k] = short[k + 1]
+    short[_SHORT] = least
+    if curvature <= 0:
+        return 10 * alpha
+    if curvature * curvature >= short[0] * square * change:
+        short[0] *= 1.1
+        return square / curvature
+    short[0] *= 0.9
+    for k in range(1, _SHORT):
+        least = min(least, short[k])
+    return least
+
+
+@kernel(**_OPTIONS)
+def descend(form, X, Xt, y, lam, start, tol, floor, max_iter):
+    """The last x and its s, F − ½‖y‖² at every iterate, and how the descent ended.
+
+    The line search is that of Grippo, Lampariello and Lucidi: F has to fall below the largest of its last
+    values, not below the last. α is shortened to the minimiser of the parabola through F(0), the slope
+    −‖∇F‖² there and F(α). Where rounding leaves nothing to be won, no α does, and the descent ends.
+    """
+    m, n = Xt.shape
+    s, beta, g, r = np.empty(m), np.empty(m), np.empty(m), np.empty(n)
+    x, old_x, slope, old_slope = start.copy(), start.copy(), np.empty(2 * m), np.empty(2 * m)
+    value, short = np.empty(max_iter + 1), np.full(_SHORT + 1, np.inf)
+    short[0] = 0.5
+    value[0] = evaluate(form, Xt, y, lam, x, s, beta, r)
+    differentiate(form, X, lam, x, s, r, g, slope)
+    fall = dot(slope, slope)
+    alpha = 0.1 * math.sqrt(dot(x, x) / fall) if fall > 0 else 0.0
+    end = AT_LIMIT
+    for t in range(max_iter + 1):
+        error = lasso_error(lam[1], x, beta, r, g) if form <= L1 else math.sqrt(fall * dot(x, x))
+        if error <= -tol * value[t]:
+            end = CERTIFIED
+        elif value[t] >= 0 and error <= floor:
+            end = AT_FLOOR
+        if end != AT_LIMIT or t == max_iter or not 0 < fall < np.inf:
+            break
+        ceiling = value[t]
+        for k in range(max(0, t + 1 - _MEMORY), t):
+            ceiling = max(ceiling, value[k])
+        x, old_x, slope, old_slope = old_x, x, old_slope, slope
+        for _ in range(_TRIALS):
+            length = move(form, old_x, old_slope, alpha, x)
+            value[t + 1] = evaluate(form, Xt, y, lam, x, s, beta, r)
+            if value[t + 1] <= ceiling - 1e-4 * length / alpha:
+                break
+            bend = value[t + 1] - value[t] + alpha * fall
+            alpha *= min(0.5, max(0.1, 0.5 * alpha * fall / bend)) if bend > 0 else 0.1
+        else:
+            break
+        differentiate(form, X, lam, x, s, r, g, slope)
+        fall = dot(slope, slope)
+        alpha = step_length(x, slope, old_x, old_slope, alpha, short)
+    return x, s, value[: t + 1].copy(), end

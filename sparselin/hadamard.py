@@ -1,0 +1,245 @@
+"""Gradient descent on the Hadamard parametrizations β = s(w)∘θ of sparse regression.
+
+The selected set S, unpenalised, is eliminated first: with P_S^⊥X_{S̄} and P_S^⊥y in place of X and y,
+
+    F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²)
+
+has only the features of S̄ in it, and an ill-conditioned X_S cannot stall the descent on them. In
+*Sequential Attention for Feature Selection* the squared error has no ½: λ there is twice λ here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin._kernels import descent as kernels
+from sparselin.certificates import lasso_gap, orthonormal_basis
+from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
+from sparselin.results import DescentResult, FloatArray, IndexArray, Status
+from sparselin.thin_qr import ThinQR
+
+FORMS = {
+    "linear": kernels.LINEAR,
+    "l1": kernels.L1,
+    "l2": kernels.L2,
+    "l1_normalized": kernels.L1_NORMALIZED,
+    "l2_normalized": kernels.L2_NORMALIZED,
+    "softmax": kernels.SOFTMAX,
+}
+
+
+@takes_problem
+def hadamard_descent(
+    X: Any,
+    y: ArrayLike | None,
+    lam: float,
+    *,
+    unpenalized: Iterable[int] = (),
+    tol: float = 1e-4,
+    max_iter: int = 100_000,
+    rng: Any = 0,
+    sample_weight: ArrayLike | None = None,
+) -> DescentResult:
+    """Solve the LASSO by gradient descent on β = w∘θ, the regularized linear Sequential Attention.
+
+    From a random start, gradient steps on
+
+        F(w, θ) = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   β = w∘θ off S, β_S = X_S⁺(y − X_{S̄}β_{S̄})
+
+    (Definition 3.1 of *Sequential Attention for Feature Selection*, whose λ is 2λ). The least F over all
+    w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), and F has no other minima than those: the rest of
+    its stationary points are strict saddles. The step length is that of Barzilai and Borwein.
+
+    The descent ends when a duality gap of the LASSO, plus what F exceeds ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ by, is
+    at most tol·(½‖P_S^⊥y‖² − F), what has been gained over β_{S̄} = 0; or when it is at most
+    ½(1e-7‖P_S^⊥y‖)² and nothing has been gained: where λ ≥ λ*(S), w and θ tend to zero.
+    It can take long where λ is within 1e-6 of λ*, or far below it.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns off S of
+        a sparse X are made dense.
+    lam : λ ≥ 0.
+    unpenalized : S, columns without penalty and without w.
+    tol : the relative accuracy of F. In the middle of the window of `first_entry` the largest |w| is then
+        the feature of A(S), unless the cosine of another column with it is above 1 − tol or so.
+    max_iter : at most this many steps; then the status is MAX_ITER, and the result undecided.
+    rng : seed or Generator of the start.
+    sample_weight : (n,) weights of the squared residuals.
+
+    Returns
+    -------
+    DescentResult.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), bad `unpenalized`, λ < 0, tol < 0, max_iter < 1.
+
+    >>> result = hadamard_descent([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2.0, tol=1e-8)
+    >>> np.abs(result.coef).round(3).tolist(), result.status.name
+    ([1.0, 0.0], 'COMPLETED')
+    """
+    problem = as_problem(X, y, sample_weight)
+    S = check_indices(unpenalized, problem.d, "unpenalized")
+    lam, tol = check_level(lam, "lam"), check_level(tol, "tol")
+    max_iter = check_count(max_iter, "max_iter", 1)
+    qr = ThinQR(problem, S)
+    reduced = eliminate(problem, qr, S, only_range=lam == 0)
+    training = train(reduced, lam, "linear", np.random.default_rng(rng), tol=tol, max_iter=max_iter)
+    return _result(problem, qr, S, reduced, training, lam)
+
+
+class Reduced(NamedTuple):
+    """What S leaves of a problem.
+
+    Attributes
+    ----------
+    free : (m,) S̄.
+    X, y : P_S^⊥X_{S̄} (p, m) and P_S^⊥y (p,), up to an isometry and to what of y is orthogonal to X.
+    lengths : (m,) ‖P_S^⊥X_j‖, zero for a column in the span of S to rounding, which is zero in X.
+    lam_star : λ*(S), zero when it is zero to rounding.
+    residual_norm : ‖P_S^⊥y‖.
+    """
+
+    free: IndexArray
+    X: FloatArray
+    y: FloatArray
+    lengths: FloatArray
+    lam_star: float
+    residual_norm: float
+
+
+class Training(NamedTuple):
+    """Where a descent ended: w, θ and s(w) (m,), F − ½‖P_S^⊥y‖² at every iterate, and how."""
+
+    w: FloatArray
+    theta: FloatArray
+    mask: FloatArray
+    value: FloatArray
+    end: int
+
+
+def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool = False) -> Reduced:
+    """Project X_{S̄} and y off X_S = QR, twice.
+
+    With fewer columns than rows, or `only_range`, they are then written in an orthonormal basis of the
+    column space: fewer numbers, and the dual points need not wait for what no β can explain.
+    """
+    free = np.delete(np.arange(problem.d), S)
+    X = problem.columns(free)
+    for _ in range(2):
+        X = X - qr.Qt.T @ (qr.Qt @ X)
+    y = qr.residual(problem.y)
+    lengths: FloatArray = np.sqrt(np.einsum("ij,ij->j", X, X))
+    error = problem.length_error(qr.kappa)
+    lengths[lengths <= error * problem.column_norms[free]] = 0
+    X[:, lengths == 0] = 0
+    lam_star = float(np.abs(X.T @ y).max(initial=0))
+    if lam_star <= problem.correlation_error(qr.kappa):
+        lam_star = 0.0
+    norm = math.sqrt(float(y @ y))
+    if len(free) < problem.n or only_range:
+        basis = orthonormal_basis(X)
+        X, y = basis.T @ X, basis.T @ y
+    return Reduced(free, X, y, lengths, lam_star, norm)
+
+
+def train(
+    reduced: Reduced, lam: float, parametrization: str, rng: np.random.Generator, *, tol: float, max_iter: int
+) -> Training:
+    """Descend from a random start, in units in which max‖X_j‖ = 1 and λ* = 1.
+
+    With X = qX', y = py', and w = ωw', θ = υθ' such that s(w)∘θ = (p/q)·s(w')∘θ', F = p²F' where
+    λ'_w = λω²/p² and λ'_θ = λυ²/p²: the same numbers are met whatever the units of X and y. They are
+    double, as the certificate is made of squares.
+    """
+    form = FORMS[parametrization]
+    if reduced.lam_star == 0:
+        zero = np.zeros(len(reduced.free))
+        return Training(zero, zero, zero, np.zeros(1), kernels.AT_FLOOR)
+    q = float(reduced.lengths.max())
+    p = reduced.lam_star / q
+    omega, upsilon, sigma = _units(form, p / q)
+    X, y = np.ascontiguousarray(reduced.X, np.float64) / q, reduced.y.astype(np.float64) / p
+    penalized = form not in (kernels.L1_NORMALIZED, kernels.L2_NORMALIZED)
+    penalties = np.array([lam * (omega / p) ** 2 * penalized, lam * (upsilon / p) ** 2])
+    start = np.concatenate(_start(form, X.T @ y, reduced.lengths > 0, rng))
+    floor = 0.5 * (1e-7 * reduced.residual_norm / p) ** 2
+    data = (X, np.ascontiguousarray(X.T), y, penalties)
+    x, s, value, end = kernels.descend(form, *data, start, tol, floor, max_iter)
+    m = len(s)
+    return Training(omega * x[:m], upsilon * x[m:], sigma * s, p**2 * value, end)
+
+
+def _units(form: int, size: float) -> tuple[float, float, float]:
+    """How w, θ and s(w) scale when β = s(w)∘θ does by `size`: ω, υ and size/υ."""
+    if form <= kernels.L1:
+        root = math.sqrt(size)
+        return root, root, root
+    if form == kernels.L2:
+        root = math.cbrt(size)
+        return root, root, root**2
+    return 1.0, size, 1.0
+
+
+def _start(
+    form: int, c: FloatArray, nonzero: np.ndarray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Random (w, θ) with β a tenth of the size of a coefficient, or less; zero where a column is.
+
+    Where s ≥ 0, β has the signs of θ, which start as those of c. Where chance in w could single out a
+    feature that is hardly correlated, w starts uniform.
+    """
+    noise = rng.standard_normal((2, len(c))) * nonzero
+    if form == kernels.LINEAR:
+        w, theta = math.sqrt(0.1) * noise
+        return w, theta
+    noise[1] = np.copysign(noise[1], c)
+    if form == kernels.L1:
+        return math.sqrt(0.1) * np.abs(noise[0]), math.sqrt(0.1) * noise[1]
+    if form == kernels.L2:
+        return 0.15 * nonzero, 0.15 * np.copysign(nonzero, c) * (1 + 0.1 * noise[0])
+    return nonzero * float(form != kernels.SOFTMAX), 0.1 * noise[1]
+
+
+def _result(
+    problem: Problem, qr: ThinQR, S: IndexArray, reduced: Reduced, training: Training, lam: float
+) -> DescentResult:
+    """β_S by least squares, and everything as vectors (d,)."""
+    w = np.full(problem.d, np.nan, problem.dtype)
+    w[reduced.free] = training.w
+    weights = np.ones(problem.d, problem.dtype)
+    weights[reduced.free] = training.mask
+    theta = np.zeros(problem.d, problem.dtype)
+    theta[reduced.free] = training.theta
+    left = problem.y - problem.predict(weights * theta)
+    theta[qr.index] = qr.solve(qr.Qt @ left)
+    coef = weights * theta
+    objective = 0.5 * reduced.residual_norm**2 + training.value
+    return DescentResult(
+        w=w,
+        theta=theta,
+        weights=weights,
+        coef=coef,
+        objective=objective.astype(problem.dtype),
+        duality_gap=_duality_gap(problem, S, coef, lam),
+        status=Status.MAX_ITER if training.end == kernels.AT_LIMIT else Status.COMPLETED,
+    )
+
+
+def _duality_gap(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) -> float:
+    """Gap of the LASSO at β, from X, y and S alone.
+
+    P_Xy in place of y leaves every β as far from the least as it was, and gives better dual points.
+    """
+    y = problem.y
+    if problem.n > problem.d or lam == 0:
+        basis = orthonormal_basis(problem.columns(np.arange(problem.d)))
+        y = basis @ (basis.T @ y)
+    basis = orthonormal_basis(problem.columns(S))
+    return lasso_gap(problem.X, y, S, coef, lam, basis, problem.column_norms).gap

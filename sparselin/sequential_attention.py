@@ -1,0 +1,132 @@
+"""Sequential Attention for least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
+from sparselin.hadamard import FORMS, Reduced, eliminate, train
+from sparselin.problem import as_problem, check_count, check_level, takes_problem
+from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
+from sparselin.selection import Callback, Pick, Selection, greedy, relative_margin
+from sparselin.sequential_lasso import first_entry
+
+# The relative accuracy of each training: two columns at an angle with 1 − cos > _TOLERANCE are told apart.
+_TOLERANCE = 1e-4
+
+
+@takes_problem
+def sequential_attention(
+    X: Any,
+    y: ArrayLike | None,
+    k: int,
+    *,
+    parametrization: str = "linear",
+    lam: float | None = None,
+    forced: Iterable[int] = (),
+    max_iter: int = 100_000,
+    rng: Any = 0,
+    sample_weight: ArrayLike | None = None,
+    callback: Callback | None = None,
+) -> SelectionPath:
+    """Select k features by Sequential Attention.
+
+    At each step the weights w and coefficients θ of
+
+        min ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   s_i = 1 on S,
+
+    are trained by gradient descent from a random start, the i ∉ S of largest |s_i(w)| is added to S, and
+    least squares is solved on S (Algorithm 1 and Definition 3.1 of *Sequential Attention for Feature
+    Selection*, whose λ is 2λ). Off S, with sums over S̄, s_i(w) is
+
+        "linear"         w_i             "l1"             |w_i|
+        "l2"             w_i²            "l1_normalized"  |w_i|/Σ|w_j|
+        "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
+
+    (Section 4.2 there). The first two solve the LASSO, and training ends with a certificate of it: for λ
+    inside the window (λ₂, λ*(S)) of `first_entry` they pick from A(S), as Sequential LASSO and OMP do. The
+    others are not convex in any sense: training ends where ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F), which may
+    be a local minimum. The normalised masks do not depend on the scale of w: there ‖w‖² is |S̄|, unpenalised.
+
+    The default λ is (λ* + λ₂)/2 for the first two. For "l2", where w = θ = 0 is a local minimum whatever λ
+    is, it is ¼(λ*⁴/(4ℓ²))^{1/3}, ℓ = max‖P_S^⊥X_j‖: above that no feature of length ℓ alone lowers
+    F. For the last three it is ℓ². They never give exact zeros, and as λ grows they tend to OMP: where
+    θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the largest |c_i|.
+    "softmax" weighs ‖w‖², without a unit, against ‖y‖²: with ‖y‖ far below 1 its mask hardly leaves the
+    uniform one, so scale y up.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns off S of
+        a sparse X are made dense.
+    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
+    parametrization : the form of s.
+    lam : λ ≥ 0 at every step; by default as above.
+    forced, sample_weight, callback : as for `omp`.
+    max_iter : at most this many gradient steps a feature.
+    rng : seed or Generator of the starts.
+
+    Returns
+    -------
+    SelectionPath with s(w) of each step in `weights`. `lam_star`, `margin`, `ties` and `active_sets` are
+    those of Sequential LASSO at the same S, whatever was picked. It ends early with EXACT_FIT,
+    NO_CORRELATION or RANK_EXHAUSTED when λ*(S) is zero; with NO_CORRELATION also when a given `lam` sent
+    all weights to zero, as λ ≥ λ*(S) does in the first two forms; with MAX_ITER when a training came to
+    no decision.
+
+    Raises
+    ------
+    TypeError, ValueError : as for `omp`, for an unknown parametrization, λ < 0, max_iter < 1.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
+    >>> path = sequential_attention(X, np.array([1.0, 3.0]), 2)
+    >>> path.support.tolist(), [int(np.abs(s).argmax()) for s in path.weights]
+    ([1, 0], [1, 1])
+    """
+    if parametrization not in FORMS:
+        raise ValueError(f"parametrization must be one of {sorted(FORMS)}; got {parametrization!r}")
+    fixed = None if lam is None else check_level(lam, "lam")
+    max_iter = check_count(max_iter, "max_iter", 1)
+    generator = np.random.default_rng(rng)
+
+    def most_attended(selection: Selection) -> Pick | Status:
+        entry = first_entry(selection.problem, None, unpenalized=selection.support)
+        if entry.status is not Status.COMPLETED:
+            return entry.status
+        reduced = eliminate(selection.problem, selection.qr, np.array(selection.support, np.intp))
+        level = _default_penalty(parametrization, entry, reduced) if fixed is None else fixed
+        training = train(reduced, level, parametrization, generator, tol=_TOLERANCE, max_iter=max_iter)
+        if training.end != CERTIFIED:
+            return (
+                Status.NO_CORRELATION if training.end == AT_FLOOR and fixed is not None else Status.MAX_ITER
+            )
+        return _pick(selection, entry, reduced, training.mask)
+
+    problem = as_problem(X, y, sample_weight)
+    return greedy(problem, k, most_attended, forced=forced, callback=callback)
+
+
+def _default_penalty(parametrization: str, entry: FirstEntry, reduced: Reduced) -> float:
+    """λ by default (see `sequential_attention`)."""
+    longest = float(reduced.lengths.max())
+    if parametrization in ("linear", "l1"):
+        return 0.5 * (entry.lam_star + entry.window_lower)
+    if parametrization == "l2":
+        # min over s(w)θ = b of F − ½‖y‖² is ½b² − cb + (3λ/2)(b/2)^{2/3}; its least value is zero for
+        # λ = (c⁴/4)^{1/3}, at b = c/2
+        return 0.25 * float(np.cbrt(entry.lam_star**4 / (4 * longest**2)))
+    return longest**2
+
+
+def _pick(selection: Selection, entry: FirstEntry, reduced: Reduced, mask: FloatArray) -> Pick:
+    """The largest |s_i| among the columns outside the span of S."""
+    weights = np.ones(selection.problem.d, selection.problem.dtype)
+    weights[reduced.free] = mask
+    best = int(reduced.free[np.argmax(np.where(reduced.lengths > 0, np.abs(mask), -1))])
+    margin = relative_margin(selection.correlations(), best, entry.lam_star)
+    return Pick(best, entry.lam_star, margin, entry.tied, entry.active, weights)

@@ -1,0 +1,415 @@
+"""Gradient descent on (w, θ) against coordinate descent, an interior point method and finite differences."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import objective, residual
+from sklearn.linear_model import Lasso
+
+import sparselin as sl
+from sparselin import Problem, Status
+from sparselin._kernels import descent as kernels
+from sparselin.hadamard import FORMS
+
+SEEDS = st.integers(0, 2**32 - 1)
+MASKS = {
+    "linear": lambda w: w,
+    "l1": np.abs,
+    "l2": np.square,
+    "l1_normalized": lambda w: np.abs(w) / np.abs(w).sum(),
+    "l2_normalized": lambda w: w**2 / np.sum(w**2),
+    "softmax": lambda w: np.exp(w) / np.exp(w).sum(),
+}
+
+
+def gaussian(seed, n=20, d=30):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=0), rng.normal(size=n)
+
+
+def coordinate_descent(X, y, lam):
+    model = Lasso(alpha=lam / len(y), fit_intercept=False, tol=1e-14, max_iter=10**6)
+    return model.fit(X, y).coef_
+
+
+def interior_point(X, y, lam, S=()):
+    """β of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁."""
+    beta, off = cp.Variable(X.shape[1]), np.setdiff1d(np.arange(X.shape[1]), S)
+    goal = 0.5 * cp.sum_squares(y - X @ beta) + lam * cp.norm1(beta[off])
+    cp.Problem(cp.Minimize(goal)).solve(
+        solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12
+    )
+    return beta.value
+
+
+# The kernels
+
+
+def kernel_state(form, X, y, lam, x):
+    """Value, gradient and LASSO error at x from the kernels."""
+    n, m = X.shape
+    s, beta, g, r, slope = (np.empty(k) for k in (m, m, m, n, 2 * m))
+    value = kernels.evaluate(form, np.ascontiguousarray(X.T), y, lam, x, s, beta, r)
+    kernels.differentiate(form, X, lam, x, s, r, g, slope)
+    return value, slope, kernels.lasso_error(lam[1], x, beta, r, g)
+
+
+@pytest.mark.parametrize("name", FORMS)
+@given(seed=SEEDS)
+def test_value_and_gradient_are_those_of_the_definition(name, seed):
+    rng = np.random.default_rng(seed)
+    X, y, lam, x = rng.normal(size=(7, 9)), rng.normal(size=7), rng.uniform(0, 2, 2), rng.normal(size=18)
+    if name in ("l1", "l1_normalized"):
+        x[:9] = np.abs(x[:9]) + 0.01
+
+    def value(x):
+        w, theta = x[:9], x[9:]
+        penalty = 0.5 * lam[0] * w @ w + 0.5 * lam[1] * theta @ theta
+        return 0.5 * np.sum((y - X @ (MASKS[name](w) * theta)) ** 2) + penalty
+
+    computed, slope, _ = kernel_state(FORMS[name], X, y, lam, x)
+    assert computed == pytest.approx(value(x) - 0.5 * y @ y, rel=1e-10, abs=1e-10)
+    h = 1e-6
+    differences = [(value(x + h * e) - value(x - h * e)) / (2 * h) for e in np.eye(18)]
+    assert slope == pytest.approx(np.array(differences), rel=1e-5, abs=1e-5 * np.abs(slope).max())
+
+
+@given(SEEDS, st.floats(0.05, 3))
+def test_the_error_is_the_duality_gap_plus_the_excess_of_the_penalty(seed, lam):
+    rng = np.random.default_rng(seed)
+    X, y, x = rng.normal(size=(8, 12)), rng.normal(size=8), rng.normal(size=24)
+    _, _, error = kernel_state(kernels.LINEAR, X, y, np.array([lam, lam]), x)
+    w, theta = x[:12], x[12:]
+    r = y - X @ (w * theta)
+    u = r * min(1.0, lam / np.abs(X.T @ r).max())
+    dual = 0.5 * y @ y - 0.5 * np.sum((y - u) ** 2)
+    trained = 0.5 * r @ r + 0.5 * lam * (w @ w + theta @ theta)
+    assert error == pytest.approx(trained - dual, rel=1e-10)
+
+
+def test_the_error_keeps_its_digits_near_the_solution():
+    """β = 1 − λ + δ for X = I overshoots by δ: the gap is βδ = 1e-16, and primal and dual are about ½."""
+    y, lam, delta = np.array([1.0, 0.5]), 1 - 1e-6, 1e-10
+    beta = 1e-6 + delta
+    x = np.sqrt([beta, 0, beta, 0])
+    _, _, error = kernel_state(kernels.LINEAR, np.eye(2), y, np.array([lam, lam]), x)
+    assert error == pytest.approx(beta * delta, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["linear", "l1"])
+@pytest.mark.parametrize("size", [1e-2, 1e-5, 1e-9])
+def test_a_start_next_to_the_strict_saddle_leaves_it(name, size):
+    X, y = gaussian(5)
+    c = X.T @ y
+    lam = 0.9 * np.abs(c).max()
+    start = size * np.abs(np.random.default_rng(0).normal(size=60))
+    start[30:] *= np.sign(c)
+    penalties = np.array([lam, lam])
+    x, s, value, end = kernels.descend(
+        FORMS[name], X, np.ascontiguousarray(X.T), y, penalties, start, 1e-6, 0.0, 10**5
+    )
+    assert end == kernels.CERTIFIED
+    assert np.argmax(np.abs(s)) == np.argmax(np.abs(c))
+    assert value[-1] < min(value[0], 0)
+    assert x[:30] * x[30:] == pytest.approx(coordinate_descent(X, y, lam), abs=1e-3 * np.abs(x).max())
+
+
+def test_the_start_is_not_overwritten():
+    X, y = gaussian(0)
+    start = np.ones(60)
+    kernels.descend(0, X, np.ascontiguousarray(X.T), y, np.ones(2), start, 1e-4, 0.0, 100)
+    assert np.array_equal(start, np.ones(60))
+
+
+@pytest.mark.parametrize("name", ["l1_normalized", "l2_normalized"])
+def test_normalised_masks_keep_the_length_of_w(name):
+    X, y = gaussian(1)
+    start = np.concatenate([np.linspace(1, 2, 30), 0.1 * np.sign(X.T @ y)])
+    penalties = np.array([0.0, 1.0])
+    x, s, _, end = kernels.descend(
+        FORMS[name], X, np.ascontiguousarray(X.T), y, penalties, start, 1e-6, 0.0, 10**5
+    )
+    assert end == kernels.CERTIFIED
+    assert np.linalg.norm(x[:30]) == pytest.approx(np.linalg.norm(start[:30]), rel=1e-12)
+    assert s == pytest.approx(MASKS[name](x[:30]), rel=1e-12)
+    # and F falls along no direction from there, those that leave w ≥ 0 apart
+    _, slope, _ = kernel_state(FORMS[name], X, y, penalties, x)
+    assert np.abs(slope).max() <= 1e-5
+
+
+# The public function
+
+
+@given(SEEDS, st.sampled_from([(20, 30), (30, 12), (12, 12)]), st.floats(0.02, 0.98))
+def test_the_lasso_of_coordinate_descent(seed, shape, share):
+    X, y = gaussian(seed, *shape)
+    lam = share * np.abs(X.T @ y).max()
+    result = sl.hadamard_descent(X, y, lam, tol=1e-9, rng=seed)
+    assert result.status is Status.COMPLETED
+    solution = coordinate_descent(X, y, lam)
+    least, zero = objective(X, y, solution, lam), 0.5 * y @ y
+    assert objective(X, y, result.coef, lam) - least <= 1.01e-9 * (zero - least) + 1e-13 * zero
+    assert X @ result.coef == pytest.approx(X @ solution, abs=1e-4 * np.linalg.norm(y))
+
+
+@given(SEEDS, st.floats(0.1, 0.95))
+def test_the_history_is_that_of_the_objective_and_ends_balanced(seed, share):
+    X, y = gaussian(seed)
+    lam = share * np.abs(X.T @ y).max()
+    result = sl.hadamard_descent(X, y, lam, tol=1e-9, rng=seed)
+    w, theta = result.w, result.theta
+    assert np.array_equal(result.coef, w * theta)
+    assert np.array_equal(result.weights, w)
+    last = 0.5 * np.sum((y - X @ (w * theta)) ** 2) + 0.5 * lam * (w @ w + theta @ theta)
+    assert result.objective[-1] == pytest.approx(last, rel=1e-12)
+    assert result.objective[-1] <= result.objective.max() * (1 + 1e-12)
+    assert result.objective[-1] >= objective(X, y, result.coef, lam) * (1 - 1e-12)
+    assert np.abs(w) == pytest.approx(np.abs(theta), abs=1e-3 * np.abs(w).max())
+
+
+@given(SEEDS, st.floats(0.1, 0.9))
+def test_lambda_is_half_of_that_of_equation_5(seed, share):
+    """Equations (5) and (6) of the paper have no ½ before the squared error: their λ is 2λ."""
+    X, y = gaussian(seed, 10, 12)
+    lam = share * np.abs(X.T @ y).max()
+    result = sl.hadamard_descent(X, y, lam, tol=1e-8, rng=seed)
+    paper = 2 * lam
+    w, theta = result.w, result.theta
+    equation_5 = np.sum((X @ (w * theta) - y) ** 2) + paper / 2 * (w @ w + theta @ theta)
+    assert equation_5 == pytest.approx(2 * result.objective[-1], rel=1e-10)
+    beta = interior_point(X, y, lam)
+    equation_6 = np.sum((X @ beta - y) ** 2) + paper * np.abs(beta).sum()
+    assert equation_5 == pytest.approx(equation_6, rel=1e-6)
+
+
+@pytest.mark.parametrize("S", [[3], [7, 0, 11], list(range(8)), [2, 5, 9]])
+def test_eliminating_the_unpenalized_is_keeping_them(S):
+    X, y = gaussian(7)
+    X[:, 9] = X[:, 2] + X[:, 5]  # the last S is dependent
+    c = X.T @ residual(X, y, S)
+    lam = 0.5 * np.abs(c).max()
+    result = sl.hadamard_descent(X, y, lam, unpenalized=S, tol=1e-10)
+    kept = interior_point(X, y, lam, S)
+    assert result.status is Status.COMPLETED
+    assert objective(X, y, result.coef, lam, S) == pytest.approx(objective(X, y, kept, lam, S), rel=1e-9)
+    assert np.abs(X[:, S].T @ (y - X @ result.coef)).max() <= 1e-12
+    assert X @ result.coef == pytest.approx(X @ kept, abs=1e-4)
+    assert np.isnan(result.w[S]).all()
+    assert not np.isnan(np.delete(result.w, S)).any()
+    assert np.array_equal(result.weights[S], np.ones(len(S)))
+    assert np.array_equal(result.theta[S], result.coef[S])
+
+
+def test_an_ill_conditioned_selected_set_does_not_stall_the_descent():
+    X, y = gaussian(8, 30, 40)
+    X[:, 1] = X[:, 0] + 1e-7 * X[:, 1]
+    lam = 0.8 * np.abs(X.T @ residual(X, y, [0, 1])).max()
+    result = sl.hadamard_descent(X, y, lam, unpenalized=[0, 1], max_iter=1000)
+    assert result.status is Status.COMPLETED
+
+
+@given(SEEDS, st.integers(0, 3), st.floats(0.05, 0.95), st.integers(1, 200))
+def test_the_gap_bounds_the_excess_whenever_the_descent_stops(seed, size, share, max_iter):
+    X, y = gaussian(seed, 12, 16)
+    S = list(range(size))
+    lam = share * np.abs(X.T @ residual(X, y, S)).max()
+    result = sl.hadamard_descent(X, y, lam, unpenalized=S, max_iter=max_iter, rng=seed)
+    least = objective(X, y, sl.lasso_path(X, y, unpenalized=S, lam_min=lam).at(lam), lam, S)
+    assert objective(X, y, result.coef, lam, S) - least <= result.duality_gap + 1e-12 * (y @ y)
+    if result.status is Status.COMPLETED:
+        assert result.duality_gap <= 1.01e-4 * (0.5 * np.sum(residual(X, y, S) ** 2) - least) + 1e-13 * (
+            y @ y
+        )
+    else:
+        assert len(result.objective) == max_iter + 1
+
+
+@pytest.mark.parametrize("share", [1.0, 1 + 1e-9, 1.001, 2.0, 1e3])
+@pytest.mark.parametrize("S", [[], [4, 1]])
+def test_at_lambda_star_and_above_the_weights_vanish(share, S):
+    X, y = gaussian(9)
+    lam = share * np.abs(X.T @ residual(X, y, S)).max()
+    result = sl.hadamard_descent(X, y, lam, unpenalized=S)
+    assert result.status is Status.COMPLETED
+    assert np.abs(np.delete(result.coef, S)).max() <= 1e-6 * np.linalg.norm(y)
+    assert result.duality_gap <= 0.5e-13 * (y @ y)
+    assert X @ result.coef == pytest.approx(y - residual(X, y, S), abs=1e-5)
+
+
+@pytest.mark.parametrize(("n", "d"), [(30, 12), (12, 30)])
+def test_without_penalty_it_is_least_squares(n, d):
+    X, y = gaussian(10, n, d)
+    X[:, 3] = X[:, 1] - X[:, 2]
+    result = sl.hadamard_descent(X, y, 0, unpenalized=[5], tol=1e-8)
+    assert result.status is Status.COMPLETED
+    fit = X @ np.linalg.lstsq(X, y)[0]
+    assert X @ result.coef == pytest.approx(fit, abs=2e-4 * np.linalg.norm(y))
+    assert result.duality_gap <= 1e-7 * (y @ y)
+
+
+def test_without_penalty_a_response_beyond_the_span_of_a_wide_design():
+    X, y = gaussian(11, 12, 30)
+    X[-1] = 0
+    result = sl.hadamard_descent(X, y, 0.0, tol=1e-8)
+    assert result.status is Status.COMPLETED
+    assert np.linalg.norm(y - X @ result.coef) == pytest.approx(abs(y[-1]), rel=1e-3)
+
+
+def test_everything_selected_leaves_nothing_to_train():
+    X, y = gaussian(12, 10, 4)
+    result = sl.hadamard_descent(X, y, 0.3, unpenalized=[2, 0, 1, 3])
+    assert result.status is Status.COMPLETED
+    assert result.coef == pytest.approx(np.linalg.lstsq(X, y)[0])
+    assert np.isnan(result.w).all()
+    assert result.objective == pytest.approx([0.5 * np.sum(residual(X, y, range(4)) ** 2)])
+    assert result.duality_gap <= 1e-12
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.1])
+def test_nothing_to_explain(lam):
+    X, y = gaussian(13)
+    for design, response in [(X, 0 * y), (0 * X, y), (X, X[:, 3])]:
+        result = sl.hadamard_descent(design, response, lam, unpenalized=[3])
+        assert result.status is Status.COMPLETED
+        assert not np.delete(result.coef, 3).any()
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.2])
+def test_zero_and_dependent_columns_get_nothing(lam):
+    X, y = gaussian(14)
+    X[:, 4], X[:, 5], X[:, 6] = 0, 2 * X[:, 1], -X[:, 1]
+    result = sl.hadamard_descent(X, y, lam, unpenalized=[1])
+    assert result.status is Status.COMPLETED
+    assert not result.coef[[4, 5, 6]].any()
+    assert not result.w[[4, 5, 6]].any()
+
+
+def test_an_uncorrelated_column_can_enter_later():
+    """c_2 = 0 at β = 0, and yet the LASSO needs column 2: a start at zero there would be a saddle."""
+    X = np.array([[1.0, 1.0], [0.0, 1.0]])
+    y, lam = np.array([1.0, -1.0]), 0.1
+    result = sl.hadamard_descent(X, y, lam, tol=1e-8)
+    assert (X.T @ y)[1] == 0
+    assert result.status is Status.COMPLETED
+    assert result.coef == pytest.approx(coordinate_descent(X, y, lam), abs=1e-3)
+    assert abs(result.coef[1]) > 0.1
+
+
+# Backends, units, seeds
+
+
+def test_all_backends_agree():
+    X, y = gaussian(15)
+    X[np.abs(X) < 0.1] = 0
+    S, lam = [3, 8], 0.4 * sl.lambda_star(X, y, unpenalized=[3, 8])
+    expected = sl.hadamard_descent(X, y, lam, unpenalized=S, tol=1e-8)
+    gram = Problem.from_gram(X.T @ X, X.T @ y, y @ y)
+    for result in [
+        sl.hadamard_descent(np.asfortranarray(X), y, lam, unpenalized=S, tol=1e-8),
+        sl.hadamard_descent(scipy.sparse.csr_array(X), y, lam, unpenalized=S, tol=1e-8),
+        sl.hadamard_descent(gram, lam, unpenalized=S, tol=1e-8),
+        sl.hadamard_descent(Problem(X, y), lam=lam, unpenalized=S, tol=1e-8),
+    ]:
+        assert result.status is Status.COMPLETED
+        assert result.coef == pytest.approx(expected.coef, abs=1e-3)
+
+
+def test_single_precision_stays_single_and_is_certified():
+    X, y = gaussian(16)
+    lam = 0.9 * sl.lambda_star(X, y)
+    result = sl.hadamard_descent(X.astype(np.float32), y.astype(np.float32), lam)
+    for array in (result.w, result.theta, result.weights, result.coef, result.objective):
+        assert array.dtype == np.float32
+    assert result.status is Status.COMPLETED
+    assert result.coef == pytest.approx(sl.hadamard_descent(X, y, lam).coef, abs=1e-3)
+
+
+@given(SEEDS, st.sampled_from([-40, -2, 2, 40]), st.sampled_from([-40, 0, 6]))
+def test_powers_of_four_change_no_bit(seed, of_y, of_X):
+    """Scaling y by 4^a and X by 4^b scales β by 4^(a − b) and w by the root of that, exactly."""
+    X, y = gaussian(seed, 10, 14)
+    lam = 0.5 * np.abs(X.T @ y).max()
+    result = sl.hadamard_descent(X, y, lam, unpenalized=[2], rng=seed)
+    scaled = sl.hadamard_descent(
+        2.0**of_X * X, 2.0**of_y * y, 2.0 ** (of_X + of_y) * lam, unpenalized=[2], rng=seed
+    )
+    assert np.array_equal(scaled.coef, 2.0 ** (of_y - of_X) * result.coef)
+    assert np.array_equal(np.delete(scaled.w, 2), 2.0 ** ((of_y - of_X) / 2) * np.delete(result.w, 2))
+    assert np.array_equal(scaled.objective, 4.0**of_y * result.objective)
+
+
+@given(SEEDS, st.sampled_from([1e-12, 3.0, 1e12]))
+def test_no_unit_of_y_changes_the_largest_weight(seed, unit):
+    X, y = gaussian(seed, 10, 14)
+    entry = sl.first_entry(X, y)
+    lam = 0.5 * (entry.lam_star + entry.window_lower)
+    result = sl.hadamard_descent(X, unit * y, unit * lam, rng=seed)
+    assert result.status is Status.COMPLETED
+    assert np.argmax(np.abs(result.w)) in entry.active
+
+
+def test_weights_of_samples_are_those_of_repeated_rows():
+    X, y = gaussian(17)
+    weight = np.array([1, 2, 3, 1, 2] * 4)
+    lam = 0.5 * sl.lambda_star(X, y, sample_weight=weight)
+    result = sl.hadamard_descent(X, y, lam, sample_weight=weight, tol=1e-8)
+    repeated = sl.hadamard_descent(np.repeat(X, weight, 0), np.repeat(y, weight), lam, tol=1e-8)
+    assert result.coef == pytest.approx(repeated.coef, abs=1e-3)
+
+
+def test_a_seed_fixes_every_bit_and_another_does_not_change_the_answer():
+    X, y = gaussian(18)
+    lam = 0.5 * sl.lambda_star(X, y)
+    first, again = sl.hadamard_descent(X, y, lam, rng=3), sl.hadamard_descent(X, y, lam, rng=3)
+    assert np.array_equal(first.w, again.w)
+    assert np.array_equal(first.objective, again.objective)
+    by_generator = sl.hadamard_descent(X, y, lam, rng=np.random.default_rng(3))
+    assert np.array_equal(first.w, by_generator.w)
+    other = sl.hadamard_descent(X, y, lam, rng=4)
+    assert not np.array_equal(first.objective, other.objective)
+    assert np.abs(first.coef - other.coef).max() <= 0.02 * np.abs(first.coef).max()
+
+
+@pytest.mark.parametrize("name", ["gaussian", "ar1", "equicorrelated", "random_walk"])
+def test_in_the_window_the_largest_weight_is_the_pick_of_omp(name):
+    """Within 4000 steps, about 10 ms, on every design."""
+    for seed in range(60):
+        X, y = getattr(sl.ensembles, name)(40, 80, seed)
+        S = sl.omp(X, y, seed % 8).support if seed % 8 else []
+        entry = sl.first_entry(X, y, unpenalized=S)
+        lam = 0.5 * (entry.lam_star + entry.window_lower)
+        result = sl.hadamard_descent(X, y, lam, unpenalized=S, max_iter=4000, rng=seed)
+        assert result.status is Status.COMPLETED
+        assert np.nanargmax(np.abs(result.w)) == np.argmax(np.abs(X.T @ residual(X, y, S)))
+
+
+# Refusals
+
+
+def test_the_limit_leaves_the_result_undecided():
+    X, y = gaussian(19)
+    result = sl.hadamard_descent(X, y, 0.5 * sl.lambda_star(X, y), max_iter=1)
+    assert result.status is Status.MAX_ITER
+    assert len(result.objective) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"lam": -1.0}, ValueError, "lam must be nonnegative"),
+        ({"lam": np.nan}, ValueError, "lam must be finite"),
+        ({"lam": "1"}, TypeError, "lam must be a real number"),
+        ({"lam": 1.0, "tol": -1e-3}, ValueError, "tol must be nonnegative"),
+        ({"lam": 1.0, "max_iter": 0}, ValueError, "max_iter must be at least 1"),
+        ({"lam": 1.0, "max_iter": 1.5}, TypeError, "max_iter must be an integer"),
+        ({"lam": 1.0, "unpenalized": [30]}, ValueError, r"unpenalized must hold column indices in 0..29"),
+    ],
+)
+def test_bad_arguments(arguments, error, words):
+    X, y = gaussian(20)
+    with pytest.raises(error, match=words):
+        sl.hadamard_descent(X, y, **arguments)
