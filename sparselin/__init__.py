@@ -4,6 +4,9 @@ Orthogonal Matching Pursuit, Sequential LASSO with its exact λ*, linear Sequent
 polytope they share, and checks that they select the same features.
 """
 
+import importlib
+from typing import Any
+
 from sparselin import ensembles
 from sparselin.dual_polytope import project_dual
 from sparselin.hadamard import hadamard_descent
@@ -46,3 +49,11 @@ __all__ = [
     "sequential_lasso",
     "softmax_penalty",
 ]
+
+_LAZY = ("plots", "testing")  # need matplotlib, hypothesis
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"sparselin.{name}")
+    raise AttributeError(f"module 'sparselin' has no attribute {name!r}")

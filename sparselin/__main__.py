@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
+
+NEEDED = ("click", "rich", "jinja2", "matplotlib", "cvxpy", "clarabel")
 
 
 def main() -> None:
     """Run the command line, or say in one line what to install for it."""
-    try:
-        from sparselin.cli import cli
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] == "sparselin":
-            raise
-        sys.exit(f"The sparselin command needs {error.name}: pip install 'sparselin[verify]'")
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        sys.exit(f"The sparselin command needs {', '.join(missing)}: pip install 'sparselin[verify]'")
+    from sparselin.cli import cli
+
     cli(prog_name="sparselin")
 
 

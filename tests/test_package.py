@@ -1,0 +1,71 @@
+"""The package as an installed thing: what importing costs, what a missing extra says."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import sparselin as sl
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_import_is_light():
+    """Neither the heavy needs nor the extras are loaded, and nothing is compiled."""
+    heavy = "sklearn scipy.sparse scipy.optimize matplotlib cvxpy pandas polars hypothesis rich click"
+    code = f"import sys, sparselin; print([name for name in '{heavy}'.split() if name in sys.modules])"
+    assert run(code).stdout.strip() == "[]"
+
+
+def test_lazy_parts_are_attributes():
+    assert sl.testing.integer_designs
+    assert sl.plots.contours
+    with pytest.raises(AttributeError, match="no attribute 'omq'"):
+        sl.omq  # noqa: B018
+
+
+@pytest.mark.parametrize("missing", ["click", "cvxpy"])
+def test_the_command_names_the_extra_that_is_missing(missing):
+    hide = f"""
+import importlib.util, sys
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name == {missing!r} else find(name, package)
+from sparselin.__main__ import main
+main()
+"""
+    result = run(hide)
+    assert result.returncode == 1
+    assert result.stderr.strip() == f"The sparselin command needs {missing}: pip install 'sparselin[verify]'"
+
+
+def test_the_module_is_the_command():
+    result = subprocess.run(
+        [sys.executable, "-m", "sparselin", "--version"], capture_output=True, text=True, check=True
+    )
+    assert sl.__version__ in result.stdout
+
+
+def test_kernels_work_where_no_cache_can_be_written(tmp_path):
+    """Numba finds no folder to write: the kernels compile uncached, and the answer is the same."""
+    code = """
+import numba.core.caching as caching
+caching.CacheImpl._locator_classes = []
+import sparselin as sl
+print(sl.omp([[1.0, 0.0], [0.0, 1.0]], [1.0, 3.0], 2).support.tolist())
+"""
+    result = run(code)
+    assert result.stdout.strip() == "[1, 0]", result.stderr
+
+
+@pytest.mark.parametrize("name", sl.__all__)
+def test_public_things_are_documented(name):
+    thing = getattr(sl, name)
+    assert inspect.getdoc(thing)
+    if inspect.isfunction(thing):
+        for section in ("Parameters", "Returns", "Raises", ">>>"):
+            assert section in thing.__doc__ or name == "lambda_star"
+        hints = inspect.signature(thing)
+        assert hints.return_annotation is not inspect.Signature.empty
