@@ -241,11 +241,15 @@ def verify_all(settings: Settings) -> Iterator[DesignRecord]:
     """The records as they come, from `jobs` processes. Closing the iterator stops the work.
 
     With one job everything runs in this process. Others are spawned, not forked: a progress bar has a
-    thread of its own, and a fork of a process with threads may hang.
+    thread of its own, and a fork of a process with threads may hang. BLAS has one thread everywhere, so
+    that the number of jobs changes no bit.
     """
+    from threadpoolctl import threadpool_limits
+
     tasks = iter(settings.tasks())
     if settings.jobs == 1:
-        yield from (verify_one(task, settings) for task in tasks)
+        with threadpool_limits(1):
+            yield from (verify_one(task, settings) for task in tasks)
         return
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(settings.jobs, mp_context=spawn, initializer=_work_quietly) as pool:
