@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.certificates import gap_of
-from sparselin.lasso_path import Homotopy
+from sparselin.homotopy import Homotopy
 from sparselin.problem import Problem, check_indices, check_level
 from sparselin.results import DualProjection, Status
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.lasso_path import Homotopy
+from sparselin.homotopy import Homotopy
 from sparselin.omp import largest_correlation
 from sparselin.problem import Problem, as_problem, check_indices, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, SelectionPath, Status

@@ -1,0 +1,260 @@
+"""The LASSO homotopy: from knot to knot, right under ties.
+
+At a knot λ with solution β, tied set E = {j ∉ S : |c_j| = λ} and signs s_j = sign c_j, the path leaves
+along β̇ = dβ/dε, λ − ε, where with u = Xβ̇ and g_j = s_j⟨X_j, u⟩ the KKT conditions read
+
+    ⟨X_j, u⟩ = 0 on S,   g_j = 1 where β_j ≠ 0,
+    g_j ≥ 1,  s_jβ̇_j ≥ 0,  s_jβ̇_j(g_j − 1) = 0   on the rest of E:
+
+the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j over them, a nonnegative least squares problem with
+some free variables, solved by Lawson and Hanson's active sets. A single entry or a single exit needs one
+step of it; ties, duplicates and simultaneous events need no other code. Between knots, with the QR
+factorisation X_{S∪P} = QR of the nonzero columns, z = Qᵀy and w = R⁻ᵀs (s = 0 on S),
+
+    β(λ) = R⁻¹(z − λw),   y − Xβ(λ) = P_{S∪P}^⊥ y + λQw,
+
+so that every knot is computed afresh and nothing drifts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray
+from sparselin.selection import tied_at_maximum
+from sparselin.thin_qr import ThinQR
+
+
+class Knot(NamedTuple):
+    """λ, β(λ) and the indices outside S that are nonzero just below."""
+
+    lam: float
+    coef: FloatArray
+    active: tuple[int, ...]
+
+
+class Homotopy:
+    """A point on the path: λ, the factorisation of X_{S∪P}, and what is tied there.
+
+    Attributes
+    ----------
+    lam : λ now; c (d,): the correlations Xᵀ(y − Xβ), zero on S.
+    tied, signs : the indices outside S ∪ P with |c_j| = λ, and sign c_j for them.
+    """
+
+    def __init__(self, problem: Problem, S: IndexArray) -> None:
+        self.problem = problem
+        self.qr = ThinQR(problem, S)
+        self.n_free = self.qr.size  # columns of the QR that belong to S
+        self.sign = np.zeros(problem.d, problem.dtype)  # s_j on P
+        self.unpenalized = S
+        self.residual = self.qr.residual(problem.y)
+        self.c = self._correlate(self.residual)
+        self.lam, tied = tied_at_maximum(self.c, problem.correlation_error(self.qr.kappa))
+        self.floor = problem.correlation_error()  # the least λ at which correlations mean anything
+        self._tie(tied)
+        self._refresh()
+
+    @property
+    def error(self) -> float:
+        """What two levels of λ must differ by to be told apart: e_c, but a thousandth of λ at most.
+
+        e_c bounds the distance from the path of X. The path followed is, to rounding, that of a matrix
+        nearby, whose events go on below e_c where columns are nearly dependent.
+        """
+        return min(self.problem.correlation_error(self.qr.kappa), 1e-3 * self.lam)
+
+    def knots(self, lam_min: float) -> Iterator[Knot]:
+        """The knots from here down to lam_min; they end early only where rounding hides the next one."""
+        yield Knot(self.lam, self.coef(), self.enter())
+        stalled, done = 0, self.lam <= lam_min
+        while not done and stalled <= 2 * self.problem.d:
+            above = self.lam
+            done = self.advance(lam_min)
+            if self.hidden():
+                return
+            coef = self.coef()
+            if not done:
+                coef[self._settle()] = 0
+            knot = Knot(self.lam, coef, self.active() if done else self.enter())
+            stalled = 0 if self.lam < above else stalled + 1
+            if not stalled:
+                yield knot
+
+    def active(self) -> tuple[int, ...]:
+        """P, increasing."""
+        return tuple(sorted(self.qr.index[self.n_free :]))
+
+    def coef(self) -> FloatArray:
+        """β(λ) (d,). A coefficient that rounding has carried past zero is zero."""
+        coef = np.zeros(self.problem.d, self.problem.dtype)
+        coef[self.qr.index] = self.level - self.problem.dtype.type(self.lam) * self.slope
+        P = self.qr.index[self.n_free :]
+        coef[P] = np.where(self.sign[P] * coef[P] > 0, coef[P], 0)
+        return coef
+
+    def _correlate(self, r: FloatArray) -> FloatArray:
+        c = self.problem.correlate(r)
+        c[self.unpenalized] = 0
+        return c
+
+    def _tie(self, tied: IndexArray) -> None:
+        self.tied = tied
+        self.signs = np.sign(self.c[tied])
+
+    def _refresh(self) -> None:
+        """For the QR now: `level` R⁻¹z, `slope` R⁻¹w and u = Qw, so that β(λ) = level − λ·slope."""
+        s = self.sign[self.qr.index]
+        w = self.qr.solve_transposed(s)
+        self.level = self.qr.solve(self.qr.Qt @ self.problem.y)
+        self.slope = self.qr.solve(w)
+        self.u = self.qr.Qt.T @ w
+
+    def rates(self) -> FloatArray:
+        """g_j = s_j⟨X_j, u⟩ for the tied j; KKT wants g ≥ 1."""
+        return self.signs * self.problem.correlate(self.u)[self.tied]
+
+    def rate_error(self) -> FloatArray:
+        """A bound on the rounding error of `rates()`: eps-sized relative to ‖X_j‖‖u‖, like e_c."""
+        unit = self.problem.rounding(self.qr.kappa) * float(np.sqrt(self.u @ self.u))
+        return np.asarray(np.minimum(unit * self.problem.column_norms[self.tied], 1e-3))
+
+    def slope_error(self) -> float:
+        """A bound on the rounding error of ‖X_j‖·slope_j: κ‖u‖ bounds the value itself."""
+        kappa = self.qr.kappa
+        return min(self.problem.rounding(kappa), 1e-3) * kappa * float(np.sqrt(self.u @ self.u))
+
+    def coef_error(self) -> float:
+        """The same for ‖X_j‖β_j, of size κ(‖y‖ + λ‖u‖)."""
+        size = self.problem.y_norm + self.lam * float(np.sqrt(self.u @ self.u))
+        return self.problem.rounding() * self.qr.kappa * size
+
+    def hidden(self) -> bool:
+        """Whether rounding has hidden an exit: a coefficient of the wrong sign, by more than rounding.
+
+        In units of ‖X_i‖, setting β_j to zero moves Xᵀ(y − Xβ) by ‖X_j‖|β_j|, and rounding β alone moves
+        it by eps·Σ‖X_j‖|β_j|.
+        """
+        P = self.qr.index[self.n_free :]
+        size = self.problem.column_norms[P] * self._signed_coef()
+        allowed = self.problem.rounding() * (self.problem.y_norm + float(np.abs(size).sum()))
+        return float(-size.min(initial=0)) > 100 * allowed
+
+    def _signed_coef(self) -> FloatArray:
+        """s_jβ_j(λ) for P, which the path keeps nonnegative."""
+        P = self.qr.index[self.n_free :]
+        return np.asarray(self.sign[P] * (self.level - self.lam * self.slope)[self.n_free :])
+
+    def enter(self) -> tuple[int, ...]:
+        """Choose the direction that leaves this knot; returns P, the nonzero ones just below it.
+
+        Lawson and Hanson: while some tied j has g_j < 1, let the worst enter; then step from the
+        last feasible direction towards the new minimiser, dropping what would turn negative.
+        """
+        barred = np.zeros(len(self.tied), bool)  # dependent on P, or entered and left at once
+        entered: list[int] = []
+        for _ in range(10 * len(self.tied)):
+            lacking = np.where(barred, 0, 1 - self.rates() - self.rate_error())
+            worst = int(np.argmax(lacking))
+            if lacking[worst] <= 0:
+                break
+            j = int(self.tied[worst])
+            before = dict(zip(self.qr.index, self.slope, strict=True))
+            if not self.qr.append(j):
+                barred[worst] = True
+                continue
+            self.sign[j] = self.signs[worst]
+            entered.append(j)
+            self._refresh()
+            left = self._keep_nonnegative(entered, before)
+            if j in left:
+                barred[worst] = True
+            else:
+                barred[:] = False
+        keep = ~np.isin(self.tied, self.qr.index)
+        self.tied, self.signs = self.tied[keep], self.signs[keep]
+        return self.active()
+
+    def _keep_nonnegative(self, entered: list[int], before: dict[int, Any]) -> list[int]:
+        """Drop from P, one at a time, the entered whose v_j = s_jβ̇_j would not be positive; returns them.
+
+        On the way from `before` to the new minimiser `after`, v_j vanishes at the share
+        before/(before − after) where after < 0; a v_j that is zero to rounding vanishes at the end.
+        """
+        left: list[int] = []
+        while True:
+            after = dict(zip(self.qr.index, self.slope, strict=True))
+            v = {j: (self.sign[j] * before.get(j, 0), self.sign[j] * after[j]) for j in entered}
+            share = {
+                j: old / (old - new) if new < 0 else 1.0
+                for j, (old, new) in v.items()
+                if new <= self.slope_error() / self.problem.column_norms[j]
+            }
+            if not share:
+                return left
+            first = min(share, key=lambda j: (share[j], j))
+            before = {
+                j: before.get(j, 0) + share[first] * (after[j] - before.get(j, 0)) for j in self.qr.index
+            }
+            self._drop(first)
+            entered.remove(first)
+            left.append(first)
+            self._refresh()
+
+    def _drop(self, j: int) -> None:
+        self.qr.delete(self.qr.index.index(j))
+        self.sign[j] = 0
+
+    def advance(self, lam_min: float) -> bool:
+        """Follow the segment to its next event, or to lam_min; says whether it was the latter.
+
+        With a = XᵀP_{S∪P}^⊥y and b = Xᵀu, c_j(λ) = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j); what
+        is tied now has g_j ≥ 1 and only the opposite face before it. β_j = level − λ·slope is zero at
+        level/slope.
+        """
+        residual = self.qr.residual(self.problem.y)
+        a, b = self._correlate(np.stack([residual, self.u], axis=1)).T
+        entry = self._entries(a, b)
+        P = self.qr.index[self.n_free :]
+        level, slope = self.level[self.n_free :], self.slope[self.n_free :]
+        exit_ = np.zeros(len(P))
+        falling = self.sign[P] * slope < 0
+        exit_[falling] = np.maximum(level[falling] / slope[falling], 0)
+        knot = min(self.lam, max(entry.max(initial=0), exit_.max(initial=0)))
+        if knot <= max(lam_min, self.floor):
+            self.lam = lam_min
+            return True
+        self.lam = float(knot)
+        self.c = a + self.problem.dtype.type(knot) * b
+        self._entry, self._exit = entry, exit_
+        return False
+
+    def _entries(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """λ at which each column would enter; zero for those that cannot."""
+        sign = np.sign(a)
+        room = 1 - sign * b
+        sign[self.tied[sign[self.tied] == self.signs]] = 0
+        entry = np.zeros(len(a))
+        possible = (sign != 0) & (room > 0)
+        possible[self.qr.index] = False
+        entry[possible] = np.minimum(np.abs(a[possible]) / room[possible], self.lam)
+        return entry
+
+    def _settle(self) -> list[int]:
+        """At the new knot: take out of P what has reached zero, and return it; find what is tied."""
+        P = self.qr.index[self.n_free :]
+        zero = self.problem.column_norms[P] * self._signed_coef() <= self.coef_error()
+        gone = (self._exit >= self.lam) | ((self._exit > 0) & zero)
+        leaving = [j for j, leaves in zip(P, gone, strict=True) if leaves]
+        for j in leaving:
+            self._drop(j)
+        tied = (np.abs(self.c) >= self.lam - self.error) | (self._entry >= self.lam)
+        tied &= self.problem.column_norms > 0
+        tied[self.qr.index] = tied[self.unpenalized] = False
+        self._refresh()
+        self._tie(np.flatnonzero(tied))
+        return leaving
