@@ -24,7 +24,7 @@ from sparselin.experiments.equivalence import (
     verify_all,
     verify_design,
 )
-from sparselin.experiments.step_checks import Verdict
+from sparselin.experiments.step import Verdict
 from sparselin.reports import verification
 
 

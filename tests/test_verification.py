@@ -12,7 +12,8 @@ from sparselin.cli import cli, exit_status
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments import equivalence
 from sparselin.experiments.equivalence import Settings, summarize, verify_design, verify_one
-from sparselin.experiments.step_checks import Methods, Verdict
+from sparselin.experiments.step import Step, Verdict
+from sparselin.experiments.step_checks import Methods, bracket
 from sparselin.reports import verification
 
 SETTINGS = Settings(steps=4, reach_every=10**9, audit_every=10**9)
@@ -138,15 +139,13 @@ def test_planted_defects_are_caught(plant):
 
 
 @pytest.mark.parametrize("factor", [1 + 1e-4, 1 - 1e-4])
-def test_a_wrong_lam_star_is_caught_by_the_lasso_alone(factor, monkeypatch):
+def test_a_wrong_lam_star_is_caught_by_the_lasso_alone(factor):
     """The bracket alone, without the comparison with ‖XᵀP_S^⊥y‖∞."""
-    from sparselin.experiments import step_checks
-
     X, y = ENSEMBLES["gaussian"].design(7, 0)
-    step = step_checks.Step(X, y, np.zeros(0, np.intp), wrong_lam_star(factor)(X, y))
+    step = Step(X, y, np.zeros(0, np.intp), wrong_lam_star(factor)(X, y))
     rng = np.random.default_rng(0)
     target = 0.05 * (step.delta * step.entry.lam_star / step.lengths.max()) ** 2
-    found = step_checks.bracket(
+    found = bracket(
         step, step.delta, lambda lam: Methods().solve(*step.compressed, lam, step.start(rng), target)
     )
     assert found.verdict is Verdict.VIOLATES

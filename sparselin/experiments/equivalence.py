@@ -22,7 +22,8 @@ import numpy as np
 
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments import step_checks
-from sparselin.experiments.step_checks import AGREES, SEVERITY, Finding, Methods, Step, Verdict, violates
+from sparselin.experiments.step import AGREES, SEVERITY, Finding, Step, Verdict, violates
+from sparselin.experiments.step_checks import Methods
 from sparselin.results import FloatArray, SelectionPath, Status
 from sparselin.sequential_lasso import first_entry
 

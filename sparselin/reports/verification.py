@@ -23,7 +23,7 @@ from sparselin import plots
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.equivalence import DesignRecord, EnsembleSummary, Settings, StepRecord
 from sparselin.experiments.penalty_contours import penalty_contours
-from sparselin.experiments.step_checks import Verdict
+from sparselin.experiments.step import Verdict
 from sparselin.results import SelectionPath
 
 # heading of the page, heading of the terminal's table (80 columns), field, format

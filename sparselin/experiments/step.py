@@ -1,0 +1,150 @@
+"""One step of the comparison: the data with S projected out, in plain NumPy, and the verdicts."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import math
+
+import numpy as np
+
+from sparselin.certificates import DualityGap, lasso_gap, orthonormal_basis, project_off
+from sparselin.problem import Problem
+from sparselin.results import FirstEntry, FloatArray, IndexArray
+
+
+class Verdict(enum.StrEnum):
+    AGREES = "agrees"
+    VIOLATES = "violates"
+    UNDECIDED = "undecided"
+
+
+SEVERITY = {Verdict.AGREES: 0, Verdict.UNDECIDED: 1, Verdict.VIOLATES: 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A verdict and, unless it agrees, the reason in one line."""
+
+    verdict: Verdict
+    reason: str = ""
+
+
+AGREES = Finding(Verdict.AGREES)
+
+
+def violates(reason: str) -> Finding:
+    return Finding(Verdict.VIOLATES, reason)
+
+
+def undecided(reason: str) -> Finding:
+    return Finding(Verdict.UNDECIDED, reason)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Step:
+    """The data of one step, computed in plain NumPy: everything with S projected out.
+
+    Attributes
+    ----------
+    X, y, S : the design, the response and the features selected so far.
+    entry : what `first_entry` claims at S.
+    error : e_c, the rounding error of a correlation (`Problem.correlation_error`).
+    """
+
+    X: FloatArray
+    y: FloatArray
+    S: IndexArray
+    entry: FirstEntry
+
+    @functools.cached_property
+    def basis(self) -> FloatArray:
+        """Orthonormal basis of colspan(X_S)."""
+        return orthonormal_basis(self.X[:, self.S])
+
+    @functools.cached_property
+    def Z(self) -> FloatArray:
+        """P_S^⊥X (n, d), exactly zero for columns in the span of S."""
+        Z = project_off(self.basis, self.X)
+        lengths = np.sqrt(np.sum(Z**2, axis=0))
+        problem = self._problem
+        Z[:, lengths <= problem.length_error(self.kappa) * problem.column_norms] = 0
+        Z[:, self.S] = 0
+        return np.asarray(Z)
+
+    @functools.cached_property
+    def r(self) -> FloatArray:
+        """P_S^⊥y."""
+        return project_off(self.basis, self.y)
+
+    @functools.cached_property
+    def compressed(self) -> tuple[FloatArray, FloatArray]:
+        """(BᵀZ, Bᵀr) for an orthonormal basis B of colspan(Z).
+
+        The same LASSO up to a constant. What of r is orthogonal to Z stays whole in every dual point here,
+        where scaling r into the polytope would shrink it for nothing.
+        """
+        basis = orthonormal_basis(self.Z)
+        return basis.T @ self.Z, basis.T @ self.r
+
+    @functools.cached_property
+    def c(self) -> FloatArray:
+        """Zᵀr."""
+        return np.asarray(self.Z.T @ self.r)
+
+    @functools.cached_property
+    def lengths(self) -> FloatArray:
+        """‖Z_j‖."""
+        return np.asarray(np.sqrt(np.sum(self.Z**2, axis=0)))
+
+    @functools.cached_property
+    def kappa(self) -> float:
+        """1/σ_min of X_S with unit columns, at least 1."""
+        columns = self.X[:, self.S]
+        norms = np.sqrt(np.sum(columns**2, axis=0))
+        if not len(self.S) or norms.min() == 0:
+            return 1.0
+        return max(1.0, 1 / max(float(np.linalg.svd(columns / norms, compute_uv=False)[-1]), 1e-300))
+
+    @functools.cached_property
+    def _problem(self) -> Problem:
+        return Problem(self.X, self.y)
+
+    @property
+    def error(self) -> float:
+        return self._problem.correlation_error(self.kappa)
+
+    @property
+    def lam_star(self) -> float:
+        """‖Xᵀ P_S^⊥y‖∞."""
+        return float(np.abs(self.c).max())
+
+    @property
+    def tied(self) -> IndexArray:
+        """T."""
+        return np.flatnonzero(np.abs(self.c) >= self.lam_star - 2 * self.error)
+
+    @property
+    def lam(self) -> float:
+        """The middle of the claimed window, (λ* + λ₂)/2."""
+        return (self.entry.lam_star + self.entry.window_lower) / 2
+
+    @property
+    def delta(self) -> float:
+        """δ = max(1e-6, 10√eps·‖y‖·max‖X_j‖/λ*)."""
+        scale = self._problem.y_norm * float(self._problem.column_norms.max())
+        return max(1e-6, 10 * math.sqrt(np.finfo(np.float64).eps) * scale / self.entry.lam_star)
+
+    def start(self, rng: np.random.Generator) -> FloatArray:
+        """A random point for a solver, of the size of λ*/‖Z_j‖²."""
+        return np.asarray(rng.normal(size=self.X.shape[1]) * self.lam_star / self.lengths.max() ** 2)
+
+    def gap(self, b: FloatArray, lam: float) -> DualityGap:
+        """The gap of the LASSO with S projected out, at b."""
+        Z, r = self.compressed
+        return lasso_gap(Z, r, np.zeros(0, np.intp), b, lam, np.zeros((len(r), 0)), self.lengths)
+
+    def gain(self, b: FloatArray, lam: float) -> float:
+        """½‖r‖² − ½‖r − Zb‖² − λ‖b‖₁ = Σ(b_jc_j − λ|b_j|) − ½‖Zb‖²: by how much b beats 0."""
+        return float(b @ self.c - lam * np.abs(b).sum() - 0.5 * np.sum((self.Z @ b) ** 2))
