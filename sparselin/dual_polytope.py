@@ -23,8 +23,8 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
         u = v − Xβ.
 
     The homotopy is followed from λ*(S) down to λ, where u = P_{S∪P}^⊥v + λQR⁻ᵀs with X_{S∪P} = QR the
-    nonzero columns and s their signs: no iteration to converge. The error is at most
-    max(1e-12, 100·eps·κ(X_{S∪P}))·‖v‖ in float64.
+    nonzero columns and s their signs: no iteration to converge. Unless the status is BEYOND_PRECISION the
+    error is at most max(1e-12, 100·eps·κ(X_{S∪P}))·‖v‖ in float64.
 
     Parameters
     ----------

@@ -139,9 +139,8 @@ def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool =
     error = problem.length_error(qr.kappa)
     lengths[lengths <= error * problem.column_norms[free]] = 0
     X[:, lengths == 0] = 0
-    lam_star = float(np.abs(X.T @ y).max(initial=0))
-    if lam_star <= problem.correlation_error(qr.kappa):
-        lam_star = 0.0
+    c = np.abs(X.T @ y)
+    lam_star = float(c[c > problem.correlation_error(qr.kappa)[free]].max(initial=0))
     norm = math.sqrt(float(y @ y))
     if len(free) < problem.n or only_range:
         basis = orthonormal_basis(X)
@@ -169,7 +168,9 @@ def train(
     penalized = form not in (kernels.L1_NORMALIZED, kernels.L2_NORMALIZED)
     penalties = np.array([lam * (omega / p) ** 2 * penalized, lam * (upsilon / p) ** 2])
     start = np.concatenate(_start(form, X.T @ y, reduced.lengths > 0, rng))
-    floor = 0.5 * (1e-7 * reduced.residual_norm / p) ** 2
+    # below λ* the gain over zero is positive, and no floor may stand in for the certificate
+    vanishes = lam >= (1 - 1e-6) * reduced.lam_star
+    floor = 0.5 * (1e-7 * reduced.residual_norm / p) ** 2 if vanishes else 0.0
     data = (X, np.ascontiguousarray(X.T), y, penalties)
     x, s, value, end = kernels.descend(form, *data, start, tol, floor, max_iter)
     m = len(s)

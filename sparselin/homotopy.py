@@ -18,6 +18,7 @@ so that every knot is computed afresh and nothing drifts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -55,18 +56,17 @@ class Homotopy:
         self.residual = self.qr.residual(problem.y)
         self.c = self._correlate(self.residual)
         self.lam, tied = tied_at_maximum(self.c, problem.correlation_error(self.qr.kappa))
-        self.floor = problem.correlation_error()  # the least λ at which correlations mean anything
         self._tie(tied)
         self._refresh()
 
     @property
-    def error(self) -> float:
-        """What two levels of λ must differ by to be told apart: e_c, but a thousandth of λ at most.
+    def error(self) -> FloatArray:
+        """What correlations must differ from λ by to be told apart: e_c, but a thousandth of λ at most.
 
         e_c bounds the distance from the path of X. The path followed is, to rounding, that of a matrix
         nearby, whose events go on below e_c where columns are nearly dependent.
         """
-        return min(self.problem.correlation_error(self.qr.kappa), 1e-3 * self.lam)
+        return np.minimum(self.problem.correlation_error(self.qr.kappa), 1e-3 * self.lam)
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
         """The knots from here down to lam_min; they end early only where rounding hides the next one."""
@@ -75,15 +75,30 @@ class Homotopy:
         while not done and stalled <= 2 * self.problem.d:
             above = self.lam
             done = self.advance(lam_min)
-            if self.hidden():
-                return
-            coef = self.coef()
             if not done:
-                coef[self._settle()] = 0
+                self._settle()
+            coef = self.coef()
+            if not self.optimal(coef):
+                self.lam = above
+                return
             knot = Knot(self.lam, coef, self.active() if done else self.enter())
             stalled = 0 if self.lam < above else stalled + 1
             if not stalled:
                 yield knot
+
+    def optimal(self, coef: FloatArray) -> bool:
+        """Whether β satisfies the KKT conditions at λ to a hundred times the rounding of c itself,
+
+        which from β and y is of the order of eps·‖X_i‖(‖y‖ + Σ‖X_j‖|β_j|).
+        """
+        problem = self.problem
+        c = problem.correlate(problem.y - problem.predict(coef))
+        size = problem.y_norm + float(problem.column_norms @ np.abs(coef))
+        allowed = 100 * problem.rounding() * problem.column_norms * size
+        penalty = np.full(problem.d, self.lam)
+        penalty[self.unpenalized] = 0
+        off = np.where(coef != 0, np.abs(c - penalty * np.sign(coef)), np.abs(c) - penalty)
+        return bool(np.all(off <= allowed))
 
     def active(self) -> tuple[int, ...]:
         """P, increasing."""
@@ -123,31 +138,23 @@ class Homotopy:
         unit = self.problem.rounding(self.qr.kappa) * float(np.sqrt(self.u @ self.u))
         return np.asarray(np.minimum(unit * self.problem.column_norms[self.tied], 1e-3))
 
-    def slope_error(self) -> float:
-        """A bound on the rounding error of ‖X_j‖·slope_j: κ‖u‖ bounds the value itself."""
-        kappa = self.qr.kappa
-        return min(self.problem.rounding(kappa), 1e-3) * kappa * float(np.sqrt(self.u @ self.u))
+    def slope_error(self, j: int) -> float:
+        """A bound on the rounding error of slope_j = ⟨row j of R⁻¹, w⟩, ‖w‖ = ‖u‖."""
+        return (
+            min(self.problem.rounding(self.qr.kappa), 1e-3) * self._row_norm(j) * math.sqrt(self.u @ self.u)
+        )
 
-    def coef_error(self) -> float:
-        """The same for ‖X_j‖β_j, of size κ(‖y‖ + λ‖u‖)."""
-        size = self.problem.y_norm + self.lam * float(np.sqrt(self.u @ self.u))
-        return self.problem.rounding() * self.qr.kappa * size
+    def coef_error(self, j: int) -> float:
+        """The same for β_j = ⟨row j of R⁻¹, z − λw⟩."""
+        size = self.problem.y_norm + self.lam * math.sqrt(self.u @ self.u)
+        return self.problem.rounding() * self._row_norm(j) * size
 
-    def hidden(self) -> bool:
-        """Whether rounding has hidden an exit: a coefficient of the wrong sign, by more than rounding.
-
-        In units of ‖X_i‖, setting β_j to zero moves Xᵀ(y − Xβ) by ‖X_j‖|β_j|, and rounding β alone moves
-        it by eps·Σ‖X_j‖|β_j|.
-        """
-        P = self.qr.index[self.n_free :]
-        size = self.problem.column_norms[P] * self._signed_coef()
-        allowed = self.problem.rounding() * (self.problem.y_norm + float(np.abs(size).sum()))
-        return float(-size.min(initial=0)) > 100 * allowed
-
-    def _signed_coef(self) -> FloatArray:
-        """s_jβ_j(λ) for P, which the path keeps nonnegative."""
-        P = self.qr.index[self.n_free :]
-        return np.asarray(self.sign[P] * (self.level - self.lam * self.slope)[self.n_free :])
+    def _row_norm(self, j: int) -> float:
+        """‖row j of R⁻¹‖ for a column j of the QR."""
+        unit = np.zeros(self.qr.size, self.problem.dtype)
+        unit[self.qr.index.index(j)] = 1
+        row = self.qr.solve_transposed(unit)
+        return math.sqrt(row @ row)
 
     def enter(self) -> tuple[int, ...]:
         """Choose the direction that leaves this knot; returns P, the nonzero ones just below it.
@@ -155,54 +162,68 @@ class Homotopy:
         Lawson and Hanson: while some tied j has g_j < 1, let the worst enter; then step from the
         last feasible direction towards the new minimiser, dropping what would turn negative.
         """
-        barred = np.zeros(len(self.tied), bool)  # dependent on P, or entered and left at once
+        barred = np.zeros(len(self.tied), bool)  # dependent on P, or of no use
         entered: list[int] = []
         for _ in range(10 * len(self.tied)):
             lacking = np.where(barred, 0, 1 - self.rates() - self.rate_error())
             worst = int(np.argmax(lacking))
             if lacking[worst] <= 0:
                 break
-            j = int(self.tied[worst])
-            before = dict(zip(self.qr.index, self.slope, strict=True))
-            if not self.qr.append(j):
-                barred[worst] = True
-                continue
-            self.sign[j] = self.signs[worst]
-            entered.append(j)
-            self._refresh()
-            left = self._keep_nonnegative(entered, before)
-            if j in left:
-                barred[worst] = True
-            else:
+            if self._exchange(int(self.tied[worst]), self.signs[worst], entered):
                 barred[:] = False
+            else:
+                barred[worst] = True
         keep = ~np.isin(self.tied, self.qr.index)
         self.tied, self.signs = self.tied[keep], self.signs[keep]
         return self.active()
 
-    def _keep_nonnegative(self, entered: list[int], before: dict[int, Any]) -> list[int]:
-        """Drop from P, one at a time, the entered whose v_j = s_jβ̇_j would not be positive; returns them.
+    def _exchange(self, j: int, sign: Any, entered: list[int]) -> bool:
+        """Let j enter, and leave what then blocks; says whether that served.
+
+        The objective at its minimiser over P is −½‖u‖², so that ‖u‖ must grow; where rounding says
+        that it does not, P is put back.
+        """
+        old, size = list(entered), float(self.u @ self.u)
+        before = dict(zip(self.qr.index, self.slope, strict=True))
+        if not self.qr.append(j):
+            return False
+        self.sign[j] = sign
+        entered.append(j)
+        self._refresh()
+        self._keep_nonnegative(entered, before)
+        if float(self.u @ self.u) > size:
+            return True
+        for i in set(entered) - set(old):
+            self._drop(i)
+        for i in old:
+            if i not in entered and self.qr.append(i):
+                self.sign[i] = self.signs[self.tied == i][0]
+        entered[:] = [i for i in old if i in self.qr.index]
+        self._refresh()
+        return False
+
+    def _keep_nonnegative(self, entered: list[int], before: dict[int, Any]) -> None:
+        """Drop from P, one at a time, the entered whose v_j = s_jβ̇_j would not be positive.
 
         On the way from `before` to the new minimiser `after`, v_j vanishes at the share
         before/(before − after) where after < 0; a v_j that is zero to rounding vanishes at the end.
         """
-        left: list[int] = []
         while True:
             after = dict(zip(self.qr.index, self.slope, strict=True))
             v = {j: (self.sign[j] * before.get(j, 0), self.sign[j] * after[j]) for j in entered}
             share = {
                 j: old / (old - new) if new < 0 else 1.0
                 for j, (old, new) in v.items()
-                if new <= self.slope_error() / self.problem.column_norms[j]
+                if new <= self.slope_error(j)
             }
             if not share:
-                return left
+                return
             first = min(share, key=lambda j: (share[j], j))
             before = {
                 j: before.get(j, 0) + share[first] * (after[j] - before.get(j, 0)) for j in self.qr.index
             }
             self._drop(first)
             entered.remove(first)
-            left.append(first)
             self._refresh()
 
     def _drop(self, j: int) -> None:
@@ -218,14 +239,16 @@ class Homotopy:
         """
         residual = self.qr.residual(self.problem.y)
         a, b = self._correlate(np.stack([residual, self.u], axis=1)).T
-        entry = self._entries(a, b)
+        floor = self.problem.correlation_error()
+        entry = np.where(np.abs(a) > floor, self._entries(a, b), 0)  # a_j ≈ 0: c_j vanishes with λ
+        floor = floor[floor > 0]
         P = self.qr.index[self.n_free :]
         level, slope = self.level[self.n_free :], self.slope[self.n_free :]
         exit_ = np.zeros(len(P))
         falling = self.sign[P] * slope < 0
         exit_[falling] = np.maximum(level[falling] / slope[falling], 0)
         knot = min(self.lam, max(entry.max(initial=0), exit_.max(initial=0)))
-        if knot <= max(lam_min, self.floor):
+        if knot <= max(lam_min, floor.min()):
             self.lam = lam_min
             return True
         self.lam = float(knot)
@@ -244,17 +267,16 @@ class Homotopy:
         entry[possible] = np.minimum(np.abs(a[possible]) / room[possible], self.lam)
         return entry
 
-    def _settle(self) -> list[int]:
-        """At the new knot: take out of P what has reached zero, and return it; find what is tied."""
+    def _settle(self) -> None:
+        """At the new knot: take out of P what has reached zero, find what is tied."""
         P = self.qr.index[self.n_free :]
-        zero = self.problem.column_norms[P] * self._signed_coef() <= self.coef_error()
-        gone = (self._exit >= self.lam) | ((self._exit > 0) & zero)
-        leaving = [j for j, leaves in zip(P, gone, strict=True) if leaves]
-        for j in leaving:
+        size = self.sign[P] * (self.level - self.lam * self.slope)[self.n_free :]
+        near = self._exit >= 0.999 * self.lam
+        zero = [self.coef_error(j) >= size[i] if near[i] else False for i, j in enumerate(P)]
+        for j in [j for j, exit_, gone in zip(P, self._exit, zero, strict=True) if exit_ >= self.lam or gone]:
             self._drop(j)
         tied = (np.abs(self.c) >= self.lam - self.error) | (self._entry >= self.lam)
         tied &= self.problem.column_norms > 0
         tied[self.qr.index] = tied[self.unpenalized] = False
         self._refresh()
         self._tie(np.flatnonzero(tied))
-        return leaving

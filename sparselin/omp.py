@@ -30,8 +30,8 @@ def omp(
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}
 
     (Algorithm 2 of *Sequential Attention for Feature Selection*). Correlations within rounding of the
-    largest, |c_i| ≥ λ* − e_c, are tied, and the lowest index of T is picked. X is used as given: for
-    unit columns the pick is the column at the smallest angle to r.
+    largest are tied (`Problem.correlation_error`), and the lowest index of T is picked. X is used as
+    given: for unit columns the pick is the column at the smallest angle to r.
 
     Parameters
     ----------

@@ -152,9 +152,9 @@ class Problem:
         power = 2 if self.kind == "gram" else 1
         return _SAFETY * float(np.finfo(self.dtype).eps) * (math.sqrt(self.n) + kappa**power)
 
-    def correlation_error(self, kappa: float = 1.0) -> float:
-        """e_c: a bound on the rounding error of any c_i = ⟨X_i, P_S^⊥y⟩, rounding·max‖X_j‖·‖y‖."""
-        return self.rounding(kappa) * float(self.column_norms.max()) * self.y_norm
+    def correlation_error(self, kappa: float = 1.0) -> FloatArray:
+        """e_c (d,): bounds on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩, rounding·‖X_i‖·‖y‖."""
+        return self.rounding(kappa) * self.column_norms * self.y_norm
 
     def length_error(self, kappa: float = 1.0) -> float:
         """e_ρ/‖X_i‖: X_i counts as in the span of S when ‖P_S^⊥X_i‖ ≤ length_error·‖X_i‖.
@@ -198,9 +198,12 @@ def as_problem(X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Proble
 def check_indices(indices: Iterable[int], d: int, name: str) -> IndexArray:
     """Distinct column indices in 0..d−1, in the order given."""
     try:
-        J = [operator.index(i) for i in indices]
+        J = [_index(i) for i in indices]
     except TypeError:
-        raise TypeError(f"{name} must be a sequence of integer column indices; got {indices!r}") from None
+        raise TypeError(
+            f"{name} must be a sequence of integer column indices; got {indices!r}. "
+            "np.flatnonzero turns a mask into indices."
+        ) from None
     for i in J:
         if not 0 <= i < d:
             raise ValueError(f"{name} must hold column indices in 0..{d - 1}; got {i}")
@@ -212,13 +215,19 @@ def check_indices(indices: Iterable[int], d: int, name: str) -> IndexArray:
 def check_count(k: int, name: str, low: int, high: int | None = None) -> int:
     """An integer in low..high."""
     try:
-        count = operator.index(k)
+        count = _index(k)
     except TypeError:
         raise TypeError(f"{name} must be an integer; got {k!r}") from None
     if count < low or (high is not None and count > high):
         bounds = f"at least {low}" if high is None else f"in {low}..{high}"
         raise ValueError(f"{name} must be {bounds}; got {count}")
     return count
+
+
+def _index(i: Any) -> int:
+    if isinstance(i, (bool, np.bool_)):
+        raise TypeError("a truth value is no index")
+    return operator.index(i)
 
 
 def check_level(value: float, name: str) -> float:
@@ -243,6 +252,8 @@ def _real(value: Any, name: str) -> float:
 
 def _numeric(array: Any, name: str) -> Any:
     """float32 and float64 as they come, integers and booleans as float64, nothing else."""
+    if np.ma.is_masked(array):
+        raise ValueError(f"{name} must have no masked entries; fill them or drop their rows first")
     if array.dtype in (np.float32, np.float64):
         return array
     if array.dtype.kind in "iubf":
@@ -258,16 +269,21 @@ def _design(X: Any, name: str = "X") -> Any:
         X = sparse.csc_array(X)
         if X.dtype not in (np.float32, np.float64):
             X = _numeric(X, name)
-        entries = X.data
+        if not np.isfinite(X.data).all():
+            row, column = (index[~np.isfinite(X.data)][0] for index in X.tocoo().coords)
+            raise ValueError(
+                f"{name} must be finite; entry {int(row), int(column)} is not. Drop or impute such first."
+            )
     else:
-        X = entries = _numeric(_array(X, name), name)
+        X = _numeric(_array(X, name), name)
     if X.ndim != 2:
         raise ValueError(
             f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}"
         )
     if 0 in X.shape:
         raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}")
-    _check_finite(entries, name)
+    if isinstance(X, np.ndarray):
+        _check_finite(X, name)
     return X
 
 
@@ -288,7 +304,8 @@ def _vector(v: Any, name: str, n: int, dtype: np.dtype[Any]) -> FloatArray:
 def _array(data: Any, name: str) -> Any:
     to_numpy = getattr(data, "to_numpy", None)
     try:
-        return np.asarray(to_numpy() if to_numpy is not None else data)
+        array = to_numpy() if to_numpy is not None else data
+        return array if np.ma.is_masked(array) else np.asarray(array)
     except ValueError as error:
         raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
 

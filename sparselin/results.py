@@ -20,7 +20,7 @@ class Status(enum.Enum):
     COMPLETED = "did all that was asked"
     TOLERANCE = "the relative residual norm fell to `tol`; lower `tol` to go on"
     EXACT_FIT = "the residual is zero to rounding: y lies in the span of the selected columns"
-    NO_CORRELATION = "the residual is orthogonal to every column: no column can lower it"
+    NO_CORRELATION = "the residual is orthogonal to every column to rounding: none can be seen to lower it"
     RANK_EXHAUSTED = "every column left lies in the span of the selected ones; a smaller k would complete"
     BEYOND_PRECISION = (
         "columns are so nearly dependent that rounding hides the next event; "
@@ -155,7 +155,9 @@ class FirstEntry:
     window_lower : λ₂; on (λ₂, λ*) the support off S stays A(S). 0 when no event comes.
     proof_lower : λ₀ ≥ λ₂, the end of the window that the paper's proof of Lemma 3.4/3.5 gives.
     residual_norm : ‖r‖.
-    status : COMPLETED when λ* > 0; EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED when it is zero.
+    status : COMPLETED when λ* > 0 and the solution in the middle of the window satisfies the KKT
+        conditions to rounding; BEYOND_PRECISION when it does not, the rest being of no use then;
+        EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED when λ* is zero.
     """
 
     lam_star: float

@@ -121,13 +121,17 @@ def greedy(
     return selection.path(Status.TOLERANCE)
 
 
-def tied_at_maximum(c: FloatArray, error: float) -> tuple[float, IndexArray]:
-    """λ* = max|c_i| and T = {i : |c_i| ≥ λ* − e_c}; λ* is zero, and T empty, when λ* ≤ e_c."""
-    size = np.abs(c)
+def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray]:
+    """λ* = max|c_i| and T, for correlations c (d,) known to ±e (d,).
+
+    c_i is zero when |c_i| ≤ e_i, and λ* when all are. Tied is what may be the largest:
+    |c_i| + e_i ≥ max_j (|c_j| − e_j).
+    """
+    size = np.where(np.abs(c) > error, np.abs(c), 0)
     lam_star = float(size.max())
-    if lam_star <= error:
+    if lam_star == 0:
         return 0.0, np.zeros(0, np.intp)
-    return lam_star, np.flatnonzero(size >= lam_star - error)
+    return lam_star, np.flatnonzero((size > 0) & (size + error >= (size - error).max()))
 
 
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:

@@ -147,6 +147,9 @@ def _entry(homotopy: Homotopy) -> FirstEntry:
         return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, ending(problem, homotopy.qr, norm))
     T = homotopy.tied
     homotopy.enter()
+    window_lower = _window_lower(homotopy, c, T, np.isin(T, homotopy.qr.index))
+    homotopy.lam = (lam + window_lower) / 2
+    sound = homotopy.optimal(homotopy.coef())
     v = _direction_of_largest_support(homotopy, T, np.sign(c[T]))
     return FirstEntry(
         lam_star=lam,
@@ -154,10 +157,10 @@ def _entry(homotopy: Homotopy) -> FirstEntry:
         active=tuple(T[v > 0].tolist()),
         signs=np.sign(c[T]),
         direction=v,
-        window_lower=_window_lower(homotopy, c, T, v > 0),
+        window_lower=window_lower,
         proof_lower=_proof_lower(problem, c, T, homotopy.unpenalized, lam, norm),
         residual_norm=norm,
-        status=Status.COMPLETED,
+        status=Status.COMPLETED if sound and v.max() > 0 else Status.BEYOND_PRECISION,
     )
 
 
@@ -196,7 +199,8 @@ def _largest_support(Z: FloatArray, u: FloatArray) -> FloatArray | None:
     Z, u = Z.astype(np.float64), u.astype(np.float64)
     m = Z.shape[1]
     size = np.abs(Z).max()
-    equal = np.hstack([Z / size, -u[:, None] / size, np.zeros_like(Z)])
+    unit = np.abs(u).max()
+    equal = np.hstack([Z / size, -u[:, None] / unit, np.zeros_like(Z)])
     below = np.hstack([-np.eye(m), np.zeros((m, 1)), np.eye(m)])
     cost = np.concatenate([np.zeros(m + 1), -np.ones(m)])
     bounds = [(0, None)] * (m + 1) + [(0, 1)] * m
@@ -204,7 +208,7 @@ def _largest_support(Z: FloatArray, u: FloatArray) -> FloatArray | None:
     if solution is None or not solution[m] > 0:
         return None
     positive = solution[m + 1 :] > 0.5
-    v = np.where(positive, solution[:m] / solution[m], 0)
+    v = np.where(positive, solution[:m] / solution[m] * (unit / size), 0)
     v[positive] += np.linalg.lstsq(Z[:, positive], u - Z @ v, rcond=None)[0]
     return np.asarray(v) if v[positive].min(initial=np.inf) > 0 and positive.any() else None
 
@@ -215,13 +219,16 @@ def _window_lower(homotopy: Homotopy, c: FloatArray, T: IndexArray, positive: np
     slope = homotopy.problem.correlate(homotopy.u)
     outside = homotopy.problem.column_norms > 0
     outside[T] = outside[homotopy.unpenalized] = False
-    # c_j − ε·slope_j = ±(λ* − ε)
-    above, below = 1 - slope[outside], 1 + slope[outside]
-    event = [lam]
-    event.extend((lam - c[outside])[above > 0] / above[above > 0])
-    event.extend((lam + c[outside])[below > 0] / below[below > 0])
-    event.extend(2 * lam / (1 + np.abs(slope[T[~positive]])))
-    return max(0.0, lam - float(min(event)))
+    # c_j − ε·slope_j = ±(λ* − ε); a root within rounding of λ* is no event: c_j vanishes with λ
+    event = np.full(len(c), lam)
+    for sign in (-1, 1):
+        room = 1 + sign * slope
+        meets = outside & (room > 0)
+        event[meets] = np.minimum(event[meets], (lam + sign * c[meets]) / room[meets])
+    resting = T[~positive]
+    event[resting] = 2 * lam / (1 + np.abs(slope[resting]))
+    event[lam - event <= homotopy.problem.correlation_error(homotopy.qr.kappa)] = lam
+    return max(0.0, lam - float(event.min()))
 
 
 def _proof_lower(

@@ -12,7 +12,8 @@ from sklearn.linear_model import Lasso
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin._kernels import descent as kernels
-from sparselin.hadamard import FORMS
+from sparselin.hadamard import FORMS, eliminate, train
+from sparselin.thin_qr import ThinQR
 
 SEEDS = st.integers(0, 2**32 - 1)
 MASKS = {
@@ -139,6 +140,61 @@ def test_normalised_masks_keep_the_length_of_w(name):
     # and F falls along no direction from there, those that leave w ≥ 0 apart
     _, slope, _ = kernel_state(FORMS[name], X, y, penalties, x)
     assert np.abs(slope).max() <= 1e-5
+
+
+def test_the_floor_ends_no_descent_that_has_gained_something():
+    X, y = gaussian(2)
+    lam = np.full(2, 0.5 * np.abs(X.T @ y).max())
+    data = (X, np.ascontiguousarray(X.T), y, lam)
+    start = 0.1 * np.random.default_rng(0).normal(size=60)
+    x, _, value, _ = kernels.descend(0, *data, start, 0.1, 0.0, 1000)
+    assert value[-1] < 0
+    *_, end = kernels.descend(0, *data, x, 1e-6, 1e9, 1000)
+    assert end == kernels.CERTIFIED
+    *_, end = kernels.descend(0, *data, np.ones(60), 1e-6, 1e9, 1000)
+    assert end == kernels.AT_FLOOR
+
+
+@pytest.mark.parametrize("shift", [-1e4, 0.0, 1e4])
+def test_softmax_neither_over_nor_underflows(shift):
+    w, s = np.array([0.0, 1.0, -2.0]), np.empty(3)
+    kernels.mask(kernels.SOFTMAX, w + shift, s)
+    assert s == pytest.approx(MASKS["softmax"](w), rel=1e-9)
+
+
+# Elimination and training
+
+
+def test_elimination_leaves_what_is_orthogonal_to_the_selected_and_no_more_rows_than_rank():
+    X, y = gaussian(3, 30, 8)
+    X[:, 4], X[:, 5], X[:, 6] = 0, 1e-3 * X[:, 1] - X[:, 2], X[:, 0] + X[:, 3]
+    S = np.array([1, 2])
+    problem = Problem(X, y)
+    reduced = eliminate(problem, ThinQR(problem, S), S)
+    assert reduced.free.tolist() == [0, 3, 4, 5, 6, 7]
+    assert reduced.X.shape == (4 - 1, 6)  # 0, 3 and 7 are independent, 6 = 0 + 3
+    projected = np.column_stack([residual(X, x, S) for x in X.T])[:, reduced.free]
+    assert pytest.approx(projected.T @ projected, abs=1e-12) == reduced.X.T @ reduced.X
+    assert reduced.X.T @ reduced.y == pytest.approx(projected.T @ y, abs=1e-12)
+    assert not reduced.X[:, [2, 3]].any()
+    assert (reduced.lengths == 0).tolist() == [False, False, True, True, False, False]
+    assert reduced.lam_star == pytest.approx(np.abs(projected.T @ y).max())
+    assert reduced.residual_norm == pytest.approx(np.linalg.norm(residual(X, y, S)))
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_training_comes_back_in_the_units_it_was_asked_in(name):
+    X, y = gaussian(4)
+    X, y = 3 * X, 70 * y
+    problem, S = Problem(X, y), np.zeros(0, np.intp)
+    reduced = eliminate(problem, ThinQR(problem), S)
+    lam = {"linear": 0.5 * reduced.lam_star, "l1": 0.5 * reduced.lam_star, "l2": 50.0}.get(name, 9.0)
+    w, theta, mask, value, end = train(reduced, lam, name, np.random.default_rng(0), tol=1e-4, max_iter=10**5)
+    assert end == kernels.CERTIFIED
+    assert mask == pytest.approx(MASKS[name](w), rel=1e-10)
+    penalty = theta @ theta + (0 if name in ("l1_normalized", "l2_normalized") else w @ w)
+    trained = 0.5 * np.sum((y - X @ (mask * theta)) ** 2) + 0.5 * lam * penalty
+    assert value[-1] == pytest.approx(trained - 0.5 * y @ y, rel=1e-10)
 
 
 # The public function
@@ -413,3 +469,12 @@ def test_bad_arguments(arguments, error, words):
     X, y = gaussian(20)
     with pytest.raises(error, match=words):
         sl.hadamard_descent(X, y, **arguments)
+
+
+def test_a_response_almost_orthogonal_to_the_columns_is_still_trained():
+    """The floor that ends a vanishing descent must not take an untrained start below λ* for an answer."""
+    X, y = np.eye(3)[:, :2], np.array([1.0, 0.2, 1e9])
+    result = sl.hadamard_descent(X, y, 0.5)
+    assert len(result.objective) > 2
+    if result.status is sl.Status.COMPLETED:
+        assert abs(result.coef[0] - 0.5) < 0.05

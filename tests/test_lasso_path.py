@@ -189,3 +189,24 @@ def test_a_power_of_two_scales_the_path_exactly(seed, power):
     path, scaled = sl.lasso_path(X, y), sl.lasso_path(X, y * 2.0**power)
     assert np.array_equal(path.knots * 2.0**power, scaled.knots)
     assert np.array_equal(path.coef * 2.0**power, scaled.coef)
+
+
+@given(SEEDS, st.sampled_from([1e-3, 1e-7, 1e-11, 1e-15]))
+def test_near_copies_are_followed_or_the_status_says_not(seed, eps):
+    """A column and a copy of it, off by eps: a path that says COMPLETED satisfies KKT to rounding of β."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-2, 3, (6, 8)).astype(float), rng.integers(-3, 4, 6).astype(float)
+    X[:, 7] = rng.choice([-1, 1]) * X[:, 0] * (1 + eps * rng.normal(size=6))
+    path = sl.lasso_path(X, y)
+    assert path.status in (Status.COMPLETED, Status.BEYOND_PRECISION)
+    norms = np.linalg.norm(X, axis=0)
+    for lam, coef in zip(path.knots, path.coef, strict=True):
+        size = norms.max() * (np.linalg.norm(y) + norms @ np.abs(coef))
+        assert lasso_kkt(X, y, coef, lam) * np.abs(X.T @ y).max(initial=1) <= 1e-12 * size
+
+
+def test_a_path_beyond_precision_says_so():
+    X = np.array([[1.0, 0.9999999998, 0, -2], [-1, -1, 0, -1], [1, 0.9999999999, 0, 1]])
+    path = sl.lasso_path(X, np.array([0.0, 1.0, 1.0]))
+    residual_correlation = np.abs(X.T @ (np.array([0.0, 1.0, 1.0]) - X @ path.coef[-1])).max()
+    assert path.status is Status.BEYOND_PRECISION or residual_correlation <= path.knots[-1] * (1 + 1e-9)

@@ -50,7 +50,8 @@ BAD_DATA = [
     (X, list("abcd"), TypeError, "y must hold real numbers"),
     (X * 1e300, Y, ValueError, "over- or underflows"),
     (X * 1e-300, Y, ValueError, "over- or underflows"),
-    (scipy.sparse.csr_matrix(with_entry(np.nan)), Y, ValueError, "X must be finite"),
+    (scipy.sparse.csr_matrix(with_entry(np.nan)), Y, ValueError, r"X must be finite; entry \(1, 2\)"),
+    (np.ma.masked_greater(X, 50), Y, ValueError, "X must have no masked entries"),
     (scipy.sparse.csr_matrix(X.astype(complex)), Y, TypeError, "X must hold real numbers"),
 ]
 
@@ -73,6 +74,7 @@ def test_bad_data(method, design, response, error, words):
         ([0.5], TypeError, "sequence of integer column indices"),
         (1, TypeError, "sequence of integer column indices"),
         ("a", TypeError, "sequence of integer column indices"),
+        ([True, False], TypeError, "np.flatnonzero turns a mask"),
     ],
 )
 def test_bad_indices(method, indices, error, words):
@@ -83,7 +85,15 @@ def test_bad_indices(method, indices, error, words):
 
 @pytest.mark.parametrize("function", [sl.omp, sl.sequential_lasso, sl.sequential_attention])
 @pytest.mark.parametrize(
-    ("k", "error"), [(0, ValueError), (-1, ValueError), (4, ValueError), (1.5, TypeError), ("2", TypeError)]
+    ("k", "error"),
+    [
+        (0, ValueError),
+        (-1, ValueError),
+        (4, ValueError),
+        (1.5, TypeError),
+        ("2", TypeError),
+        (True, TypeError),
+    ],
 )
 def test_bad_k(function, k, error):
     with pytest.raises(error, match="k must be"):

@@ -1,5 +1,7 @@
 """Sequential Attention against textbook OMP, and what its masks must be."""
 
+import importlib
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -10,6 +12,7 @@ from oracles import residual, textbook_omp
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin._kernels import descent as kernels
+from sparselin.hadamard import Training, train
 
 SEEDS = st.integers(0, 2**32 - 1)
 CONVEX = ["linear", "l1"]
@@ -67,6 +70,25 @@ def test_the_normalised_forms_tend_to_omp_as_lambda_grows(parametrization):
         assert path.support.tolist() == textbook_omp(X, y, 5)
 
 
+@pytest.mark.parametrize("parametrization", ALL)
+def test_the_default_lambda_is_the_documented_one(parametrization, monkeypatch):
+    module = importlib.import_module("sparselin.sequential_attention")
+    levels = []
+
+    def spy(reduced, lam, *args, **kwargs):
+        levels.append(lam)
+        return train(reduced, lam, *args, **kwargs)
+
+    monkeypatch.setattr(module, "train", spy)
+    X, y, _ = sparse_signal(4)
+    X = 2 * X
+    entry = sl.first_entry(X, y)
+    middle, threshold = 0.5 * (entry.lam_star + entry.window_lower), np.cbrt(entry.lam_star**4 / 16)
+    documented = {"linear": middle, "l1": middle, "l2": 0.25 * threshold}.get(parametrization, 4.0)
+    sl.sequential_attention(X, y, 1, parametrization=parametrization)
+    assert levels == [pytest.approx(documented)]
+
+
 @pytest.mark.parametrize(("share", "sign"), [(0.99, -1), (1.01, 1)])
 def test_the_threshold_of_the_square_form(share, sign):
     """min over w²θ = b of F − ½‖y‖² is ½b² − cb + (3λ/2)(b/2)^{2/3}, zero at b = c/2 for λ = (c⁴/4)^{1/3}."""
@@ -115,6 +137,16 @@ def test_columns_in_the_span_of_the_selected_are_never_picked(parametrization):
     assert path.status is Status.RANK_EXHAUSTED
     assert len(path.support) == 6
     assert np.linalg.matrix_rank(X[:, path.support]) == 6
+
+
+def test_not_even_if_they_have_the_largest_weight(monkeypatch):
+    module = importlib.import_module("sparselin.sequential_attention")
+    mask = np.array([0.1, 0.9, 0.3])  # of columns 1, 2, 3
+    training = Training(mask, mask, mask, np.zeros(1), kernels.CERTIFIED)
+    monkeypatch.setattr(module, "train", lambda *_, **__: training)
+    X = np.array([[1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
+    path = sl.sequential_attention(X, np.array([1.0, 1.0]), 2, forced=[0])
+    assert path.support.tolist() == [0, 3]
 
 
 # What comes back

@@ -151,3 +151,33 @@ def test_a_gram_problem_gives_the_same_entry(rng):
 def test_an_unknown_method_is_named():
     with pytest.raises(ValueError, match=r"method must be one of.*got 'lars'"):
         sl.sequential_lasso(np.eye(2), [1.0, 2.0], 1, method="lars")
+
+
+def nearly_dependent(eps, dtype=np.float64):
+    """Columns 0 and 1 at an angle of eps, 2 and 3 at a wide one; forced=[0, 1] has the condition 1/eps."""
+    X = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1], [0, eps, 0, 0]], dtype)
+    return X, np.array([1, 3, 1, 0], dtype)
+
+
+@pytest.mark.parametrize(("eps", "dtype"), [(3e-8, np.float64), (1e-3, np.float32), (1e-5, np.float64)])
+def test_an_ill_conditioned_S_does_not_hide_an_entry(eps, dtype):
+    X, y = nearly_dependent(eps, dtype)
+    entry = sl.first_entry(X, y, unpenalized=[0, 1])
+    assert entry.active == (3,)
+    np.testing.assert_allclose(entry.direction, [0.5], rtol=1e-5)
+    assert entry.window_lower == pytest.approx(2.0, rel=1e-5)
+    assert sl.sequential_lasso(X, y, 3, forced=[0, 1]).support.tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-9, 1e5, 1e12, 2.0**20])
+def test_duplicates_stay_active_whatever_the_scale_of_X(scale):
+    X, y = np.array([[1.0, -1.0, 0.5], [0.0, 0.0, 1.0]]), np.array([2.0, 0.0])
+    assert sl.first_entry(X * scale, y).active == (0, 1)
+
+
+def test_a_long_column_does_not_hide_the_others():
+    """The error bound of c_i goes with ‖X_i‖, not with the longest column."""
+    X, y = np.diag([1.0, 1.0, 1e15]), np.array([1.0, 3.0, 0.0])
+    assert sl.omp(X, y, 2).support.tolist() == [1, 0]
+    assert sl.lasso_path(X, y).knots.tolist() == [3.0, 1.0, 0.0]
+    assert sl.project_dual(X, y, 0.5).u.tolist() == [0.5, 0.5, 0.0]

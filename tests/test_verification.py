@@ -91,7 +91,61 @@ def start_returning_solver(Z, r, lam, start, target):
     return start
 
 
+def wrong_entry(**changes):
+    """first_entry with some fields replaced by functions of the right ones."""
+
+    def first_entry(X, y, unpenalized=()):
+        entry = sl.first_entry(X, y, unpenalized=unpenalized)
+        return dataclasses.replace(entry, **{name: change(entry) for name, change in changes.items()})
+
+    return first_entry
+
+
+def window_share(share):
+    return lambda entry: entry.lam_star - share * (entry.lam_star - entry.window_lower)
+
+
+def stops_short(X, y, k, **options):
+    return sl.sequential_lasso(X, y, 1, **options)
+
+
 PLANTS = {
+    "window too wide": (
+        Methods(first_entry=wrong_entry(window_lower=window_share(1.05))),
+        "gaussian",
+        "entry: ",
+        Verdict.VIOLATES,
+    ),
+    "window too narrow": (
+        Methods(first_entry=wrong_entry(window_lower=window_share(0.9))),
+        "gaussian",
+        "entry: the solution goes on below",
+        Verdict.VIOLATES,
+    ),
+    "wrong signs": (
+        Methods(first_entry=wrong_entry(signs=lambda entry: -entry.signs)),
+        "gaussian",
+        "entry: T =",
+        Verdict.VIOLATES,
+    ),
+    "wrong direction": (
+        Methods(first_entry=wrong_entry(direction=lambda entry: 1.01 * entry.direction)),
+        "gaussian",
+        "entry: v does not solve",
+        Verdict.VIOLATES,
+    ),
+    "wrong λ₀": (
+        Methods(first_entry=wrong_entry(proof_lower=lambda entry: 0.0)),
+        "gaussian",
+        "entry: λ₀",
+        Verdict.VIOLATES,
+    ),
+    "Sequential LASSO stops short": (
+        Methods(sequential_lasso=stops_short),
+        "planted_ties",
+        "end: ",
+        Verdict.VIOLATES,
+    ),
     "second-best OMP": (Methods(omp=second_best_omp), "gaussian", "pick: OMP picked", Verdict.VIOLATES),
     "λ* too large": (
         Methods(first_entry=wrong_lam_star(1 + 1e-4)),

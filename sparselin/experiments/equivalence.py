@@ -24,10 +24,8 @@ from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments import step_checks
 from sparselin.experiments.step import AGREES, SEVERITY, Finding, Step, Verdict, violates
 from sparselin.experiments.step_checks import Methods
-from sparselin.results import FloatArray, SelectionPath, Status
+from sparselin.results import FloatArray, SelectionPath
 from sparselin.sequential_lasso import first_entry
-
-CHECKS = ("pick", "lam_star", "active_set", "attention", "projection", "audit", "end")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,9 +134,9 @@ def verify_design(
         free = X.shape[1] - len(S)
         cap = max_iter(min(len(y), free), free)
         records.append(_record(step, int(path.support[t - 1]), methods, rng, cap, audit, reach))
-    if path.status is not Status.COMPLETED:
-        records.extend(_check_end(X, y, path))
-    return path, compare_supports(methods.omp(X, y, min(k, X.shape[1])), path), records
+    records.extend(_check_end(X, y, min(k, X.shape[1]), path))
+    omp_path = methods.omp(X, y, min(k, X.shape[1]))
+    return path, compare_supports(omp_path, path, [record.tied for record in records]), records
 
 
 def _record(
@@ -157,6 +155,7 @@ def _record(
     projection, gap = step_checks.check_projection(step, methods)
     findings = {
         "pick": step_checks.check_pick(step, methods),
+        "entry": step_checks.check_entry(step),
         "lam_star": step_checks.check_lam_star(step, methods, rng),
         "active_set": step_checks.check_active_set(step, methods, rng),
         "attention": step_checks.check_attention(step, methods, rng, max_iter),
@@ -189,25 +188,27 @@ def _summary(step: Step, findings: dict[str, Finding], gap: float, reach: float,
     )
 
 
-def _check_end(X: FloatArray, y: FloatArray, path: SelectionPath) -> list[StepRecord]:
-    """A path that ended early claims λ*(S) = 0: a step of its own only where that is false."""
+def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> list[StepRecord]:
+    """A path that ended before k features claims λ*(S) = 0: a step of its own only where that is false."""
+    if len(path.support) >= k:
+        return []
     S = np.array(path.support, np.intp)
     step = Step(X, y, S, first_entry(X, y, unpenalized=S))
-    if step.lam_star <= 2 * step.error:
+    if np.all(np.abs(step.c) <= step.error):
         return []
     found = violates(f"the path ended ({path.status.name}) although ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.3g}")
     return [_summary(step, {"end": found}, math.nan, math.nan, False)]
 
 
-def compare_supports(omp_path: SelectionPath, path: SelectionPath) -> Finding:
-    """The two supports agree up to, and not counting, the first step at which OMP or the LASSO met a tie."""
+def compare_supports(omp_path: SelectionPath, path: SelectionPath, tied: list[int]) -> Finding:
+    """The supports agree up to the first tie; `tied` has |T| of each step, as `check_entry` checked it."""
     for t in range(max(len(omp_path.support), len(path.support))):
+        if t < len(tied) and tied[t] > 1:
+            break
         if t >= min(len(omp_path.support), len(path.support)):
             return violates(
                 f"OMP took {len(omp_path.support)} features, Sequential LASSO {len(path.support)}"
             )
-        if max(len(omp_path.ties[t]), len(path.ties[t])) > 1:
-            break
         if omp_path.support[t] != path.support[t]:
             return violates(f"step {t + 1}: OMP {omp_path.support[t]}, Sequential LASSO {path.support[t]}")
     return AGREES

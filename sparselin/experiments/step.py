@@ -10,7 +10,6 @@ import math
 import numpy as np
 
 from sparselin.certificates import DualityGap, lasso_gap, orthonormal_basis, project_off
-from sparselin.problem import Problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray
 
 
@@ -50,7 +49,6 @@ class Step:
     ----------
     X, y, S : the design, the response and the features selected so far.
     entry : what `first_entry` claims at S.
-    error : e_c, the rounding error of a correlation (`Problem.correlation_error`).
     """
 
     X: FloatArray
@@ -68,8 +66,7 @@ class Step:
         """P_S^⊥X (n, d), exactly zero for columns in the span of S."""
         Z = project_off(self.basis, self.X)
         lengths = np.sqrt(np.sum(Z**2, axis=0))
-        problem = self._problem
-        Z[:, lengths <= problem.length_error(self.kappa) * problem.column_norms] = 0
+        Z[:, lengths <= self.rounding * self.norms] = 0
         Z[:, self.S] = 0
         return np.asarray(Z)
 
@@ -108,12 +105,19 @@ class Step:
         return max(1.0, 1 / max(float(np.linalg.svd(columns / norms, compute_uv=False)[-1]), 1e-300))
 
     @functools.cached_property
-    def _problem(self) -> Problem:
-        return Problem(self.X, self.y)
+    def norms(self) -> FloatArray:
+        """‖X_j‖."""
+        return np.asarray(np.sqrt(np.sum(self.X**2, axis=0)))
 
     @property
-    def error(self) -> float:
-        return self._problem.correlation_error(self.kappa)
+    def rounding(self) -> float:
+        """8·eps·(√n + κ): a bound on the relative rounding error of an inner product with P_S^⊥."""
+        return 8 * float(np.finfo(np.float64).eps) * (math.sqrt(len(self.y)) + self.kappa)
+
+    @functools.cached_property
+    def error(self) -> FloatArray:
+        """(d,) twice the rounding error of c: that of the method, and that of this check."""
+        return np.asarray(2 * self.rounding * self.norms * np.linalg.norm(self.y))
 
     @property
     def lam_star(self) -> float:
@@ -123,7 +127,8 @@ class Step:
     @property
     def tied(self) -> IndexArray:
         """T."""
-        return np.flatnonzero(np.abs(self.c) >= self.lam_star - 2 * self.error)
+        size = np.abs(self.c)
+        return np.flatnonzero((size > self.error) & (size + self.error >= (size - self.error).max()))
 
     @property
     def lam(self) -> float:
@@ -133,7 +138,7 @@ class Step:
     @property
     def delta(self) -> float:
         """δ = max(1e-6, 10√eps·‖y‖·max‖X_j‖/λ*)."""
-        scale = self._problem.y_norm * float(self._problem.column_norms.max())
+        scale = float(np.linalg.norm(self.y)) * float(self.norms.max())
         return max(1e-6, 10 * math.sqrt(np.finfo(np.float64).eps) * scale / self.entry.lam_star)
 
     def start(self, rng: np.random.Generator) -> FloatArray:
