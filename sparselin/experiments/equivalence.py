@@ -99,7 +99,7 @@ class Settings:
     reach_every: int = 40
     audit_first: int = 5
     audit_every: int = 50
-    descent_flops: float | None = 2e7
+    descent_flops: float | None = 6e7
     max_iter: int = 1_000_000
 
     def tasks(self) -> list[tuple[str, int]]:
