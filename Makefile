@@ -21,6 +21,7 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+	$(BIN)/mypy --strict tests/typed_calls.py
 
 check: $(STAMP)
 	$(BIN)/pytest -q -n 2 tests proofs_checks

@@ -53,6 +53,10 @@ __all__ = [
 _LAZY = ("plots", "testing")  # need matplotlib, hypothesis
 
 
+def __dir__() -> list[str]:
+    return [*__all__, *_LAZY, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"sparselin.{name}")

@@ -97,16 +97,3 @@ def proved_zero(column_norms: FloatArray, dual: DualityGap, lam: float) -> np.nd
     """
     radius = math.sqrt(2 * dual.gap)
     return np.asarray(np.abs(dual.correlation) + dual.error + column_norms * radius < lam)
-
-
-def kkt_violation(X: FloatArray, y: FloatArray, S: IndexArray, coef: FloatArray, lam: float) -> float:
-    """The largest violation of the LASSO's optimality conditions, in the units of Xᵀy:
-
-    ⟨X_j, r⟩ = 0 on S; = λ sign β_j where β_j ≠ 0; |⟨X_j, r⟩| ≤ λ elsewhere, r = y − Xβ.
-    """
-    correlation = X.T @ (y - X @ coef)
-    violation = np.where(
-        coef != 0, np.abs(correlation - lam * np.sign(coef)), np.maximum(np.abs(correlation) - lam, 0)
-    )
-    violation[S] = np.abs(correlation[S])
-    return float(violation.max())

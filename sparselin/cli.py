@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import signal
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from sparselin.experiments.equivalence import (
     verify_design,
 )
 from sparselin.experiments.step import Verdict
+from sparselin.problem import Problem
 from sparselin.reports import verification
 
 
@@ -35,7 +38,7 @@ def cli() -> None:
 
 
 @cli.command()
-@click.option("--designs", type=click.IntRange(1), default=1000, show_default=True, help="Designs in all.")
+@click.option("--designs", type=click.IntRange(1), help="Designs in all.  [default: 1000; with --quick 64]")
 @click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
 @click.option(
     "--ensembles",
@@ -54,7 +57,7 @@ def cli() -> None:
     show_default=True,
     help="Folder for index.html, results.json and the figures.",
 )
-@click.option("--quick", is_flag=True, help="64 designs, fewer of them audited: a look in seconds.")
+@click.option("--quick", is_flag=True, help="Fewer designs, fewer of them audited: a look in seconds.")
 @click.option("--uncapped", is_flag=True, help="No cap on a descent (the default from 10000 designs on).")
 @click.option(
     "--design",
@@ -62,7 +65,7 @@ def cli() -> None:
     help="Check one saved design (.npz with X and y) and print every step.",
 )
 def verify(
-    designs: int,
+    designs: int | None,
     steps: int,
     ensembles: str,
     seed: int,
@@ -81,30 +84,40 @@ def verify(
     if design is not None:
         raise SystemExit(_verify_saved(console, design, steps, seed))
     settings = Settings(
-        designs=designs,
+        designs=designs or (64 if quick else 1000),
         steps=steps,
         ensembles=_chosen(ensembles),
         seed=seed,
         jobs=jobs,
     )
     if quick:
-        settings = dataclasses.replace(settings, designs=64, audit_first=1, reach_every=64)
+        settings = dataclasses.replace(settings, audit_first=1, reach_every=64)
     if uncapped or settings.designs >= 10_000:
         settings = dataclasses.replace(settings, descent_flops=None)
+    _make_folder(output)
     started = time.perf_counter()
     records, interrupted = _collect(console, settings)
     if not records:
         raise SystemExit(130)
+    # a second Ctrl-C must not cost the report
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     summary = summarize(records)
-    console.print(verification.table(summary))
     seconds = time.perf_counter() - started
     index = verification.write(output, settings, records, summary, seconds, interrupted)
+    console.print(verification.table(summary))
     for line in verification.headline(summary):
         console.print(line)
-    for line in verification.reproductions(output, records):
+    for line in verification.reproductions(output, settings, records):
         console.print(line, soft_wrap=True, highlight=False)
     console.print(f"Report: {index}", soft_wrap=True, highlight=False)
     raise SystemExit(130 if interrupted else exit_status(summary))
+
+
+def _make_folder(output: Path) -> None:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.BadParameter(f"cannot make {output}: {error.strerror}", param_hint="--output") from None
 
 
 def exit_status(summary: list[EnsembleSummary]) -> int:
@@ -115,7 +128,7 @@ def exit_status(summary: list[EnsembleSummary]) -> int:
 def _chosen(ensembles: str) -> tuple[str, ...]:
     if ensembles == "all":
         return tuple(ENSEMBLES)
-    names = tuple(name.strip() for name in ensembles.split(","))
+    names = tuple(dict.fromkeys(name.strip() for name in ensembles.split(",")))
     unknown = [name for name in names if name not in ENSEMBLES]
     if unknown:
         raise click.BadParameter(
@@ -147,6 +160,7 @@ def _collect(console: Console, settings: Settings) -> tuple[list[DesignRecord], 
                 progress.update(bar, advance=1, state=state)
         except KeyboardInterrupt:
             interrupted = True
+            console.print("Interrupted: finishing the designs under way, then the report.")
     order = {task: i for i, task in enumerate(settings.tasks())}
     records.sort(key=lambda record: order[record.ensemble, record.index])
     return records, interrupted
@@ -162,15 +176,26 @@ def _closing(stream: Iterator[DesignRecord]) -> Iterator[Iterator[DesignRecord]]
 
 def _verify_saved(console: Console, path: Path, steps: int, seed: int) -> int:
     """Every check at every step of one saved design."""
-    with np.load(path) as saved:
-        if not {"X", "y"} <= set(saved.files):
-            raise click.BadParameter(
-                f"{path} must hold arrays X and y; it holds {saved.files}", param_hint="--design"
-            )
-        X, y = saved["X"], saved["y"]
-        key = tuple(int(part) for part in saved["seed"]) if "seed" in saved.files else (seed,)
-    selection, supports, records = verify_design(X, y, steps, seed=key, audit=True)
+    try:
+        with np.load(path) as saved:
+            X, y = np.asarray(saved["X"], np.float64), np.asarray(saved["y"], np.float64)
+            key = [int(part) for part in saved["seed"]] if "seed" in saved else [seed]
+            reach = bool(saved["reach"]) if "reach" in saved else False
+        Problem(X, y)
+    except (
+        OSError,
+        KeyError,
+        ValueError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        zipfile.BadZipFile,
+    ) as error:
+        words = f"{path} must be an .npz with X (n, d) and y (n,): {error}"
+        raise click.BadParameter(words, param_hint="--design") from None
+    selection, supports, records = verify_design(X, y, steps, seed=key, audit=True, reach=reach)
     console.print(verification.step_table(selection, records))
+    console.print(f"Sequential LASSO: {selection.status.name}, {selection.status.message}")
     if supports.reason:
         console.print(f"supports: {supports.verdict}: {supports.reason}")
     wrong = [record for record in records if record.verdict is Verdict.VIOLATES]

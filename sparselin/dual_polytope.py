@@ -28,7 +28,7 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
 
     Parameters
     ----------
-    X : design (n, d), dense, sparse or a frame. Not a Gram problem: u lives in sample space.
+    X : design (n, d), dense, sparse or a frame. Not a Problem: u lives in sample space.
     v : (n,) the point to project.
     lam : λ ≥ 0; at zero u is the residual of least squares on all columns.
     unpenalized : S, the columns to which u is orthogonal.
@@ -46,11 +46,10 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
     ([1.0, 0.5], [2.0, 0.0], (0,))
     """
     if isinstance(X, Problem):
-        if X.kind == "gram":
-            raise TypeError(
-                "project_dual needs the design X itself: from a Gram matrix v and u are not determined"
-            )
-        X = X.X
+        raise TypeError(
+            "project_dual needs the design X itself: "
+            "a Problem may be weighted, or known only by its Gram matrix"
+        )
     problem = Problem(X, v)
     S = check_indices(unpenalized, problem.d, "unpenalized")
     lam = check_level(lam, "lam")

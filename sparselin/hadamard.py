@@ -131,9 +131,7 @@ def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool =
     column space: fewer numbers, and the dual points need not wait for what no β can explain.
     """
     free = np.delete(np.arange(problem.d), S)
-    X = problem.columns(free)
-    for _ in range(2):
-        X = X - qr.Qt.T @ (qr.Qt @ X)
+    X = qr.residual(problem.columns(free))
     y = qr.residual(problem.y)
     lengths: FloatArray = np.sqrt(np.einsum("ij,ij->j", X, X))
     error = problem.length_error(qr.kappa)

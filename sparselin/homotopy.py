@@ -87,9 +87,10 @@ class Homotopy:
                 yield knot
 
     def optimal(self, coef: FloatArray) -> bool:
-        """Whether β satisfies the KKT conditions at λ to a hundred times the rounding of c itself,
+        """Whether β satisfies the KKT conditions at λ to a hundred times the rounding of c itself.
 
-        which from β and y is of the order of eps·‖X_i‖(‖y‖ + Σ‖X_j‖|β_j|).
+        Computed from β, c_i errs by eps·‖X_i‖(‖y‖ + Σ‖X_j‖|β_j|); the hundred leaves room for what the
+        factorisation adds, while a hidden event is wrong by far more.
         """
         problem = self.problem
         c = problem.correlate(problem.y - problem.predict(coef))
@@ -134,7 +135,10 @@ class Homotopy:
         return self.signs * self.problem.correlate(self.u)[self.tied]
 
     def rate_error(self) -> FloatArray:
-        """A bound on the rounding error of `rates()`: eps-sized relative to ‖X_j‖‖u‖, like e_c."""
+        """A bound on the rounding error of `rates()`, ‖X_j‖‖u‖ times a relative one, as for e_c.
+
+        g is compared with one: an error above a thousandth would decide for it, so it is cut there.
+        """
         unit = self.problem.rounding(self.qr.kappa) * float(np.sqrt(self.u @ self.u))
         return np.asarray(np.minimum(unit * self.problem.column_norms[self.tied], 1e-3))
 

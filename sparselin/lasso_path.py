@@ -67,7 +67,7 @@ def lasso_path(
 
     for knot in homotopy.knots(lam_min):
         knots.append(knot)
-        if len(knots) > 1 and callback is not None and callback(path(Status.STOPPED)) is True:
+        if len(knots) > 1 and callback is not None and callback(path(Status.STOPPED)):
             return path(Status.STOPPED)
         if len(knots) - 1 == limit:
             break

@@ -7,7 +7,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from sparselin.results import FloatArray, IndexArray
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+_Result_co = TypeVar("_Result_co", covariant=True)
 
 # Rounding errors of n-term sums grow like √n in practice (n at worst); this is their safety factor.
 _SAFETY = 8.0
@@ -37,7 +38,8 @@ class Problem:
     TypeError : an argument is not numeric (complex, strings, objects).
     ValueError : wrong shape, no rows or columns, NaN or infinity, or norms beyond the float range.
 
-    Neither X nor y is modified or, as far as possible, copied. Nothing is rescaled: use unit columns
+    Neither X nor y is modified or, as far as possible, copied: do not change X in place afterwards, since
+    norms are kept. Nothing is rescaled: use unit columns
     where a statement needs them.
 
     >>> problem = Problem([[3.0, 0.0], [4.0, 1.0]], [1.0, 2.0])
@@ -167,9 +169,18 @@ class Problem:
         return self.rounding(kappa)
 
 
+class _TakesProblem(Protocol[_Arguments, _Result_co]):
+    """f(X, y, ...) or f(problem, ...)."""
+
+    @overload
+    def __call__(self, X: Problem, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result_co: ...
+    @overload
+    def __call__(self, X: Any, y: Any, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result_co: ...
+
+
 def takes_problem(
-    function: Callable[Concatenate[Any, _Arguments], _Result],
-) -> Callable[Concatenate[Any, _Arguments], _Result]:
+    function: Callable[Concatenate[Any, Any, _Arguments], _Result],
+) -> _TakesProblem[_Arguments, _Result]:
     """Let `f(problem, ...)` stand for `f(X, y, ...)`, with y left out or None."""
 
     @functools.wraps(function)
@@ -179,7 +190,7 @@ def takes_problem(
             args = (kwargs.pop("y", None), *args)
         return function(X, *args, **kwargs)
 
-    return wrapper  # type: ignore[return-value]
+    return wrapper
 
 
 def as_problem(X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Problem:
@@ -278,7 +289,8 @@ def _design(X: Any, name: str = "X") -> Any:
         X = _numeric(_array(X, name), name)
     if X.ndim != 2:
         raise ValueError(
-            f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}"
+            f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}. "
+            f"{name}.reshape(-1, 1) makes one column a matrix."
         )
     if 0 in X.shape:
         raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}")
@@ -302,12 +314,24 @@ def _vector(v: Any, name: str, n: int, dtype: np.dtype[Any]) -> FloatArray:
 
 
 def _array(data: Any, name: str) -> Any:
-    to_numpy = getattr(data, "to_numpy", None)
     try:
-        array = to_numpy() if to_numpy is not None else data
-        return array if np.ma.is_masked(array) else np.asarray(array)
+        if hasattr(data, "columns") and hasattr(data, "to_numpy"):
+            return np.column_stack([_series(data[column], f"{name}[{column!r}]") for column in data.columns])
+        if hasattr(data, "to_numpy"):
+            return _series(data, name)
+        return data if np.ma.is_masked(data) else np.asarray(data)
     except ValueError as error:
         raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
+
+
+def _series(data: Any, name: str) -> Any:
+    """A column of a frame: pandas' nullable numbers with NaN for what is missing, no dates or texts."""
+    array = data.to_numpy()
+    if array.dtype == object and getattr(data.dtype, "kind", "O") in "biuf":
+        array = data.to_numpy(dtype=np.float64, na_value=np.nan)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers; got dtype {data.dtype}. Encode it or leave it out.")
+    return array
 
 
 def _check_finite(entries: Any, name: str) -> None:

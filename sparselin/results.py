@@ -21,7 +21,7 @@ class Status(enum.Enum):
     TOLERANCE = "the relative residual norm fell to `tol`; lower `tol` to go on"
     EXACT_FIT = "the residual is zero to rounding: y lies in the span of the selected columns"
     NO_CORRELATION = "the residual is orthogonal to every column to rounding: none can be seen to lower it"
-    RANK_EXHAUSTED = "every column left lies in the span of the selected ones; a smaller k would complete"
+    RANK_EXHAUSTED = "every column left lies in the span of the selected ones: no more can be selected"
     BEYOND_PRECISION = (
         "columns are so nearly dependent that rounding hides the next event; "
         "use float64, or leave out columns that the others determine"
@@ -127,9 +127,9 @@ class LassoPath:
         """
         lam = float(lam)
         if not (np.isfinite(lam) and lam >= self.knots[-1]):
+            hint = " Compute the path with a smaller lam_min." if 0 <= lam < self.knots[-1] else ""
             raise ValueError(
-                f"lam must be finite and at least {self.knots[-1]:g}, where this path ends; got {lam}. "
-                "Compute the path with a smaller lam_min."
+                f"lam must be finite and at least {self.knots[-1]:g}, where this path ends; got {lam}.{hint}"
             )
         if lam >= self.knots[0]:
             return np.array(self.coef[0])

@@ -116,7 +116,7 @@ def greedy(
         if isinstance(pick, Status):
             return selection.path(pick)
         selection.take(pick)
-        if callback is not None and callback(selection.path(Status.STOPPED)) is True:
+        if callback is not None and callback(selection.path(Status.STOPPED)):
             return selection.path(Status.STOPPED)
     return selection.path(Status.TOLERANCE)
 

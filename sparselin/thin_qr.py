@@ -81,16 +81,14 @@ class ThinQR:
         return np.asarray(kernels.solve_transposed(self.R, b))
 
     def residual(self, v: FloatArray) -> FloatArray:
-        """P_J^⊥v, projected twice so that Qᵀ of it is of the order of eps‖v‖ at most."""
+        """P_J^⊥v for v (n,) or (n, m), projected twice: Qᵀ of it is then of the order of eps‖v‖."""
         for _ in range(2):
             v = v - self.Qt.T @ (self.Qt @ v)
         return v
 
     def in_span(self) -> np.ndarray:
         """(d,) bool: which columns of X lie in the span of J to rounding, all-zero ones included."""
-        X = self.problem.columns(np.arange(self.problem.d))
-        for _ in range(2):
-            X = X - self.Qt.T @ (self.Qt @ X)
+        X = self.residual(self.problem.columns(np.arange(self.problem.d)))
         norms: FloatArray = np.sqrt(np.einsum("ij,ij->j", X, X))
         return np.asarray(norms <= self.problem.length_error(self.kappa) * self.problem.column_norms)
 

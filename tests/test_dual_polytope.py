@@ -96,7 +96,7 @@ def test_ill_conditioned_active_columns_meet_the_stated_error():
 def test_backends(rng):
     X, v = rng.normal(size=(15, 30)), rng.normal(size=15)
     expected = sl.project_dual(X, v, 2.0, unpenalized=[1])
-    for design in (np.asfortranarray(X), scipy.sparse.csr_matrix(X), Problem(X, v)):
+    for design in (np.asfortranarray(X), scipy.sparse.csr_matrix(X)):
         np.testing.assert_allclose(sl.project_dual(design, v, 2.0, unpenalized=[1]).u, expected.u, atol=1e-13)
     single = sl.project_dual(X.astype(np.float32), v.astype(np.float32), 2.0, unpenalized=[1])
     assert single.u.dtype == np.float32

@@ -1,3 +1,5 @@
+import datetime
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -218,3 +220,26 @@ def test_nearly_dependent_columns_keep_an_orthogonal_basis():
     exact = np.linalg.qr(X - base[:, None])[0]
     assert path.residual_norm[-1] <= np.linalg.norm(y)
     assert exact.shape == (50, 6)
+
+
+def test_a_callback_may_answer_with_a_numpy_bool(rng):
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    path = sl.omp(X, y, 9, callback=lambda path: path.residual_norm[-1] < 0.9 * path.residual_norm[0])
+    assert path.status is Status.STOPPED
+
+
+def test_frames_of_mixed_numbers_and_what_they_refuse(rng):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    X[:, 1] = X[:, 1] > 0
+    X[:, 2] = np.round(3 * X[:, 2])
+    columns = {"a": X[:, 0], "b": X[:, 1].astype(bool), "c": X[:, 2].astype(int)}
+    frame = pandas.DataFrame(columns).astype({"c": "Int64"})
+    for data in (frame, polars.DataFrame(columns)):
+        assert sl.omp(data, y, 3).support.tolist() == sl.omp(X, y, 3).support.tolist()
+    days = polars.Series([datetime.date(2026, 1, 1 + i) for i in range(20)])
+    dates = polars.DataFrame({"a": X[:, 0], "day": days})
+    texts = pandas.DataFrame({"a": X[:, 0], "name": ["x"] * 20})
+    for data, column in ((dates, "day"), (texts, "name")):
+        with pytest.raises(TypeError, match=rf"X\['{column}'\] must hold real numbers"):
+            sl.omp(data, y, 1)

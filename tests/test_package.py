@@ -69,3 +69,10 @@ def test_public_things_are_documented(name):
             assert section in thing.__doc__ or name == "lambda_star"
         hints = inspect.signature(thing)
         assert hints.return_annotation is not inspect.Signature.empty
+
+
+def test_the_readme_has_no_blanks_left():
+    from pathlib import Path
+
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    assert not __import__("re").findall(r"@[A-Z]+@", text)

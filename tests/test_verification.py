@@ -263,7 +263,7 @@ class TestCommandLine:
         verification.write(tmp_path, SETTINGS, records, summarize(records), 1.0, False)
         saved = tmp_path / "violation-gaussian-5.npz"
         assert saved.exists()
-        assert str(saved) in verification.reproductions(tmp_path, records)[0]
+        assert str(saved) in verification.reproductions(tmp_path, SETTINGS, records)[0]
         # with right methods the saved design agrees, step by step
         result = CliRunner().invoke(cli, ["verify", "--design", str(saved), "--steps", "2"])
         assert result.exit_code == 0, result.output
@@ -293,3 +293,21 @@ class TestCommandLine:
         assert result.exit_code == 130
         assert "Interrupted" in (tmp_path / "index.html").read_text(encoding="utf-8")
         assert len(json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["designs"]) == 1
+
+    @pytest.mark.parametrize("content", ["junk", "no y", "NaN", "lengths"])
+    def test_a_wrong_design_file_is_a_usage_error(self, tmp_path, content):
+        path = tmp_path / "design.npz"
+        if content == "junk":
+            path.write_bytes(b"not a zip")
+        else:
+            arrays = {"no y": {"X": np.eye(2)}, "NaN": {"X": np.full((2, 2), np.nan), "y": np.ones(2)}}
+            np.savez(path, **arrays.get(content, {"X": np.eye(2), "y": np.ones(3)}))
+        result = CliRunner().invoke(cli, ["verify", "--design", str(path)])
+        assert result.exit_code == 2
+        assert "must be an .npz with X (n, d) and y (n,)" in " ".join(result.output.replace("│", "").split())
+
+    def test_a_folder_that_cannot_be_made_is_said_before_the_run(self, tmp_path):
+        (tmp_path / "file").write_text("")
+        result = CliRunner().invoke(cli, ["verify", "--output", str(tmp_path / "file" / "report")])
+        assert result.exit_code == 2
+        assert "cannot make" in result.output

@@ -12,6 +12,7 @@ import math
 import multiprocessing
 import os
 import signal
+import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -101,6 +102,14 @@ class Settings:
     audit_every: int = 50
     descent_flops: float | None = 6e7
     max_iter: int = 1_000_000
+
+    def key(self, name: str, index: int) -> tuple[int, int, int]:
+        """The seed of the random starts on one design."""
+        return self.seed, zlib.crc32(name.encode()), index
+
+    def measures_reach(self, index: int) -> bool:
+        """Whether this design of an ensemble is among those sampled for `reach`."""
+        return index % self.reach_every == 0
 
     def tasks(self) -> list[tuple[str, int]]:
         """(ensemble, index) of every design, the ensembles taking turns."""
@@ -229,9 +238,9 @@ def verify_one(task: tuple[str, int], settings: Settings, methods: Methods | Non
         y,
         settings.steps,
         methods=methods,
-        seed=(settings.seed, zlib.crc32(name.encode()), index),
+        seed=settings.key(name, index),
         audit=index < settings.audit_first or index % settings.audit_every == 0,
-        reach=index % settings.reach_every == 0,
+        reach=settings.measures_reach(index),
         max_iter=max_iter,
     )
     return DesignRecord(
@@ -269,6 +278,14 @@ def verify_all(settings: Settings) -> Iterator[DesignRecord]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
+def _end_with_parent() -> None:
+    """A parent that is killed cannot stop its workers: they watch for that themselves."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _work_quietly() -> None:
     """In a worker: leave Ctrl-C to the parent, and one thread to BLAS (there is a process per core).
 
@@ -276,6 +293,7 @@ def _work_quietly() -> None:
     """
     from threadpoolctl import threadpool_limits
 
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)

@@ -127,8 +127,12 @@ class Step:
     @property
     def tied(self) -> IndexArray:
         """T."""
-        size = np.abs(self.c)
-        return np.flatnonzero((size > self.error) & (size + self.error >= (size - self.error).max()))
+        return self.tied_within(1.0)
+
+    def tied_within(self, share: float) -> IndexArray:
+        """T, by a share of the rounding error."""
+        size, error = np.abs(self.c), share * self.error
+        return np.flatnonzero((size > error) & (size + error >= (size - error).max()))
 
     @property
     def lam(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import datetime
+import importlib.metadata
 import io
 import json
 import math
@@ -42,6 +43,7 @@ COLUMNS = (
     ("median λ₂/λ*", "λ₂/λ*", "median_window", "{:.3f}"),
     ("reach", "", "median_reach", "{:.2f}"),
 )
+PACKAGES = ("numpy", "scipy", "numba", "cvxpy", "clarabel")
 TOTALS = {"median_window": None, "median_reach": None, "worst_gap": max, "worst_lam_error": max}
 
 
@@ -101,15 +103,14 @@ def headline(summary: Sequence[EnsembleSummary]) -> list[str]:
     return lines
 
 
-def reproductions(output: Path, records: Sequence[DesignRecord]) -> list[str]:
+def reproductions(output: Path, settings: Settings, records: Sequence[DesignRecord]) -> list[str]:
     """For each violating design: what is violated, and the command that shows it again."""
     lines = []
     for record in records:
         if record.verdict is Verdict.VIOLATES:
-            steps = len(record.steps)
             lines.append(
                 f"violated by {record.ensemble} #{record.index}: {'; '.join(reasons(record))}\n"
-                f"  sparselin verify --design {saved_design(output, record)} --steps {steps}"
+                f"  sparselin verify --design {saved_design(output, record)} --steps {settings.steps}"
             )
     return lines
 
@@ -155,8 +156,8 @@ def write(
     for record in records:
         if record.verdict is Verdict.VIOLATES:
             X, y = ENSEMBLES[record.ensemble].design(record.index, settings.seed)
-            seed = (record.seed, record.index)
-            np.savez_compressed(saved_design(output, record), X=X, y=y, seed=seed)
+            seed, reach = settings.key(record.ensemble, record.index), settings.measures_reach(record.index)
+            np.savez_compressed(saved_design(output, record), X=X, y=y, seed=seed, reach=reach)
     run = describe(settings, seconds, interrupted)
     results = {
         "run": run,
@@ -186,7 +187,7 @@ def write(
         undecided=[
             (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Verdict.UNDECIDED
         ],
-        commands=reproductions(output, records),
+        commands=reproductions(output, settings, records),
     )
     index = output / "index.html"
     index.write_text(html, encoding="utf-8")
@@ -196,10 +197,11 @@ def write(
 def describe(settings: Settings, seconds: float, interrupted: bool) -> dict[str, Any]:
     """What ran, when, and on what."""
     cap = "" if settings.descent_flops is not None else " --uncapped"
+    quick = " --quick" if settings.audit_first < Settings.audit_first else ""
     chosen = "all" if settings.ensembles == tuple(ENSEMBLES) else ",".join(settings.ensembles)
     return {
         "command": f"sparselin verify --designs {settings.designs} --steps {settings.steps} "
-        f"--ensembles {chosen} --seed {settings.seed}{cap}",
+        f"--ensembles {chosen} --seed {settings.seed}{cap}{quick}",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "seconds": round(seconds, 1),
         "jobs": settings.jobs,
@@ -208,7 +210,7 @@ def describe(settings: Settings, seconds: float, interrupted: bool) -> dict[str,
         "versions": {
             "sparselin": sparselin.__version__,
             "python": platform.python_version(),
-            "numpy": np.__version__,
+            **{name: importlib.metadata.version(name) for name in PACKAGES},
         },
     }
 
