@@ -38,7 +38,7 @@ def cli() -> None:
 
 
 @cli.command()
-@click.option("--designs", type=click.IntRange(1), help="Designs in all.  [default: 1000; with --quick 48]")
+@click.option("--designs", type=click.IntRange(1), help="Designs in all.  [default: 1000; with --quick 32]")
 @click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
 @click.option(
     "--ensembles",
@@ -84,7 +84,7 @@ def verify(
     if design is not None:
         raise SystemExit(_verify_saved(console, design, steps, seed))
     settings = Settings(
-        designs=designs or (48 if quick else 1000),
+        designs=designs or (32 if quick else 1000),
         steps=steps,
         ensembles=_chosen(ensembles),
         seed=seed,
