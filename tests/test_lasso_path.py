@@ -191,18 +191,26 @@ def test_a_power_of_two_scales_the_path_exactly(seed, power):
     assert np.array_equal(path.coef * 2.0**power, scaled.coef)
 
 
-@given(SEEDS, st.sampled_from([1e-3, 1e-7, 1e-11, 1e-15]))
-def test_near_copies_are_followed_or_the_status_says_not(seed, eps):
-    """A column and a copy of it, off by eps: a path that says COMPLETED satisfies KKT to rounding of β."""
-    rng = np.random.default_rng(seed)
-    X, y = rng.integers(-2, 3, (6, 8)).astype(float), rng.integers(-3, 4, 6).astype(float)
-    X[:, 7] = rng.choice([-1, 1]) * X[:, 0] * (1 + eps * rng.normal(size=6))
-    path = sl.lasso_path(X, y)
-    assert path.status in (Status.COMPLETED, Status.BEYOND_PRECISION)
-    norms = np.linalg.norm(X, axis=0)
-    for lam, coef in zip(path.knots, path.coef, strict=True):
-        size = norms.max() * (np.linalg.norm(y) + norms @ np.abs(coef))
-        assert lasso_kkt(X, y, coef, lam) * np.abs(X.T @ y).max(initial=1) <= 1e-12 * size
+def test_near_copies_are_followed_or_the_status_says_not():
+    """Integer designs in which one column copies another up to 1e-6 .. 1e-14: whatever is returned
+    satisfies KKT to rounding of β. Without the check at each knot designs 39 and 226 are wrong by O(1)."""
+    statuses = set()
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(2, 5)), int(rng.integers(2, 6))
+        X, y = rng.integers(-2, 3, (n, d)).astype(float), rng.integers(-2, 3, n).astype(float)
+        eps = 10.0 ** -rng.integers(6, 15)
+        i, j = rng.choice(d, 2, replace=False)
+        X[:, j] = rng.choice([-1, 1]) * X[:, i] + eps * rng.integers(-2, 3, n)
+        if not np.any(X.T @ y):
+            continue
+        path = sl.lasso_path(X, y)
+        statuses.add(path.status)
+        norms = np.linalg.norm(X, axis=0)
+        for lam, coef in zip(path.knots, path.coef, strict=True):
+            size = norms.max() * (np.linalg.norm(y) + norms @ np.abs(coef))
+            assert lasso_kkt(X, y, coef, lam) * np.abs(X.T @ y).max() <= 1e-12 * size, seed
+    assert statuses == {Status.COMPLETED, Status.BEYOND_PRECISION}
 
 
 def test_a_path_beyond_precision_says_so():

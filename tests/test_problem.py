@@ -141,8 +141,11 @@ def test_inputs_are_never_modified_and_may_be_read_only(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_integers_and_booleans_are_converted(method):
-    METHODS[method](X.astype(int), Y.astype(int))
-    METHODS[method](X > 3, Y > 0)
+    for dtype in (int, bool):
+        design, response = X.astype(dtype), Y.astype(dtype)
+        given_as_is = METHODS[method](design, response)
+        converted = METHODS[method](design.astype(float), response.astype(float))
+        assert repr(given_as_is) == repr(converted)
 
 
 def test_a_problem_stands_for_the_data_once():
