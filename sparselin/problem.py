@@ -261,7 +261,7 @@ def _real(value: Any, name: str) -> float:
     return number
 
 
-def _numeric(array: Any, name: str) -> Any:
+def to_numeric(array: Any, name: str) -> Any:
     """float32 and float64 as they come, integers and booleans as float64, nothing else."""
     if np.ma.is_masked(array):
         raise ValueError(f"{name} must have no masked entries; fill them or drop their rows first")
@@ -279,14 +279,14 @@ def _design(X: Any, name: str = "X") -> Any:
     if sparse is not None and sparse.issparse(X):
         X = sparse.csc_array(X)
         if X.dtype not in (np.float32, np.float64):
-            X = _numeric(X, name)
+            X = to_numeric(X, name)
         if not np.isfinite(X.data).all():
             row, column = (index[~np.isfinite(X.data)][0] for index in X.tocoo().coords)
             raise ValueError(
                 f"{name} must be finite; entry {int(row), int(column)} is not. Drop or impute such first."
             )
     else:
-        X = _numeric(_array(X, name), name)
+        X = to_numeric(to_array(X, name), name)
     if X.ndim != 2:
         raise ValueError(
             f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}. "
@@ -295,25 +295,25 @@ def _design(X: Any, name: str = "X") -> Any:
     if 0 in X.shape:
         raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}")
     if isinstance(X, np.ndarray):
-        _check_finite(X, name)
+        check_finite(X, name)
     return X
 
 
 def _vector(v: Any, name: str, n: int, dtype: np.dtype[Any]) -> FloatArray:
-    vector: FloatArray = _numeric(_array(v, name), name)
+    vector: FloatArray = to_numeric(to_array(v, name), name)
     if vector.ndim != 1:
         hint = "; pass y.ravel() for a single column" if vector.ndim == 2 and 1 in vector.shape else ""
         raise ValueError(f"{name} must be a vector of shape ({n},); got shape {vector.shape}{hint}")
     if len(vector) != n:
         raise ValueError(f"{name} must have {n} entries, one for each row of X; got {len(vector)}")
-    _check_finite(vector, name)
+    check_finite(vector, name)
     with np.errstate(over="ignore"):
         vector = np.ascontiguousarray(vector, dtype)
-    _check_finite(vector, name)
+    check_finite(vector, name)
     return vector
 
 
-def _array(data: Any, name: str) -> Any:
+def to_array(data: Any, name: str) -> Any:
     try:
         if hasattr(data, "columns") and hasattr(data, "to_numpy"):
             return np.column_stack([_series(data[column], f"{name}[{column!r}]") for column in data.columns])
@@ -334,7 +334,7 @@ def _series(data: Any, name: str) -> Any:
     return array
 
 
-def _check_finite(entries: Any, name: str) -> None:
+def check_finite(entries: Any, name: str) -> None:
     finite = np.isfinite(entries)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparselin._kernels.softmax_penalty import minimize_rows
-from sparselin.problem import _array, _check_finite, _numeric
+from sparselin.problem import check_finite, to_array, to_numeric
 from sparselin.results import FloatArray, PenaltyValue
 
 # Sums of squares of rounded softmaxes are off by a few eps; a point of the domain may be off by these.
@@ -106,8 +106,8 @@ def q(q: ArrayLike) -> PenaltyValue:
 
 def _vectors(data: Any, name: str) -> tuple[NDArray[np.float64], np.dtype[Any]]:
     """A copy as float64 rows (..., m) in C order, and the dtype of the results."""
-    rows: FloatArray = _numeric(_array(data, name), name)
+    rows: FloatArray = to_numeric(to_array(data, name), name)
     if rows.ndim == 0 or rows.shape[-1] == 0:
         raise ValueError(f"{name} must have shape (..., m) with m ≥ 1; got shape {rows.shape}")
-    _check_finite(rows, name)
+    check_finite(rows, name)
     return np.array(rows, np.float64, order="C"), rows.dtype
