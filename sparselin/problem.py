@@ -12,7 +12,9 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin._kernels import moments
 from sparselin.results import FloatArray, IndexArray
+from sparselin.threads import spread, workers
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -39,8 +41,14 @@ class Problem:
     ValueError : wrong shape, no rows or columns, NaN or infinity, or norms beyond the float range.
 
     Neither X nor y is modified or, as far as possible, copied: do not change X in place afterwards, since
-    norms are kept. Nothing is rescaled: use unit columns
-    where a statement needs them.
+    norms are kept. Nothing is rescaled: use unit columns where a statement needs them.
+
+    Attributes
+    ----------
+    X, y, n, d, dtype : the data. X is contiguous in C or Fortran order, or a CSC array.
+    kind : "dense", "sparse" or "gram".
+    column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
+    Xty : Xᵀy (d,).
 
     >>> problem = Problem([[3.0, 0.0], [4.0, 1.0]], [1.0, 2.0])
     >>> problem.correlate(problem.y), problem.column_norms
@@ -62,6 +70,7 @@ class Problem:
                 self.X * root[:, None] if self.kind == "dense" else self.X.multiply(root[:, None]).tocsc()
             )
             self.y = self.y * root
+        self._measure()
         self._check_range()
 
     @classmethod
@@ -84,6 +93,7 @@ class Problem:
         gram = _design(G, "G")
         if not isinstance(gram, np.ndarray):
             gram = gram.toarray()
+        check_finite(gram, "G")
         if gram.shape[0] != gram.shape[1]:
             raise ValueError(f"G must be square, (d, d); got shape {gram.shape}")
         b = _vector(Xty, "Xty", len(gram), gram.dtype)
@@ -94,9 +104,27 @@ class Problem:
         problem.kind = "gram"
         return problem
 
-    def _check_range(self) -> None:
+    def _measure(self) -> None:
+        """‖X_j‖ and ⟨X_j, y⟩ in one pass, which also shows whether X is finite."""
+        if isinstance(self.X, np.ndarray):
+            squares, products = np.empty(self.d), np.empty(self.d)
+            by_rows = bool(self.X.flags.c_contiguous)
+            measure = moments.by_rows if by_rows else moments.by_columns
+            data = self.X if by_rows else self.X.T
+            with workers(4 * self.n * self.d) as count:
+                spread(lambda a, b: measure(data, self.y, squares, products, a, b), self.d, count)
+            if not np.isfinite(squares).all():
+                check_finite(self.X, "X")
+        else:
+            squares = np.asarray(self.X.multiply(self.X).sum(axis=0), self.dtype).ravel()
+            products = self.X.T @ self.y
         with np.errstate(over="ignore"):
-            norms = np.append(self.column_norms, self.y_norm)
+            self.column_norms = np.sqrt(squares).astype(self.dtype, copy=False)
+            self.Xty = products.astype(self.dtype, copy=False)
+            self.y_norm = math.sqrt(float(self.y @ self.y))
+
+    def _check_range(self) -> None:
+        norms = np.append(self.column_norms, self.y_norm)
         tiny = np.sqrt(np.finfo(self.dtype).tiny) / np.finfo(self.dtype).eps
         bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
         zero = np.flatnonzero(norms[:-1] == 0)
@@ -111,20 +139,6 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"Problem({self.kind}, n={self.n}, d={self.d}, {self.dtype})"
-
-    @functools.cached_property
-    def column_norms(self) -> FloatArray:
-        """‖X_j‖ (d,)."""
-        if isinstance(self.X, np.ndarray):
-            squares = np.einsum("ij,ij->j", self.X, self.X)
-        else:
-            squares = np.asarray(self.X.multiply(self.X).sum(axis=0), self.dtype).ravel()
-        return np.asarray(np.sqrt(squares))
-
-    @functools.cached_property
-    def y_norm(self) -> float:
-        """‖y‖."""
-        return math.sqrt(float(self.y @ self.y))
 
     def correlate(self, r: FloatArray) -> FloatArray:
         """Xᵀr, (d,) for r (n,) and (d, m) for r (n, m)."""
@@ -295,7 +309,7 @@ def _design(X: Any, name: str = "X") -> Any:
     if 0 in X.shape:
         raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}")
     if isinstance(X, np.ndarray):
-        check_finite(X, name)
+        X = X if X.flags.forc and X.flags.aligned else X.copy(order="C")
     return X
 
 

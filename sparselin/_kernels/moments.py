@@ -1,0 +1,46 @@
+"""‖X_j‖² and ⟨X_j, y⟩ in one pass over X, summed in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparselin._kernels import VECTORIZED, kernel
+
+
+@kernel(**VECTORIZED)
+def by_rows(X, y, squares, products, start, stop):
+    """Columns start..stop of X (n, d) in C order, four rows at a time."""
+    n = X.shape[0]
+    for j in range(start, stop):
+        squares[j] = 0
+        products[j] = 0
+    for i in range(0, n - 3, 4):
+        a, b, c, e = X[i], X[i + 1], X[i + 2], X[i + 3]
+        ya, yb, yc, ye = np.float64(y[i]), np.float64(y[i + 1]), np.float64(y[i + 2]), np.float64(y[i + 3])
+        for j in range(start, stop):
+            xa, xb, xc, xe = np.float64(a[j]), np.float64(b[j]), np.float64(c[j]), np.float64(e[j])
+            squares[j] += (xa * xa + xb * xb) + (xc * xc + xe * xe)
+            products[j] += (xa * ya + xb * yb) + (xc * yc + xe * ye)
+    for i in range(n - n % 4, n):
+        row = X[i]
+        yi = np.float64(y[i])
+        for j in range(start, stop):
+            x = np.float64(row[j])
+            squares[j] += x * x
+            products[j] += x * yi
+
+
+@kernel(**VECTORIZED)
+def by_columns(Xt, y, squares, products, start, stop):
+    """The same for X in Fortran order, as rows start..stop of its transpose Xt (d, n)."""
+    n = Xt.shape[1]
+    for j in range(start, stop):
+        column = Xt[j]
+        square = 0.0
+        product = 0.0
+        for i in range(n):
+            x = np.float64(column[i])
+            square += x * x
+            product += x * np.float64(y[i])
+        squares[j] = square
+        products[j] = product

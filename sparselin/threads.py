@@ -1,0 +1,111 @@
+"""One pool of threads for all: who else spins on the cores while it works costs two to eight times.
+
+NumPy's BLAS, SciPy's BLAS and Numba's own `parallel=True` each keep a pool whose threads busy-wait for a
+while after each task. So kernels here are serial and release the GIL, work is cut by columns or by
+signals for the threads of one executor, and BLAS gets one thread for that long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numba
+from threadpoolctl import ThreadpoolController
+
+# Fewer floating point operations than this are done before a sleeping thread has woken.
+WORTH_A_THREAD = 4e6
+
+_lock = threading.Lock()
+_users = 0
+_workers = 1
+_limits: Any = None
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+@functools.cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, thread_name_prefix="sparselin")
+
+
+def _forget_pools() -> None:
+    """In a forked child, which inherits the pools but not their threads."""
+    global _lock, _users
+    _lock, _users = threading.Lock(), 0
+    _pool.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pools)
+
+
+def thread_count() -> int:
+    """The threads that BLAS may use now (OPENBLAS_NUM_THREADS, threadpoolctl) and Numba at most."""
+    blas = (int(library.num_threads) for library in _controller().lib_controllers)
+    return max(1, min([int(numba.config.NUMBA_NUM_THREADS), *blas]))
+
+
+@contextlib.contextmanager
+def workers(flops: float) -> Iterator[int]:
+    """The number of threads for work of this size, BLAS being held to one thread meanwhile.
+
+    Small work gets one worker and leaves BLAS alone.
+    """
+    global _users, _workers, _limits
+    if flops < WORTH_A_THREAD:
+        yield 1
+        return
+    with _lock:  # of calls that overlap, the first sets the limit and the last lifts it
+        if _users == 0:
+            _workers = thread_count()
+            _limits = _controller().limit(limits=1)
+        _users += 1
+        count = _workers
+    try:
+        yield count
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _limits.restore_original_limits()
+
+
+def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
+    """task(start, stop) on `count` equal parts of 0..size, the first of them in this thread."""
+    cuts = [size * i // count for i in range(count + 1)]
+    parts = [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+    others = [_pool(count - 1).submit(task, a, b) for a, b in parts[1:]] if count > 1 else []
+    try:
+        if parts:
+            task(*parts[0])
+    finally:
+        for other in others:
+            other.result()
+
+
+def spread_chunks(task: Callable[[int, int], object], size: int, chunk: int, count: int) -> None:
+    """task(start, stop) on chunks of 0..size, each thread taking the next one when it is free.
+
+    The chunks, and so the results, do not depend on the number of threads.
+    """
+    starts = iter(range(0, size, chunk))
+    turn = threading.Lock()
+
+    def work(_: int, __: int) -> None:
+        while True:
+            with turn:
+                start = next(starts, None)
+            if start is None:
+                return
+            task(start, min(start + chunk, size))
+
+    spread(work, count, count)
