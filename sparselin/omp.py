@@ -8,8 +8,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparselin.problem import as_problem, takes_problem
+from sparselin.pursuit import pursue
 from sparselin.results import SelectionPath, Status
-from sparselin.selection import Callback, Pick, Selection, ending, greedy, relative_margin, tied_at_maximum
+from sparselin.selection import Callback, Pick, Selection, ending, relative_margin, tied_at_maximum
 
 
 @takes_problem
@@ -60,7 +61,7 @@ def omp(
     ([1, 0], [4.0, 1.0], 'COMPLETED')
     """
     problem = as_problem(X, y, sample_weight)
-    return greedy(problem, k, largest_correlation, tol=tol, forced=forced, callback=callback)
+    return pursue(problem, k, largest_correlation, tol=tol, forced=forced, callback=callback)
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:

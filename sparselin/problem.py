@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin._kernels import moments
+from sparselin._kernels import moments, products
 from sparselin.results import FloatArray, IndexArray
 from sparselin.threads import spread, workers
 
@@ -22,6 +22,8 @@ _Result_co = TypeVar("_Result_co", covariant=True)
 
 # Rounding errors of n-term sums grow like √n in practice (n at worst); this is their safety factor.
 _SAFETY = 8.0
+# Up to so many rows V, VX costs less by our kernel than by BLAS, which packs all of X for it.
+_THIN = 6
 
 
 class Problem:
@@ -143,6 +145,24 @@ class Problem:
     def correlate(self, r: FloatArray) -> FloatArray:
         """Xᵀr, (d,) for r (n,) and (d, m) for r (n, m)."""
         return np.asarray(self.X.T @ r)
+
+    def correlate_rows(self, V: FloatArray, out: FloatArray, count: int) -> None:
+        """VX into out (p, d), for rows V (p, n) and a dense X, on `count` threads that `workers` gave."""
+        X, p = self.X, len(V)
+        if p == 1 or p > _THIN:
+            spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), self.d, count)
+        elif X.flags.c_contiguous:
+            spread(lambda a, b: products.by_rows(X, V, out, a, b), self.d, count)
+        else:
+            spread(lambda a, b: products.by_columns(X.T, V, out, a, b), self.d, count)
+
+    def rows_of_columns(self, J: IndexArray, count: int) -> FloatArray:
+        """X_Jᵀ (|J|, n) of a dense X, contiguous by row."""
+        if not self.X.flags.c_contiguous:
+            return np.asarray(self.X.T[J])
+        out = np.empty((len(J), self.n), self.dtype)
+        spread(lambda a, b: products.gather(self.X, J, out, a, b), self.n, count)
+        return out
 
     def columns(self, J: ArrayLike) -> FloatArray:
         """X_J (n, |J|), dense and contiguous by column."""

@@ -30,14 +30,14 @@ class Pick:
 class Selection:
     """Where a greedy method stands: S, its factorisation, r = P_S^⊥y, and the record so far."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, capacity: int = 8) -> None:
         self.problem = problem
-        self.qr = ThinQR(problem)
-        self.residual = problem.y.copy()
+        self.qr = ThinQR(problem, capacity=min(capacity, problem.n))
+        self.residual = problem.y
+        self.c: FloatArray | None = None  # the correlations, when they are known
         self.picks: list[Pick] = []
-        self._projection: list[float] = []  # ⟨q_s, y⟩
+        self._shares: list[float] = []  # ⟨q_s, y⟩
         self._basis: list[int] = []  # position in the support of each column of the QR
-        self._coef: list[FloatArray] = []
         self._residual_norm = [problem.y_norm]
 
     @property
@@ -49,46 +49,65 @@ class Selection:
         return self._residual_norm[-1]
 
     def take(self, pick: Pick) -> None:
-        """Add a feature: one column to the QR, its share out of the residual, the coefficients.
+        """Add a feature. A dependent one (a forced one can be) changes nothing and gets the coefficient zero."""
+        if not self.qr.append(pick.index):
+            self.picks.append(pick)
+            self._residual_norm.append(self.residual_norm)
+            if self.c is not None:
+                self.c[pick.index] = 0
+            return
+        q = self.qr.Qt[-1]
+        share = q @ self.residual
+        residual = self.residual - share * q
+        self.record([pick], [share], residual, [math.sqrt(float(residual @ residual))])
 
-        A dependent column (a forced one can be) adds nothing and gets the coefficient zero.
-        """
-        if self.qr.append(pick.index):
-            q = self.qr.Qt[-1]
-            share = q @ self.residual
-            self.residual = self.residual - share * q
-            self._projection.append(share)
-            self._basis.append(len(self.picks))
-        self.picks.append(pick)
-        coef = np.zeros(len(self.picks), self.problem.dtype)
-        coef[self._basis] = self.qr.solve(np.array(self._projection, self.problem.dtype))
-        self._coef.append(coef)
-        self._residual_norm.append(math.sqrt(float(self.residual @ self.residual)))
+    def record(self, picks: list[Pick], shares: list[float], residual: FloatArray, norms: list[float]) -> None:
+        """Note picks whose columns the QR has just got: ⟨q, r⟩ of each, and r and its norms after them."""
+        self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
+        self.picks.extend(picks)
+        self._shares.extend(shares)
+        self._residual_norm.extend(norms)
+        self.residual = residual
+        self.c = None
 
     def correlations(self) -> FloatArray:
-        """c = Xᵀr (d,), zero on S."""
-        c = self.problem.correlate(self.residual)
-        c[self.support] = 0
-        return c
+        """c = Xᵀr (d,), zero on S. Not to be modified."""
+        if self.c is None:
+            self.c = self.problem.correlate(self.residual) if self._shares else self.problem.Xty.copy()
+            self.c[self.support] = 0
+        return self.c
 
     def path(self, status: Status) -> SelectionPath:
         """The record as a result."""
-        t = len(self.picks)
-        coef_path = np.zeros((t, t), self.problem.dtype)
-        for row, coef in zip(coef_path, self._coef, strict=True):
-            row[: len(coef)] = coef
+        dtype, t = self.problem.dtype, len(self.picks)
+        basis = np.array(self._basis, np.intp)
         return SelectionPath(
             support=np.array(self.support, np.intp),
-            coef_path=coef_path,
-            lam_star=np.array([pick.lam_star for pick in self.picks], self.problem.dtype),
-            margin=np.array([pick.margin for pick in self.picks], self.problem.dtype),
+            coef_path=self.qr.coefficients(np.array(self._shares, dtype), basis, t),
+            lam_star=np.array([pick.lam_star for pick in self.picks], dtype),
+            margin=np.array([pick.margin for pick in self.picks], dtype),
             ties=tuple(pick.tied for pick in self.picks),
             active_sets=tuple(pick.active for pick in self.picks),
             weights=tuple(pick.weights for pick in self.picks if pick.weights is not None),
-            residual_norm=np.array(self._residual_norm, self.problem.dtype),
+            residual_norm=np.array(self._residual_norm, dtype),
             status=status,
             n_features=self.problem.d,
         )
+
+
+def begin(
+    problem: Problem, k: int, tol: float | None, forced: Iterable[int]
+) -> tuple[Selection, int, float]:
+    """A selection that holds the forced features; k and the floor of ‖r‖, both checked."""
+    k = check_count(k, "k", 1, problem.d)
+    forced = check_indices(forced, problem.d, "forced")
+    if len(forced) > k:
+        raise ValueError(f"forced features count in k: got {len(forced)} of them and k={k}")
+    floor = -1.0 if tol is None else check_level(tol, "tol") * problem.y_norm
+    selection = Selection(problem, k)
+    for j in forced:
+        selection.take(Pick(int(j)))
+    return selection, k, floor
 
 
 def greedy(
@@ -101,14 +120,7 @@ def greedy(
     callback: Callback | None = None,
 ) -> SelectionPath:
     """Take the `forced` features, then what the rule picks, until k are taken or a status ends it."""
-    k = check_count(k, "k", 1, problem.d)
-    forced = check_indices(forced, problem.d, "forced")
-    if len(forced) > k:
-        raise ValueError(f"forced features count in k: got {len(forced)} of them and k={k}")
-    floor = -1.0 if tol is None else check_level(tol, "tol") * problem.y_norm
-    selection = Selection(problem)
-    for j in forced:
-        selection.take(Pick(int(j)))
+    selection, k, floor = begin(problem, k, tol, forced)
     while selection.residual_norm > floor:
         if len(selection.picks) == k:
             return selection.path(Status.COMPLETED)

@@ -9,7 +9,31 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from sparselin._kernels import VECTORIZED, kernel
+
+
+@kernel(**VECTORIZED)
+def _length(q):
+    square = q[0] * 0
+    for i in range(q.size):
+        square += q[i] * q[i]
+    return math.sqrt(square)
+
+
+@kernel(**VECTORIZED)
+def _project(Qt, R, first, s):
+    """Take out of row s of Qt its shares of rows first..s, adding them to column s of R."""
+    q = Qt[s]
+    for l in range(first, s):
+        row = Qt[l]
+        dot = q[0] * 0
+        for i in range(q.size):
+            dot += row[i] * q[i]
+        for i in range(q.size):
+            q[i] -= dot * row[i]
+        R[l, s] += dot
 
 
 @kernel(**VECTORIZED)
@@ -19,30 +43,51 @@ def orthogonalize(Qt, R, t, x):
     Two passes of Gram-Schmidt: after the second, ⟨q, q_s⟩ is of the order of eps whatever the angle
     of x with the span was ("twice is enough", Kahan and Parlett).
     """
-    n = x.size
     q = Qt[t]
-    for i in range(n):
+    for i in range(x.size):
         q[i] = x[i]
     for s in range(t):
         R[s, t] = 0
-    for _ in range(2):
-        for s in range(t):
-            row = Qt[s]
-            dot = q[0] * 0
-            for i in range(n):
-                dot += row[i] * q[i]
-            for i in range(n):
-                q[i] -= dot * row[i]
-            R[s, t] += dot
-    square = q[0] * 0
-    for i in range(n):
-        square += q[i] * q[i]
-    rho = math.sqrt(square)
+    _project(Qt, R, 0, t)
+    _project(Qt, R, 0, t)
+    rho = _length(q)
     R[t, t] = rho
     if rho > 0:
-        for i in range(n):
+        for i in range(q.size):
             q[i] /= rho
     return rho
+
+
+@kernel(**VECTORIZED)
+def orthogonalize_block(Qt, R, t, p, norms, inverse, base, slope):
+    """Orthonormalise rows t..t+p of Qt, each projected off rows 0..t twice, against one another.
+
+    R[:t, t:t+p] holds what was taken out so far. What loses nine tenths of its length here may have lost
+    its orthogonality to rows 0..t with it, and is projected off all rows once more. Stops before the first
+    column with ρ ≤ (base + slope·κ)·norm, κ = ‖D R⁻¹‖_F so far; returns how many come before it.
+    """
+    total = 0.0
+    for l in range(t):
+        total += inverse[l]
+    for s in range(t, t + p):
+        q = Qt[s]
+        for l in range(t, s):
+            R[l, s] = 0
+        before = _length(q)
+        _project(Qt, R, t, s)
+        _project(Qt, R, t, s)
+        rho = _length(q)
+        if rho <= 0.1 * before:
+            _project(Qt, R, 0, s)
+            rho = _length(q)
+        if rho <= (base + slope * max(1.0, math.sqrt(total))) * norms[s]:
+            return s - t
+        R[s, s] = rho
+        for i in range(q.size):
+            q[i] /= rho
+        inverse[s] = inverse_column_norm(R, norms, s)
+        total += inverse[s]
+    return p
 
 
 @kernel()
@@ -104,3 +149,26 @@ def solve_transposed(R, b):
             z[i] -= R[s, i] * z[s]
         z[i] /= R[i, i]
     return z
+
+
+@kernel()
+def coefficients(R, z, position, path):
+    """Row j of `path` (m, m): R_t⁻¹z_t for the t columns of R (t', t') at positions ≤ j, zeros elsewhere.
+
+    `position` (t',) says which selected feature each column of R is; dependent ones have none.
+    """
+    m = path.shape[0]
+    t = 0
+    b = np.empty(z.size, R.dtype)
+    for j in range(m):
+        while t < z.size and position[t] <= j:
+            t += 1
+        b[:t] = z[:t]
+        for i in range(t - 1, -1, -1):
+            for s in range(i + 1, t):
+                b[i] -= R[i, s] * b[s]
+            b[i] /= R[i, i]
+        for j2 in range(m):
+            path[j, j2] = 0
+        for i in range(t):
+            path[j, position[i]] = b[i]

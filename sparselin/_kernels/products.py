@@ -1,0 +1,92 @@
+"""Z = VX for a few rows V, where BLAS would pack the whole of X to use it a few times; and X_Jᵀ."""
+
+from __future__ import annotations
+
+from sparselin._kernels import VECTORIZED, kernel
+
+_WIDTH = 1024  # columns a strip: four rows of X and two of Z then stay in the first cache levels
+
+
+@kernel(**VECTORIZED)
+def by_rows(X, V, Z, start, stop):
+    """Columns start..stop of Z (p, d), X (n, d) in C order: four rows of X meet two of Z at a time."""
+    n = X.shape[0]
+    p = V.shape[0]
+    even = p - p % 2
+    for s in range(p):
+        for j in range(start, stop):
+            Z[s, j] = 0
+    for left in range(start, stop, _WIDTH):
+        right = min(left + _WIDTH, stop)
+        for i in range(0, n - 3, 4):
+            a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
+            for s in range(0, even, 2):
+                ua, ub, uc, ue = V[s, i], V[s, i + 1], V[s, i + 2], V[s, i + 3]
+                va, vb, vc, ve = V[s + 1, i], V[s + 1, i + 1], V[s + 1, i + 2], V[s + 1, i + 3]
+                upper, lower = Z[s, left:right], Z[s + 1, left:right]
+                for j in range(right - left):
+                    upper[j] += (ua * a[j] + ub * b[j]) + (uc * c[j] + ue * e[j])
+                    lower[j] += (va * a[j] + vb * b[j]) + (vc * c[j] + ve * e[j])
+            if even < p:
+                ua, ub, uc, ue = V[even, i], V[even, i + 1], V[even, i + 2], V[even, i + 3]
+                upper = Z[even, left:right]
+                for j in range(right - left):
+                    upper[j] += (ua * a[j] + ub * b[j]) + (uc * c[j] + ue * e[j])
+        for i in range(n - n % 4, n):
+            a = X[i, left:right]
+            for s in range(p):
+                ua = V[s, i]
+                upper = Z[s, left:right]
+                for j in range(right - left):
+                    upper[j] += ua * a[j]
+
+
+@kernel(**VECTORIZED)
+def by_columns(Xt, V, Z, start, stop):
+    """The same for X in Fortran order, as rows start..stop of Xt (d, n): four columns meet two of V."""
+    n = Xt.shape[1]
+    p = V.shape[0]
+    even = p - p % 2
+    last = stop - (stop - start) % 4
+    for j in range(start, last, 4):
+        a, b, c, e = Xt[j], Xt[j + 1], Xt[j + 2], Xt[j + 3]
+        for s in range(0, even, 2):
+            u, v = V[s], V[s + 1]
+            ua = ub = uc = ue = va = vb = vc = ve = u[0] * 0
+            for i in range(n):
+                ua += u[i] * a[i]
+                ub += u[i] * b[i]
+                uc += u[i] * c[i]
+                ue += u[i] * e[i]
+                va += v[i] * a[i]
+                vb += v[i] * b[i]
+                vc += v[i] * c[i]
+                ve += v[i] * e[i]
+            Z[s, j], Z[s, j + 1], Z[s, j + 2], Z[s, j + 3] = ua, ub, uc, ue
+            Z[s + 1, j], Z[s + 1, j + 1], Z[s + 1, j + 2], Z[s + 1, j + 3] = va, vb, vc, ve
+        if even < p:
+            u = V[even]
+            ua = ub = uc = ue = u[0] * 0
+            for i in range(n):
+                ua += u[i] * a[i]
+                ub += u[i] * b[i]
+                uc += u[i] * c[i]
+                ue += u[i] * e[i]
+            Z[even, j], Z[even, j + 1], Z[even, j + 2], Z[even, j + 3] = ua, ub, uc, ue
+    for j in range(last, stop):
+        a = Xt[j]
+        for s in range(p):
+            u = V[s]
+            ua = u[0] * 0
+            for i in range(n):
+                ua += u[i] * a[i]
+            Z[s, j] = ua
+
+
+@kernel()
+def gather(X, J, out, start, stop):
+    """out[m, i] = X[i, J[m]] for rows start..stop of X (n, d) in C order."""
+    for i in range(start, stop):
+        row = X[i]
+        for m in range(J.size):
+            out[m, i] = row[J[m]]

@@ -1,0 +1,198 @@
+"""Greedy selection a block of picks at a time: guess the picks on a few columns, check them on all.
+
+A score is |c_j|·scale_j: the correlation itself for OMP (scale 1), |c_j|/‖P_S^⊥X_j‖ for OLS.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparselin._kernels import VECTORIZED, kernel
+
+_BLOCK = 256  # entries whose maximum is kept; a multiple of every vector length
+CLEAR, UNCLEAR = 0, 1
+
+
+@kernel(**VECTORIZED)
+def _dots(A, x, out):
+    """Ax, four rows of A at a time."""
+    M, n = A.shape
+    for m in range(0, M - 3, 4):
+        a, b, c, e = A[m], A[m + 1], A[m + 2], A[m + 3]
+        sa = sb = sc = se = x[0] * 0
+        for i in range(n):
+            sa += a[i] * x[i]
+            sb += b[i] * x[i]
+            sc += c[i] * x[i]
+            se += e[i] * x[i]
+        out[m], out[m + 1], out[m + 2], out[m + 3] = sa, sb, sc, se
+    for m in range(M - M % 4, M):
+        a = A[m]
+        sa = x[0] * 0
+        for i in range(n):
+            sa += a[i] * x[i]
+        out[m] = sa
+
+
+@kernel(**VECTORIZED)
+def guess(A, B, c, scale, squares, scaled, first, cut, room, picks):
+    """Tentative picks among M columns A (M, n): exact greedy selection there, as far as `cut` lets trust.
+
+    B (t, M) holds ⟨q_s, A_m⟩, so that ⟨P_S^⊥A_m, P_S^⊥A_i⟩ = ⟨A_m, A_i⟩ − Σ_s B[s, m]B[s, i]. `squares`
+    is ‖P_S^⊥A_m‖² when scaled. A score below `cut`, what the best column left out now has, is not worth
+    checking. Writes positions into `picks`, beginning with `first`; returns how many.
+    """
+    M, n = A.shape
+    t = B.shape[0]
+    W = np.empty((room, M), A.dtype)
+    best = first
+    for s in range(room):
+        if s > 0:
+            best = 0
+            top = c[0] * 0 - 1
+            for m in range(M):
+                score = abs(c[m]) * scale[m]
+                if score > top:
+                    top = score
+                    best = m
+            if top <= cut:
+                return s
+        w = W[s]
+        x = A[best]
+        _dots(A, x, w)
+        length = w[best]
+        for l in range(t):
+            row = B[l]
+            share = row[best]
+            for m in range(M):
+                w[m] -= share * row[m]
+        for l in range(s):
+            row = W[l]
+            share = row[best]
+            for m in range(M):
+                w[m] -= share * row[m]
+        square = w[best]
+        picks[s] = best
+        if square <= 1e-6 * length:
+            return s + 1
+        rho = math.sqrt(square)
+        alpha = c[best] / rho
+        for m in range(M):
+            w[m] /= rho
+            c[m] -= alpha * w[m]
+        if scaled:
+            for m in range(M):
+                squares[m] -= w[m] * w[m]
+                scale[m] = 1 / math.sqrt(squares[m]) if squares[m] > 1e-6 * length else 0
+        c[best] = 0
+    return room
+
+
+@kernel(**VECTORIZED)
+def peel(Qt, r, shares, residuals, norms):
+    """r_{s+1} = r_s − ⟨q_s, r_s⟩q_s for the rows of Qt (p, n): shares, residuals (p, n) and their norms."""
+    n = r.size
+    previous = r
+    for s in range(Qt.shape[0]):
+        q = Qt[s]
+        share = q[0] * 0
+        for i in range(n):
+            share += q[i] * previous[i]
+        current = residuals[s]
+        square = q[0] * 0
+        for i in range(n):
+            current[i] = previous[i] - share * q[i]
+            square += current[i] * current[i]
+        shares[s] = share
+        norms[s] = math.sqrt(square)
+        previous = current
+
+
+@kernel()
+def _maxima(bits, mask, tops):
+    """Maxima of |v| over each _BLOCK, from the bits of v: nonnegative floats are ordered as their bits."""
+    size = bits.size
+    for b in range(tops.size):
+        top = mask & bits[b * _BLOCK]
+        for j in range(b * _BLOCK, min((b + 1) * _BLOCK, size)):
+            top = max(top, mask & bits[j])
+        tops[b] = top
+
+
+@kernel()
+def _find(score, bits, mask, weights, heavy, error):
+    """Where |score| is largest, that and the next largest value, and whether it is clear.
+
+    Clear means that no other score comes within the errors, error·weights_j each, of the largest.
+    `heavy` holds the maxima of the weights over the blocks.
+    """
+    size = score.size
+    reach = np.empty(heavy.size, score.dtype)
+    tops = reach.view(bits.dtype)
+    _maxima(bits, mask, tops)
+    at = 0
+    for b in range(1, tops.size):
+        if tops[b] > tops[at]:
+            at = b
+    best = at * _BLOCK
+    while mask & bits[best] != tops[at]:
+        best += 1
+    top = reach[at]
+    reach[at] = 0
+    for j in range(at * _BLOCK, min((at + 1) * _BLOCK, size)):
+        if j != best:
+            reach[at] = max(reach[at], abs(score[j]))
+    second = reach.max()
+    low = top - error * weights[best]
+    if low <= 0:
+        return best, top, second, UNCLEAR
+    for b in range(tops.size):
+        if reach[b] + error * heavy[b] >= low:
+            for j in range(b * _BLOCK, min((b + 1) * _BLOCK, size)):
+                value, slack = abs(score[j]), error * weights[j]
+                if j != best and value > slack and value + slack >= low:
+                    return best, top, second, UNCLEAR
+    return best, top, second, CLEAR
+
+
+@kernel(**VECTORIZED)
+def descend(c, bits, mask, W, shares, support, m, weights, heavy, errors, found, lam, margin):
+    """Follow c through the picks support[m:m+p], as long as each is the argmax that it was taken for.
+
+    W (p, d) holds XᵀQ for them, so that c_{s+1} = c_s − shares_s·W_s. After each, s = 0..p−1, finds the
+    next: `found`, `lam`, `margin`. Returns how many picks stand and whether the next one is clear.
+    """
+    d = c.size
+    p = W.shape[0]
+    for s in range(p):
+        row = W[s]
+        share = shares[s]
+        for j in range(d):
+            c[j] -= share * row[j]
+        for l in range(m + s + 1):
+            c[support[l]] = 0
+        best, top, second, flag = _find(c, bits, mask, weights, heavy, errors[s])
+        found[s] = best
+        lam[s] = top
+        margin[s] = (top - second) / top if top > 0 else 0
+        if flag != CLEAR or best != support[m + s + 1]:
+            return s + 1, flag
+    return p, CLEAR
+
+
+@kernel()
+def find(c, bits, mask, weights, heavy, error):
+    """The first search: (position, λ*, margin, flag)."""
+    best, top, second, flag = _find(c, bits, mask, weights, heavy, error)
+    return best, top, (top - second) / top if top > 0 else 0.0, flag
+
+
+@kernel()
+def block_maxima(weights):
+    """Maxima over the blocks that `descend` searches."""
+    heavy = np.zeros((weights.size + _BLOCK - 1) // _BLOCK, weights.dtype)
+    for j in range(weights.size):
+        heavy[j // _BLOCK] = max(heavy[j // _BLOCK], weights[j])
+    return heavy
