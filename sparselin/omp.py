@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.problem import as_problem, takes_problem
 from sparselin.pursuit import pursue
 from sparselin.results import SelectionPath, Status
-from sparselin.selection import Callback, Pick, Selection, ending, relative_margin, tied_at_maximum
+from sparselin.selection import (
+    Callback,
+    Pick,
+    Selection,
+    ending,
+    in_double,
+    relative_margin,
+    tied_at_maximum,
+)
 
 
 @takes_problem
@@ -31,8 +40,10 @@ def omp(
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}
 
     (Algorithm 2 of *Sequential Attention for Feature Selection*). Correlations within rounding of the
-    largest are tied (`Problem.correlation_error`), and the lowest index of T is picked. X is used as
-    given: for unit columns the pick is the column at the smallest angle to r.
+    largest are tied (`Problem.correlation_error`; of float32 data, the rounding of float64), and the lowest
+    index of T is picked. X is used as given: for unit columns the pick is the column at the smallest angle
+    to r. Blocks of picks are guessed and checked on all columns at once, so that a step costs a fraction of a
+    pass over X (see `sparselin.pursuit`); the threads are those that BLAS and Numba may use.
 
     Parameters
     ----------
@@ -65,11 +76,16 @@ def omp(
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:
-    """The lowest index of T, unless λ* is zero."""
+    """The lowest index of T, unless λ* is zero; what float32 cannot tell apart is compared in float64."""
     problem, qr = selection.problem, selection.qr
     c = selection.correlations()
     lam_star, tied = tied_at_maximum(c, problem.correlation_error(qr.kappa))
     if lam_star == 0:
         return ending(problem, qr, selection.residual_norm)
+    if len(tied) > 1 and problem.dtype == np.float32:
+        c = c.astype(np.float64)
+        c[tied], _, error = in_double(selection, tied)
+        lam_star, first = tied_at_maximum(c[tied], error)
+        tied = tied[first]
     pick = int(tied[0])
     return Pick(pick, lam_star, relative_margin(c, pick, lam_star), tuple(tied.tolist()))

@@ -156,12 +156,14 @@ class Problem:
         else:
             spread(lambda a, b: products.by_columns(X.T, V, out, a, b), self.d, count)
 
-    def rows_of_columns(self, J: IndexArray, count: int) -> FloatArray:
-        """X_Jᵀ (|J|, n) of a dense X, contiguous by row."""
-        if not self.X.flags.c_contiguous:
-            return np.asarray(self.X.T[J])
-        out = np.empty((len(J), self.n), self.dtype)
-        spread(lambda a, b: products.gather(self.X, J, out, a, b), self.n, count)
+    def rows_of_columns(self, J: IndexArray, count: int, out: FloatArray | None = None) -> FloatArray:
+        """X_Jᵀ (|J|, n) of a dense X, contiguous by row, on `count` threads that `workers` gave."""
+        if out is None:
+            out = np.empty((len(J), self.n), self.dtype)
+        if self.X.flags.c_contiguous:
+            spread(lambda a, b: products.gather(self.X, J, out, a, b), self.n, count)
+        else:
+            out[:] = self.X.T[J]
         return out
 
     def columns(self, J: ArrayLike) -> FloatArray:

@@ -23,9 +23,11 @@ from sparselin._kernels import pursuit as kernels
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.selection import Callback, Pick, Selection, begin, greedy
+from sparselin.thin_qr import ThinQR
 from sparselin.threads import workers
 
 Rule = Callable[[Selection], Pick | Status]
+Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
 _MOST = 32  # guesses a block; more would go wrong too often
 _TRUST = 1.2  # a guess counts while its score is so many times the best one left out
@@ -34,9 +36,59 @@ _TRUST = 1.2  # a guess counts while its score is so many times the best one lef
 class Next(NamedTuple):
     """The pick that is clear to come next."""
 
-    index: int
+    feature: int
     lam_star: float
     margin: float
+
+
+class Lengths:
+    """ρ_j² = ‖P_S^⊥X_j‖² for all columns of a problem, which orthogonal least squares divides by.
+
+    It falls by ⟨q, X_j⟩² with each column q of the factorisation, and is measured anew, by projection,
+    when cancellation has cost it four digits, so that it always has twelve (in float64).
+
+    Attributes
+    ----------
+    squares, measured : (d,) ρ_j² and what it was when last measured; both zero for columns in the span.
+    scale : (d,) 1/ρ_j, zero for columns in the span.
+    size : the columns of the factorisation accounted for.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.norms = problem.column_norms
+        self.squares = self.norms**2
+        self.measured = self.squares.copy()
+        self.scale = np.zeros_like(self.squares)
+        self.size = 0
+        self.ratio = self.problem.dtype.type(0.5 / problem.y_norm if problem.y_norm else 0)
+
+    def follow(self, qr: ThinQR) -> None:
+        """Account for all columns of the factorisation."""
+        if self.size < qr.size:
+            self.squares -= (self.problem.correlate(qr.Qt[self.size :].T) ** 2).sum(axis=1)
+            self.size = qr.size
+        self.measure(qr)
+
+    def measure(self, qr: ThinQR) -> None:
+        """Measure the ρ_j that need it; what turns out to be in the span is out for good."""
+        self.measured[qr.index] = 0
+        stale = np.flatnonzero((self.squares <= 1e-4 * self.measured) & (self.measured > 0))
+        if len(stale):
+            X = qr.residual(self.problem.columns(stale))
+            length = np.sqrt(np.einsum("ij,ij->j", X, X))
+            length[length <= self.problem.length_error(qr.kappa) * self.norms[stale]] = 0
+            self.squares[stale] = self.measured[stale] = length**2
+        free = self.measured > 0
+        self.scale[:] = 0
+        self.scale[free] = 1 / np.sqrt(self.squares[free])
+
+    def weights(self, score: FloatArray) -> FloatArray:
+        """What, times e_c/‖X_j‖, bounds the error of the scores (see the kernel `rescale`)."""
+        weights: FloatArray = self.scale * (
+            self.norms + self.ratio * np.abs(score) * self.measured * self.scale
+        )
+        return weights
 
 
 def pursue(
@@ -47,65 +99,101 @@ def pursue(
     tol: float | None = None,
     forced: Iterable[int] = (),
     callback: Callback | None = None,
+    lengths: Lengths | None = None,
     clear_sets: bool = False,
+    audit: Audit | None = None,
 ) -> SelectionPath:
-    """OMP on blocks of picks; the rule decides only where more than one column may be the argmax.
+    """OMP, or OLS where `lengths` are given, by blocks of picks.
 
-    With `clear_sets` a clear pick is its own A(S).
+    The rule decides where rounding leaves open which column comes next, and for sparse designs always.
+    With `clear_sets` a clear pick is its own A(S). audit(selection, c, W, threads) is told of each block
+    c = Xᵀr before it and the rows W = XᵀQ of its picks, and says how many of these pass; if not all do, the
+    path ends before the first that does not, BEYOND_PRECISION.
     """
     if not isinstance(problem.X, np.ndarray):
         return greedy(problem, k, rule, tol=tol, forced=forced, callback=callback)
     with workers(2.0 * problem.n * problem.d * k) as count:
         selection, k, floor = begin(problem, k, tol, forced)
-        pursuit = Pursuit(selection, k, count, clear_sets)
+        pursuit = Pursuit(selection, k, count, lengths, clear_sets, audit is not None)
         while selection.residual_norm > floor:
             if len(selection.picks) == k:
                 return selection.path(Status.COMPLETED)
             pick = pursuit.clear_pick() or rule(selection)
             if isinstance(pick, Status):
                 return selection.path(pick)
+            before, m, t = pursuit.c.copy() if audit else pursuit.c, len(selection.picks), selection.qr.size
             pursuit.take(pick, floor, k if callback is None else 1)
+            if audit is not None and selection.qr.size > t:
+                passed = audit(selection, before, pursuit.W[t : selection.qr.size], count)
+                if passed < len(selection.picks) - m:
+                    selection.forget(m + passed)
+                    return selection.path(Status.BEYOND_PRECISION)
             if callback is not None and callback(selection.path(Status.STOPPED)):
                 return selection.path(Status.STOPPED)
         return selection.path(Status.TOLERANCE)
 
 
 class Pursuit:
-    """The block scheme on a dense problem, carrying a selection forward."""
+    """The block scheme on a dense problem, carrying a selection forward.
 
-    def __init__(self, selection: Selection, k: int, count: int, clear_sets: bool) -> None:
+    Attributes
+    ----------
+    next : the next pick, or None where it is not clear.
+    """
+
+    def __init__(
+        self,
+        selection: Selection,
+        k: int,
+        count: int,
+        lengths: Lengths | None,
+        clear_sets: bool,
+        complete: bool,
+    ) -> None:
         problem = selection.problem
         self.problem, self.selection, self.k, self.count = problem, selection, k, count
-        self.clear_sets = clear_sets
-        t = selection.qr.size
-        self.W = np.empty((min(k, problem.n), problem.d), problem.dtype)
+        self.lengths, self.clear_sets, self.complete = lengths, clear_sets, complete
+        t, d = selection.qr.size, problem.d
+        self.W = np.empty((min(k, problem.n), d), problem.dtype)  # XᵀQ, by rows
         if t:
             problem.correlate_rows(selection.qr.Qt, self.W[:t], count)
         self.c = selection.correlations()
+        self.score = self.c if lengths is None else np.empty_like(self.c)
         integer = np.int32 if problem.dtype == np.float32 else np.int64
-        self._bits = self.c.view(integer)
-        self._mask = integer(np.iinfo(integer).max)
-        self._norms = problem.column_norms
-        self._heavy = kernels.block_maxima(self._norms)
-        self._support = np.full(problem.d + 1, -1)
+        self._bits, self._mask = self.score.view(integer), integer(np.iinfo(integer).max)
+        self._weights = problem.column_norms if lengths is None else np.empty_like(self.c)
+        self._heavy = kernels.block_maxima(problem.column_norms)
+        self._support = np.full(d + 1, -1)
         self._support[: len(selection.picks)] = selection.support
-        self._most = 8
-        error = self._error(selection.qr.kappa)
-        index, lam, margin, flag = kernels.find(
-            self.c, self._bits, self._mask, self._norms, self._heavy, error
-        )
-        self.next = Next(index, lam, margin) if flag == kernels.CLEAR else None
+        self._most = _MOST
+        self._candidates = max(32, min(256, d // 16))
+        self._rows = np.empty((min(d, 3 * self._candidates), problem.n), problem.dtype)
+        self._slot = np.full(d, -1)  # where in _rows a column is
+        self._filled = 0
+        self.next = self._search()
 
     def _error(self, kappa: float) -> float:
         """e_c/‖X_j‖."""
         return self.problem.rounding(kappa) * self.problem.y_norm
 
+    def _search(self) -> Next | None:
+        qr, lengths = self.selection.qr, self.lengths
+        if lengths is not None:
+            lengths.follow(qr)
+            self.score[:] = self.c * lengths.scale
+            self._weights[:] = lengths.weights(self.score)
+            self._heavy = kernels.block_maxima(self._weights)
+        best, margin, flag = kernels.find(
+            self.score, self._bits, self._mask, self._weights, self._heavy, self._error(qr.kappa)
+        )
+        return Next(best, float(abs(self.c[best])), margin) if flag == kernels.CLEAR else None
+
     def clear_pick(self) -> Pick | None:
         return None if self.next is None else self._pick(*self.next)
 
-    def _pick(self, index: int, lam_star: float, margin: float) -> Pick:
-        tied = (int(index),)
-        return Pick(int(index), float(lam_star), float(margin), tied, tied if self.clear_sets else ())
+    def _pick(self, feature: int, lam_star: float, margin: float) -> Pick:
+        tied = (feature,)
+        return Pick(feature, lam_star, margin, tied, tied if self.clear_sets else ())
 
     def take(self, pick: Pick, floor: float, limit: int) -> None:
         """Take this pick, and of those guessed to follow it all that prove right, `limit` at most.
@@ -125,53 +213,79 @@ class Pursuit:
         kernels.peel(qr.Qt[t:], selection.residual, shares, residuals, norms)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
-        stand, followers = self._check(J[:p], t, m, shares)
+        stand, nexts, flag = self._check(J[:p], t, m, shares)
         qr.truncate(t + stand)
-        picks = [pick, *followers]
+        picks = [pick, *(self._pick(*step) for step in nexts[: stand - 1])]
         selection.record(picks, shares[:stand].tolist(), residuals[stand - 1].copy(), norms[:stand].tolist())
         selection.c = self.c
         self._most = min(_MOST, max(self._most, 2 * p) if stand == p else max(4, 2 * stand))
+        if self.lengths is not None:
+            self.lengths.size = qr.size
+        if flag == kernels.STALE:
+            self.next = self._search()
+        else:
+            self.next = nexts[stand - 1] if flag == kernels.CLEAR else None
 
-    def _check(self, J: IndexArray, t: int, m: int, shares: FloatArray) -> tuple[int, list[Pick]]:
-        """How many of the picks J stand, the first of which does, and the others of these."""
-        p = len(J)
-        checks = p - 1 if m + p == self.k else p  # after the k-th pick no correlation is needed
+    def _check(self, J: IndexArray, t: int, m: int, shares: FloatArray) -> tuple[int, list[Next], int]:
+        """How many of the picks J stand (the first does), what comes after each, and the last flag."""
+        p, lengths = len(J), self.lengths
+        # after the k-th pick no correlation is needed, unless W is wanted complete
+        checks = p - 1 if m + p == self.k and not self.complete else p
         W = self.W[t : t + checks]
         self.problem.correlate_rows(self.selection.qr.Qt[t : t + checks], W, self.count)
         self._support[m : m + p] = J
         self._support[m + p] = -1
         errors = np.array([self._error(kappa) for kappa in self.selection.qr.kappas(t + 1)])
-        found = np.full(p, -1)
-        lam, margin = np.empty(p), np.empty(p)
-        stand, flag = kernels.descend(
+        found, lam, margin = np.full(p, -1), np.empty(p), np.empty(p)
+        arguments = (
             self.c, self._bits, self._mask, W, shares, self._support, m,
-            self._norms, self._heavy, errors, found, lam, margin,
+            self._weights, self._heavy, errors, found, lam, margin,
         )  # fmt: skip
-        clear = flag == kernels.CLEAR
-        nexts = [Next(*values) for values in zip(found.tolist(), lam.tolist(), margin.tolist(), strict=True)]
-        if checks < p and (checks == 0 or (clear and found[checks - 1] == J[checks])):
+        if lengths is None:
+            stand, flag = kernels.descend(*arguments)
+        else:
+            stand, flag = kernels.descend_scaled(
+                *arguments, lengths.squares, lengths.measured, lengths.norms, lengths.ratio, lengths.scale,
+                self.score,
+            )  # fmt: skip
+        if checks < p and (checks == 0 or (flag == kernels.CLEAR and found[checks - 1] == J[checks])):
             stand = p
-        self.next = nexts[stand - 1] if clear else None
-        return stand, [self._pick(*step) for step in nexts[: stand - 1]]
+        nexts = [Next(*step) for step in zip(found.tolist(), lam.tolist(), margin.tolist(), strict=True)]
+        return stand, nexts, flag
 
     def _guess(self, first: int, room: int) -> tuple[IndexArray, FloatArray]:
         """The pick that is known and those guessed to follow, `room` at most in all; with their columns."""
-        problem, t = self.problem, self.selection.qr.size
-        M = max(32, min(256, problem.d // 8))
-        if room <= 1:
+        t, d, M = self.selection.qr.size, self.problem.d, self._candidates
+        if room == 1:
             J = np.array([first])
-            return J, problem.rows_of_columns(J, 1)
-        size = np.abs(self.c)
-        if M < problem.d:
-            order = np.argpartition(size, problem.d - M - 1)
+            return J, self.problem.rows_of_columns(J, 1)
+        size = np.abs(self.score)
+        if d > M:
+            order = np.argpartition(size, d - M - 1)
             C, cut = np.sort(order[-M:]), _TRUST * float(size[order[-M - 1]])
         else:
-            C, cut = np.arange(problem.d), 0.0
+            C, cut = np.arange(d), 0.0
         at = int(np.searchsorted(C, first))
-        if at == M or C[at] != first:
-            C, at = np.append(C, first), len(C)
-        A = problem.rows_of_columns(C, self.count)
+        if at == len(C) or C[at] != first:
+            at = 0
+            C[0] = first
+        scaled = self.lengths is not None
+        scale = self.lengths.scale[C] if self.lengths else np.ones(len(C), self.c.dtype)
+        squares = self.lengths.squares[C] if self.lengths else scale
         picks = np.empty(room, np.intp)
-        unit = np.ones(len(C), problem.dtype)
-        p = kernels.guess(A, self.W[:t, C], self.c[C], unit, unit, False, at, cut, room, picks)
-        return C[picks[:p]], A[picks[:p]]
+        slots = self._fetch(C)
+        p = kernels.guess(
+            self._rows, slots, self.W[:t, C], self.c[C], scale, squares, scaled, at, cut, room, picks
+        )
+        return C[picks[:p]], self._rows[slots[picks[:p]]]
+
+    def _fetch(self, C: IndexArray) -> IndexArray:
+        """Where in `_rows` the columns C are, once those that were not are fetched."""
+        new = C[self._slot[C] < 0]
+        if self._filled + len(new) > len(self._rows):
+            self._slot[:], self._filled, new = -1, 0, C
+        fill = slice(self._filled, self._filled + len(new))
+        self.problem.rows_of_columns(new, self.count, self._rows[fill])
+        self._slot[new] = np.arange(fill.start, fill.stop)
+        self._filled = fill.stop
+        return self._slot[C]

@@ -36,7 +36,7 @@ class Selection:
         self.residual = problem.y
         self.c: FloatArray | None = None  # the correlations, when they are known
         self.picks: list[Pick] = []
-        self._shares: list[float] = []  # ⟨q_s, y⟩
+        self.shares: list[float] = []  # ⟨q_s, y⟩
         self._basis: list[int] = []  # position in the support of each column of the QR
         self._residual_norm = [problem.y_norm]
 
@@ -49,7 +49,7 @@ class Selection:
         return self._residual_norm[-1]
 
     def take(self, pick: Pick) -> None:
-        """Add a feature. A dependent one (a forced one can be) changes nothing and gets the coefficient zero."""
+        """Add a feature. A dependent one (a forced one can be) gets the coefficient zero."""
         if not self.qr.append(pick.index):
             self.picks.append(pick)
             self._residual_norm.append(self.residual_norm)
@@ -61,19 +61,27 @@ class Selection:
         residual = self.residual - share * q
         self.record([pick], [share], residual, [math.sqrt(float(residual @ residual))])
 
-    def record(self, picks: list[Pick], shares: list[float], residual: FloatArray, norms: list[float]) -> None:
+    def record(
+        self, picks: list[Pick], shares: list[float], residual: FloatArray, norms: list[float]
+    ) -> None:
         """Note picks whose columns the QR has just got: ⟨q, r⟩ of each, and r and its norms after them."""
         self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
         self.picks.extend(picks)
-        self._shares.extend(shares)
+        self.shares.extend(shares)
         self._residual_norm.extend(norms)
         self.residual = residual
         self.c = None
 
+    def forget(self, m: int) -> None:
+        """Cut the record back to the first m features, before it becomes a result."""
+        kept = int(np.searchsorted(self._basis, m))
+        self.qr.truncate(kept)
+        del self.picks[m:], self.shares[kept:], self._basis[kept:], self._residual_norm[m + 1 :]
+
     def correlations(self) -> FloatArray:
         """c = Xᵀr (d,), zero on S. Not to be modified."""
         if self.c is None:
-            self.c = self.problem.correlate(self.residual) if self._shares else self.problem.Xty.copy()
+            self.c = self.problem.correlate(self.residual) if self.shares else self.problem.Xty.copy()
             self.c[self.support] = 0
         return self.c
 
@@ -83,7 +91,7 @@ class Selection:
         basis = np.array(self._basis, np.intp)
         return SelectionPath(
             support=np.array(self.support, np.intp),
-            coef_path=self.qr.coefficients(np.array(self._shares, dtype), basis, t),
+            coef_path=self.qr.coefficients(np.array(self.shares, dtype), basis, t),
             lam_star=np.array([pick.lam_star for pick in self.picks], dtype),
             margin=np.array([pick.margin for pick in self.picks], dtype),
             ties=tuple(pick.tied for pick in self.picks),
@@ -95,9 +103,7 @@ class Selection:
         )
 
 
-def begin(
-    problem: Problem, k: int, tol: float | None, forced: Iterable[int]
-) -> tuple[Selection, int, float]:
+def begin(problem: Problem, k: int, tol: float | None, forced: Iterable[int]) -> tuple[Selection, int, float]:
     """A selection that holds the forced features; k and the floor of ‖r‖, both checked."""
     k = check_count(k, "k", 1, problem.d)
     forced = check_indices(forced, problem.d, "forced")
@@ -144,6 +150,19 @@ def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray
     if lam_star == 0:
         return 0.0, np.zeros(0, np.intp)
     return lam_star, np.flatnonzero((size > 0) & (size + error >= (size - error).max()))
+
+
+def in_double(selection: Selection, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """For a few columns of a float32 problem, in float64: c_i, ‖P_S^⊥X_i‖ and e_c."""
+    problem, qr = selection.problem, selection.qr
+    X, y = problem.columns(J).astype(np.float64), problem.y.astype(np.float64)
+    Q = np.linalg.qr(problem.columns(qr.index).astype(np.float64))[0]
+    r = y - Q @ (Q.T @ y)
+    for _ in range(2):
+        X = X - Q @ (Q.T @ X)
+    norms = problem.column_norms[J].astype(np.float64)
+    shrink = np.finfo(np.float64).eps / np.finfo(np.float32).eps
+    return X.T @ r, np.linalg.norm(X, axis=0), shrink * problem.rounding(qr.kappa) * norms * problem.y_norm
 
 
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:

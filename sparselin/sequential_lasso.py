@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin._kernels import pursuit as kernels
 from sparselin.homotopy import Homotopy
 from sparselin.omp import largest_correlation
 from sparselin.problem import Problem, as_problem, check_indices, takes_problem
+from sparselin.pursuit import pursue
 from sparselin.results import FirstEntry, FloatArray, IndexArray, SelectionPath, Status
-from sparselin.selection import Callback, Pick, Selection, ending, greedy, relative_margin
+from sparselin.selection import Callback, Pick, Selection, ending, relative_margin
 
 
 @takes_problem
@@ -38,8 +40,9 @@ def sequential_lasso(
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
-    method : "lasso" follows the definition, the first knot of the homotopy at each S; "omp" assumes
-        Theorem 3.3: it takes T from the correlations and solves for A(S) only in a tie.
+    method : "lasso" follows the definition, the first knot of the homotopy at each S, and checks the KKT
+        conditions of its first segment; "omp" assumes Theorem 3.3: it takes T from the correlations and
+        solves for A(S) only in a tie.
     forced, sample_weight, callback : as for `omp`.
 
     Returns
@@ -60,7 +63,8 @@ def sequential_lasso(
     if not isinstance(method, str) or method not in rules:
         raise ValueError(f"method must be one of {sorted(rules)}; got {method!r}")
     problem = as_problem(X, y, sample_weight)
-    return greedy(problem, k, rules[method], forced=forced, callback=callback)
+    audit = first_segments if method == "lasso" else None
+    return pursue(problem, k, rules[method], forced=forced, callback=callback, clear_sets=True, audit=audit)
 
 
 @takes_problem
@@ -117,6 +121,37 @@ def first_entry(
     problem = as_problem(X, y, sample_weight)
     homotopy = Homotopy(problem, check_indices(unpenalized, problem.d, "unpenalized"))
     return _entry(homotopy)
+
+
+def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: int) -> int:
+    """How many of the last p picks, W = XᵀQ being theirs, are seen to enter the LASSO first and alone.
+
+    For T = {i}, X_{S∪i} = QR and a sign s, what `first_entry` solves is v = 1/ρ², and the homotopy's first
+    segment is β(λ* − ε) = R⁻¹(z_S, sε/ρ) on S ∪ i. In the middle of the window its KKT conditions are
+    checked on all columns, from the residuals y − Xβ of all picks in one product. Picks out of a tie have
+    been checked when the tie was settled.
+    """
+    problem, qr, picks = selection.problem, selection.qr, selection.picks
+    p, t, m = len(W), qr.size, len(picks) - len(W)
+    shares = np.array(selection.shares, problem.dtype)
+    support = np.array(selection.support, np.intp)
+    rho = np.diag(qr.R)[t - p :].copy()
+    sign, half = np.sign(shares[t - p :]), np.empty(p, problem.dtype)
+    kernels.windows(c, W, shares[t - p :], rho, support, m, half)
+    half /= 2
+    coef = np.zeros((p, t), problem.dtype)
+    for s in range(p):
+        z = shares[: t - p + s + 1].copy()
+        z[-1] = sign[s] * half[s] / rho[s]
+        coef[s, : len(z)] = qr.solve(z)
+    C = np.empty_like(W)
+    problem.correlate_rows(problem.y - coef @ problem.rows_of_columns(np.array(qr.index), count), C, count)
+    size = problem.y_norm + np.abs(coef) @ problem.column_norms[qr.index]
+    lam = np.array([pick.lam_star for pick in picks[m:]], problem.dtype) - half
+    allowed = 100 * problem.rounding() * size
+    if len(picks[m].tied) > 1:
+        allowed[0] = np.inf
+    return int(kernels.satisfied(C, lam, sign, support, m, problem.column_norms, allowed))
 
 
 def first_to_enter(selection: Selection) -> Pick | Status:

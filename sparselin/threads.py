@@ -18,8 +18,9 @@ from typing import Any
 import numba
 from threadpoolctl import ThreadpoolController
 
-# Fewer floating point operations than this are done before a sleeping thread has woken.
-WORTH_A_THREAD = 4e6
+# Below these numbers of floating point operations BLAS is left alone (it stays serial by itself), and a
+# second thread is not woken (which takes up to some milliseconds after a pause).
+_TRIFLE, _WORTH_A_THREAD = 2e6, 6e7
 
 _lock = threading.Lock()
 _users = 0
@@ -56,12 +57,9 @@ def thread_count() -> int:
 
 @contextlib.contextmanager
 def workers(flops: float) -> Iterator[int]:
-    """The number of threads for work of this size, BLAS being held to one thread meanwhile.
-
-    Small work gets one worker and leaves BLAS alone.
-    """
+    """The number of threads for work of this size, BLAS being held to one thread meanwhile."""
     global _users, _workers, _limits
-    if flops < WORTH_A_THREAD:
+    if flops < _TRIFLE:
         yield 1
         return
     with _lock:  # of calls that overlap, the first sets the limit and the last lifts it
@@ -69,7 +67,7 @@ def workers(flops: float) -> Iterator[int]:
             _workers = thread_count()
             _limits = _controller().limit(limits=1)
         _users += 1
-        count = _workers
+        count = _workers if flops >= _WORTH_A_THREAD else 1
     try:
         yield count
     finally:

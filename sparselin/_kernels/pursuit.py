@@ -12,15 +12,16 @@ import numpy as np
 from sparselin._kernels import VECTORIZED, kernel
 
 _BLOCK = 256  # entries whose maximum is kept; a multiple of every vector length
-CLEAR, UNCLEAR = 0, 1
+CLEAR, UNCLEAR, STALE = 0, 1, 2
 
 
 @kernel(**VECTORIZED)
-def _dots(A, x, out):
-    """Ax, four rows of A at a time."""
-    M, n = A.shape
+def _dots(A, rows, x, out):
+    """⟨A_r, x⟩ for the given rows of A, four at a time."""
+    M = rows.size
+    n = x.size
     for m in range(0, M - 3, 4):
-        a, b, c, e = A[m], A[m + 1], A[m + 2], A[m + 3]
+        a, b, c, e = A[rows[m]], A[rows[m + 1]], A[rows[m + 2]], A[rows[m + 3]]
         sa = sb = sc = se = x[0] * 0
         for i in range(n):
             sa += a[i] * x[i]
@@ -29,7 +30,7 @@ def _dots(A, x, out):
             se += e[i] * x[i]
         out[m], out[m + 1], out[m + 2], out[m + 3] = sa, sb, sc, se
     for m in range(M - M % 4, M):
-        a = A[m]
+        a = A[rows[m]]
         sa = x[0] * 0
         for i in range(n):
             sa += a[i] * x[i]
@@ -37,14 +38,14 @@ def _dots(A, x, out):
 
 
 @kernel(**VECTORIZED)
-def guess(A, B, c, scale, squares, scaled, first, cut, room, picks):
-    """Tentative picks among M columns A (M, n): exact greedy selection there, as far as `cut` lets trust.
+def guess(A, rows, B, c, scale, squares, scaled, first, cut, room, picks):
+    """Tentative picks among M columns, given rows of A: exact greedy selection, as long as it is trusted.
 
-    B (t, M) holds ⟨q_s, A_m⟩, so that ⟨P_S^⊥A_m, P_S^⊥A_i⟩ = ⟨A_m, A_i⟩ − Σ_s B[s, m]B[s, i]. `squares`
-    is ‖P_S^⊥A_m‖² when scaled. A score below `cut`, what the best column left out now has, is not worth
+    B (t, M) holds ⟨q_s, x_m⟩, so that ⟨P_S^⊥x_m, P_S^⊥x_i⟩ = ⟨x_m, x_i⟩ − Σ_s B[s, m]B[s, i]. When scaled,
+    `squares` is ‖P_S^⊥x_m‖². A score up to `cut`, which a column left out may reach, is not worth
     checking. Writes positions into `picks`, beginning with `first`; returns how many.
     """
-    M, n = A.shape
+    M = rows.size
     t = B.shape[0]
     W = np.empty((room, M), A.dtype)
     best = first
@@ -60,8 +61,7 @@ def guess(A, B, c, scale, squares, scaled, first, cut, room, picks):
             if top <= cut:
                 return s
         w = W[s]
-        x = A[best]
-        _dots(A, x, w)
+        _dots(A, rows, A[rows[best]], w)
         length = w[best]
         for l in range(t):
             row = B[l]
@@ -182,11 +182,67 @@ def descend(c, bits, mask, W, shares, support, m, weights, heavy, errors, found,
     return p, CLEAR
 
 
+@kernel(**VECTORIZED)
+def rescale(c, squares, measured, norms, ratio, scale, score, weights, heavy):
+    """Scores |c_j|/ρ_j and the weights of their errors; says whether a ρ_j² must be measured anew.
+
+    With errors eps‖X_j‖‖y‖ of c_j and eps·measured_j of ρ_j² (what it was when measured), |c_j|/ρ_j errs by
+    eps‖y‖ times ‖X_j‖/ρ_j + |score_j|·measured_j/(2ρ_j²‖y‖); ratio is 1/(2‖y‖).
+    """
+    stale = False
+    for j in range(c.size):
+        scale[j] = 0
+        if measured[j] > 0:
+            if squares[j] > 1e-4 * measured[j]:
+                scale[j] = 1 / math.sqrt(squares[j])
+            else:
+                stale = True
+    for b in range(heavy.size):
+        heavy[b] = 0
+        for j in range(b * _BLOCK, min((b + 1) * _BLOCK, c.size)):
+            score[j] = c[j] * scale[j]
+            weights[j] = scale[j] * (norms[j] + ratio * abs(score[j]) * measured[j] * scale[j])
+            heavy[b] = max(heavy[b], weights[j])
+    return stale
+
+
+@kernel(**VECTORIZED)
+def descend_scaled(
+    c, bits, mask, W, shares, support, m, weights, heavy, errors, found, lam, margin,
+    squares, measured, norms, ratio, scale, score,
+):  # fmt: skip
+    """The same for the scores |c_j|/ρ_j of OLS, ρ_j² = ‖P_S^⊥X_j‖² falling by W_sj² with each pick.
+
+    `bits` are those of `score`; `lam` is |c_j| of the next pick. Stops with STALE where cancellation has
+    taken four digits of some ρ_j² since it was measured.
+    """
+    d = c.size
+    p = W.shape[0]
+    for s in range(p):
+        row = W[s]
+        share = shares[s]
+        for j in range(d):
+            c[j] -= share * row[j]
+            squares[j] -= row[j] * row[j]
+        for l in range(m + s + 1):
+            c[support[l]] = 0
+            measured[support[l]] = 0
+        if rescale(c, squares, measured, norms, ratio, scale, score, weights, heavy):
+            return s + 1, STALE
+        best, top, second, flag = _find(score, bits, mask, weights, heavy, errors[s])
+        found[s] = best
+        lam[s] = abs(c[best])
+        margin[s] = (top - second) / top if top > 0 else 0
+        if flag != CLEAR or best != support[m + s + 1]:
+            return s + 1, flag
+    return p, CLEAR
+
+
 @kernel()
-def find(c, bits, mask, weights, heavy, error):
-    """The first search: (position, λ*, margin, flag)."""
-    best, top, second, flag = _find(c, bits, mask, weights, heavy, error)
-    return best, top, (top - second) / top if top > 0 else 0.0, flag
+def find(score, bits, mask, weights, heavy, error):
+    """The search by itself: position, margin and flag."""
+    best, top, second, flag = _find(score, bits, mask, weights, heavy, error)
+    return best, (top - second) / top if top > 0 else 0.0, flag
 
 
 @kernel()
@@ -196,3 +252,51 @@ def block_maxima(weights):
     for j in range(weights.size):
         heavy[j // _BLOCK] = max(heavy[j // _BLOCK], weights[j])
     return heavy
+
+
+@kernel(**VECTORIZED)
+def windows(c, W, shares, rho, support, m, length):
+    """ε₂ of each of p first knots: how far λ can fall below λ* before another column would enter.
+
+    At the s-th, c = Xᵀr_s, λ* = |c_i| for the pick i = support[m + s] of sign g, and Xᵀu = g W_s/ρ_s is the
+    rate at which c falls with λ: ε₂ is the least positive root of |c_j − εgW_sj/ρ_s| = λ* − ε over the
+    j ∉ S ∪ i, at most λ*. Then c follows the pick.
+    """
+    d = c.size
+    for s in range(W.shape[0]):
+        row = W[s]
+        i = support[m + s]
+        lam = abs(c[i])
+        rate = (1 if c[i] > 0 else -1) / rho[s]
+        for l in range(m + s + 1):
+            c[support[l]] = 0
+        least = lam
+        for j in range(d):
+            slope = rate * row[j]
+            size = abs(c[j])
+            growth = slope if c[j] < 0 else -slope  # of |c_j|
+            for room, closing in ((lam - size, 1 + growth), (lam + size, 1 - growth)):
+                if room < least * closing:
+                    least = room / closing
+        length[s] = least
+        for j in range(d):
+            c[j] -= shares[s] * row[j]
+
+
+@kernel()
+def satisfied(C, lam, sign, support, m, norms, allowed):
+    """How many rows of C (p, d) satisfy the KKT conditions, within allowed_s·‖X_j‖.
+
+    Row s holds the correlations of a solution at lam_s with S = support[:m + s] and sign_s at the next.
+    """
+    for s in range(C.shape[0]):
+        row = C[s]
+        for j in range(row.size):
+            if abs(row[j]) > lam[s] + allowed[s] * norms[j]:
+                return s
+        for l in range(m + s + 1):
+            i = support[l]
+            target = sign[s] * lam[s] if l == m + s else 0.0
+            if abs(row[i] - target) > allowed[s] * norms[i]:
+                return s
+    return C.shape[0]
