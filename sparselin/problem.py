@@ -22,6 +22,8 @@ _Result_co = TypeVar("_Result_co", covariant=True)
 
 # Rounding errors of n-term sums grow like √n in practice (n at worst); this is their safety factor.
 _SAFETY = 8.0
+# Norms below these have squares that lose digits to underflow.
+_TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t in (np.float32, np.float64)}
 # Up to so many rows V, VX costs less by our kernel than by BLAS, which packs all of X for it.
 _THIN = 6
 
@@ -126,8 +128,13 @@ class Problem:
             self.y_norm = math.sqrt(float(self.y @ self.y))
 
     def _check_range(self) -> None:
+        tiny = _TINY[self.dtype]
+        if (
+            min(self.y_norm, self.column_norms.min()) > tiny
+            and self.column_norms.max() * self.y_norm < np.inf
+        ):
+            return
         norms = np.append(self.column_norms, self.y_norm)
-        tiny = np.sqrt(np.finfo(self.dtype).tiny) / np.finfo(self.dtype).eps
         bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
         zero = np.flatnonzero(norms[:-1] == 0)
         bad[zero] = np.any(self.columns(zero) != 0, axis=0)
@@ -156,15 +163,23 @@ class Problem:
         else:
             spread(lambda a, b: products.by_columns(X.T, V, out, a, b), self.d, count)
 
-    def rows_of_columns(self, J: IndexArray, count: int, out: FloatArray | None = None) -> FloatArray:
+    def rows_of_columns(self, J: IndexArray, count: int) -> FloatArray:
         """X_Jᵀ (|J|, n) of a dense X, contiguous by row, on `count` threads that `workers` gave."""
-        if out is None:
-            out = np.empty((len(J), self.n), self.dtype)
-        if self.X.flags.c_contiguous:
-            spread(lambda a, b: products.gather(self.X, J, out, a, b), self.n, count)
-        else:
-            out[:] = self.X.T[J]
+        if not self.X.flags.c_contiguous:
+            return np.asarray(self.X.T[J])
+        out = np.empty((len(J), self.n), self.dtype)
+        scale = np.ones(len(J), self.dtype)
+        spread(lambda a, b: products.gather(self.X, J, scale, out, a, b), self.n, count)
         return out
+
+    def unit_columns(self, J: IndexArray, out: FloatArray, count: int) -> None:
+        """X_j/‖X_j‖ into row j of out (|J|, n), for the nonzero columns J of a dense X."""
+        scale = 1 / self.column_norms[J]
+        if self.X.flags.c_contiguous:
+            spread(lambda a, b: products.gather(self.X, J, scale, out, a, b), self.n, count)
+        else:
+            for m, j in enumerate(J):
+                np.multiply(self.X[:, j], scale[m], out=out[m], casting="same_kind")
 
     def columns(self, J: ArrayLike) -> FloatArray:
         """X_J (n, |J|), dense and contiguous by column."""

@@ -112,8 +112,8 @@ def pursue(
     """
     if not isinstance(problem.X, np.ndarray):
         return greedy(problem, k, rule, tol=tol, forced=forced, callback=callback)
+    selection, k, floor = begin(problem, k, tol, forced)
     with workers(2.0 * problem.n * problem.d * k) as count:
-        selection, k, floor = begin(problem, k, tol, forced)
         pursuit = Pursuit(selection, k, count, lengths, clear_sets, audit is not None)
         while selection.residual_norm > floor:
             if len(selection.picks) == k:
@@ -161,14 +161,16 @@ class Pursuit:
         self.score = self.c if lengths is None else np.empty_like(self.c)
         integer = np.int32 if problem.dtype == np.float32 else np.int64
         self._bits, self._mask = self.score.view(integer), integer(np.iinfo(integer).max)
-        self._weights = problem.column_norms if lengths is None else np.empty_like(self.c)
-        self._heavy = kernels.block_maxima(problem.column_norms)
+        self._norms = problem.column_norms
+        self._weights = self._norms if lengths is None else np.empty_like(self.c)
+        self._heavy = _block_maxima(self._norms)
         self._support = np.full(d + 1, -1)
         self._support[: len(selection.picks)] = selection.support
         self._most = _MOST
-        self._candidates = max(32, min(256, d // 16))
-        self._rows = np.empty((min(d, 3 * self._candidates), problem.n), problem.dtype)
-        self._slot = np.full(d, -1)  # where in _rows a column is
+        self._candidates = max(32, min(256, d // 8))
+        # columns of unit length, in the precision that guesses need
+        self._unit = np.empty((min(d, 2 * self._candidates), problem.n), np.float32)
+        self._slot = np.full(d, -1)  # where in _unit a column is
         self._filled = 0
         self.next = self._search()
 
@@ -182,7 +184,7 @@ class Pursuit:
             lengths.follow(qr)
             self.score[:] = self.c * lengths.scale
             self._weights[:] = lengths.weights(self.score)
-            self._heavy = kernels.block_maxima(self._weights)
+            self._heavy = _block_maxima(self._weights)
         best, margin, flag = kernels.find(
             self.score, self._bits, self._mask, self._weights, self._heavy, self._error(qr.kappa)
         )
@@ -200,17 +202,17 @@ class Pursuit:
 
         None is taken once ‖r‖ ≤ floor.
         """
-        problem, selection, qr = self.problem, self.selection, self.selection.qr
+        selection, qr = self.selection, self.selection.qr
         t, m = qr.size, len(selection.picks)
-        J, rows = self._guess(pick.index, min(limit, self.k - m, len(self.W) - t, self._most))
-        p = qr.extend(J, rows)
+        J = self._guess(pick.index, min(limit, self.k - m, len(self.W) - t, self._most))
+        p = qr.extend(J, self.problem.rows_of_columns(J, self.count))
         if p == 0:
             selection.take(pick)
             self.c[pick.index], self.next = 0, None
             return
-        shares, norms = np.empty(p, problem.dtype), np.empty(p)
-        residuals = np.empty((p, problem.n), problem.dtype)
-        kernels.peel(qr.Qt[t:], selection.residual, shares, residuals, norms)
+        shares = qr.Qt[t:] @ selection.residual
+        residuals = selection.residual - np.cumsum(shares[:, None] * qr.Qt[t:], axis=0)
+        norms = np.sqrt(np.einsum("ij,ij->i", residuals, residuals))
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
         stand, nexts, flag = self._check(J[:p], t, m, shares)
@@ -253,39 +255,48 @@ class Pursuit:
         nexts = [Next(*step) for step in zip(found.tolist(), lam.tolist(), margin.tolist(), strict=True)]
         return stand, nexts, flag
 
-    def _guess(self, first: int, room: int) -> tuple[IndexArray, FloatArray]:
-        """The pick that is known and those guessed to follow, `room` at most in all; with their columns."""
+    def _guess(self, first: int, room: int) -> IndexArray:
+        """The pick that is known and those guessed to follow, `room` at most in all."""
         t, d, M = self.selection.qr.size, self.problem.d, self._candidates
         if room == 1:
-            J = np.array([first])
-            return J, self.problem.rows_of_columns(J, 1)
+            return np.array([first])
         size = np.abs(self.score)
         if d > M:
             order = np.argpartition(size, d - M - 1)
             C, cut = np.sort(order[-M:]), _TRUST * float(size[order[-M - 1]])
         else:
-            C, cut = np.arange(d), 0.0
+            C, cut = np.flatnonzero(size), 0.0
         at = int(np.searchsorted(C, first))
         if at == len(C) or C[at] != first:
             at = 0
             C[0] = first
-        scaled = self.lengths is not None
-        scale = self.lengths.scale[C] if self.lengths else np.ones(len(C), self.c.dtype)
-        squares = self.lengths.squares[C] if self.lengths else scale
+        # all in units of ‖X_j‖ and of the largest score
+        norms, top = self._norms[C], float(size.max())
+        c = (self.c[C] / norms / top).astype(np.float32)
+        B = (self.W[:t, C] / norms).astype(np.float32)
+        if self.lengths is None:
+            scale, squares = norms, norms
+        else:
+            scale, squares = self.lengths.scale[C] * norms, self.lengths.squares[C] / norms**2
         picks = np.empty(room, np.intp)
-        slots = self._fetch(C)
         p = kernels.guess(
-            self._rows, slots, self.W[:t, C], self.c[C], scale, squares, scaled, at, cut, room, picks
-        )
-        return C[picks[:p]], self._rows[slots[picks[:p]]]
+            self._unit, self._fetch(C), B, c, scale.astype(np.float32), squares.astype(np.float32),
+            self.lengths is not None, at, np.float32(cut / top), picks,
+        )  # fmt: skip
+        return np.asarray(C[picks[:p]])
 
     def _fetch(self, C: IndexArray) -> IndexArray:
-        """Where in `_rows` the columns C are, once those that were not are fetched."""
+        """Where in `_unit` the columns C are, once those that were not are fetched."""
         new = C[self._slot[C] < 0]
-        if self._filled + len(new) > len(self._rows):
+        if self._filled + len(new) > len(self._unit):
             self._slot[:], self._filled, new = -1, 0, C
         fill = slice(self._filled, self._filled + len(new))
-        self.problem.rows_of_columns(new, self.count, self._rows[fill])
+        self.problem.unit_columns(new, self._unit[fill], self.count)
         self._slot[new] = np.arange(fill.start, fill.stop)
         self._filled = fill.stop
         return self._slot[C]
+
+
+def _block_maxima(weights: FloatArray) -> FloatArray:
+    """Maxima over the blocks that the kernels search."""
+    return np.maximum.reduceat(weights, np.arange(0, len(weights), kernels.BLOCK))

@@ -59,3 +59,16 @@ def brute_force_lasso(X, y, lam, S=()):
                     coef[J] = np.linalg.pinv(X[:, J].T @ X[:, J]) @ (X[:, J].T @ y - lam * s)
                 best = min(best, objective(X, y, coef, lam, S))
     return best
+
+
+def textbook_ols(X, y, k, S=()):
+    """The feature with the least residual, each by a fresh least squares; dependent columns are left out."""
+    S = list(S)
+    while len(S) < k:
+        left = {}
+        for j in set(range(X.shape[1])) - set(S):
+            Q, R = np.linalg.qr(X[:, [*S, j]] / np.linalg.norm(X[:, [*S, j]], axis=0))
+            if abs(R[-1, -1]) > 1e-12:
+                left[j] = np.linalg.norm(y - Q @ (Q.T @ y))
+        S.append(min(left, key=left.get))
+    return S

@@ -6,28 +6,34 @@ import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel
 
+_WIDTH = 512  # columns a strip, whose sums stay in the first cache level
+
 
 @kernel(**VECTORIZED)
 def by_rows(X, y, squares, products, start, stop):
     """Columns start..stop of X (n, d) in C order, four rows at a time."""
     n = X.shape[0]
-    for j in range(start, stop):
-        squares[j] = 0
-        products[j] = 0
-    for i in range(0, n - 3, 4):
-        a, b, c, e = X[i], X[i + 1], X[i + 2], X[i + 3]
-        ya, yb, yc, ye = np.float64(y[i]), np.float64(y[i + 1]), np.float64(y[i + 2]), np.float64(y[i + 3])
-        for j in range(start, stop):
-            xa, xb, xc, xe = np.float64(a[j]), np.float64(b[j]), np.float64(c[j]), np.float64(e[j])
-            squares[j] += (xa * xa + xb * xb) + (xc * xc + xe * xe)
-            products[j] += (xa * ya + xb * yb) + (xc * yc + xe * ye)
-    for i in range(n - n % 4, n):
-        row = X[i]
-        yi = np.float64(y[i])
-        for j in range(start, stop):
-            x = np.float64(row[j])
-            squares[j] += x * x
-            products[j] += x * yi
+    for left in range(start, stop, _WIDTH):
+        right = min(left + _WIDTH, stop)
+        square, product = squares[left:right], products[left:right]
+        square[:] = 0
+        product[:] = 0
+        for i in range(0, n - 3, 4):
+            a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
+            ya, yb, yc, ye = (
+                np.float64(y[i]), np.float64(y[i + 1]), np.float64(y[i + 2]), np.float64(y[i + 3]),
+            )  # fmt: skip
+            for j in range(right - left):
+                xa, xb, xc, xe = np.float64(a[j]), np.float64(b[j]), np.float64(c[j]), np.float64(e[j])
+                square[j] += (xa * xa + xb * xb) + (xc * xc + xe * xe)
+                product[j] += (xa * ya + xb * yb) + (xc * yc + xe * ye)
+        for i in range(n - n % 4, n):
+            row = X[i, left:right]
+            yi = np.float64(y[i])
+            for j in range(right - left):
+                x = np.float64(row[j])
+                square[j] += x * x
+                product[j] += x * yi
 
 
 @kernel(**VECTORIZED)

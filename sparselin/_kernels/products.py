@@ -84,9 +84,9 @@ def by_columns(Xt, V, Z, start, stop):
 
 
 @kernel()
-def gather(X, J, out, start, stop):
-    """out[m, i] = X[i, J[m]] for rows start..stop of X (n, d) in C order."""
+def gather(X, J, scale, out, start, stop):
+    """out[m, i] = X[i, J[m]]·scale_m for rows start..stop of X (n, d) in C order."""
     for i in range(start, stop):
         row = X[i]
         for m in range(J.size):
-            out[m, i] = row[J[m]]
+            out[m, i] = row[J[m]] * scale[m]

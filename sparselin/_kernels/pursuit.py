@@ -11,7 +11,7 @@ import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel
 
-_BLOCK = 256  # entries whose maximum is kept; a multiple of every vector length
+BLOCK = 256  # entries whose maximum is kept; a multiple of every vector length
 CLEAR, UNCLEAR, STALE = 0, 1, 2
 
 
@@ -38,85 +38,59 @@ def _dots(A, rows, x, out):
 
 
 @kernel(**VECTORIZED)
-def guess(A, rows, B, c, scale, squares, scaled, first, cut, room, picks):
-    """Tentative picks among M columns, given rows of A: exact greedy selection, as long as it is trusted.
+def guess(A, rows, B, c, scale, squares, scaled, first, cut, picks):
+    """Tentative picks among M unit columns x_m, given rows of A: greedy selection there, while it is trusted.
 
-    B (t, M) holds ⟨q_s, x_m⟩, so that ⟨P_S^⊥x_m, P_S^⊥x_i⟩ = ⟨x_m, x_i⟩ − Σ_s B[s, m]B[s, i]. When scaled,
-    `squares` is ‖P_S^⊥x_m‖². A score up to `cut`, which a column left out may reach, is not worth
-    checking. Writes positions into `picks`, beginning with `first`; returns how many.
+    B (t, M) holds ⟨q_s, x_m⟩, so that ⟨P_S^⊥x_m, P_S^⊥x_i⟩ = ⟨x_m, x_i⟩ − Σ_s B[s, m]B[s, i]; the score
+    is |c_m|·scale_m; when scaled, `squares` is ‖P_S^⊥x_m‖² and scale its −½th power. A score up to `cut`,
+    which a column left out may reach, is not worth checking. Writes positions into `picks`, beginning with
+    `first`; returns how many.
     """
     M = rows.size
-    t = B.shape[0]
-    W = np.empty((room, M), A.dtype)
+    W = np.empty((picks.size, M), A.dtype)
     best = first
-    for s in range(room):
+    for s in range(picks.size):
         if s > 0:
             best = 0
-            top = c[0] * 0 - 1
             for m in range(M):
-                score = abs(c[m]) * scale[m]
-                if score > top:
-                    top = score
+                if abs(c[m]) * scale[m] > abs(c[best]) * scale[best]:
                     best = m
-            if top <= cut:
+            if abs(c[best]) * scale[best] <= cut:
                 return s
+        picks[s] = best
         w = W[s]
         _dots(A, rows, A[rows[best]], w)
-        length = w[best]
-        for l in range(t):
-            row = B[l]
-            share = row[best]
-            for m in range(M):
-                w[m] -= share * row[m]
+        for row in B:
+            _subtract(row[best], row, w)
         for l in range(s):
-            row = W[l]
-            share = row[best]
-            for m in range(M):
-                w[m] -= share * row[m]
-        square = w[best]
-        picks[s] = best
-        if square <= 1e-6 * length:
+            _subtract(W[l, best], W[l], w)
+        if w[best] <= 1e-4:  # the guesses after a nearly dependent column would be lost to rounding
             return s + 1
-        rho = math.sqrt(square)
-        alpha = c[best] / rho
+        rho = math.sqrt(w[best])
         for m in range(M):
             w[m] /= rho
-            c[m] -= alpha * w[m]
+        _subtract(c[best] / rho, w, c)
         if scaled:
             for m in range(M):
                 squares[m] -= w[m] * w[m]
-                scale[m] = 1 / math.sqrt(squares[m]) if squares[m] > 1e-6 * length else 0
+                scale[m] = 1 / math.sqrt(squares[m]) if squares[m] > 1e-4 else 0
         c[best] = 0
-    return room
+    return picks.size
 
 
 @kernel(**VECTORIZED)
-def peel(Qt, r, shares, residuals, norms):
-    """r_{s+1} = r_s − ⟨q_s, r_s⟩q_s for the rows of Qt (p, n): shares, residuals (p, n) and their norms."""
-    n = r.size
-    previous = r
-    for s in range(Qt.shape[0]):
-        q = Qt[s]
-        share = q[0] * 0
-        for i in range(n):
-            share += q[i] * previous[i]
-        current = residuals[s]
-        square = q[0] * 0
-        for i in range(n):
-            current[i] = previous[i] - share * q[i]
-            square += current[i] * current[i]
-        shares[s] = share
-        norms[s] = math.sqrt(square)
-        previous = current
+def _subtract(share, row, w):
+    for m in range(w.size):
+        w[m] -= share * row[m]
 
 
 @kernel()
 def _maxima(bits, mask, tops):
-    """Maxima of |v| over each _BLOCK, from the bits of v: nonnegative floats are ordered as their bits."""
+    """Maxima of |v| over each BLOCK, from the bits of v: nonnegative floats are ordered as their bits."""
     size = bits.size
     for b in range(tops.size):
-        top = mask & bits[b * _BLOCK]
-        for j in range(b * _BLOCK, min((b + 1) * _BLOCK, size)):
+        top = mask & bits[b * BLOCK]
+        for j in range(b * BLOCK, min((b + 1) * BLOCK, size)):
             top = max(top, mask & bits[j])
         tops[b] = top
 
@@ -136,12 +110,12 @@ def _find(score, bits, mask, weights, heavy, error):
     for b in range(1, tops.size):
         if tops[b] > tops[at]:
             at = b
-    best = at * _BLOCK
+    best = at * BLOCK
     while mask & bits[best] != tops[at]:
         best += 1
     top = reach[at]
     reach[at] = 0
-    for j in range(at * _BLOCK, min((at + 1) * _BLOCK, size)):
+    for j in range(at * BLOCK, min((at + 1) * BLOCK, size)):
         if j != best:
             reach[at] = max(reach[at], abs(score[j]))
     second = reach.max()
@@ -150,7 +124,7 @@ def _find(score, bits, mask, weights, heavy, error):
         return best, top, second, UNCLEAR
     for b in range(tops.size):
         if reach[b] + error * heavy[b] >= low:
-            for j in range(b * _BLOCK, min((b + 1) * _BLOCK, size)):
+            for j in range(b * BLOCK, min((b + 1) * BLOCK, size)):
                 value, slack = abs(score[j]), error * weights[j]
                 if j != best and value > slack and value + slack >= low:
                     return best, top, second, UNCLEAR
@@ -199,7 +173,7 @@ def rescale(c, squares, measured, norms, ratio, scale, score, weights, heavy):
                 stale = True
     for b in range(heavy.size):
         heavy[b] = 0
-        for j in range(b * _BLOCK, min((b + 1) * _BLOCK, c.size)):
+        for j in range(b * BLOCK, min((b + 1) * BLOCK, c.size)):
             score[j] = c[j] * scale[j]
             weights[j] = scale[j] * (norms[j] + ratio * abs(score[j]) * measured[j] * scale[j])
             heavy[b] = max(heavy[b], weights[j])
@@ -243,15 +217,6 @@ def find(score, bits, mask, weights, heavy, error):
     """The search by itself: position, margin and flag."""
     best, top, second, flag = _find(score, bits, mask, weights, heavy, error)
     return best, (top - second) / top if top > 0 else 0.0, flag
-
-
-@kernel()
-def block_maxima(weights):
-    """Maxima over the blocks that `descend` searches."""
-    heavy = np.zeros((weights.size + _BLOCK - 1) // _BLOCK, weights.dtype)
-    for j in range(weights.size):
-        heavy[j // _BLOCK] = max(heavy[j // _BLOCK], weights[j])
-    return heavy
 
 
 @kernel(**VECTORIZED)

@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import residual, textbook_ols
+
+import sparselin as sl
+from sparselin import Problem, Status
+from sparselin.testing import integer_designs
+
+SEEDS = st.integers(0, 2**32 - 1)
+LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "sparse": scipy.sparse.csc_array}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", ["gaussian", "walks down", "walks across", "lengths"])
+def test_supports_are_the_textbook_ones(rng, layout, kind):
+    for _ in range(8):
+        X, y = rng.normal(size=(30, 80)), rng.normal(size=30)
+        X = {
+            "gaussian": X,
+            "walks down": X.cumsum(axis=0),
+            "walks across": X.cumsum(axis=1),
+            "lengths": X * np.exp(5 * rng.normal(size=80)),
+        }[kind]
+        path = sl.ols(LAYOUTS[layout](X), y, 8)
+        assert path.support.tolist() == textbook_ols(X, y, 8)
+        r = residual(X, y, path.support)
+        assert path.residual_norm[-1] == pytest.approx(np.linalg.norm(r), rel=1e-10)
+
+
+@given(integer_designs(max_n=6, max_d=8))
+def test_every_pick_lowers_the_residual_most(design):
+    X, y = design
+    path = sl.ols(X, y, X.shape[1])
+    rank = np.linalg.matrix_rank
+    for t, pick in enumerate(path.support):
+        S = path.support[:t].tolist()
+        before = np.linalg.norm(residual(X, y, S))
+        falls = np.zeros(X.shape[1])
+        for j in set(range(X.shape[1])) - set(S):
+            if rank(X[:, [*S, j]]) > t:
+                falls[j] = before**2 - np.linalg.norm(residual(X, y, [*S, j])) ** 2
+        best = np.flatnonzero(falls >= falls.max() - 1e-10 * np.linalg.norm(y) ** 2)
+        assert path.ties[t] == tuple(best.tolist())
+        assert pick == best[0]
+        assert path.lam_star[t] == pytest.approx(abs(X[:, pick] @ residual(X, y, S)), rel=1e-10)
+    r = residual(X, y, path.support)
+    assert np.abs(X.T @ r).max() <= 1e-10 * np.linalg.norm(X) * np.linalg.norm(y)
+
+
+@given(SEEDS)
+def test_the_margin_is_about_the_falls(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(15, 20)), rng.normal(size=15)
+    path = sl.ols(X, y, 4)
+    for t in range(4):
+        S = path.support[:t].tolist()
+        P = X - X[:, S] @ np.linalg.lstsq(X[:, S], X, rcond=None)[0] if S else X
+        lengths = np.linalg.norm(P, axis=0)
+        lengths[S] = np.inf
+        score = np.sort(np.abs(X.T @ residual(X, y, S)) / lengths)
+        assert path.margin[t] == pytest.approx(1 - score[-2] / score[-1], abs=1e-11)
+
+
+@given(SEEDS, st.integers(-30, 30))
+def test_scaling_a_column_changes_nothing(seed, power):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(15, 30)), rng.normal(size=15)
+    scaled = X * np.where(rng.random(30) < 0.5, 2.0**power, 1.0)
+    assert sl.ols(scaled, y, 6).support.tolist() == sl.ols(X, y, 6).support.tolist()
+
+
+def test_first_picks_of_unit_columns_are_those_of_omp(rng):
+    X, y = rng.normal(size=(20, 50)), rng.normal(size=20)
+    X /= np.linalg.norm(X, axis=0)
+    assert sl.ols(X, y, 1).support.tolist() == sl.omp(X, y, 1).support.tolist()
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-5])
+def test_lengths_are_measured_anew_after_cancellation(rng, gap):
+    """Pairs of near-copies: once one is taken the other has length `gap`, its square lost to rounding."""
+    for _ in range(10):
+        base = rng.normal(size=(40, 15))
+        X = np.hstack([base, base + gap * rng.normal(size=base.shape)])
+        y = rng.normal(size=40)
+        path = sl.ols(X, y, 8)
+        assert path.support.tolist() == textbook_ols(X, y, 8)
+
+
+def test_what_is_in_the_span_is_never_picked(rng):
+    X = rng.normal(size=(12, 4))
+    X = np.hstack([X, X @ rng.normal(size=(4, 6)), np.zeros((12, 1))])
+    path = sl.ols(X, rng.normal(size=12), 8)
+    assert path.status is Status.RANK_EXHAUSTED
+    assert len(path.support) == 4
+
+
+def test_callback_forced_tol_weights_and_gram(rng):
+    X, y = rng.normal(size=(40, 20)), rng.normal(size=40)
+    path = sl.ols(X, y, 6, forced=[3, 5])
+    assert path.support.tolist() == textbook_ols(X, y, 6, S=[3, 5])
+    stopped = sl.ols(X, y, 9, callback=lambda path: len(path.support) == 4)
+    assert stopped.support.tolist() == sl.ols(X, y, 4).support.tolist()
+    norms = sl.ols(X, y, 6).residual_norm / np.linalg.norm(y)
+    assert len(sl.ols(X, y, 6, tol=(norms[3] + norms[4]) / 2).support) == 4
+    weight = rng.integers(0, 3, 40)
+    repeated = sl.ols(np.repeat(X, weight, axis=0), np.repeat(y, weight), 5)
+    assert sl.ols(X, y, 5, sample_weight=weight).support.tolist() == repeated.support.tolist()
+    gram = Problem.from_gram(X.T @ X, X.T @ y, y @ y)
+    assert sl.ols(gram, 6).support.tolist() == sl.ols(X, y, 6).support.tolist()
+
+
+def test_float32_stays_and_picks_as_float64(rng):
+    for _ in range(10):
+        X, y = rng.normal(size=(60, 200)).astype(np.float32), rng.normal(size=60).astype(np.float32)
+        path = sl.ols(X, y, 12)
+        assert path.coef.dtype == np.float32
+        assert path.support.tolist() == textbook_ols(X.astype(float), y.astype(float), 12)

@@ -1,0 +1,220 @@
+"""The block scheme: guesses may be as wrong as they like, the picks are the textbook's."""
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse
+from oracles import residual, textbook_ols, textbook_omp
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import sparselin as sl
+from sparselin import Status, threads
+from sparselin._kernels import pursuit as kernels
+from sparselin.ensembles import gaussian
+
+METHODS = {"omp": (sl.omp, textbook_omp), "ols": (sl.ols, textbook_ols)}
+
+
+def design(kind, seed, n=60, d=250):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+    if kind == "walks":
+        X = X.cumsum(axis=seed % 2)
+    elif kind == "lengths":
+        X *= np.exp(3 * rng.normal(size=d))
+    return (np.asfortranarray(X) if seed % 3 == 0 else X), y
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "walks", "lengths"])
+def test_long_paths_are_the_textbook_ones(kind):
+    for seed in range(6):
+        X, y = design(kind, seed)
+        path = sl.omp(X, y, 40)
+        assert path.support.tolist() == textbook_omp(X, y, 40)
+        for t in range(41):
+            norm = np.linalg.norm(residual(X, y, path.support[:t]))
+            assert path.residual_norm[t] == pytest.approx(norm, rel=1e-10)
+        coef = np.linalg.lstsq(X[:, path.support], y, rcond=None)[0]
+        np.testing.assert_allclose(path.coef, coef, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("blunder", ["arbitrary", "repeated", "reversed", "nothing to follow"])
+def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder):
+    function, textbook = METHODS[method]
+    right, rng = kernels.guess, np.random.default_rng(1)
+
+    def guess(*arguments):
+        rows, first, picks = arguments[1], arguments[7], arguments[9]
+        p = right(*arguments)
+        if blunder == "arbitrary":
+            picks[1:] = rng.integers(0, len(rows), len(picks) - 1)
+            p = len(picks)
+        elif blunder == "repeated":
+            picks[:] = first
+            p = len(picks)
+        elif blunder == "reversed":
+            picks[1:p] = picks[1:p][::-1].copy()
+        else:
+            p = 1
+        return p
+
+    monkeypatch.setattr(kernels, "guess", guess)
+    for seed in range(3):
+        X, y = design("gaussian", seed)
+        path = function(X, y, 12)
+        assert path.support.tolist() == textbook(X, y, 12)
+        assert path.residual_norm[-1] == pytest.approx(
+            np.linalg.norm(residual(X, y, path.support)), rel=1e-10
+        )
+
+
+@pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])
+def test_blocks_and_single_steps_agree(method):
+    """A callback makes every block a single pick."""
+    for kind in ("gaussian", "walks", "lengths"):
+        for seed in range(4):
+            X, y = design(kind, seed)
+            blocks, singly = method(X, y, 30), method(X, y, 30, callback=lambda path: False)
+            assert blocks.support.tolist() == singly.support.tolist()
+            assert blocks.ties == singly.ties
+            np.testing.assert_allclose(blocks.lam_star, singly.lam_star, rtol=1e-10)
+            np.testing.assert_allclose(blocks.margin, singly.margin, atol=1e-10)
+
+
+def test_ties_in_the_middle_of_a_block():
+    """±copies of every column: each clear guess runs into a tie, which is listed and goes to the lowest."""
+    rng = np.random.default_rng(5)
+    half, y = rng.normal(size=(40, 100)), rng.normal(size=40)
+    X = np.hstack([half, -half])
+    path = sl.omp(X, y, 20)
+    assert path.support.tolist() == textbook_omp(half, y, 20)
+    assert path.ties == tuple((i, i + 100) for i in path.support)
+    assert np.all(path.margin == 0)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_float32_picks_are_those_of_float64(order):
+    """Copies that differ in the sixth digit: float32 correlations cannot tell them apart, float64 can."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        half = rng.normal(size=(60, 150))
+        X = np.hstack([half, half + 1e-5 * rng.normal(size=half.shape)]).astype(np.float32, order=order)
+        y = rng.normal(size=60).astype(np.float32)
+        path = sl.omp(X, y, 15)
+        assert path.support.tolist() == textbook_omp(X.astype(float), y.astype(float), 15)
+        assert path.ties == tuple((i,) for i in path.support)
+        assert path.coef.dtype == path.lam_star.dtype == np.float32
+
+
+def test_a_tolerance_reached_inside_a_block():
+    X, y = gaussian(60, 250, 0)
+    norms = sl.omp(X, y, 30).residual_norm / np.linalg.norm(y)
+    for t in (1, 5, 17, 29):
+        path = sl.omp(X, y, 30, tol=norms[t])
+        assert len(path.support) == t
+        assert path.status is Status.TOLERANCE
+
+
+def test_the_first_segments_of_sequential_lasso_are_checked(monkeypatch):
+    """A window too long, so that the solution in its middle is none, must not pass."""
+    X, y = gaussian(30, 80, 0)
+    right = kernels.windows
+
+    def windows(c, W, shares, rho, support, m, length):
+        right(c, W, shares, rho, support, m, length)
+        length[min(3, len(length) - 1)] *= 2.5
+
+    assert sl.sequential_lasso(X, y, 8).status is Status.COMPLETED
+    monkeypatch.setattr(kernels, "windows", windows)
+    path = sl.sequential_lasso(X, y, 8)
+    assert path.status is Status.BEYOND_PRECISION
+    assert len(path.support) < 8
+    assert len(path.residual_norm) == len(path.support) + 1
+
+
+def test_memory_stays_below_a_third_of_the_design():
+    X, y = gaussian(600, 3000, 0)
+    sl.omp(X, y, 2)
+    tracemalloc.start()
+    sl.omp(X, y, 60)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 0.3 * X.nbytes
+
+
+@pytest.mark.parametrize("method", [sl.omp, sl.ols])
+def test_a_sparse_design_is_never_made_dense(method):
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random(2000, 4000, density=0.01, format="csc", random_state=rng)
+    y = X @ rng.normal(size=4000)
+    method(X, y, 2)
+    tracemalloc.start()
+    path = method(X, y, 10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert path.support.tolist() == method(X.toarray(), y, 10).support.tolist()
+    assert peak <= 0.1 * 8 * 2000 * 4000
+
+
+def test_runs_are_identical_bit_for_bit():
+    X, y = gaussian(300, 3000, 0)
+    first, second = sl.omp(X, y, 50), sl.omp(X, y, 50)
+    assert np.array_equal(first.coef, second.coef)
+    assert np.array_equal(first.lam_star, second.lam_star)
+    with threadpool_limits(1):
+        assert sl.omp(X, y, 50).support.tolist() == first.support.tolist()
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_the_number_of_blas_threads_is_put_back():
+    before = blas_threads()
+    with threads.workers(1e12) as count, threads.workers(1e12) as inner:
+        assert count == inner == threads.thread_count() or count > 1
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+    with pytest.raises(KeyError), threads.workers(1e12):
+        raise KeyError
+    assert blas_threads() == before
+    with threadpool_limits(1), threads.workers(1e12) as count:
+        assert count == 1
+
+
+def test_calls_from_several_threads_at_once():
+    before = blas_threads()
+    X, y = gaussian(300, 3000, 0)
+    expected = sl.omp(X, y, 30).support.tolist()
+    found = []
+    runs = [
+        threading.Thread(target=lambda: found.append(sl.omp(X, y, 30).support.tolist())) for _ in range(6)
+    ]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    assert found == [expected] * 6
+    assert blas_threads() == before
+
+
+def test_an_error_in_any_part_is_raised():
+    def task(start, stop):
+        if start:
+            raise ValueError("second part")
+
+    with pytest.raises(ValueError, match="second part"):
+        threads.spread(task, 10, 2)
+    with pytest.raises(ValueError, match="second part"):
+        threads.spread_chunks(task, 10, 3, 2)
+
+
+def test_chunks_cover_everything_once():
+    for size in (0, 1, 7, 100):
+        for count in (1, 2, 3):
+            seen = []
+            threads.spread_chunks(lambda a, b, seen=seen: seen.extend(range(a, b)), size, 7, count)
+            assert sorted(seen) == list(range(size))
