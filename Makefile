@@ -5,15 +5,20 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-# Designs for `make verify`; e.g. `make verify ARGS="--designs 10000"`.
+# Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify test lint types check doctest install clean
+.PHONY: verify test bench lint types check doctest install clean
 
 verify: $(STAMP)
 	$(BIN)/sparselin verify $(ARGS)
 
 test: lint types check doctest
+
+# Beside the peers, in a quarter of an hour; e.g. `make bench ARGS="--quick --case omp"`.
+bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,0 +1,161 @@
+"""`python -m benchmarks`: thin. It parses, shows progress, and leaves the work to the other modules."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import fnmatch
+import shlex
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from threadpoolctl import threadpool_limits
+
+from benchmarks import report, scaling
+from benchmarks.cases import CASES, MEASURES
+from benchmarks.contest import Case, Options, run_case, summarize
+from benchmarks.entrants import import_peers
+from benchmarks.measures import Measure, run_measure
+
+HERE = Path(__file__).parent
+COLUMNS = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="sparselin beside its peers.")
+    parser.add_argument(
+        "--case", nargs="+", default=["*"], metavar="NAME", help="rows, e.g. omp, omp/noise, */noise (--list)"
+    )
+    parser.add_argument("--list", action="store_true", help="print the rows there are")
+    parser.add_argument("--seeds", nargs="+", type=int, default=None, help="default: 0 1 2 3 4")
+    parser.add_argument("--runs", type=int, default=None, help="rounds per seed at most (default: 7)")
+    parser.add_argument("--threads", type=int, default=2, help="for all (default: 2)")
+    parser.add_argument("--quick", action="store_true", help="one seed, two rounds: a look")
+    parser.add_argument("--toy", action="store_true", help="tiny sizes: does everything run?")
+    parser.add_argument(
+        "--output", type=Path, help="folder for the results (default: benchmarks/, if all is run)"
+    )
+    parser.add_argument("--redraw", action="store_true", help="table and chart again from results.json")
+    return parser.parse_args(arguments)
+
+
+def settings(chosen: argparse.Namespace) -> Options:
+    brief = chosen.quick or chosen.toy
+    return Options(
+        seeds=tuple(chosen.seeds or ([0] if brief else range(5))),
+        runs=chosen.runs or (2 if brief else 7),
+        least_runs=min(chosen.runs or 7, 2 if brief else 3),
+        pause=0.001 if chosen.toy else 0.05,
+        toy=chosen.toy,
+    )
+
+
+def select(patterns: Sequence[str]) -> tuple[list[Case], list[Measure], bool]:
+    """The cases with the jobs whose keys match, the measures, and whether to draw the scaling chart."""
+
+    def wanted(key: str) -> bool:
+        return any(fnmatch.fnmatch(key, p) or fnmatch.fnmatch(key, f"{p}/*") for p in patterns)
+
+    cases = [case.only(wanted) for case in CASES]
+    return [case for case in cases if case.jobs], [m for m in MEASURES if wanted(m.key)], wanted("scaling")
+
+
+def rows(
+    cases: list[Case], measures: list[Measure], options: Options
+) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """What is done next, then the rows, one by one: (description, None) before each piece of work."""
+    for case in cases:
+        records = []
+        for seed in options.seeds:
+            yield f"{case.name} seed {seed}", None
+            records.append(run_case(case, seed, options))
+        for row in summarize(case, records, options):
+            yield row["key"], row
+    for measure in measures:
+        yield measure.key, None
+        yield measure.key, run_measure(measure, options)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = parse(arguments)
+    console = Console()
+    cases, measures, chart = select(chosen.case)
+    if chosen.redraw:
+        report.redraw(chosen.output or HERE)
+        return 0
+    if chosen.list:
+        keys = [job.key for case in cases for job in case.jobs] + [m.key for m in measures]
+        console.print("\n".join(keys + ["scaling"] * chart))
+        return 0
+    if not (cases or measures or chart):
+        console.print(f"no row matches {' '.join(chosen.case)}; --list prints those there are")
+        return 2
+    results: dict[str, Any] = {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": shlex.join(
+            ["python", "-m", "benchmarks", *(sys.argv[1:] if arguments is None else arguments)]
+        ),
+        "skipped": import_peers(),  # before the threads are limited, and the machine described
+        "machine": report.machine(chosen.threads),
+    }
+    finished = run(results, cases, measures, chart, settings(chosen), console)
+    for note in report.footnotes(results):
+        console.print(note, highlight=False, soft_wrap=True)
+    whole = chosen.case == ["*"] and not (chosen.quick or chosen.toy)
+    output = chosen.output or (HERE if whole else None)
+    if output is not None and finished:
+        report.write(output, results)
+        console.print(f"written: {output / 'results.json'}, {output / 'RESULTS.md'}", soft_wrap=True)
+    wrong = [row["key"] for row in results["rows"] if row["correct"] is False]
+    if wrong:
+        console.print(f"[red]wrong answers: {', '.join(wrong)}")
+    return int(bool(wrong)) if finished else 130
+
+
+def run(
+    results: dict[str, Any],
+    cases: list[Case],
+    measures: list[Measure],
+    chart: bool,
+    options: Options,
+    console: Console,
+) -> bool:
+    """Fill the results in, with a line for each row as it is done; False when interrupted."""
+    started, threads = time.perf_counter(), results["machine"]["threads"]
+    results |= {"options": options.as_dict() | {"threads": threads}, "rows": [], "scaling": None}
+    total = len(cases) * len(options.seeds) + len(measures) + chart
+    with (
+        Progress(*COLUMNS, console=console, transient=True) as progress,
+        threadpool_limits(threads),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # the peers' own
+        task = progress.add_task("", total=total)
+        begun = 0
+        try:
+            for text, row in rows(cases, measures, options):
+                if row is None:
+                    progress.update(task, description=text, completed=begun)
+                    begun += 1
+                else:
+                    results["rows"].append(row)
+                    progress.console.print(report.line(row), highlight=False, soft_wrap=True)
+            if chart:
+                progress.update(task, description="scaling", completed=begun)
+                results["scaling"] = scaling.measure(options)
+            finished = True
+        except KeyboardInterrupt:
+            finished = False
+    results["seconds"] = round(time.perf_counter() - started)
+    results["load_average_at_the_end"] = report.load_average()
+    return finished
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,230 @@
+"""The registry: every row of the table. A new case is one entry here, a new peer one function in entrants.py
+and its name in the tuple of its kind there."""
+
+from __future__ import annotations
+
+from benchmarks import checks, designs, entrants, measures
+from benchmarks.contest import Case, Entrant, Goal, Job
+from benchmarks.measures import Measure
+
+
+def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False) -> tuple[Job, ...]:
+    """The rows that every design of the greedy methods has; `single` adds OMP in float32."""
+    omp, ols = entrants.our_omp, entrants.our_ols
+    by_omp, by_lasso = entrants.our_sequential_by_omp, entrants.our_sequential
+    jobs = (
+        Job(f"omp/{key}", f"OMP, {name}", omp, entrants.OMP_PEERS, goals, checks.selects_like_omp(omp)),
+        Job(f"ols/{key}", f"OLS, {name}", ols, entrants.OLS_PEERS, (), checks.selects_like_ols(ols)),
+        Job(
+            f"sequential-by-omp/{key}",
+            f"Sequential LASSO by OMP, {name}",
+            by_omp,
+            (),
+            (Goal(omp, 1 / 1.1),),
+            checks.selects_like_omp(by_omp),
+        ),
+        Job(
+            f"sequential/{key}",
+            f"Sequential LASSO, {name}",
+            by_lasso,
+            (),
+            (Goal(omp, 1 / 2),),
+            checks.selects_like_omp(by_lasso),
+        ),
+    )
+    return (*jobs, single_precision(key, name)) if single else jobs
+
+
+def single_precision(key: str, name: str) -> Job:
+    ours = entrants.our_omp_single
+    check = checks.selects_like_omp(ours, eps=2.0**-23)
+    return Job(f"float32/{key}", f"OMP in float32, {name}", ours, (), (Goal(entrants.our_omp, 1.6),), check)
+
+
+def path(key: str, title: str, goals: tuple[Goal, ...], *more: Entrant) -> Job:
+    ours = entrants.our_path
+    peers = (*entrants.PATH_PEERS, *more)
+    return Job(f"path/{key}", f"LASSO path, {title}", ours, peers, goals, checks.knots(ours))
+
+
+def projection(key: str, title: str, goals: tuple[Goal, ...], *more: Entrant) -> tuple[Job, ...]:
+    ours = entrants.our_projection
+    peers = (*entrants.PROJECTION_PEERS, *more)
+    check = checks.projections(ours)
+    return (Job(f"project/{key}", f"project_dual, {title}", ours, peers, goals, check),)
+
+
+BIG = {"n": 2000, "d": 20000, "k": 100}
+TOY = {"n": 40, "d": 60, "k": 5}
+BIG_GOALS = (Goal(entrants.sklearn_omp, 7, stretch=10), Goal(entrants.gemvs, 4))
+PARITY = (Goal(entrants.gemvs, 1 / 1.1, stretch=1 / 0.8),)
+PATH_GOALS = (Goal(entrants.sklearn_path, 5),)
+SMALL = {"n": 300, "d": 1000, "k": 20}
+FEW = {"n": 200, "d": 1000, "unpenalized": 0.05}
+TOY_PROJECTION = {"n": 20, "d": 40, "lam": 0.3, "unpenalized": 0.05}
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "noise",
+        designs.noise,
+        BIG,
+        TOY,
+        (
+            *greedy("noise", "noise", BIG_GOALS, single=True),
+            path("noise", "noise", PATH_GOALS, entrants.gemvs),
+        ),
+    ),
+    Case(
+        "sparse signal",
+        designs.sparse,
+        BIG,
+        TOY,
+        greedy("sparse", "sparse signal", BIG_GOALS, single=True),
+    ),
+    Case(
+        "AR(1)",
+        designs.ar1,
+        {"n": 5000, "d": 2000, "k": 100},
+        {"n": 60, "d": 40, "k": 5},
+        greedy(
+            "ar1", "AR(1)", (Goal(entrants.sklearn_omp, 1 / 0.4, stretch=4), Goal(entrants.gemvs, 1 / 0.55))
+        ),
+    ),
+    Case(
+        "random walk",
+        designs.random_walk,
+        {"n": 1000, "d": 5000, "k": 50},
+        TOY,
+        greedy("random-walk", "random walk", PARITY),
+    ),
+    Case(
+        "small",
+        designs.sparse,
+        SMALL,
+        TOY,
+        greedy("small", "sparse signal", (Goal(entrants.gemvs, 1 / 1.1),)),
+    ),
+    Case(
+        "small, hot",
+        designs.sparse,
+        SMALL,
+        TOY,
+        greedy("small-hot", "sparse signal, hot", (Goal(entrants.gemvs, 1 / 1.1),)),
+        hot=True,
+    ),
+    *(
+        Case(
+            f"batch {n} × {d}",
+            designs.dictionary,
+            {"n": n, "d": d, "signals": signals, "k": k},
+            {"n": 16, "d": 32, "signals": 40, "k": 3},
+            (
+                Job(
+                    f"batch/{n}x{d}",
+                    "batch OMP",
+                    entrants.our_batch,
+                    entrants.BATCH_PEERS,
+                    (Goal(entrants.spams_batch, 2),),
+                    checks.batch(entrants.our_batch),
+                ),
+            ),
+        )
+        for n, d, signals, k in ((64, 256, 20000, 10), (100, 1000, 5000, 20))
+    ),
+    Case(
+        "AR(1) path",
+        designs.ar1_path,
+        {"n": 5000, "d": 1000, "steps": 200},
+        {"n": 60, "d": 30, "steps": 10},
+        (path("ar1", "AR(1)", (Goal(entrants.sklearn_path, 4),), entrants.sklearn_gram_path),),
+    ),
+    Case(
+        "whole path",
+        designs.whole_path,
+        {"n": 200, "d": 500},
+        {"n": 15, "d": 30},
+        (path("whole", "noise, to λ = 0", (Goal(entrants.cvxcla_path, 20),), entrants.cvxcla_path),),
+    ),
+    Case(
+        "projection 0.3",
+        designs.projection,
+        FEW | {"lam": 0.3},
+        TOY_PROJECTION,
+        projection("0.3", "signal", (Goal(entrants.daqp_projection, 1),), entrants.quadprog_projection),
+    ),
+    Case(
+        "projection 0.05",
+        designs.projection,
+        FEW | {"lam": 0.05},
+        TOY_PROJECTION,
+        projection("0.05", "signal", (Goal(entrants.daqp_projection, 1),), entrants.quadprog_projection),
+    ),
+    Case(
+        "projection of noise",
+        designs.projection_of_noise,
+        FEW | {"lam": 0.3},
+        TOY_PROJECTION,
+        projection("noise", "noise", (), entrants.quadprog_projection),
+    ),
+    Case(
+        "wide projection",
+        designs.projection,
+        {"n": 500, "d": 5000, "lam": 0.3},
+        {"n": 20, "d": 60, "lam": 0.3},
+        projection("wide", "signal", (Goal(entrants.celer_projection, 3),)),
+    ),
+    Case(
+        "CSC",
+        designs.sparse_matrices,
+        {"n": 20000, "d": 20000, "k": 50},
+        {"n": 200, "d": 200, "k": 3},
+        (
+            Job(
+                "csc/1%",
+                "OMP, CSC at 1 %",
+                entrants.ONE,
+                (entrants.gemvs,),
+                (),
+                checks.selects_like_omp(entrants.ONE),
+            ),
+            # twice and four times the nonzeros for at most that much more, and a fifth of grace
+            Job(
+                "csc/nnz",
+                "OMP, CSC at ½ %",
+                entrants.HALF,
+                (),
+                (Goal(entrants.ONE, at_most=2 * 1.2), Goal(entrants.TWO, at_most=4 * 1.2)),
+            ),
+        ),
+    ),
+)
+
+MEASURES: tuple[Measure, ...] = (
+    *(
+        Measure(
+            f"sweep/{n}x{d}x{k}",
+            f"small Gaussian designs {n} × {d}, k = {k}, seconds per million",
+            "s",
+            measures.sweep,
+            at_most,
+            {"n": n, "d": d, "k": k, "designs": 100_000},
+            {"n": 20, "d": 30, "k": 3, "designs": 20},
+            needs="sparselin.experiments.sweep:sweep_gaussian",
+        )
+        for n, d, k, at_most in ((40, 80, 8, 30.0), (60, 120, 10, 60.0))
+    ),
+    Measure(
+        "memory/omp",
+        "extra memory of OMP at its peak, as a share of X, 1000 × 20000, k = 100",
+        "",
+        measures.memory,
+        0.3,
+        {"n": 1000, "d": 20000, "k": 100},
+        {"n": 100, "d": 2000, "k": 10},
+    ),
+    Measure("start/import", "import sparselin, seconds", "s", measures.import_time, 0.4),
+    Measure(
+        "start/warm", "first omp over second, kernels cached, seconds more", "s", measures.warm_start, 0.25
+    ),
+    Measure("start/cold", "compiling omp with an empty cache, seconds", "s", measures.cold_start, 8.0),
+)

@@ -1,0 +1,114 @@
+"""Are the answers right? One function for each kind of job: check(data, answers) returns an Outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmarks import textbook
+from benchmarks.contest import Data, Entrant, Outcome
+from benchmarks.designs import kept
+
+Check = Callable[[Data, Mapping[Entrant, Any]], Outcome]
+
+
+def selects_like_omp(ours: Entrant, eps: float = 2.0**-52) -> Check:
+    """The support is the textbook's, in order, and the residual norm that of a fresh least squares.
+
+    Correlations that rounding cannot tell apart are tied, and any of those is a right pick: each is
+    known to 8·eps·(√n + κ)·‖X_j‖‖y‖, as the package documents. Where the supports part, ours is followed.
+    """
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        expected = kept(data, "textbook_omp", lambda: textbook.omp(data.X, data.y, data.k)[0])
+        return _selection(data, answers[ours], expected, textbook.omp, eps, 1)
+
+    return check
+
+
+def selects_like_ols(ours: Entrant, eps: float = 2.0**-52) -> Check:
+    """The same for orthogonal least squares; the division by ‖P_S^⊥X_j‖ ≥ ‖X_j‖/κ adds a factor κ."""
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        expected = kept(data, "textbook_ols", lambda: textbook.ols(data.X, data.y, data.k)[0])
+        return _selection(data, answers[ours], expected, textbook.ols, eps, 2)
+
+    return check
+
+
+def _selection(
+    data: Data, path: Any, expected: list[int], rule: Callable[..., Any], eps: float, power: int
+) -> Outcome:
+    support, k = path.support.tolist(), data.k
+    if len(support) != k or len(set(support)) != k:
+        return Outcome(False, f"{len(set(support))} of {k} features ({path.status.name})")
+    size = float(np.linalg.norm(data.y))
+    exact = kept(data, f"residual {support}", lambda: textbook.residual(data.X, data.y, support))
+    error = abs(float(path.residual_norm[-1] - np.linalg.norm(exact))) / size
+    # 1e-10 in float64, and what float32 can give
+    precise, text = bool(error <= max(1e-10, 100 * eps)), f"‖r‖ to {error:.0e}"
+    if support == expected:
+        return Outcome(precise, f"support as textbook, {text}")
+    X_S = textbook.columns(data.X, support)
+    lengths = np.linalg.norm(X_S, axis=0)
+    kappa = float(np.linalg.cond(X_S / lengths))
+    bound = 16 * eps * (np.sqrt(len(data.y)) + kappa) * lengths.max() * size * kappa ** (power - 1)
+    gaps = rule(data.X, data.y, k, support)[1]
+    parted = next(t for t, (a, b) in enumerate(zip(support, expected, strict=True)) if a != b)
+    if (gaps <= bound).all():
+        return Outcome(precise, f"support as textbook up to a tie within rounding at step {parted}, {text}")
+    return Outcome(False, f"step {int(np.argmax(gaps))} is {gaps.max() / bound:.1g} roundings short, {text}")
+
+
+def batch(ours: Entrant, sample: int = 100) -> Check:
+    """The same for some of the signals of a batch, evenly spread."""
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        found = answers[ours]
+        signals = np.unique(np.linspace(0, data.Y.shape[1] - 1, sample).astype(int))
+        wrong, worst = 0, 0.0
+        for i in signals:
+            y = data.Y[:, i]
+            support = found.support[i][: found.n_selected[i]].tolist()
+            wrong += support != textbook.omp(data.D, y, data.k)[0]
+            fit = data.D[:, support] @ found.coef[i][: found.n_selected[i]]
+            lost = np.linalg.norm(y - fit - textbook.residual(data.D, y, support)) / np.linalg.norm(y)
+            worst = max(worst, float(lost))
+        text = f"{len(signals) - wrong} of {len(signals)} supports as textbook, residuals to {worst:.0e}"
+        return Outcome(wrong == 0 and worst <= 1e-10, text)
+
+    return check
+
+
+def knots(ours: Entrant, bound: float = 1e-9) -> Check:
+    """KKT on all columns at every knot, the knots decreasing, as many as asked for."""
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        path = answers[ours]
+        violation = textbook.lasso_kkt(data.X, data.y, path.knots, np.asarray(path.coef))
+        long_enough = path.knots[-1] == 0 if data.steps is None else len(path.knots) == data.steps + 1
+        text = f"{len(path.knots)} knots, KKT to {violation:.0e}"
+        right = violation <= bound and bool(np.all(np.diff(path.knots) < 0)) and long_enough
+        return Outcome(right, text if long_enough else f"{text}, ended {path.status.name}")
+
+    return check
+
+
+def projections(ours: Entrant, bound: float = 1e-12) -> Check:
+    """‖u − u_exact‖/‖v‖ of everybody; ours must be within the bound, u_exact proved by KKT."""
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        coef = np.asarray(answers[ours].coef)
+        exact, proved = textbook.projection(data.X, data.v, data.lam, data.S, coef)
+        errors = {
+            entrant: float(np.linalg.norm(np.asarray(getattr(u, "u", u)) - exact) / np.linalg.norm(data.v))
+            for entrant, u in answers.items()
+        }
+        text = "errors " + ", ".join(f"{entrant.name} {error:.0e}" for entrant, error in errors.items())
+        if not proved:
+            text += ", KKT do not prove our active set"
+        return Outcome(proved and errors[ours] <= bound, f"{len(answers[ours].active)} active, {text}")
+
+    return check

@@ -1,0 +1,104 @@
+"""The data of the cases: build(seed, **size), the same for the same seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import sparselin as sl
+
+
+def kept(data: SimpleNamespace, name: str, make: Callable[[], Any]) -> Any:
+    """data.name, made at the first asking: what a peer needs ready is made in its warm-up, off the clock."""
+    if not hasattr(data, name):
+        setattr(data, name, make())
+    return getattr(data, name)
+
+
+def unit(X: np.ndarray) -> np.ndarray:
+    return X / np.linalg.norm(X, axis=0)
+
+
+def noise(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
+    """Gaussian unit columns, y white noise: nothing to find, small margins."""
+    rng = np.random.default_rng(seed)
+    X = unit(rng.standard_normal((n, d)))
+    return SimpleNamespace(X=X, y=rng.standard_normal(n), k=k, steps=k)
+
+
+def sparse(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
+    """Gaussian unit columns, y = Xβ + noise at a tenth of it, β = ±1 on k/2 columns."""
+    X, y = sl.ensembles.sparse_signal(n, d, seed, s=max(1, k // 2), snr=10.0)
+    return SimpleNamespace(X=X, y=y, k=k, steps=k)
+
+
+def ar1(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
+    """Neighbouring columns correlate by 0.9; y noise for some seeds, a signal for others."""
+    X, y = sl.ensembles.ar1(n, d, seed)
+    return SimpleNamespace(X=X, y=y, k=k, steps=k)
+
+
+def ar1_path(seed: int, n: int, d: int, steps: int) -> SimpleNamespace:
+    return ar1(seed, n, d, steps)
+
+
+def random_walk(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
+    """Columns are running sums: neighbours nearly coincide; y noise for some seeds, a signal for others."""
+    X, y = sl.ensembles.random_walk(n, d, seed)
+    return SimpleNamespace(X=X, y=y, k=k, steps=k)
+
+
+def whole_path(seed: int, n: int, d: int) -> SimpleNamespace:
+    """White noise, for a path to λ = 0."""
+    data = noise(seed, n, d, 1)
+    data.steps = None
+    return data
+
+
+def dictionary(seed: int, n: int, d: int, signals: int, k: int) -> SimpleNamespace:
+    """D (n, d) Gaussian unit atoms; Y (n, signals), each k normal coefficients and noise at a tenth of it."""
+    rng = np.random.default_rng(seed)
+    D = unit(rng.standard_normal((n, d)))
+    B = np.zeros((signals, d))
+    atoms = np.argpartition(rng.random((signals, d)), k, axis=1)[:, :k]
+    np.put_along_axis(B, atoms, rng.standard_normal((signals, k)), axis=1)
+    clean, rough = D @ B.T, rng.standard_normal((n, signals))
+    scale = 0.1 * np.linalg.norm(clean, axis=0) / np.linalg.norm(rough, axis=0)
+    return SimpleNamespace(D=D, Y=np.asfortranarray(clean + scale * rough), k=k)
+
+
+def projection(seed: int, n: int, d: int, lam: float, unpenalized: float = 0.0) -> SimpleNamespace:
+    """Gaussian unit columns; v ten of them and noise; λ a share of λ*(S), S a random share of the columns."""
+    X, v = sl.ensembles.sparse_signal(n, d, seed, s=min(10, d), snr=10.0)
+    rng = np.random.default_rng([seed, 1])
+    S = np.sort(rng.choice(d, math.ceil(unpenalized * d), replace=False)).astype(np.intp)
+    return _to_project(X, v, S, lam)
+
+
+def projection_of_noise(seed: int, n: int, d: int, lam: float, unpenalized: float) -> SimpleNamespace:
+    """The same X and S, v white noise: many more columns are active."""
+    data = projection(seed, n, d, lam, unpenalized)
+    return _to_project(data.X, np.random.default_rng([seed, 2]).standard_normal(n), data.S, lam)
+
+
+def _to_project(X: np.ndarray, v: np.ndarray, S: np.ndarray, share: float) -> SimpleNamespace:
+    r = v - X[:, S] @ np.linalg.lstsq(X[:, S], v, rcond=None)[0] if len(S) else v
+    return SimpleNamespace(X=X, v=v, S=S, lam=share * float(np.abs(X.T @ r).max()))
+
+
+def sparse_matrices(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
+    """CSC designs of normal entries at densities ½, 1 and 2 %, one noise y."""
+    rng = np.random.default_rng(seed)
+
+    def draw(density: float) -> sp.csc_array:
+        nnz = int(density * n * d)
+        ij = rng.integers(n, size=nnz), rng.integers(d, size=nnz)
+        return sp.csc_array(sp.coo_array((rng.standard_normal(nnz), ij), shape=(n, d)))
+
+    X = {density: draw(density) for density in (0.005, 0.01, 0.02)}
+    return SimpleNamespace(by_density=X, X=X[0.01], y=rng.standard_normal(n), k=k)

@@ -1,0 +1,284 @@
+"""Everybody who is timed: ours, the peers, and k matrix-vector products. One function each.
+
+The imports are inside, where only the entrant that needs them can fail; they cost about a microsecond once
+the module is loaded. What a peer needs in another layout is made in its warm-up call, off the clock (`kept`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+import sparselin as sl
+from benchmarks.contest import Data, Entrant, missing
+from benchmarks.designs import kept
+
+# distribution on PyPI, by the module that is imported
+PEERS = {
+    "sklearn": "scikit-learn",
+    "spams": "spams-bin",
+    "celer": "celer",
+    "skglm": "skglm",
+    "cvxcla": "cvxcla",
+    "daqp": "daqp",
+    "quadprog": "quadprog",
+}
+
+
+def import_peers() -> dict[str, str]:
+    """Load them all, so that the limit on threads finds their pools; {module: why it is skipped}."""
+    return {module: why for module in PEERS if (why := missing(module))}
+
+
+def peer_versions() -> dict[str, str]:
+    versions = {}
+    for name in PEERS.values():
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions
+
+
+def entrant(
+    name: str, needs: str = "", share: Callable[[Data], float] | None = None
+) -> Callable[[Callable[[Data], Any]], Entrant]:
+    return lambda call: Entrant(name, call, needs, share)
+
+
+# Ours
+
+
+@entrant("sl.omp")
+def our_omp(data: Data) -> Any:
+    return sl.omp(data.X, data.y, data.k)
+
+
+@entrant("sl.omp, float32")
+def our_omp_single(data: Data) -> Any:
+    X, y = kept(data, "single", lambda: (data.X.astype(np.float32), data.y.astype(np.float32)))
+    return sl.omp(X, y, data.k)
+
+
+@entrant("sl.ols", needs="sparselin:ols")
+def our_ols(data: Data) -> Any:
+    return sl.ols(data.X, data.y, data.k)
+
+
+@entrant("sl.sequential_lasso by OMP")
+def our_sequential_by_omp(data: Data) -> Any:
+    return sl.sequential_lasso(data.X, data.y, data.k, method="omp")
+
+
+@entrant("sl.sequential_lasso")
+def our_sequential(data: Data) -> Any:
+    return sl.sequential_lasso(data.X, data.y, data.k, method="lasso")
+
+
+@entrant("sl.batch_omp", needs="sparselin:batch_omp")
+def our_batch(data: Data) -> Any:
+    return sl.batch_omp(data.D, data.Y, data.k)
+
+
+@entrant("sl.lasso_path")
+def our_path(data: Data) -> Any:
+    return sl.lasso_path(data.X, data.y, max_steps=data.steps)
+
+
+@entrant("sl.project_dual")
+def our_projection(data: Data) -> Any:
+    return sl.project_dual(data.X, data.v, data.lam, unpenalized=data.S)
+
+
+def our_omp_at(density: float) -> Entrant:
+    return Entrant(
+        f"sl.omp at {100 * density:g} %", lambda data: sl.omp(data.by_density[density], data.y, data.k)
+    )
+
+
+HALF, ONE, TWO = our_omp_at(0.005), our_omp_at(0.01), our_omp_at(0.02)
+
+# OMP and OLS
+
+
+@entrant("k gemvs")
+def gemvs(data: Data) -> None:
+    """The textbook cost of k steps: Xᵀr, k times, by NumPy's BLAS (by SciPy for a sparse X)."""
+    for _ in range(data.k):
+        data.X.T @ data.y
+
+
+@entrant("scikit-learn", needs="sklearn")
+def sklearn_omp(data: Data) -> Any:
+    from sklearn.linear_model import orthogonal_mp
+
+    return orthogonal_mp(data.X, data.y, n_nonzero_coefs=data.k)
+
+
+@entrant("SPAMS (OLS)", needs="spams")
+def spams_omp(data: Data) -> Any:
+    """Called omp, but it is orthogonal least squares."""
+    import spams
+
+    X, Y = kept(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
+    return spams.omp(Y, X, L=data.k, numThreads=2)
+
+
+@entrant("SPAMS (OLS)", needs="spams")
+def spams_batch(data: Data) -> Any:
+    import spams
+
+    return spams.omp(
+        data.Y, kept(data, "D_fortran", lambda: np.asfortranarray(data.D)), L=data.k, numThreads=2
+    )
+
+
+def _some(data: Data) -> int:
+    return min(500, data.Y.shape[1])
+
+
+@entrant(
+    "scikit-learn (500 signals, scaled)", needs="sklearn", share=lambda data: _some(data) / data.Y.shape[1]
+)
+def sklearn_batch(data: Data) -> Any:
+    """It takes signals one by one, so some of them tell."""
+    from sklearn.linear_model import orthogonal_mp
+
+    return orthogonal_mp(data.D, data.Y[:, : _some(data)], n_nonzero_coefs=data.k, precompute=True)
+
+
+# LASSO paths
+
+
+@entrant("scikit-learn", needs="sklearn")
+def sklearn_path(data: Data) -> Any:
+    from sklearn.linear_model import lars_path
+
+    return lars_path(data.X, data.y, method="lasso", max_iter=data.steps or 8 * min(data.X.shape))
+
+
+@entrant("scikit-learn, Gram", needs="sklearn")
+def sklearn_gram_path(data: Data) -> Any:
+    """Not its default, but faster when d < n."""
+    from sklearn.linear_model import lars_path
+
+    return lars_path(
+        data.X, data.y, method="lasso", max_iter=data.steps or 8 * min(data.X.shape), Gram="auto"
+    )
+
+
+@entrant("SPAMS", needs="spams")
+def spams_path(data: Data) -> Any:
+    import spams
+
+    X, Y = kept(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
+    steps = data.steps or 4 * min(data.X.shape)
+    return spams.lasso(
+        Y, D=X, L=steps, lambda1=0.0, return_reg_path=True, max_length_path=steps + 1, numThreads=2
+    )
+
+
+@entrant("cvxcla", needs="cvxcla")
+def cvxcla_path(data: Data) -> Any:
+    import cvxcla
+
+    return cvxcla.Lasso(x=data.X, y=data.y)
+
+
+# Projections. All return u (n,)
+
+
+def _constraints(data: Data) -> tuple[np.ndarray, ...]:
+    """Xᵀ with its bounds −λ ≤ Xᵀu ≤ λ, = 0 on S, for DAQP; H = I."""
+    bound, sense = np.full(data.X.shape[1], data.lam), np.zeros(data.X.shape[1], np.int32)
+    bound[data.S], sense[data.S] = 0, 5
+    return np.eye(len(data.v)), np.ascontiguousarray(data.X.T), bound, -bound, sense
+
+
+@entrant("DAQP", needs="daqp")
+def daqp_projection(data: Data) -> Any:
+    import daqp
+
+    H, A, upper, lower, sense = kept(data, "for_daqp", lambda: _constraints(data))
+    return daqp.solve(H, -data.v, A, upper, lower, sense)[0]
+
+
+@entrant("quadprog", needs="quadprog")
+def quadprog_projection(data: Data) -> Any:
+    import quadprog
+
+    def constraints() -> tuple[np.ndarray, np.ndarray]:
+        rest = np.setdiff1d(np.arange(data.X.shape[1]), data.S)
+        C = np.hstack([data.X[:, data.S], -data.X[:, rest], data.X[:, rest]])
+        return C, np.concatenate([np.zeros(len(data.S)), np.full(2 * len(rest), -data.lam)])
+
+    C, b = kept(data, "for_quadprog", constraints)
+    return quadprog.solve_qp(kept(data, "identity", lambda: np.eye(len(data.v))), data.v, C, b, len(data.S))[
+        0
+    ]
+
+
+def _by_lasso(data: Data, solve: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    """Through the LASSO of what is orthogonal to X_S, for solvers that know no unpenalised columns."""
+    if not len(data.S):
+        X = kept(data, "X_fortran", lambda: np.asfortranarray(data.X))
+        return data.v - X @ solve(X, data.v)
+    rest = kept(data, "rest", lambda: np.setdiff1d(np.arange(data.X.shape[1]), data.S))
+    Q = np.linalg.qr(data.X[:, data.S])[0]
+    X, v = np.asfortranarray(data.X[:, rest]), data.v - Q @ (Q.T @ data.v)
+    X -= Q @ (Q.T @ X)
+    return v - X @ solve(X, v)
+
+
+def _celer(tol: float) -> Callable[[Data], np.ndarray]:
+    def call(data: Data) -> np.ndarray:
+        from celer.homotopy import celer_path
+
+        alpha = data.lam / len(data.v)
+        return _by_lasso(data, lambda X, v: celer_path(X, v, "lasso", alphas=[alpha], tol=tol)[1][:, 0])
+
+    return call
+
+
+celer_projection = Entrant("celer", _celer(1e-4), needs="celer")  # its default tolerance
+celer_tight_projection = Entrant("celer, tol 1e-12", _celer(1e-12), needs="celer")
+
+
+@entrant("skglm, tol 1e-10", needs="skglm")
+def skglm_projection(data: Data) -> Any:
+    from skglm import WeightedLasso
+
+    X = kept(data, "X_fortran", lambda: np.asfortranarray(data.X))
+    weights = np.ones(X.shape[1])
+    weights[data.S] = 0
+    model = WeightedLasso(
+        alpha=data.lam / len(data.v), weights=weights, tol=1e-10, fit_intercept=False, max_iter=1000
+    )
+    return data.v - X @ model.fit(X, data.v).coef_
+
+
+@entrant("scikit-learn LARS", needs="sklearn")
+def sklearn_projection(data: Data) -> Any:
+    from sklearn.linear_model import lars_path
+
+    alpha = data.lam / len(data.v)
+    most = 8 * min(data.X.shape)
+    return _by_lasso(
+        data, lambda X, v: lars_path(X, v, method="lasso", alpha_min=alpha, max_iter=most)[2][:, -1]
+    )
+
+
+OMP_PEERS = (sklearn_omp, gemvs)
+OLS_PEERS = (spams_omp,)
+BATCH_PEERS = (spams_batch, sklearn_batch)
+PATH_PEERS = (sklearn_path, spams_path)
+PROJECTION_PEERS = (
+    daqp_projection,
+    celer_projection,
+    celer_tight_projection,
+    skglm_projection,
+    sklearn_projection,
+)

@@ -1,0 +1,165 @@
+"""Rows that are one number with a bound: memory, start-up, many small designs. A fresh process for most."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.contest import Options, Outcome, missing
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """take(seed, **size) returns the value of one seed and, where there is something to check, an Outcome."""
+
+    key: str
+    title: str
+    unit: str
+    take: Callable[..., tuple[float, Outcome | None]]
+    at_most: float
+    size: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    toy: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    needs: str = ""
+
+
+def run_measure(measure: Measure, options: Options) -> dict[str, Any]:
+    """The row: the median over the seeds."""
+    row: dict[str, Any] = {
+        "key": measure.key,
+        "title": measure.title,
+        "kind": "measure",
+        "unit": measure.unit,
+        "goal": f"≤ {measure.at_most:g} {measure.unit}".strip(),
+        "skipped": missing(measure.needs),
+        "correct": None,
+        "outcomes": [],
+        "met": None,
+    }
+    if row["skipped"]:
+        return row
+    values = []
+    for seed in options.seeds:
+        try:
+            value, outcome = measure.take(seed, **(measure.toy if options.toy else measure.size))
+        except Exception as error:  # what is measured may be broken; the others shall still run
+            row |= {"skipped": f"{type(error).__name__}: {error}", "correct": False}
+            return row
+        values.append(value)
+        if outcome is not None:
+            row["outcomes"].append(outcome.text)
+            row["correct"] = outcome.right and row["correct"] is not False
+    value = statistics.median(values)
+    return row | {"value": value, "worst": max(values), "by_seed": values, "met": value <= measure.at_most}
+
+
+def sweep(seed: int, n: int, d: int, k: int, designs: int) -> tuple[float, Outcome]:
+    """Seconds per million designs, drawing them included."""
+    from sparselin.experiments.sweep import sweep_gaussian
+
+    _warm_sweep(n, d, k)
+    started = time.perf_counter()
+    found = sweep_gaussian(n, d, k, designs, seed)
+    seconds = time.perf_counter() - started
+    text = f"{found.verified} of {designs} verified"
+    return seconds * 1e6 / designs, Outcome(found.verified == designs and not found.violated, text)
+
+
+@functools.cache
+def _warm_sweep(n: int, d: int, k: int) -> None:
+    from sparselin.experiments.sweep import sweep_gaussian
+
+    sweep_gaussian(n, d, k, 10, 0)
+
+
+def memory(seed: int, n: int, d: int, k: int) -> tuple[float, None]:
+    """Extra bytes of omp at its peak over the bytes of X: by the resident set or by tracemalloc, the larger.
+
+    The high-water mark of the resident set sees all, but not what is reused: so malloc is told to give
+    freed memory back. A smaller problem first, so that compiling and the buffers of BLAS do not count;
+    X is drawn in place, so that the mark before is what is in use.
+    """
+    code = f"""
+import resource, sys, tracemalloc, numpy as np, sparselin as sl
+rng = np.random.default_rng({seed})
+y = rng.standard_normal({n})
+def mark():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+sl.omp(rng.standard_normal(({n}, {max(d // 5, k)})), y, {k})
+X = np.empty(({n}, {d}))
+for row in X:
+    rng.standard_normal(out=row)
+before = mark()
+path = sl.omp(X, y, {k})
+assert len(path.support) == {k}
+resident = mark() - before
+tracemalloc.start()
+sl.omp(X, y, {k})
+print(max(resident, tracemalloc.get_traced_memory()[1]) / X.nbytes)
+"""
+    giving_back = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    return float(_fresh(code, **giving_back)), None
+
+
+SMALL, BIGGER = "(300, 1000, 20)", "(1000, 5000, 50)"
+FIRST_AND_SECOND = """
+import time, numpy as np, sparselin as sl
+rng, spent = np.random.default_rng(0), 0.0
+for n, d, k in [{sizes}]:
+    X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
+    seconds = []
+    for _ in range(2):
+        started = time.perf_counter()
+        sl.omp(X, y, k)
+        seconds.append(time.perf_counter() - started)
+    spent += seconds[0] - seconds[1]
+print(spent)
+"""
+
+
+def import_time(seed: int) -> tuple[float, None]:
+    """Seconds of the import statement alone."""
+    _warm_cache()
+    code = "import time; t = time.perf_counter(); import sparselin; print(time.perf_counter() - t)"
+    return float(_fresh(code)), None
+
+
+def warm_start(seed: int) -> tuple[float, None]:
+    _warm_cache()
+    return float(_fresh(FIRST_AND_SECOND.format(sizes=SMALL))), None
+
+
+def cold_start(seed: int) -> tuple[float, None]:
+    """First calls less second calls, on a small and a bigger problem, which may take other kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        code = FIRST_AND_SECOND.format(sizes=f"{SMALL}, {BIGGER}")
+        return float(_fresh(code, NUMBA_CACHE_DIR=folder)), None
+
+
+@functools.cache
+def _warm_cache() -> None:
+    _fresh(FIRST_AND_SECOND.format(sizes=SMALL))
+
+
+def _fresh(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env=os.environ | environment,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    return done.stdout

@@ -1,0 +1,207 @@
+"""What is written: results.json, RESULTS.md, lines on the terminal; and on which machine it was measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from threadpoolctl import threadpool_info
+
+from benchmarks import scaling
+from benchmarks.entrants import peer_versions
+
+HEADER = ("job", "ours", "peer / ours (worst seed)", "goal", "met", "right")
+
+
+def write(folder: Path, results: dict[str, Any]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(results, indent=1, ensure_ascii=False, default=float)
+    (folder / "results.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "RESULTS.md").write_text(markdown(results), encoding="utf-8")
+    if results["scaling"]:
+        scaling.draw(results["scaling"], folder / "scaling.png")
+
+
+def redraw(folder: Path) -> None:
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    (folder / "RESULTS.md").write_text(markdown(results), encoding="utf-8")
+    if results["scaling"]:
+        scaling.draw(results["scaling"], folder / "scaling.png")
+
+
+# Cells
+
+
+def cells(row: dict[str, Any]) -> tuple[str, ...]:
+    if row["skipped"]:
+        return row["title"], "skipped", row["skipped"], row["goal"], "", _right(row)
+    if row["kind"] == "measure":
+        value, worst = (f"{row[name]:.3g} {row['unit']}".strip() for name in ("value", "worst"))
+        return row["title"], value, f"worst {worst}", row["goal"], _met(row), _right(row)
+    ratios = [f"{name} {p['ratio']:.3g} ({p['worst']:.3g})" for name, p in row["peers"].items()]
+    ratios += [f"{name} –" for name in row["absent"] if name not in row["peers"]]
+    return row["title"], f"{row['ms']:.3g} ms", ", ".join(ratios), row["goal"], _met(row), _right(row)
+
+
+def _met(row: dict[str, Any]) -> str:
+    if row["met"] is None:
+        return "" if not row["goal"] else "not measured"
+    if row["kind"] == "measure":
+        return "yes" if row["met"] else "no"
+    missed = [goal["peer"] for goal in row["goals"] if goal["met"] is False]
+    if missed:
+        return "no" if len(row["goals"]) == 1 else f"no: {', '.join(missed)}"
+    return "yes, stretch" if any(goal["stretch"] for goal in row["goals"]) else "yes"
+
+
+def _right(row: dict[str, Any]) -> str:
+    return {True: "yes", False: "NO", None: ""}[row["correct"]]
+
+
+def line(row: dict[str, Any]) -> str:
+    """One row for the terminal while the rest is running."""
+    _, ours, ratios, goal, met, right = cells(row)
+    notes = [f"goal {goal}: {met}"] if goal and met else []
+    notes += [f"right: {right}"] if right else []
+    text = escape("  ".join([f"{row['key']:28}", ours, ratios, *notes]))
+    colour = "red" if row["correct"] is False else "yellow" if row["met"] is False else ""
+    return f"[{colour}]{text}" if colour else text
+
+
+# The page
+
+
+def markdown(results: dict[str, Any]) -> str:
+    rows, options = results["rows"], results["options"]
+    kinds = list(dict.fromkeys(_kind(row) for row in rows))
+    rows = sorted(rows, key=lambda row: kinds.index(_kind(row)))
+    contests = [row for row in rows if row["kind"] == "contest"]
+    measured = [row for row in rows if row["kind"] == "measure"]
+    parts = [
+        "# Results",
+        f"Written by `make bench`; [README.md](README.md) says how it measures. {results['date']}, "
+        f"{results['seconds'] / 60:.0f} minutes.",
+        "*ours*: the median. *peer / ours*: how many times our time the peer took, the median over the "
+        "seeds of the median over the rounds, and in brackets the worst seed. A goal in brackets is a "
+        "stretch. *right*: our answers are those of the textbook, or proved (below).",
+        *([_table(HEADER, contests)] if contests else []),
+        *([_table(("measure", "ours", "over the seeds", *HEADER[3:]), measured)] if measured else []),
+        *(["![time of OMP against d and against n](scaling.png)"] if results["scaling"] else []),
+        "## The answers",
+        _answers(rows),
+        *footnotes(results),
+        "## Where and how",
+        _setting(results),
+        f"Again: `{results['command']}`, with seeds {', '.join(map(str, options['seeds']))}, at most "
+        f"{options['runs']} rounds and {options['pause']:g} s of pause before each call.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _kind(row: dict[str, Any]) -> str:
+    return str(row["key"]).split("/")[0]
+
+
+def _table(header: tuple[str, ...], rows: list[dict[str, Any]]) -> str:
+    lines = [header, ("---", "--:", *["---"] * (len(header) - 2)), *map(cells, rows)]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
+
+
+def _answers(rows: list[dict[str, Any]]) -> str:
+    """The wrong ones in full, of the others the first seed."""
+    lines = []
+    for row in rows:
+        outcomes = row["outcomes"] if row["correct"] is False else row["outcomes"][:1]
+        lines += [f"- {row['title']}: {'**WRONG** ' * (row['correct'] is False)}{text}" for text in outcomes]
+    return "\n".join(lines)
+
+
+def footnotes(results: dict[str, Any]) -> list[str]:
+    notes = [f"{module} is skipped: {why}." for module, why in results["skipped"].items()]
+    for row in results["rows"]:
+        if row["skipped"]:
+            notes.append(f"{row['key']} is skipped: {row['skipped']}.")
+        for peer, why in row.get("absent", {}).items():
+            if not any(why.startswith(module) for module in results["skipped"]):
+                notes.append(f"{row['key']}: {peer} is missing: {why}.")
+    return ["\n".join(f"- {note}" for note in dict.fromkeys(notes))] if notes else []
+
+
+def _setting(results: dict[str, Any]) -> str:
+    machine = results["machine"]
+    lines = {
+        "machine": f"{machine['cpu']}, {machine['cores']} cores, caches {machine['caches']}, "
+        f"{machine['memory']}, {machine['system']}",
+        "threads": f"{results['options']['threads']} for all",
+        "load": f"{machine['load_average']} at the start, {results['load_average_at_the_end']} at the end",
+        "versions": ", ".join(f"{name} {version}" for name, version in machine["versions"].items()),
+        "peers": ", ".join(f"{name} {version}" for name, version in machine["peers"].items()),
+        "BLAS": "; ".join(machine["blas"]),
+    }
+    return "\n".join(f"- {name}: {text}" for name, text in lines.items())
+
+
+# The machine
+
+
+def machine(threads: int) -> dict[str, Any]:
+    packages = ("numpy", "scipy", "numba", "threadpoolctl", "sparselin")
+    return {
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "caches": _caches(),
+        "memory": _memory(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "threads": threads,
+        "load_average": load_average(),
+        "versions": {"Python": platform.python_version()}
+        | {name: metadata.version(name) for name in packages},
+        "peers": peer_versions(),
+        "blas": [
+            f"{Path(pool['filepath']).parent.name}: {pool['internal_api']} {pool['version']} "
+            f"{pool.get('architecture', '')} ({pool.get('threading_layer', '')})"
+            for pool in threadpool_info()
+            if pool["user_api"] == "blas"
+        ],
+    }
+
+
+def load_average() -> str:
+    return f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "unknown"
+
+
+def _cpu() -> str:
+    """The model as the kernel gives it."""
+    for text in _read(Path("/proc/cpuinfo")).splitlines():
+        if text.startswith("model name"):
+            return text.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"
+
+
+def _caches() -> str:
+    folders = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
+    sizes = [
+        f"L{level}{ {'Data': 'd', 'Instruction': 'i'}.get(kind, '') } {size}"
+        for folder in folders
+        if (level := _read(folder / "level"))
+        and (size := _read(folder / "size"))
+        and (kind := _read(folder / "type"))
+    ]
+    return ", ".join(sizes) or "unknown"
+
+
+def _memory() -> str:
+    first = _read(Path("/proc/meminfo")).splitlines()
+    return f"{int(first[0].split()[1]) / 2**20:.0f} GiB" if first else "memory unknown"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

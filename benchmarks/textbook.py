@@ -1,0 +1,109 @@
+"""The algorithms as textbooks give them, in NumPy and no code of the package: what answers are held against.
+
+One pass over X for every step, true residuals, Gram-Schmidt twice: nothing clever and nothing to drift.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def columns(X: Any, S: list[int]) -> np.ndarray:
+    """X_S dense, for a dense or sparse X."""
+    block = X[:, S]
+    return block if isinstance(block, np.ndarray) else block.toarray()
+
+
+def residual(X: Any, y: np.ndarray, S: list[int]) -> np.ndarray:
+    """P_S^⊥y by least squares."""
+    if not S:
+        return y
+    X_S = columns(X, S)
+    return y - X_S @ np.linalg.lstsq(X_S, y, rcond=None)[0]
+
+
+def omp(X: Any, y: np.ndarray, k: int, follow: list[int] | None = None) -> tuple[list[int], np.ndarray]:
+    """argmax |⟨X_j, P_S^⊥y⟩|, k times: the support, and by how much each pick's score is less than the best.
+
+    That is zero, unless there are picks to `follow`.
+    """
+    return _greedy(X, y, k, False, follow)
+
+
+def ols(X: Any, y: np.ndarray, k: int, follow: list[int] | None = None) -> tuple[list[int], np.ndarray]:
+    """argmax |⟨X_j, r⟩|/‖P_S^⊥X_j‖, r = P_S^⊥y: the column that lowers the residual of least squares most."""
+    return _greedy(X, y, k, True, follow)
+
+
+def _greedy(
+    X: Any, y: np.ndarray, k: int, orthogonal: bool, follow: list[int] | None
+) -> tuple[list[int], np.ndarray]:
+    S: list[int] = []
+    gaps, r, basis = np.zeros(k), y, np.zeros((X.shape[0], k), order="F")
+    squares = np.asarray((X * X).sum(axis=0), float).ravel() if orthogonal else np.zeros(0)
+    left = squares.copy()
+    for t in range(k):
+        scores, Q = np.abs(X.T @ r), basis[:, :t]
+        scores[S] = -1
+        if orthogonal:
+            _divide_by_lengths(scores, X, Q, squares, left)
+        best = int(np.argmax(scores))
+        S.append(best if follow is None else follow[t])
+        gaps[t] = scores[best] - scores[S[-1]]
+        q = _project_off(Q, columns(X, S[-1:])[:, 0])
+        basis[:, t] = q / np.linalg.norm(q)
+        r = _project_off(basis[:, : t + 1], y)
+        if orthogonal:
+            left -= (X.T @ basis[:, t]) ** 2
+    return S, gaps
+
+
+def _project_off(Q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    for _ in range(2):
+        v = v - Q @ (Q.T @ v)
+    return v
+
+
+def _divide_by_lengths(
+    scores: np.ndarray, X: Any, Q: np.ndarray, squares: np.ndarray, left: np.ndarray
+) -> None:
+    """‖P_S^⊥X_j‖² = ‖X_j‖² − Σ_s ⟨q_s, X_j⟩² loses digits for columns near the span of S, so the lengths of
+    those that score near the top are computed from P_S^⊥X_j itself."""
+    c = scores.copy()
+    alive = (left > 1e-10 * squares) & (c >= 0)
+    scores[:] = np.where(alive, c / np.sqrt(np.where(alive, left, 1)), -1)
+    near = np.flatnonzero(scores >= 0.999 * scores.max())[:256]
+    scores[near] = c[near] / np.linalg.norm(_project_off(Q, columns(X, near.tolist())), axis=0)
+
+
+def lasso_kkt(X: np.ndarray, y: np.ndarray, knots: np.ndarray, coef: np.ndarray) -> float:
+    """Largest violation at the knots, over ‖Xᵀy‖∞, of |c_j| ≤ λ, and c_j = λ·sign β_j where β_j ≠ 0."""
+    C = (y[:, None] - X @ coef.T).T @ X
+    inside = np.abs(C) - knots[:, None]
+    on = np.abs(C - knots[:, None] * np.sign(coef))[coef != 0]
+    return float(max(inside.max(), on.max(initial=0)) / np.abs(X.T @ y).max())
+
+
+def projection(
+    X: np.ndarray, v: np.ndarray, lam: float, S: np.ndarray, coef: np.ndarray
+) -> tuple[np.ndarray, bool]:
+    """u in extended precision for the active set and signs of coef, and whether KKT proves them right.
+
+    X_AᵀX_A β_A = X_Aᵀv − λs by iterative refinement: residuals in extended precision, corrections in double.
+    """
+    penalized = np.ones(len(coef), bool)
+    penalized[S] = False
+    A = np.flatnonzero((coef != 0) | ~penalized)
+    s = np.where(penalized, np.sign(coef), 0)[A].astype(np.longdouble)
+    X_A, wide = X[:, A].astype(np.longdouble), v.astype(np.longdouble)
+    gram = X[:, A].T @ X[:, A]
+    beta = np.zeros(len(A), np.longdouble)
+    for _ in range(12):
+        rest = X_A.T @ (wide - X_A @ beta) - np.longdouble(lam) * s
+        beta = beta + np.linalg.solve(gram, rest.astype(np.float64)) if len(A) else beta
+    u = wide - X_A @ beta
+    c = np.abs(X.T @ u.astype(np.float64))
+    right = bool(c[penalized].max(initial=0) <= lam * (1 + 1e-12) and np.all(beta * s >= 0))
+    return u, right

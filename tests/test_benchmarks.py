@@ -1,0 +1,268 @@
+"""The benchmark suite: a registry without slips, every case at a toy size, peers that may be absent."""
+
+import dataclasses
+import json
+import time
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import sparselin as sl
+from benchmarks import checks, entrants, report, scaling, textbook
+from benchmarks.__main__ import main, select
+from benchmarks.cases import CASES, MEASURES
+from benchmarks.contest import Case, Entrant, Goal, Job, Options, Outcome, missing, run_case, summarize
+from benchmarks.measures import import_time, memory, run_measure
+from benchmarks.timing import interleaved
+
+TOY = Options(seeds=(0,), runs=2, least_runs=1, pause=0.0, toy=True)
+SLOW_TO_COMPILE = ("skglm",)
+
+
+def rows_of(case, options=TOY):
+    return summarize(case, [run_case(case, seed, options) for seed in options.seeds], options)
+
+
+def test_keys_and_names_are_unique():
+    keys = [job.key for case in CASES for job in case.jobs] + [measure.key for measure in MEASURES]
+    assert len(set(keys)) == len(keys)
+    assert len({case.name for case in CASES}) == len(CASES)
+    for case in CASES:
+        for job in case.jobs:
+            names = [job.ours.name, *(rival.name for rival in job.rivals)]
+            assert len(set(names)) == len(names), job.key
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_toy_has_the_parameters_of_the_case(case):
+    assert case.toy.keys() == case.size.keys()
+    assert all(case.toy[name] <= size for name, size in case.size.items() if isinstance(size, int))
+
+
+def test_every_peer_of_the_bench_extra_is_reported():
+    with (Path(__file__).parent.parent / "pyproject.toml").open("rb") as file:
+        extra = tomllib.load(file)["project"]["optional-dependencies"]["bench"]
+    pinned = {line.split("==")[0] for line in extra if "==" in line}
+    assert pinned == set(entrants.PEERS.values())
+    assert all("==" in line or line.startswith(("sparselin[", "rich")) for line in extra)
+    needed = {e.needs for case in CASES for e in case.entrants if e.needs and ":" not in e.needs}
+    assert needed == set(entrants.PEERS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_case_runs_and_is_right(case):
+    """With whichever peers are installed; one that is not is named."""
+    quick = tuple(
+        dataclasses.replace(job, peers=tuple(p for p in job.peers if p.needs not in SLOW_TO_COMPILE))
+        for job in case.jobs
+    )
+    for job, row in zip(quick, rows_of(dataclasses.replace(case, jobs=quick)), strict=True):
+        assert report.line(row)
+        assert bool(row["skipped"]) == bool(missing(job.ours.needs)), row["skipped"]
+        if row["skipped"]:
+            continue
+        assert row["correct"] is not False, row["outcomes"]
+        for rival in job.rivals:
+            assert (rival.name in row["peers"]) == (not missing(rival.needs))
+            assert (rival.name in row["absent"]) == bool(missing(rival.needs))
+
+
+def a_job(**changes):
+    ours = Entrant("ours", lambda data: time.sleep(0.001))
+    peer = Entrant("peer", lambda data: time.sleep(0.004))
+    gone = Entrant("gone", lambda data: None, needs="no_such_module")
+    job = Job("job/a", "a job", ours, (peer, gone), (Goal(peer, 1.5, stretch=1000.0), Goal(gone, 2)))
+    return dataclasses.replace(job, **changes)
+
+
+def a_case(*jobs):
+    return Case("a case", lambda seed: SimpleNamespace(seed=seed), {}, {}, jobs)
+
+
+def test_an_absent_peer_is_skipped_by_name_and_its_goal_not_judged():
+    (row,) = rows_of(a_case(a_job()))
+    assert row["peers"]["peer"]["ratio"] > 1.5
+    assert "no_such_module cannot be imported" in row["absent"]["gone"]
+    assert [goal["met"] for goal in row["goals"]] == [True, None]
+    assert [goal["stretch"] for goal in row["goals"]] == [False, None]
+    assert row["met"] is True
+    assert "gone –" in report.line(row)
+
+
+def test_a_row_without_our_function_is_skipped_and_one_that_fails_is_wrong():
+    absent = Entrant("ours", lambda data: None, needs="sparselin:no_such_function")
+    broken = Entrant("ours", lambda data: 1 / 0)
+    skipped, failed = rows_of(a_case(a_job(ours=absent), a_job(key="job/b", ours=broken)))
+    assert skipped["skipped"] == "sparselin has no no_such_function"
+    assert skipped["correct"] is None
+    assert "ZeroDivisionError" in failed["skipped"]
+    assert failed["correct"] is False
+
+
+def test_one_wrong_seed_makes_the_row_wrong():
+    def check(data, answers):
+        return Outcome(data.seed != 1, f"seed {data.seed}")
+
+    options = dataclasses.replace(TOY, seeds=(0, 1, 2), runs=1)
+    (row,) = rows_of(a_case(a_job(check=check)), options)
+    assert row["correct"] is False
+    assert row["outcomes"] == ["seed 0", "seed 1", "seed 2"]
+
+    def fails(data, answers):
+        raise ValueError("wrong shape")
+
+    (row,) = rows_of(a_case(a_job(check=fails)))
+    assert row["correct"] is False
+    assert "wrong shape" in row["outcomes"][0]
+
+
+def test_the_ratio_is_peer_over_ours_median_of_medians_and_the_worst_seed():
+    """The rounds of one seed are paired; a goal from above has its worst seed above."""
+    job = a_job()
+    peer = job.peers[0]
+    seconds = [
+        {job.ours: [1.0, 2.0, 4.0], peer: [3.0, 6.0, 40.0]},  # ratios 3, 3, 10
+        {job.ours: [1.0, 1.0], peer: [5.0]},
+        {job.ours: [2.0], peer: [2.0]},
+    ]
+    records = [{"seed": seed, "seconds": s, "outcomes": {}, "absent": {}} for seed, s in enumerate(seconds)]
+    (row,) = summarize(a_case(job), records, TOY)
+    assert row["ms"] == 2000
+    assert row["peers"]["peer"]["by_seed"] == {0: 3.0, 1: 5.0, 2: 1.0}
+    assert row["peers"]["peer"]["ratio"] == 3.0
+    assert row["peers"]["peer"]["worst"] == 1.0
+    proportion = dataclasses.replace(job, goals=(Goal(peer, at_most=2.9),))
+    (row,) = summarize(a_case(proportion), records, TOY)
+    assert row["peers"]["peer"]["worst"] == 5.0
+    assert row["met"] is False
+
+
+def test_turns_are_taken_with_a_pause_and_long_calls_get_fewer():
+    order = []
+
+    def call(name, seconds):
+        order.append(name)
+        time.sleep(seconds)
+
+    calls = {"a": lambda: call("a", 0.0), "b": lambda: call("b", 0.03), "c": lambda: call("c", 0.0)}
+    started = time.perf_counter()
+    seconds = interleaved(calls, runs=3, least_runs=1, pause=0.01, budget=0.05)
+    assert "".join(order) == "abc" + "ca" + "ca"  # b's turn would have begun the second round
+    assert time.perf_counter() - started > 7 * 0.01
+    assert {name: len(values) for name, values in seconds.items()} == {"a": 3, "b": 1, "c": 3}
+    order.clear()
+    interleaved({"a": calls["a"]}, runs=2, least_runs=1, pause=0.0, budget=1.0, hot=True)
+    assert len(order) == 4
+
+
+def selection(support, X, y):
+    return SimpleNamespace(
+        support=np.array(support),
+        residual_norm=np.array([np.linalg.norm(textbook.residual(X, y, list(support)))]),
+        status=sl.Status.COMPLETED,
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "rule"), [(checks.selects_like_omp, textbook.omp), (checks.selects_like_ols, textbook.ols)]
+)
+def test_a_wrong_selection_is_called_wrong(make, rule, rng):
+    X, y = rng.standard_normal((20, 40)), rng.standard_normal(20)
+    X[:, 7] = X[:, 3]  # a tie, if 3 is ever picked
+    y += 10 * X[:, 3]
+    data, ours = SimpleNamespace(X=X, y=y, k=4), Entrant("ours", lambda data: None)
+    right = rule(X, y, 4)[0]
+    assert right[0] == 3
+
+    def outcome(support, norm=1.0):
+        path = selection(support, X, y)
+        path.residual_norm *= norm
+        return make(ours)(SimpleNamespace(**vars(data)), {ours: path})
+
+    assert outcome(right).right
+    assert outcome([7, *right[1:]]).right  # the copy does as well
+    other = next(j for j in range(40) if j not in (*right, 7))
+    assert not outcome([*right[:3], other]).right
+    assert not outcome([other, *right[1:]]).right
+    assert not outcome(right[:3]).right
+    assert not outcome(right, norm=1 + 1e-8).right
+
+
+def test_textbook_ols_is_the_least_residual(rng):
+    X, y = rng.standard_normal((15, 25)) * rng.uniform(0.1, 10, 25), rng.standard_normal(15)
+    S = []
+    for pick in textbook.ols(X, y, 6)[0]:
+        left = [np.inf if j in S else np.linalg.norm(textbook.residual(X, y, [*S, j])) for j in range(25)]
+        assert pick == np.argmin(left)
+        S.append(pick)
+
+
+def test_wrong_paths_and_projections_are_called_wrong(rng):
+    X, y = rng.standard_normal((15, 25)), rng.standard_normal(15)
+    path, ours = sl.lasso_path(X, y, max_steps=6), Entrant("ours", lambda data: None)
+    data = SimpleNamespace(X=X, y=y, steps=6)
+    assert checks.knots(ours)(data, {ours: path}).right
+    bent = SimpleNamespace(knots=path.knots, coef=path.coef * (1 + 1e-7), status=path.status)
+    assert not checks.knots(ours)(data, {ours: bent}).right
+    short = SimpleNamespace(knots=path.knots[:-1], coef=path.coef[:-1], status=path.status)
+    assert not checks.knots(ours)(data, {ours: short}).right
+
+    S, lam = np.array([2, 5]), 0.4 * float(path.knots[0])
+    data = SimpleNamespace(X=X, v=y, lam=lam, S=S)
+    projection = sl.project_dual(X, y, lam, unpenalized=S)
+    assert checks.projections(ours)(data, {ours: projection}).right
+    off = SimpleNamespace(u=projection.u + 1e-11, coef=projection.coef, active=projection.active)
+    assert not checks.projections(ours)(data, {ours: off}).right
+    # right for the active set it claims, which is not the right one
+    u = textbook.residual(X, y, S.tolist())
+    unproved = SimpleNamespace(u=u, coef=np.zeros(25), active=())
+    assert not checks.projections(ours)(data, {ours: unproved}).right
+
+
+def test_measures():
+    assert 0 <= memory(0, 100, 2000, 10)[0] < 20
+    assert 0.01 < import_time(0)[0] < 60
+    sweeps = [run_measure(measure, TOY) for measure in MEASURES if measure.key.startswith("sweep/")]
+    assert all(row["skipped"] or row["correct"] for row in sweeps)
+
+
+def test_what_is_written(tmp_path, monkeypatch, capsys):
+    """Some rows, the chart, both files; then table and chart again from the numbers."""
+    arguments = ["--toy", "--case", "omp/small", "batch/64x256", "scaling", "--output", str(tmp_path)]
+    assert main(arguments) == 0
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert {row["key"] for row in results["rows"]} == {"omp/small", "batch/64x256"}
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    for part in (
+        "OMP, sparse signal, 40 × 60, k = 5",
+        "k gemvs",
+        results["machine"]["cpu"],
+        "numpy",
+        "threads: 2",
+    ):
+        assert part in page
+    assert "python -m benchmarks --toy" in page
+    assert "omp/small" in capsys.readouterr().out
+    if results["scaling"]:
+        (tmp_path / "scaling.png").unlink()
+    (tmp_path / "RESULTS.md").unlink()
+    assert main(["--redraw", "--output", str(tmp_path)]) == 0
+    assert (tmp_path / "RESULTS.md").read_text(encoding="utf-8") == page
+    assert (tmp_path / "scaling.png").stat().st_size > 10_000
+    assert set(results["scaling"]["against d"]["seconds"][0]) <= set(scaling.STYLES)
+
+
+def test_selecting_rows(capsys):
+    cases, measures, chart = select(["omp", "*/ar1", "start/cold"])
+    keys = {job.key for case in cases for job in case.jobs}
+    assert keys >= {"omp/noise", "omp/ar1", "ols/ar1", "path/ar1"}
+    assert all(key.startswith("omp/") or key.endswith("/ar1") for key in keys)
+    assert [measure.key for measure in measures] == ["start/cold"]
+    assert not chart
+    assert select(["*"])[2]
+    assert main(["--case", "no/such"]) == 2
+    assert main(["--list"]) == 0
+    assert "scaling" in capsys.readouterr().out
