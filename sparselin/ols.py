@@ -16,7 +16,6 @@ from sparselin.selection import (
     Pick,
     Selection,
     ending,
-    in_double,
     relative_margin,
     tied_at_maximum,
 )
@@ -77,7 +76,7 @@ def ols(
             return ending(problem, qr, selection.residual_norm)
         if len(tied) > 1 and problem.dtype == np.float32:
             score = score.astype(np.float64)
-            exact, rho, error = in_double(selection, tied)
+            exact, rho, error = selection.double.measure(tied, qr, qr.size)
             score[tied] = np.abs(exact) / rho
             tied = tied[tied_at_maximum(score[tied], error / rho)[1]]
             top = float(score[tied].max())

@@ -49,7 +49,7 @@ class Problem:
 
     Attributes
     ----------
-    X, y, n, d, dtype : the data. X is contiguous in C or Fortran order, or a CSC array.
+    X, y, n, d, dtype, eps : the data; eps is that of dtype. X is contiguous in C or Fortran order, or a CSC array.
     kind : "dense", "sparse" or "gram".
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
@@ -63,6 +63,7 @@ class Problem:
         self.X = _design(X)
         self.n, self.d = self.X.shape
         self.dtype = self.X.dtype
+        self.eps = float(np.finfo(self.dtype).eps)
         self.kind = "dense" if isinstance(self.X, np.ndarray) else "sparse"
         self.y = _vector(y, "y", self.n, self.dtype)
         if sample_weight is not None:
@@ -203,7 +204,7 @@ class Problem:
         with unit columns. p is 1, or 2 for a Gram problem.
         """
         power = 2 if self.kind == "gram" else 1
-        return _SAFETY * float(np.finfo(self.dtype).eps) * (math.sqrt(self.n) + kappa**power)
+        return _SAFETY * self.eps * (math.sqrt(self.n) + kappa**power)
 
     def correlation_error(self, kappa: float = 1.0) -> FloatArray:
         """e_c (d,): bounds on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩, rounding·‖X_i‖·‖y‖."""
@@ -216,7 +217,7 @@ class Problem:
         eps, 8·√eps·κ.
         """
         if self.kind == "gram":
-            return _SAFETY * math.sqrt(float(np.finfo(self.dtype).eps)) * kappa
+            return _SAFETY * math.sqrt(self.eps) * kappa
         return self.rounding(kappa)
 
 

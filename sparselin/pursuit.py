@@ -22,7 +22,15 @@ import numpy as np
 from sparselin._kernels import pursuit as kernels
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.selection import Callback, Pick, Selection, begin, greedy
+from sparselin.selection import (
+    Callback,
+    Pick,
+    Selection,
+    begin,
+    greedy,
+    relative_margin,
+    tied_at_maximum,
+)
 from sparselin.thin_qr import ThinQR
 from sparselin.threads import workers
 
@@ -167,6 +175,8 @@ class Pursuit:
         self._support = np.full(d + 1, -1)
         self._support[: len(selection.picks)] = selection.support
         self._most = _MOST
+        # how many near the maximum a block may pass by, to be told apart in float64
+        self._patience = 16 if lengths is None and problem.dtype == np.float32 else 1
         self._candidates = max(32, min(256, d // 8))
         # columns of unit length, in the precision that guesses need
         self._unit = np.empty((min(d, 2 * self._candidates), problem.n), np.float32)
@@ -185,10 +195,10 @@ class Pursuit:
             self.score[:] = self.c * lengths.scale
             self._weights[:] = lengths.weights(self.score)
             self._heavy = _block_maxima(self._weights)
-        best, margin, flag = kernels.find(
+        best, margin, count = kernels.find(
             self.score, self._bits, self._mask, self._weights, self._heavy, self._error(qr.kappa)
         )
-        return Next(best, float(abs(self.c[best])), margin) if flag == kernels.CLEAR else None
+        return Next(best, float(abs(self.c[best])), margin) if count == 1 else None
 
     def clear_pick(self) -> Pick | None:
         return None if self.next is None else self._pick(*self.next)
@@ -215,45 +225,66 @@ class Pursuit:
         norms = np.sqrt(np.einsum("ij,ij->i", residuals, residuals))
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
-        stand, nexts, flag = self._check(J[:p], t, m, shares)
+        stand, nexts, stale = self._check(J[:p], t, m, shares)
         qr.truncate(t + stand)
-        picks = [pick, *(self._pick(*step) for step in nexts[: stand - 1])]
+        picks = [pick, *(self._pick(*step) for step in nexts[: stand - 1] if step)]
         selection.record(picks, shares[:stand].tolist(), residuals[stand - 1].copy(), norms[:stand].tolist())
         selection.c = self.c
         self._most = min(_MOST, max(self._most, 2 * p) if stand == p else max(4, 2 * stand))
         if self.lengths is not None:
             self.lengths.size = qr.size
-        if flag == kernels.STALE:
-            self.next = self._search()
-        else:
-            self.next = nexts[stand - 1] if flag == kernels.CLEAR else None
+        self.next = self._search() if stale else nexts[stand - 1]
 
-    def _check(self, J: IndexArray, t: int, m: int, shares: FloatArray) -> tuple[int, list[Next], int]:
-        """How many of the picks J stand (the first does), what comes after each, and the last flag."""
-        p, lengths = len(J), self.lengths
+    def _check(
+        self, J: IndexArray, t: int, m: int, shares: FloatArray
+    ) -> tuple[int, list[Next | None], bool]:
+        """How many of the picks J stand (the first does), what is clear to come after each, and STALE."""
+        p, qr, lengths = len(J), self.selection.qr, self.lengths
         # after the k-th pick no correlation is needed, unless W is wanted complete
         checks = p - 1 if m + p == self.k and not self.complete else p
         W = self.W[t : t + checks]
-        self.problem.correlate_rows(self.selection.qr.Qt[t : t + checks], W, self.count)
+        self.problem.correlate_rows(qr.Qt[t : t + checks], W, self.count)
         self._support[m : m + p] = J
         self._support[m + p] = -1
-        errors = np.array([self._error(kappa) for kappa in self.selection.qr.kappas(t + 1)])
-        found, lam, margin = np.full(p, -1), np.empty(p), np.empty(p)
+        errors = np.array([self._error(kappa) for kappa in qr.kappas(t + 1)])
+        lam, margin, counts = np.empty(p), np.empty(p), np.zeros(p, np.intp)
+        near = np.empty((p, self._patience), np.intp)
+        before = self.c.copy() if self._patience > 1 else self.c
         arguments = (
-            self.c, self._bits, self._mask, W, shares, self._support, m,
-            self._weights, self._heavy, errors, found, lam, margin,
+            self._bits, self._mask, W, shares, self._support, m,
+            self._weights, self._heavy, errors, lam, margin, near, counts,
         )  # fmt: skip
         if lengths is None:
-            stand, flag = kernels.descend(*arguments)
+            stand = kernels.descend(self.c, *arguments)
         else:
-            stand, flag = kernels.descend_scaled(
-                *arguments, lengths.squares, lengths.measured, lengths.norms, lengths.ratio, lengths.scale,
-                self.score,
+            stand = kernels.descend_scaled(
+                self.c, *arguments, lengths.squares, lengths.measured, lengths.norms, lengths.ratio,
+                lengths.scale, self.score,
             )  # fmt: skip
-        if checks < p and (checks == 0 or (flag == kernels.CLEAR and found[checks - 1] == J[checks])):
-            stand = p
-        nexts = [Next(*step) for step in zip(found.tolist(), lam.tolist(), margin.tolist(), strict=True)]
-        return stand, nexts, flag
+        nexts = [
+            Next(*step) if count == 1 else None
+            for *step, count in zip(*(a.tolist() for a in (near[:, 0], lam, margin, counts)), strict=True)
+        ]
+        for s in range(min(stand, p - 1) if self._patience > 1 else 0):
+            if near[s, 0] == J[s + 1] and 1 < counts[s] <= self._patience:
+                nexts[s] = self._confirm(near[s, : counts[s]], t + s + 1)
+                if nexts[s] is None:
+                    self.c[:] = before - shares[: s + 1] @ W[: s + 1]
+                    self.c[self._support[: m + s + 1]] = 0
+                    stand = s + 1
+                    break
+        if checks < p and stand in (0, checks):
+            last = nexts[checks - 1] if checks else None
+            stand = p if checks == 0 or (last is not None and last.feature == J[checks]) else stand
+        return stand, nexts, bool(counts[stand - 1] == kernels.STALE)
+
+    def _confirm(self, near: IndexArray, size: int) -> Next | None:
+        """The first of those near the maximum if float64 finds it clearly largest, S being `size` columns."""
+        c, _, error = self.selection.double.measure(near, self.selection.qr, size)
+        lam, tied = tied_at_maximum(c, error)
+        if tied.tolist() != [0]:
+            return None
+        return Next(int(near[0]), lam, relative_margin(c, 0, lam))
 
     def _guess(self, first: int, room: int) -> IndexArray:
         """The pick that is known and those guessed to follow, `room` at most in all."""

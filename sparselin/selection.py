@@ -27,12 +27,53 @@ class Pick:
     weights: FloatArray | None = None
 
 
+class Double:
+    """A selection on a float32 problem followed in float64, as far as someone asks.
+
+    What float32 correlations leave open is decided by the correlations of the few columns concerned, with
+    the residual of a factorisation in float64 that grows with the selection.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.index: list[int] = []
+        self.Qt = np.zeros((0, problem.n))
+        self.y = problem.y.astype(np.float64)
+
+    def measure(self, J: IndexArray, qr: ThinQR, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """c_i, ‖P_S^⊥X_i‖ and e_c for the columns J, with the first `size` columns of the QR as S."""
+        self._follow(qr.index[:size])
+        X = self._project(self.problem.columns(J).astype(np.float64))
+        norms = self.problem.column_norms[J].astype(np.float64)
+        shrink = np.finfo(np.float64).eps / self.problem.eps
+        return (
+            X.T @ self.y,
+            np.linalg.norm(X, axis=0),
+            shrink * self.problem.rounding(qr.kappa) * norms * self.problem.y_norm,
+        )
+
+    def _follow(self, index: list[int]) -> None:
+        same = 0
+        while same < min(len(index), len(self.index)) and index[same] == self.index[same]:
+            same += 1
+        self.Qt, self.index = self.Qt[:same], list(index)
+        if same < len(index):
+            new = self._project(self.problem.columns(index[same:]).astype(np.float64))
+            self.Qt = np.vstack([self.Qt, np.linalg.qr(new)[0].T])
+
+    def _project(self, X: FloatArray) -> FloatArray:
+        for _ in range(2):
+            X = X - self.Qt.T @ (self.Qt @ X)
+        return X
+
+
 class Selection:
     """Where a greedy method stands: S, its factorisation, r = P_S^⊥y, and the record so far."""
 
     def __init__(self, problem: Problem, capacity: int = 8) -> None:
         self.problem = problem
         self.qr = ThinQR(problem, capacity=min(capacity, problem.n))
+        self.double = Double(problem)
         self.residual = problem.y
         self.c: FloatArray | None = None  # the correlations, when they are known
         self.picks: list[Pick] = []
@@ -150,19 +191,6 @@ def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray
     if lam_star == 0:
         return 0.0, np.zeros(0, np.intp)
     return lam_star, np.flatnonzero((size > 0) & (size + error >= (size - error).max()))
-
-
-def in_double(selection: Selection, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """For a few columns of a float32 problem, in float64: c_i, ‖P_S^⊥X_i‖ and e_c."""
-    problem, qr = selection.problem, selection.qr
-    X, y = problem.columns(J).astype(np.float64), problem.y.astype(np.float64)
-    Q = np.linalg.qr(problem.columns(qr.index).astype(np.float64))[0]
-    r = y - Q @ (Q.T @ y)
-    for _ in range(2):
-        X = X - Q @ (Q.T @ X)
-    norms = problem.column_norms[J].astype(np.float64)
-    shrink = np.finfo(np.float64).eps / np.finfo(np.float32).eps
-    return X.T @ r, np.linalg.norm(X, axis=0), shrink * problem.rounding(qr.kappa) * norms * problem.y_norm
 
 
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:

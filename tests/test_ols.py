@@ -89,6 +89,23 @@ def test_lengths_are_measured_anew_after_cancellation(rng, gap):
         assert path.support.tolist() == textbook_ols(X, y, 8)
 
 
+def test_a_length_of_a_hundred_millionth(rng):
+    """x₂ = x₁ + 1e-8·δ holds the fall of 2 that only δ brings: ρ² = 1e-16 is all rounding in the recurrence."""
+    for _ in range(10):
+        Q = np.linalg.qr(rng.normal(size=(40, 30)))[0]
+        others = Q[:, 2:] + 0.2 * Q[:, :1] + 0.3 * Q[:, 1:2]
+        X = np.column_stack([Q[:, 0], Q[:, 0] + 1e-8 * Q[:, 1], others / np.linalg.norm(others, axis=0)])
+        y = 3 * Q[:, 0] + 2 * Q[:, 1] + 0.5 * Q[:, 2]
+        path = sl.ols(X, y, 2)
+        i, j = path.support.tolist()
+        assert {i, j} == {0, 1}
+        P = X - np.outer(X[:, i], X[:, i] @ X) / (X[:, i] @ X[:, i])
+        P -= np.outer(X[:, i], X[:, i] @ P) / (X[:, i] @ X[:, i])
+        scores = np.abs(P.T @ y)[np.arange(30) != i] / np.linalg.norm(P, axis=0)[np.arange(30) != i]
+        first, second = np.sort(scores)[[-1, -2]]
+        assert path.margin[1] == pytest.approx(1 - second / first, abs=1e-6)
+
+
 def test_what_is_in_the_span_is_never_picked(rng):
     X = rng.normal(size=(12, 4))
     X = np.hstack([X, X @ rng.normal(size=(4, 6)), np.zeros((12, 1))])

@@ -1,4 +1,4 @@
-"""‖X_j‖² and ⟨X_j, y⟩ in one pass over X, summed in float64."""
+"""‖X_j‖² and ⟨X_j, y⟩ in one pass over X; sums of four are taken in its precision and added in float64."""
 
 from __future__ import annotations
 
@@ -20,20 +20,15 @@ def by_rows(X, y, squares, products, start, stop):
         product[:] = 0
         for i in range(0, n - 3, 4):
             a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
-            ya, yb, yc, ye = (
-                np.float64(y[i]), np.float64(y[i + 1]), np.float64(y[i + 2]), np.float64(y[i + 3]),
-            )  # fmt: skip
+            ya, yb, yc, ye = y[i], y[i + 1], y[i + 2], y[i + 3]
             for j in range(right - left):
-                xa, xb, xc, xe = np.float64(a[j]), np.float64(b[j]), np.float64(c[j]), np.float64(e[j])
-                square[j] += (xa * xa + xb * xb) + (xc * xc + xe * xe)
-                product[j] += (xa * ya + xb * yb) + (xc * yc + xe * ye)
+                square[j] += np.float64((a[j] * a[j] + b[j] * b[j]) + (c[j] * c[j] + e[j] * e[j]))
+                product[j] += np.float64((a[j] * ya + b[j] * yb) + (c[j] * yc + e[j] * ye))
         for i in range(n - n % 4, n):
             row = X[i, left:right]
-            yi = np.float64(y[i])
             for j in range(right - left):
-                x = np.float64(row[j])
-                square[j] += x * x
-                product[j] += x * yi
+                square[j] += np.float64(row[j] * row[j])
+                product[j] += np.float64(row[j] * y[i])
 
 
 @kernel(**VECTORIZED)

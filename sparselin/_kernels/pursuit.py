@@ -12,7 +12,7 @@ import numpy as np
 from sparselin._kernels import VECTORIZED, kernel
 
 BLOCK = 256  # entries whose maximum is kept; a multiple of every vector length
-CLEAR, UNCLEAR, STALE = 0, 1, 2
+STALE = -1
 
 
 @kernel(**VECTORIZED)
@@ -96,11 +96,12 @@ def _maxima(bits, mask, tops):
 
 
 @kernel()
-def _find(score, bits, mask, weights, heavy, error):
-    """Where |score| is largest, that and the next largest value, and whether it is clear.
+def _find(score, bits, mask, weights, heavy, error, near):
+    """Where |score| is largest, that and the next largest value, and how many may be the argmax.
 
-    Clear means that no other score comes within the errors, error·weights_j each, of the largest.
-    `heavy` holds the maxima of the weights over the blocks.
+    May: those that come within the errors, error·weights_j each, of the largest; they are put into `near`, as
+    many as it holds. One is a clear argmax; none means that the largest may be zero. `heavy` holds the
+    maxima of the weights over the blocks.
     """
     size = score.size
     reach = np.empty(heavy.size, score.dtype)
@@ -121,22 +122,27 @@ def _find(score, bits, mask, weights, heavy, error):
     second = reach.max()
     low = top - error * weights[best]
     if low <= 0:
-        return best, top, second, UNCLEAR
+        return best, top, second, 0
+    near[0] = best
+    count = 1
     for b in range(tops.size):
         if reach[b] + error * heavy[b] >= low:
             for j in range(b * BLOCK, min((b + 1) * BLOCK, size)):
                 value, slack = abs(score[j]), error * weights[j]
                 if j != best and value > slack and value + slack >= low:
-                    return best, top, second, UNCLEAR
-    return best, top, second, CLEAR
+                    if count < near.size:
+                        near[count] = j
+                    count += 1
+    return best, top, second, count
 
 
 @kernel(**VECTORIZED)
-def descend(c, bits, mask, W, shares, support, m, weights, heavy, errors, found, lam, margin):
+def descend(c, bits, mask, W, shares, support, m, weights, heavy, errors, lam, margin, near, counts):
     """Follow c through the picks support[m:m+p], as long as each is the argmax that it was taken for.
 
     W (p, d) holds XᵀQ for them, so that c_{s+1} = c_s − shares_s·W_s. After each, s = 0..p−1, finds the
-    next: `found`, `lam`, `margin`. Returns how many picks stand and whether the next one is clear.
+    next: near_s[0], with `lam`, `margin` and the others that may be in its place, counts_s in all. Goes on
+    while near_s can hold these. Returns how many picks stand.
     """
     d = c.size
     p = W.shape[0]
@@ -147,13 +153,12 @@ def descend(c, bits, mask, W, shares, support, m, weights, heavy, errors, found,
             c[j] -= share * row[j]
         for l in range(m + s + 1):
             c[support[l]] = 0
-        best, top, second, flag = _find(c, bits, mask, weights, heavy, errors[s])
-        found[s] = best
+        best, top, second, counts[s] = _find(c, bits, mask, weights, heavy, errors[s], near[s])
         lam[s] = top
         margin[s] = (top - second) / top if top > 0 else 0
-        if flag != CLEAR or best != support[m + s + 1]:
-            return s + 1, flag
-    return p, CLEAR
+        if not 1 <= counts[s] <= near.shape[1] or best != support[m + s + 1]:
+            return s + 1
+    return p
 
 
 @kernel(**VECTORIZED)
@@ -182,13 +187,13 @@ def rescale(c, squares, measured, norms, ratio, scale, score, weights, heavy):
 
 @kernel(**VECTORIZED)
 def descend_scaled(
-    c, bits, mask, W, shares, support, m, weights, heavy, errors, found, lam, margin,
+    c, bits, mask, W, shares, support, m, weights, heavy, errors, lam, margin, near, counts,
     squares, measured, norms, ratio, scale, score,
 ):  # fmt: skip
     """The same for the scores |c_j|/ρ_j of OLS, ρ_j² = ‖P_S^⊥X_j‖² falling by W_sj² with each pick.
 
-    `bits` are those of `score`; `lam` is |c_j| of the next pick. Stops with STALE where cancellation has
-    taken four digits of some ρ_j² since it was measured.
+    `bits` are those of `score`; `lam` is |c_j| of the next pick. Stops with the count STALE where
+    cancellation has taken four digits of some ρ_j² since it was measured.
     """
     d = c.size
     p = W.shape[0]
@@ -202,21 +207,21 @@ def descend_scaled(
             c[support[l]] = 0
             measured[support[l]] = 0
         if rescale(c, squares, measured, norms, ratio, scale, score, weights, heavy):
-            return s + 1, STALE
-        best, top, second, flag = _find(score, bits, mask, weights, heavy, errors[s])
-        found[s] = best
+            counts[s] = STALE
+            return s + 1
+        best, top, second, counts[s] = _find(score, bits, mask, weights, heavy, errors[s], near[s])
         lam[s] = abs(c[best])
         margin[s] = (top - second) / top if top > 0 else 0
-        if flag != CLEAR or best != support[m + s + 1]:
-            return s + 1, flag
-    return p, CLEAR
+        if counts[s] != 1 or best != support[m + s + 1]:
+            return s + 1
+    return p
 
 
 @kernel()
 def find(score, bits, mask, weights, heavy, error):
-    """The search by itself: position, margin and flag."""
-    best, top, second, flag = _find(score, bits, mask, weights, heavy, error)
-    return best, (top - second) / top if top > 0 else 0.0, flag
+    """The search by itself: position, margin, and how many may be the argmax."""
+    best, top, second, count = _find(score, bits, mask, weights, heavy, error, np.empty(1, np.intp))
+    return best, (top - second) / top if top > 0 else 0.0, count
 
 
 @kernel(**VECTORIZED)
