@@ -38,7 +38,9 @@ Rule = Callable[[Selection], Pick | Status]
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
 _MOST = 32  # guesses a block; more would go wrong too often
-_TRUST = 1.2  # a guess counts while its score is so many times the best one left out
+# A guess counts while its score is so many times the best one left out: more of them where a block costs
+# more than the columns guessed wrong.
+_TRUST, _TRUST_SMALL, _SMALL = 1.2, 0.9, 10**6
 
 
 class Next(NamedTuple):
@@ -177,9 +179,10 @@ class Pursuit:
         self._most = _MOST
         # how many near the maximum a block may pass by, to be told apart in float64
         self._patience = 16 if lengths is None and problem.dtype == np.float32 else 1
-        self._candidates = max(32, min(256, d // 8))
+        self._candidates = d if d <= 128 else max(64, min(256, d // 8))
+        self._trust = _TRUST if problem.n * d > _SMALL else _TRUST_SMALL
         # columns of unit length, in the precision that guesses need
-        self._unit = np.empty((min(d, 2 * self._candidates), problem.n), np.float32)
+        self._unit = np.empty((2 * self._candidates, problem.n), np.float32)
         self._slot = np.full(d, -1)  # where in _unit a column is
         self._filled = 0
         self.next = self._search()
@@ -294,27 +297,19 @@ class Pursuit:
         size = np.abs(self.score)
         if d > M:
             order = np.argpartition(size, d - M - 1)
-            C, cut = np.sort(order[-M:]), _TRUST * float(size[order[-M - 1]])
+            C, cut = order[-M:], self._trust * float(size[order[-M - 1]])
+            if not np.any(C == first):
+                C[0] = first
         else:
             C, cut = np.flatnonzero(size), 0.0
-        at = int(np.searchsorted(C, first))
-        if at == len(C) or C[at] != first:
-            at = 0
-            C[0] = first
-        # all in units of ‖X_j‖ and of the largest score
-        norms, top = self._norms[C], float(size.max())
-        c = (self.c[C] / norms / top).astype(np.float32)
-        B = (self.W[:t, C] / norms).astype(np.float32)
-        if self.lengths is None:
-            scale, squares = norms, norms
-        else:
-            scale, squares = self.lengths.scale[C] * norms, self.lengths.squares[C] / norms**2
+        top = float(size[C].max())
         picks = np.empty(room, np.intp)
+        scale = self._norms if self.lengths is None else self.lengths.scale
         p = kernels.guess(
-            self._unit, self._fetch(C), B, c, scale.astype(np.float32), squares.astype(np.float32),
-            self.lengths is not None, at, np.float32(cut / top), picks,
+            self._unit, self._fetch(C), C, self.W[:t], self.c, self._norms, scale, self.lengths is not None,
+            top, first, cut / top, picks,
         )  # fmt: skip
-        return np.asarray(C[picks[:p]])
+        return picks[:p]
 
     def _fetch(self, C: IndexArray) -> IndexArray:
         """Where in `_unit` the columns C are, once those that were not are fetched."""

@@ -47,10 +47,10 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
     right, rng = kernels.guess, np.random.default_rng(1)
 
     def guess(*arguments):
-        rows, first, picks = arguments[1], arguments[7], arguments[9]
+        columns, first, picks = arguments[2], arguments[9], arguments[11]
         p = right(*arguments)
         if blunder == "arbitrary":
-            picks[1:] = rng.integers(0, len(rows), len(picks) - 1)
+            picks[1:] = rng.choice(columns, len(picks) - 1)
             p = len(picks)
         elif blunder == "repeated":
             picks[:] = first

@@ -38,43 +38,52 @@ def _dots(A, rows, x, out):
 
 
 @kernel(**VECTORIZED)
-def guess(A, rows, B, c, scale, squares, scaled, first, cut, picks):
-    """Tentative picks among M unit columns x_m, given rows of A: greedy selection there, while it is trusted.
+def guess(unit, rows, columns, W, c, norms, scale, scaled, top, first, cut, picks):
+    """Tentative picks among the candidate `columns`: greedy selection there, in the precision of `unit`.
 
-    B (t, M) holds ⟨q_s, x_m⟩, so that ⟨P_S^⊥x_m, P_S^⊥x_i⟩ = ⟨x_m, x_i⟩ − Σ_s B[s, m]B[s, i]; the score
-    is |c_m|·scale_m; when scaled, `squares` is ‖P_S^⊥x_m‖² and scale its −½th power. A score up to `cut`,
-    which a column left out may reach, is not worth checking. Writes positions into `picks`, beginning with
-    `first`; returns how many.
+    Row rows[m] of `unit` is x = X_j/‖X_j‖ for the m-th candidate j, and W (t, d) is XᵀQ, so that
+    ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩. Scores are |c_j|, or |c_j|·scale_j = |c_j|/ρ_j when
+    scaled, in units of `top`. A score up to `cut`, which a column left out may reach, is not worth checking.
+    Writes columns into `picks`, beginning with `first`, a candidate; returns how many.
     """
-    M = rows.size
-    W = np.empty((picks.size, M), A.dtype)
-    best = first
+    M, t = rows.size, W.shape[0]
+    B, R = np.empty((t, M), unit.dtype), np.empty((picks.size, M), unit.dtype)
+    corr, weight = np.empty(M, unit.dtype), np.empty(M, unit.dtype)
+    for m in range(M):
+        j = columns[m]
+        corr[m] = c[j] / norms[j] / top
+        weight[m] = norms[j] * scale[j] if scaled else norms[j]
+        for l in range(t):
+            B[l, m] = W[l, j] / norms[j]
+    best = 0
+    while columns[best] != first:
+        best += 1
     for s in range(picks.size):
         if s > 0:
             best = 0
             for m in range(M):
-                if abs(c[m]) * scale[m] > abs(c[best]) * scale[best]:
+                if abs(corr[m]) * weight[m] > abs(corr[best]) * weight[best]:
                     best = m
-            if abs(c[best]) * scale[best] <= cut:
+            if abs(corr[best]) * weight[best] <= cut:
                 return s
-        picks[s] = best
-        w = W[s]
-        _dots(A, rows, A[rows[best]], w)
-        for row in B:
-            _subtract(row[best], row, w)
+        picks[s] = columns[best]
+        row = R[s]
+        _dots(unit, rows, unit[rows[best]], row)
+        for l in range(t):
+            _subtract(B[l, best], B[l], row)
         for l in range(s):
-            _subtract(W[l, best], W[l], w)
-        if w[best] <= 1e-4:  # the guesses after a nearly dependent column would be lost to rounding
+            _subtract(R[l, best], R[l], row)
+        if row[best] <= 1e-4:  # what follows a nearly dependent column would be lost to rounding
             return s + 1
-        rho = math.sqrt(w[best])
+        rho = math.sqrt(row[best])
         for m in range(M):
-            w[m] /= rho
-        _subtract(c[best] / rho, w, c)
+            row[m] /= rho
+        _subtract(corr[best] / rho, row, corr)
         if scaled:
             for m in range(M):
-                squares[m] -= w[m] * w[m]
-                scale[m] = 1 / math.sqrt(squares[m]) if squares[m] > 1e-4 else 0
-        c[best] = 0
+                square = 1 / (weight[m] * weight[m]) - row[m] * row[m] if weight[m] > 0 else 0.0
+                weight[m] = 1 / math.sqrt(square) if square > 1e-4 else 0.0
+        corr[best] = 0
     return picks.size
 
 
