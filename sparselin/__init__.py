@@ -8,12 +8,15 @@ import importlib
 from typing import Any
 
 from sparselin import ensembles
+from sparselin.batch_omp import batch_omp
 from sparselin.dual_polytope import project_dual
 from sparselin.hadamard import hadamard_descent
 from sparselin.lasso_path import lasso_path
+from sparselin.ols import ols
 from sparselin.omp import omp
 from sparselin.problem import Problem
 from sparselin.results import (
+    BatchSelection,
     DescentResult,
     DualProjection,
     FirstEntry,
@@ -29,6 +32,7 @@ from sparselin.softmax_penalty import q, softmax_penalty
 __version__ = "0.1.0"
 
 __all__ = [
+    "BatchSelection",
     "DescentResult",
     "DualProjection",
     "FirstEntry",
@@ -37,11 +41,13 @@ __all__ = [
     "Problem",
     "SelectionPath",
     "Status",
+    "batch_omp",
     "ensembles",
     "first_entry",
     "hadamard_descent",
     "lambda_star",
     "lasso_path",
+    "ols",
     "omp",
     "project_dual",
     "q",

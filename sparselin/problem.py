@@ -60,7 +60,7 @@ class Problem:
     """
 
     def __init__(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> None:
-        self.X = _design(X)
+        self.X = check_design(X)
         self.n, self.d = self.X.shape
         self.dtype = self.X.dtype
         self.eps = float(np.finfo(self.dtype).eps)
@@ -95,7 +95,7 @@ class Problem:
         >>> problem.correlate(problem.y), round(float(problem.y_norm) ** 2, 12)
         (array([2., 1.]), 3.0)
         """
-        gram = _design(G, "G")
+        gram = check_design(G, "G")
         if not isinstance(gram, np.ndarray):
             gram = gram.toarray()
         check_finite(gram, "G")
@@ -326,7 +326,7 @@ def to_numeric(array: Any, name: str) -> Any:
     )
 
 
-def _design(X: Any, name: str = "X") -> Any:
+def check_design(X: Any, name: str = "X") -> Any:
     sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
     if sparse is not None and sparse.issparse(X):
         X = sparse.csc_array(X)

@@ -1,0 +1,357 @@
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import residual, textbook_omp
+from threadpoolctl import threadpool_limits
+
+import sparselin as sl
+from sparselin import Status, batch_omp
+from sparselin.testing import ill_conditioned_designs, integer_designs
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def gaussian(seed, n=20, d=30, N=12):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), rng.normal(size=(n, N))
+
+
+def assert_equals_omp(D, Y, k, rtol=1e-9, **options):
+    """Row by row: picks, ends, coefficients and residual norms."""
+    batch = batch_omp(D, Y, k, **options)
+    assert batch.support.shape == batch.coef.shape == (Y.shape[1], k)
+    for i, y in enumerate(np.asarray(Y).T):
+        path = sl.omp(D, y, k, **options)
+        t = batch.n_selected[i]
+        assert batch.support[i].tolist() == path.support.tolist() + [-1] * (k - len(path.support))
+        assert t == len(path.support)
+        assert batch.status[i] is path.status
+        size = np.abs(path.coef).max(initial=0)
+        np.testing.assert_allclose(batch.coef[i, :t], path.coef, rtol=rtol, atol=rtol * size)
+        assert not batch.coef[i, t:].any()
+        slack = rtol * np.linalg.norm(y)
+        np.testing.assert_allclose(batch.residual_norm[i], path.residual_norm[-1], rtol=rtol, atol=slack)
+    return batch
+
+
+@given(SEEDS, st.sampled_from([1, 12]), st.booleans())
+def test_supports_and_coefficients_are_the_textbook_ones(seed, N, unit):
+    """N = 1 goes by samples, N = 12 by the Gram matrix."""
+    D, Y = gaussian(seed, N=N)
+    if unit:
+        D /= np.linalg.norm(D, axis=0)
+    batch = batch_omp(D, Y, 6)
+    assert batch.n_redone == (N == 1)
+    for i, y in enumerate(Y.T):
+        S = textbook_omp(D, y, 6)
+        assert batch.support[i].tolist() == S
+        coef = np.linalg.lstsq(D[:, S], y, rcond=None)[0]
+        np.testing.assert_allclose(batch.coef[i], coef, rtol=1e-10)
+        np.testing.assert_allclose(batch.residual_norm[i], np.linalg.norm(residual(D, y, S)), rtol=1e-12)
+    assert (batch.n_selected == 6).all()
+    assert (batch.status == Status.COMPLETED).all()
+    assert batch.n_features == 30
+
+
+@pytest.mark.parametrize("k", [1, 4, 5, 8, 9, 16, 17, 25])
+def test_every_number_of_picks(rng, k):
+    """Rows of W are taken four or eight at a time: 255, 256 and 257 columns, blocks of 64."""
+    for d in (255, 256, 257):
+        D, Y = rng.normal(size=(120, d)), rng.normal(size=(120, 300))
+        batch = batch_omp(D, Y, k)
+        assert batch.n_redone == 0
+        for i in range(0, 300, 60):
+            assert batch.support[i].tolist() == textbook_omp(D, Y[:, i], k)
+
+
+@given(integer_designs(max_n=6, max_d=8, low=-1, high=1), SEEDS)
+def test_equals_omp_on_designs_full_of_ties(design, seed):
+    """Ties, zero and duplicated columns, rank below k, zero signals: k = d, many signals and one."""
+    D, y = design
+    Y = np.c_[y, np.random.default_rng(seed).integers(-1, 2, (len(y), 9))]
+    assert_equals_omp(D, Y, D.shape[1])
+    assert_equals_omp(D, Y[:, :1], D.shape[1])
+
+
+@given(integer_designs(max_n=6, max_d=8), st.sampled_from([1e-12, 0.3, 0.7, 1.0]))
+def test_equals_omp_with_a_tolerance(design, tol):
+    D, y = design
+    Y = np.c_[y, y[::-1], np.arange(len(y)), 0 * y]
+    assert_equals_omp(D, Y, D.shape[1], tol=tol)
+
+
+@given(ill_conditioned_designs())
+def test_equals_omp_on_ill_conditioned_designs(design):
+    """Up to what rounding leaves open: the picks are those of `omp`, or tie with them."""
+    D, y = design
+    k = D.shape[1]
+    batch = batch_omp(D, np.c_[y, -y], k)
+    path = sl.omp(D, y, k)
+    assert batch.support[0].tolist() == batch.support[1].tolist()
+    assert batch.support[0, : batch.n_selected[0]].tolist() == path.support.tolist()
+
+
+def test_a_gap_that_float32_cannot_see_is_decided(rng):
+    """Two columns, here and there, whose correlations differ by 1e-9: nothing is redone."""
+    D, Y = rng.normal(size=(40, 150)), rng.normal(size=(40, 20))
+    for y in Y.T:
+        j = int(sl.omp(D, y, 1).support[0])
+        twin = 149 if j < 75 else 0
+        near = D[:, j] + 0.3 * rng.normal(size=40)
+        near *= (D[:, j] @ y) / (near @ y)
+        for share in (1 + 1e-9, 1 - 1e-9):
+            E = D.copy()
+            E[:, twin] = share * near
+            batch = batch_omp(E, np.repeat(y[:, None], 200, axis=1), 1)
+            assert batch.n_redone == 0
+            assert set(batch.support[:, 0].tolist()) == {twin if share > 1 else j}
+
+
+def test_a_gap_within_rounding_is_a_tie(rng):
+    D, Y = rng.normal(size=(40, 30)), rng.normal(size=(40, 20))
+    D[:, 20:] = -D[:, :10] * (1 + 4 * np.finfo(float).eps)
+    batch = assert_equals_omp(D, Y, 6)
+    assert batch.support.max() < 20
+    assert batch.n_redone > 0
+
+
+@pytest.mark.parametrize(("distance", "rtol"), [(1e-3, 1e-10), (1e-6, 1e-6)])
+def test_nearly_dependent_columns_go_to_sample_space(rng, distance, rtol):
+    """κ = 1e3 or 1e6: the Gram matrix would lose twice as many digits."""
+    D = rng.normal(size=(40, 1)) + distance * rng.normal(size=(40, 12))
+    Y = rng.normal(size=(40, 15))
+    batch = assert_equals_omp(D, Y, 5, rtol=rtol)
+    assert batch.n_redone == 15
+    assert (batch.n_selected == 5).all()
+    for S, coef, y in zip(batch.support, batch.coef, Y.T, strict=True):
+        exact = np.linalg.lstsq(D[:, S], y, rcond=None)[0]
+        np.testing.assert_allclose(coef, exact, rtol=rtol, atol=rtol * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("j", [0, 29])
+def test_one_column_of_enormous_length(rng, j):
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 40))
+    D[:, j] *= 1e15
+    batch = assert_equals_omp(D, Y, 6)
+    assert (batch.support[:, 0] == j).all()
+    assert batch.n_redone == 0
+
+
+def test_columns_of_many_lengths(rng):
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 40))
+    D *= 10.0 ** rng.uniform(-6, 6, 30)
+    D[:, 4] = 0
+    batch = assert_equals_omp(D, Y, 8)
+    assert not (batch.support == 4).any()
+
+
+def test_a_column_orthogonal_to_the_signals_but_long(rng):
+    """Whether it is correlated is lost in rounding: such signals are left to sample space."""
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 40))
+    Y[0] = 0
+    D[:, 7] = 0
+    D[0, 7] = 1e15
+    assert_equals_omp(D, Y, 3)
+
+
+def test_exact_fits_need_no_redoing(rng):
+    """Noiseless sparse signals end by themselves, the usual test of a dictionary."""
+    D = rng.normal(size=(40, 60))
+    D /= np.linalg.norm(D, axis=0)
+    X = np.zeros((60, 200))
+    for x in X.T:
+        x[rng.choice(60, 3, replace=False)] = rng.uniform(1, 2, 3)
+    batch = batch_omp(D, D @ X, 20)
+    assert (batch.status == Status.EXACT_FIT).all()
+    assert batch.n_redone < 20
+    np.testing.assert_allclose(batch.to_sparse().toarray().T, X, atol=1e-12)
+    batch = batch_omp(D, D @ X, 20, tol=1e-9)
+    assert (batch.status == Status.TOLERANCE).all()
+    assert batch.n_redone == 0
+
+
+@pytest.mark.parametrize("noise", [1e-8, 1e-12])
+def test_small_residuals(rng, noise):
+    """Below the sight of float32; of the Gram matrix too in the second case."""
+    D, Y = rng.normal(size=(40, 60)), rng.normal(size=(40, 30))
+    batch = assert_equals_omp(D, D[:, :1] + noise * Y, 4)
+    assert (batch.status == Status.COMPLETED).all()
+    assert noise < 1e-9 or batch.n_redone == 0
+
+
+@pytest.mark.parametrize("N", [1, 40])
+def test_statuses(N):
+    X = np.eye(4)[:, :2]
+
+    def ends(D, y, k, **options):
+        batch = batch_omp(D, np.repeat(np.array([y], float).T, N, axis=1), k, **options)
+        assert len(set(batch.status)) == 1
+        return batch.status[-1]
+
+    assert ends(X, [1, 2, 0, 0], 2) is Status.COMPLETED
+    assert ends(np.c_[X, X], [1, 2, 0, 0], 3) is Status.EXACT_FIT
+    assert ends(np.c_[X, X], [1, 2, 3, 0], 3) is Status.RANK_EXHAUSTED
+    assert ends(X, [0, 0, 3, 0], 1) is Status.NO_CORRELATION
+    assert ends(X, [0, 0, 0, 0], 1) is Status.EXACT_FIT
+    assert ends(X, [0, 0, 0, 0], 1, tol=0.0) is Status.TOLERANCE
+    assert ends(X, [1, 2, 0, 0], 2, tol=1e-6) is Status.TOLERANCE
+    assert ends(0 * X, [1, 2, 0, 0], 2) is Status.RANK_EXHAUSTED
+
+
+def test_tol_is_a_relative_residual_norm_for_each_signal(rng):
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 50)) * 10.0 ** rng.uniform(-12, 12, 50)
+    batch = assert_equals_omp(D, Y, 10, tol=0.4)
+    assert batch.n_redone == 0
+    assert len(set(batch.n_selected.tolist())) > 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "read-only", "csr", "csc", "pandas", "polars"])
+def test_layouts_and_dtypes(rng, layout, dtype):
+    D, Y = rng.normal(size=(20, 30)).astype(dtype), rng.normal(size=(20, 25)).astype(dtype)
+    make = {
+        "C": lambda A: A,
+        "F": np.asfortranarray,
+        "strided": lambda A: np.repeat(A, 2, axis=1)[:, ::2],
+        "read-only": _locked,
+        "csr": scipy.sparse.csr_matrix,
+        "csc": scipy.sparse.csc_array,
+        "pandas": lambda A: pytest.importorskip("pandas").DataFrame(A),
+        "polars": lambda A: pytest.importorskip("polars").DataFrame(A),
+    }[layout]
+    before = D.copy(), Y.copy()
+    expected = [textbook_omp(D.astype(float), y.astype(float), 5) for y in Y.T]
+    for given_D, given_Y in ((make(D), Y), (D, make(Y)), (make(D), make(Y))):
+        batch = batch_omp(given_D, given_Y, 5)
+        assert batch.support.tolist() == expected
+        assert batch.coef.dtype == batch.residual_norm.dtype == dtype
+    assert np.array_equal(D, before[0])
+    assert np.array_equal(Y, before[1])
+
+
+def _locked(A):
+    A = A.copy()
+    A.flags.writeable = False
+    return A
+
+
+def test_float32_data_end_as_float32_and_are_compared_in_float64(rng):
+    D = rng.normal(size=(20, 24)).astype(np.float32)
+    D[:, 12:] = D[:, :12] * np.float32(1 + 2e-7)
+    X = np.zeros((24, 40), np.float32)
+    X[rng.integers(0, 12, 40), np.arange(40)] = 1
+    Y = np.c_[D @ X, rng.normal(size=(20, 40)).astype(np.float32)]
+    batch = assert_equals_omp(D, Y, 4, rtol=1e-4)
+    assert batch.support.min() == -1
+    assert batch.support[:, 0].min() >= 12
+    assert (batch.status[:40] == Status.EXACT_FIT).all()
+    assert batch.n_redone == 0
+
+
+def test_y_takes_the_dtype_of_the_dictionary(rng):
+    D, Y = rng.normal(size=(20, 30)), rng.integers(-3, 4, (20, 10))
+    assert batch_omp(D.astype(np.float32), Y, 3).coef.dtype == np.float32
+    third, single = Y / 3, D.astype(np.float32)
+    coef = batch_omp(single, third, 3).coef
+    assert np.array_equal(coef, batch_omp(single, third.astype(np.float32), 3).coef)
+    norms = batch_omp(single, third, 1).residual_norm
+    assert np.array_equal(norms, batch_omp(single, third.astype(np.float32), 1).residual_norm)
+    assert batch_omp(D, Y.astype(np.float32), 3).coef.dtype == np.float64
+    assert batch_omp(D > 0, Y > 0, 3).coef.dtype == np.float64
+
+
+def test_the_number_of_threads_changes_nothing(rng):
+    D, Y = rng.normal(size=(30, 300)), rng.normal(size=(30, 2500))
+    many = batch_omp(D, Y, 6)
+    with threadpool_limits(1):
+        one = batch_omp(D, Y, 6)
+    assert np.array_equal(many.support, one.support)
+    assert np.array_equal(many.coef, one.coef)
+    assert np.array_equal(many.residual_norm, one.residual_norm)
+
+
+@pytest.mark.parametrize("power", [-40, 40, -300, 300])
+def test_a_power_of_two_changes_no_bit(rng, power):
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 50))
+    batch, scaled = batch_omp(D, Y, 5), batch_omp(D, Y * 2.0**power, 5)
+    assert np.array_equal(batch.support, scaled.support)
+    assert np.array_equal(batch.coef * 2.0**power, scaled.coef)
+
+
+def test_rows_are_independent_of_their_neighbours(rng):
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 700))
+    Y[:, ::7] = 0
+    Y[:, 3::7] = D[:, [5]]
+    batch = assert_equals_omp(D, Y[:, :40], 5)
+    whole = batch_omp(D, Y, 5)
+    assert np.array_equal(whole.support[:40], batch.support)
+
+
+def test_to_sparse(rng):
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 7))
+    Y[:, 2] = 0
+    Y[:, 4] = D[:, 9]
+    batch = batch_omp(D, Y, 4)
+    sparse = batch.to_sparse()
+    assert sparse.format == "csr"
+    assert sparse.shape == (7, 30)
+    assert sparse.nnz == batch.n_selected.sum()
+    assert sparse.has_sorted_indices
+    for i, y in enumerate(Y.T):
+        np.testing.assert_allclose(sparse.toarray()[i], sl.omp(D, y, 4).dense_coef(), atol=1e-12)
+
+
+def test_results_are_frozen(rng):
+    batch = batch_omp(*gaussian(0), 3)
+    with pytest.raises(ValueError, match="read-only"):
+        batch.coef[0, 0] = 1
+    with pytest.raises(AttributeError):
+        batch.n_features = 1
+
+
+def test_large_dictionaries_do_without_a_gram_matrix_or_a_dense_copy(rng, monkeypatch):
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 40))
+    Y[:, 3] = D[:, 2]
+    expected = batch_omp(D, Y, 5)
+    module = __import__("sys").modules["sparselin.batch_omp"]
+    monkeypatch.setattr(module, "_LARGEST", 100)
+    for given_D in (D, scipy.sparse.csr_array(D)):
+        batch = batch_omp(given_D, scipy.sparse.csr_array(Y), 5)
+        assert batch.n_redone == 40
+        assert np.array_equal(batch.support, expected.support)
+        np.testing.assert_allclose(batch.coef, expected.coef, rtol=1e-10)
+        assert batch.status.tolist() == expected.status.tolist()
+
+
+D, Y = np.eye(3), np.ones((3, 4))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ((D, Y[:2], 1), ValueError, "Y must have 3 rows, one for each row of D"),
+        ((D, Y.T, 1), ValueError, "pass Y.T"),
+        ((D, Y[:, 0], 1), ValueError, "Y must be a matrix"),
+        ((D, Y[:, :0], 1), ValueError, "Y must have at least one"),
+        ((D, Y, 0), ValueError, r"k must be in 1\.\.3; got 0"),
+        ((D, Y, 4), ValueError, r"k must be in 1\.\.3; got 4"),
+        ((D, Y, 1.0), TypeError, "k must be an integer"),
+        ((D * np.nan, Y, 1), ValueError, "D must be finite"),
+        ((D, np.where(np.eye(3, 4) > 0, np.inf, 1), 1), ValueError, r"Y must be finite.*\(0, 0\)"),
+        ((D * 1j, Y, 1), TypeError, "D must hold real numbers"),
+        ((D, Y.astype(str), 1), TypeError, "Y must hold real numbers"),
+        ((D * 1e200, Y, 1), ValueError, "column 0 of D has a norm whose square over- or underflows"),
+        ((D, Y * [1, 1, 1e-200, 1], 1), ValueError, "column 2 of Y has a norm"),
+        ((D.astype(np.float32), Y * 1e300, 1), ValueError, "column 0 of Y has a norm"),
+    ],
+)
+def test_bad_input(arguments, error, words):
+    with pytest.raises(error, match=words):
+        batch_omp(*arguments)
+
+
+def test_bad_tolerance():
+    with pytest.raises(ValueError, match="tol must be nonnegative"):
+        batch_omp(D, Y, 1, tol=-1.0)
