@@ -1,0 +1,267 @@
+"""Theorem 3.3 on many small designs: OMP, and at each of its steps a check of what the LASSO does there.
+
+At a step, S is what OMP has selected, γ = X_S⁺y, c = Xᵀ(y − X_Sγ), i its next pick, and γ⁺ and c⁺ are γ and c
+for S ∪ i. If |c_i| = λ* is above all other |c_j|, then for λ = λ* − ε down to the first event
+
+    β(λ) = γ + (ε/λ*)(γ⁺ − γ),   Xᵀ(y − Xβ(λ)) = c − (ε/λ*)(c − c⁺),
+
+which is zero on S and sign(c_i)·λ for i. The event comes at the least ε > 0 that makes another column's ±λ.
+
+What is *checked* are the KKT conditions of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ on all columns, from y − Xβ itself, at
+λ* (where β_i = 0) and in the middle of the window. β and the bounds ±λ are linear in between, so they hold
+there too, strictly off S ∪ i: the solutions are unique, λ*(S) = |c_i| and A(S) = {i}. Nothing is carried
+from step to step but S, its QR factorisation and γ.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparselin._kernels import VECTORIZED, kernel
+
+VERIFIED, UNDECIDED, VIOLATED = range(3)
+_ROUNDING = 8 * 2.0**-52
+# Rounding can exceed its usual size, but not by so much.
+_SURE = 100.0
+
+
+@kernel()
+def sweep(X, Y, k, defect, verdict, least, histogram):
+    """Designs X (m, n, d), made to have unit columns in place, and Y (m, n).
+
+    verdict (m,); least (m, 2): the smallest ε₂/λ* and margin of a design; histogram (b,): how many steps have
+    10^(−l/4) ≥ ε₂/λ* > 10^(−(l+1)/4), the last l counting all below.
+    `defect` is for tests: (step at which OMP picks the runner-up, −1 for none; factor on ε₂).
+    """
+    m, n, d = X.shape
+    space = (
+        np.empty((k, n)),
+        np.empty((k, n)),
+        np.empty((k, k)),
+        np.empty(k),
+        np.empty(k),
+        np.empty(k),
+        np.empty(k, np.intp),
+        np.empty(n),
+        np.empty(d),
+        np.empty(d),
+        np.empty(d),
+    )
+    for b in range(m):
+        normalize(X[b], space[-1])
+        verdict[b], least[b, 0], least[b, 1] = one_design(X[b], Y[b], k, defect, histogram, space)
+
+
+@kernel()
+def one_design(A, y, k, defect, histogram, space):
+    """All k steps: the worst verdict, and the least ε₂/λ* and margin."""
+    Q, raw, V, column, gamma, beta, chosen, x, c, after, g = space
+    root, length = math.sqrt(y.size), math.sqrt(dot(y, y))
+    condition, worst, window, margin = 0.0, VERIFIED, 1.0, 1.0
+    relative = _ROUNDING * (root + 1)
+    error = relative * correlations(A, y, raw, gamma, 0, x, c)
+    for t in range(k):
+        g[:] = c
+        for s in range(t):
+            c[chosen[s]] = 0
+        i, second = two_largest(c)
+        if t == defect[0]:
+            c[i], i = 0, second
+            second = two_largest(c)[1]
+        lam = abs(c[i])
+        gap = lam - (abs(c[second]) if second >= 0 else 0.0)
+        if gap <= 2 * relative * length:
+            return max(worst, UNDECIDED), window, margin
+        for l in range(y.size):
+            raw[t, l] = A[l, i]
+        rho = orthogonalize(Q, column, t, raw[t])
+        if rho <= relative:
+            return max(worst, UNDECIDED), window, margin
+        condition += extend_inverse(V, column, t, rho)
+        relative = _ROUNDING * (root + math.sqrt(condition))
+        chosen[t] = i
+        worst = max(worst, judge(g, chosen, t + 1, 0.0, lam, error))
+        gamma[t] = 0
+        for s in range(t + 1):
+            beta[s] = gamma[s]
+            gamma[s] += c[i] / rho * V[t, s]
+        error = relative * correlations(A, y, raw, gamma, t + 1, x, after)
+        event = first_event(c, after, lam, chosen, t + 1) * defect[1]
+        window, margin = min(window, event / lam), min(margin, gap / lam)
+        for s in range(t + 1):
+            beta[s] += event / (2 * lam) * (gamma[s] - beta[s])
+        worst = max(worst, check(A, y, raw, chosen, beta, t + 1, lam - event / 2, relative, x, g))
+        position = min(histogram.size - 1, int(-4 * math.log10(event / lam)) if event > 0 else 10**6)
+        histogram[position] += 1
+        c[:] = after
+    return worst, window, margin
+
+
+@kernel()
+def check(A, y, raw, chosen, beta, size, lam, relative, x, g):
+    """The verdict on β, the coefficients of the chosen columns, as the solution at λ; see `judge`."""
+    error = relative * correlations(A, y, raw, beta, size, x, g)
+    return judge(g, chosen, size, beta[size - 1], lam, error)
+
+
+@kernel(**VECTORIZED)
+def correlations(A, y, raw, beta, size, x, g):
+    """g = Xᵀ(y − Xβ), β on `size` columns that `raw` has as rows; returns ‖y‖ + Σ|β_l|.
+
+    From a β in floats, g errs by this times 8·eps·(√n + κ): a sum of n terms errs by √n·eps, and what R⁻¹
+    adds to β is what a change of X_S by eps would.
+    """
+    total = math.sqrt(dot(y, y))
+    for l in range(y.size):
+        x[l] = y[l]
+    for s in range(size):
+        subtract(beta[s], raw[s], x)
+        total += abs(beta[s])
+    products(A, x, g)
+    return total
+
+
+@kernel()
+def judge(g, chosen, size, b, lam, error):
+    """Whether g satisfies the KKT conditions at λ, all the chosen but the last, i with β_i = b, being in S.
+
+    g = 0 on S; g_i = λ·sign b, or ±λ if b = 0; |g_j| < λ on all others. g is overwritten on the chosen.
+    """
+    i = chosen[size - 1]
+    off = abs(abs(g[i]) - lam) if b == 0 else abs(g[i] - math.copysign(lam, b))
+    for s in range(size - 1):
+        off = max(off, abs(g[chosen[s]]))
+    for s in range(size):
+        g[chosen[s]] = 0
+    above = 0.0
+    for j in range(g.size):
+        above = max(above, abs(g[j]))
+    if off <= error and above < lam - error:
+        return VERIFIED
+    return VIOLATED if off > _SURE * error or above > lam + _SURE * error else UNDECIDED
+
+
+@kernel()
+def first_event(c, after, lam, chosen, size):
+    """The least ε > 0 with |c_j − ε·b_j| = λ* − ε, b = (c − c⁺)/λ*, off the chosen; at most λ*."""
+    event = lam
+    for j in range(c.size):
+        b = (c[j] - after[j]) / lam
+        up, down = lam - c[j], lam + c[j]
+        if up < event * (1 - b) and not is_among(j, chosen, size):
+            event = up / (1 - b)
+        if down < event * (1 + b) and not is_among(j, chosen, size):
+            event = down / (1 + b)
+    return event
+
+
+@kernel()
+def is_among(j, chosen, t):
+    for s in range(t):  # noqa: SIM110
+        if chosen[s] == j:
+            return True
+    return False
+
+
+@kernel()
+def two_largest(c):
+    """Where |c| is largest, and next largest (−1 if nowhere else nonzero)."""
+    first, second, a, b = 0, -1, -1.0, 0.0
+    for j in range(c.size):
+        size = abs(c[j])
+        if size > b:
+            if size > a:
+                first, second, a, b = j, first if a > 0 else -1, size, max(a, 0.0)
+            else:
+                second, b = j, size
+    return first, second
+
+
+@kernel(**VECTORIZED)
+def products(A, v, out):
+    """Aᵀv, eight rows of A a pass."""
+    n, d = A.shape
+    for j in range(d):
+        out[j] = 0
+    for i in range(0, n - 7, 8):
+        a0, a1, a2, a3 = A[i], A[i + 1], A[i + 2], A[i + 3]
+        a4, a5, a6, a7 = A[i + 4], A[i + 5], A[i + 6], A[i + 7]
+        v0, v1, v2, v3 = v[i], v[i + 1], v[i + 2], v[i + 3]
+        v4, v5, v6, v7 = v[i + 4], v[i + 5], v[i + 6], v[i + 7]
+        for j in range(d):
+            left = (v0 * a0[j] + v1 * a1[j]) + (v2 * a2[j] + v3 * a3[j])
+            out[j] += left + ((v4 * a4[j] + v5 * a5[j]) + (v6 * a6[j] + v7 * a7[j]))
+    for i in range(n - n % 8, n):
+        row, share = A[i], v[i]
+        for j in range(d):
+            out[j] += share * row[j]
+
+
+@kernel(**VECTORIZED)
+def normalize(A, squares):
+    """Unit columns, in place."""
+    n, d = A.shape
+    for j in range(d):
+        squares[j] = 0
+    for i in range(n):
+        row = A[i]
+        for j in range(d):
+            squares[j] += row[j] * row[j]
+    for j in range(d):
+        squares[j] = 1 / math.sqrt(squares[j])
+    for i in range(n):
+        row = A[i]
+        for j in range(d):
+            row[j] *= squares[j]
+
+
+@kernel(**VECTORIZED)
+def orthogonalize(Q, column, t, x):
+    """Q[t] = P^⊥x/ρ by two passes of Gram-Schmidt, column = R[:t, t]; returns ρ."""
+    q = Q[t]
+    q[:] = x
+    for s in range(t):
+        column[s] = 0
+    for _ in range(2):
+        for s in range(t):
+            share = dot(Q[s], q)
+            column[s] += share
+            subtract(share, Q[s], q)
+    rho = math.sqrt(dot(q, q))
+    if rho > 0:
+        for l in range(q.size):
+            q[l] /= rho
+    return rho
+
+
+@kernel(**VECTORIZED)
+def extend_inverse(V, column, t, rho):
+    """V[t] = (e_t − Σ_s R[s, t] V[s])/ρ, column t of R⁻¹; returns ‖V[t]‖², whose sum over t bounds κ²."""
+    row = V[t]
+    for s in range(t):
+        row[s] = 0
+    for s in range(t):
+        for i in range(s + 1):
+            row[i] -= column[s] * V[s, i]
+    square = 0.0
+    for s in range(t):
+        row[s] /= rho
+        square += row[s] * row[s]
+    row[t] = 1 / rho
+    return square + row[t] * row[t]
+
+
+@kernel(**VECTORIZED)
+def dot(a, b):
+    total = 0.0
+    for i in range(b.size):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel(**VECTORIZED)
+def subtract(share, a, b):
+    for i in range(b.size):
+        b[i] -= share * a[i]

@@ -1,0 +1,191 @@
+"""Theorem 3.3 on a great many small Gaussian designs: every pick of OMP is what the LASSO activates first.
+
+The kernel follows OMP and, at each step, checks the explicit solution of the LASSO at λ*(S) and inside its
+window for the KKT conditions on all columns (`_kernels/sweep.py` has the argument). Designs are independent
+of each other and of the number of threads: each comes from the generator of its chunk, seeded by
+(seed, chunk).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from sparselin._kernels import sweep as kernels
+from sparselin.ensembles import Design
+from sparselin.omp import omp
+from sparselin.problem import check_count
+from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.sequential_lasso import first_entry
+from sparselin.threads import spread_chunks, workers
+
+# Designs of one generator, of one array (these stay in the cache), and between two looks at the clock.
+CHUNK, BLOCK, ROUND = 256, 16, 8192
+_BINS = 41
+NO_DEFECT = (-1, 1.0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sweep:
+    """What was found so far.
+
+    Attributes
+    ----------
+    n, d, k, seed : the size of the designs, the steps of each, and the seed.
+    designs : how many were done. They are verified, settled, undecided or violated:
+    verified : at each of the k steps the solution at λ*(S) and inside the window satisfied the KKT
+        conditions on all d columns to rounding, strictly off S and the pick.
+    settled : left open by that, by a tie to rounding say, but `first_entry` agrees at every step.
+    undecided : left open by both.
+    violated : some KKT condition failed by more than rounding.
+    least_window : the smallest 1 − λ₂/λ* of all steps.
+    least_margin : the smallest (λ* − |c| of the runner-up)/λ*.
+    windows : (41,) how many steps have 10^(−l/4) ≥ 1 − λ₂/λ* > 10^(−(l+1)/4), the last l counting all below.
+    first_undecided, first_violated : their least indices, for `sweep_design`; None if there is none.
+    """
+
+    n: int
+    d: int
+    k: int
+    seed: int
+    designs: int
+    verified: int
+    settled: int
+    undecided: int
+    violated: int
+    least_window: float
+    least_margin: float
+    windows: IndexArray
+    first_undecided: int | None
+    first_violated: int | None
+
+    @property
+    def steps(self) -> int:
+        """How many picks were checked, at least: a design that is left open may end early."""
+        return self.k * (self.verified + self.settled)
+
+
+def sweep_gaussian(
+    n: int,
+    d: int,
+    k: int,
+    designs: int,
+    seed: int = 0,
+    *,
+    callback: Callable[[Sweep], object] | None = None,
+) -> Sweep:
+    """Check `designs` Gaussian designs (n, d) with unit columns and Gaussian y, at k steps each.
+
+    Parameters
+    ----------
+    n, d, k : rows, columns, steps; k ≤ min(n, d).
+    designs : how many.
+    seed : of the random numbers, ≥ 0.
+    callback : called after every 8192 designs with the result so far; returning True stops.
+
+    Returns
+    -------
+    Sweep.
+
+    Raises
+    ------
+    TypeError, ValueError : an argument is no integer or out of range.
+
+    >>> result = sweep_gaussian(20, 30, 5, 100)
+    >>> result.verified, result.violated
+    (100, 0)
+    """
+    n, d, k = _check_size(n, d, k)
+    designs = check_count(designs, "designs", 1)
+    seed = check_count(seed, "seed", 0)
+    result = Sweep(n, d, k, seed, 0, 0, 0, 0, 0, 1.0, 1.0, np.zeros(_BINS, np.intp), None, None)
+    for first in range(0, designs, ROUND):
+        result = _add_round(result, first, min(first + ROUND, designs))
+        if callback is not None and callback(result):
+            break
+    return result
+
+
+def sweep_design(n: int, d: int, index: int, seed: int = 0) -> Design:
+    """The design of this index in `sweep_gaussian(n, d, k, designs, seed)`, whatever k and designs.
+
+    >>> X, y = sweep_design(20, 30, 7)
+    >>> X.shape, y.shape
+    ((20, 30), (20,))
+    """
+    n, d, _ = _check_size(n, d, 1)
+    chunk, position = divmod(check_count(index, "index", 0), CHUNK)
+    block, row = divmod(position, BLOCK)
+    blocks = _blocks(n, d, check_count(seed, "seed", 0), chunk)
+    X, Y = next(itertools.islice(blocks, block, None))
+    kernels.normalize(X[row], np.empty(d))
+    return X[row].copy(), Y[row].copy()
+
+
+def _check_size(n: int, d: int, k: int) -> tuple[int, int, int]:
+    n, d = check_count(n, "n", 1), check_count(d, "d", 1)
+    return n, d, check_count(k, "k", 1, min(n, d))
+
+
+def _blocks(n: int, d: int, seed: int, chunk: int) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """The designs of a chunk, BLOCK at a time, in the same two arrays."""
+    # the fastest generator of NumPy: drawing the numbers is most of the work
+    rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence((seed, chunk))))
+    X, Y = np.empty((BLOCK, n, d)), np.empty((BLOCK, n))
+    for _ in range(CHUNK // BLOCK):
+        rng.standard_normal(out=X)
+        rng.standard_normal(out=Y)
+        yield X, Y
+
+
+def _add_round(result: Sweep, first: int, stop: int) -> Sweep:
+    """The result with designs first..stop; first is a multiple of CHUNK."""
+    n, d, k = result.n, result.d, result.k
+    verdict = np.empty(stop - first, np.intp)
+    least = np.empty((stop - first, 2))
+    windows = np.zeros((-(-(stop - first) // CHUNK), _BINS), np.intp)
+
+    def task(a: int, b: int) -> None:
+        for X, Y in _blocks(n, d, result.seed, (first + a) // CHUNK):
+            c = min(a + BLOCK, b)
+            kernels.sweep(X[: c - a], Y[: c - a], k, NO_DEFECT, verdict[a:c], least[a:c], windows[a // CHUNK])
+            a = c
+            if a == b:
+                return
+
+    with workers(6.0 * n * d * k * (stop - first)) as count:
+        spread_chunks(task, stop - first, CHUNK, count)
+    open_ = np.flatnonzero(verdict == kernels.UNDECIDED)
+    settled = [i for i in open_ if _agrees(*sweep_design(n, d, first + int(i), result.seed), k)]
+    undecided = np.setdiff1d(open_, settled)
+    violated = np.flatnonzero(verdict == kernels.VIOLATED)
+    return dataclasses.replace(
+        result,
+        designs=stop,
+        verified=result.verified + int(np.count_nonzero(verdict == kernels.VERIFIED)),
+        settled=result.settled + len(settled),
+        undecided=result.undecided + len(undecided),
+        violated=result.violated + len(violated),
+        least_window=min(result.least_window, float(least[:, 0].min())),
+        least_margin=min(result.least_margin, float(least[:, 1].min())),
+        windows=result.windows + windows.sum(axis=0),
+        first_undecided=_earliest(result.first_undecided, first, undecided),
+        first_violated=_earliest(result.first_violated, first, violated),
+    )
+
+
+def _earliest(before: int | None, first: int, found: IndexArray) -> int | None:
+    return before if before is not None or not len(found) else first + int(found[0])
+
+
+def _agrees(X: FloatArray, y: FloatArray, k: int) -> bool:
+    """Whether each pick of OMP is in T by `first_entry`, A(S) ⊆ T satisfying the KKT conditions."""
+    support = omp(X, y, k).support
+    for t, pick in enumerate(support):
+        entry = first_entry(X, y, unpenalized=support[:t])
+        if entry.status is not Status.COMPLETED or pick not in entry.tied:
+            return False
+    return True

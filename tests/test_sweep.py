@@ -1,0 +1,235 @@
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from threadpoolctl import threadpool_limits
+
+import sparselin as sl
+import sparselin.cli
+from sparselin._kernels import sweep as kernels
+from sparselin.experiments import sweep as experiment
+from sparselin.experiments.sweep import Sweep, sweep_design, sweep_gaussian
+
+SIZES = [(20, 30, 5), (40, 80, 8), (60, 120, 10), (21, 17, 17), (9, 40, 9)]
+
+
+def run_kernel(X, y, k, defect=experiment.NO_DEFECT):
+    """(verdict, least window, least margin, histogram) of one design."""
+    verdict, least, histogram = np.empty(1, np.intp), np.empty((1, 2)), np.zeros(41, np.intp)
+    kernels.sweep(X[None].copy(), y[None].copy(), k, defect, verdict, least, histogram)
+    return int(verdict[0]), *least[0].tolist(), histogram
+
+
+@pytest.mark.parametrize(("n", "d", "k"), SIZES)
+def test_windows_and_margins_are_those_of_first_entry(n, d, k):
+    for index in range(6):
+        X, y = sweep_design(n, d, index, seed=3)
+        path = sl.omp(X, y, k)
+        entries = [sl.first_entry(X, y, unpenalized=path.support[:t]) for t in range(k)]
+        assert all(entry.active == (pick,) for entry, pick in zip(entries, path.support, strict=True))
+        windows = np.array([1 - entry.window_lower / entry.lam_star for entry in entries])
+        verdict, window, margin, histogram = run_kernel(X, y, k)
+        assert verdict == kernels.VERIFIED
+        assert window == pytest.approx(windows.min(), rel=1e-7)
+        assert margin == pytest.approx(path.margin.min(), rel=1e-7)
+        bins = np.minimum(-4 * np.log10(windows) * (1 - 1e-12), 40).astype(int)
+        assert np.array_equal(histogram, np.bincount(bins, minlength=41))
+
+
+@pytest.mark.parametrize(("n", "d", "k"), SIZES[:3])
+def test_a_wrong_pick_is_a_violation(n, d, k):
+    """OMP made to take the runner-up at one step, however close."""
+    for index in range(50):
+        X, y = sweep_design(n, d, index)
+        step = index % k
+        assert run_kernel(X, y, k, (step, 1.0))[0] == kernels.VIOLATED
+        assert run_kernel(X, y, step + 1, (step, 1.0))[0] == kernels.VIOLATED
+
+
+@pytest.mark.parametrize(("n", "d", "k"), SIZES[:3])
+def test_a_window_too_long_is_a_violation(n, d, k):
+    """Half of a factor above two is past the first event."""
+    for index in range(50):
+        X, y = sweep_design(n, d, index)
+        assert run_kernel(X, y, k, (-1, 2.01))[0] == kernels.VIOLATED
+        assert run_kernel(X, y, k, (-1, 1.9))[0] == kernels.VERIFIED
+
+
+def lasso_in_window(X, y, S, i, share):
+    """β on S and i at λ = λ* − share·ε₂, by plain NumPy and `first_entry`; and λ."""
+    entry = sl.first_entry(X, y, unpenalized=S)
+    assert entry.active == (i,)
+    lam = entry.lam_star - share * (entry.lam_star - entry.window_lower)
+    J = [*S, i]
+    pull = np.zeros(len(J))
+    pull[-1] = lam * entry.signs[0]
+    return np.linalg.solve(X[:, J].T @ X[:, J], X[:, J].T @ y - pull), lam, entry.lam_star
+
+
+def verdict_of(X, y, chosen, beta, lam):
+    raw, chosen = np.ascontiguousarray(X[:, chosen].T), np.array(chosen, np.intp)
+    space = np.empty(len(y)), np.empty(X.shape[1])
+    return kernels.check(X, y, raw, chosen, np.array(beta), len(chosen), lam, 1e-13, *space)
+
+
+def test_the_check_knows_right_from_wrong(rng):
+    for index in range(20):
+        X, y = sweep_design(30, 50, index)
+        S, i = sl.omp(X, y, 3).support.tolist(), int(sl.omp(X, y, 4).support[3])
+        beta, lam, lam_star = lasso_in_window(X, y, S, i, 0.5)
+        J = [*S, i]
+        assert verdict_of(X, y, J, beta, lam) == kernels.VERIFIED
+        least_squares = np.append(np.linalg.lstsq(X[:, S], y, rcond=None)[0], 0)
+        assert verdict_of(X, y, J, least_squares, lam_star) == kernels.VERIFIED
+        # a coefficient, λ, the sign of the entering one, the other end, the entering column
+        for l in range(4):
+            wrong = beta.copy()
+            wrong[l] += 1e-9
+            assert verdict_of(X, y, J, wrong, lam) == kernels.VIOLATED
+        assert verdict_of(X, y, J, beta, lam * (1 + 1e-9)) == kernels.VIOLATED
+        assert verdict_of(X, y, J, beta, lam * (1 - 1e-9)) == kernels.VIOLATED
+        assert verdict_of(X, y, J, least_squares, lam_star * (1 + 1e-9)) == kernels.VIOLATED
+        assert verdict_of(X, y, J, least_squares, lam) == kernels.VIOLATED
+        other = next(j for j in range(50) if j not in J)
+        assert verdict_of(X, y, [*S, other], beta, lam) == kernels.VIOLATED
+        past, below, _ = lasso_in_window(X, y, S, i, 1.001)
+        assert verdict_of(X, y, J, past, below) == kernels.VIOLATED
+        edge, lam, _ = lasso_in_window(X, y, S, i, 1.0)
+        assert lam == 0 or verdict_of(X, y, J, edge, lam) == kernels.UNDECIDED
+
+
+def test_a_coefficient_of_the_wrong_sign_is_a_violation():
+    """One column: β = −1 at λ = 2 is stationary for −λ, not for λ."""
+    X, y = np.ones((1, 1)), np.ones(1)
+    assert verdict_of(X, y, [0], [0.5], 0.5) == kernels.VERIFIED
+    assert verdict_of(X, y, [0], [-1.0], 2.0) == kernels.VIOLATED
+
+
+def tied(X, Y):
+    """A copy of the column that OMP picks first, turned round."""
+    for A, y in zip(X, Y, strict=True):
+        unit = A / np.linalg.norm(A, axis=0)
+        j = np.argmax(np.abs(unit.T @ y))
+        A[:, j - 1] = -A[:, j]
+    return X, Y
+
+
+def test_ties_are_left_to_first_entry(monkeypatch):
+    blocks = experiment._blocks
+    monkeypatch.setattr(experiment, "_blocks", lambda *args: (tied(*block) for block in blocks(*args)))
+    result = sweep_gaussian(20, 30, 4, 40)
+    assert (result.verified, result.settled, result.undecided, result.violated) == (0, 40, 0, 0)
+    assert result.steps == 160
+    assert result.windows.sum() == 0  # rounding is not reported as a window
+    assert result.least_margin == 1
+    monkeypatch.setattr(experiment, "_agrees", lambda X, y, k: False)
+    result = sweep_gaussian(20, 30, 4, 40)
+    assert (result.undecided, result.first_undecided) == (40, 0)
+
+
+def test_agreement_with_first_entry_is_checked(monkeypatch):
+    X, y = sweep_design(20, 30, 0)
+    assert experiment._agrees(X, y, 5)
+    wrong = sl.omp(X, -y, 5, forced=[int(np.argmin(np.abs(X.T @ y)))])
+    monkeypatch.setattr(experiment, "omp", lambda X, y, k: wrong)
+    assert not experiment._agrees(X, y, 5)
+
+
+def test_counts_add_up_and_designs_come_again(monkeypatch):
+    """Over the ends of blocks, chunks and rounds; the kernel saw what `sweep_design` gives."""
+    monkeypatch.setattr(experiment, "ROUND", 512)
+    seen = {}
+
+    def spy(X, Y, k, defect, verdict, least, histogram):
+        seen.update({float(y[0]): A.copy() for A, y in zip(X, Y, strict=True)})
+        genuine(X, Y, k, defect, verdict, least, histogram)
+
+    genuine = kernels.sweep
+    monkeypatch.setattr(kernels, "sweep", spy)
+    states = []
+    result = sweep_gaussian(12, 20, 3, 1101, seed=5, callback=lambda state: states.append(state.designs))
+    assert states == [512, 1024, 1101]
+    assert result.designs == result.verified == len(seen) == 1101
+    assert result.windows.sum() == result.steps == 3303
+    for index in (0, 15, 16, 255, 256, 511, 512, 1100):
+        X, y = sweep_design(12, 20, index, seed=5)
+        np.testing.assert_allclose(np.linalg.norm(X, axis=0), 1, rtol=1e-14)
+        raw = seen[float(y[0])]
+        np.testing.assert_allclose(raw / np.linalg.norm(raw, axis=0), X, rtol=1e-13)
+
+
+def test_the_number_of_threads_changes_nothing():
+    many = sweep_gaussian(20, 30, 5, 1500, seed=1)
+    with threadpool_limits(1):
+        one = sweep_gaussian(20, 30, 5, 1500, seed=1)
+    for field in dataclasses.fields(Sweep):
+        assert np.array_equal(getattr(many, field.name), getattr(one, field.name))
+    assert sweep_gaussian(20, 30, 5, 1500, seed=2).least_window != one.least_window
+
+
+def plant(monkeypatch, index):
+    """Let OMP pick the runner-up in one design."""
+    genuine = kernels.sweep
+    first = sweep_design(20, 30, index)[1][0]
+    row = index % experiment.BLOCK
+    part = slice(row, row + 1)
+
+    def planted(X, Y, k, defect, verdict, least, histogram):
+        genuine(X, Y, k, defect, verdict, least, histogram)
+        if row < len(Y) and Y[row, 0] == first:
+            genuine(X[part], Y[part], k, (2, 1.0), verdict[part], least[part], histogram)
+
+    monkeypatch.setattr(kernels, "sweep", planted)
+
+
+@pytest.mark.parametrize("index", [5, 300])
+def test_a_violation_is_counted_named_and_ends_the_command_with_1(monkeypatch, index):
+    monkeypatch.setattr(experiment, "ROUND", 256)
+    plant(monkeypatch, index)
+    result = sweep_gaussian(20, 30, 5, 600)
+    assert (result.verified, result.violated, result.first_violated) == (599, 1, index)
+    shown = CliRunner().invoke(sparselin.cli.cli, ["sweep", "--designs", "600", "--size", "20", "30", "5"])
+    assert shown.exit_code == 1
+    assert f"sweep_design(n, d, {index}, seed)" in shown.output
+
+
+def test_a_callback_may_stop(monkeypatch):
+    monkeypatch.setattr(experiment, "ROUND", 256)
+    assert sweep_gaussian(10, 12, 2, 5000, callback=lambda state: state.designs >= 512).designs == 512
+
+
+def test_the_command(monkeypatch):
+    invoke = functools.partial(CliRunner().invoke, sparselin.cli.cli)
+    shown = invoke(["sweep", "--designs", "300", "--size", "20", "30", "5", "--seed", "4"])
+    assert shown.exit_code == 0
+    assert "20 × 30, 5 steps, seed 4" in shown.output
+    assert "300" in shown.output
+    shown = invoke(["sweep", "--size", "20", "4", "5"])
+    assert shown.exit_code == 2
+    assert "K must be at most N and D" in shown.output
+    state = sweep_gaussian(20, 30, 5, 10)
+
+    def interrupted(*_, callback):
+        callback(state)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sparselin.cli, "sweep_gaussian", interrupted)
+    shown = invoke(["sweep", "--designs", "300"])
+    assert shown.exit_code == 130
+    assert "verified" in shown.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((0, 5, 1, 1), "n must be at least 1"),
+        ((5, 4, 5, 1), r"k must be in 1\.\.4"),
+        ((5, 4, 1, 0), "designs must be at least 1"),
+        ((5, 4, 1, 1, -1), "seed must be at least 0"),
+    ],
+)
+def test_bad_input(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        sweep_gaussian(*arguments)
