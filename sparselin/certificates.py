@@ -69,7 +69,20 @@ def lasso_gap(
     """
     residual = y - X @ coef
     u = project_off(basis, residual)
-    correlation = X.T @ u
+    return gap_at(residual, u, X.T @ u, S, coef, lam, column_norms)
+
+
+def gap_at(
+    residual: FloatArray,
+    u: FloatArray,
+    correlation: FloatArray,
+    S: IndexArray,
+    coef: FloatArray,
+    lam: float,
+    column_norms: FloatArray,
+) -> DualityGap:
+    """The gap of `lasso_gap` from the residual at coef, a u with X_Sᵀu = 0 to rounding, and Xᵀu."""
+    correlation = correlation.copy()
     correlation[S] = 0
     steepest = float(np.abs(correlation).max(initial=0))
     if steepest > lam:
@@ -78,7 +91,7 @@ def lasso_gap(
     penalized[S] = 0
     error = 4 * math.sqrt(len(u)) * np.finfo(u.dtype).eps * column_norms * math.sqrt(float(u @ u))
     complementarity = float(lam * penalized.sum() - coef @ correlation)
-    gap = 0.5 * float(np.sum((residual - u) ** 2)) + max(complementarity, 0.0) + float(penalized @ error)
+    gap = 0.5 * float(np.sum((residual - u) ** 2)) + max(complementarity, 0.0) + float(np.abs(coef) @ error)
     return DualityGap(gap, u, correlation, error)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.certificates import gap_of
+from sparselin.certificates import gap_at, gap_of
 from sparselin.homotopy import Homotopy
 from sparselin.problem import Problem, check_indices, check_level
-from sparselin.results import DualProjection, Status
+from sparselin.results import DualProjection, FloatArray, IndexArray, Status
+from sparselin.working_set import solution_at
 
 
 def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int] = ()) -> DualProjection:
@@ -22,9 +23,8 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
 
         u = v − Xβ.
 
-    The homotopy is followed from λ*(S) down to λ, where u = P_{S∪P}^⊥v + λQR⁻ᵀs with X_{S∪P} = QR the
-    nonzero columns and s their signs: no iteration to converge. Unless the status is BEYOND_PRECISION the
-    error is at most max(1e-12, 100·eps·κ(X_{S∪P}))·‖v‖ in float64.
+    The homotopy is followed from λ*(S) down to λ: no iteration to converge. Unless the status is
+    BEYOND_PRECISION the error is at most max(1e-12, 100·eps·κ(X_{S∪P}))·‖v‖ in float64, P being where β ≠ 0.
 
     Parameters
     ----------
@@ -53,6 +53,17 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
     problem = Problem(X, v)
     S = check_indices(unpenalized, problem.d, "unpenalized")
     lam = check_level(lam, "lam")
+    solution = solution_at(problem, S, lam) if isinstance(problem.X, np.ndarray) else None
+    if solution is None:
+        return _by_the_careful_homotopy(problem, S, lam)
+    coef = np.zeros(problem.d, problem.dtype)
+    coef[solution.columns] = solution.coef
+    u = solution.residual
+    gap = gap_at(u, u, solution.correlation, S, coef, lam, problem.column_norms).gap
+    return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED)
+
+
+def _by_the_careful_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
     homotopy = Homotopy(problem, S)
     u, coef = homotopy.residual, homotopy.coef()
     if lam < homotopy.lam:
@@ -60,12 +71,16 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
             pass
         coef = homotopy.coef()
         u = homotopy.qr.residual(problem.y) + problem.dtype.type(homotopy.lam) * homotopy.u
-    off = coef.copy()
-    off[S] = 0
     return DualProjection(
         u=u,
         coef=coef,
-        active=tuple(np.flatnonzero(off).tolist()),
+        active=_active(coef, S),
         duality_gap=gap_of(problem, S, coef, lam),
         status=Status.COMPLETED if homotopy.lam <= lam else Status.BEYOND_PRECISION,
     )
+
+
+def _active(coef: FloatArray, S: IndexArray) -> tuple[int, ...]:
+    off = coef.copy()
+    off[S] = 0
+    return tuple(np.flatnonzero(off).tolist())

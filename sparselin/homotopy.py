@@ -38,6 +38,15 @@ class Knot(NamedTuple):
     active: tuple[int, ...]
 
 
+class Point(NamedTuple):
+    """Where a path is taken up: λ, the columns P nonzero below it, their signs, β on S (as given) and P."""
+
+    lam: float
+    P: list[int]
+    signs: FloatArray
+    coef: FloatArray
+
+
 class Homotopy:
     """A point on the path: λ, the factorisation of X_{S∪P}, and what is tied there.
 
@@ -69,8 +78,37 @@ class Homotopy:
         return np.minimum(self.problem.correlation_error(self.qr.kappa), 1e-3 * self.lam)
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
-        """The knots from here down to lam_min; they end early only where rounding hides the next one."""
+        """The knots from here down to lam_min; they end early only where rounding hides the next one.
+
+        A knot may come again, with what rounding hid the first time: then the last one counts.
+        """
         yield Knot(self.lam, self.coef(), self.enter())
+        yield from self._below(lam_min)
+
+    def resume(self, point: Point, lam_min: float) -> Iterator[Knot]:
+        """The knots below a point of the path at which P is settled."""
+        signs = dict(zip(point.P, point.signs, strict=True))
+        for j in [j for j in self.qr.index[self.n_free :] if j not in signs]:
+            self._drop(j)
+        for j in point.P:
+            if j in self.qr.index or self.qr.append(j):
+                self.sign[j] = signs[j]
+        self.lam = point.lam
+        self._refresh()
+        self.c = self._correlate(
+            self.qr.residual(self.problem.y) + self.problem.dtype.type(self.lam) * self.u
+        )
+        self._tie(self._at_the_face(self.c))
+        yield from self._below(lam_min)
+
+    def here(self) -> Point:
+        """Where the path is, once P is settled."""
+        P = self.qr.index[self.n_free :]
+        coef = self.coef()
+        return Point(self.lam, P, self.sign[P], coef[self.qr.index])
+
+    def _below(self, lam_min: float) -> Iterator[Knot]:
+        """The knots below this one."""
         stalled, done = 0, self.lam <= lam_min
         while not done and stalled <= 2 * self.problem.d:
             above = self.lam
@@ -81,10 +119,8 @@ class Homotopy:
             if not self.optimal(coef):
                 self.lam = above
                 return
-            knot = Knot(self.lam, coef, self.active() if done else self.enter())
             stalled = 0 if self.lam < above else stalled + 1
-            if not stalled:
-                yield knot
+            yield Knot(self.lam, coef, self.active() if done else self.enter())
 
     def optimal(self, coef: FloatArray) -> bool:
         """Whether β satisfies the KKT conditions at λ to a hundred times the rounding of c itself.
@@ -279,8 +315,12 @@ class Homotopy:
         zero = [self.coef_error(j) >= size[i] if near[i] else False for i, j in enumerate(P)]
         for j in [j for j, exit_, gone in zip(P, self._exit, zero, strict=True) if exit_ >= self.lam or gone]:
             self._drop(j)
-        tied = (np.abs(self.c) >= self.lam - self.error) | (self._entry >= self.lam)
-        tied &= self.problem.column_norms > 0
-        tied[self.qr.index] = tied[self.unpenalized] = False
+        tied = self._at_the_face(np.where(self._entry >= self.lam, np.inf, self.c))
         self._refresh()
-        self._tie(np.flatnonzero(tied))
+        self._tie(tied)
+
+    def _at_the_face(self, c: FloatArray) -> IndexArray:
+        """The columns outside S ∪ P whose |c_j| is λ to rounding."""
+        tied = (np.abs(c) >= self.lam - self.error) & (self.problem.column_norms > 0)
+        tied[self.qr.index] = tied[self.unpenalized] = False
+        return np.flatnonzero(tied)

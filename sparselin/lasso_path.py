@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.homotopy import Homotopy, Knot
-from sparselin.problem import as_problem, check_count, check_indices, check_level, takes_problem
+from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
 from sparselin.results import LassoPath, Status
+from sparselin.working_set import Stretch, stretches
 
 
 @takes_problem
@@ -58,19 +59,32 @@ def lasso_path(
     S = check_indices(unpenalized, problem.d, "unpenalized")
     lam_min = check_level(lam_min, "lam_min")
     limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)
-    homotopy = Homotopy(problem, S)
-    knots: list[Knot] = []
+    pieces: list[Stretch] = []
+    most = sys.maxsize if limit is None else limit + 1
+    for stretch in stretches(problem, S, lam_min, most):
+        most -= len(stretch.lams) - (bool(pieces) and stretch.lams[0] == pieces[-1].lams[-1])
+        if callback is None:
+            pieces.append(stretch)
+            continue
+        for piece in stretch.knots():
+            pieces.append(piece)
+            if len(pieces) > 1 and callback(_path(problem, pieces, Status.STOPPED)):
+                return _path(problem, pieces, Status.STOPPED)
+    if pieces[-1].lams[-1] <= lam_min:
+        return _path(problem, pieces, Status.COMPLETED)
+    return _path(problem, pieces, Status.BEYOND_PRECISION if most else Status.MAX_ITER)
 
-    def path(status: Status) -> LassoPath:
-        lam, coef, active = zip(*knots, strict=True)
-        return LassoPath(np.array(lam, problem.dtype), np.array(coef), active, status)
 
-    for knot in homotopy.knots(lam_min):
-        knots.append(knot)
-        if len(knots) > 1 and callback is not None and callback(path(Status.STOPPED)):
-            return path(Status.STOPPED)
-        if len(knots) - 1 == limit:
-            break
-    if limit is not None and len(knots) > limit and homotopy.lam > lam_min:
-        return path(Status.MAX_ITER)
-    return path(Status.COMPLETED if homotopy.lam <= lam_min else Status.BEYOND_PRECISION)
+def _path(problem: Problem, pieces: list[Stretch], status: Status) -> LassoPath:
+    knots = np.concatenate([piece.lams for piece in pieces]).astype(problem.dtype)
+    coef = np.zeros((len(knots), problem.d), problem.dtype)
+    stop = 0
+    for piece in pieces:
+        start, stop = stop, stop + len(piece.lams)
+        coef[start:stop, piece.columns] = piece.coef
+    active = [P for piece in pieces for P in piece.active]
+    last = np.append(knots[1:] < knots[:-1], True)  # of equal knots the last
+    if not last.all():
+        knots, coef = knots[last], coef[last]
+        active = [P for P, one in zip(active, last, strict=True) if one]
+    return LassoPath(knots, coef, tuple(active), status)

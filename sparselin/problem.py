@@ -49,7 +49,7 @@ class Problem:
 
     Attributes
     ----------
-    X, y, n, d, dtype, eps : the data; eps is that of dtype. X is contiguous in C or Fortran order, or a CSC array.
+    X, y, n, d, dtype, eps : the data; X contiguous in C or Fortran order, or a CSC array; eps of dtype.
     kind : "dense", "sparse" or "gram".
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
@@ -327,6 +327,7 @@ def to_numeric(array: Any, name: str) -> Any:
 
 
 def check_design(X: Any, name: str = "X") -> Any:
+    """A contiguous array, or a CSC array with finite entries, of two dimensions and a float dtype."""
     sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
     if sparse is not None and sparse.issparse(X):
         X = sparse.csc_array(X)

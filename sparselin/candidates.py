@@ -1,0 +1,230 @@
+"""Some columns of X with their Gram matrix and a place on their LASSO path; and rows of XᵀX for all."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin._kernels import homotopy as kernels
+from sparselin.homotopy import Point
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray
+from sparselin.threads import spread, spread_chunks, workers
+
+_CHUNK = 512  # columns a thread takes at a time
+
+
+class Run(NamedTuple):
+    """Points that were passed, as `kernels.follow` writes them, and how it ended."""
+
+    lams: FloatArray
+    coef: FloatArray
+    sizes: FloatArray
+    events: IndexArray
+    ending: int
+
+
+class GramRows:
+    """The rows X_jᵀX of XᵀX for the columns that were asked for.
+
+    Attributes
+    ----------
+    place : (d,) where the row of a column is, or −1.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.place = np.full(problem.d, -1)
+        self.size = 0
+        self._rows = np.empty((0, problem.d), problem.dtype)
+
+    def add(self, J: IndexArray, columns: FloatArray | None) -> None:
+        """Make the rows of the columns J, given as `columns` (|J|, n) if X is dense."""
+        problem = self.problem
+        start, stop = self.size, self.size + len(J)
+        if stop > len(self._rows):
+            rows = np.empty((max(stop, 2 * start), problem.d), problem.dtype)
+            rows[:start] = self._rows[:start]
+            self._rows = rows
+        out = self._rows[start:stop]
+        if columns is not None:
+            X, V = problem.X, columns.astype(problem.dtype, copy=False)
+            with workers(2.0 * out.size * problem.n) as count:
+                spread_chunks(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), problem.d, _CHUNK, count)
+        else:
+            out[:] = (problem.X[:, J].T @ problem.X).toarray()
+        self.place[J], self.size = np.arange(start, stop), stop
+
+    def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """(B, G) with BG = coef·X_JᵀX, for coef (m, |J|)."""
+        B = np.zeros((len(coef), self.size), self._rows.dtype)
+        B[:, self.place[J]] = coef
+        return B, self._rows[: self.size]
+
+
+class Candidates:
+    """Columns C of X with their Gram matrix, and a place on their path. All in float64.
+
+    Attributes
+    ----------
+    index : C (M,).
+    place : (d,) where a column is in C, or −1.
+    """
+
+    def __init__(self, problem: Problem, S: IndexArray, whole: bool) -> None:
+        self.problem, self.S, self.whole = problem, S, whole
+        self.unit = 8 * float(np.finfo(np.float64).eps) * (math.sqrt(problem.n) + 1)
+        error = problem.correlation_error()
+        self.floor = float(error[error > 0].min(initial=np.inf))
+        self.index, self.place = np.zeros(0, np.intp), np.full(problem.d, -1)
+        self._room = np.empty((0, problem.n))
+        self.columns = self._room  # X_Cᵀ, of a dense X
+        self.gram, self.c0 = np.zeros((0, 0)), np.zeros(0)
+        self.add(np.arange(problem.d) if whole else S)
+
+    def add(self, J: IndexArray) -> None:
+        """Make the columns J candidates."""
+        problem, M = self.problem, len(self.index)
+        size = M + len(J)
+        self.place[J] = np.arange(M, size)
+        self.index = np.concatenate([self.index, J])
+        self.norms = problem.column_norms[self.index].astype(np.float64)
+        y = problem.y.astype(np.float64, copy=False)
+        gram = np.empty((size, size))
+        gram[:M, :M] = self.gram
+        self.gram = gram
+        if not isinstance(problem.X, np.ndarray):
+            X = problem.X[:, self.index].astype(np.float64)
+            gram[M:] = (X[:, M:].T @ X).toarray()
+            gram[:M, M:] = gram[M:, :M].T
+            self.c0 = X.T @ y
+            return
+        self.columns = columns = self._gather(J, M)
+
+        def products(start: int, stop: int) -> None:  # the long rows first, and half of what is symmetric
+            a, b = size - stop, size - start
+            rows = columns[a:b]
+            np.matmul(rows, rows.T, out=gram[a:b, a:b])
+            np.matmul(rows, columns[:a].T, out=gram[a:b, :a])
+            gram[:a, a:b] = gram[a:b, :a].T
+
+        with workers(2.0 * problem.n * len(J) * (M + len(J) / 2)) as count:
+            spread_chunks(products, len(J), 128, count)
+            self.c0 = np.concatenate([self.c0, columns[M:] @ y])
+
+    def _gather(self, J: IndexArray, M: int) -> FloatArray:
+        """X_Cᵀ (M + |J|, n) in float64, M rows of which are there."""
+        X, size = self.problem.X, M + len(J)
+        if len(J) == self.problem.d:
+            return np.asarray(X.T, np.float64)
+        if size > len(self._room):
+            room = np.empty((max(256, 2 * size), self.problem.n))
+            room[:M] = self._room[:M]
+            self._room = room
+        out = self._room[M:size]
+        if X.flags.c_contiguous:
+            with workers(8.0 * out.size) as count:
+                spread(lambda a, b: kernels.gather(X, J, out, a, b), len(X), count)
+        else:
+            out[:] = X.T[J]
+        return self._room[:size]
+
+    def add_largest(self, level: FloatArray, many: int) -> bool:
+        """Make candidates of the `many` with the largest levels, of those ≥ 0; says whether any is new."""
+        top = np.argpartition(level, -many)[-many:] if 0 < many < len(level) else np.arange(len(level))
+        new = np.sort(top[(self.place[top] < 0) & (level[top] >= 0)])
+        if len(new):
+            self.add(new)
+        return len(new) > 0
+
+    def first_correlations(self) -> FloatArray:
+        """Xᵀ(y − X_Sβ_S) (d,), at the start."""
+        problem, t = self.problem, len(self.S)
+        if not t:
+            return problem.Xty
+        coef = np.zeros(problem.d, problem.dtype)
+        coef[self.S] = self.beta[:t]
+        return problem.correlate(problem.y - problem.predict(coef))
+
+    def refined(self, lam: float) -> tuple[FloatArray, FloatArray]:
+        """β on S ∪ P and r = y − Xβ at λ, where the path is, corrected by what X_Pᵀr itself lacks of λs.
+
+        That makes β as accurate as a QR factorisation would, although LLᵀ is that of XᵀX (the corrected
+        seminormal equations, Björck, 1987).
+        """
+        p = int(self.state[0])
+        columns, beta, sign = self.columns[self.order[:p]], self.beta[:p].copy(), self.sign[:p]
+        r = self.problem.y.astype(np.float64) - beta @ columns
+        extra = np.empty(p)
+        kernels.solve(self.L, p, columns @ r - lam * sign, extra)
+        zero = beta == 0
+        zero[: len(self.S)] = False
+        extra[zero | (sign * (beta + extra) < 0)] = 0
+        return beta + extra, r - extra @ columns
+
+    def start(self) -> bool:
+        """Take up the path above its first knot; False if S is nearly dependent."""
+        t, order = len(self.S), self.place[self.S]
+        rhs = self.c0[order]
+        if not self._seat(math.inf, order, np.zeros(t), np.zeros(t)):
+            return False
+        kernels.solve(self.L, t, rhs, self.beta)
+        return True
+
+    def resume(self, point: Point) -> bool:
+        """Take up the path at a point of it; False if its columns are nearly dependent."""
+        order = np.concatenate([self.place[self.S], self.place[np.array(point.P, np.intp)]])
+        signs = np.concatenate([np.zeros(len(self.S)), point.signs])
+        return self._seat(point.lam, order, signs, point.coef)
+
+    def _seat(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> bool:
+        p, room = len(order), len(order) + 64
+        if math.isinf(lam):  # |c_j| ≤ ‖X_j‖‖y‖
+            lam = 2 * float(self.problem.column_norms.max()) * self.problem.y_norm
+        self.state, self.point = np.array([p, -1]), np.array([lam])
+        self.order, self.sign, self.beta = np.zeros(room, np.intp), np.zeros(room), np.zeros(room)
+        self.order[:p], self.sign[:p], self.beta[:p] = order, signs, coef
+        self.L = np.empty((room, room))
+        return bool(kernels.factor(self.gram, self.order, p, self.L))
+
+    def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int, record: bool) -> Run:
+        """Follow the path on from where it is."""
+        M = len(self.index)
+        rows = limit if record else 0
+        coef = np.zeros((rows, M))
+        lams, sizes, events = np.empty(rows), np.empty(rows), np.empty(rows, np.intp)
+        passed = 0
+        while True:
+            ending, count = kernels.follow(
+                self.gram, self.c0, self.norms, M, self.unit, self.problem.y_norm, lam_min, self.floor,
+                len(self.S), fresh, quota, limit - passed, self.state, self.point,
+                self.order, self.sign, self.beta, self.L,
+                coef[passed:], lams[passed:], sizes[passed:], events[passed:],
+            )  # fmt: skip
+            passed += count
+            if ending == kernels.FULL:
+                self._grow()
+            else:
+                break
+        passed = min(passed, rows)
+        return Run(lams[:passed], coef[:passed], sizes[:passed], events[:passed], int(ending))
+
+    def _grow(self) -> None:
+        room = len(self.order)
+        self.order = np.pad(self.order, (0, room))
+        self.sign, self.beta = np.pad(self.sign, (0, room)), np.pad(self.beta, (0, room))
+        self.L = np.pad(self.L, ((0, room), (0, room)))
+
+    def at(self, lam: float, coef: FloatArray, P: IndexArray) -> Point:
+        """A point passed, P (as columns) being nonzero below it; the signs are those of c."""
+        places = self.place[P]
+        c = self.c0[places] - self.gram[places, : len(coef)] @ coef
+        return Point(float(lam), P.tolist(), np.sign(c), coef[np.concatenate([self.place[self.S], places])])
+
+    def here(self) -> Point:
+        """The point that the path has reached."""
+        p, t = int(self.state[0]), len(self.S)
+        P = self.index[self.order[t:p]].tolist()
+        return Point(float(self.point[0]), P, self.sign[t:p].copy(), self.beta[:p].copy())

@@ -1,0 +1,201 @@
+"""The fast LASSO path: guesses on candidates, proofs on all columns, ties left to the careful homotopy."""
+
+import os
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+from oracles import lasso_kkt
+
+import sparselin as sl
+from sparselin import Problem, Status, working_set
+from sparselin._kernels import homotopy as kernels
+from sparselin.homotopy import Homotopy
+
+# LASSO_DESIGNS=10000 is the thorough sweep.
+DESIGNS = int(os.environ.get("LASSO_DESIGNS", "400"))
+
+
+def worst_kkt(path, X, y, S=()):
+    """At every knot and half-way between them, all at once."""
+    coef = np.concatenate([path.coef, (path.coef[1:] + path.coef[:-1]) / 2])
+    lam = np.concatenate([path.knots, (path.knots[1:] + path.knots[:-1]) / 2])
+    c = (y - coef @ X.T) @ X
+    off = np.abs(c) - lam[:, None]
+    off[coef != 0] = np.abs(c - lam[:, None] * np.sign(coef))[coef != 0]
+    off[:, list(S)] = np.abs(c)[:, list(S)]
+    return off.max() / np.abs(X.T @ y).max()
+
+
+def tied(kind, n, rng):
+    y = rng.integers(-3, 4, n).astype(float)
+    if kind == "integers":
+        return rng.integers(-1, 2, (n, 12)).astype(float), y
+    if kind == "duplicates":
+        X = rng.normal(size=(n, 6))
+        return np.c_[X, X[:, rng.integers(0, 6, 6)] * rng.choice([-1, 1], 6)], rng.normal(size=n)
+    if kind == "hadamard":
+        H = scipy.linalg.hadamard(32).astype(float)
+        return H[rng.choice(32, n, replace=False)][:, rng.permutation(32)[:16]], y
+    return np.linalg.cholesky(np.full((n, n), 0.5) + 0.5 * np.eye(n)).T, y
+
+
+@pytest.mark.parametrize("n", [8, 20])
+@pytest.mark.parametrize("kind", ["integers", "duplicates", "hadamard", "equiangular"])
+def test_designs_full_of_ties(kind, n):
+    for seed in range(DESIGNS // 2):
+        X, y = tied(kind, n, np.random.default_rng([seed, n, 7]))
+        if np.any(X.T @ y):
+            path = sl.lasso_path(X, y)
+            assert path.status is Status.COMPLETED, seed
+            assert np.all(np.diff(path.knots) < 0), seed
+            assert worst_kkt(path, X, y) <= 1e-9, seed
+
+
+def test_a_coefficient_that_vanishes_where_another_enters():
+    """At λ = 144/61 one coefficient reaches zero, to rounding, as another enters: it is zero below."""
+    rng = np.random.default_rng([117, 77, 8])
+    y = rng.integers(-3, 4, 20).astype(float)
+    H = scipy.linalg.hadamard(32).astype(float)
+    X = H[rng.choice(32, 20, replace=False)][:, rng.permutation(32)[:16]]
+    path = sl.lasso_path(X, y)
+    assert worst_kkt(path, X, y) <= 1e-12
+    assert 12 not in path.active[int(np.argmin(np.abs(path.knots - 144 / 61)))]
+
+
+def test_ties_against_another_exact_path():
+    cvxcla = pytest.importorskip("cvxcla")
+    for seed in range(30):
+        X, y = tied("integers", 20, np.random.default_rng([seed, 8]))
+        path = sl.lasso_path(X, y)
+        for point in cvxcla.Lasso(X, y).path:
+            if point.lam > 1e-9:
+                fit = X @ path.at(point.lam)
+                np.testing.assert_allclose(fit, X @ point.beta, atol=1e-8 * np.linalg.norm(y))
+
+
+def ar1(n, d, rng):
+    X = rng.normal(size=(n, d))
+    for j in range(1, d):
+        X[:, j] += 0.9 * X[:, j - 1]
+    return X, X[:, rng.choice(d, 8, replace=False)] @ rng.normal(size=8) + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "sparse", "float32"])
+@pytest.mark.parametrize("S", [(), (3, 700)])
+def test_guesses_are_proved_on_all_columns(rng, order, S):
+    """d ≫ steps, so that candidates are few, and neighbours correlate, so that they are the wrong ones."""
+    X, y = ar1(120, 900, rng)
+    design = {"C": X, "F": np.asfortranarray(X), "sparse": scipy.sparse.csc_array(X), "float32": X}[order]
+    if order == "float32":
+        design, y = X.astype(np.float32), y.astype(np.float32)
+    path = sl.lasso_path(design, y, unpenalized=S, max_steps=90)
+    assert path.status is Status.MAX_ITER
+    assert len(path.knots) == 91
+    assert path.coef.dtype == design.dtype
+    assert worst_kkt(path, np.asarray(X, np.float64), y.astype(np.float64), S) <= (
+        1e-4 if order == "float32" else 1e-12
+    )
+
+
+def test_the_fast_path_is_the_careful_one(rng):
+    X, y = ar1(60, 400, rng)
+    path = sl.lasso_path(X, y, unpenalized=[5], max_steps=50)
+    for i, knot in zip(range(51), Homotopy(Problem(X, y), np.array([5])).knots(0.0), strict=False):
+        assert path.knots[i] == pytest.approx(knot.lam, rel=1e-10)
+        np.testing.assert_allclose(path.coef[i], knot.coef, atol=1e-9 * np.abs(knot.coef).max())
+        assert path.active[i] == knot.active
+
+
+@pytest.mark.parametrize("shape", [(40, 100), (100, 40), (30, 500)])
+def test_the_whole_path(rng, shape):
+    X, y = rng.normal(size=shape), rng.normal(size=shape[0])
+    path = sl.lasso_path(X, y)
+    assert path.status is Status.COMPLETED
+    assert worst_kkt(path, X, y) <= 1e-11
+    for coef, above, active in zip(path.coef[1:], path.coef[:-1], path.active[:-1], strict=True):
+        assert tuple(np.flatnonzero(coef + above)) == active
+
+
+def test_one_tie_does_not_stop_the_fast_path(rng, monkeypatch):
+    """Two columns tied at λ* and no other tie: the careful homotopy settles that knot alone."""
+    X, y = rng.normal(size=(60, 41)), rng.normal(size=60)
+    j = int(np.argmax(np.abs(X[:, :40].T @ y)))
+    X[:, 40] += (X[:, j] - X[:, 40]) @ y / (y @ y) * y
+    settled = []
+    enter = Homotopy.enter
+    monkeypatch.setattr(Homotopy, "enter", lambda self: settled.append(self.lam) or enter(self))
+    path = sl.lasso_path(X, y)
+    assert worst_kkt(path, X, y) <= 1e-11
+    assert settled == [pytest.approx(abs(X[:, j] @ y))]
+    assert {j, 40} <= set(path.active[0])
+
+
+def test_dependent_unpenalised_columns(rng):
+    X, y = rng.normal(size=(30, 200)), rng.normal(size=30)
+    X[:, 3] = X[:, 1] - 2 * X[:, 2]
+    path = sl.lasso_path(X, y, unpenalized=[1, 2, 3], lam_min=0.5)
+    assert path.status is Status.COMPLETED
+    assert not path.coef[:, 3].any()
+    assert worst_kkt(path, X, y, [1, 2, 3]) <= 1e-11
+
+
+def test_a_callback_sees_every_segment(rng):
+    X, y = rng.normal(size=(30, 50)), rng.normal(size=30)
+    seen = []
+    path = sl.lasso_path(X, y, max_steps=12, callback=lambda path: seen.append(len(path.knots)))
+    assert seen == list(range(2, 14))
+    assert len(path.knots) == 13
+
+
+def test_knots_that_are_one_in_float32_are_one(rng):
+    X = np.eye(4, dtype=np.float32)
+    path = sl.lasso_path(X, np.array([3, 1 + 1e-7, 1, 1 - 6e-8], np.float32))
+    assert np.all(np.diff(path.knots) < 0)
+    assert path.status is Status.COMPLETED
+
+
+@pytest.mark.parametrize("share", [0.6, 0.2, 0.03])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_projection_with_candidates(rng, share, dtype):
+    X, v = ar1(80, 700, rng)
+    S = [4, 200, 333]
+    lam = share * sl.lambda_star(X, v, unpenalized=S)
+    projection = sl.project_dual(X.astype(dtype), v.astype(dtype), lam, unpenalized=S)
+    assert projection.u.dtype == dtype
+    tol = 1e-12 if dtype == np.float64 else 1e-4
+    assert lasso_kkt(X, v, projection.coef.astype(float), lam, S) <= tol
+    np.testing.assert_allclose(projection.u, v - X @ projection.coef, atol=tol * np.linalg.norm(v))
+    exact = sl.lasso_path(X, v, unpenalized=S, lam_min=lam)
+    np.testing.assert_allclose(projection.u, v - X @ exact.coef[-1], atol=tol * np.linalg.norm(v))
+    assert 0 <= projection.duality_gap <= tol * (v @ v)
+
+
+def test_the_projection_is_fast_and_widens_its_candidates(rng, monkeypatch):
+    """Neither may the careful homotopy do the work, nor may the first candidates be enough."""
+    X, v = ar1(80, 700, rng)
+    widened = []
+    add = working_set.Candidates.add
+    monkeypatch.setattr(working_set.Candidates, "add", lambda self, J: widened.append(len(J)) or add(self, J))
+    monkeypatch.setattr(Homotopy, "knots", None)
+    projection = sl.project_dual(X, v, 0.03 * np.abs(X.T @ v).max())
+    assert projection.status is Status.COMPLETED
+    assert len(widened) > 2
+
+
+def test_a_column_taken_out_of_the_cholesky_factor(rng):
+    A = rng.normal(size=(20, 9))
+    gram, order = A.T @ A, rng.permutation(9)
+    for k in range(9):
+        L, fresh = np.zeros((9, 9)), np.zeros((9, 9))
+        assert kernels.factor(gram, order, 9, L)
+        kernels.delete(L, 9, k)
+        assert kernels.factor(gram, np.delete(order, k), 8, fresh)
+        np.testing.assert_allclose(np.tril(L[:8, :8]), np.tril(fresh[:8, :8]), atol=1e-12)
+
+
+def test_nearly_dependent_columns_are_left_to_the_careful_homotopy(rng):
+    A = rng.normal(size=(20, 3))
+    A = np.c_[A, A[:, 0] + 1e-6 * A[:, 1]]
+    assert not kernels.factor(A.T @ A, np.arange(4), 4, np.zeros((4, 4)))
