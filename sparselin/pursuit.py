@@ -298,7 +298,7 @@ class Pursuit:
         if d > M:
             order = np.argpartition(size, d - M - 1)
             C, cut = order[-M:], self._trust * float(size[order[-M - 1]])
-            if not np.any(C == first):
+            if not np.any(first == C):
                 C[0] = first
         else:
             C, cut = np.flatnonzero(size), 0.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -80,7 +81,7 @@ def workers(flops: float) -> Iterator[int]:
 def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
     """task(start, stop) on `count` equal parts of 0..size, the first of them in this thread."""
     cuts = [size * i // count for i in range(count + 1)]
-    parts = [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+    parts = [(a, b) for a, b in itertools.pairwise(cuts) if a < b]
     others = [_pool(count - 1).submit(task, a, b) for a, b in parts[1:]] if count > 1 else []
     try:
         if parts:

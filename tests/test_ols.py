@@ -90,7 +90,7 @@ def test_lengths_are_measured_anew_after_cancellation(rng, gap):
 
 
 def test_a_length_of_a_hundred_millionth(rng):
-    """x₂ = x₁ + 1e-8·δ holds the fall of 2 that only δ brings: ρ² = 1e-16 is all rounding in the recurrence."""
+    """x₂ = x₁ + 1e-8·δ, and only δ brings the fall of 2: ρ² = 1e-16 is lost in the recurrence."""
     for _ in range(10):
         Q = np.linalg.qr(rng.normal(size=(40, 30)))[0]
         others = Q[:, 2:] + 0.2 * Q[:, :1] + 0.3 * Q[:, 1:2]

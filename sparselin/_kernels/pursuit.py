@@ -254,7 +254,7 @@ def windows(c, W, shares, rho, support, m, length):
             slope = rate * row[j]
             size = abs(c[j])
             growth = slope if c[j] < 0 else -slope  # of |c_j|
-            for room, closing in ((lam - size, 1 + growth), (lam + size, 1 - growth)):
+            for room, closing in ((max(lam - size, 0), 1 + growth), (lam + size, 1 - growth)):
                 if room < least * closing:
                     least = room / closing
         length[s] = least
