@@ -26,6 +26,8 @@ _SAFETY = 8.0
 _TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t in (np.float32, np.float64)}
 # Up to so many rows V, VX costs less by our kernel than by BLAS, which packs all of X for it.
 _THIN = 6
+# Numbers to gather from X that repay the waking of a thread.
+_WORTH_A_THREAD = 30_000
 
 
 class Problem:
@@ -169,18 +171,18 @@ class Problem:
         if not self.X.flags.c_contiguous:
             return np.asarray(self.X.T[J])
         out = np.empty((len(J), self.n), self.dtype)
-        scale = np.ones(len(J), self.dtype)
-        spread(lambda a, b: products.gather(self.X, J, scale, out, a, b), self.n, count)
+        self.gather(J, np.ones(len(J), self.dtype), out, np.arange(len(J)), count)
         return out
 
-    def unit_columns(self, J: IndexArray, out: FloatArray, count: int) -> None:
-        """X_j/‖X_j‖ into row j of out (|J|, n), for the nonzero columns J of a dense X."""
-        scale = 1 / self.column_norms[J]
+    def gather(self, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int) -> None:
+        """X_J, each column times its scale, into the given rows of out (·, n), for a dense X."""
+        count = count if len(J) * self.n > _WORTH_A_THREAD else 1
         if self.X.flags.c_contiguous:
-            spread(lambda a, b: products.gather(self.X, J, scale, out, a, b), self.n, count)
+            spread(lambda a, b: products.gather_by_rows(self.X, J, scale, out, rows, a, b), self.n, count)
         else:
-            for m, j in enumerate(J):
-                np.multiply(self.X[:, j], scale[m], out=out[m], casting="same_kind")
+            spread(
+                lambda a, b: products.gather_by_columns(self.X.T, J, scale, out, rows, a, b), len(J), count
+            )
 
     def columns(self, J: ArrayLike) -> FloatArray:
         """X_J (n, |J|), dense and contiguous by column."""

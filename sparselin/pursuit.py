@@ -40,7 +40,7 @@ Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 _MOST = 32  # guesses a block; more would go wrong too often
 # A guess counts while its score is so many times the best one left out: more of them where a block costs
 # more than the columns guessed wrong.
-_TRUST, _TRUST_SMALL, _SMALL = 1.2, 0.9, 10**6
+_TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.9, 10**6
 
 
 class Next(NamedTuple):
@@ -179,12 +179,12 @@ class Pursuit:
         self._most = _MOST
         # how many near the maximum a block may pass by, to be told apart in float64
         self._patience = 16 if lengths is None and problem.dtype == np.float32 else 1
-        self._candidates = d if d <= 128 else max(64, min(256, d // 8))
+        self._candidates = d if d <= 128 else max(64, min(192, d // 8))
         self._trust = _TRUST if problem.n * d > _SMALL else _TRUST_SMALL
         # columns of unit length, in the precision that guesses need
-        self._unit = np.empty((2 * self._candidates, problem.n), np.float32)
+        self._unit = np.empty((max(self._candidates, min(1024, d // 5)), problem.n), np.float32)
         self._slot = np.full(d, -1)  # where in _unit a column is
-        self._filled = 0
+        self._owner = np.full(len(self._unit), -1)  # and which column a row is
         self.next = self._search()
 
     def _error(self, kappa: float) -> float:
@@ -218,25 +218,32 @@ class Pursuit:
         selection, qr = self.selection, self.selection.qr
         t, m = qr.size, len(selection.picks)
         J = self._guess(pick.index, min(limit, self.k - m, len(self.W) - t, self._most))
-        p = qr.extend(J, self.problem.rows_of_columns(J, self.count))
+        p = qr.extend(J, self.problem.rows_of_columns(J, self.count), self.W[:t, J])
         if p == 0:
             selection.take(pick)
             self.c[pick.index], self.next = 0, None
             return
         shares = qr.Qt[t:] @ selection.residual
-        residuals = selection.residual - np.cumsum(shares[:, None] * qr.Qt[t:], axis=0)
-        norms = np.sqrt(np.einsum("ij,ij->i", residuals, residuals))
+        norms = self._residual_norms(qr.Qt[t:], shares)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
         stand, nexts, stale = self._check(J[:p], t, m, shares)
         qr.truncate(t + stand)
         picks = [pick, *(self._pick(*step) for step in nexts[: stand - 1] if step)]
-        selection.record(picks, shares[:stand].tolist(), residuals[stand - 1].copy(), norms[:stand].tolist())
+        residual = selection.residual - shares[:stand] @ qr.Qt[t:]
+        selection.record(picks, shares[:stand].tolist(), residual, norms[:stand].tolist())
         selection.c = self.c
-        self._most = min(_MOST, max(self._most, 2 * p) if stand == p else max(4, 2 * stand))
+        grown = stand + (stand + 1) // 2
+        self._most = min(_MOST, max(self._most, grown) if stand == p else max(2, grown))
         if self.lengths is not None:
             self.lengths.size = qr.size
         self.next = self._search() if stale else nexts[stand - 1]
+
+    def _residual_norms(self, Qt: FloatArray, shares: FloatArray) -> FloatArray:
+        """‖r‖ after each column of a block: of the last residual, and by Pythagoras upwards, without loss."""
+        last = self.selection.residual - shares @ Qt
+        squares = np.append(shares[1:] ** 2, last @ last)[::-1]
+        return np.asarray(np.sqrt(np.cumsum(squares))[::-1])
 
     def _check(
         self, J: IndexArray, t: int, m: int, shares: FloatArray
@@ -291,13 +298,14 @@ class Pursuit:
 
     def _guess(self, first: int, room: int) -> IndexArray:
         """The pick that is known and those guessed to follow, `room` at most in all."""
-        t, d, M = self.selection.qr.size, self.problem.d, self._candidates
+        t, d = self.selection.qr.size, self.problem.d
+        M = self._candidates
         if room == 1:
             return np.array([first])
         size = np.abs(self.score)
         if d > M:
             order = np.argpartition(size, d - M - 1)
-            C, cut = order[-M:], self._trust * float(size[order[-M - 1]])
+            C, cut = np.sort(order[-M:]), self._trust * float(size[order[-M - 1]])
             if not np.any(first == C):
                 C[0] = first
         else:
@@ -313,13 +321,17 @@ class Pursuit:
 
     def _fetch(self, C: IndexArray) -> IndexArray:
         """Where in `_unit` the columns C are, once those that were not are fetched."""
-        new = C[self._slot[C] < 0]
-        if self._filled + len(new) > len(self._unit):
-            self._slot[:], self._filled, new = -1, 0, C
-        fill = slice(self._filled, self._filled + len(new))
-        self.problem.unit_columns(new, self._unit[fill], self.count)
-        self._slot[new] = np.arange(fill.start, fill.stop)
-        self._filled = fill.stop
+        slots = self._slot[C]
+        missing = slots < 0
+        new = C[missing]
+        # rows that no candidate needs, those that were never filled first
+        needed = np.zeros(len(self._unit), bool)
+        needed[slots[~missing]] = True
+        rows = np.argsort(needed * 2 + (self._owner >= 0), kind="stable")[: len(new)]
+        old = self._owner[rows]
+        self._slot[old[old >= 0]] = -1
+        self._owner[rows], self._slot[new] = new, rows
+        self.problem.gather(new, 1 / self._norms[new], self._unit, rows, self.count)
         return self._slot[C]
 
 

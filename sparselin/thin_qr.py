@@ -63,22 +63,26 @@ class ThinQR:
         self.index.append(j)
         return True
 
-    def extend(self, columns: IndexArray, X: FloatArray) -> int:
+    def extend(self, columns: IndexArray, X: FloatArray, shares: FloatArray) -> int:
         """Add the columns, given as the rows of X (p, n), up to the first dependent one; says how many.
 
-        Block Gram-Schmidt, each column projected off Q twice by matrix products, then off the columns of
-        its own block: the same orthogonality as one at a time, at a fraction of the passes over Q.
+        `shares` (t, p) is QᵀXᵀ, which the caller knows. Block Gram-Schmidt: all columns are projected off Q
+        by matrix products, a second time if one of them loses half its length, then off the columns of
+        their own block: the same orthogonality as one at a time, at a fraction of the passes over Q.
         """
         t, p = self.size, len(columns)
         while t + p > len(self._Qt):
             self._grow()
         Q, V, R = self._Qt[:t], self._Qt[t : t + p], self._R[:t, t : t + p]
-        V[:], R[:] = X, 0
-        for _ in range(2 if t else 0):
-            shares = Q @ V.T
+        norms = self.problem.column_norms[columns]
+        V[:], R[:] = X, shares
+        if t:
             V -= shares.T @ Q
-            R += shares
-        self._norms[t : t + p] = self.problem.column_norms[columns]
+            if np.any(np.einsum("ij,ij->i", V, V) < 0.25 * norms**2):
+                again = Q @ V.T
+                V -= again.T @ Q
+                R += again
+        self._norms[t : t + p] = norms
         base = self.problem.length_error(0.0)
         slope = self.problem.length_error(1.0) - base
         added = int(

@@ -233,6 +233,12 @@ def find(score, bits, mask, weights, heavy, error):
     return best, (top - second) / top if top > 0 else 0.0, count
 
 
+@kernel()
+def _earlier(least, room, closing):
+    """The lesser of `least` and room/closing, where that is positive."""
+    return room / closing if room < least * closing else least
+
+
 @kernel(**VECTORIZED)
 def windows(c, W, shares, rho, support, m, length):
     """ε₂ of each of p first knots: how far λ can fall below λ* before another column would enter.
@@ -249,14 +255,13 @@ def windows(c, W, shares, rho, support, m, length):
         rate = (1 if c[i] > 0 else -1) / rho[s]
         for l in range(m + s + 1):
             c[support[l]] = 0
-        least = lam
+        least = np.float64(lam)
         for j in range(d):
             slope = rate * row[j]
             size = abs(c[j])
             growth = slope if c[j] < 0 else -slope  # of |c_j|
-            for room, closing in ((max(lam - size, 0), 1 + growth), (lam + size, 1 - growth)):
-                if room < least * closing:
-                    least = room / closing
+            least = _earlier(least, max(lam - size, 0.0), 1 + growth)
+            least = _earlier(least, lam + size, 1 - growth)
         length[s] = least
         for j in range(d):
             c[j] -= shares[s] * row[j]

@@ -60,11 +60,11 @@ def orthogonalize(Qt, R, t, x):
 
 @kernel(**VECTORIZED)
 def orthogonalize_block(Qt, R, t, p, norms, inverse, base, slope):
-    """Orthonormalise rows t..t+p of Qt, each projected off rows 0..t twice, against one another.
+    """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
 
-    R[:t, t:t+p] holds what was taken out so far. What loses nine tenths of its length here may have lost
-    its orthogonality to rows 0..t with it, and is projected off all rows once more. Stops before the first
-    column with ρ ≤ (base + slope·κ)·norm, κ = ‖D R⁻¹‖_F so far; returns how many come before it.
+    R[:t, t:t+p] holds what was taken out so far. What loses half its length here may have lost its
+    orthogonality with it, and is projected off all rows once more. Stops before the first column with
+    ρ ≤ (base + slope·κ)·norm, κ = ‖D R⁻¹‖_F so far; returns how many come before it.
     """
     total = 0.0
     for l in range(t):
@@ -75,9 +75,8 @@ def orthogonalize_block(Qt, R, t, p, norms, inverse, base, slope):
             R[l, s] = 0
         before = _length(q)
         _project(Qt, R, t, s)
-        _project(Qt, R, t, s)
         rho = _length(q)
-        if rho <= 0.1 * before:
+        if rho < 0.5 * before:
             _project(Qt, R, 0, s)
             rho = _length(q)
         if rho <= (base + slope * max(1.0, math.sqrt(total))) * norms[s]:
