@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sparselin._kernels import batch_omp as kernels
 from sparselin.omp import omp
 from sparselin.problem import check_count, check_design, check_finite, check_level
 from sparselin.results import BatchSelection, FloatArray, Status
@@ -20,16 +19,6 @@ _CHUNK = 512
 
 # Below this the square of a norm would be a denormal number, or have been.
 _TINY = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps
-
-_STATUSES = np.empty(5, object)
-for _code, _status in (
-    (kernels.COMPLETED, Status.COMPLETED),
-    (kernels.TOLERANCE, Status.TOLERANCE),
-    (kernels.EXACT_FIT, Status.EXACT_FIT),
-    (kernels.NO_CORRELATION, Status.NO_CORRELATION),
-    (kernels.RANK_EXHAUSTED, Status.RANK_EXHAUSTED),
-):
-    _STATUSES[_code] = _status
 
 
 def batch_omp(D: Any, Y: Any, k: int, *, tol: float | None = None) -> BatchSelection:
@@ -70,6 +59,8 @@ def batch_omp(D: Any, Y: Any, k: int, *, tol: float | None = None) -> BatchSelec
     >>> batch.to_sparse().toarray().round(12).tolist()
     [[1.0, 4.0, 0.0], [0.0, 2.0, 0.0]]
     """
+    from sparselin._kernels import batch_omp as kernels  # many: they would weigh on every import
+
     D, Y = check_design(D, "D"), check_design(Y, "Y")
     n, d = D.shape
     N = Y.shape[1]
@@ -109,6 +100,18 @@ def batch_omp(D: Any, Y: Any, k: int, *, tol: float | None = None) -> BatchSelec
     return result.freeze(D.dtype, d)
 
 
+def _statuses() -> Any:
+    """The status of each code of the kernel."""
+    from sparselin._kernels import batch_omp as kernels
+
+    statuses = np.empty(5, object)
+    for status in (
+        Status.COMPLETED, Status.TOLERANCE, Status.EXACT_FIT, Status.NO_CORRELATION, Status.RANK_EXHAUSTED,
+    ):  # fmt: skip
+        statuses[getattr(kernels, status.name)] = status
+    return statuses
+
+
 class _Rows:
     """The result while it is being filled, a row a signal."""
 
@@ -131,7 +134,7 @@ class _Rows:
             coef=self.coef.astype(dtype, copy=False),
             n_selected=self.taken,
             residual_norm=self.residual_norm.astype(dtype, copy=False),
-            status=_STATUSES[self.code],
+            status=_statuses()[self.code],
             n_redone=int(self.redone.sum()),
             n_features=d,
         )
@@ -175,6 +178,6 @@ def _one_by_one(D: Any, Y: Any, k: int, tol: float | None) -> BatchSelection:
         result.coef[i, :t] = path.coef
         result.taken[i] = t
         result.residual_norm[i] = path.residual_norm[-1]
-        result.code[i] = _STATUSES.tolist().index(path.status)
+        result.code[i] = _statuses().tolist().index(path.status)
     result.redone[:] = 1
     return result.freeze(D.dtype, D.shape[1])

@@ -128,7 +128,9 @@ def _find(score, bits, mask, weights, heavy, error, near):
     for j in range(at * BLOCK, min((at + 1) * BLOCK, size)):
         if j != best:
             reach[at] = max(reach[at], abs(score[j]))
-    second = reach.max()
+    second = reach[0]
+    for b in range(1, reach.size):
+        second = max(second, reach[b])
     low = top - error * weights[best]
     if low <= 0:
         return best, top, second, 0

@@ -152,22 +152,21 @@ def solve_transposed(R, b):
 
 @kernel()
 def coefficients(R, z, position, path):
-    """Row j of `path` (m, m): R_t⁻¹z_t for the t columns of R (t', t') at positions ≤ j, zeros elsewhere.
+    """Row j of `path` (m, m): R_t⁻¹z_t for the t columns of R at positions ≤ j, zeros elsewhere.
 
-    `position` (t',) says which selected feature each column of R is; dependent ones have none.
+    `position` says which selected feature each column of R is; dependent ones have none.
     """
-    m = path.shape[0]
     t = 0
     b = np.empty(z.size, R.dtype)
-    for j in range(m):
+    for j in range(path.shape[0]):
         while t < z.size and position[t] <= j:
             t += 1
-        b[:t] = z[:t]
+        row = path[j]
+        for l in range(row.size):
+            row[l] = 0
         for i in range(t - 1, -1, -1):
+            b[i] = z[i]
             for s in range(i + 1, t):
                 b[i] -= R[i, s] * b[s]
             b[i] /= R[i, i]
-        for j2 in range(m):
-            path[j, j2] = 0
-        for i in range(t):
-            path[j, position[i]] = b[i]
+            row[position[i]] = b[i]
