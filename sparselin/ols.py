@@ -76,7 +76,8 @@ def ols(
             return ending(problem, qr, selection.residual_norm)
         if len(tied) > 1 and problem.dtype == np.float32:
             score = score.astype(np.float64)
-            exact, rho, error = selection.double.measure(tied, qr, qr.size)
+            exact, error = selection.double.correlations(tied, qr, qr.size)
+            rho = selection.double.lengths(tied, qr)
             score[tied] = np.abs(exact) / rho
             tied = tied[tied_at_maximum(score[tied], error / rho)[1]]
             top = float(score[tied].max())

@@ -83,7 +83,7 @@ def largest_correlation(selection: Selection) -> Pick | Status:
         return ending(problem, qr, selection.residual_norm)
     if len(tied) > 1 and problem.dtype == np.float32:
         c = c.astype(np.float64)
-        c[tied], _, error = selection.double.measure(tied, qr, qr.size)
+        c[tied], error = selection.double.correlations(tied, qr, qr.size)
         lam_star, first = tied_at_maximum(c[tied], error)
         tied = tied[first]
     pick = int(tied[0])

@@ -38,6 +38,7 @@ Rule = Callable[[Selection], Pick | Status]
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
 _MOST = 32  # guesses a block; more would go wrong too often
+_STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
 # A guess counts while its score is so many times the best one left out: more of them where a block costs
 # more than the columns guessed wrong.
 _TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.9, 10**6
@@ -164,7 +165,7 @@ class Pursuit:
         self.problem, self.selection, self.k, self.count = problem, selection, k, count
         self.lengths, self.clear_sets, self.complete = lengths, clear_sets, complete
         t, d = selection.qr.size, problem.d
-        self.W = np.empty((min(k, problem.n), d), problem.dtype)  # XᵀQ, by rows
+        self.W = np.empty((min(k, problem.n) + _STRIDE, d), problem.dtype)  # XᵀQ, by rows
         if t:
             problem.correlate_rows(selection.qr.Qt, self.W[:t], count)
         self.c = selection.correlations()
@@ -217,7 +218,7 @@ class Pursuit:
         """
         selection, qr = self.selection, self.selection.qr
         t, m = qr.size, len(selection.picks)
-        J = self._guess(pick.index, min(limit, self.k - m, len(self.W) - t, self._most))
+        J = self._guess(pick.index, min(limit, self.k - m, self.problem.n - t, self._most))
         p = qr.extend(J, self.problem.rows_of_columns(J, self.count), self.W[:t, J])
         if p == 0:
             selection.take(pick)
@@ -253,7 +254,7 @@ class Pursuit:
         # after the k-th pick no correlation is needed, unless W is wanted complete
         checks = p - 1 if m + p == self.k and not self.complete else p
         W = self.W[t : t + checks]
-        self.problem.correlate_rows(qr.Qt[t : t + checks], W, self.count)
+        self._multiply(t, checks)
         self._support[m : m + p] = J
         self._support[m + p] = -1
         errors = np.array([self._error(kappa) for kappa in qr.kappas(t + 1)])
@@ -288,9 +289,16 @@ class Pursuit:
             stand = p if checks == 0 or (last is not None and last.feature == J[checks]) else stand
         return stand, nexts, bool(counts[stand - 1] == kernels.STALE)
 
+    def _multiply(self, t: int, p: int) -> None:
+        """W for p columns of the QR from t on; as many more, of no use, as make the product faster."""
+        rows = p if p < _STRIDE - 1 else -(-p // _STRIDE) * _STRIDE
+        if 0 < rows <= len(self.W) - t:
+            Qt = self.selection.qr.rows(t, t + rows)
+            self.problem.correlate_rows(Qt, self.W[t : t + rows], self.count)
+
     def _confirm(self, near: IndexArray, size: int) -> Next | None:
         """The first of those near the maximum if float64 finds it clearly largest, S being `size` columns."""
-        c, _, error = self.selection.double.measure(near, self.selection.qr, size)
+        c, error = self.selection.double.correlations(near, self.selection.qr, size)
         lam, tied = tied_at_maximum(c, error)
         if tied.tolist() != [0]:
             return None
@@ -315,7 +323,7 @@ class Pursuit:
         scale = self._norms if self.lengths is None else self.lengths.scale
         p = kernels.guess(
             self._unit, self._fetch(C), C, self.W[:t], self.c, self._norms, scale, self.lengths is not None,
-            top, first, cut / top, picks,
+            top, first, cut / top, _STRIDE, picks,
         )  # fmt: skip
         return picks[:p]
 

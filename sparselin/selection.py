@@ -40,17 +40,17 @@ class Double:
         self.Qt = np.zeros((0, problem.n))
         self.y = problem.y.astype(np.float64)
 
-    def measure(self, J: IndexArray, qr: ThinQR, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """c_i, ‖P_S^⊥X_i‖ and e_c for the columns J, with the first `size` columns of the QR as S."""
+    def correlations(self, J: IndexArray, qr: ThinQR, size: int) -> tuple[FloatArray, FloatArray]:
+        """c_i and e_c for the columns J, with the first `size` columns of the QR as S."""
         self._follow(qr.index[:size])
-        X = self._project(self.problem.columns(J).astype(np.float64))
-        norms = self.problem.column_norms[J].astype(np.float64)
         shrink = np.finfo(np.float64).eps / self.problem.eps
-        return (
-            X.T @ self.y,
-            np.linalg.norm(X, axis=0),
-            shrink * self.problem.rounding(qr.kappa) * norms * self.problem.y_norm,
-        )
+        error = shrink * self.problem.rounding(qr.kappa) * self.problem.column_norms[J] * self.problem.y_norm
+        return self._columns(J) @ (self.y - (self.Qt @ self.y) @ self.Qt), error
+
+    def lengths(self, J: IndexArray, qr: ThinQR) -> FloatArray:
+        """‖P_S^⊥X_i‖ for the columns J."""
+        self._follow(qr.index)
+        return np.asarray(np.linalg.norm(self._project(self._columns(J)), axis=1))
 
     def _follow(self, index: list[int]) -> None:
         same = 0
@@ -58,12 +58,18 @@ class Double:
             same += 1
         self.Qt, self.index = self.Qt[:same], list(index)
         if same < len(index):
-            new = self._project(self.problem.columns(index[same:]).astype(np.float64))
-            self.Qt = np.vstack([self.Qt, np.linalg.qr(new)[0].T])
+            new = self._project(self._columns(np.array(index[same:])))
+            self.Qt = np.vstack([self.Qt, np.linalg.qr(new.T)[0].T])
+
+    def _columns(self, J: IndexArray) -> FloatArray:
+        """X_Jᵀ, by rows."""
+        dense = isinstance(self.problem.X, np.ndarray)
+        rows = self.problem.rows_of_columns(J, 1) if dense else self.problem.columns(J).T
+        return np.asarray(rows, np.float64)
 
     def _project(self, X: FloatArray) -> FloatArray:
         for _ in range(2):
-            X = X - self.Qt.T @ (self.Qt @ X)
+            X = X - (X @ self.Qt.T) @ self.Qt
         return X
 
 

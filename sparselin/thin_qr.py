@@ -39,6 +39,12 @@ class ThinQR:
         """Qᵀ (t, n)."""
         return self._Qt[: self.size]
 
+    def rows(self, start: int, stop: int) -> FloatArray:
+        """Rows start..stop of the array that Qᵀ is the first part of."""
+        while stop > len(self._Qt):
+            self._grow()
+        return self._Qt[start:stop]
+
     @property
     def R(self) -> FloatArray:
         """R (t, t)."""

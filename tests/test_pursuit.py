@@ -47,7 +47,7 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
     right, rng = kernels.guess, np.random.default_rng(1)
 
     def guess(*arguments):
-        columns, first, picks = arguments[2], arguments[9], arguments[11]
+        columns, first, picks = arguments[2], arguments[9], arguments[-1]
         p = right(*arguments)
         if blunder == "arbitrary":
             picks[1:] = rng.choice(columns, len(picks) - 1)

@@ -38,13 +38,14 @@ def _dots(A, rows, x, out):
 
 
 @kernel(**VECTORIZED)
-def guess(unit, rows, columns, W, c, norms, scale, scaled, top, first, cut, picks):
+def guess(unit, rows, columns, W, c, norms, scale, scaled, top, first, cut, stride, picks):
     """Tentative picks among the candidate `columns`: greedy selection there, in the precision of `unit`.
 
     Row rows[m] of `unit` is x = X_j/‖X_j‖ for the m-th candidate j, and W (t, d) is XᵀQ, so that
     ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩. Scores are |c_j|, or |c_j|·scale_j = |c_j|/ρ_j when
-    scaled, in units of `top`. A score up to `cut`, which a column left out may reach, is not worth checking.
-    Writes columns into `picks`, beginning with `first`, a candidate; returns how many.
+    scaled, in units of `top`. A score up to `cut`, which a column left out may reach, is not worth checking,
+    unless it fills a block of `stride`. Writes columns into `picks`, beginning with `first`, a candidate, and
+    returns how many.
     """
     M, t = rows.size, W.shape[0]
     B, R = np.empty((t, M), unit.dtype), np.empty((picks.size, M), unit.dtype)
@@ -64,7 +65,7 @@ def guess(unit, rows, columns, W, c, norms, scale, scaled, top, first, cut, pick
             for m in range(M):
                 if abs(corr[m]) * weight[m] > abs(corr[best]) * weight[best]:
                     best = m
-            if abs(corr[best]) * weight[best] <= cut:
+            if abs(corr[best]) * weight[best] <= cut and (s < stride - 1 or s % stride == 0):
                 return s
         picks[s] = columns[best]
         row = R[s]
