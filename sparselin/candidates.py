@@ -14,6 +14,9 @@ from sparselin.results import FloatArray, IndexArray
 from sparselin.threads import spread, spread_chunks, workers
 
 _CHUNK = 512  # columns a thread takes at a time
+_WORTH_HALVING = (
+    2e8  # operations below which a whole Gram matrix costs less than half of it and a transposition
+)
 
 
 class Run(NamedTuple):
@@ -110,8 +113,12 @@ class Candidates:
             np.matmul(rows, columns[:a].T, out=gram[a:b, :a])
             gram[:a, a:b] = gram[a:b, :a].T
 
-        with workers(2.0 * problem.n * len(J) * (M + len(J) / 2)) as count:
-            spread_chunks(products, len(J), 128, count)
+        flops = 2.0 * problem.n * len(J) * (M + len(J) / 2)
+        with workers(flops) as count:
+            if M == 0 and flops < _WORTH_HALVING:
+                spread(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, count)
+            else:
+                spread_chunks(products, len(J), 128, count)
             self.c0 = np.concatenate([self.c0, columns[M:] @ y])
 
     def _gather(self, J: IndexArray, M: int) -> FloatArray:

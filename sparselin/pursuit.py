@@ -41,7 +41,7 @@ _MOST = 32  # guesses a block; more would go wrong too often
 _STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
 # A guess counts while its score is so many times the best one left out: more of them where a block costs
 # more than the columns guessed wrong.
-_TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.9, 10**6
+_TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.5, 10**6
 
 
 class Next(NamedTuple):

@@ -23,10 +23,7 @@ class ThinQR:
     def __init__(self, problem: Problem, columns: Iterable[int] = (), capacity: int = 8) -> None:
         self.problem = problem
         self.index: list[int] = []
-        self._Qt = np.zeros((capacity, problem.n), problem.dtype)
-        self._R = np.zeros((capacity, capacity), problem.dtype)
-        self._norms = np.zeros(capacity)
-        self._inverse = np.zeros(capacity)
+        self._allocate(capacity)
         for j in columns:
             self.append(int(j))
 
@@ -141,8 +138,14 @@ class ThinQR:
         return np.asarray(norms <= self.problem.length_error(self.kappa) * self.problem.column_norms)
 
     def _grow(self) -> None:
-        extra = len(self._Qt)
-        self._Qt = np.pad(self._Qt, ((0, extra), (0, 0)))
-        self._R = np.pad(self._R, ((0, extra), (0, extra)))
-        self._norms = np.pad(self._norms, (0, extra))
-        self._inverse = np.pad(self._inverse, (0, extra))
+        """Twice the capacity."""
+        old = self._Qt, self._R, self._norms, self._inverse
+        self._allocate(2 * len(self._Qt))
+        for array, before in zip((self._Qt, self._R, self._norms, self._inverse), old, strict=True):
+            array[tuple(map(slice, before.shape))] = before
+
+    def _allocate(self, capacity: int) -> None:
+        self._Qt = np.zeros((capacity, self.problem.n), self.problem.dtype)
+        self._R = np.zeros((capacity, capacity), self.problem.dtype)
+        self._norms = np.zeros(capacity)
+        self._inverse = np.zeros(capacity)

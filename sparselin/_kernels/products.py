@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sparselin._kernels import VECTORIZED, kernel
 
+_IN_CACHE = 10**6  # numbers
 _WIDTH = 1024  # columns a strip: four rows of X and two of Z then stay in the first cache levels
 
 
@@ -91,7 +92,7 @@ def gather_by_rows(X, J, scale, out, rows, start, stop):
     stream of lines several times faster than a selection of them. Returns a sum of what was read for that.
     """
     d = X.shape[1]
-    whole = 24 * J.size > d
+    whole = 24 * J.size > d and X.size > _IN_CACHE
     touched = 0.0
     for i in range(start, stop):
         row = X[i]
