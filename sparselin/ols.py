@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.lengths import Lengths
 from sparselin.problem import as_problem, takes_problem
-from sparselin.pursuit import Lengths, pursue
+from sparselin.pursuit import pursue
 from sparselin.results import SelectionPath, Status
 from sparselin.selection import (
     Callback,

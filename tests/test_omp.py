@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import residual, textbook_omp
 from sklearn.linear_model import orthogonal_mp
+from ties import DESIGNS, KINDS, tied
 
 import sparselin as sl
 from sparselin import Problem, Status
@@ -56,6 +57,28 @@ def test_every_pick_is_an_argmax_and_the_end_is_told(design):
     else:
         assert path.status is Status.COMPLETED
         assert len(path.support) == X.shape[1]
+
+
+@pytest.mark.parametrize("n", [8, 20])
+@pytest.mark.parametrize("kind", KINDS)
+def test_designs_full_of_ties(kind, n):
+    """Every pick is an argmax to rounding, and none is left while a column is correlated."""
+    for seed in range(DESIGNS // 2):
+        X, y = tied(kind, n, np.random.default_rng([seed, n, 7]))
+        path = sl.omp(X, y, X.shape[1])
+        e = 1e-12 * np.linalg.norm(X, axis=0) * np.linalg.norm(y)
+        r = y
+        Q = np.zeros((n, 0))
+        for t, pick in enumerate(path.support):
+            c = np.abs(X.T @ r)
+            c[path.support[:t]] = 0
+            assert c[pick] + e[pick] >= np.max(c - e), (seed, t)
+            q = X[:, pick] - Q @ (Q.T @ X[:, pick])
+            q -= Q @ (Q.T @ q)
+            Q = np.c_[Q, q / np.linalg.norm(q)]
+            r = y - Q @ (Q.T @ y)
+        assert np.all(np.abs(X.T @ r) <= e), seed
+        assert path.status is not Status.COMPLETED or len(path.support) == X.shape[1]
 
 
 @given(SEEDS)

@@ -1,20 +1,16 @@
 """The fast LASSO path: guesses on candidates, proofs on all columns, ties left to the careful homotopy."""
 
-import os
-
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
 from oracles import lasso_kkt
+from ties import DESIGNS, KINDS, tied
 
 import sparselin as sl
 from sparselin import Problem, Status, working_set
 from sparselin._kernels import homotopy as kernels
 from sparselin.homotopy import Homotopy
-
-# LASSO_DESIGNS=10000 is the thorough sweep.
-DESIGNS = int(os.environ.get("LASSO_DESIGNS", "400"))
 
 
 def worst_kkt(path, X, y, S=()):
@@ -28,21 +24,8 @@ def worst_kkt(path, X, y, S=()):
     return off.max() / np.abs(X.T @ y).max()
 
 
-def tied(kind, n, rng):
-    y = rng.integers(-3, 4, n).astype(float)
-    if kind == "integers":
-        return rng.integers(-1, 2, (n, 12)).astype(float), y
-    if kind == "duplicates":
-        X = rng.normal(size=(n, 6))
-        return np.c_[X, X[:, rng.integers(0, 6, 6)] * rng.choice([-1, 1], 6)], rng.normal(size=n)
-    if kind == "hadamard":
-        H = scipy.linalg.hadamard(32).astype(float)
-        return H[rng.choice(32, n, replace=False)][:, rng.permutation(32)[:16]], y
-    return np.linalg.cholesky(np.full((n, n), 0.5) + 0.5 * np.eye(n)).T, y
-
-
 @pytest.mark.parametrize("n", [8, 20])
-@pytest.mark.parametrize("kind", ["integers", "duplicates", "hadamard", "equiangular"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_designs_full_of_ties(kind, n):
     for seed in range(DESIGNS // 2):
         X, y = tied(kind, n, np.random.default_rng([seed, n, 7]))

@@ -1,0 +1,59 @@
+"""The lengths of all columns, projected off the selected ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparselin.problem import Problem
+from sparselin.results import FloatArray
+from sparselin.thin_qr import ThinQR
+
+
+class Lengths:
+    """ρ_j² = ‖P_S^⊥X_j‖² for all columns of a problem, which orthogonal least squares divides by.
+
+    It falls by ⟨q, X_j⟩² with each column q of the factorisation, and is measured anew, by projection,
+    when cancellation has cost it four digits, so that it always has twelve (in float64).
+
+    Attributes
+    ----------
+    squares, measured : (d,) ρ_j² and what it was when last measured; both zero for columns in the span.
+    scale : (d,) 1/ρ_j, zero for columns in the span.
+    size : the columns of the factorisation accounted for.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.norms = problem.column_norms
+        self.squares = self.norms**2
+        self.measured = self.squares.copy()
+        self.scale = np.zeros_like(self.squares)
+        self.size = 0
+        self.ratio = self.problem.dtype.type(0.5 / problem.y_norm if problem.y_norm else 0)
+
+    def follow(self, qr: ThinQR) -> None:
+        """Account for all columns of the factorisation."""
+        if self.size < qr.size:
+            self.squares -= (self.problem.correlate(qr.Qt[self.size :].T) ** 2).sum(axis=1)
+            self.size = qr.size
+        self.measure(qr)
+
+    def measure(self, qr: ThinQR) -> None:
+        """Measure the ρ_j that need it; what turns out to be in the span is out for good."""
+        self.measured[qr.index] = 0
+        stale = np.flatnonzero((self.squares <= 1e-4 * self.measured) & (self.measured > 0))
+        if len(stale):
+            X = qr.residual(self.problem.columns(stale))
+            length = np.sqrt(np.einsum("ij,ij->j", X, X))
+            length[length <= self.problem.length_error(qr.kappa) * self.norms[stale]] = 0
+            self.squares[stale] = self.measured[stale] = length**2
+        free = self.measured > 0
+        self.scale[:] = 0
+        self.scale[free] = 1 / np.sqrt(self.squares[free])
+
+    def weights(self, score: FloatArray) -> FloatArray:
+        """What, times e_c/‖X_j‖, bounds the error of the scores (see the kernel `rescale`)."""
+        weights: FloatArray = self.scale * (
+            self.norms + self.ratio * np.abs(score) * self.measured * self.scale
+        )
+        return weights
