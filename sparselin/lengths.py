@@ -13,7 +13,7 @@ class Lengths:
     """ρ_j² = ‖P_S^⊥X_j‖² for all columns of a problem, which orthogonal least squares divides by.
 
     It falls by ⟨q, X_j⟩² with each column q of the factorisation, and is measured anew, by projection,
-    when cancellation has cost it four digits, so that it always has twelve (in float64).
+    whenever cancellation has cost it four digits since it was last measured.
 
     Attributes
     ----------
@@ -50,6 +50,10 @@ class Lengths:
         free = self.measured > 0
         self.scale[:] = 0
         self.scale[free] = 1 / np.sqrt(self.squares[free])
+
+    def bar(self, j: int) -> None:
+        """Count column j as in the span for good."""
+        self.squares[j] = self.measured[j] = self.scale[j] = 0
 
     def weights(self, score: FloatArray) -> FloatArray:
         """What, times e_c/‖X_j‖, bounds the error of the scores (see the kernel `rescale`)."""

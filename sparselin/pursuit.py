@@ -83,13 +83,14 @@ def pursue(
             if isinstance(pick, Status):
                 return selection.path(pick)
             before, m, t = pursuit.c.copy() if audit else pursuit.c, len(selection.picks), selection.qr.size
-            pursuit.take(pick, floor, k if callback is None else 1)
+            if not pursuit.take(pick, floor, k if callback is None else 1):
+                return selection.path(Status.BEYOND_PRECISION)
             if audit is not None and selection.qr.size > t:
                 passed = audit(selection, before, pursuit.W[t : selection.qr.size], count)
                 if passed < len(selection.picks) - m:
                     selection.forget(m + passed)
                     return selection.path(Status.BEYOND_PRECISION)
-            if callback is not None and callback(selection.path(Status.STOPPED)):
+            if len(selection.picks) > m and callback is not None and callback(selection.path(Status.STOPPED)):
                 return selection.path(Status.STOPPED)
         return selection.path(Status.TOLERANCE)
 
@@ -125,8 +126,10 @@ class Pursuit:
         self._norms = problem.column_norms
         self._weights = self._norms if lengths is None else np.empty_like(self.c)
         self._heavy = _block_maxima(self._norms)
-        self._support = np.full(d + 1, -1)
-        self._support[: len(selection.picks)] = selection.support
+        # what is selected or barred, barred being what the QR refuses: dependent columns
+        self._out = np.full(d + 1, -1)
+        self._out[: len(selection.picks)] = selection.support
+        self._n_out = len(selection.picks)
         self._most = _MOST
         # how many near the maximum a block may pass by, to be told apart in float64
         self._patience = 16 if lengths is None and problem.dtype == np.float32 else 1
@@ -161,25 +164,32 @@ class Pursuit:
         tied = (feature,)
         return Pick(feature, lam_star, margin, tied, tied if self.clear_sets else ())
 
-    def take(self, pick: Pick, floor: float, limit: int) -> None:
+    def take(self, pick: Pick, floor: float, limit: int) -> bool:
         """Take this pick, and of those guessed to follow it all that prove right, `limit` at most.
 
-        None is taken once ‖r‖ ≤ floor.
+        None is taken once ‖r‖ ≤ floor. A pick in the span of S, as a Gram problem can suggest, is barred in
+        place of taken; False means that it was so already.
         """
         selection, qr = self.selection, self.selection.qr
-        t, m = qr.size, len(selection.picks)
-        J = self._guess(pick.index, min(limit, self.k - m, self.problem.n - t, self._most))
+        t, m = qr.size, self._n_out
+        if pick.index in self._out[:m]:
+            return False
+        J = self._guess(pick.index, min(limit, self.k - len(selection.picks), self.problem.n - t, self._most))
         p = qr.extend(J, self.problem.rows_of_columns(J, self.count), self.W[:t, J])
         if p == 0:
-            selection.take(pick)
-            self.c[pick.index], self.next = 0, None
-            return
+            self._out[m], self._n_out = pick.index, m + 1
+            self.c[pick.index] = 0
+            if self.lengths is not None:
+                self.lengths.bar(pick.index)
+            self.next = self._search()
+            return True
         shares = qr.Qt[t:] @ selection.residual
         norms = self._residual_norms(qr.Qt[t:], shares)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
         stand, nexts, stale = self._check(J[:p], t, m, shares)
         qr.truncate(t + stand)
+        self._n_out = m + stand
         picks = [pick, *(self._pick(*step) for step in nexts[: stand - 1] if step)]
         residual = selection.residual - shares[:stand] @ qr.Qt[t:]
         selection.record(picks, shares[:stand].tolist(), residual, norms[:stand].tolist())
@@ -189,6 +199,7 @@ class Pursuit:
         if self.lengths is not None:
             self.lengths.size = qr.size
         self.next = self._search() if stale else nexts[stand - 1]
+        return True
 
     def _residual_norms(self, Qt: FloatArray, shares: FloatArray) -> FloatArray:
         """‖r‖ after each column of a block: of the last residual, and by Pythagoras upwards, without loss."""
@@ -202,17 +213,18 @@ class Pursuit:
         """How many of the picks J stand (the first does), what is clear to come after each, and STALE."""
         p, qr, lengths = len(J), self.selection.qr, self.lengths
         # after the k-th pick no correlation is needed, unless W is wanted complete
-        checks = p - 1 if m + p == self.k and not self.complete else p
+        last = len(self.selection.picks) + p == self.k
+        checks = p - 1 if last and not self.complete else p
         W = self.W[t : t + checks]
         self._multiply(t, checks)
-        self._support[m : m + p] = J
-        self._support[m + p] = -1
+        self._out[m : m + p] = J
+        self._out[m + p] = -1
         errors = np.array([self._error(kappa) for kappa in qr.kappas(t + 1)])
         lam, margin, counts = np.empty(p), np.empty(p), np.zeros(p, np.intp)
         near = np.empty((p, self._patience), np.intp)
         before = self.c.copy() if self._patience > 1 else self.c
         arguments = (
-            self._bits, self._mask, W, shares, self._support, m,
+            self._bits, self._mask, W, shares, self._out, m,
             self._weights, self._heavy, errors, lam, margin, near, counts,
         )  # fmt: skip
         if lengths is None:
@@ -231,12 +243,12 @@ class Pursuit:
                 nexts[s] = self._confirm(near[s, : counts[s]], t + s + 1)
                 if nexts[s] is None:
                     self.c[:] = before - shares[: s + 1] @ W[: s + 1]
-                    self.c[self._support[: m + s + 1]] = 0
+                    self.c[self._out[: m + s + 1]] = 0
                     stand = s + 1
                     break
         if checks < p and stand in (0, checks):
-            last = nexts[checks - 1] if checks else None
-            stand = p if checks == 0 or (last is not None and last.feature == J[checks]) else stand
+            end = nexts[checks - 1] if checks else None
+            stand = p if checks == 0 or (end is not None and end.feature == J[checks]) else stand
         return stand, nexts, bool(counts[stand - 1] == kernels.STALE)
 
     def _multiply(self, t: int, p: int) -> None:
@@ -262,6 +274,7 @@ class Pursuit:
         if d > M:
             order = np.argpartition(size, d - M - 1)
             C, cut = np.sort(order[-M:]), self._trust * float(size[order[-M - 1]])
+            C = C[size[C] > 0]
             if not np.any(first == C):
                 C[0] = first
         else:

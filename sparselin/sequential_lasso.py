@@ -231,6 +231,8 @@ def _largest_support(Z: FloatArray, u: FloatArray) -> FloatArray | None:
     """
     from scipy.optimize import linprog
 
+    if len(Z) == 0:
+        return None
     Z, u = Z.astype(np.float64), u.astype(np.float64)
     m = Z.shape[1]
     size = np.abs(Z).max()

@@ -109,6 +109,51 @@ def test_float32_picks_are_those_of_float64(order):
         assert path.coef.dtype == path.lam_star.dtype == np.float32
 
 
+@pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])
+@pytest.mark.parametrize("nonzero", [3, 30, 63, 64, 150])
+def test_zero_columns_are_no_candidates(method, nonzero):
+    rng = np.random.default_rng(0)
+    X, y = np.zeros((20, 200)), rng.normal(size=20)
+    X[:, rng.choice(200, nonzero, replace=False)] = rng.normal(size=(20, nonzero))
+    path = method(X, y, 5)
+    kept = np.flatnonzero(X.any(axis=0))
+    assert path.support.tolist() == kept[method(X[:, kept], y, min(5, nonzero)).support].tolist()
+    assert path.status is (Status.COMPLETED if nonzero >= 5 else Status.RANK_EXHAUSTED)
+
+
+@pytest.mark.parametrize("gap", [3e-8, 3e-7])
+@pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])
+def test_a_gram_problem_with_near_copies_takes_no_feature_twice_and_none_in_the_span(method, gap):
+    """G knows lengths to √eps only: copies that differ by less may look correlated, but are in the span."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(30, 20)), rng.normal(size=30)
+        X[:, 10:] = X[:, :10] + gap * X[:, 10:]
+        problem = sl.Problem.from_gram(X.T @ X, X.T @ y, float(y @ y))
+        path = method(problem, 12)
+        assert len(set(path.support.tolist())) == len(path.support)
+        assert np.all(path.coef != 0)
+        if gap < 1e-7:
+            assert len(set(path.support % 10)) == len(path.support) <= 10
+            assert path.status in (Status.RANK_EXHAUSTED, Status.NO_CORRELATION, Status.BEYOND_PRECISION)
+
+
+def test_a_barred_column_suppresses_no_other():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(12, 8)), rng.normal(size=12)
+        X[:, 1] = X[:, 0] + 5e-8 * X[:, 1]
+        X[:, :2] *= 1e6
+        X[:, 2:] *= 0.01
+        problem = sl.Problem.from_gram(X.T @ X, X.T @ y, float(y @ y))
+        path = sl.omp(problem, 6)
+        for t, pick in enumerate(path.support):
+            c = np.abs(X.T @ residual(X, y, path.support[:t]))
+            c[:2] = np.where(np.isin([0, 1], path.support[:t]).any(), 0, c[:2])
+            c[path.support[:t]] = 0
+            assert c[pick] >= 0.99 * c.max(), seed
+
+
 def test_a_tolerance_reached_inside_a_block():
     X, y = gaussian(60, 250, 0)
     norms = sl.omp(X, y, 30).residual_norm / np.linalg.norm(y)

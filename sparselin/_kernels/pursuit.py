@@ -263,8 +263,9 @@ def windows(c, W, shares, rho, support, m, length):
             slope = rate * row[j]
             size = abs(c[j])
             growth = slope if c[j] < 0 else -slope  # of |c_j|
-            least = _earlier(least, max(lam - size, 0.0), 1 + growth)
-            least = _earlier(least, lam + size, 1 - growth)
+            if j != i:
+                least = _earlier(least, max(lam - size, 0.0), 1 + growth)
+                least = _earlier(least, lam + size, 1 - growth)
         length[s] = least
         for j in range(d):
             c[j] -= shares[s] * row[j]
