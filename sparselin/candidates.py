@@ -131,11 +131,8 @@ class Candidates:
             room[:M] = self._room[:M]
             self._room = room
         out = self._room[M:size]
-        if X.flags.c_contiguous:
-            with workers(8.0 * out.size) as count:
-                spread(lambda a, b: kernels.gather(X, J, out, a, b), len(X), count)
-        else:
-            out[:] = X.T[J]
+        with workers(8.0 * out.size) as count:
+            self.problem.gather(J, np.ones(len(J)), out, np.arange(len(J)), count)
         return self._room[:size]
 
     def add_largest(self, level: FloatArray, many: int) -> bool:

@@ -344,12 +344,3 @@ def first_violations(c0, products, lams, sizes, norms, unit, start, first):
             j = start + l
             if abs(c0[j] - row[l]) > lam + size * norms[j]:
                 first[j] = i
-
-
-@kernel()
-def gather(X, J, out, start, stop):
-    """out[m, i] = X[i, J[m]] for rows start..stop of X (n, d) in C order."""
-    for i in range(start, stop):
-        row = X[i]
-        for m in range(len(J)):
-            out[m, i] = row[J[m]]
