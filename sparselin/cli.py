@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime
 import os
 import signal
 import time
@@ -14,7 +15,14 @@ from pathlib import Path
 import click
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 import sparselin
@@ -29,7 +37,9 @@ from sparselin.experiments.equivalence import (
 )
 from sparselin.experiments.step import Verdict
 from sparselin.experiments.sweep import Sweep, sweep_gaussian
+from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide_all
 from sparselin.problem import Problem
+from sparselin.reports import ledger as ledger_report
 from sparselin.reports import verification
 
 
@@ -261,3 +271,81 @@ def _sweep_table(result: Sweep, seconds: float) -> Table:
 
 def _first(index: int | None) -> str:
     return "" if index is None else f", the first sweep_design(n, d, {index}, seed)"
+
+
+@cli.command()
+@click.option("--paper", type=click.Choice(tuple(PAPERS)), help="One paper alone: " + ", ".join(PAPERS) + ".")
+@click.option("--id", "pattern", help="Claims whose id begins with this.")
+@click.option("--cases", type=click.IntRange(1), help="Cases per claim.  [default: each claim's own number]")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
+)
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=Path("proofs_checks"),
+    show_default=True,
+    help="The checks, a folder of the repository.",
+)
+@click.option("--write", is_flag=True, help="Store the run: LEDGER.md and ledger.json in the folder.")
+def ledger(
+    paper: str | None,
+    pattern: str | None,
+    cases: int | None,
+    seed: int,
+    jobs: int,
+    folder: Path,
+    write: bool,
+) -> None:
+    """Check every claim of the papers, and compare the verdicts with the stored ledger.
+
+    Exit status 0: all verdicts stand. 1: one does not, or differs from the stored one. 130: interrupted
+    (what was done is shown).
+    """
+    whole = paper is None and pattern is None
+    if write and not whole:
+        raise click.BadParameter(
+            "only a whole run is stored: leave out --paper and --id", param_hint="--write"
+        )
+    try:
+        claims = collect(folder, paper, pattern)
+    except FileNotFoundError as error:
+        raise click.BadParameter(str(error), param_hint="--folder") from None
+    if not claims:
+        raise click.BadParameter(f"no claim's id begins with {pattern!r}", param_hint="--id")
+    console = Console()
+    results, interrupted = _decide(console, claims, cases, seed, jobs)
+    console.print(ledger_report.table(results))
+    failed = [made.id for made, outcome in results if outcome.failure]
+    if write and not (failed or interrupted):
+        document = ledger_report.document(results, seed, datetime.date.today())
+        ledger_report.write(folder, document)
+    changed = ledger_report.changes(
+        [made for made, _ in results], ledger_report.read(folder), whole and not interrupted
+    )
+    for line in changed:
+        console.print(f"Changed: {line}", style="bold red", highlight=False)
+    count = sum(outcome.cases for _, outcome in results)
+    console.print(
+        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not stand", highlight=False
+    )
+    raise SystemExit(1 if failed or changed else 130 if interrupted else 0)
+
+
+def _decide(
+    console: Console, claims: list[Claim], cases: int | None, seed: int, jobs: int
+) -> tuple[list[tuple[Claim, Outcome]], bool]:
+    """All outcomes, in the order of the claims; Ctrl-C keeps those that have come."""
+    outcomes: dict[str, Outcome] = {}
+    interrupted = False
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("claims", total=len(claims))
+        try:
+            for made, outcome in decide_all(claims, cases, seed, jobs):
+                outcomes[made.id] = outcome
+                progress.update(bar, advance=1, description=made.id)
+        except KeyboardInterrupt:
+            interrupted = True
+    return [(made, outcomes[made.id]) for made in claims if made.id in outcomes], interrupted

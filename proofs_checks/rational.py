@@ -1,0 +1,181 @@
+"""Exact linear algebra for the checks: integer and dyadic designs as rational matrices (python-flint).
+
+Independent of `sparselin`: an oracle must not share the line under test.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+
+
+def rational(A) -> fmpq_mat:
+    """A float matrix (n, m), or vector (n,) as a column, exactly."""
+    A = np.asarray(A, dtype=np.float64)
+    A = A.reshape(len(A), -1) if A.ndim == 1 else A
+    return fmpq_mat(A.shape[0], A.shape[1], [fmpq(*float(a).as_integer_ratio()) for a in A.ravel()])
+
+
+def columns(A: fmpq_mat, J: Sequence[int]) -> fmpq_mat:
+    """A[:, J]."""
+    n = A.nrows()
+    return fmpq_mat(n, len(J), [A[i, j] for i in range(n) for j in J])
+
+
+def independent(A: fmpq_mat, J: Sequence[int]) -> list[int]:
+    """The first of J whose columns span those of all of J."""
+    reduced, rank = columns(A, J).rref()
+    pivots = [next(j for j in range(len(J)) if reduced[i, j] != 0) for i in range(rank)]
+    return [J[j] for j in pivots]
+
+
+def least_squares(A: fmpq_mat, B: fmpq_mat) -> fmpq_mat:
+    """A minimiser of ‖AC − B‖, zero on columns that earlier ones span."""
+    basis = independent(A, range(A.ncols()))
+    C = fmpq_mat(A.ncols(), B.ncols())
+    if basis:
+        Q = columns(A, basis)
+        found = (Q.transpose() * Q).solve(Q.transpose() * B)
+        for row, j in enumerate(basis):
+            for m in range(B.ncols()):
+                C[j, m] = found[row, m]
+    return C
+
+
+def off(A: fmpq_mat, S: Sequence[int], B: fmpq_mat) -> fmpq_mat:
+    """P_S^⊥B, the columns of B projected off colspan(A_S)."""
+    if not len(S):
+        return B
+    A_S = columns(A, list(S))
+    return B - A_S * least_squares(A_S, B)
+
+
+def spans(A: fmpq_mat, b: fmpq_mat) -> bool:
+    """Whether b lies in colspan(A)."""
+    return A * least_squares(A, b) == b if A.ncols() else all(entry == 0 for entry in b.entries())
+
+
+class Step(NamedTuple):
+    """One step at S: r = P_S^⊥y, c = Xᵀr, λ* = ‖c‖∞ and T = {i : |c_i| = λ*}, all exact."""
+
+    residual: fmpq_mat
+    correlation: list[fmpq]
+    lam_star: fmpq
+    tied: tuple[int, ...]
+
+
+def step(X, y, S: Sequence[int] = ()) -> Step:
+    """What OMP sees at S; T is empty where λ* = 0."""
+    A = rational(X)
+    r = off(A, S, rational(y))
+    c = (A.transpose() * r).entries()
+    largest = max((abs(entry) for entry in c), default=fmpq(0))
+    tied = tuple(i for i, entry in enumerate(c) if abs(entry) == largest) if largest else ()
+    return Step(r, c, largest, tied)
+
+
+def fraction(q: fmpq) -> Fraction:
+    """The same number in the standard library's type."""
+    return Fraction(int(q.p), int(q.q))
+
+
+class Segment(NamedTuple):
+    """The LASSO just below λ*: β_T = s∘(εv), residual r − εZv with Z = [s_i P_S^⊥X_i]_{i ∈ T}, λ = λ* − ε.
+
+    `active` is A(S), every index that is nonzero in some solution; v, over T, is positive exactly there.
+    """
+
+    step: Step
+    signs: list[int]
+    Z: fmpq_mat
+    v: fmpq_mat
+    active: tuple[int, ...]
+
+
+def segment(X, y, S: Sequence[int] = ()) -> Segment:
+    """A(S) and a solution of largest support, by enumeration of the vertices; λ* > 0, |T| small.
+
+    The solutions v of min_{v ≥ 0} ½vᵀHv − 1ᵀv, H = ZᵀZ, are {v ≥ 0 : Zv = u*}, with 1ᵀv = ‖u*‖²: a polytope.
+    Its vertices have independent columns Z_B, v_B = H_BB⁻¹1; A(S) is the union of their supports.
+    """
+    at = step(X, y, S)
+    signs = [1 if at.correlation[i] > 0 else -1 for i in at.tied]
+    Z = off(rational(X), S, columns(rational(X), at.tied))
+    Z = Z * fmpq_mat(
+        len(signs), len(signs), [s * (i == j) for i, s in enumerate(signs) for j in range(len(signs))]
+    )
+    H = Z.transpose() * Z
+    vertices = [v for B in _subsets(len(signs)) if (v := _vertex(H, B)) is not None]
+    v = sum(vertices[1:], vertices[0]) / fmpq(len(vertices))
+    active = tuple(i for i, entry in zip(at.tied, v.entries(), strict=True) if entry > 0)
+    return Segment(at, signs, Z, v, active)
+
+
+def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
+    """β at λ* − ε, (d, 1): β_T = s∘(εv) and β_S = X_S⁺(y − X_Tβ_T)."""
+    A = rational(X)
+    beta = fmpq_mat(A.ncols(), 1)
+    for i, s, entry in zip(found.step.tied, found.signs, found.v.entries(), strict=True):
+        beta[i, 0] = s * eps * entry
+    if len(S):
+        moved = least_squares(columns(A, list(S)), rational(y) - A * beta)
+        for i, entry in zip(S, moved.entries(), strict=True):
+            beta[i, 0] = entry
+    return beta
+
+
+def is_solution(X, y, S: Sequence[int], beta: fmpq_mat, lam: fmpq) -> bool:
+    """The KKT conditions of min ½‖y − Xβ‖² + λ‖β_S̄‖₁ on all columns."""
+    A = rational(X)
+    c = (A.transpose() * (rational(y) - A * beta)).entries()
+    for i, (c_i, b) in enumerate(zip(c, beta.entries(), strict=True)):
+        if i in S:
+            if c_i != 0:
+                return False
+        elif abs(c_i) > lam or (b != 0 and c_i != (lam if b > 0 else -lam)):
+            return False
+    return True
+
+
+def _subsets(m: int) -> list[list[int]]:
+    return [[i for i in range(m) if bits >> i & 1] for bits in range(1, 2**m)]
+
+
+def _vertex(H: fmpq_mat, B: list[int]) -> fmpq_mat | None:
+    """The solution of the NNLS with support in B and H_BB regular, if there is one."""
+    m = H.nrows()
+    H_BB = fmpq_mat(len(B), len(B), [H[i, j] for i in B for j in B])
+    if H_BB.det() == 0:
+        return None
+    v = fmpq_mat(m, 1)
+    for i, entry in zip(B, H_BB.solve(fmpq_mat(len(B), 1, [1] * len(B))).entries(), strict=True):
+        v[i, 0] = entry
+    feasible = all(entry >= 0 for entry in v.entries()) and all(entry >= 1 for entry in (H * v).entries())
+    return v if feasible else None
+
+
+def real(q: fmpq) -> float:
+    """The nearest float."""
+    return int(q.p) / int(q.q)
+
+
+def reals(v: fmpq_mat) -> np.ndarray:
+    """A column as floats (n,)."""
+    return np.array([real(entry) for entry in v.entries()])
+
+
+def exactly(x: float) -> fmpq:
+    """A float as a rational number."""
+    return fmpq(*float(x).as_integer_ratio())
+
+
+def vector(entries: Sequence[fmpq]) -> fmpq_mat:
+    """A column."""
+    return fmpq_mat(len(entries), 1, list(entries))
+
+
+def inner(a: fmpq_mat, b: fmpq_mat) -> fmpq:
+    """⟨a, b⟩."""
+    return (a.transpose() * b)[0, 0]

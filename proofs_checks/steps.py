@@ -1,0 +1,33 @@
+"""Hypothesis strategies for one step of selection: a design and a selected set S."""
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from proofs_checks.rational import columns, rational, step
+from sparselin.testing import integer_designs, tied_designs
+
+
+@st.composite
+def selections(draw, max_n=5, max_d=6, max_selected=3, dependent=False):
+    """(X, y, S): small integers, ties and equal columns likely, S any set of independent columns or ∅."""
+    X, y = draw(integer_designs(max_n, max_d) | tied_designs(max_n, max_d))
+    S = draw(st.sets(st.integers(0, X.shape[1] - 1), max_size=min(max_selected, X.shape[1] - 1)))
+    S = tuple(sorted(S))
+    assume(dependent or not S or columns(rational(X), S).rank() == len(S))
+    return X, y, S
+
+
+@st.composite
+def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
+    """The same with λ* > 0 and few enough ties to enumerate."""
+    X, y, S = draw(selections(max_n, max_d, max_selected))
+    at = step(X, y, S)
+    assume(at.lam_star > 0 and len(at.tied) <= max_tied)
+    return X, y, S
+
+
+def show(X, y, S=()):
+    """A design in one line."""
+    rows = ", ".join(str([int(a) if a == int(a) else float(a) for a in row]) for row in np.asarray(X))
+    return f"X = [{rows}], y = {tuple(int(a) if a == int(a) else float(a) for a in y)}, S = {set(S) or '∅'}"

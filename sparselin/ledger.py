@@ -1,0 +1,340 @@
+"""The ledger: statements of the papers, each bound to a check that decides it.
+
+A file in `proofs_checks/` marks one test per statement with `claim`, which carries what is printed about it
+(source, hypotheses, verdict, correction). The test receives a `Check`, through which it counts cases, shows
+that a printed statement fails at a witness, and measures. `decide` runs it: the verdict stands only if
+what was found supports it, so a verdict cannot be edited without its evidence.
+
+>>> @claim(
+...     "ours-example", paper="ours", number="an example", verdict=Verdict.CORRECTED, method="exact",
+...     statement="x² ≥ x for real x", hypotheses="none", correction="for integer x")
+... def test_squares(check):
+...     check.refutes(0.25 < 0.5, "x = ½")
+...     check.over(range(-9, 10), lambda x: x * x >= x)
+>>> outcome = decide(test_squares.claim)
+>>> outcome.failure is None, outcome.cases, outcome.witnesses
+(True, 19, ('x = ½',))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import importlib
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+PAPERS = {
+    "SA": "Sequential Attention for Feature Selection",
+    "SR": "Selecting Diverse Features via Spectral Regularization",
+    "LN": "LassoNet: A Neural Network with Feature Sparsity",
+    "ours": "Beyond the papers",
+}
+METHODS = ("proof", "exact", "interval", "float", "brute force")
+
+
+class Verdict(enum.Enum):
+    """What is known of a printed statement."""
+
+    HOLDS = "holds"
+    CORRECTED = "holds, corrected"
+    FALSE = "false as printed"
+    EMPIRICAL = "empirical"
+    OPEN = "open"
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """One statement, and the function that checks it.
+
+    Attributes
+    ----------
+    id : a short name, `paper-kind-number`.
+    paper : a key of `PAPERS`; "ours" for what goes beyond them.
+    number : where it stands, in each version of the paper.
+    statement : one line, in our notation.
+    hypotheses : under which it is checked.
+    method : how, a comma-separated choice of `METHODS`.
+    verdict : what the check must support.
+    correction : what holds instead, where the printed statement fails.
+    consequences : which other statements fall with it, or survive and why.
+    unchecked : what is not checked.
+    tolerance : of comparisons in floating point, and where it comes from.
+    mutants : functions under test, as "sl.name" (the public face) or "name" (in the file): the row
+        must turn red when one of them returns something else.
+    cases, ci_cases : how many a thorough run and a test draw, where the check asks for `Check.cases`.
+    test : file::function.
+    function : the check itself.
+    """
+
+    id: str
+    paper: str
+    number: str
+    statement: str
+    hypotheses: str
+    method: str
+    verdict: Verdict
+    correction: str
+    consequences: str
+    unchecked: str
+    tolerance: str
+    mutants: tuple[str, ...]
+    cases: int
+    ci_cases: int
+    test: str
+    function: Callable[[Check], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a run of one check found.
+
+    Attributes
+    ----------
+    cases : on which the statement, corrected where it must be, held.
+    undecided : cases that floating point could not decide; not among `cases`.
+    witnesses : where the printed statement was seen to fail.
+    found : what was measured, a sentence each.
+    failure : None, or why the verdict does not stand.
+    """
+
+    cases: int
+    undecided: int
+    witnesses: tuple[str, ...]
+    found: tuple[str, ...]
+    failure: str | None
+
+
+class ClaimFailed(AssertionError):
+    """A case contradicts the claim, or a witness does not refute it."""
+
+
+class Check:
+    """What a check may use: a number of cases, randomness, and a place for what it finds."""
+
+    def __init__(self, cases: int, seed: int) -> None:
+        self.cases = cases
+        self.seed = seed
+        self.rng = np.random.default_rng(seed)
+        self.counted = 0
+        self.unsettled = 0
+        self.witnesses: list[str] = []
+        self.found: list[str] = []
+
+    def forall(self, strategy: Any, holds: Callable[[Any], Any], cases: int | None = None) -> None:
+        """`holds(value)` for `cases` (default: all that were asked for) values of a Hypothesis strategy.
+
+        A value that fails is shrunk before it is reported. `hypothesis.assume` in `holds` leaves a value out.
+        """
+        from hypothesis import HealthCheck, Phase, given, seed, settings
+
+        @seed(self.seed)
+        @settings(
+            max_examples=cases or self.cases,
+            deadline=None,
+            database=None,
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+            phases=(Phase.generate, Phase.shrink),
+        )
+        @given(strategy)
+        def run(value: Any) -> None:
+            self._one(value, holds)
+
+        before = self.counted
+        run()
+        if self.counted == before:
+            raise ClaimFailed("no value met the hypotheses: nothing was checked")
+
+    def over(self, values: Iterable[Any], holds: Callable[[Any], Any]) -> None:
+        """`holds(value)` for each of the values: an enumeration, or draws from `self.rng`."""
+        for value in values:
+            self._one(value, holds)
+
+    def tally(self, cases: int, violations: int = 0, example: str = "") -> None:
+        """Many cases at once, counted elsewhere."""
+        self.counted += cases
+        if violations:
+            raise ClaimFailed(f"{violations} of {cases} cases fail, the first: {example}")
+
+    def undecided(self, cases: int = 1) -> None:
+        """Cases that floating point could not decide."""
+        self.unsettled += cases
+
+    def refutes(self, fails: Any, witness: str) -> None:
+        """The printed statement fails at the witness, as the truth of `fails` shows."""
+        if not fails:
+            raise ClaimFailed(f"the printed statement is not refuted by {witness}")
+        self.witnesses.append(witness)
+
+    def measured(self, sentence: str) -> None:
+        """A figure for the reader, the same in every run with the same seed and number of cases."""
+        self.found.append(sentence)
+
+    def _one(self, value: Any, holds: Callable[[Any], Any]) -> None:
+        if not holds(value):
+            raise ClaimFailed(f"counterexample: {value!r}")
+        self.counted += 1
+
+
+def claim(
+    id: str,
+    *,
+    paper: str,
+    number: str,
+    statement: str,
+    hypotheses: str,
+    method: str,
+    verdict: Verdict,
+    correction: str = "",
+    consequences: str = "",
+    unchecked: str = "",
+    tolerance: str = "none",
+    mutants: Sequence[str] = (),
+    cases: int = 1000,
+    ci_cases: int = 40,
+) -> Callable[[Callable[[Check], None]], Callable[[], None]]:
+    """Mark a check as the one that decides a statement; the fields are those of `Claim`.
+
+    The result takes no arguments, so that pytest runs it: `decide` with `ci_cases`, an AssertionError
+    where the verdict does not stand. Its attribute `claim` is the `Claim`.
+    Raises ValueError for an unknown paper or method, and for a verdict whose fields do not fit it.
+    """
+
+    def mark(function: Callable[[Check], None]) -> Callable[[], None]:
+        made = Claim(
+            id,
+            paper,
+            number,
+            statement,
+            hypotheses,
+            method,
+            verdict,
+            correction,
+            consequences,
+            unchecked,
+            tolerance,
+            tuple(mutants),
+            cases,
+            ci_cases,
+            f"{function.__module__.rpartition('.')[2]}.py::{function.__name__}",
+            function,
+        )
+        _check_fields(made)
+
+        def test() -> None:
+            outcome = decide(made, made.ci_cases)
+            if outcome.failure:
+                raise AssertionError(f"{made.id}: {outcome.failure}")
+
+        test.__name__, test.__doc__, test.__module__ = (
+            function.__name__,
+            function.__doc__,
+            function.__module__,
+        )
+        test.claim = made  # type: ignore[attr-defined]
+        return test
+
+    return mark
+
+
+def _check_fields(made: Claim) -> None:
+    if made.paper not in PAPERS:
+        raise ValueError(f"{made.id}: paper must be one of {', '.join(PAPERS)}; got {made.paper!r}")
+    unknown = [name for name in made.method.split(", ") if name not in METHODS]
+    if unknown:
+        raise ValueError(f"{made.id}: method must be among {', '.join(METHODS)}; got {unknown[0]!r}")
+    corrected = made.verdict in (Verdict.CORRECTED, Verdict.FALSE)
+    if corrected != bool(made.correction):
+        raise ValueError(f"{made.id}: a correction belongs to {Verdict.CORRECTED} and {Verdict.FALSE} alone")
+    if not made.mutants and made.verdict is not Verdict.OPEN:
+        raise ValueError(f"{made.id}: mutants must name what the check would notice; got none")
+
+
+def decide(made: Claim, cases: int | None = None, seed: int = 0) -> Outcome:
+    """Run a check, with `cases` in place of its own number; its randomness depends on seed and id alone."""
+    check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()))
+    failure = None
+    try:
+        made.function(check)
+        failure = _unsupported(made, check)
+    except Exception as error:
+        failure = str(error) if isinstance(error, ClaimFailed) else f"{type(error).__name__}: {error}"
+    return Outcome(check.counted, check.unsettled, tuple(check.witnesses), tuple(check.found), failure)
+
+
+def _unsupported(made: Claim, check: Check) -> str | None:
+    """Why what was found does not support the verdict, or None."""
+    refuted = made.verdict in (Verdict.CORRECTED, Verdict.FALSE)
+    if refuted != bool(check.witnesses):
+        return f"'{made.verdict.value}' with {len(check.witnesses)} witnesses against the printed statement"
+    if made.verdict is Verdict.EMPIRICAL and not check.found:
+        return "'empirical' with nothing measured"
+    if made.verdict in (Verdict.HOLDS, Verdict.CORRECTED) and not check.counted:
+        return f"'{made.verdict.value}' with no case checked"
+    return None
+
+
+def collect(folder: Path, paper: str | None = None, pattern: str | None = None) -> list[Claim]:
+    """The claims of the `test_*.py` in a folder, which is a package; by paper, then by id.
+
+    `paper` keeps one paper, `pattern` the ids that begin with it. Raises FileNotFoundError where the folder
+    has no checks, and ValueError for an id used twice.
+    """
+    files = sorted(Path(folder).resolve().glob("test_*.py"))
+    if not files:
+        raise FileNotFoundError(f"no test_*.py in {folder}: run in the repository, or name its proofs_checks")
+    root = str(files[0].parent.parent)
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    modules = [importlib.import_module(f"{file.parent.name}.{file.stem}") for file in files]
+    claims: dict[str, Claim] = {}
+    for module in modules:
+        for value in vars(module).values():
+            made = getattr(value, "claim", None)
+            if isinstance(made, Claim) and made.function.__module__ == module.__name__:
+                if made.id in claims:
+                    raise ValueError(f"{made.id} is claimed by {claims[made.id].test} and by {made.test}")
+                claims[made.id] = made
+    chosen = [made for made in claims.values() if paper in (None, made.paper)]
+    return sorted((made for made in chosen if made.id.startswith(pattern or "")), key=_order)
+
+
+def _order(made: Claim) -> tuple[Any, ...]:
+    """By paper, then by id with its numbers as numbers."""
+    parts = re.split(r"(\d+)", made.id)
+    natural = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part]
+    return (list(PAPERS).index(made.paper), natural)
+
+
+def decide_all(
+    claims: Sequence[Claim], cases: int | None = None, seed: int = 0, jobs: int = 1
+) -> Iterator[tuple[Claim, Outcome]]:
+    """`decide` for each claim as it ends, in `jobs` processes (longest first); in order with one."""
+    if jobs == 1:
+        for made in claims:
+            yield made, decide(made, cases, seed)
+        return
+    longest_first = sorted(claims, key=lambda made: -made.cases)
+    with ProcessPoolExecutor(jobs, initializer=sys.path.extend, initargs=(sys.path,)) as pool:
+        # a claim's function is hidden behind its test, so it travels by name
+        waiting = {
+            pool.submit(_decide_named, made.function.__module__, made.function.__name__, cases, seed): made
+            for made in longest_first
+        }
+        try:
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _decide_named(module: str, name: str, cases: int | None, seed: int) -> Outcome:
+    return decide(getattr(importlib.import_module(module), name).claim, cases, seed)

@@ -1,0 +1,120 @@
+"""The ledger on paper: rows as JSON, as LEDGER.md, and as a table for a terminal."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from rich import box
+from rich.table import Table
+
+import sparselin
+from sparselin.ledger import PAPERS, Claim, Outcome, Verdict
+
+MARKDOWN, JSON = "LEDGER.md", "ledger.json"
+# what a claim says of itself: equal in the code and in the stored ledger, or one of them is out of date
+STATED = (
+    "id",
+    "paper",
+    "number",
+    "statement",
+    "hypotheses",
+    "method",
+    "verdict",
+    "correction",
+    "consequences",
+    "unchecked",
+    "tolerance",
+    "test",
+)
+FOUND = ("cases", "undecided", "witnesses", "found")
+
+
+def stated(made: Claim) -> dict[str, str]:
+    """The fields of `STATED`."""
+    return {name: made.verdict.value if name == "verdict" else getattr(made, name) for name in STATED}
+
+
+def document(results: Sequence[tuple[Claim, Outcome]], seed: int, date: datetime.date) -> dict[str, Any]:
+    """The whole ledger as plain data, in the order of the results."""
+    rows = [
+        stated(made) | {name: _plain(getattr(outcome, name)) for name in FOUND} for made, outcome in results
+    ]
+    return {"sparselin": sparselin.__version__, "date": date.isoformat(), "seed": seed, "rows": rows}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def markdown(ledger: Mapping[str, Any]) -> str:
+    """LEDGER.md."""
+    environment = Environment(
+        loader=PackageLoader("sparselin.reports", "."),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["cell"] = lambda text: str(text).replace("|", "\\|").replace("\n", " ")
+    rows = ledger["rows"]
+    papers = {key: [row for row in rows if row["paper"] == key] for key in PAPERS}
+    counts = {
+        key: [sum(row["verdict"] == verdict.value for row in papers[key]) for verdict in Verdict]
+        for key in PAPERS
+    }
+    return environment.get_template("ledger.md.j2").render(
+        ledger=ledger,
+        titles=PAPERS,
+        papers=papers,
+        counts=counts,
+        verdicts=[verdict.value for verdict in Verdict],
+        errata=[row for row in rows if row["witnesses"]],
+    )
+
+
+def write(folder: Path, ledger: Mapping[str, Any]) -> None:
+    """`ledger.json` and `LEDGER.md`."""
+    text = json.dumps(ledger, indent=1, ensure_ascii=False) + "\n"
+    (folder / JSON).write_text(text, encoding="utf-8")
+    (folder / MARKDOWN).write_text(markdown(ledger), encoding="utf-8")
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """The stored ledger; one without rows where there is none."""
+    try:
+        return dict(json.loads((folder / JSON).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return {"rows": []}
+
+
+def changes(claims: Sequence[Claim], ledger: Mapping[str, Any], whole: bool) -> list[str]:
+    """Where claims and the stored ledger differ, a sentence each; `whole` if the claims are all there are."""
+    stored = {row["id"]: row for row in ledger["rows"]}
+    found = []
+    for made in claims:
+        row = stored.pop(made.id, None)
+        if row is None:
+            found.append(f"{made.id} is not in the stored ledger")
+            continue
+        differing = [name for name, value in stated(made).items() if row[name] != value]
+        found += [f"{made.id}: the stored {name} is {row[name]!r}" for name in differing]
+    return found + ([f"{id} is in the stored ledger alone" for id in stored] if whole else [])
+
+
+def table(results: Sequence[tuple[Claim, Outcome]]) -> Table:
+    """A row a claim, the failed ones red, with the reason below."""
+    view = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("id", "statement", "cases", "verdict"):
+        view.add_column(heading, justify="right" if heading == "cases" else "left", overflow="fold")
+    for made, outcome in results:
+        count = f"{outcome.cases}" + (f" + {outcome.undecided} undecided" if outcome.undecided else "")
+        verdict = f"FAILED, not '{made.verdict.value}'" if outcome.failure else made.verdict.value
+        view.add_row(made.id, made.statement, count, verdict, style="bold red" if outcome.failure else None)
+        if outcome.failure:
+            view.add_row("", outcome.failure, "", "", style="red")
+    return view

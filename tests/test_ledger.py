@@ -1,0 +1,207 @@
+"""The ledger: its machinery, that the stored one is the code's own, and that each row can turn red."""
+
+import datetime
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from liars import liars
+
+from sparselin import cli
+from sparselin import ledger as machinery
+from sparselin.ledger import Check, Verdict, claim, collect, decide
+from sparselin.reports import ledger as report
+
+FOLDER = Path(__file__).parents[1] / "proofs_checks"
+CLAIMS = collect(FOLDER)
+
+
+def a_claim(check, **fields):
+    """A claim about nothing, to try the machinery on."""
+    stated = {"verdict": Verdict.HOLDS, "paper": "ours", "number": "1", "method": "exact"}
+    stated |= {"statement": "s", "hypotheses": "h", "mutants": ("sl.omp",)}
+    return claim("ours-x", **(stated | fields))(check)
+
+
+# --- machinery -------------------------------------------------------------------------------------------
+
+
+def test_a_failing_case_is_shrunk_and_reported():
+    from hypothesis import strategies as st
+
+    def never_above_ten(check):
+        check.forall(st.integers(), lambda x: x <= 10)
+
+    test = a_claim(never_above_ten)
+    assert decide(test.claim, 200).failure == "counterexample: 11"
+    with pytest.raises(AssertionError, match="ours-x: counterexample: 11"):
+        test()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "check", "failure"),
+    [
+        (Verdict.HOLDS, lambda check: None, "'holds' with no case checked"),
+        (
+            Verdict.HOLDS,
+            lambda check: check.refutes(True, "w"),
+            "'holds' with 1 witnesses against the printed",
+        ),
+        (Verdict.CORRECTED, lambda check: check.tally(3), "'holds, corrected' with 0 witnesses"),
+        (Verdict.FALSE, lambda check: check.refutes(False, "w"), "the printed statement is not refuted by w"),
+        (Verdict.EMPIRICAL, lambda check: check.tally(3), "'empirical' with nothing measured"),
+        (Verdict.HOLDS, lambda check: check.tally(9, 2, "this"), "2 of 9 cases fail, the first: this"),
+        (Verdict.HOLDS, lambda check: check.over([1, 0], bool), "counterexample: 0"),
+        (Verdict.HOLDS, lambda check: 1 / 0, "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_verdict_needs_its_evidence(verdict, check, failure):
+    correction = "c" if verdict in (Verdict.CORRECTED, Verdict.FALSE) else ""
+    assert decide(a_claim(check, verdict=verdict, correction=correction).claim).failure.startswith(failure)
+
+
+def test_the_evidence_for_each_verdict():
+    def both(check):
+        check.tally(2)
+        check.undecided()
+        check.measured("m")
+        if check.cases == 7:
+            check.refutes(True, "w")
+
+    for verdict in Verdict:
+        refuted = verdict in (Verdict.CORRECTED, Verdict.FALSE)
+        outcome = decide(a_claim(both, verdict=verdict, correction="c" * refuted).claim, 7 if refuted else 8)
+        assert outcome == machinery.Outcome(2, 1, ("w",) * refuted, ("m",), None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"paper": "XX"}, "paper must be one of SA, SR, LN, ours; got 'XX'"),
+        ({"method": "exact, guess"}, "method must be among .*; got 'guess'"),
+        ({"verdict": Verdict.FALSE}, "a correction belongs to"),
+        ({"correction": "c"}, "a correction belongs to"),
+        ({"mutants": ()}, "mutants must name"),
+    ],
+)
+def test_fields_that_do_not_fit(fields, words):
+    with pytest.raises(ValueError, match=words):
+        a_claim(lambda check: None, **fields)
+
+
+def test_randomness_depends_on_seed_and_id_alone():
+    def draws(check):
+        check.tally(1)
+        check.measured(str(check.rng.integers(2**40)))
+
+    made = a_claim(draws).claim
+    assert decide(made, 1).found == decide(made, 5).found != decide(made, 1, seed=1).found
+
+
+def test_no_value_within_the_hypotheses_is_a_failure():
+    from hypothesis import assume
+    from hypothesis import strategies as st
+
+    check = Check(5, 0)
+    with pytest.raises(Exception, match=r"no value met|Unable to satisfy"):
+        check.forall(st.booleans(), lambda x: assume(False))
+
+
+# --- the stored ledger -----------------------------------------------------------------------------------
+
+
+def test_the_stored_ledger_says_what_the_code_says():
+    assert report.changes(CLAIMS, report.read(FOLDER), whole=True) == []
+
+
+def test_the_document_is_generated_from_the_numbers():
+    assert (FOLDER / "LEDGER.md").read_text(encoding="utf-8") == report.markdown(report.read(FOLDER))
+
+
+def test_the_numbers_that_the_project_promises():
+    cases = {row["id"]: row["cases"] for row in report.read(FOLDER)["rows"]}
+    assert cases["SA-theorem-3.3"] >= 10_000
+    assert cases["SA-theorem-3.3-floats"] >= 1_000_000
+    assert cases["SA-theorem-1.1"] >= 10_000
+
+
+def test_a_changed_verdict_or_statement_is_seen():
+    ledger = report.read(FOLDER)
+    first = ledger["rows"][0]
+    first["verdict"], ledger["rows"][1]["statement"] = "open", "something else"
+    extra = ledger["rows"][2]["id"]
+    ledger["rows"][2]["id"] = "SA-gone"
+    found = report.changes(CLAIMS, ledger, whole=True)
+    assert f"{first['id']}: the stored verdict is 'open'" in found
+    assert f"{extra} is not in the stored ledger" in found
+    assert "SA-gone is in the stored ledger alone" in found
+    assert len(found) == 4
+
+
+# --- the command -----------------------------------------------------------------------------------------
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli.cli, ["ledger", "--folder", str(FOLDER), *arguments])
+
+
+def test_the_command_checks_one_claim_against_the_stored_verdict():
+    result = run("--id", "SA-item-1", "--cases", "5", "--jobs", "1")
+    assert result.exit_code == 0, result.output
+    assert "false as printed" in result.output
+    assert "1 claims, 5 cases; 0 verdicts do not stand" in result.output
+
+
+def test_a_red_row_is_exit_status_1(monkeypatch):
+    import sparselin as sl
+
+    monkeypatch.setattr(sl, "lasso_path", dict(liars(sl.lasso_path))["scaled"])
+    result = run("--id", "SA-item-1", "--cases", "5", "--jobs", "1")
+    assert result.exit_code == 1
+    assert "FAILED" in result.output
+    assert "1 verdicts do not stand" in result.output
+
+
+def test_only_a_whole_run_is_stored():
+    result = run("--id", "SA-item-1", "--write")
+    assert result.exit_code == 2
+    assert "only a whole run is stored" in result.output
+
+
+def test_bad_arguments(tmp_path):
+    assert "no claim's id begins with 'zzz'" in run("--id", "zzz").output
+    result = CliRunner().invoke(cli.cli, ["ledger", "--folder", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "no test_*.py in" in result.output
+
+
+def test_a_ledger_is_written_and_read_back(tmp_path):
+    made = next(made for made in CLAIMS if made.id == "SA-item-1")
+    written = report.document([(made, decide(made, 3))], 0, datetime.date(2026, 11, 21))
+    report.write(tmp_path, written)
+    assert report.read(tmp_path) == json.loads(json.dumps(written))
+    text = (tmp_path / "LEDGER.md").read_text(encoding="utf-8")
+    assert "### SA-item-1" in text
+    assert made.correction in text
+
+
+# --- every row can turn red ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [pytest.param(made, name, id=f"{made.id}:{name}") for made in CLAIMS for name in made.mutants],
+)
+def test_a_row_turns_red_when_a_function_under_test_lies(made, name, monkeypatch):
+    owner, _, attribute = name.rpartition(".")
+    module = importlib.import_module("sparselin") if owner == "sl" else sys.modules[made.function.__module__]
+    survived = []
+    for lie, lying in liars(getattr(module, attribute)):
+        monkeypatch.setattr(module, attribute, lying)
+        if decide(made, made.ci_cases).failure:
+            return
+        survived.append(lie)
+    pytest.fail(f"{made.id} stands although {name} lies: {', '.join(survived)}")
