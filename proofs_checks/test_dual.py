@@ -1,0 +1,231 @@
+"""Equations (8)-(13) and Appendix A.1: the dual of Sequential LASSO is a projection, term by term.
+
+Source: *Sequential Attention for Feature Selection*, Section 3.2 and Appendix A.1 (both versions).
+
+(8)  min ½‖z − y‖² + λ‖β_S̄‖₁ over z = Xβ; (12) max_u min_{z,β} of that plus uᵀ(z − Xβ); its part in z is
+     ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least at z = y − u;
+(13) λ‖β_S̄‖₁ − uᵀXβ is unbounded below if (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and least at β = 0 otherwise;
+(11) hence min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0, and by Pythagoras P_S^⊥y may replace y;
+(9)  Xβ = y − u, (10) Xβ − X_Sβ_S* = P_S^⊥y − u.
+The value of (12) is ½‖y‖² − ½‖y − u‖²; (11) is its minimiser, as print says, not its value.
+"""
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+from hypothesis import strategies as st
+
+import sparselin as sl
+from proofs_checks.rational import (
+    coefficients,
+    columns,
+    inner,
+    is_solution,
+    least_squares,
+    off,
+    rational,
+    real,
+    reals,
+    segment,
+    vector,
+)
+from proofs_checks.steps import open_steps, selections
+from sparselin.ledger import Verdict, claim
+
+HALF = fmpq(1, 2)
+SECTION = "Section 3.2 and Appendix A.1"
+TOLERANCE = "1e-12‖y‖ between the exact solution and the package's"
+
+
+def lagrangian_in_beta(X, u, beta, S, lam):
+    """(13): λ‖β_S̄‖₁ − uᵀXβ."""
+    norm = sum((abs(b) for i, b in enumerate(beta.entries()) if i not in S), fmpq(0))
+    return lam * norm - inner(u, X * beta)
+
+
+def direction(X, u, S, lam):
+    """A β along which (13) falls without bound, or None: e_i for i ∈ S with ⟨X_i, u⟩ ≠ 0, or beyond λ."""
+    for i, c in enumerate((X.transpose() * u).entries()):
+        if c != 0 if i in S else abs(c) > lam:
+            return vector([(1 if c > 0 else -1) * fmpq(j == i) for j in range(X.ncols())])
+    return None
+
+
+def feasible(X, u, S, lam):
+    """X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ."""
+    c = (X.transpose() * u).entries()
+    return all(c[i] == 0 for i in S) and all(abs(entry) <= lam for entry in c)
+
+
+@st.composite
+def with_points(draw, count=2):
+    """A selection, λ > 0, and integer vectors in R^n."""
+    X, y, S = draw(selections(max_n=4, max_d=5))
+    lam = fmpq(draw(st.integers(1, 6)), 2)
+    entries = st.lists(st.integers(-3, 3), min_size=len(y), max_size=len(y))
+    return X, y, S, lam, [vector([fmpq(a, 2) for a in draw(entries)]) for _ in range(count)]
+
+
+@claim(
+    "SA-equation-12",
+    paper="SA",
+    number="equation (12) and the display after it, " + SECTION,
+    statement="½‖z − y‖² + uᵀz = ½‖z‖² − (y − u)ᵀz + ½‖y‖² = ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least at "
+    "z = y − u.",
+    hypotheses="any y, z, u",
+    method="exact",
+    verdict=Verdict.HOLDS,
+    mutants=("completed_square",),
+)
+def test_the_terms_in_z(check):
+    def identities(drawn):
+        _, y, _, _, (z, u) = drawn
+        y = rational(y)
+        first = HALF * inner(z - y, z - y) + inner(u, z)
+        second = HALF * inner(z, z) - inner(y - u, z) + HALF * inner(y, y)
+        return first == second == completed_square(y, z, u) >= completed_square(y, y - u, u)
+
+    check.forall(with_points(), identities)
+
+
+def completed_square(y, z, u):
+    """½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖²."""
+    w = y - u
+    return HALF * (inner(z - w, z - w) + inner(y, y) - inner(w, w))
+
+
+@claim(
+    "SA-equation-13",
+    paper="SA",
+    number="equation (13) and the sentences after it, " + SECTION,
+    statement="λ‖β_S̄‖₁ − uᵀXβ can be made arbitrarily negative if (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and is "
+    "minimised "
+    "at β = 0 otherwise.",
+    hypotheses="any S, u; λ > 0",
+    method="exact, proof",
+    verdict=Verdict.HOLDS,
+    unchecked="(13) is positively homogeneous in β: one β with a negative value shows that it is "
+    "unbounded; "
+    "nonnegative on β = ±e_i and additive in the worst case, it is nonnegative everywhere",
+    mutants=("direction", "lagrangian_in_beta"),
+)
+def test_the_terms_in_beta(check):
+    def decided_by_feasibility(drawn):
+        X, _, S, lam, (u, w) = drawn
+        A = rational(X)
+        falls = direction(A, u, S, lam)
+        if falls is not None:
+            once, tenfold = (lagrangian_in_beta(A, u, falls * fmpq(k), S, lam) for k in (1, 10))
+            return not feasible(A, u, S, lam) and once < 0 and tenfold == 10 * once
+        units = [
+            vector([fmpq(s * (j == i)) for j in range(A.ncols())]) for i in range(A.ncols()) for s in (1, -1)
+        ]
+        mixed = vector([fmpq((j + int(w[0, 0] * 2)) % 5 - 2) for j in range(A.ncols())])
+        return feasible(A, u, S, lam) and all(
+            lagrangian_in_beta(A, u, b, S, lam) >= 0 for b in (*units, mixed)
+        )
+
+    check.forall(with_points(), decided_by_feasibility)
+
+
+@claim(
+    "SA-equation-11",
+    paper="SA",
+    number="equations (8), (11), " + SECTION,
+    statement="The Lagrangian dual of (8) is min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ, X_jᵀu = 0 for j ∈ S; "
+    "strong duality "
+    "holds.",
+    hypotheses="independent S with λ* > 0, λ on the first segment below λ*, and at λ*",
+    method="exact",
+    verdict=Verdict.HOLDS,
+    consequences="The dual's value is ½‖y‖² − ½‖y − u‖², equal to that of (8).",
+    mutants=("sl.project_dual",),
+    tolerance=TOLERANCE,
+)
+def test_strong_duality(check):
+    def no_gap(selection):
+        X, y, S = selection
+        found, A, b = segment(X, y, S), rational(X), rational(y)
+        entry = sl.first_entry(X, y, unpenalized=S)
+        for part in (fmpq(0), HALF):
+            eps = part * (found.step.lam_star - fmpq(*entry.window_lower.as_integer_ratio()))
+            lam = found.step.lam_star - eps
+            beta = coefficients(X, y, S, found, eps)
+            u = found.step.residual - found.Z * found.v * eps
+            penalty = sum((abs(v) for i, v in enumerate(beta.entries()) if i not in S), fmpq(0))
+            primal = HALF * inner(b - A * beta, b - A * beta) + lam * penalty
+            dual = HALF * (inner(b, b) - inner(b - u, b - u))
+            ours = sl.project_dual(X, y, real(lam), unpenalized=S).u
+            equal = np.linalg.norm(ours - reals(u)) <= 1e-12 * np.linalg.norm(y)
+            if not (primal == dual and feasible(A, u, S, lam) and equal):
+                return False
+        return True
+
+    check.forall(open_steps(), no_gap)
+
+
+@claim(
+    "SA-appendix-A.1-pythagoras",
+    paper="SA",
+    number="Appendix A.1, last display",
+    statement="For u ⟂ colspan(X_S), ½‖y − u‖² = ½‖y − P_S^⊥y‖² + ½‖P_S^⊥y − u‖²: y and P_S^⊥y have "
+    "the same "
+    "projection.",
+    hypotheses="any S, dependent columns too",
+    method="exact, float",
+    verdict=Verdict.HOLDS,
+    tolerance=TOLERANCE,
+    mutants=("sl.project_dual",),
+)
+def test_the_projected_response_serves_as_well(check):
+    def same(drawn):
+        X, y, S, lam, (w, _) = drawn
+        A, b = rational(X), rational(y)
+        u, r = off(A, S, w), off(A, S, b)
+        pythagoras = inner(b - u, b - u) == inner(b - r, b - r) + inner(r - u, r - u)
+        ours = [sl.project_dual(X, target, real(lam), unpenalized=S).u for target in (y, reals(r))]
+        no_farther = np.linalg.norm(y - ours[0]) <= farthest(A, b, S, lam, u) * (1 + 1e-12)
+        equal = np.linalg.norm(ours[0] - ours[1]) <= 1e-12 * np.linalg.norm(y)
+        return pythagoras and equal and no_farther
+
+    check.forall(with_points(), same)
+
+
+def farthest(A, b, S, lam, u):
+    """‖y − u'‖ at u' = u scaled into the polytope: no projection is farther."""
+    largest = max((abs(c) for c in (A.transpose() * u).entries()), default=fmpq(0))
+    u = u * min(fmpq(1), lam / largest) if largest else u
+    return float(np.linalg.norm(reals(b - u)))
+
+
+@claim(
+    "SA-equation-9",
+    paper="SA",
+    number="equations (9) and (10), Section 3.2",
+    statement="Primal and dual solutions satisfy Xβ = z = y − u and, with β_S* = X_S⁺y, Xβ − X_Sβ_S* "
+    "= P_S^⊥y − u.",
+    hypotheses="independent S with λ* > 0; exactly on the first segment, in floats at λ*/7",
+    method="exact, float",
+    verdict=Verdict.HOLDS,
+    tolerance=TOLERANCE,
+    mutants=("sl.project_dual", "sl.lasso_path"),
+)
+def test_fit_and_dual_point(check):
+    def related(selection):
+        X, y, S = selection
+        found, A, b = segment(X, y, S), rational(X), rational(y)
+        entry = sl.first_entry(X, y, unpenalized=S)
+        eps = HALF * (found.step.lam_star - fmpq(*entry.window_lower.as_integer_ratio()))
+        beta = coefficients(X, y, S, found, eps)
+        u = found.step.residual - found.Z * found.v * eps
+        on_S = columns(A, S) * least_squares(columns(A, S), b) if S else fmpq_mat(A.nrows(), 1)
+        exact = (
+            is_solution(X, y, S, beta, found.step.lam_star - eps)
+            and A * beta == b - u
+            and A * beta - on_S == found.step.residual - u
+        )
+        lam = real(found.step.lam_star) / 7
+        fit = X @ sl.lasso_path(X, y, unpenalized=S, lam_min=lam).at(lam)
+        p = sl.project_dual(X, y, lam, unpenalized=S).u
+        return exact and np.linalg.norm(fit - (y - p)) <= 1e-12 * np.linalg.norm(y)
+
+    check.forall(open_steps(), related)
