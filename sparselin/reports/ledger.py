@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,11 @@ def markdown(ledger: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["cell"] = lambda text: str(text).replace("|", "\\|").replace("\n", " ")
+    environment.filters |= {
+        "text": _text,
+        "cell": lambda words: _text(words).replace("|", "\\|"),
+        "anchor": _anchor,
+    }
     rows = ledger["rows"]
     papers = {key: [row for row in rows if row["paper"] == key] for key in PAPERS}
     counts = {
@@ -75,6 +80,16 @@ def markdown(ledger: Mapping[str, Any]) -> str:
         verdicts=[verdict.value for verdict in Verdict],
         errata=[row for row in rows if row["witnesses"]],
     )
+
+
+def _text(words: str) -> str:
+    """Words whose asterisks and brackets are to be seen, not obeyed."""
+    return re.sub(r"([*<`\\])", r"\\\1", words)
+
+
+def _anchor(row: Mapping[str, Any]) -> str:
+    """Where a heading with the row's id can be linked to."""
+    return str(row["id"]).lower().replace(".", "")
 
 
 def write(folder: Path, ledger: Mapping[str, Any]) -> None:

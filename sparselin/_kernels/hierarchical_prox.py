@@ -1,0 +1,157 @@
+"""LassoNet's proximal operators, a feature at a time: ‖b*‖ in closed form, then b* and the clipped W.
+
+With n = ‖Θ_j‖, u_1 ≥ … ≥ u_K the sorted |W_jk|, S_m = u_1 + … + u_m and t_m = (n − λ + M·S_m)/(1 + mM²)
+the length is t = max(0, max_m t_m) (see `sparselin.hierarchical_prox`). t_{m+1} is the mean of t_m and
+u_{m+1}/M with weights 1 + mM² and M², so t_m rises as long as u_{m+1} > M·t_m and never after.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparselin._kernels import kernel
+
+# With M ≤ 2⁶⁴ and data below 2⁸⁹⁶, M²·S_m and mM² do not overflow. Larger data are scaled by 2⁻¹²⁸;
+# for larger M, 1 + mM² is mM² to rounding, and M·t_m = ((n − λ)/M + S_m)/m.
+_LARGE_M = 2.0**64
+_LARGE, _SMALLER = 2.0**896, 2.0**-128
+# Relative, and far above the rounding of any sum: entries this close to a bound are kept and sorted.
+_MARGIN = 1e-9
+_SPLIT = 2.0**27 + 1
+
+
+@kernel()
+def shrink(Theta, W, lam, M, slack, n_clipped, start, stop):
+    """Overwrite rows start..stop of Theta (d, p) and W (d, K), and count the entries of W that were lowered.
+
+    Then ‖W_j‖∞ ≤ M‖Theta_j‖ exactly, for p = 1 with slack = 0. For p > 1 the slack pays for the rounding
+    of the norm.
+    """
+    u = np.empty(W.shape[1])
+    for j in range(start, stop):
+        theta, w = Theta[j], W[j]
+        largest = max(lam, _largest(theta), _largest(w) if M > 0 else 0.0)
+        unit = _SMALLER if largest > _LARGE else 1.0
+        e = math.frexp(_largest(theta))[1]
+        root = _root(theta, e)
+        rest = math.ldexp(root * unit, e) - lam * unit
+        t = _length(rest, w, unit, M, u)
+        if not t > 0:
+            theta[:] = 0
+        elif root == 0:
+            theta[0] = t
+        else:
+            for i in range(theta.size):
+                theta[i] = t * (math.ldexp(np.float64(theta[i]), -e) / root)
+        n_clipped[j] = _clip(w, _bound(theta, M, slack))
+
+
+@kernel()
+def _largest(v):
+    largest = 0.0
+    for x in v:
+        largest = max(largest, abs(x))
+    return largest
+
+
+@kernel()
+def _root(v, e):
+    """2⁻ᵉ‖v‖, where 2ᵉ is about ‖v‖∞: no square over- or underflows, and for one entry it is exact."""
+    total = 0.0
+    for x in v:
+        scaled = math.ldexp(np.float64(x), -e)  # for float32 it would stay in float32
+        total += scaled * scaled
+    return math.sqrt(total)
+
+
+@kernel()
+def _length(rest, w, unit, M, u):
+    """max_m t_m for unit·(n − λ) = rest and the entries w; u is scratch of the size of w."""
+    if M == 0:
+        return rest / unit
+    m, total = 0, 0.0
+    for x in w:
+        u[m] = abs(x) * unit
+        total += u[m]
+        m += 1
+    # For whatever set of entries in place of the m largest, t_m ≤ t: a bound below which none is clipped.
+    for _ in range(3):
+        if m == 0:
+            break
+        bound = _at(rest, total, m, M)[1] - _MARGIN * _at(abs(rest), total, m, M)[1]
+        kept, total = 0, 0.0
+        for k in range(m):
+            x = u[k]
+            if x > bound:
+                u[kept] = x
+                total += x
+                kept += 1
+        m = kept
+    u[:m].sort()
+    # Sums of the sorted entries, with what each addition lost: independent of the order of w.
+    t, level = rest, M * rest
+    total = lost = 0.0
+    for k in range(m):
+        x = u[m - 1 - k]
+        if x <= level:
+            break
+        new = total + x
+        lost += x - (new - total) if total >= x else total - (new - x)
+        total = new
+        t, level = _at(rest, total + lost, k + 1, M)
+    return level / unit / M if total > 0 and M > _LARGE_M else t / unit
+
+
+@kernel()
+def _at(rest, total, m, M):
+    """t_m and M·t_m, m ≥ 1."""
+    if M <= _LARGE_M:
+        t = (rest + M * total) / (1 + m * (M * M))
+        return t, M * t
+    level = (rest / M + total) / m
+    return level / M, level
+
+
+@kernel()
+def _bound(theta, M, slack):
+    """The largest float ≤ M‖theta‖, or (1 − slack) times that."""
+    e = math.frexp(_largest(theta))[1]
+    root = _root(theta, e)
+    x, i = math.frexp(M)
+    y, j = math.frexp(root)
+    p = x * y
+    if _product_error(x, y, p) < 0:
+        p = np.nextafter(p, 0.0)
+    if slack > 0:
+        p *= 1 - slack
+    e += i + j
+    bound = math.ldexp(p, e)
+    if math.ldexp(bound, -e) > p:
+        bound = np.nextafter(bound, 0.0)
+    return bound
+
+
+@kernel()
+def _product_error(x, y, p):
+    """xy − p for p = fl(xy) and x, y in [½, 1), exactly (Dekker)."""
+    a, b = _SPLIT * x, _SPLIT * y
+    a, b = a - (a - x), b - (b - y)
+    return ((a * b - p) + a * (y - b) + (x - a) * b) + (x - a) * (y - b)
+
+
+@kernel()
+def _clip(w, bound):
+    """w ← sign(w)·min(|w|, bound), rounded towards zero; returns how many entries that lowers."""
+    cell = np.zeros(2, w.dtype)
+    cell[0] = bound
+    if cell[0] > bound:
+        cell[0] = np.nextafter(cell[0], cell[1])
+    level = cell[0]
+    lowered = 0
+    for k in range(w.size):
+        if abs(w[k]) > level:
+            w[k] = level if w[k] > 0 or level == 0 else -level
+            lowered += 1
+    return lowered

@@ -1,0 +1,136 @@
+"""Two arithmetics for checking a certificate: exact, and float64 with error bounds carried along."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparselin.results import FloatArray
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def root_bounds(q: Fraction) -> tuple[Fraction, Fraction]:
+    """Rational bounds of √q, equal when it is rational, else 2⁻⁶⁴ or less apart relative to it."""
+    # √(a/b) = √(ab)/b, and ab ≥ 1
+    square = q.numerator * q.denominator << 128
+    root = math.isqrt(square)
+    below = Fraction(root, q.denominator << 64)
+    return below, below if root * root == square else Fraction(root + 1, q.denominator << 64)
+
+
+class Arithmetic(Protocol):
+    """What the conditions are checked in. X and y are multiples a·X and b·y of the data.
+
+    coef_unit is b/a, and lam_unit (ab)², or b² when normalized; squares holds the w_j² of a·X.
+    """
+
+    X: NDArray[Any]
+    y: Any
+    squares: Any
+    coef_unit: Fraction
+    lam_unit: Fraction
+
+    def vector(self, values: Iterable[Fraction | int]) -> Any: ...
+    def product(self, A: NDArray[Any], v: Any) -> Any: ...
+    def nonpositive(self, v: Any) -> NDArray[np.bool_]: ...
+    def negative(self, v: Any) -> NDArray[np.bool_]: ...
+
+
+class Exact:
+    """Integers for X and y, fractions for all else."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
+        self.X, a = _integers(X)
+        self.y_integers, b = _integers(y)
+        self.y = self.vector(self.y_integers)
+        self.squares = (self.X**2).sum(axis=0) if normalized else np.ones(X.shape[1], object)
+        self.coef_unit, self.lam_unit = _units(Fraction(a), Fraction(b), normalized)
+
+    def vector(self, values: Iterable[Fraction | int]) -> NDArray[np.object_]:
+        return np.array([Fraction(v) for v in values], object)
+
+    def product(self, A: NDArray[Any], v: NDArray[np.object_]) -> NDArray[np.object_]:
+        numerators, denominator = over_common_denominator(v)
+        sums = A @ np.array(numerators, object)
+        return np.array([Fraction(x, denominator) for x in sums], object)
+
+    def nonpositive(self, v: NDArray[np.object_]) -> NDArray[np.bool_]:
+        return np.array([x <= 0 for x in v], bool)
+
+    def negative(self, v: NDArray[np.object_]) -> NDArray[np.bool_]:
+        return np.array([x < 0 for x in v], bool)
+
+
+class Rounded:
+    """float64 with error bounds, on data scaled by powers of two to a largest entry in [½, 1)."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
+        p, q = (int(np.frexp(np.abs(v).max())[1]) for v in (X, y))
+        self.X, self.y = np.ldexp(X, -p), _Ball(np.ldexp(y, -q), np.zeros(len(y)))
+        self.squares = _Ball(np.ones(X.shape[1]), np.zeros(X.shape[1]))
+        if normalized:
+            self.squares = self.product((self.X**2).T, _Ball(np.ones(len(y)), np.full(len(y), 2 * _EPS)))
+        self.coef_unit, self.lam_unit = _units(Fraction(2) ** -p, Fraction(2) ** -q, normalized)
+
+    def vector(self, values: Iterable[Fraction | int]) -> _Ball:
+        mid = np.array([float(v) for v in values], np.float64)
+        return _Ball.rounded(mid, np.full(len(mid), np.finfo(np.float64).tiny))
+
+    def product(self, A: FloatArray, v: _Ball) -> _Ball:
+        """Av; a sum of m products errs by at most m·eps·Σ|products| (in half as much)."""
+        spread = v.rad + (A.shape[1] + 1) * _EPS * np.abs(v.mid)
+        return _Ball(A @ v.mid, np.abs(A) @ spread)
+
+    def nonpositive(self, v: _Ball) -> NDArray[np.bool_]:
+        return np.asarray((v.mid <= v.rad) & np.isfinite(v.rad))
+
+    def negative(self, v: _Ball) -> NDArray[np.bool_]:
+        return np.asarray(v.mid < -v.rad)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Ball:
+    """Numbers known to be within rad of mid, elementwise; eps for half of eps covers the rounding of rad."""
+
+    mid: FloatArray
+    rad: FloatArray
+
+    @classmethod
+    def rounded(cls, mid: FloatArray, rad: FloatArray) -> _Ball:
+        return cls(mid, rad + _EPS * (np.abs(mid) + rad))
+
+    def __add__(self, other: _Ball) -> _Ball:
+        return _Ball.rounded(self.mid + other.mid, self.rad + other.rad)
+
+    def __sub__(self, other: _Ball) -> _Ball:
+        return _Ball.rounded(self.mid - other.mid, self.rad + other.rad)
+
+    def __mul__(self, other: _Ball) -> _Ball:
+        rad = np.abs(self.mid) * other.rad + self.rad * (np.abs(other.mid) + other.rad)
+        return _Ball.rounded(self.mid * other.mid, rad)
+
+    def __getitem__(self, J: Any) -> _Ball:
+        return _Ball(self.mid[J], self.rad[J])
+
+
+def _integers(values: FloatArray) -> tuple[NDArray[np.object_], int]:
+    """The least multiple of `values` by a power of two that is integer, and that power."""
+    numerators, denominator = over_common_denominator([Fraction(v) for v in values.ravel().tolist()])
+    return np.array(numerators, object).reshape(values.shape), denominator
+
+
+def over_common_denominator(values: Iterable[Fraction]) -> tuple[list[int], int]:
+    values = list(values)
+    denominator = math.lcm(*(v.denominator for v in values))
+    return [v.numerator * (denominator // v.denominator) for v in values], denominator
+
+
+def _units(a: Fraction, b: Fraction, normalized: bool) -> tuple[Fraction, Fraction]:
+    return b / a, b**2 if normalized else (a * b) ** 2

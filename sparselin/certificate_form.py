@@ -1,0 +1,88 @@
+"""The form of a certificate: whether its fields are of the kind, number and order that they must be."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sparselin.step_certificate import Indices, StepCertificate, step_name
+
+if TYPE_CHECKING:
+    from sparselin.certification import Certificate
+
+CLAIMS = ("sequential_lasso", "omp")
+
+
+def malformed(certificate: Certificate, shape: tuple[int, int]) -> str:
+    """The first fault in the form of a certificate for X of this shape, "" when there is none."""
+    (n, d), steps, claim = shape, certificate.steps, certificate.claim
+    if not (_are_integers(certificate.shape, 2) and certificate.shape == (n, d)):
+        return f"`shape` is not that of X, {(n, d)}"
+    if not (isinstance(claim, str) and claim in CLAIMS):
+        return f"`claim` is none of {CLAIMS}"
+    if not (isinstance(certificate.normalized, bool) and isinstance(certificate.sha256, str)):
+        return "`normalized` is neither True nor False, or `sha256` is not text"
+    if not _are_features(certificate.forced, d):
+        return "`forced` are not distinct features"
+    if not (isinstance(steps, tuple) and all(isinstance(step, StepCertificate) for step in steps)):
+        return "`steps` is not a tuple of StepCertificate"
+    S = certificate.forced
+    for step in steps:
+        if fault := _fault(step, S, n, d, claim):
+            return f"{step_name(S)}: {fault}"
+        S = (*S, step.pick)
+    return ""
+
+
+def _fault(step: StepCertificate, S: Indices, n: int, d: int, claim: str) -> str:
+    """The first fault in the form of a step, "" when there is none."""
+    if not (_are_features(step.selected, d) and step.selected == S):
+        return "`selected` is not `forced` and the picks before it"
+    for name in ("tied", "active"):
+        J = getattr(step, name)
+        if not (_are_features(J, d) and J and list(J) == sorted(J)):
+            return f"`{name}` is not an increasing sequence of features"
+    t, s = len(step.tied), len(S)
+    if not _are_features((step.pick,), d) or step.pick not in (step.tied if claim == "omp" else step.active):
+        return f"the pick is not among the {'tied' if claim == 'omp' else 'active'} features"
+    if not (_are_integers(step.signs, t) and set(step.signs) <= {-1, 1}):
+        return "`signs` are not ±1 for each tied feature"
+    if not (_are_fractions(step.coef, s) and _are_fractions(step.rate, s)):
+        return "`coef` and `rate` are not fractions, one for each selected feature"
+    if not _are_fractions(step.direction, t) or min(step.direction) < 0:
+        return "`direction` is not a fraction ≥ 0 for each tied feature"
+    if tuple(i for i, u in zip(step.tied, step.direction, strict=True) if u > 0) != step.active:
+        return "`active` is not where `direction` is positive"
+    if not (_are_fractions((step.tau, step.lam_star_squared), 2) and 0 < step.tau <= 1):
+        return "`tau` is not a fraction in (0, 1], or `lam_star_squared` is not a fraction"
+    if not _are_farkas(step, n):
+        return "`farkas` does not hold pairs of a tied feature and a vector (n,) of fractions"
+    return ""
+
+
+def _are_farkas(step: StepCertificate, n: int) -> bool:
+    return isinstance(step.farkas, tuple) and all(
+        isinstance(pair, tuple)
+        and len(pair) == 2
+        and type(pair[0]) is int
+        and pair[0] in step.tied
+        and _are_fractions(pair[1], n)
+        for pair in step.farkas
+    )
+
+
+def _are_integers(values: Any, count: int) -> bool:
+    return isinstance(values, tuple) and len(values) == count and all(type(v) is int for v in values)
+
+
+def _are_features(J: Any, d: int) -> bool:
+    return (
+        isinstance(J, tuple)
+        and _are_integers(J, len(J))
+        and len(set(J)) == len(J)
+        and all(0 <= j < d for j in J)
+    )
+
+
+def _are_fractions(values: Any, count: int) -> bool:
+    return isinstance(values, tuple) and len(values) == count and all(isinstance(v, Fraction) for v in values)

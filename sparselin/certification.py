@@ -1,0 +1,266 @@
+"""Certificates of a selection path: found in rational arithmetic, checked with nothing but products.
+
+Every float is a rational number, so what a greedy method claims of its picks is decidable for the very
+design at hand, and the certificate is a proof of it. For unit columns, whose norms are irrational, all is
+said with squares of ratios, which are rational again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.arithmetic import Arithmetic, Exact, Rounded
+from sparselin.certificate_form import CLAIMS, malformed
+from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.results import FloatArray, SelectionPath
+from sparselin.step_certificate import Indices, StepCertificate, refutations, step_name
+
+_FORMAT = "sparselin certificate 1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Verification:
+    """What a check found; true in a condition when the certificate holds.
+
+    Attributes
+    ----------
+    holds : every condition was met.
+    steps : how many steps the certificate has.
+    failures : what was not met, a sentence each.
+    """
+
+    holds: bool
+    steps: int
+    failures: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """A proof that each feature of a path could be picked where it was, for one X and y; made by `certify`.
+
+    Plain data: fractions, integers, text. All of it can be seen and sent (`to_json`), and it is checked
+    without the solver that made it (`verify`). A changed certificate is accepted only if what it then says is
+    proved by it too (a smaller τ, say, or fewer steps).
+
+    Attributes
+    ----------
+    sha256 : digest of X, y, their shape and `normalized`, see `verify`.
+    shape : (n, d).
+    normalized : the statement is about X with unit columns.
+    claim : "sequential_lasso": each pick is in A(S); "omp": each pick is in T.
+    forced : the features that entered first without a claim.
+    steps : a `StepCertificate` for each pick after those.
+    """
+
+    sha256: str
+    shape: tuple[int, int]
+    normalized: bool
+    claim: str
+    forced: Indices
+    steps: tuple[StepCertificate, ...]
+
+    def verify(self, X: Any, y: ArrayLike | None = None, *, exact: bool = False) -> Verification:
+        """Check every statement of the certificate on (X, y), solving nothing: products and comparisons only.
+
+        Why they suffice. In the words of `StepCertificate`, with λ = (1 − t)λ*, the residual at the β given
+        there is r − tZu, orthogonal to S, and β is a solution iff |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S,
+        with equality and the right sign where β_j ≠ 0. On T this reads
+
+            (Hu)_i ≥ |c_i|, equal where u_i > 0, and t((Hu)_i + |c_i|) ≤ 2|c_i|,
+
+        and outside it is checked in squares, at t = τ alone: |c_j − t⟨X_j, Zu⟩| − (1 − t)λ*w_j is convex in
+        t and negative at t = 0, hence negative on [0, τ). So for 0 < t < τ every solution is zero off S ∪ T
+        and, the fit being the same for all, β_T = signs∘(tv) with v ≥ 0, Zv = Zu. v = u shows that β_i can
+        be nonzero where u_i > 0. It is zero where (Hu)_i > |c_i|, and where (i, w) is in `farkas`, because
+        0 = ⟨w, Zu⟩ = ⟨w, Zv⟩ = Σ v_j⟨w, z_j⟩ has no negative term. Hence A(S) is where u is positive
+        (Theorem 3.3 and Lemma 3.4 of *Sequential Attention for Feature Selection*). Nothing here asks for
+        independent columns in S; those picked are independent of the ones before, since c_pick ≠ 0.
+
+        Parameters
+        ----------
+        X, y : the data, or one `Problem`. Any form of the same numbers will do: dense or sparse, in any
+            memory order, float32 or the same widened (y takes the dtype of X, as everywhere).
+        exact : True checks in integers and fractions, which proves the statements. False checks in float64
+            with bounds on the rounding error carried along: eps|x| more for the result x of an operation,
+            (m + 1)·eps·Σ|a_i b_i| for a sum of m products. Then =, ≤ and ≥ may fail by the bound, no more;
+            < and > must hold by more than it, or count as failed, with a word that they do not show: in a
+            tie but for rounding, only exact arithmetic tells who leads. Neither needs python-flint.
+
+        Returns
+        -------
+        Verification; whatever is wrong with the certificate is told there.
+
+        Raises
+        ------
+        TypeError, ValueError : bad X or y (see `Problem`), or a Gram problem.
+        """
+        X, y = _data(as_problem(X, y))
+        steps = len(self.steps) if isinstance(self.steps, tuple) else 0
+        if fault := malformed(self, X.shape):
+            return Verification(False, steps, (fault,))
+        if _digest(X, y, self.normalized) != self.sha256:
+            fault = "bound to other data: the digest of X, y and `normalized` differs"
+            return Verification(False, steps, (fault,))
+        failures = tuple(self._refuted(X, y, exact))
+        return Verification(not failures, steps, failures)
+
+    def _refuted(self, X: FloatArray, y: FloatArray, exact: bool) -> Iterator[str]:
+        numbers: Arithmetic = (Exact if exact else Rounded)(X, y, self.normalized)
+        for step in self.steps:
+            name = step_name(step.selected)
+            try:
+                with np.errstate(all="ignore"):
+                    yield from (f"{name}: {failure}" for failure in refutations(step, numbers))
+            except OverflowError:
+                yield f"{name}: a number is beyond the range of float64; use exact=True"
+
+    def to_json(self) -> str:
+        """The certificate as text, exactly: fractions are written "p/q" in hexadecimal.
+
+        >>> import sparselin as sl
+        >>> X, y = [[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0]
+        >>> certificate = certify(X, y, sl.omp(X, y, 1))
+        >>> Certificate.from_json(certificate.to_json()) == certificate
+        True
+        """
+        return json.dumps({"format": _FORMAT, **dataclasses.asdict(self)}, default=_hexadecimal)
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """The certificate that `to_json` wrote. Raises ValueError when the text is not one."""
+        try:
+            fields = json.loads(text)
+            if fields.pop("format") != _FORMAT:
+                raise ValueError("the format is another")
+            fields["shape"], fields["forced"] = tuple(fields["shape"]), tuple(fields["forced"])
+            fields["steps"] = tuple(StepCertificate(**_from_lists(step)) for step in fields["steps"])
+            return cls(**fields)
+        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
+            raise ValueError(f"this text is no {_FORMAT!r}: {error}") from None
+
+
+@takes_problem
+def certify(
+    X: Any,
+    y: ArrayLike | None,
+    path: SelectionPath,
+    *,
+    normalized: bool = False,
+    claim: str = "sequential_lasso",
+) -> Certificate:
+    """Prove that each pick of a path is one that the method may make, in rational arithmetic.
+
+    With S the features before a pick, r = P_S^⊥y, c = Xᵀr, λ* = max|c_j| > 0 and T = {i : |c_i| = λ*}, all
+    exact, Sequential LASSO takes a member of A(S) ⊆ T: an index that is nonzero in some solution of
+    min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3 and Theorem 3.3 of *Sequential Attention
+    for Feature Selection*; `Certificate.verify` says what is proved, and how). OMP takes a member of T.
+
+    Rounding has no part in it: a path that took one of two features whose correlations agree to the last
+    bit of a float, but not exactly, is refuted if it took the smaller one. How a path ended is not certified:
+    its `status` is decided to rounding.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,) as given to the method, or one `Problem`; a sparse X is made dense.
+        There is no `sample_weight`: a `Problem` that has some is certified for its weighted rows.
+    path : from `omp` or `sequential_lasso`, or any other method.
+    normalized : the path was made on X with every column divided by its norm, which no float design
+        represents: the certificate is about the exact quotients.
+    claim : "sequential_lasso" demands that each pick be in A(S); "omp" only that it be in T (A(S) is
+        recorded all the same).
+
+    Returns
+    -------
+    Certificate.
+
+    Raises
+    ------
+    ModuleNotFoundError : python-flint is not installed.
+    TypeError, ValueError : bad data, a path on another number of features, an unknown claim, a Gram
+        problem; and, naming the step, when a pick is refuted (λ* = 0, or others lead or enter) or forced
+        columns are dependent.
+
+    >>> import sparselin as sl
+    >>> X, y = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [2.0, 1.0]
+    >>> certificate = certify(X, y, sl.omp(X, y, 2))
+    >>> first, second = certificate.steps
+    >>> first.pick, first.lam_star_squared, first.direction, first.tau, first.epsilon
+    (0, Fraction(4, 1), (Fraction(2, 1),), Fraction(1, 2), Fraction(1, 1))
+    >>> bool(certificate.verify(X, y, exact=True)), certificate.verify(X, [2.0, 1.5]).failures
+    (True, ('bound to other data: the digest of X, y and `normalized` differs',))
+    """
+    from sparselin import exact
+
+    if claim not in CLAIMS:
+        raise ValueError(f"claim must be one of {CLAIMS}; got {claim!r}")
+    data, response = _data(as_problem(X, y))
+    support, n_forced = _path(path, data.shape[1])
+    finder = exact.Finder(Exact(data, response, bool(normalized)))
+    return Certificate(
+        sha256=_digest(data, response, bool(normalized)),
+        shape=(data.shape[0], data.shape[1]),
+        normalized=bool(normalized),
+        claim=claim,
+        forced=support[:n_forced],
+        steps=tuple(finder.step(support[:t], support[t], claim) for t in range(n_forced, len(support))),
+    )
+
+
+def _path(path: SelectionPath, d: int) -> tuple[Indices, int]:
+    """The support, and how many of it were forced."""
+    if not isinstance(path, SelectionPath):
+        raise TypeError(f"path must be a SelectionPath, as `omp` returns; got {type(path).__name__}")
+    if path.n_features != d:
+        raise ValueError(f"path is about {path.n_features} features; X has {d}")
+    return tuple(path.support.tolist()), int(np.isnan(path.lam_star).sum())
+
+
+def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """X and y in float64, dense, exactly those of the problem."""
+    if problem.kind == "gram":
+        raise ValueError(
+            "a Gram problem has no certificate: in place of the design it holds a rounded Cholesky factor; "
+            "pass X and y"
+        )
+    X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+    return np.asarray(X, np.float64), np.asarray(problem.y, np.float64)
+
+
+def _digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:
+    """SHA-256 of a header, then X by rows and y as little-endian float64; −0 counts as 0."""
+    digest = hashlib.sha256(f"{_FORMAT}: {X.shape[0]} {X.shape[1]} {normalized:d}\n".encode())
+    for part in (X, y):
+        digest.update(np.ascontiguousarray(part + 0.0, "<f8").tobytes())
+    return digest.hexdigest()
+
+
+def _hexadecimal(value: Any) -> str:
+    """ "p/q": decimal digits beyond some thousand are refused by Python, hexadecimal ones are not."""
+    if not isinstance(value, Fraction):
+        raise TypeError(f"a certificate holds no {type(value).__name__}")
+    return f"{value.numerator:x}/{value.denominator:x}"
+
+
+def _from_lists(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in fields.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Tuples for lists and fractions for text, at any depth."""
+    if isinstance(value, list):
+        return tuple(_plain(entry) for entry in value)
+    if isinstance(value, str):
+        numerator, denominator = value.split("/")
+        return Fraction(int(numerator, 16), int(denominator, 16))
+    return value

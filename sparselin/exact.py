@@ -1,0 +1,281 @@
+"""Finding certificates: small rational problems, solved exactly on python-flint.
+
+What is found is checked in `sparselin.certification`, without this module. Matrices are `fmpq_mat`, vectors
+lists of `fmpq`. Nothing rounds, so that a comparison decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from sparselin.arithmetic import Exact, over_common_denominator, root_bounds
+from sparselin.step_certificate import Fractions, Indices, StepCertificate, rescaled, step_name
+
+try:
+    from flint import fmpq, fmpq_mat
+except ModuleNotFoundError as error:
+    if error.name != "flint":
+        raise
+    raise ModuleNotFoundError(
+        "certify needs python-flint, which is not installed: pip install 'sparselin[verify]'",
+        name="flint",
+    ) from None
+
+Matrix: TypeAlias = Any  # fmpq_mat; python-flint has no annotations
+Vector: TypeAlias = list[Any]  # of fmpq
+
+
+class Finder:
+    """Solves for the certificate of a step, in the integers of `Exact`, on python-flint."""
+
+    def __init__(self, numbers: Exact) -> None:
+        self.numbers = numbers
+        n, self.d = numbers.X.shape
+        self.X = fmpq_mat(n, self.d, numbers.X.ravel().tolist())
+        self.Xt = self.X.transpose()
+        self.y = column(numbers.y_integers.tolist())
+        self.squares = [fmpq(w) for w in numbers.squares]
+        self.rows = range(n)
+
+    def step(self, S: Indices, pick: int, claim: str) -> StepCertificate:
+        """The proof of one pick, or ValueError."""
+        coef, r = self._project(S, self.y)
+        c = times(self.Xt, r.entries())
+        lam_squared, T = self._leaders(S, c, pick)
+        signs = tuple(1 if c[i] > 0 else -1 for i in T)
+        u, rate, Zu, farkas = self._direction(S, T, signs, [abs(c[i]) for i in T])
+        active = tuple(i for i, u_i in zip(T, u, strict=True) if u_i > 0)
+        b = times(self.Xt, Zu)
+        if claim == "sequential_lasso" and pick not in active:
+            raise ValueError(
+                f"{step_name(S)}: {pick} is refuted: its |c| is λ*, but just below λ* it falls at "
+                f"{_float(abs(b[pick] / c[pick])):.17g} times the rate of λ with only {active} in the model, "
+                "which is A(S)"
+            )
+        proof = StepCertificate(
+            selected=S,
+            pick=pick,
+            tied=T,
+            active=active,
+            signs=signs,
+            lam_star_squared=fractions([lam_squared])[0],
+            coef=fractions(coef.entries()),
+            direction=fractions(u),
+            rate=fractions(rate),
+            farkas=farkas,
+            tau=self._tau(S, T, lam_squared, c, b),
+        )
+        return rescaled(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
+
+    def _project(self, S: Indices, V: Matrix) -> tuple[Matrix, Matrix]:
+        """X_S⁺V and P_S^⊥V."""
+        X_S = block(self.X, self.rows, S)
+        X_St = X_S.transpose()
+        try:
+            coef = (X_St * X_S).solve(X_St * V)
+        except ZeroDivisionError:
+            raise ValueError(
+                f"{step_name(S)}: the columns {S} selected before it are linearly dependent"
+            ) from None
+        return coef, V - X_S * coef
+
+    def _leaders(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:
+        """λ*² = max c_j²/w_j² and T, which must hold the pick."""
+        ratios = {j: c[j] ** 2 / w for j, w in enumerate(self.squares) if w != 0}
+        largest = max(ratios.values(), default=fmpq(0))
+        if largest == 0:
+            raise ValueError(
+                f"{step_name(S)}: {pick} is refuted: λ* is 0, the residual being orthogonal to every column"
+            )
+        T = tuple(j for j, ratio in ratios.items() if ratio == largest)
+        if pick not in T:
+            own = ratios.get(pick, fmpq(0))
+            sizes = [root_bounds(q / self.numbers.lam_unit)[0] for q in fractions([own, largest])]
+            raise ValueError(
+                f"{step_name(S)}: {pick} is refuted: its correlation is {float(sizes[0]):.17g}, but λ* is "
+                f"{float(sizes[1]):.17g} at {T}; squared, {_float(1 - own / largest):.3g} is missing of λ*²"
+            )
+        return largest, T
+
+    def _direction(
+        self, S: Indices, T: Indices, signs: Indices, size: Vector
+    ) -> tuple[Vector, Vector, Vector, tuple[tuple[int, Fractions], ...]]:
+        """u of largest support, `rate`, Zu and the Farkas vectors, for |c_T| = size."""
+        X_T = block(self.X, self.rows, T)
+        signed = X_T * diagonal(signs)
+        shift, Z = self._project(S, signed)
+        H = Z.transpose() * Z
+        u, barred = largest_support(H, size, *nonnegative_least_squares(H, size))
+        farkas = tuple((T[i], _primitive(fractions(times(Z, g)))) for i, g in barred)
+        return u, times(-shift, u), times(Z, u), farkas
+
+    def _tau(self, S: Indices, T: Indices, lam_squared: Any, c: Vector, b: Vector) -> Fraction:
+        """A τ ≤ 1 with |c_j − τb_j| ≤ (1 − τ)m_j off S ∪ T, m_j = λ*w_j, and τ(|b_i| + |c_i|) ≤ 2|c_i| on T.
+
+        For either sign the former reads τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c); a rational m̄ ≥ m, equal to it
+        when m is rational, can stand for m in the first bracket and the last. The largest τ, but for m̄ and
+        `_shortened`.
+        """
+        bounds = [2 * abs(c[i]) / (abs(b[i]) + abs(c[i])) for i in T]  # 1 on A(S), less elsewhere
+        roots: dict[Any, Any] = {}
+        for j in set(range(self.d)) - {*S, *T}:
+            m_squared = lam_squared * self.squares[j]
+            if m_squared not in roots:
+                above = root_bounds(fractions([m_squared])[0])[1]
+                roots[m_squared] = fmpq(above.numerator, above.denominator)
+            m = roots[m_squared]
+            for sign in (1, -1):
+                if m > sign * b[j]:
+                    bounds.append((m_squared - c[j] ** 2) / ((m + sign * c[j]) * (m - sign * b[j])))
+        return _shortened(fractions([min(bounds)])[0])
+
+
+def _shortened(tau: Fraction) -> Fraction:
+    """τ itself when it is short, else the next number below it of 53 bits."""
+    if tau.denominator.bit_length() <= 64:
+        return tau
+    shift = 53 + tau.denominator.bit_length() - tau.numerator.bit_length()
+    return Fraction((tau.numerator << shift) // tau.denominator, 1 << shift)
+
+
+def _primitive(v: Fractions) -> Fractions:
+    """The positive multiple of v whose entries are integers without a common factor; v ≠ 0."""
+    numerators, _ = over_common_denominator(v)
+    divisor = math.gcd(*numerators)
+    return tuple(Fraction(x // divisor) for x in numerators)
+
+
+def column(v: Sequence[Any]) -> Matrix:
+    """v as a matrix of one column."""
+    return fmpq_mat(len(v), 1, list(v))
+
+
+def block(M: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
+    """M[rows, columns]."""
+    return fmpq_mat(len(rows), len(columns), [M[i, j] for i in rows for j in columns])
+
+
+def diagonal(v: Sequence[Any]) -> Matrix:
+    """The square matrix with v on its diagonal."""
+    return fmpq_mat(len(v), len(v), [v[i] if i == j else 0 for i in range(len(v)) for j in range(len(v))])
+
+
+def times(M: Matrix, v: Sequence[Any]) -> Vector:
+    """Mv as a list."""
+    return list((M * column(v)).entries())
+
+
+def solve(M: Matrix, v: Sequence[Any]) -> Vector:
+    """M⁻¹v as a list. Raises ZeroDivisionError when M is singular."""
+    return list(M.solve(column(v)).entries())
+
+
+def fractions(v: Iterable[Any]) -> tuple[Fraction, ...]:
+    """The same numbers for those who do not have python-flint."""
+    return tuple(Fraction(int(x.p), int(x.q)) for x in v)
+
+
+def _float(q: Any) -> float:
+    return float(fractions([q])[0])
+
+
+def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
+    """A u with Hu ≥ c, u ≥ 0, u∘(Hu − c) = 0: a minimiser of ½uᵀHu − cᵀu over u ≥ 0; and its support P.
+
+    H = ZᵀZ and c = Zᵀr, so that the objective is ½‖Zu − r‖² but for a constant. The active set method of
+    Lawson and Hanson (1974): while some ⟨z_i, r − Zu⟩ > 0, i joins P, and u moves towards the least squares
+    on P, dropping what would turn negative. At such a moment r − Zu ⟂ Z_P, hence z_i is not in the span of
+    Z_P: H_PP is nonsingular throughout, whatever the rank of H. Every pass lowers the objective, the least
+    one on its P, and there are finitely many P: in exact arithmetic it ends.
+    """
+    u, P = [fmpq(0)] * len(c), list[int]()
+    while True:
+        rising = [i for i, Hu_i in enumerate(times(H, u)) if Hu_i < c[i]]
+        if not rising:
+            return u, P
+        P.append(rising[0])
+        _descend(H, c, u, P)
+
+
+def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
+    """Take u to the least squares on P, or on what is left of P when nothing in it may be ≤ 0."""
+    while True:
+        goal = solve(block(H, P, P), [c[i] for i in P])
+        step = min([u[i] / (u[i] - g) for i, g in zip(P, goal, strict=True) if g <= 0], default=fmpq(1))
+        for i, g in zip(P, goal, strict=True):
+            u[i] += step * (g - u[i])
+        if min(goal) > 0:
+            return
+        P[:] = [i for i in P if u[i] > 0]
+
+
+def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vector, list[tuple[int, Vector]]]:
+    """From one solution u of the problem above, supported on P: one positive wherever some solution is.
+
+    All solutions share Zu, so v ≥ 0 is one iff H_EE v_E = c_E and v = 0 off E = {i : (Hu)_i = c_i}. For each
+    i ∈ E not seen positive yet, max v_i over these is a linear program; the average of what is found is the
+    solution of largest support. Where the maximum is zero, its dual is a proof: a g supported on E with
+    (Hg)_j ≥ 0 for j ∈ E, (Hg)_i ≥ 1 and gᵀHu = 0. For then 0 = gᵀHv = Σ_E v_j(Hg)_j for every solution v,
+    hence v_i = 0.
+
+    Returns
+    -------
+    the solution, and the pairs (i, g), i ∈ E, that prove the zeros which (Hu)_i > c_i does not.
+    """
+    m, E = len(c), [i for i, Hu_i in enumerate(times(H, u)) if Hu_i == c[i]]
+    if len(E) == len(P):
+        return u, []
+    B = _independent(H, P + [i for i in E if i not in P])
+    rows, right = block(H, B, E), [c[i] for i in B]
+    basis = [E.index(i) for i in B]
+    solutions, barred = [u], []
+    for place, i in enumerate(E):
+        if any(v[i] > 0 for v in solutions):
+            continue
+        value, multipliers = raise_entry(rows, right, basis, place)
+        if multipliers is None:
+            solutions.append(_spread(value, E, m))
+        else:
+            barred.append((i, _spread(multipliers, B, m)))
+    return [sum(entries, fmpq(0)) / len(solutions) for entries in zip(*solutions, strict=True)], barred
+
+
+def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector, Vector | None]:
+    """A v ≥ 0 with Av = b and v_i > 0, or else y with yᵀA ≥ e_iᵀ and yᵀb = 0, which forbids one.
+
+    A (p, m) of full row rank, `basis` p columns of it with A_B⁻¹b ≥ 0, and v_i bounded on {v ≥ 0 : Av = b}.
+    The simplex method for max v_i, ended at the first v_i > 0; by Bland's rule (the lowest index enters,
+    the lowest of those that block leaves) it does not cycle.
+    """
+    p, m = A.nrows(), A.ncols()
+    basis = list(basis)
+    while True:
+        M = block(A, range(p), basis)
+        x = solve(M, b)
+        if i in basis and x[basis.index(i)] > 0:
+            return _spread(x, basis, m), None
+        y = solve(M.transpose(), [int(j == i) for j in basis])
+        priced = times(A.transpose(), y)
+        entering = next((j for j in range(m) if priced[j] < int(j == i)), None)
+        if entering is None:
+            return _spread(x, basis, m), y
+        rate = solve(M, [A[s, entering] for s in range(p)])
+        _, _, row = min((x[s] / rate[s], basis[s], s) for s in range(p) if rate[s] > 0)
+        basis[row] = entering
+
+
+def _independent(H: Matrix, order: list[int]) -> list[int]:
+    """The first indices, in the order given, whose columns of H are independent."""
+    R, rank = block(H, range(H.nrows()), order).rref()
+    return [order[next(j for j in range(len(order)) if R[s, j] != 0)] for s in range(rank)]
+
+
+def _spread(values: Vector, places: Sequence[int], m: int) -> Vector:
+    """A vector (m,), zero but for the values at their places."""
+    v = [fmpq(0)] * m
+    for place, value in zip(places, values, strict=True):
+        v[place] = value
+    return v

@@ -1,0 +1,151 @@
+"""What a certificate says of one pick, and whether it is true: products and comparisons only."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from sparselin.arithmetic import Arithmetic, root_bounds
+
+Fractions: TypeAlias = tuple[Fraction, ...]
+Indices: TypeAlias = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class StepCertificate:
+    """The proof of one pick. With S = selected, r = P_S^⊥y, c = Xᵀr, and w_j = 1 (‖X_j‖ if normalized):
+
+    Attributes
+    ----------
+    selected : S, in the order of selection.
+    pick : the feature taken.
+    tied : T = argmax_j |c_j|/w_j over the columns that are not zero, increasing.
+    active : A(S) ⊆ T, increasing.
+    signs : (|T|,) sign c_i.
+    lam_star_squared : λ*² = max_j c_j²/w_j², rational whether λ* is or not.
+    coef : (|S|,) least squares coefficients on S, so that r = y − X_S coef.
+    direction : (|T|,) u ≥ 0, positive exactly on A(S), with (Hu)_i = |c_i| on A(S) and (Hu)_i ≥ |c_i| on T,
+        where H = ZᵀZ and Z holds the columns z_i = sign(c_i)·P_S^⊥X_i.
+    rate : (|S|,) with Zu = X_T(signs∘u) + X_S rate ⟂ X_S.
+    farkas : for each i ∈ T∖A(S) with (Hu)_i = |c_i| a pair (i, w): w (n,) is orthogonal to S and to A(S),
+        ⟨z_j, w⟩ ≥ 0 wherever (Hu)_j = |c_j|, and ⟨z_i, w⟩ > 0.
+    tau : τ ∈ (0, 1]: for every λ in [(1 − τ)λ*, λ*), with t = 1 − λ/λ*, the LASSO
+        min ½‖y − Xβ‖² + λ Σ_{j∉S} w_j|β_j| has the solution β_T = signs∘(tu), β_S = coef + t·rate and zeros.
+    """
+
+    selected: Indices
+    pick: int
+    tied: Indices
+    active: Indices
+    signs: Indices
+    lam_star_squared: Fraction
+    coef: Fractions
+    direction: Fractions
+    rate: Fractions
+    farkas: tuple[tuple[int, Fractions], ...]
+    tau: Fraction
+
+    @property
+    def epsilon(self) -> Fraction:
+        """ε₀ > 0 such that the solutions hold for λ* − ε₀ ≤ λ < λ*: τλ*, when λ* is rational.
+
+        It always is for columns as given. Where it is not (normalized), τ times a rational just below λ*.
+        """
+        return self.tau * root_bounds(self.lam_star_squared)[0]
+
+
+def step_name(S: Sequence[int]) -> str:
+    return f"step {len(S) + 1}"
+
+
+def rescaled(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> StepCertificate:
+    """The same proof where coefficients are measured in other units, and λ*² is."""
+    return dataclasses.replace(
+        step,
+        coef=tuple(v * coef_unit for v in step.coef),
+        direction=tuple(v * coef_unit for v in step.direction),
+        rate=tuple(v * coef_unit for v in step.rate),
+        lam_star_squared=step.lam_star_squared * lam_unit,
+    )
+
+
+def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
+    """The statements of `StepCertificate` that are not true; what they prove is in `Certificate.verify`."""
+    step = rescaled(step, num.coef_unit, num.lam_unit)
+    S, T = list(step.selected), list(step.tied)
+    u = num.vector(step.signs) * num.vector(step.direction)
+    r = num.y - num.product(num.X[:, S], num.vector(step.coef))
+    Zu = num.product(num.X[:, T], u) + num.product(num.X[:, S], num.vector(step.rate))
+    c, b = num.product(num.X.T, r), num.product(num.X.T, Zu)
+    if not (_zero(num, c[S]) and _zero(num, b[S])):
+        yield "the residual at `coef`, or its rate at `rate`, is not orthogonal to the selected features"
+    yield from _not_leading(step, num, c)
+    yield from _not_optimal(step, num, c, b)
+    yield from _beyond_window(step, num, c, b)
+    for i, w in step.farkas:
+        if not _bars(step, num, i, num.product(num.X.T, num.vector(w))):
+            yield f"the Farkas vector of {i} does not show that it is zero in every solution"
+
+
+def _not_leading(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
+    if not num.negative(num.vector([0]) - _signed(step, num, c)).all():
+        yield "`signs` are not those of the correlations, or it does not show"
+    excess = c * c - num.vector([step.lam_star_squared]) * num.squares
+    if not _zero(num, excess[list(step.tied)]):
+        yield "`lam_star_squared` is not attained by the tied features"
+    others = _others(step, num)
+    wrong = [j for j, less in zip(others, num.negative(excess[others]), strict=True) if not less]
+    if wrong:
+        yield f"the correlations of {wrong} are not below λ*, or it does not show; yet they are not tied"
+
+
+def _not_optimal(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
+    """Hu = |c| on A(S), ≥ |c| where a Farkas vector bars, > |c| elsewhere on T."""
+    barred = [i for i, _ in step.farkas]
+    free = [t for t, i in enumerate(step.tied) if i not in (*step.active, *barred)]
+    lack = _signed(step, num, c) - _signed(step, num, b)
+    if not _zero(num, lack[[step.tied.index(i) for i in step.active]]):
+        yield "`direction` does not keep the active features at ±λ: (Hu)_i = |c_i| fails"
+    if not num.nonpositive(lack[[step.tied.index(i) for i in barred]]).all():
+        yield "`direction` lets a tied feature exceed λ: (Hu)_i ≥ |c_i| fails"
+    if not num.negative(lack[free]).all():
+        yield "a tied feature is left out of `active` without a proof: (Hu)_i > |c_i| fails or does not show"
+
+
+def _beyond_window(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
+    others = _others(step, num)
+    tau, left = num.vector([step.tau]), num.vector([(1 - step.tau) ** 2 * step.lam_star_squared])
+    moved = c[others] - tau * b[others]
+    if not num.nonpositive(moved * moved - left * num.squares[others]).all():
+        yield "`tau` is too large: a feature outside the tied exceeds λ"
+    size, Hu = _signed(step, num, c), _signed(step, num, b)
+    if not num.nonpositive(tau * (Hu + size) - (size + size)).all():
+        yield "`tau` is too large: a tied feature falls below −λ"
+
+
+def _bars(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) -> bool:
+    """Whether a Farkas vector w, correlation = Xᵀw, proves that i is zero in every solution."""
+    tight = [step.tied.index(j) for j in (*step.active, *(j for j, _ in step.farkas))]
+    signed = num.vector([0]) - _signed(step, num, correlation)
+    return bool(
+        _zero(num, correlation[[*step.selected, *step.active]])
+        and num.nonpositive(signed[tight]).all()
+        and num.negative(signed[[step.tied.index(i)]]).all()
+    )
+
+
+def _signed(step: StepCertificate, num: Arithmetic, v: Any) -> Any:
+    """sign(c_i)·v_i for i ∈ T."""
+    return num.vector(step.signs) * v[list(step.tied)]
+
+
+def _zero(num: Arithmetic, v: Any) -> bool:
+    return bool(num.nonpositive(v).all() and num.nonpositive(num.vector([0]) - v).all())
+
+
+def _others(step: StepCertificate, num: Arithmetic) -> list[int]:
+    """The features outside S ∪ T, but for zero columns of a normalized design, which are in no statement."""
+    positive = num.negative(num.vector([0]) - num.squares)
+    return [j for j in range(num.X.shape[1]) if positive[j] and j not in step.tied and j not in step.selected]
