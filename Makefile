@@ -8,10 +8,14 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify test bench lint types check doctest install clean
+.PHONY: verify ledger test bench lint types check doctest install clean
 
 verify: $(STAMP)
 	$(BIN)/sparselin verify $(ARGS)
+
+# Every claim of the papers, with the cases that the stored ledger has; e.g. `make ledger ARGS="--paper LN"`.
+ledger: $(STAMP)
+	$(BIN)/sparselin ledger $(ARGS)
 
 test: lint types check doctest
 

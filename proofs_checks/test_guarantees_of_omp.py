@@ -1,22 +1,24 @@
-"""What is promised of OMP, and so of Sequential LASSO and Sequential Attention: equation (3), gains, scaling.
+"""What is promised of OMP, and so of Sequential LASSO and Sequential Attention: equation (3), gains,
+scaling.
 
 Source: *Sequential Attention for Feature Selection*, Sections 1 and 2 (both versions).
 
-Equation (3): "we seek θ̃ with ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖² for some κ = κ(X) > 0"; greedy forward selection
-"was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP likewise. No algorithm that
-selects k < rank(X) features has one: the minimum over θ ∈ R^d may be zero where k features leave a residual.
-With the minimum over k-sparse θ instead it still fails for both: see the witness. What Das and Kempe show is
-about the explained part, R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖²: for unit columns and C = XᵀX,
+Equation (3): "we seek θ̃ with ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖² for some κ = κ(X) > 0"; greedy forward
+selection "was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP likewise.
+No algorithm that selects k < rank(X) features has one: the minimum over θ ∈ R^d may be zero where k
+features leave a residual. With the minimum over k-sparse θ instead it still fails for both: see the
+witness. What Das and Kempe show is about the explained part, R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖²: for unit
+columns and C = XᵀX,
 
     R²(OMP_k) ≥ (1 − e^{−γ·λ_min(C,2k)}) max_{|L| ≤ k} R²(L),   λ_min(C, 2k) ≤ γ ≤ 1.
 
-Checked in the stronger form with λ_min(C, 2k) alone in the exponent. With L the best set, c = Xᵀr and C' the
-Gram matrix of P_S^⊥X_{L∖S}: ‖y‖²(R²(S ∪ L) − R²(S)) = cᵀC'⁻¹c ≤ k max c_i²/λ_min(C'), where
-λ_min(C') ≥ λ_min(C, 2k), and OMP's pick gains c_i²/‖P_S^⊥X_i‖² ≥ c_i². So each step gains λ_min(C, 2k)/k of what
-is missing. This holds however ties are broken, hence for Sequential LASSO (Theorem 3.3).
+Checked in the stronger form with λ_min(C, 2k) alone in the exponent. With L the best set, c = Xᵀr and
+C' the Gram matrix of P_S^⊥X_{L∖S}: ‖y‖²(R²(S ∪ L) − R²(S)) = cᵀC'⁻¹c ≤ k max c_i²/λ_min(C'), where
+λ_min(C') ≥ λ_min(C, 2k), and OMP's pick gains c_i²/‖P_S^⊥X_i‖² ≥ c_i². So each step gains λ_min(C,
+2k)/k of what is missing. This holds however ties are broken, hence for Sequential LASSO (Theorem 3.3).
 
-Gains: R²(S ∪ i) − R²(S) = ⟨X_i, r⟩²/(‖P_S^⊥X_i‖²‖y‖²) with λ_min(C_{S∪i}) ≤ ‖P_S^⊥X_i‖² ≤ 1, as ‖P_S^⊥X_i‖⁻²
-is the i-th diagonal entry of C_{S∪i}⁻¹.
+Gains: R²(S ∪ i) − R²(S) = ⟨X_i, r⟩²/(‖P_S^⊥X_i‖²‖y‖²) with λ_min(C_{S∪i}) ≤ ‖P_S^⊥X_i‖² ≤ 1, as
+‖P_S^⊥X_i‖⁻² is the i-th diagonal entry of C_{S∪i}⁻¹.
 """
 
 import itertools

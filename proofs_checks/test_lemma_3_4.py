@@ -4,15 +4,16 @@ Source: *Sequential Attention for Feature Selection*, Lemma 3.4 (ICLR), Lemma 3.
 In print: with p the projection of P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥, C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, and λ just
 below λ* = ‖XᵀP_S^⊥y‖∞, the residual P_S^⊥y − p lies in colspan(X_T).
 
-For S ≠ ∅ it need not. The minimiser of ½‖r − u‖² over X_Sᵀu = 0, |⟨X_i, u⟩| ≤ λ has multipliers a, b with
-r − p = X_S a + X_T b, and X_Sᵀ(r − p) = 0 gives X_S a = −P_S X_T b, so r − p = P_S^⊥X_T b: the residual lies in
-colspan(P_S^⊥X_T). For S = ∅ the two agree. From Xβ = y − p = P_S y + P_S^⊥X_T b follow β_T = b and, on
-independent columns, β_S = β_S* − X_S⁺X_T b: item 1 falls with the lemma (β_S stays where it was only if
-X_S ⟂ X_T b), item 2 and Theorem 3.3 stand. λ* = 0 must be left out: the lemma then speaks of λ < 0, where
-C_λ is empty.
+For S ≠ ∅ it need not. The minimiser of ½‖r − u‖² over X_Sᵀu = 0, |⟨X_i, u⟩| ≤ λ has multipliers a, b
+with r − p = X_S a + X_T b, and X_Sᵀ(r − p) = 0 gives X_S a = −P_S X_T b, so r − p = P_S^⊥X_T b: the
+residual lies in colspan(P_S^⊥X_T). For S = ∅ the two agree. From Xβ = y − p = P_S y + P_S^⊥X_T b follow
+β_T = b and, on independent columns, β_S = β_S* − X_S⁺X_T b: item 1 falls with the lemma (β_S stays
+where it was only if X_S ⟂ X_T b), item 2 and Theorem 3.3 stand. λ* = 0 must be left out: the lemma then
+speaks of λ < 0, where C_λ is empty.
 
 Exact: p = r − εZv by the enumeration of `proofs_checks.rational.segment`, its KKT conditions verified.
-Tolerance for `sl.project_dual` and `sl.lasso_path`: 1e-12‖y‖, 4000 eps, for κ(X_S) of a few hundred at most.
+Tolerance for `sl.project_dual` and `sl.lasso_path`: 1e-12‖y‖, 4000 eps, for κ(X_S) of a few hundred at
+most.
 """
 
 import numpy as np
@@ -58,10 +59,10 @@ def halfway(X, y, S):
     hypotheses="any independent S with λ* > 0; no unit columns",
     method="exact, float",
     verdict=Verdict.FALSE,
-    correction="r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. λ* = 0 is to be "
-    "left out (C_λ is empty for λ < 0).",
-    consequences="Item 1 falls. Item 2 and Theorems 3.3, 1.1 and 1.2 stand: they need only that β is zero off "
-    "S ∪ T, which the multipliers of the projection give directly.",
+    correction="r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. λ* = 0 is to "
+    "be left out (C_λ is empty for λ < 0).",
+    consequences="Item 1 falls. Item 2 and Theorems 3.3, 1.1 and 1.2 stand: they need only that β is zero "
+    "off S ∪ T, which the multipliers of the projection give directly.",
     tolerance=TOLERANCE,
     mutants=("sl.project_dual", "sl.first_entry"),
 )
