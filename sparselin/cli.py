@@ -288,7 +288,7 @@ def _first(index: int | None) -> str:
     show_default=True,
     help="The checks, a folder of the repository.",
 )
-@click.option("--write", is_flag=True, help="Store the run: LEDGER.md and ledger.json in the folder.")
+@click.option("--write", is_flag=True, help="Store what was found: LEDGER.md, ledger.json in the folder.")
 def ledger(
     paper: str | None,
     pattern: str | None,
@@ -318,12 +318,13 @@ def ledger(
     results, interrupted = _decide(console, claims, cases, seed, jobs)
     console.print(ledger_report.table(results))
     failed = [made.id for made, outcome in results if outcome.failure]
-    if write and not (failed or interrupted):
-        document = ledger_report.document(results, seed, datetime.date.today())
-        ledger_report.write(folder, document)
-    changed = ledger_report.changes(
-        [made for made, _ in results], ledger_report.read(folder), whole and not interrupted
-    )
+    if write and not failed:
+        here = {made.id for made, _ in results}
+        kept = [] if whole and not interrupted else ledger_report.read(folder)["rows"]
+        kept = [row for row in kept if row["id"] not in here]
+        ledger_report.write(folder, ledger_report.document(results, seed, datetime.date.today(), kept))
+    decided = [made for made, _ in results]
+    changed = ledger_report.changes(decided, ledger_report.read(folder), whole and not interrupted)
     for line in changed:
         console.print(f"Changed: {line}", style="bold red", highlight=False)
     count = sum(outcome.cases for _, outcome in results)

@@ -304,14 +304,17 @@ def collect(folder: Path, paper: str | None = None, pattern: str | None = None) 
                     raise ValueError(f"{made.id} is claimed by {claims[made.id].test} and by {made.test}")
                 claims[made.id] = made
     chosen = [made for made in claims.values() if paper in (None, made.paper)]
-    return sorted((made for made in chosen if made.id.startswith(pattern or "")), key=_order)
+    return sorted(
+        (made for made in chosen if made.id.startswith(pattern or "")),
+        key=lambda made: order(made.paper, made.id),
+    )
 
 
-def _order(made: Claim) -> tuple[Any, ...]:
-    """By paper, then by id with its numbers as numbers."""
-    parts = re.split(r"(\d+)", made.id)
+def order(paper: str, id: str) -> tuple[Any, ...]:
+    """Sorts by paper, then by id with its numbers as numbers."""
+    parts = re.split(r"(\d+)", id)
     natural = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part]
-    return (list(PAPERS).index(made.paper), natural)
+    return (list(PAPERS).index(paper), natural)
 
 
 def decide_all(

@@ -14,7 +14,7 @@ from rich import box
 from rich.table import Table
 
 import sparselin
-from sparselin.ledger import PAPERS, Claim, Outcome, Verdict
+from sparselin.ledger import PAPERS, Claim, Outcome, Verdict, order
 
 MARKDOWN, JSON = "LEDGER.md", "ledger.json"
 # what a claim says of itself: equal in the code and in the stored ledger, or one of them is out of date
@@ -40,12 +40,21 @@ def stated(made: Claim) -> dict[str, str]:
     return {name: made.verdict.value if name == "verdict" else getattr(made, name) for name in STATED}
 
 
-def document(results: Sequence[tuple[Claim, Outcome]], seed: int, date: datetime.date) -> dict[str, Any]:
-    """The whole ledger as plain data, in the order of the results."""
+def document(
+    results: Sequence[tuple[Claim, Outcome]],
+    seed: int,
+    date: datetime.date,
+    others: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """The ledger as plain data: a row a result, and stored rows of other claims; by paper, then by id."""
     rows = [
-        stated(made) | {name: _plain(getattr(outcome, name)) for name in FOUND} for made, outcome in results
+        stated(made)
+        | {name: _plain(getattr(outcome, name)) for name in FOUND}
+        | {"seed": seed, "date": date.isoformat()}
+        for made, outcome in results
     ]
-    return {"sparselin": sparselin.__version__, "date": date.isoformat(), "seed": seed, "rows": rows}
+    rows = sorted([*rows, *(dict(row) for row in others)], key=lambda row: order(row["paper"], row["id"]))
+    return {"sparselin": sparselin.__version__, "rows": rows}
 
 
 def _plain(value: Any) -> Any:
@@ -67,6 +76,7 @@ def markdown(ledger: Mapping[str, Any]) -> str:
         "anchor": _anchor,
     }
     rows = ledger["rows"]
+    dates, seeds = (sorted({str(row[name]) for row in rows}) for name in ("date", "seed"))
     papers = {key: [row for row in rows if row["paper"] == key] for key in PAPERS}
     counts = {
         key: [sum(row["verdict"] == verdict.value for row in papers[key]) for verdict in Verdict]
@@ -74,6 +84,8 @@ def markdown(ledger: Mapping[str, Any]) -> str:
     }
     return environment.get_template("ledger.md.j2").render(
         ledger=ledger,
+        dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "",
+        seeds=", ".join(seeds),
         titles=PAPERS,
         papers=papers,
         counts=counts,
