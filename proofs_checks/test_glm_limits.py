@@ -1,0 +1,377 @@
+"""Where the theorem on generalized linear models ends: second-order ties, kinks, non-convex and unbounded
+losses.
+
+F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as in `test_glm_selection`; S = ∅ in all examples, c = −Xᵀ∇L.
+
+*Degenerate ties.* For least squares A(S) is the support of min_{v ≥ 0} ½vᵀHv − 1ᵀv. For a smooth L the same
+problem, H the Hessian on T, gives β_T = s∘(εv) + o(ε), and A(S) where v is unique and Hv > 1 off its
+support. If (Hv)_i = 1 and v_i = 0, third derivatives decide. Poisson, two rows, a, b > 0 distinct: X_0 =
+(a, b), y = (1 + a, 1 + b), and X_1 = X_0 − k(−b, a), k = ±1. Then −∇L(0) = X_0, ∇²L(0) = I, so c(0) = (a² +
+b²)(1, 1), H = (a² + b²)[[1, 1], [1, 2]] for both k: v = (1/(a² + b²), 0), (Hv)_1 = 1. At β = (t, 0)
+
+    c_0 − c_1 = −k(a(e^{tb} − 1) − b(e^{ta} − 1)) = −k·ab((e^{tb} − 1)/b − (e^{ta} − 1)/a),
+
+whose sign is that of −k(b − a) for all t > 0, as (e^{tx} − 1)/x increases with x. So A = {0} if k(b − a) <
+0; if k(b − a) > 0 no (t, 0) is a solution and 1 ∈ A. Same λ*, T, Hessian and NNLS; different A(S), within T
+both times.
+
+*No limit.* A(S) = lim_{ε→0} supp β(λ* − ε) off S need not exist. X = [[1, 0], [1, 2]], ℓ_2' = η − 1, ℓ_1' =
+η − 1 + η³ sin(1/η)/8 for |η| ≤ 1, of slope 1 beyond: ℓ_1'' ≥ 1 − (3η² + |η|)/8 ≥ ½, so L is C¹ and strongly
+convex. At β = (t, 0) c_0 − c_1 = −t³ sin(1/t)/8, and λ = c_0 falls in t: for λ = c_0(t) the support is {0}
+where sin(1/t) < 0, and 1 is in it where sin(1/t) > 0, both arbitrarily near λ*. Part (c) of the theorem
+speaks of each λ, and stands.
+
+*Kinks.* L(η) = |η_1| + |1 − η_2|, X = [[a, 0], [a, 1]], a > 1. ∂L(0) = [−1, 1] × {−1}. With sign 0 = 0 the
+subgradient gives |c| = (a, 1) and picks feature 0. But u = (−1 + 1/a, 1) is dual feasible for λ ≥ 1 and of
+value 1 = L(0): so β = 0 is optimal down to λ* = 1, and below it u = λ(−1, 1) proves β = (0, 1) optimal and
+β_0 = 0 in every solution: A = {1}. In general (β̂_S, 0) is optimal iff some g ∈ ∂L(X_Sβ̂_S) has X_Sᵀg = 0
+and ‖Xᵀg‖∞ ≤ λ: λ* is the least ‖Xᵀg‖∞ among them. If L is piecewise linear so is min F_λ in λ, and a
+minimiser inside the last piece before λ* minimises F_{λ*} too; complementary slackness then gives A ⊆
+argmax|⟨X_i, g⟩| for each minimising g (the only one where no residual is zero).
+
+*Non-convex losses.* ½(1 − η_1)² + 3η_2⁴ − 16η_2³, X = I: −∇L(0) = (1, 0). 3η⁴ − 16η³ + λ|η| < 0 for some η
+iff λ < max(16η² − 3η³) = 16384/243 ≈ 67.4, at η = 32/9. So λ* = 16384/243, the minimisers jump, and A =
+{1}, where the gradient is zero.
+
+*Losses unbounded below.* ℓ(η) = −η, X = (1, 2): λ* = 2, T = {1}, and inf F_λ = −∞ for λ < 2: nothing to
+select.
+
+*Not forward selection.* For unit columns and S = ∅ the least squares pick lowers the loss most, by c_i²/2.
+Not so here: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2): |c| = (h, p + q), so T
+= {1}, but feature 0 can lower L by any amount below 1, feature 1 by less than 0.78.
+"""
+
+from math import gcd
+
+import numpy as np
+from flint import arb, fmpq
+from hypothesis import strategies as st
+
+import sparselin as sl
+from proofs_checks.glm import POISSON, dual_point, glm_entry, reach, solve
+from proofs_checks.rational import exactly
+from sparselin.ledger import Verdict, claim
+
+QUESTION = "first open question of Section 5 (ICLR)"
+
+
+def twins(a, b):
+    """X_0 = (a, b) with each of X_0 ∓ (−b, a), and y = 1 + X_0."""
+    first = np.array([a, b], float)
+    turn = np.array([-b, a], float)
+    return [np.column_stack([first, first - k * turn]) for k in (1, -1)], 1 + first
+
+
+def poisson_correlations(X, y, z, k):
+    """−X_jᵀ∇L at β = t e_k with z = e^t rational: Σ_i X_ij (y_i − z^X_ik), exactly."""
+    rows = [fmpq(int(t)) - z ** int(a) for t, a in zip(y, X[:, k], strict=True)]
+    return [sum((int(a) * w for a, w in zip(column, rows, strict=True)), fmpq(0)) for column in X.T]
+
+
+@claim(
+    "ours-glm-ties",
+    paper="ours",
+    number=QUESTION,
+    statement="Under degenerate ties the NNLS with the Hessian does not determine A(S): two Poisson designs "
+    "with the same λ*, T, signs and Hessian, whose NNLS has v = (1/‖X_0‖², 0), have A(S) = {0} and A(S) ∋ "
+    "1. Third derivatives decide.",
+    hypotheses="X_0 = (a, b), X_1 = X_0 ∓ (−b, a), y = 1 + X_0, integers 0 < a ≠ b; S = ∅",
+    method="proof, exact, float",
+    verdict=Verdict.HOLDS,
+    consequences="for least squares with the same c and H, A(S) = {0} in both; A(S) ⊆ T in all cases",
+    tolerance="the correlations are exact at rational e^t; the supports are certified by duality gaps",
+    mutants=("twins", "poisson_correlations", "sl.first_entry"),
+    cases=60,
+    ci_cases=12,
+)
+def test_the_hessian_does_not_decide_ties(check):
+    def third_order_decides(pair):
+        a, b = pair
+        designs, y = twins(a, b)
+        idle, joins = designs if a > b else designs[::-1]  # k(b − a) < 0 first
+        zero = np.zeros(2)
+        grams = [X.T @ X for X in designs]  # ℓ''(0) = 1
+        same = np.array_equal(*grams) and all(
+            np.array_equal(X.T @ (y - 1), [a * a + b * b] * 2) for X in designs
+        )
+        degenerate = grams[0][0, 0] == grams[0][0, 1] == a * a + b * b
+        least_squares = all(
+            (entry.tied, entry.active) == ((0, 1), (0,))
+            for entry in (sl.first_entry(X, y - 1) for X in designs)
+        )
+        entries = [glm_entry(POISSON, X, y, ()) for X in designs]
+        tied = all(entry.tied == (0, 1) and np.array_equal(entry.beta, zero) for entry in entries)
+        if not (same and degenerate and least_squares and tied):
+            return False
+        for z in (fmpq(1001, 1000), fmpq(11, 10), fmpq(3, 2), fmpq(4)):
+            first, second = poisson_correlations(idle, y, z, 0)
+            other, twin = poisson_correlations(joins, y, z, 0)
+            if not (
+                first == other and second < first and (z > fmpq(11, 10) or second > -first) and twin > other
+            ):
+                return False
+        return True
+
+    pairs = [(a, b) for a in range(1, 9) for b in range(1, 9) if a != b]
+    kept = check.rng.permutation(len(pairs))[: check.cases]
+    check.over([pairs[k] for k in kept], third_order_decides)
+
+    def supports(pair):
+        """A(S) at 0.9λ*, as the gap proves it."""
+        designs, y = twins(*pair)
+        active = []
+        for X in designs:
+            lam = 0.9 * glm_entry(POISSON, X, y, ()).lam_star
+            beta = solve(POISSON, X, y, (), lam)
+            u, gap = dual_point(POISSON, X, y, (), lam, beta)
+            zero = abs(X.T @ u) + reach(POISSON, X, y, u, gap) < lam
+            active.append((bool(zero[1]), bool(beta[1] > 1e-6)))
+        return sorted(active) == [(False, True), (True, False)]
+
+    check.over([(1, 2), (2, 1), (1, 3), (2, 3)], supports)
+
+
+def oscillating(eta):
+    """(ℓ', ℓ'') of ℓ' = η − 1 + η³ sin(1/η)/8, in balls, 0 < |η| ≤ 1."""
+    wave, fall = (1 / eta).sin(), (1 / eta).cos()
+    return eta - 1 + eta**3 * wave / 8, 1 + (3 * eta**2 * wave - eta * fall) / 8
+
+
+@claim(
+    "ours-glm-no-limit",
+    paper="ours",
+    number="Algorithm 3, line 6, for generalized linear models",
+    statement="For convex C¹ losses the limit A(S) = lim_{ε→0} supp β(λ* − ε, S) need not exist: X = [[1, "
+    "0], [1, 2]], ℓ_2' = η − 1, ℓ_1' = η − 1 + η³ sin(1/η)/8: arbitrarily near λ* = 2 the support is {0} "
+    "and is not {0}.",
+    hypotheses="L strongly convex, S = ∅, T = {0, 1}",
+    method="proof, interval",
+    verdict=Verdict.HOLDS,
+    consequences="A(S) should be read as the features that are active at some λ arbitrarily near λ*; these "
+    "lie in T. For least squares the limit exists",
+    mutants=("oscillating",),
+    cases=400,
+    ci_cases=60,
+)
+def test_the_active_set_need_not_settle(check):
+    def alternates(k):
+        """At 1/t = π(k + ½) the KKT conditions of (t, 0) at λ = c_0(t) hold for odd k and fail for even k."""
+        t = 1 / (arb.pi() * (k + arb(1) / 2))
+        first, curvature = oscillating(t)
+        c_0, c_1 = 1 - t - first, 2 * (1 - t)
+        optimal = c_1 < c_0 if k % 2 else c_1 > c_0
+        return bool(optimal) and bool(curvature > 0) and bool(c_0 > 0) and bool(c_0 < 2) and bool(c_1 > -c_0)
+
+    check.over(range(1, check.cases), alternates)
+
+    def convex(eta):
+        """ℓ'' is the derivative of ℓ', and above ½."""
+        eta, h = arb(eta), arb(2) ** -24
+        value, curvature = oscillating(eta)
+        difference = (oscillating(eta + h)[0] - value) / h
+        return bool(curvature > arb(49) / 100) and bool(abs(difference - curvature) < arb(2) ** -10)
+
+    check.over([fmpq(k, 64) for k in range(-64, 64) if abs(k) > 6], convex)
+
+
+def absolute_gap(X, y, lam, beta, u):
+    """Primal minus dual value of Σ|y_i − ⟨x_i, β⟩| + λ‖β‖₁ at u, exactly; None if u is not feasible."""
+    n, d = len(y), len(beta)
+    fit = [sum((X[i][j] * beta[j] for j in range(d)), fmpq(0)) for i in range(n)]
+    c = [sum((X[i][j] * u[i] for i in range(n)), fmpq(0)) for j in range(d)]
+    if any(abs(t) > 1 for t in u) or any(abs(t) > lam for t in c):
+        return None
+    primal = sum((abs(t - f) for t, f in zip(y, fit, strict=True)), fmpq(0))
+    primal += lam * sum((abs(b) for b in beta), fmpq(0))
+    return primal - sum((t * w for t, w in zip(y, u, strict=True)), fmpq(0))
+
+
+@claim(
+    "ours-glm-nonsmooth",
+    paper="ours",
+    number=QUESTION,
+    statement="For a loss with kinks the pick need not maximise |⟨X_i, g⟩|, nor λ* be its maximum, for the "
+    "subgradient g with sign 0 = 0: absolute loss, X = [[a, 0], [a, 1]], y = (0, 1), S = ∅, a > 1: |Xᵀg| = "
+    "(a, 1), yet λ* = 1 and A = {1}.",
+    hypotheses="differentiability of L is needed in the theorem",
+    method="proof, exact",
+    verdict=Verdict.HOLDS,
+    consequences="λ* = min{‖Xᵀg‖∞ : g ∈ ∂L(X_Sβ̂_S), X_Sᵀg = 0}, and for piecewise linear L A(S) ⊆ "
+    "argmax|⟨X_i, g⟩| for each minimising g",
+    mutants=("absolute_gap",),
+    cases=300,
+    ci_cases=25,
+)
+def test_absolute_loss_picks_otherwise(check):
+    def picks_the_smaller(case):
+        a, share = case
+        X, y = [[a, fmpq(0)], [a, fmpq(1)]], [fmpq(0), fmpq(1)]
+        g = [fmpq((t > 0) - (t < 0)) for t in y]
+        by_g = [abs(sum(X[i][j] * g[i] for i in range(2))) for j in range(2)]
+        above, below = 1 + share * (a - 1), share
+        zero_above = absolute_gap(X, y, above, [fmpq(0)] * 2, [-1 + 1 / a, fmpq(1)]) == 0
+        u = [-below, below]
+        one_below = absolute_gap(X, y, below, [fmpq(0), fmpq(1)], u) == 0
+        not_zero = absolute_gap(X, y, below, [fmpq(0)] * 2, u) > 0
+        # β_0 = 0 in every solution, as |⟨X_0, u⟩| < λ
+        others_zero = abs(X[0][0] * u[0] + X[1][0] * u[1]) < below
+        return by_g == [a, 1] and by_g[0] > by_g[1] and zero_above and one_below and not_zero and others_zero
+
+    share = st.fractions(0, 1, max_denominator=50).filter(lambda q: 0 < q < 1)
+    size = st.fractions(1, 9, max_denominator=9).filter(lambda q: q > 1)
+    rational = st.tuples(size, share).map(lambda pair: tuple(fmpq(q.numerator, q.denominator) for q in pair))
+    check.forall(rational, picks_the_smaller)
+
+
+def double_well(beta, lam):
+    """½(1 − β_0)² + 3β_1⁴ − 16β_1³ + λ‖β‖₁."""
+    a, b = beta
+    return (1 - a) ** 2 / 2 + 3 * b**4 - 16 * b**3 + lam * (abs(a) + abs(b))
+
+
+@claim(
+    "ours-glm-nonconvex",
+    paper="ours",
+    number=QUESTION,
+    statement="For a smooth non-convex loss the pick need not maximise |∂L|: ½(1 − β_0)² + 3β_1⁴ − 16β_1³ "
+    "has −∇L(0) = (1, 0), but λ* = 16384/243 ≈ 67.4 and A = {1}.",
+    hypotheses="convexity of L is needed in the theorem; L differentiable, minimisers global, S = ∅",
+    method="proof, exact",
+    verdict=Verdict.HOLDS,
+    mutants=("double_well",),
+    cases=400,
+    ci_cases=40,
+)
+def test_a_second_well_is_picked(check):
+    star, well, zero = fmpq(16384, 243), fmpq(32, 9), fmpq(0)
+
+    def jumps(case):
+        share, a, b = case
+        above, below = star * (1 + share), 1 + share * (star - 1)
+        nothing_better = double_well((a, b), above) >= double_well((zero, zero), above)
+        drops = double_well((zero, well), below) < double_well((zero, zero), below)
+        without_first = double_well((a, b), below) >= double_well((zero, b), below)
+        # along β_0 alone nothing is gained, so the second feature it is
+        return nothing_better and drops and without_first and double_well((a, zero), below) >= fmpq(1, 2)
+
+    number = st.fractions(-6, 6, max_denominator=40)
+    share = st.fractions(0, 1, max_denominator=40).filter(lambda q: 0 < q < 1)
+    rational = st.tuples(share, number, number).map(
+        lambda t: tuple(fmpq(q.numerator, q.denominator) for q in t)
+    )
+    check.forall(rational, jumps)
+    # the maximum of 16η² − 3η³ on η ≥ 0: its derivative η(32 − 9η) changes sign once
+    check.over([well], lambda e: 16 * e**2 - 3 * e**3 == star and 32 - 9 * e == 0)
+    step = fmpq(1, 10**6)
+    slope = [(double_well(at, zero) - fmpq(1, 2)) / step for at in ((step, zero), (zero, step))]
+    check.over([slope], lambda s: abs(s[0] + 1) < fmpq(1, 10**5) and abs(s[1]) < fmpq(1, 10**5))
+
+
+def linear_objective(X, lam, beta):
+    """Σ −⟨x_i, β⟩ + λ‖β‖₁, exactly."""
+    eta = [sum((exactly(a) * b for a, b in zip(row, beta, strict=True)), fmpq(0)) for row in X]
+    return lam * sum((abs(b) for b in beta), fmpq(0)) - sum(eta, fmpq(0))
+
+
+@claim(
+    "ours-glm-unbounded",
+    paper="ours",
+    number=QUESTION,
+    statement="That the ℓ_i are bounded below cannot be dropped: for ℓ(η) = −η F_λ is minimised by 0 for λ "
+    "≥ λ* = ‖Xᵀ1‖∞ and has infimum −∞ for λ < λ*, so A(S) does not exist.",
+    hypotheses="integer X with Xᵀ1 ≠ 0, S = ∅",
+    method="proof, exact",
+    verdict=Verdict.HOLDS,
+    consequences="part (c) of the theorem needs minimisers just below λ*, and nothing else, in place of the "
+    "bound",
+    mutants=("linear_objective",),
+    cases=200,
+    ci_cases=40,
+)
+def test_linear_losses_have_no_active_set(check):
+    def falls_for_ever(case):
+        X = check.rng.integers(-3, 4, case) + 0.0
+        c = X.sum(axis=0)
+        if not c.any():
+            return True
+        lam, i = exactly(abs(c).max()), int(np.argmax(abs(c)))
+        below, above = lam * fmpq(9, 10), lam
+        ray = [[fmpq(int(np.sign(c[i])) * t * (j == i)) for j in range(len(c))] for t in (1, 10, 1000)]
+        other = [fmpq(int(b), 7) for b in check.rng.integers(-20, 21, len(c))]
+        falls = [
+            linear_objective(X, below, beta) == -lam * t / 10
+            for beta, t in zip(ray, (1, 10, 1000), strict=True)
+        ]
+        return all(falls) and linear_objective(X, above, other) >= 0
+
+    check.over([(k % 4 + 1, k % 3 + 1) for k in range(check.cases)], falls_for_ever)
+
+
+def poisson_loss(column, y, b):
+    """Σ e^{x_i b} − y_i x_i b, in balls."""
+    return sum((arb(int(a)) * b).exp() - int(t) * int(a) * b for a, t in zip(column, y, strict=True))
+
+
+def least_poisson_loss(column, y):
+    """A lower bound on its minimum, from tangents at both ends of an interval that holds the minimiser."""
+    low, high = arb(-8), arb(8)
+    for _ in range(40):
+        middle = ((low + high) / 2).mid()
+        low, high = (low, middle) if _slope(column, y, middle) > 0 else (middle, high)
+    if not (_slope(column, y, low) < 0 and _slope(column, y, high) > 0):
+        raise ValueError("the minimiser is not enclosed")
+    return poisson_loss(column, y, low) + _slope(column, y, low) * (high - low)
+
+
+def _slope(column, y, b):
+    return sum(int(a) * (arb(int(a)) * b).exp() - int(t) * int(a) for a, t in zip(column, y, strict=True))
+
+
+@claim(
+    "ours-glm-not-forward",
+    paper="ours",
+    number=QUESTION,
+    statement="The pick is not the feature that lowers the loss most, even for unit columns and S = ∅, "
+    "where for least squares it is: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2): "
+    "|c| = (h, p + q), T = {1}, yet X_0 lowers the loss by 0.99 and X_1 by less than 0.78.",
+    hypotheses="Pythagorean triples p, q, h, all columns of length h",
+    method="exact, interval",
+    verdict=Verdict.HOLDS,
+    mutants=("glm_entry", "poisson_loss", "least_poisson_loss"),
+    cases=60,
+    ci_cases=8,
+)
+def test_the_pick_does_not_lower_the_loss_most(check):
+    triples = [
+        (m * m - k * k, 2 * m * k, m * m + k * k) for m in range(2, 14) for k in range(1, m) if gcd(m, k) == 1
+    ]
+
+    def picks_the_lesser(triple):
+        p, q, h = triple
+        X, y = np.array([[h, 0.0], [0.0, p], [0.0, q]]), np.array([0.0, 2.0, 2.0])
+        entry = glm_entry(POISSON, X, y, ())
+        b = arb(-5) / h  # e^{hb} = e⁻⁵
+        start = poisson_loss(X[:, 1], y, arb(0))
+        first = start - poisson_loss(X[:, 0], y, b)
+        second = start - least_poisson_loss(X[:, 1], y)
+        return (
+            entry.tied == (1,)
+            and entry.lam_star == p + q
+            and np.array_equal(abs(entry.correlation), [h, p + q])
+            and bool(start == 3)
+            and bool(first > arb(99) / 100)
+            and bool(second < arb(78) / 100)
+            and bool(second > 0)
+        )
+
+    check.over(triples[: check.cases], picks_the_lesser)
+
+    def largest_decrease(seed):
+        """Least squares: the decrease is c_i²/2 for unit columns."""
+        X = np.where(check.rng.integers(0, 2, (4, 5)), 1.0, -1.0)
+        y = check.rng.integers(-3, 4, 4) + 0.0
+        c = X.T @ y
+        decrease = [(y @ y - np.sum((y - x * (x @ y) / 4) ** 2)) / 2 for x in X.T]
+        return np.array_equal(decrease, c**2 / 8) and decrease[np.argmax(abs(c))] == max(decrease)
+
+    check.over(range(check.cases), largest_decrease)
