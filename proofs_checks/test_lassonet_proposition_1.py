@@ -1,0 +1,385 @@
+"""Proposition 1: the global optimum of LassoNet's proximal problem with an ℓ₁ penalty on W besides.
+
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Appendix B, Proposition 1.
+In print: of ½(‖v − b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ over ‖W‖∞ ≤ M‖b‖₂ the optimum is b* = b_{s*},
+
+    b_s = (1 − a_s/‖v‖)₊ v/(1 + sM²),   a_s = λ − M·Σ_{i≤s}(|U_(i)| − λ̄),
+
+s* being "the unique s" in 0..K with M‖b_s‖ ∈ [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], S_λ̄(|U_(K+1)|) = 0,
+S_λ̄(|U_(0)|) = ∞; and W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)) (item 2).
+
+Three things fail. (i) Neighbouring intervals share an end, and M‖b_s‖ may lie there: s is not unique,
+without harm to b_s. (ii) For λ̄ > 0 and |U_(s)| < λ̄ both ends are 0, and a_s takes in negative terms: b_s
+= 0 may be found although b* ≠ 0. With s_max = #{i : |U_i| > λ̄} the sum must stop at s_max, as it does in
+the proof ("it suffices"). (iii) For v = 0 the formula is 0/0, and where a_s < 0 any b of length −a_s/(1 +
+sM²) is optimal.
+
+Correction, v ≠ 0: among s ≤ s_max one s at least is in its interval, each such b_s is the minimiser, and
+exactly one has S_λ̄(|U_(s+1)|) < M‖b_s‖ ≤ S_λ̄(|U_(s)|), or s = s_max and M‖b_s‖ ≤ S_λ̄(|U_(s)|). For min
+over z of ½(x − z)² + λ̄|z|, |z| ≤ w, is ½(S_λ̄(x) − z)² + const at z = sign(x)·min(w, S_λ̄(|x|)): the
+problem is (4) with S_λ̄(U) for U, its derivative in t = ‖b‖ is t − ‖v‖ + λ − M·Σ(S_λ̄(|U_i|) − Mt)₊,
+strictly increasing, and s is in its interval with M‖b_s‖ > 0 exactly if that is zero at t = ‖b_s‖ = (‖v‖ −
+a_s)/(1 + sM²). Exact throughout, ‖v‖ entering as a rational number.
+"""
+
+from fractions import Fraction
+from itertools import pairwise
+
+from hypothesis import strategies as st
+
+import sparselin as sl
+from proofs_checks.lassonet import (
+    at_length,
+    best_length,
+    best_z,
+    feature,
+    features,
+    near,
+    objective,
+    show,
+    sign,
+    size,
+    soft,
+)
+from sparselin.ledger import Verdict, claim
+
+APPENDIX = "Appendix B, Proposition 1"
+POSITIVE = (Fraction(1, 2), 1, 2, 3)
+PENALISED = features(multipliers=POSITIVE, lam_bars=(0, 0, Fraction(1, 2), 1, 2), least_v=1)
+
+
+def ordered(problem):
+    """|U_(1)| ≥ … ≥ |U_(K)|."""
+    return sorted(map(abs, problem.u), reverse=True)
+
+
+def level(problem, s):
+    """S_λ̄(|U_(s)|), 0 for s = K + 1; for s = 0 the largest number there can be."""
+    if s == 0:
+        return Fraction(10**9)
+    return max(ordered(problem)[s - 1] - problem.lam_bar, Fraction(0)) if s <= len(problem.u) else Fraction(0)
+
+
+def a(problem, s):
+    """a_s."""
+    return problem.lam - problem.M * sum((x - problem.lam_bar for x in ordered(problem)[:s]), Fraction(0))
+
+
+def length(problem, s):
+    """‖b_s‖ for v ≠ 0."""
+    return max(abs(problem.v) - a(problem, s), Fraction(0)) / (1 + s * problem.M**2)
+
+
+def in_interval(problem, s):
+    """Condition (7)."""
+    return level(problem, s + 1) <= problem.M * length(problem, s) <= level(problem, s)
+
+
+def largest_s(problem):
+    """s_max."""
+    return sum(abs(x) > problem.lam_bar for x in problem.u)
+
+
+def h(problem, s):
+    """h(s) of the proof, for 1 ≤ s ≤ s_max."""
+    v, _, lam, M, lam_bar = problem
+    u = ordered(problem)
+    return M * (abs(v) - lam) + lam_bar - u[s - 1] + M**2 * sum(x - u[s - 1] for x in u[:s])
+
+
+def half_open(problem, s):
+    """h(s) ≤ 0 < h(s + 1), h(0) = −∞ and h(s_max + 1) = ∞."""
+    return (s == 0 or h(problem, s) <= 0) and (s == largest_s(problem) or h(problem, s + 1) > 0)
+
+
+@claim(
+    "LN-prop-1",
+    paper="LN",
+    number=f"{APPENDIX}, item 1",
+    statement="Exactly one s in 0..K has M‖b_s‖ in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], and b_s is the "
+    "optimum b*.",
+    hypotheses="λ, λ̄ ≥ 0, M > 0, v ≠ 0 (as printed also v = 0)",
+    method="proof, exact, brute force",
+    verdict=Verdict.FALSE,
+    correction="Among the s ≤ s_max = #{i : |U_i| > λ̄} at least one is in its interval; every such "
+    "b_s is b*; exactly one is in the interval without its lower end (with it for s = s_max). For v ="
+    " 0 any b of length (−a_s)₊/(1 + sM²).",
+    consequences="Algorithms 2 and 4 stand where v ≠ 0 and M > 0: for λ̄ = 0 no s beyond s_max "
+    "misleads, since a_s = a_{s_max} there, and 'the first m' needs no uniqueness.",
+    mutants=("length", "largest_s"),
+)
+def test_which_s_gives_the_optimum(check):
+    tie = feature(1, [1], 0, 1)
+    both = in_interval(tie, 0) and in_interval(tie, 1) and length(tie, 0) == length(tie, 1) == 1
+    check.refutes(both, f"{show(tie)}: s = 0 and s = 1 are both in their intervals (b = 1)")
+    below = feature(1, [0], 0, 1, 1)
+    wrong = in_interval(below, 1) and length(below, 1) == 0 and best_length(below) == 1
+    check.refutes(
+        wrong and in_interval(below, 0), f"{show(below)}: s = 1 is in [0, 0] with b = 0, but b* = 1"
+    )
+    zero = feature(0, [1], 0, 1)
+    check.refutes(
+        zero.v == 0 and best_length(zero) == Fraction(1, 2), f"{show(zero)}: a_s/‖v‖ is x/0; b* = ±½"
+    )
+    counts = {"all": 0, "two": 0, "wrong": 0}
+
+    def as_corrected(problem):
+        best, top = best_length(problem), largest_s(problem)
+        hits = [s for s in range(len(problem.u) + 1) if in_interval(problem, s)]
+        counts["all"] += 1
+        counts["two"] += len(hits) > 1
+        counts["wrong"] += any(length(problem, s) != best for s in hits)
+        usable = [s for s in hits if s <= top]
+        strict = [s for s in usable if s == top or problem.M * length(problem, s) > level(problem, s + 1)]
+        below = problem.lam_bar == 0 and any(length(problem, s) != best for s in hits)
+        return usable and all(length(problem, s) == best for s in usable) and len(strict) == 1 and not below
+
+    check.forall(PENALISED, as_corrected)
+    check.measured(
+        f"of {counts['all']} problems of small integers {counts['two']} have two s or more in their "
+        f"intervals, and {counts['wrong']} one whose b_s is not optimal"
+    )
+
+
+@claim(
+    "LN-prop-1-v-zero",
+    paper="LN",
+    number=f"{APPENDIX}, 'the sufficient and necessary condition for characterizing the global optimum'",
+    statement="The optimum (b*, W*) is unique: a necessary and sufficient condition gives one b_{s*}.",
+    hypotheses="v = 0, λ < M·Σ(|U_i| − λ̄)₊, M > 0",
+    method="exact, brute force",
+    verdict=Verdict.CORRECTED,
+    correction="The length ‖b*‖ is unique always and b* is for v ≠ 0; for v = 0 every b of the length "
+    "(−a_s)₊/(1 + sM²) is optimal, a sphere of minimisers.",
+    consequences="The proximal operator is set-valued at v = 0, and an implementation must choose.",
+    mutants=("length",),
+)
+def test_at_v_zero_the_optimum_is_a_sphere(check):
+    problem = feature(0, [1], 0, 1)
+    half = Fraction(1, 2)
+    values = {objective(problem, b, [half]) for b in (half, -half)}
+    check.refutes(
+        values == {at_length(problem, best_length(problem))},
+        f"{show(problem)}: b = ½ and b = −½, both with W = ½, are optimal (value ¼)",
+    )
+
+    def one_length(problem):
+        problem = problem._replace(v=Fraction(0))
+        hits = [s for s in range(largest_s(problem) + 1) if in_interval(problem, s)]
+        return hits and all(length(problem, s) == best_length(problem) for s in hits)
+
+    check.forall(PENALISED, one_length)
+
+
+@claim(
+    "LN-prop-1-W",
+    paper="LN",
+    number=f"{APPENDIX}, item 2 and equation (5)",
+    statement="W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)).",
+    hypotheses="λ, λ̄ ≥ 0, M ≥ 0, any v and U, b* any optimal b",
+    method="proof, exact, brute force, float",
+    verdict=Verdict.HOLDS,
+    consequences="The problem with λ̄ is the one without at S_λ̄(U): `sl.hier_prox(v, S_λ̄(U))` solves it.",
+    tolerance="16 eps·(|v| + λ + (1 + M)‖U‖₁)",
+    mutants=("sl.hier_prox", "best_z"),
+)
+def test_the_optimal_W(check):
+    def clipped_and_thresholded(problem):
+        v, u, lam, M, lam_bar = problem
+        b = best_length(problem)
+        W = [best_z(x, M * b, lam_bar) for x in u]
+        thresholded = [soft(x, lam_bar) for x in u]
+        found = sl.hier_prox([float(v)], [list(map(float, thresholded))], lam=lam, M=M)
+        return (
+            [sign(x) * min(M * b, max(abs(x) - lam_bar, Fraction(0))) for x in u] == W
+            and best_length(problem._replace(u=tuple(thresholded), lam_bar=Fraction(0))) == b
+            and all(near(x, y, size(problem)) for x, y in zip(found.W[0], W, strict=True))
+        )
+
+    check.forall(features(lam_bars=(0, Fraction(1, 2), 1, 2)), clipped_and_thresholded)
+
+
+@claim(
+    "LN-prop-1-h-increases",
+    paper="LN",
+    number=f"{APPENDIX}, proof of (a): 'h is increasing'",
+    statement="h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|) does not decrease in s"
+    " ≤ s_max.",
+    hypotheses="'increasing' in the weak sense: with ties h stays the same, h(s) = h(s + 1)",
+    method="proof, exact",
+    verdict=Verdict.HOLDS,
+    consequences="h(s + 1) − h(s) = (1 + sM²)(|U_(s)| − |U_(s+1)|). So exactly one s ≤ s_max has "
+    "h(s) ≤ 0 < h(s + 1).",
+    mutants=("h",),
+)
+def test_h_does_not_decrease(check):
+    def by_the_gap_of_the_order(problem):
+        u, top = ordered(problem), largest_s(problem)
+        return sum(half_open(problem, s) for s in range(top + 1)) == 1 and all(
+            h(problem, s + 1) - h(problem, s) == (1 + s * problem.M**2) * (u[s - 1] - u[s]) >= 0
+            for s in range(1, top)
+        )
+
+    check.forall(PENALISED.filter(lambda problem: largest_s(problem) > 1), by_the_gap_of_the_order)
+
+
+@claim(
+    "LN-prop-1-h",
+    paper="LN",
+    number=f"{APPENDIX}, proof of (a), 'if and only if'",
+    statement="For s ≤ s_max: M‖b_s‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)] if and only if h(s) ≤ 0 <"
+    " h(s + 1).",
+    hypotheses="M > 0, v ≠ 0, λ, λ̄ ≥ 0",
+    method="proof, exact",
+    verdict=Verdict.CORRECTED,
+    correction="The interval without its lower end (with it for s = s_max) goes with h(s) ≤ 0 < h(s +"
+    " 1), the closed one with h(s) ≤ 0 ≤ h(s + 1).",
+    consequences="Uniqueness in (7) falls, and with it in Proposition 1; the s with h(s) ≤ 0 < h(s + "
+    "1) is unique and gives b*.",
+    mutants=("h", "length"),
+)
+def test_h_decides_half_open_intervals(check):
+    tie = feature(1, [1], 0, 1)
+    check.refutes(
+        in_interval(tie, 0) and h(tie, 1) == 0,
+        f"{show(tie)}: s = 0 is in its interval, but h(1) = 0 is not > 0",
+    )
+
+    def closed_and_half_open(problem):
+        top = largest_s(problem)
+
+        def agree(s):
+            closed = (s == 0 or h(problem, s) <= 0) and (s == top or h(problem, s + 1) >= 0)
+            above = problem.M * length(problem, s) > level(problem, s + 1) or s == top
+            return closed == in_interval(problem, s) and half_open(problem, s) == (
+                in_interval(problem, s) and above
+            )
+
+        unique = [s for s in range(top + 1) if half_open(problem, s)]
+        return all(map(agree, range(top + 1))) and length(problem, unique[0]) == best_length(problem)
+
+    check.forall(PENALISED, closed_and_half_open)
+
+
+def F_s(problem, s, b, inner):
+    """F_s(b), for b of length b with ⟨v, b⟩ = inner."""
+    v, M = problem.v, problem.M
+    c = 1 + s * M**2
+    return c * (b**2 - 2 * inner / c + v**2 / c**2) / 2 + a(problem, s) * b
+
+
+def F(problem, b, inner):
+    """F(b) = ½(‖v − b‖² + ‖U − W(b)‖²) + λ‖b‖ + λ̄‖W(b)‖₁."""
+    v, u, lam, M, lam_bar = problem
+    W = [best_z(x, M * b, lam_bar) for x in u]
+    squares = v**2 - 2 * inner + b**2 + sum((x - z) ** 2 for x, z in zip(u, W, strict=True))
+    return squares / 2 + lam * b + lam_bar * sum(map(abs, W))
+
+
+INSIDE = st.tuples(
+    *[st.fractions(0, 1, max_denominator=6)] * 2, *[st.fractions(-1, 1, max_denominator=6)] * 2
+)
+
+
+@claim(
+    "LN-prop-1-F",
+    paper="LN",
+    number=f"{APPENDIX}, the formula for F(b) before Point (a)",
+    statement="Where M‖b‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], F(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖²"
+    " + a_s‖b‖ + r_s, r_s free of b; and b_s is the global minimum of F_s.",
+    hypotheses="M > 0, v ≠ 0, λ, λ̄ ≥ 0, s ≤ s_max",
+    method="proof, exact",
+    verdict=Verdict.HOLDS,
+    unchecked="M = 0, where w = M‖b‖ is always 0 (the statement then is about s with S_λ̄(|U_(s+1)|) = 0)",
+    mutants=("F_s", "length"),
+)
+def test_the_parabolas_of_F(check):
+    def differs_by_a_constant(drawn):
+        problem, (x, y, cos1, cos2) = drawn
+        for s in range(largest_s(problem) + 1):
+            low, high = (level(problem, k) / problem.M for k in (s + 1, s))
+            high = min(high, low + 5)
+            points = [(low + x * (high - low), cos1), (low + y * (high - low), cos2), (low, Fraction(1))]
+            rests = {
+                F(problem, b, b * problem.v * c) - F_s(problem, s, b, b * problem.v * c) for b, c in points
+            }
+            if len(rests) > 1:
+                return False
+            b = length(problem, s)
+            least = F_s(problem, s, b, b * problem.v)
+            tried = [p for p, _ in points] + [b + Fraction(k, 7) for k in (-1, 0, 1)]
+            if any(
+                F_s(problem, s, p, p * problem.v * c) < least
+                for p in tried
+                if p >= 0
+                for c in (cos1, cos2, 1)
+            ):
+                return False
+        return True
+
+    check.forall(st.tuples(PENALISED, INSIDE), differs_by_a_constant)
+
+
+@claim(
+    "LN-prop-1-f",
+    paper="LN",
+    number=f"{APPENDIX}, proof of (b), (i) and (ii)",
+    statement="f(w) = min F over M‖b‖ = w is (1 + sM²)/(2M²)·(w − w_s)² + r'_s on [S_λ̄(|U_(s+1)|), "
+    "S_λ̄(|U_(s)|)], w_s = M(‖v‖ − a_s)/(1 + sM²), strictly increasing there for s < s* and strictly "
+    "decreasing for s > s*.",
+    hypotheses="M > 0 (f(w) is divided by M), v ≠ 0, s ≤ s_max, s* the one with h(s*) ≤ 0 < h(s* + 1)",
+    method="proof, exact",
+    verdict=Verdict.HOLDS,
+    consequences="With it Point (b): b_{s*} is the global minimum.",
+    mutants=("at_length", "a"),
+)
+def test_f_falls_and_rises(check):
+    def as_stated(problem):
+        v, _, _, M, _ = problem
+        top = largest_s(problem)
+        best = next(s for s in range(top + 1) if half_open(problem, s))
+        for s in range(top + 1):
+            low, high = level(problem, s + 1), min(level(problem, s), level(problem, s + 1) + 6)
+            c, w_s = 1 + s * M**2, M * (abs(v) - a(problem, s)) / (1 + s * M**2)
+            grid = [low + (high - low) * k / 4 for k in range(5)]
+            f = [at_length(problem, w / M) for w in grid]
+            parabola = {value - c * (w - w_s) ** 2 / (2 * M**2) for w, value in zip(grid, f, strict=True)}
+            rises = all(x < y for x, y in pairwise(f))
+            falls = all(x > y for x, y in pairwise(f))
+            if len(parabola) > 1 or (low < high and ((s < best and not rises) or (s > best and not falls))):
+                return False
+        return True
+
+    check.forall(PENALISED, as_stated)
+
+
+@claim(
+    "LN-prop-1-Slater",
+    paper="LN",
+    number=f"{APPENDIX}, proof of (5): 'strong duality holds since Slater's condition holds'",
+    statement="For the optimal b* some W has ‖W‖∞ < M‖b*‖₂ (Slater's condition for the problem in W).",
+    hypotheses="λ, λ̄ ≥ 0, M ≥ 0",
+    method="proof, exact",
+    verdict=Verdict.CORRECTED,
+    correction="It fails where b* = 0 or M = 0. Strong duality holds all the same, the constraints "
+    "being affine: s_j = (|U_j| − λ̄ − M‖b*‖)₊ are multipliers.",
+    consequences="Equation (5) stands. In case 2 of its proof 's_j > 0 if and only if |S_λ̄(U_j)| > "
+    "w' needs w > 0.",
+    mutants=("best_z", "best_length"),
+)
+def test_multipliers_exist_without_slater(check):
+    problem = feature(1, [1], 3, 1)
+    check.refutes(best_length(problem) == 0, f"{show(problem)}: b* = 0, and no W has ‖W‖∞ < 0")
+
+    def multipliers(problem):
+        _, u, _, M, lam_bar = problem
+        w = M * best_length(problem)
+        for x in u:
+            z, s = best_z(x, w, lam_bar), max(abs(x) - lam_bar - w, Fraction(0))
+            # x − z = (λ̄ + s)g with g a subgradient of |·| at z
+            stationary = x - z == (lam_bar + s) * sign(z) if z else abs(x) <= lam_bar + s
+            if not (stationary and s * (abs(z) - w) == 0 and abs(z) <= w):
+                return False
+        return True
+
+    check.forall(features(lam_bars=(0, Fraction(1, 2), 1, 2)), multipliers)
