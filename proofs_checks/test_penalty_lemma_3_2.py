@@ -1,0 +1,328 @@
+"""Lemma 3.2: the penalty on β that a softmax mask with weight decay induces.
+
+Source: *Sequential Attention for Feature Selection*, Lemma 3.2 with its proof in A.3 (ICLR and NeurIPS
+submission, in the same words and numbers). In print, with D(w)_i = 1/softmax_i(w, S̄)² for i ∈ S̄, Q(q) = inf
+{‖w‖² : D(w) = q} on ran(D) and Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q), equation (7):
+
+    inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)  =  inf_β ‖Xβ − y‖² + (λ/2)Q*(β∘β).
+
+It holds, for any loss: for given w, softmax being positive, θ = β/softmax(w) is the only choice, and Σ_S̄
+θ_i² = Σ β_i²D(w)_i. As D does not depend on w_S, which the decay sends to 0, the infimum over w is Q̃*(x) =
+inf_w h(w) + ‖w‖² with x = β∘β on S̄,
+
+    h(w) = Σ_i x_i (Σ_j e^{w_j − w_i})².
+
+Neither Q nor its domain is printed. With m = |S̄| and p = softmax(w), q = 1/p² says Σ q_i^{−1/2} = 1, q_i > 1
+(q = 1 if m = 1), and each such q has the preimages w = −½ log q + c·1, so Q(q) = ¼ Σ (log q_i − mean)²,
+attained at Σw = 0.
+
+h is a sum of exponentials of linear functions, hence convex, and F = ‖·‖² + h is 2-strongly convex: the
+infimum is attained, at one w; it is certified by F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w), in balls. ∇F = 2(w + Kp −
+x∘q) with K = h(w), so at the minimiser x = p²∘(w + Kp). Conversely every (w, K) with Σw = 0 and w + Kp ≥ 0
+gives an x with the minimiser w and Q*(x) = ‖w‖² + K.
+"""
+
+import functools
+
+import numpy as np
+from flint import arb, ctx
+from scipy.optimize import minimize
+
+import sparselin as sl
+from sparselin.ledger import Verdict, claim
+
+EPS = np.finfo(float).eps
+
+
+def precisely(check):
+    """The check at 128 bits, whatever else has set."""
+
+    @functools.wraps(check)
+    def at_128_bits(*arguments):
+        with ctx.workprec(128):
+            check(*arguments)
+
+    return at_128_bits
+
+
+def balls(v):
+    """Floats as exact balls."""
+    return [arb(float(a)) for a in v]
+
+
+def total(v):
+    return sum(v, arb(0))
+
+
+def softmax(w):
+    e = [a.exp() for a in w]
+    return [a / total(e) for a in e]
+
+
+def decayed(x, w):
+    """F(w) = ‖w‖² + Σ x_i/softmax_i(w)² and ∇F(w), in balls."""
+    p = softmax(w)
+    parts = [a / (b * b) for a, b in zip(x, p, strict=True)]
+    K = total(parts)
+    gradient = [2 * (a + K * b - c) for a, b, c in zip(w, p, parts, strict=True)]
+    return total([a * a for a in w]) + K, gradient
+
+
+def enclosure(x, w):
+    """A lower and an upper bound of Q*(x), from any w near its minimiser; x and w floats."""
+    F, gradient = decayed(balls(x), balls(w))
+    return F - total([g * g for g in gradient]) / 4, F
+
+
+def random_x(rng, m):
+    """x = β∘β of any size, some entries zero or equal."""
+    beta = rng.normal(size=m) * 2.0 ** rng.integers(-6, 7)
+    beta[rng.random(m) < 0.15] = 0
+    if rng.random() < 0.2:
+        beta[:] = beta[0]
+    return beta**2
+
+
+def least_by_quasi_newton(x):
+    """Q*(x) by an optimiser that knows nothing of its structure."""
+
+    def F(w):
+        e = np.exp(w - w.max())
+        p = e / e.sum()
+        parts = x / p**2
+        return w @ w + parts.sum(), 2 * (w + parts.sum() * p - parts)
+
+    return min(minimize(F, w0, jac=True, method="BFGS", options={"gtol": 1e-9}).fun for w0 in np.eye(len(x)))
+
+
+@claim(
+    "SA-lemma-3.2",
+    paper="SA",
+    number="Lemma 3.2 and equation (7) (ICLR, NeurIPS submission)",
+    statement="With β = softmax(w, S̄)∘θ the decay (λ/2)(‖w‖² + ‖θ_S̄‖²) amounts to the penalty "
+    "(λ/2)Q*(β∘β): the two infima of (7) are equal.",
+    hypotheses="any S, any loss of β, λ ≥ 0",
+    method="proof, interval, float",
+    verdict=Verdict.HOLDS,
+    consequences="Equation (14) and “this only changes the choice of regularization” hold.",
+    tolerance="none between balls; 1e-12 of the value for what comes from float64, 1e-6 for two global "
+    "minima found from several starts",
+    mutants=("sl.softmax_penalty", "sl.q", "decayed"),
+    cases=1000,
+    ci_cases=25,
+)
+@precisely
+def test_softmax_only_changes_the_penalty(check):
+    def never_below_and_reached(_):
+        rng, m = check.rng, int(check.rng.integers(1, 7))
+        x = random_x(rng, m)
+        found = sl.softmax_penalty(x)
+        low, high = enclosure(x, found.minimizer)
+        value, slack = arb(float(found.value)), 1e-12 * float(found.value)
+        # at any other w, by θ and by q = D(w)
+        w = balls(rng.normal(size=m) * rng.choice([0.1, 1, 3]))
+        p = softmax(w)
+        theta = [arb(float(b)).sqrt() / c for b, c in zip(x, p, strict=True)]
+        decay = total([a * a for a in w]) + total([t * t for t in theta])
+        q = np.array([float(1 / (b * b)) for b in p])
+        q *= np.sum(q**-0.5) ** 2
+        by_q = float(sl.q(q).value) + float(q @ x)
+        # at the minimiser
+        best = sl.q(
+            np.square(np.sum(np.exp(found.minimizer)) / np.exp(found.minimizer)) if m > 1 else np.ones(1)
+        )
+        reached = float(best.value) + float(decayed(balls(x), balls(found.minimizer))[0])
+        reached -= float(np.sum(found.minimizer**2))
+        return (
+            bool(low - slack <= value)
+            and bool(value <= high + slack)
+            and bool(low <= decay)
+            and float(low) <= by_q * (1 + 1e-12) <= float(decay) * (1 + 1e-10) + 1e-300
+            and abs(reached - float(found.value)) <= 1e-12 * max(reached, 1e-300)
+        )
+
+    check.over(range(check.cases), never_below_and_reached)
+
+    def both_sides(_):
+        rng, d = check.rng, int(check.rng.integers(1, 4))
+        X, y, lam = rng.integers(-2, 3, (3, d)), rng.integers(-3, 4, 3), float(rng.integers(1, 5))
+        S = np.flatnonzero(rng.random(d) < 0.25)
+        free = np.delete(np.arange(d), S)
+
+        def left(v):
+            w, theta = v[:d], v[d:]
+            s = np.ones(d)
+            if len(free):
+                e = np.exp(w[free] - w[free].max())
+                s[free] = e / e.sum()
+            return np.sum((X @ (s * theta) - y) ** 2) + lam / 2 * (w @ w + theta[free] @ theta[free])
+
+        def right(beta):
+            penalty = float(sl.softmax_penalty(beta[free] ** 2).value) if len(free) else 0.0
+            return np.sum((X @ beta - y) ** 2) + lam / 2 * penalty
+
+        starts = rng.normal(size=(6, 2 * d))
+        lefts = min(minimize(left, v, method="BFGS").fun for v in starts)
+        rights = min(minimize(right, v[d:], method="BFGS").fun for v in starts)
+        return abs(lefts - rights) <= 1e-6 * max(y @ y, 1)
+
+    check.over(range(check.cases // 20), both_sides)
+
+
+@claim(
+    "ours-lemma-3.2-range",
+    paper="ours",
+    number="Lemma 3.2, what is not printed",
+    statement="ran(D) = {q : q_i > 1, Σ q_i^{−1/2} = 1} (q = 1 for one feature), and Q(q) = ¼ Σ (log q_i − "
+    "mean)².",
+    hypotheses="m ≥ 1",
+    method="proof, interval",
+    verdict=Verdict.HOLDS,
+    tolerance="8m eps of 1 + max |log q_i|²: float logarithms",
+    mutants=("sl.q", "softmax"),
+    cases=2000,
+)
+@precisely
+def test_the_domain_of_q_and_its_value(check):
+    def as_derived(_):
+        rng, m = check.rng, int(check.rng.integers(1, 8))
+        k = rng.integers(1, 40, m)
+        q = (k.sum() / k) ** 2  # in the domain, as Σ k_i/K = 1
+        found = sl.q(q)
+        logs = [2 * (arb(int(k.sum())) / int(a)).log() for a in k]
+        mean = total(logs) / m
+        w = [(mean - a) / 2 for a in logs]
+        back = [1 / (a * a) for a in softmax(w)]
+        value = total([a * a for a in w])
+        shift = arb(int(rng.integers(1, 50))) / 16
+        other = total([(a + shift) ** 2 for a in w])
+        tolerance = 8 * m * EPS * (1 + np.max(np.log(q)) ** 2)
+        p = softmax(balls(rng.normal(size=m) * 4))
+        return (
+            all(a.overlaps(arb(int(k.sum())) ** 2 / int(b) ** 2) for a, b in zip(back, k, strict=True))
+            and abs(float(found.value) - float(value)) <= tolerance
+            and np.max(np.abs(found.minimizer - [float(a) for a in w])) <= tolerance
+            and bool(other > value)
+            and (m == 1 or all(bool(1 / (a * a) > 1) for a in p))
+            and total(p).overlaps(arb(1))
+        )
+
+    check.over(range(check.cases), as_derived)
+
+
+@claim(
+    "ours-lemma-3.2-attained",
+    paper="ours",
+    number="Lemma 3.2, what is not printed",
+    statement="‖w‖² + Σ x_i/softmax_i(w)² is 2-strongly convex in w: Q*(x) is attained, at one w; "
+    "`softmax_penalty` has both.",
+    hypotheses="x ≥ 0, m ≤ 8",
+    method="proof, interval, float",
+    verdict=Verdict.HOLDS,
+    tolerance="value: F(w) − Q* ≤ ‖∇F‖²/4 in balls, at most 1e-13 of F; w: ‖w − w*‖ ≤ ‖∇F‖/2; 1e-8 against "
+    "the optimiser",
+    mutants=("sl.softmax_penalty", "decayed"),
+    cases=1500,
+    ci_cases=40,
+)
+@precisely
+def test_the_infimum_is_attained_once(check):
+    def certified(i):
+        m = int(check.rng.integers(1, 9))
+        x = random_x(check.rng, m)
+        found = sl.softmax_penalty(x)
+        low, high = enclosure(x, found.minimizer)
+        # midpoints: F((u + v)/2) ≤ (F(u) + F(v))/2 − ‖u − v‖²/4
+        u, v = check.rng.normal(size=(2, m)) * 2
+        a, b, c = (decayed(balls(x), balls(t))[0] for t in (u, v, (u + v) / 2))
+        gap = total([(s - t) ** 2 for s, t in zip(balls(u), balls(v), strict=True)])
+        good = bool(c <= (a + b) / 2 - gap / 4 * (1 - arb(2) ** -40))
+        value = float(found.value)
+        good = good and bool(high - low <= 1e-13 * high) if value else good
+        good = good and float(low) - 1e-13 * value <= value <= float(high) + 1e-13 * value
+        if i % 10 == 0 and m > 1 and 1e-3 < value < 1e3:
+            good = good and abs(least_by_quasi_newton(x) - value) <= 1e-8 * value
+        return good
+
+    check.over(range(check.cases), certified)
+
+
+def inverse(w, K):
+    """(x, ‖w‖² + K): the x at which w, Σw = 0, is the minimiser and Σ x_i/softmax_i(w)² is K."""
+    p = np.exp(w) / np.exp(w).sum()
+    return p**2 * (w + K * p), w @ w + K
+
+
+@claim(
+    "ours-lemma-3.2-inverse",
+    paper="ours",
+    number="Lemma 3.2, what is not printed",
+    statement="Q*(p²∘(w + Kp)) = ‖w‖² + K with p = softmax(w), for every w with Σw = 0 and every K with w + "
+    "Kp ≥ 0; and the minimiser is w. Every x ≥ 0 is of this form.",
+    hypotheses="m ≤ 8",
+    method="proof, float",
+    verdict=Verdict.HOLDS,
+    tolerance="∂Q*/∂x = q turns an eps in w + Kp into eps(‖w‖₁ + K) in the value: 64 eps of ‖w‖₁ + K + ‖w‖²; "
+    "the minimiser to 1e-9(1 + ‖w‖)",
+    mutants=("sl.softmax_penalty", "inverse"),
+    cases=3000,
+)
+@precisely
+def test_the_penalty_in_closed_form(check):
+    def as_constructed(_):
+        m = int(check.rng.integers(2, 9))
+        w = check.rng.normal(size=m) * check.rng.choice([0.01, 0.5, 1.5])
+        w -= w.mean()
+        p = np.exp(w) / np.exp(w).sum()
+        K = float(np.max(-w / p)) + check.rng.choice([0.0, 0.01, 1.0, 20.0])
+        x, value = inverse(w, K)
+        x = np.maximum(x, 0)
+        found = sl.softmax_penalty(x)
+        back = found.minimizer
+        parts = x / np.square(np.exp(back) / np.exp(back).sum())
+        return (
+            abs(found.value - value) <= 64 * EPS * (np.abs(w).sum() + K + w @ w)
+            and np.abs(back - w).max() <= 1e-9 * (1 + np.abs(w).max())
+            and abs(parts.sum() - K) <= 1e-8 * (K + 1)
+        )
+
+    check.over(range(check.cases), as_constructed)
+
+
+@claim(
+    "ours-penalty-bounds",
+    paper="ours",
+    number="Lemma 3.2, what is not printed",
+    statement="(Σ|β_i|^{2/3})³ ≤ Q*(β∘β) ≤ m²‖β‖², with equality on either side iff all |β_i| are equal (or "
+    "m = 1); without zeros in β also Q*(β∘β) ≤ (Σ|β_i|^{2/3})³ + (4/9)Σ(log|β_i| − mean)².",
+    hypotheses="β_i = t_i³ with integers t_i, so that the bounds are integers",
+    method="proof, interval",
+    verdict=Verdict.HOLDS,
+    mutants=("sl.softmax_penalty", "decayed"),
+    cases=2000,
+)
+@precisely
+def test_between_two_homogeneous_functions(check):
+    def between(_):
+        m = int(check.rng.integers(1, 7))
+        t = check.rng.integers(0, 7, m) if check.rng.random() < 0.9 else np.full(m, check.rng.integers(0, 7))
+        x = t.astype(float) ** 6
+        found = sl.softmax_penalty(x)
+        low, high = enclosure(x, found.minimizer)
+        lower, upper = int(np.sum(t**2)) ** 3, m**2 * int(np.sum(t**6))
+        value = float(found.value)
+        if np.all(t == t[0]):
+            exact = abs(low - lower) <= 1e-13 * lower and abs(high - lower) <= 1e-13 * lower
+            return lower == upper and abs(value - lower) <= 1e-13 * lower and (exact or lower == 0)
+        good = (
+            bool(low > lower)
+            and bool(high < upper)
+            and float(low) * (1 - 1e-12) <= value <= float(high) * (1 + 1e-12)
+        )
+        if t.all():
+            logs = [3 * arb(int(a)).log() for a in t]
+            mean = total(logs) / m
+            good = good and bool(high < lower + total([(a - mean) ** 2 for a in logs]) * 4 / 9)
+        return good
+
+    check.over(range(check.cases), between)

@@ -1,0 +1,233 @@
+"""The poster's proof sketch for "Sequential LASSO = OMP".
+
+Source: *Sequential Attention for Feature Selection*, poster, "Proof sketch (first step of selection only)".
+In print:
+
+    Primal problem: minimize ‖Xβ − y‖² + λ‖β‖₁.  Dual problem: minimize ‖y − u‖² s.t. ‖Xᵀu‖∞ ≤ λ.
+    If λ ≥ ‖Xᵀy‖∞ → projection residual is 0 → β = 0.
+    If λ < ‖Xᵀy‖∞ → projection residual is orthogonal to X_{i*} → β_{i*} ≠ 0,
+    where "i* witnesses the max of ‖Xᵀy‖∞".
+
+- That dual belongs to ½‖Xβ − y‖² + λ‖β‖₁, which the papers have in (4) and (11) and the poster in its
+  Sequential LASSO. Without the ½, ‖Xβ − y‖² + λ‖β‖₁ = 2(½‖Xβ − y‖² + (λ/2)‖β‖₁): the constraint is ‖Xᵀu‖∞ ≤
+  λ/2 and β = 0 from 2‖Xᵀy‖∞ on.
+- The residual y − u is never orthogonal to X_{i*}: |⟨X_{i*}, u⟩| ≤ λ < λ* = |⟨X_{i*}, y⟩| leaves |⟨X_{i*}, y
+  − u⟩| ≥ λ* − λ. Where T = {i*} and λ is in the window (λ₂, λ*) it is parallel to X_{i*}, being Xβ =
+  β_{i*}X_{i*}. What is orthogonal to y − u, for such λ, is the face ⟨X_{i*}, u⟩ = ±λ that u lies on.
+- β_{i*} ≠ 0 need not follow: below λ₂ the feature may leave, and among tied features some may never enter. It
+  holds on (λ₂, λ*) if T = {i*}, and for every i* ∈ A(∅), for some solution.
+
+Exact in rational matrices, against `sl.project_dual` and `sl.lasso_path` to rounding.
+"""
+
+import numpy as np
+from flint import fmpq
+
+import sparselin as sl
+from proofs_checks.rational import (
+    coefficients,
+    exactly,
+    is_solution,
+    rational,
+    real,
+    reals,
+    segment,
+    step,
+    vector,
+)
+from proofs_checks.steps import open_steps
+from sparselin.ledger import Verdict, claim
+
+POSTER = "poster, proof sketch of Sequential LASSO = OMP"
+TOLERANCE = "1e-9 of ‖y‖ for the solvers: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6"
+ONE = np.array([[1.0]]), np.array([1.0])
+
+
+def close(a, b, y):
+    return np.max(np.abs(a - b), initial=0) <= 1e-9 * np.linalg.norm(y)
+
+
+def primal(X, y, beta, lam):
+    """‖Xβ − y‖² + λ‖β‖₁, exactly."""
+    r = rational(X) * beta - rational(y)
+    return sum((a * a for a in r.entries()), fmpq(0)) + lam * sum((abs(b) for b in beta.entries()), fmpq(0))
+
+
+def halfway(X, y):
+    """ε in the middle of the window below λ*."""
+    entry = sl.first_entry(X, y)
+    return exactly((entry.lam_star - entry.window_lower) / 2)
+
+
+@claim(
+    "SA-poster-dual",
+    paper="SA",
+    number=POSTER,
+    statement="The dual of min ‖Xβ − y‖² + λ‖β‖₁ is min ‖y − u‖² subject to ‖Xᵀu‖∞ ≤ λ, and Xβ = y − u.",
+    hypotheses="λ > 0",
+    method="exact, float",
+    verdict=Verdict.CORRECTED,
+    correction="Either the primal has ½ before the square, as in (4), or the constraint is ‖Xᵀu‖∞ ≤ λ/2.",
+    consequences="A slip of the sketch; (4), (8) and (11) of the papers agree with one another.",
+    tolerance=TOLERANCE,
+    mutants=("sl.project_dual", "primal"),
+    cases=600,
+)
+def test_the_dual_of_the_sketch(check):
+    half, zero = vector([fmpq(1, 2)]), vector([fmpq(0)])
+    u = sl.project_dual(*ONE, 1.0).u
+    check.refutes(
+        u[0] == 1 and primal(*ONE, half, 1) == fmpq(3, 4) < primal(*ONE, zero, 1) == 1,
+        "X = [1], y = 1, λ = 1: β = ½, but the projection is u = 1 and y − u = 0",
+    )
+
+    def as_corrected(selection):
+        X, y, _ = selection
+        found, eps = segment(X, y), halfway(X, y)
+        level = found.step.lam_star - eps  # λ/2
+        beta = coefficients(X, y, (), found, eps)
+        projection = sl.project_dual(X, y, real(level)).u
+        others = [beta * fmpq(9, 10), beta * fmpq(11, 10), 0 * beta]
+        better = all(primal(X, y, beta, 2 * level) <= primal(X, y, other, 2 * level) for other in others)
+        return (
+            is_solution(X, y, (), beta, level)
+            and better
+            and close(y - projection, reals(rational(X) * beta), y)
+        )
+
+    check.forall(open_steps(max_selected=0), as_corrected)
+
+
+@claim(
+    "SA-poster-threshold",
+    paper="SA",
+    number=POSTER,
+    statement="If λ ≥ ‖Xᵀy‖∞, then the projection residual is 0 and the minimiser of ‖Xβ − y‖² + λ‖β‖₁ is β "
+    "= 0.",
+    hypotheses="λ > 0",
+    method="exact, float",
+    verdict=Verdict.CORRECTED,
+    correction="The residual is 0 from ‖Xᵀy‖∞ on, β = 0 from 2‖Xᵀy‖∞ on; the same number with ½ before the "
+    "square.",
+    tolerance=TOLERANCE,
+    mutants=("sl.project_dual", "sl.lambda_star"),
+    cases=600,
+)
+def test_the_threshold_of_the_sketch(check):
+    half, zero = vector([fmpq(1, 2)]), vector([fmpq(0)])
+    check.refutes(
+        step(*ONE).lam_star == 1 and primal(*ONE, half, 1) < primal(*ONE, zero, 1),
+        "X = [1], y = 1, λ = 1 = ‖Xᵀy‖∞: the minimiser is β = ½",
+    )
+
+    def as_corrected(selection):
+        X, y, _ = selection
+        found = segment(X, y)
+        lam_star, null = found.step.lam_star, 0 * coefficients(X, y, (), found, fmpq(1))
+        beta = coefficients(X, y, (), found, lam_star / 4096)
+        factor = float(check.rng.uniform(1 + 1e-12, 3))
+        projection = sl.project_dual(X, y, factor * real(lam_star)).u
+        below = sl.project_dual(X, y, 0.75 * real(lam_star)).u
+        return (
+            np.array_equal(projection, y)
+            and not close(below, y, y)
+            and is_solution(X, y, (), null, lam_star)
+            and primal(X, y, beta, 2 * lam_star * fmpq(2047, 2048)) < primal(X, y, null, 0)
+            and abs(sl.lambda_star(X, y) - real(lam_star)) <= 1e-12 * real(lam_star)
+        )
+
+    check.forall(open_steps(max_selected=0), as_corrected)
+
+
+@claim(
+    "SA-poster-orthogonal",
+    paper="SA",
+    number=POSTER,
+    statement="If λ < ‖Xᵀy‖∞ = |⟨X_{i*}, y⟩|, then the projection residual y − u is orthogonal to X_{i*}.",
+    hypotheses="0 < λ < λ*, u the projection of y onto ‖Xᵀu‖∞ ≤ λ",
+    method="proof, exact, float",
+    verdict=Verdict.FALSE,
+    correction="|⟨X_{i*}, y − u⟩| ≥ λ* − λ > 0: it never is. Where T = {i*} and λ is in the window, y − u is "
+    "parallel to X_{i*}.",
+    consequences="None for Theorem 3.3, whose proof does not use it.",
+    tolerance=TOLERANCE,
+    mutants=("sl.project_dual",),
+    cases=1000,
+)
+def test_the_residual_is_not_orthogonal(check):
+    u = sl.project_dual(*ONE, 0.5).u
+    check.refutes(
+        u[0] == 0.5 and ONE[0][0, 0] * (ONE[1] - u)[0] == 0.5,
+        "X = [1], y = 1, λ = ½: u = ½, y − u = ½ = ½X_{i*}",
+    )
+
+    def correlated_and_parallel(selection):
+        X, y, _ = selection
+        found = segment(X, y)
+        lam_star = real(found.step.lam_star)
+        lam = float(check.rng.uniform(0.05, 0.95)) * lam_star
+        u = sl.project_dual(X, y, lam).u
+        rounding = 1e-9 * np.linalg.norm(y) * np.linalg.norm(X, axis=0).max()
+        left = [s * X[:, i] @ (y - u) for i, s in zip(found.step.tied, found.signs, strict=True)]
+        eps = halfway(X, y)
+        inside = y - sl.project_dual(X, y, real(found.step.lam_star - eps)).u
+        i = found.step.tied[0]
+        parallel = len(found.step.tied) > 1 or close(
+            inside, X[:, i] * real(eps) * found.signs[0] / (X[:, i] @ X[:, i]), y
+        )
+        return (
+            min(left) >= lam_star - lam - rounding
+            and close(inside, real(eps) * reals(found.Z * found.v), y)
+            and parallel
+        )
+
+    check.forall(open_steps(max_selected=0), correlated_and_parallel)
+
+
+LEAVES = np.array([[2.0, 1.0], [1.0, 0.0]]), np.array([2.0, -1.0])
+TIED = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 0.0, 0.0])
+
+
+@claim(
+    "SA-poster-enters",
+    paper="SA",
+    number=POSTER,
+    statement="If λ < ‖Xᵀy‖∞ and i* witnesses the maximum, then β_{i*} ≠ 0.",
+    hypotheses="0 < λ < λ*; λ in the scale of (4)",
+    method="proof, exact, float",
+    verdict=Verdict.CORRECTED,
+    correction="For λ in the window (λ₂, λ*): β_{i*} ≠ 0 if T = {i*}, and otherwise in some solution iff i* "
+    "∈ A(∅). Some witness of the maximum always enters.",
+    consequences="Theorem 3.3 (A(S) ⊆ T) is not the converse, and holds.",
+    tolerance=TOLERANCE,
+    mutants=("sl.lasso_path", "sl.first_entry"),
+    cases=1000,
+)
+def test_which_witness_enters(check):
+    X, y = LEAVES
+    left = vector([fmpq(0), fmpq(4, 3)])
+    check.refutes(
+        step(X, y).tied == (0,) and step(X, y).lam_star == 3 and is_solution(X, y, (), left, fmpq(2, 3)),
+        "X = [[2, 1], [1, 0]], y = (2, −1), λ = ⅔: i* = 0, ‖Xᵀy‖∞ = 3, and β = (0, 4/3)",
+    )
+    X, y = TIED
+    found = segment(X, y)
+    check.refutes(
+        found.step.tied == (0, 1, 2) and found.active == (0,),
+        "X = [[1, 1, 1], [0, 1, 2], [0, 0, 1]], y = (1, 0, 0): all three attain the maximum, only β_0 ≠ 0 "
+        "just below it",
+    )
+
+    def only_active_ones(selection):
+        X, y, _ = selection
+        found, eps = segment(X, y), halfway(X, y)
+        beta = sl.lasso_path(X, y, lam_min=real(found.step.lam_star - eps)).at(
+            real(found.step.lam_star - eps)
+        )
+        entered = set(np.flatnonzero(np.abs(beta) > 1e-9 * np.abs(beta).max()).tolist())
+        alone = len(found.step.tied) > 1 or entered == set(found.step.tied)
+        return (
+            entered and entered <= set(found.active) and alone and sl.first_entry(X, y).active == found.active
+        )
+
+    check.forall(open_steps(max_selected=0), only_active_ones)
