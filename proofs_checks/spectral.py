@@ -1,0 +1,489 @@
+"""Spectral set functions, submodularity and its maximisation, exactly: the oracles of the SR rows.
+
+Independent of `sparselin`. A set function on {0, …, d−1} is a table of 2^d values, indexed by bit mask;
+values are int, `fmpq` (exact) or `arb` (balls, in which an inequality holds only where the balls separate).
+Designs have integer columns of the same squared norm N, so that the correlation matrix C = XᵀX/N of the
+unit columns X_i/√N is rational, and R² is rational for every integer y.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import arb, ctx, fmpq, fmpq_mat
+from hypothesis import strategies as st
+
+from proofs_checks.rational import off, rational
+
+Table = Sequence[Any]
+
+
+# Sets and tables
+
+
+def members(mask: int) -> list[int]:
+    """The elements of a set."""
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+
+
+def mask_of(elements: Sequence[int]) -> int:
+    """The set of the elements."""
+    return sum(1 << i for i in set(elements))
+
+
+def subsets(mask: int, largest: int | None = None) -> list[int]:
+    """Every subset of `mask` with at most `largest` elements, ∅ first."""
+    found, sub = [0], mask
+    while sub:
+        found.append(sub)
+        sub = (sub - 1) & mask
+    return [s for s in found if largest is None or s.bit_count() <= largest]
+
+
+def table(f: Callable[[list[int]], Any], d: int) -> list[Any]:
+    """f on every subset of {0, …, d−1}."""
+    return [f(members(mask)) for mask in range(1 << d)]
+
+
+def added(*tables: Table) -> list[Any]:
+    """The sum of set functions."""
+    return [sum(values[1:], values[0]) for values in zip(*tables, strict=True)]
+
+
+def chains(d: int) -> Iterator[tuple[int, int, int]]:
+    """Every A ⊆ B and x ∉ B, as masks (x as {x})."""
+    full = (1 << d) - 1
+    for B in range(1 << d):
+        for x in members(full & ~B):
+            for A in subsets(B):
+                yield A, B, 1 << x
+
+
+def is_submodular(f: Table) -> bool:
+    """Whether f(A+x) − f(A) ≥ f(B+x) − f(B) on all chains; on exact values."""
+    return all(f[A | x] - f[A] >= f[B | x] - f[B] for A, B, x in chains(_size(f)))
+
+
+def is_increasing(f: Table) -> bool:
+    """Whether f(A+x) ≥ f(A) always; on exact values."""
+    return all(f[A | 1 << x] >= f[A] for A in range(len(f)) for x in range(_size(f)) if not A >> x & 1)
+
+
+def _size(f: Table) -> int:
+    return (len(f) - 1).bit_length()
+
+
+# Designs
+
+
+class Design(NamedTuple):
+    """Integer columns of squared norm N, (n, d), and an integer target, (n,)."""
+
+    X: np.ndarray
+    N: int
+    y: np.ndarray
+
+
+@cache
+def vectors(n: int, N: int) -> list[tuple[int, ...]]:
+    """The integer vectors of n entries with squared norm N."""
+    m = int(N**0.5) + 1
+    if n == 1:
+        return [(v,) for v in range(-m, m + 1) if v * v == N]
+    return [(v, *rest) for v in range(-m, m + 1) if v * v <= N for rest in vectors(n - 1, N - v * v)]
+
+
+# (2, 4225) has near copies, (4, 4) and (3, 9) ties and orthogonal columns, (1, 1) copies only
+SHAPES = ((1, 1), (2, 4225), (3, 9), (3, 81), (4, 4), (5, 5), (4, 10))
+
+
+def draw_design(rng: np.random.Generator, d: int, shapes: Sequence[tuple[int, int]] = SHAPES) -> Design:
+    """Random equal-norm columns and y ≠ 0."""
+    n, N = shapes[rng.integers(len(shapes))]
+    pool = vectors(n, N)
+    X = np.array([pool[i] for i in rng.integers(len(pool), size=d)]).T
+    y = np.zeros(n, int)
+    while not y.any():
+        y = rng.integers(-3, 4, size=n)
+    return Design(X, N, y)
+
+
+@st.composite
+def unit_designs(draw: st.DrawFn, min_d: int = 1, max_d: int = 5) -> Design:
+    """Equal-norm integer columns and y ≠ 0."""
+    n, N = draw(st.sampled_from(SHAPES))
+    columns = draw(st.lists(st.sampled_from(vectors(n, N)), min_size=min_d, max_size=max_d))
+    y = draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n).filter(any))
+    return Design(np.array(columns).T, N, np.array(y))
+
+
+def draw_hermitian(rng: np.random.Generator, d: int, definite: bool = True) -> fmpq_mat:
+    """A complex Hermitian matrix of Gaussian integers in its real form [[Re C, −Im C], [Im C, Re C]].
+
+    That has each eigenvalue twice; C_S is its principal submatrix of `doubled(S, d)`. Positive semidefinite
+    and often singular, or any.
+    """
+    m = int(rng.integers(1, d + 2))
+    M = rng.integers(-2, 3, size=(m, d)) + 1j * rng.integers(-2, 3, size=(m, d)) * int(rng.integers(0, 2))
+    if definite:
+        H = M.conj().T @ M
+    else:
+        A = rng.integers(-3, 4, size=(d, d)) + 1j * rng.integers(-3, 4, size=(d, d))
+        H = A + A.conj().T
+    real = np.block([[H.real, -H.imag], [H.imag, H.real]])
+    return fmpq_mat(2 * d, 2 * d, [int(v) for v in real.ravel()])
+
+
+def doubled(S: Sequence[int], d: int) -> list[int]:
+    """The rows of C_S in the real form of a complex d × d matrix."""
+    return [*S, *(i + d for i in S)]
+
+
+def correlations(design: Design) -> fmpq_mat:
+    """C = XᵀX/N."""
+    G = design.X.T @ design.X
+    return fmpq_mat(len(G), len(G), [fmpq(int(g), design.N) for g in G.ravel()])
+
+
+def principal(C: fmpq_mat, S: Sequence[int]) -> fmpq_mat:
+    """C_S."""
+    return fmpq_mat(len(S), len(S), [C[i, j] for i in S for j in S])
+
+
+def identity(n: int) -> fmpq_mat:
+    """I."""
+    return fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
+
+
+def norm2(v: fmpq_mat) -> fmpq:
+    """‖v‖² of a column."""
+    return (v.transpose() * v)[0, 0]
+
+
+def is_psd(A: fmpq_mat) -> bool:
+    """Whether a symmetric matrix is positive semidefinite: the signs of its characteristic polynomial."""
+    n = A.nrows()
+    coefficients = A.charpoly().coeffs()
+    return all((-1) ** (n - i) * c >= 0 for i, c in enumerate(coefficients))
+
+
+# Set functions
+
+
+def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
+    """‖P_S y‖²/‖y‖² of integer columns, dependent or not: hᵀα/‖y‖² where G_Sα = h_S."""
+    A = X[:, list(S)]
+    s = len(S)
+    if not s:
+        return fmpq(0)
+    G, h = A.T @ A, A.T @ y
+    system = fmpq_mat(s, s + 1, [int(v) for i in range(s) for v in (*G[i], h[i])])
+    reduced, rank = system.rref()
+    fit = fmpq(0)
+    for row in range(rank):
+        pivot = next(j for j in range(s) if reduced[row, j] != 0)
+        fit += int(h[pivot]) * reduced[row, s]
+    return fit / int(y @ y)
+
+
+def projected(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
+    """The same by projection, 1 − ‖P_S^⊥y‖²/‖y‖²."""
+    b = rational(y)
+    return 1 - norm2(off(rational(X), list(S), b)) / norm2(b)
+
+
+def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
+    """The eigenvalues of C_S with multiplicity, as disjoint positive or negative balls, or exact zeros."""
+    p = principal(C, S).charpoly().numer()
+    nullity = 0
+    while nullity < len(S) and p[nullity] == 0:
+        nullity += 1
+    shifted = type(p)([p[i] for i in range(nullity, len(S) + 1)])
+    roots = [(root.real, many) for root, many in shifted.complex_roots()] if nullity < len(S) else []
+    return [arb(0)] * nullity + [root for root, many in roots for _ in range(many)]
+
+
+def same_spectra(C: fmpq_mat, rows: Sequence[Sequence[int]], A: int, B: int, x: int) -> bool:
+    """Whether C_{A+x}, C_B have together the spectrum of C_{B+x}, C_A: then tr f gains the same at A and B.
+
+    `rows[S]` are the rows of C that belong to the set S. Exact, by characteristic polynomials.
+    """
+    p = {S: principal(C, rows[S]).charpoly() if len(rows[S]) else 1 for S in (A, B, A | x, B | x)}
+    return bool(p[A | x] * p[B] == p[B | x] * p[A])
+
+
+def trace_of(f: Callable[[arb], Any], C: fmpq_mat, S: Sequence[int]) -> Any:
+    """tr f(C_S) = Σ f(λ_i(C_S))."""
+    return sum((f(value) for value in eigenvalues(C, S)), arb(0))
+
+
+def smoothed_det(C: fmpq_mat, S: Sequence[int], delta: Any) -> fmpq:
+    """det(δI + C_S), which is 2 to the power Σ log₂(δ + λ_i): submodularity is an inequality of products."""
+    delta = fmpq(delta)
+    return (principal(C, S) + delta * identity(len(S))).det() if len(S) else fmpq(1)
+
+
+def log2(q: Any) -> arb:
+    """log₂ of a positive rational."""
+    return arb(q).log() / arb(2).log()
+
+
+def entropy(C: fmpq_mat, S: Sequence[int], delta: Any, k: int) -> arb:
+    """f_de(S) = Σ log₂(δ + λ_i) − 3k log₂ δ."""
+    return log2(smoothed_det(C, S, delta)) - (3 * k * log2(delta) if delta != 1 else 0)
+
+
+def rank_power(C: fmpq_mat, S: Sequence[int], alpha: Any) -> Any:
+    """f_gr(S) = Σ λ_i^α with 0⁰ = 0: an fmpq for α = 0 (the rank) and α = 1 (the trace), else a ball."""
+    if alpha == 0:
+        return fmpq(principal(C, S).rank()) if len(S) else fmpq(0)
+    if alpha == 1:
+        return sum((C[i, i] for i in S), fmpq(0))
+    return sum((root ** arb(alpha) for root in eigenvalues(C, S) if root > 0), arb(0))
+
+
+def variance(C: fmpq_mat, S: Sequence[int], k: int) -> fmpq:
+    """f_sv(S) = 9k² − Σ (λ_i − 1)² = 9k² − ‖C_S − I‖²."""
+    return 9 * k * k - sum(((C[i, j] - (i == j)) ** 2 for i in S for j in S), fmpq(0))
+
+
+def entropy_float(C: np.ndarray, S: Sequence[int], delta: float, k: int) -> float:
+    """f_de by its eigenvalues, in floating point."""
+    return float(np.log2(delta + _spectrum(C, S)).sum() - 3 * k * np.log2(delta))
+
+
+def rank_power_float(C: np.ndarray, S: Sequence[int], alpha: float, cutoff: float = 1e-9) -> float:
+    """f_gr by its eigenvalues; those below the cut-off are zero."""
+    values = _spectrum(C, S)
+    return float((values[values > cutoff] ** alpha).sum())
+
+
+def variance_float(C: np.ndarray, S: Sequence[int], k: int) -> float:
+    """f_sv by its eigenvalues."""
+    return float(9 * k * k - ((_spectrum(C, S) - 1) ** 2).sum())
+
+
+def _spectrum(C: np.ndarray, S: Sequence[int]) -> np.ndarray:
+    return np.linalg.eigvalsh(C[np.ix_(list(S), list(S))]) if len(S) else np.zeros(0)
+
+
+def draw_monotone(rng: np.random.Generator, d: int, highest: int = 6) -> list[int]:
+    """An increasing function with values in 0..highest on average, submodular or not."""
+    f = [int(v) for v in rng.integers(0, highest + 1, size=1 << d) * (rng.random(1 << d) < rng.random())]
+    for mask in range(1 << d):
+        f[mask] = max([f[mask]] + [f[mask ^ 1 << x] for x in members(mask)])
+    return f
+
+
+def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
+    """A non-negative submodular function with integer values.
+
+    Cuts, coverages, concave functions of the size, with or without a modular part, lifted to be non-negative;
+    or `trap`, in any order of the elements.
+    """
+    if rng.random() < 0.15:
+        order = rng.permutation(d)
+        f = trap(d, int(rng.integers(1, 40)))
+        return [f[mask_of([int(order[i]) for i in members(mask)])] for mask in range(1 << d)]
+    arcs = rng.integers(0, 4, size=(d, d)) * (rng.random((d, d)) < 0.6)
+    covers = [(int(rng.integers(1, 1 << d)), int(rng.integers(0, 5))) for _ in range(d)]
+    steps = np.sort(rng.integers(-3, 4, size=d))[::-1].cumsum()
+    parts = rng.integers(0, 2, size=3)
+    weights = rng.integers(-6, 5, size=d) * int(rng.integers(0, 2))
+    f = []
+    for mask in range(1 << d):
+        inside = members(mask)
+        outside = [i for i in range(d) if not mask >> i & 1]
+        value = parts[0] * arcs[np.ix_(inside, outside)].sum() + weights[inside].sum()
+        value += parts[1] * sum(weight for cover, weight in covers if cover & mask)
+        value += parts[2] * (steps[len(inside) - 1] if inside else 0)
+        f.append(int(value))
+    lift = -min(0, *f)
+    return [value + lift for value in f]
+
+
+def trap(d: int, q: int) -> list[int]:
+    """q|A| if 0 ∉ A, q + |A| if 0 ∈ A: submodular for q ≥ 1; element 0 looks best and spoils the others."""
+    return [trap_value(mask, q) for mask in range(1 << d)]
+
+
+def trap_value(mask: int, q: int) -> int:
+    """One value of `trap`."""
+    return q + mask.bit_count() if mask & 1 else q * mask.bit_count()
+
+
+def draw_regularizer(
+    rng: np.random.Generator, design: Design, k: int, increasing: bool = False
+) -> list[fmpq]:
+    """A non-negative submodular function to add to R², rational and of about its size.
+
+    An increasing one is a coverage or f_gr with α = 0 or 1; the others are of `draw_submodular`, or f_sv.
+    """
+    d = design.X.shape[1]
+    C = correlations(design)
+    weight = fmpq(1, int(2 ** rng.integers(0, 7)))
+    kind = int(rng.integers(0, 3 if increasing else 6))
+    if kind == 0:
+        covers = [(int(rng.integers(1, 1 << d)), int(rng.integers(0, 5))) for _ in range(2 * d)]
+        f: Table = [sum(gain for cover, gain in covers if cover & mask) for mask in range(1 << d)]
+    elif kind < 3:
+        alpha = int(rng.integers(0, 2))
+        f = table(lambda S: rank_power(C, S, alpha), d)
+    elif kind == 3:
+        f = table(lambda S: variance(C, S, k), d)
+    else:
+        f = draw_submodular(rng, d)
+    return [weight * value for value in f]
+
+
+def small_submodular(d: int, highest: int) -> Iterator[tuple[int, ...]]:
+    """Every submodular function on d elements with values in 0..highest."""
+    for f in product(range(highest + 1), repeat=1 << d):
+        if is_submodular(f):
+            yield f
+
+
+# Submodularity ratio and algorithms
+
+
+def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, printed: bool = False) -> Any:
+    """γ_{U,k}(f): the least Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)], L ⊆ U, A ∩ L = ∅, 0 < |A| ≤ k.
+
+    Over the pairs with positive denominator, and at most 1; `printed`: over all with a nonzero one.
+    """
+    full = (len(f) - 1) if ground is None else ground
+    least: Any = fmpq(1)
+    for L in subsets(U):
+        gain = {x: f[L | 1 << x] - f[L] for x in members(full & ~L)}
+        for A in subsets(full & ~L, k):
+            joint = f[L | A] - f[L]
+            if joint > 0 or (printed and joint < 0):
+                single = sum((gain[x] for x in members(A)), fmpq(0))
+                ratio = single / (fmpq(joint) if isinstance(joint, int) else joint)
+                least = _least(least, ratio)
+    return least
+
+
+def forward_regression(g: Table, k: int, ground: int | None = None) -> list[int]:
+    """FR: k times the element that maximises g, even where it loses; the first of equals."""
+    left = members((len(g) - 1) if ground is None else ground)
+    picked: list[int] = []
+    for _ in range(min(k, len(left))):
+        S = mask_of(picked)
+        best = first_largest([x for x in left if x not in picked], lambda x, S=S: g[S | 1 << x])
+        picked.append(best)
+    return picked
+
+
+def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deletions: bool = False) -> int:
+    """LS as printed: additions while f(S + x) ≥ (1 + ε/n²)f(S); the best of S, U∖S and U in g.
+
+    `deletions`: the search of Feige, Mirrokni and Vondrák: additions and deletions, while
+    f(S ± x) > (1 + ε/n²)f(S).
+    """
+    full = (len(f) - 1) if ground is None else ground
+    S = climb(f, eps, full, deletions)
+    return first_largest([S, full & ~S, full], lambda T: g[T])
+
+
+def climb(f: Table, eps: Any, full: int, deletions: bool) -> int:
+    """Where the search of `local_search` ends."""
+    if not full:
+        return 0
+    S = 1 << first_largest(members(full), lambda x: f[1 << x])
+    factor = 1 + fmpq(eps) / full.bit_count() ** 2
+    while True:
+        if deletions:
+            steps = [T for T in (S ^ 1 << x for x in members(full)) if f[T] > factor * f[S]]
+        else:
+            steps = [T for T in (S | 1 << x for x in members(full & ~S)) if f[T] >= factor * f[S]]
+        if not steps:
+            return S
+        S = steps[0]
+
+
+class Searched(NamedTuple):
+    """The sets of GLS, as masks."""
+
+    S1: int
+    S1_local: int
+    S2: int
+    best: int
+
+
+def greedy_local_search(f: Table, g: Table, k: int, eps: Any, deletions: bool = False) -> Searched:
+    """GLS: S₁ = FR(U), S₁' = LS(S₁), S₂ = FR(U∖S₁), the best of them in g."""
+    full = len(g) - 1
+    S1 = mask_of(forward_regression(g, k))
+    S1_local = local_search(f, g, eps, S1, deletions)
+    S2 = mask_of(forward_regression(g, k, full & ~S1))
+    return Searched(S1, S1_local, S2, first_largest([S1, S1_local, S2], lambda S: g[S]))
+
+
+def optimum(g: Table, k: int) -> Any:
+    """max g over the sets of at most k elements."""
+    return g[first_largest(subsets(len(g) - 1, k), lambda S: g[S])]
+
+
+def first_largest(candidates: Sequence[int], value: Callable[[int], Any]) -> int:
+    """The first candidate of the largest value; of balls, the largest midpoint."""
+    best = candidates[0]
+    for candidate in candidates[1:]:
+        if middle(value(candidate)) > middle(value(best)):
+            best = candidate
+    return best
+
+
+def middle(value: Any) -> Any:
+    """The midpoint of a ball, other numbers as they are."""
+    return value.mid() if isinstance(value, arb) else value
+
+
+def neighbour(rng: np.random.Generator, design: Design) -> Design:
+    """The design with one column, or one entry of y ≠ 0, changed."""
+    X, y = design.X.copy(), design.y.copy()
+    if rng.random() < 0.5:
+        pool = vectors(X.shape[0], design.N)
+        X[:, rng.integers(X.shape[1])] = pool[rng.integers(len(pool))]
+    else:
+        y[rng.integers(len(y))] += rng.choice([-2, -1, 1, 2])
+        if not y.any():
+            y = design.y
+    return Design(X, design.N, y)
+
+
+def descend(rng: np.random.Generator, start: Design, ratio: Callable[[Design], float], steps: int) -> float:
+    """The least ratio found by changing a design while that does not raise it: a search for violations."""
+    least = ratio(start)
+    for _ in range(steps):
+        candidate = neighbour(rng, start)
+        value = ratio(candidate)
+        if value <= least:
+            start, least = candidate, value
+    return least
+
+
+def settle(check: Any, left: Any, right: Any, what: str) -> None:
+    """Count left ≥ right as a case, as a violation, or as undecided where balls overlap."""
+    if left >= right:
+        check.tally(1)
+    elif left < right:
+        check.tally(1, 1, what)
+    else:
+        check.undecided()
+
+
+def _least(a: Any, b: Any) -> Any:
+    if isinstance(a, arb) or isinstance(b, arb):
+        return arb(a).min(arb(b))
+    return min(a, b)
+
+
+PRECISION = 128
+
+
+def precisely():
+    """A context in which balls have 128 bits."""
+    return ctx.workprec(PRECISION)

@@ -1,0 +1,184 @@
+"""Definition 1: the three regularizers as diversity-promoting functions.
+
+Source: *Selecting Diverse Features via Spectral Regularization*, Definition 1 and Sections 5.1 to 5.3 ("it
+is easy to show that … is diversity-promoting"). In print: f is diversity-promoting if "for a fixed k, f(S)
+is maximized when S is an orthogonal set of vectors and is minimized when S has the lowest rank, where |S| ≤
+k".
+
+With |S| ≤ k this fails. A single vector is an orthogonal set, and f_de, f_gr are larger on an orthogonal
+pair; ∅ has the lowest rank, and f_sv(∅) = 9k² is its maximum; for δ² + δ < 1, f_de is smaller on a repeated
+vector than on ∅. Nor does f order the sets of one size by rank: three unit vectors at 120° have rank 2 and
+spectrum (3/2, 3/2, 0), while two near copies and a vector orthogonal to them have rank 3 and spectrum near
+(2, 1, 0), on which all three functions are smaller. So within the columns of one X the set of lowest rank
+need not minimise f.
+
+What holds: among all sets of exactly k unit vectors. There tr C_S = k, so the spectrum majorises (1, …, 1),
+strictly unless C_S = I, and is majorised by (k, 0, …, 0), strictly unless the rank is 1. Sums of a strictly
+concave function (log₂(δ + t), t^α with 0 < α < 1, −(t − 1)²) are therefore largest exactly on orthonormal
+sets and smallest exactly on sets of rank 1, with values k log₂(1 + δ) and log₂(δ + k) + (k − 1)log₂ δ, k
+and k^α, 0 and −k(k − 1) before the constants. The rank (α = 0) is largest on all independent sets; the
+trace (α = 1) is constant and promotes nothing.
+
+Exact, by determinants and Frobenius norms; α = ½ in balls of 128 bits, where equality is decided by C_S
+itself.
+"""
+
+from flint import arb, fmpq, fmpq_mat
+
+from proofs_checks.spectral import (
+    SHAPES,
+    correlations,
+    draw_design,
+    identity,
+    precisely,
+    principal,
+    rank_power,
+    smoothed_det,
+    variance,
+)
+from sparselin.ledger import Verdict, claim
+
+ONE, PAIR, COPIES = [0], [0, 1], fmpq_mat(2, 2, [1, 1, 1, 1])
+I2 = identity(2)
+NEAR = fmpq(9999, 10000)
+MERCEDES = fmpq_mat(
+    3, 3, [1, fmpq(-1, 2), fmpq(-1, 2), fmpq(-1, 2), 1, fmpq(-1, 2), fmpq(-1, 2), fmpq(-1, 2), 1]
+)
+NEAR_COPIES = fmpq_mat(3, 3, [1, NEAR, 0, NEAR, 1, 0, 0, 0, 1])
+THREE = [0, 1, 2]
+RANKS = "three unit vectors at 120° (rank 2) against two near copies and an orthogonal vector (rank 3)"
+# copies and opposite columns (rank 1), orthogonal columns, near copies
+KINDS = (*SHAPES, (1, 1), (2, 25), (4, 1))
+
+
+def sets(check):
+    """Correlation matrices of k ≤ 5 unit vectors."""
+    for _ in range(check.cases):
+        k = int(check.rng.integers(1, 6))
+        yield correlations(draw_design(check.rng, k, KINDS)), k
+
+
+@claim(
+    "SR-diversity-entropy",
+    paper="SR",
+    number="Definition 1, Section 5.1",
+    statement="For fixed k, over |S| ≤ k, f_de is largest where S is orthogonal and smallest where S has "
+    "the lowest rank.",
+    hypotheses="unit vectors, δ > 0",
+    method="exact, proof",
+    verdict=Verdict.CORRECTED,
+    correction="Among the sets of exactly k unit vectors f_de is largest iff S is orthonormal, smallest "
+    "iff it has rank 1.",
+    mutants=("smoothed_det",),
+    cases=3000,
+    ci_cases=150,
+)
+def test_entropy_promotes_diversity(check):
+    half, tenth = fmpq(1, 2), fmpq(1, 10)
+    check.refutes(
+        smoothed_det(I2, ONE, half) < smoothed_det(I2, PAIR, half),
+        "δ = ½, k = 2: one vector is an orthogonal set, two orthogonal ones have more",
+    )
+    check.refutes(
+        smoothed_det(COPIES, PAIR, tenth) < smoothed_det(COPIES, [], tenth),
+        "δ = 1/10, k = 2: two copies (rank 1) have less than ∅ (rank 0)",
+    )
+    check.refutes(
+        smoothed_det(NEAR_COPIES, THREE, tenth) < smoothed_det(MERCEDES, THREE, tenth)
+        and MERCEDES.rank() == 2,
+        f"δ = 1/10, k = 3: {RANKS}",
+    )
+
+    def extreme(value):
+        C, k = value
+        return all(
+            _extreme(smoothed_det(C, range(k), delta), (1 + delta) ** k, delta ** (k - 1) * (delta + k), C)
+            for delta in (fmpq(1, 1000), tenth, half, fmpq(1), fmpq(5))
+        )
+
+    check.over(sets(check), extreme)
+
+
+def _extreme(value, at_identity, at_rank_one, C):
+    """Between the two, and equal to one exactly for C = I or rank 1."""
+    return (
+        at_rank_one <= value <= at_identity
+        and (value == at_identity) == (identity(C.nrows()) == C)
+        and (value == at_rank_one) == (C.rank() == 1)
+    )
+
+
+@claim(
+    "SR-diversity-rank",
+    paper="SR",
+    number="Definition 1, Section 5.2",
+    statement="For fixed k, over |S| ≤ k, f_gr is largest where S is orthogonal and smallest where S has "
+    "the lowest rank.",
+    hypotheses="unit vectors, 0 ≤ α ≤ 1",
+    method="exact, interval, proof",
+    verdict=Verdict.CORRECTED,
+    correction="Among the sets of exactly k unit vectors, for 0 < α < 1: largest iff orthonormal, smallest "
+    "iff of rank 1. "
+    "α = 0: largest iff independent. α = 1: f_gr = k is constant and does not promote diversity.",
+    unchecked="values of α other than 0, ½, 1 (the proof covers them)",
+    mutants=("rank_power",),
+    cases=1500,
+    ci_cases=100,
+)
+def test_generalized_rank_promotes_diversity(check):
+    half = fmpq(1, 2)
+    with precisely():
+        check.refutes(
+            rank_power(I2, ONE, half) < rank_power(I2, PAIR, half),
+            "k = 2: one vector is an orthogonal set, two orthogonal ones have more",
+        )
+        check.refutes(
+            rank_power(NEAR_COPIES, THREE, half) < rank_power(MERCEDES, THREE, half), f"α = ½, k = 3: {RANKS}"
+        )
+
+        def extreme(value):
+            C, k = value
+            S = range(k)
+            root, rank = rank_power(C, S, half), C.rank()
+            if identity(k) == C:
+                between = root.contains(k)
+            elif rank == 1:
+                between = root.overlaps(arb(k).sqrt())
+            else:
+                between = arb(k).sqrt() < root < k
+            return between and rank_power(C, S, 1) == k and rank_power(C, S, 0) == rank and 1 <= rank <= k
+
+        check.over(sets(check), extreme)
+
+
+@claim(
+    "SR-diversity-variance",
+    paper="SR",
+    number="Definition 1, Section 5.3",
+    statement="For fixed k, over |S| ≤ k, f_sv is largest where S is orthogonal and smallest where S has "
+    "the lowest rank.",
+    hypotheses="unit vectors",
+    method="exact, proof",
+    verdict=Verdict.CORRECTED,
+    correction="Among the sets of exactly k unit vectors f_sv is largest iff S is orthonormal, smallest "
+    "iff it has rank 1.",
+    consequences="Over |S| ≤ k the first half holds; the second fails at ∅.",
+    mutants=("variance",),
+    cases=3000,
+    ci_cases=150,
+)
+def test_spectral_variance_promotes_diversity(check):
+    check.refutes(
+        variance(COPIES, [], 2) == 36 and variance(COPIES, PAIR, 2) == 34,
+        "k = 2: ∅ has the lowest rank and the largest value, 36; two copies have 34",
+    )
+    check.refutes(variance(NEAR_COPIES, THREE, 3) < variance(MERCEDES, THREE, 3), f"k = 3: {RANKS}")
+
+    def extreme(value):
+        C, k = value
+        S = range(k)
+        return _extreme(variance(C, S, k), fmpq(9 * k * k), fmpq(9 * k * k - k * (k - 1)), C) and all(
+            variance(C, [i], k) == 9 * k * k == variance(principal(C, []), [], k) for i in S
+        )
+
+    check.over(sets(check), extreme)

@@ -1,0 +1,79 @@
+"""Definition 11: operator antitone functions, and the ones that are used.
+
+Source: *Selecting Diverse Features via Spectral Regularization*, Definition 11 and the proofs of Theorems
+14, 15 and 16. h is operator antitone on Γ if A ⪯ B implies h(B) ⪯ h(A) for Hermitian A, B of every size
+(with spectra in Γ, which the definition leaves out). Claimed: 1/(δ + t) ("taking inverses"), the derivative
+of t^α ("well known"; on t > 0, not "t ∈ R") and, for f_sv, −2(t − 1), are so on (0, ∞).
+
+−2(t − 1) is by definition; 1/(δ + t): 0 ≺ A ⪯ B gives B^{−1/2}AB^{−1/2} ⪯ I, hence B^{1/2}A⁻¹B^{1/2} ⪰ I;
+t^{α−1} is the inverse of t^{1−α}, operator monotone by Löwner. Antitone in the scalar sense is not enough:
+t⁻² is not operator antitone, which is why −Σ 1/λ_i is out of reach (SR-inverse-trace).
+
+Exact: rational A ⪯ B for 1/(δ + t); for t^{−1/m} the pairs A = P^m ⪯ B = Q^m, P, Q rational, m = 2, 3 (α =
+1 − 1/m); positive semidefiniteness by the signs of the characteristic polynomial. Matrices are real
+symmetric forms of Hermitian ones.
+"""
+
+from flint import fmpq, fmpq_mat
+
+from proofs_checks.spectral import draw_hermitian, identity, is_psd
+from sparselin.ledger import Verdict, claim
+
+
+def inverse(A, delta):
+    """(δI + A)⁻¹."""
+    return (A + delta * identity(A.nrows())).inv()
+
+
+def is_antitone_at(h, A, B):
+    """h(B) ⪯ h(A)."""
+    return is_psd(h(A) - h(B))
+
+
+@claim(
+    "SR-definition-11",
+    paper="SR",
+    number="Definition 11; proofs of Theorems 14, 15, 16",
+    statement="1/(δ + t) for δ > 0, αt^{α−1} for 0 ≤ α ≤ 1 and −2(t − 1) are operator antitone on (0, ∞).",
+    hypotheses="0 ≺ A ⪯ B",
+    method="exact, proof",
+    verdict=Verdict.HOLDS,
+    consequences="t⁻² is not operator antitone: A = [[1, 1], [1, 2]], B = A + [[1, 0], [0, 0]].",
+    unchecked="t^{α−1} for α other than ½ and ⅔, which is Löwner's theorem",
+    mutants=("inverse", "is_psd"),
+    cases=3000,
+    ci_cases=150,
+)
+def test_operator_antitone_functions(check):
+    A, B = fmpq_mat(2, 2, [1, 1, 1, 2]), fmpq_mat(2, 2, [2, 1, 1, 2])
+    check.over([A], lambda A: is_psd(B - A) and not is_psd(A - B))
+    check.over([A], lambda A: not is_psd((A * A).inv() - (B * B).inv()) and is_psd(A.inv() - B.inv()))
+
+    def antitone(value):
+        A, B, delta = value
+        if not is_psd(B - A):
+            return False
+        gap = inverse(A, delta) - inverse(B, delta)
+        by_hand = inverse(A, delta) * (A + delta * identity(A.nrows())) == identity(A.nrows())
+        return by_hand and is_psd(gap) and is_psd(2 * (B - A)) and (gap == gap * 0 or not is_psd(-1 * gap))
+
+    def pairs():
+        for _ in range(check.cases):
+            d = int(check.rng.integers(1, 4))
+            A = draw_hermitian(check.rng, d) + fmpq(1, int(check.rng.integers(1, 9))) * identity(2 * d)
+            delta = fmpq(int(check.rng.integers(0, 30)), 10)
+            yield A, A + draw_hermitian(check.rng, d), delta
+
+    check.over(pairs(), antitone)
+
+    def powers():
+        found = 0
+        while found < check.cases // 3:
+            d, m = int(check.rng.integers(1, 3)), int(check.rng.integers(2, 4))
+            P = draw_hermitian(check.rng, d) + identity(2 * d)
+            Q = P + fmpq(1, 4) * draw_hermitian(check.rng, d) + fmpq(1, 4) * identity(2 * d)
+            if is_psd(Q**m - P**m):
+                found += 1
+                yield P, Q
+
+    check.over(powers(), lambda pair: is_psd(inverse(pair[0], fmpq(0)) - inverse(pair[1], fmpq(0))))

@@ -1,0 +1,160 @@
+"""Definition 2: the submodularity ratio, and its bound by an eigenvalue.
+
+Source: *Selecting Diverse Features via Spectral Regularization*, Definition 2 and the paragraph after it.
+In print, for a non-negative f, γ_{U,k}(f) = min Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)] over L ⊆ U, |S| ≤
+k, S ∩ L = ∅.
+
+S = ∅ is admitted, and 0/0. More than that: where f loses, the quotient of two negative numbers says the
+reverse of what is meant. For two copies of a unit vector and f_sv, which is submodular, L = ∅ and S the
+pair give 0/(−2) = 0. For f_de with δ = 1/10 they give 2 log₂(11/10)/log₂(21/100) < 0. So a submodular
+function can have γ < 0.
+
+Read instead: the minimum over the pairs with f(L∪S) > f(L), and at most 1 (1 if there is none). Then a
+submodular f has γ = 1 (its sums of gains are at least the joint gain); an increasing f has 0 ≤ γ ≤ 1, and
+γ_{V,k} = 1 for V the ground set and all k iff f is submodular; γ does not increase with U or k. This is the
+reading in every other row.
+
+Bound of Das and Kempe: γ_{U,k}(R²) ≥ λ_min(C, k + |U|), the least eigenvalue of a C_B with |B| ≤ k + |U|.
+With b, C the correlations after projection off L, the joint gain b_SᵀC_S⁺b_S is at most ‖b_S‖²/λ_min(C_S)
+and Σ b_x²/c_xx ≥ ‖b_S‖² because c_xx ≤ 1; and the Schur complement has no smaller eigenvalue than C_{L∪S}.
+The statement is trivial for singular C_B. Exact: λ_min(C_B) ≤ γ iff C_B − γI is not positive definite, by
+the signs of a characteristic polynomial.
+"""
+
+from itertools import combinations
+
+from flint import fmpq, fmpq_mat
+
+from proofs_checks.spectral import (
+    correlations,
+    draw_monotone,
+    draw_submodular,
+    entropy,
+    identity,
+    is_psd,
+    is_submodular,
+    precisely,
+    principal,
+    r_squared,
+    submodularity_ratio,
+    subsets,
+    table,
+    unit_designs,
+    variance,
+)
+from sparselin.ledger import Verdict, claim
+
+COPIES = fmpq_mat(2, 2, [1, 1, 1, 1])
+
+
+@claim(
+    "SR-definition-2",
+    paper="SR",
+    number="Definition 2",
+    statement="γ_{U,k}(f) = min over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)] "
+    "measures "
+    "how close a non-negative f is to being submodular.",
+    hypotheses="non-negative f, monotone or not",
+    method="exact, interval, brute force",
+    verdict=Verdict.CORRECTED,
+    correction="The minimum is over the pairs with positive denominator, and capped by 1. Then γ = 1 for "
+    "every submodular f, "
+    "and an increasing f has γ in [0, 1], equal to 1 for the whole ground set iff it is submodular.",
+    consequences="With the printed minimum Proposition 10 would fail for f_sv and f_de on every pair of "
+    "copies; "
+    "Theorems 3 and 5 hold in both readings, the printed γ being the smaller one.",
+    mutants=("submodularity_ratio",),
+    cases=400,
+    ci_cases=12,
+)
+def test_what_the_ratio_measures(check):
+    f = table(lambda S: variance(COPIES, S, 2), 2)
+    check.refutes(f[0] - f[0] == 0, "S = ∅: 0/0 for every f and L")
+    check.refutes(
+        is_submodular(f) and submodularity_ratio(f, 0, 2, printed=True) == 0,
+        "f_sv on two copies, k = 2: submodular, yet the printed γ_{∅,2} is 0/(−2) = 0",
+    )
+    with precisely():
+        h = table(lambda S: entropy(COPIES, S, fmpq(1, 10), 2), 2)
+        check.refutes(
+            min(h) >= 0 and submodularity_ratio(h, 0, 2, printed=True) < 0,
+            "f_de, δ = 1/10, on two copies, k = 2: submodular and non-negative, yet the printed γ_{∅,2} < 0",
+        )
+    for _ in range(check.cases):
+        d = int(check.rng.integers(2, 5))
+        f, g = draw_submodular(check.rng, d), draw_monotone(check.rng, d)
+        U = int(check.rng.integers(0, 1 << d))
+        smaller = U & int(check.rng.integers(0, 1 << d))
+        k = int(check.rng.integers(1, d + 1))
+        full = (1 << d) - 1
+        check.over(
+            [(f, g, U, k)],
+            lambda case, d=d, full=full, smaller=smaller: submodularity_ratio(case[0], case[2], case[3]) == 1
+            and 0 <= submodularity_ratio(case[1], case[2], case[3])
+            <= submodularity_ratio(case[1], smaller, case[3]) <= submodularity_ratio(case[1], smaller, 1) == 1
+            and is_submodular(case[1]) == (submodularity_ratio(case[1], full, d) == 1)
+            and by_hand(case[1], case[2], case[3]) == submodularity_ratio(case[1], case[2], case[3]),
+        )  # fmt: skip
+
+
+def by_hand(f, U, k):
+    """The ratio of an increasing f in the plainest words."""
+    full = len(f) - 1
+    ratios = [fmpq(1)]
+    for L in subsets(U):
+        rest = [x for x in range(full.bit_length()) if not L >> x & 1]
+        for size in range(1, k + 1):
+            for A in combinations(rest, size):
+                joint = f[L | sum(1 << x for x in A)] - f[L]
+                if joint:
+                    ratios.append(fmpq(sum(f[L | 1 << x] - f[L] for x in A), joint))
+    return min(ratios)
+
+
+@claim(
+    "SR-ratio-eigenvalue",
+    paper="SR",
+    number="after Definition 2, from Das and Kempe (2011), Lemma 2.4",
+    statement="γ_{U,k}(R²) ≥ λ_min(C, k + |U|), the least eigenvalue of the correlation matrices of k + "
+    "|U| features.",
+    hypotheses="unit columns",
+    method="exact, proof",
+    verdict=Verdict.HOLDS,
+    consequences="No converse: γ(R²) can be 1 where C is singular (two copies).",
+    mutants=("submodularity_ratio", "r_squared"),
+    cases=400,
+    ci_cases=25,
+)
+def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
+    def at_least(design):
+        d = design.X.shape[1]
+        C = correlations(design)
+        R = table(lambda S: r_squared(design.X, design.y, S), d)
+        copied = table(lambda S: fmpq(1 if S else 0), 2)
+        if submodularity_ratio(copied, 0, 2) != 1:  # R² of two copies of the target
+            return False
+        for U in (0, 1, 3) if d > 1 else (0, 1):
+            for k in range(1, d + 1):
+                size = min(d, k + U.bit_count())
+                gamma = submodularity_ratio(R, U, k)
+                shifted = (principal(C, B) - gamma * identity(size) for B in combinations(range(d), size))
+                if all(is_psd(M) and M.det() != 0 for M in shifted):  # every eigenvalue exceeds γ
+                    return False
+        return R[-1] <= 1
+
+    check.forall(unit_designs(min_d=2, max_d=5), at_least)
+
+
+@claim(
+    "SR-ratio-near-one",
+    paper="SR",
+    number="after Definition 2",
+    statement="In practice the submodularity ratio for R² is often quite close to 1.",
+    hypotheses="data sets of Das and Kempe (2011)",
+    method="float",
+    verdict=Verdict.OPEN,
+    unchecked="an observation on data that the paper does not contain; the ratio takes exponentially many "
+    "sets to compute",
+)
+def test_the_ratio_in_practice(check):
+    """Nothing is run."""

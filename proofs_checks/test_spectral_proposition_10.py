@@ -1,0 +1,166 @@
+"""Proposition 10: the submodularity ratio of R² plus a submodular function.
+
+Source: *Selecting Diverse Features via Spectral Regularization*, Proposition 10 ("follows directly from the
+definition") and the sentence after it. In print: for any submodular f, g = R² + f has γ_{U,k}(g) ≥
+γ_{U,k}(R²) for all U and k.
+
+With D_R, D_f the joint gains and Σ_R ≥ γD_R, Σ_f ≥ D_f the sums of single gains, Σ_R + Σ_f ≥ γD_R + D_f
+= γ(D_R + D_f) + (1 − γ)D_f, and the last term is negative where f loses. So it fails:
+
+- y = (0, 1), columns (1, 0) and (1, 1)/√2, f(S) = (2 − |S|)/4: L = ∅ and the pair give 1/2 for R² and (1/2
+  − 1/2)/(1 − 1/2) = 0 for g.
+- f_sv, k = 2, on three columns of {−1, 1}³/√3: γ_{{0},2}(R²) = 1/2, γ_{{0},2}(g) = 0.
+- f_de with δ = 1/10, k = 2, on three columns of norm 3: γ_{{0},2}(R²) = 3/5, γ_{{0},2}(g) < 1/3.
+
+γ(g) may be negative (f = 3(2 − |S|)/10 on the first example: −1/4), so that "g is approximately submodular
+… if f is a non-negative submodular function" (before Theorem 5) says little. The proposition holds when f
+is increasing (D_f ≥ 0, γ ≤ 1). For every submodular f the weak form Σ_g ≥ γ_{U,k}(R²)·D_R + D_f holds, and
+is enough for Theorem 5 with γ(R²) (see SR-theorem-5).
+
+After it: "since g is monotone …, the greedy FR algorithm gives a (1 − e^{−γ_{S̃,k}(f)})-approximation".
+With the regularizer f this says 1 − 1/e (γ(f) = 1), and fails for R² alone: y = e₁, columns (1, 10, 0), (1,
+−10, 0), (1, 0, 9), k = 2, f = |S|/100 (f_gr with α = 1 and ν = 1/100): FR takes the third column first and
+ends below 0.05, the optimum is 1.02. It is to be γ_{S̃,k}(g), or min(1, γ_{S̃,k}(R²)), as in Theorem 15.
+"""
+
+import numpy as np
+from flint import arb, fmpq
+
+from proofs_checks.spectral import (
+    Design,
+    added,
+    correlations,
+    draw_design,
+    draw_regularizer,
+    draw_submodular,
+    entropy,
+    forward_regression,
+    is_increasing,
+    is_submodular,
+    mask_of,
+    members,
+    optimum,
+    precisely,
+    r_squared,
+    submodularity_ratio,
+    subsets,
+    table,
+    variance,
+)
+from sparselin.ledger import Verdict, claim
+
+PLANE = Design(np.array([[1, 1], [0, 1]]), 0, np.array([0, 1]))  # R² does not see the scale of (1, 1)
+SIGNS = Design(np.array([[1, -1, -1], [-1, -1, 1], [-1, -1, -1]]), 3, np.array([1, 1, -1]))
+NINE = Design(np.array([[0, -3, -1], [3, 0, 2], [0, 0, 2]]), 9, np.array([-1, 1, -1]))
+
+
+def fits(design):
+    return table(lambda S: r_squared(design.X, design.y, S), design.X.shape[1])
+
+
+@claim(
+    "SR-proposition-10",
+    paper="SR",
+    number="Proposition 10",
+    statement="For any submodular f, γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for all U and k.",
+    hypotheses="positive denominators in γ; unit columns",
+    method="exact, interval, brute force, proof",
+    verdict=Verdict.FALSE,
+    correction="It holds for increasing submodular f. For every submodular f the sums of gains of g are at "
+    "least "
+    "γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).",
+    consequences="The proofs of Theorems 14 (δ < 1) and 16 cite it for f_de and f_sv and fall. Both bounds "
+    "survive by the sharper "
+    "form of Theorem 5, which needs the weak form only. Theorem 15 (f_gr is increasing) is not touched.",
+    mutants=("submodularity_ratio", "r_squared", "variance"),
+    cases=6000,
+    ci_cases=60,
+)
+def test_ratio_of_the_sum(check):
+    R, f = fits(PLANE), [fmpq(2 - S.bit_count(), 4) for S in range(4)]
+    check.refutes(
+        is_submodular(f) and submodularity_ratio(added(R, f), 0, 2) < submodularity_ratio(R, 0, 2),
+        "y = (0, 1), columns (1, 0), (3/5, 4/5), f = (2 − |S|)/4, L = ∅: γ falls",
+    )
+    f = [fmpq(3 * (2 - S.bit_count()), 10) for S in range(4)]
+    check.refutes(
+        min(f) == 0 and submodularity_ratio(added(R, f), 0, 2) == fmpq(-1, 4),
+        "the same with f = 3(2 − |S|)/10 ≥ 0: γ(g) = −¼",
+    )
+    f = table(lambda S: variance(correlations(SIGNS), S, 2), 3)
+    R, g = fits(SIGNS), added(fits(SIGNS), f)
+    check.refutes(
+        (submodularity_ratio(R, 1, 2), submodularity_ratio(g, 1, 2)) == (fmpq(1, 2), 0),
+        "f_sv, k = 2, X = [[1, −1, −1], [−1, −1, 1], [−1, −1, −1]]/√3, y ∝ (1, 1, −1), U = {0}: γ(R²) = ½, "
+        "γ(g) = 0",
+    )
+    with precisely():
+        f = table(lambda S: entropy(correlations(NINE), S, fmpq(1, 10), 2), 3)
+        R, g = fits(NINE), added(fits(NINE), f)
+        check.refutes(
+            submodularity_ratio(R, 1, 2) == fmpq(3, 5) and submodularity_ratio(g, 1, 2) < arb(1) / 3,
+            "f_de, δ = 1/10, k = 2, X = [[0, −3, −1], [3, 0, 2], [0, 0, 2]]/3, y ∝ (−1, 1, −1), U = {0}: "
+            "γ(R²) = 3/5, γ(g) < 1/3",
+        )
+    for _ in range(check.cases):
+        d = int(check.rng.integers(2, 5))
+        design = draw_design(check.rng, d)
+        k, U = int(check.rng.integers(1, d + 1)), int(check.rng.integers(0, 1 << d))
+        increasing = draw_regularizer(check.rng, design, k, increasing=True)
+        any_f = [value * fmpq(1, 8) for value in draw_submodular(check.rng, d)]
+        check.over([(fits(design), increasing, any_f, U, k)], _holds_corrected)
+
+
+def _holds_corrected(value):
+    R, increasing, f, U, k = value
+    full, gamma = len(R) - 1, submodularity_ratio(R, U, k)
+    if not is_increasing(increasing) or submodularity_ratio(added(R, increasing), U, k) < gamma:
+        return False
+    g = added(R, f)
+    return all(
+        sum((g[L | 1 << x] - g[L] for x in members(A)), fmpq(0))
+        >= gamma * (R[L | A] - R[L]) + f[L | A] - f[L]
+        for L in subsets(U)
+        for A in subsets(full & ~L, k)
+    )
+
+
+@claim(
+    "SR-proposition-10-greedy",
+    paper="SR",
+    number="after Proposition 10",
+    statement="For monotone f the greedy FR algorithm gives a (1 − e^{−γ_{S̃,k}(f)})-approximation of max "
+    "R² + f.",
+    hypotheses="f ≥ 0 increasing and submodular",
+    method="exact, interval, brute force, proof",
+    verdict=Verdict.CORRECTED,
+    correction="With γ_{S̃,k}(g), or γ_{S̃,k}(R²), in place of γ_{S̃,k}(f) (which is 1).",
+    mutants=("forward_regression", "r_squared"),
+    cases=6000,
+    ci_cases=60,
+)
+def test_greedy_with_a_monotone_regularizer(check):
+    with precisely():
+        X, y = np.array([[1, 1, 1], [10, -10, 0], [0, 0, 9]]), np.array([1, 0, 0])
+        g = added(fits(Design(X, 0, y)), [fmpq(S.bit_count(), 100) for S in range(8)])
+        picked = forward_regression(g, 2)
+        check.refutes(
+            picked[0] == 2 and g[mask_of(picked)] < (1 - arb(-1).exp()) * optimum(g, 2),
+            "y = e₁, columns (1, 10, 0), (1, −10, 0), (1, 0, 9), f = |S|/100, k = 2: FR takes the third "
+            "column first",
+        )
+
+        def guaranteed(value):
+            R, f, k = value
+            g = added(R, f)
+            S = mask_of(forward_regression(g, k))
+            of_g, of_R = submodularity_ratio(g, S, k), submodularity_ratio(R, S, k)
+            return of_R <= of_g and all(
+                arb(g[S]) >= (1 - (-arb(gamma)).exp()) * optimum(g, k) for gamma in (of_g, of_R)
+            )
+
+        for _ in range(check.cases):
+            d = int(check.rng.integers(1, 6))
+            design, k = draw_design(check.rng, d), int(check.rng.integers(1, d + 1))
+            f = draw_regularizer(check.rng, design, k, increasing=True)
+            check.over([(fits(design), f, k)], guaranteed)

@@ -1,0 +1,355 @@
+"""Theorem 14 and Section 5.1: f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ, δ > 0, smoothed entropy.
+
+Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.1, footnote 3, Theorem 14.
+
+2^{f_de} is det(δI + C_S)/δ^{3k}, rational for rational δ, so that submodularity and monotonicity are exact
+inequalities of products. With c = log₂(1/δ), the gain of x is log₂(δ + s) ≥ −c with a Schur complement s ≥
+0.
+
+Sign. For δ ≤ 1 and |S| ≤ 3k, f_de ≥ (3k − |S|)c ≥ 0. For δ > 1 the constant is negative: f_de(∅) = −3k log₂
+δ < 0, and for δ³ > 1 + δ (δ > 1.325) every set of k features has f_de < 0. There the constant is to be left
+out: Σ log₂(δ + λ_i) ≥ 0.
+
+Monotone: for δ ≥ 1 by Lemma 13 (δ + s ≥ 1). For δ < 1 not in general: a vector added to m copies of itself
+multiplies the determinant by δ(δ + m + 1)/(δ + m), the least factor that any unit vector can have on m
+others (x' (δI + AA')⁻¹x ≥ 1/(δ + m)), so f_de increases on all sets of at most k unit vectors iff δ² ≥ (k −
+1)(1 − δ). With δ > 1, "we can then use Theorem 3" fails for want of non-negativity: one column, k = 1, δ =
+4: OPT = g = 1 + log₂ 5 − 6 < (1 − 1/e)·OPT. The same example refutes Theorem 14 for δ > 1; for δ = 1, or
+without the constant, both hold.
+
+Theorem 14 for δ ≤ 1. Its proof cites Proposition 10, which fails for f_de with δ < 1, and Theorem 9, which
+fails for LS as printed. It survives, and FR alone is enough. Let S₁ = FR(U), |C*| ≤ k, γ = γ_{S₁,2k}(R²).
+By the sharper Theorem 5, g(S₁) ≥ ½[γR²(C*) + f(S₁∪C*)]. At most k elements join C*, each losing at most c,
+and f(C*) ≥ (3k − k)c: f(S₁∪C*) ≥ ½f(C*). So g(S₁) ≥ min(γ/2, 1/4)·OPT, more than (1 − e^{−γ/2})/7·OPT ≤
+(γ/14)·OPT; with νf for any ν > 0. The set returned is no worse than S₁. Which γ: the theorem writes
+γ_{S̃,2k} without a function; it is proved with γ_{S₁,2k} of R². For k ≤ 14 it holds with γ_{∅,2k}(R²) ≥
+γ_{S̃,2k}(R²), whatever S̃ is: all singletons have the same f, so R²(S₁) ≥ γ_{∅,2k}R²(C*)/k, and f(S₁) ≥
+f(C*)/k.
+
+Logarithms in balls of 128 bits.
+"""
+
+import math
+
+import numpy as np
+from flint import arb, fmpq, fmpq_mat
+
+from proofs_checks.spectral import (
+    SHAPES,
+    added,
+    chains,
+    correlations,
+    descend,
+    draw_design,
+    draw_hermitian,
+    entropy,
+    entropy_float,
+    forward_regression,
+    greedy_local_search,
+    log2,
+    mask_of,
+    members,
+    optimum,
+    precisely,
+    projected,
+    r_squared,
+    settle,
+    smoothed_det,
+    submodularity_ratio,
+    subsets,
+    table,
+    unit_designs,
+)
+from sparselin.ledger import Verdict, claim
+
+DELTAS = (fmpq(1, 1000), fmpq(1, 10), fmpq(1, 2), fmpq(9, 10), fmpq(1))
+ABOVE_ONE = (fmpq(11, 10), fmpq(2), fmpq(10))
+ONE = fmpq_mat(1, 1, [1])
+NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
+
+
+def determinants(C, d, delta):
+    """det(δI + C_S) for every S."""
+    return [smoothed_det(C, members(S), delta) for S in range(1 << d)]
+
+
+@claim(
+    "SR-entropy-definition",
+    paper="SR",
+    number="Section 5.1",
+    statement="f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant: log₂ det(δI + "
+    "C_S) up to the constant, "
+    "and log₂ det C_S as δ → 0 where that is defined.",
+    hypotheses="unit columns, δ > 0",
+    method="interval, float",
+    verdict=Verdict.HOLDS,
+    tolerance="4·eps·(|S|²/(δ ln 2) + size of the terms): |S|·eps·‖C_S‖ for an eigenvalue, at slope 1/(δ "
+    "ln 2)",
+    mutants=("entropy", "entropy_float"),
+    cases=300,
+    ci_cases=25,
+)
+def test_entropy_is_a_log_determinant(check):
+    with precisely():
+
+        def equal(design):
+            C, d = correlations(design), design.X.shape[1]
+            float_C = design.X.T @ design.X / design.N
+            eps = np.finfo(float).eps
+            for S in (members(mask) for mask in range(1 << d)):
+                for delta in DELTAS + ABOVE_ONE:
+                    small = int(delta.p) / int(delta.q)
+                    ours = float(entropy(C, S, delta, 3).mid())
+                    size = (len(S) + 9) * (1 + abs(math.log2(small)))
+                    if abs(entropy_float(float_C, S, small, 3) - ours) > 4 * eps * (
+                        len(S) ** 2 / small / math.log(2) + size
+                    ):
+                        return False
+                limit = smoothed_det(C, S, 0)
+                # log₂ det(δI + C_S) − log₂ det C_S ≤ Σ δ/(λ_i ln 2)
+                if (
+                    limit
+                    and not 0 <= smoothed_det(C, S, fmpq(1, 10**9)) / limit - 1 <= fmpq(1, 10**6) / limit
+                ):
+                    return False
+            return True
+
+        check.forall(unit_designs(max_d=4), equal)
+
+
+@claim(
+    "SR-entropy-nonnegative",
+    paper="SR",
+    number="Section 5.1, footnote 3",
+    statement="f_de is non-negative for sets of up to 3k features.",
+    hypotheses="unit columns, δ > 0",
+    method="exact, interval, proof",
+    verdict=Verdict.CORRECTED,
+    correction="For δ ≤ 1. For δ > 1 without the constant: Σ log₂(δ + λ_i) ≥ 0.",
+    consequences="For δ > 1 Theorems 3, 9 and 14 do not apply to f_de: SR-entropy-greedy, SR-theorem-14.",
+    mutants=("entropy", "smoothed_det"),
+    cases=600,
+    ci_cases=30,
+)
+def test_sign_of_the_entropy(check):
+    with precisely():
+        check.refutes(entropy(ONE, [], 2, 1) < 0, "δ = 2, k = 1: f_de(∅) = −3")
+        check.refutes(entropy(ONE, [0], 2, 1) < 0, "δ = 2, k = 1: f_de({x}) = log₂ 3 − 3")
+
+        def signed(design):
+            C, d = correlations(design), design.X.shape[1]
+            return all(
+                all(
+                    smoothed_det(C, S, delta) >= delta ** (3 * k)
+                    for k in range(-(-len(S) // 3), 3)
+                    for delta in DELTAS
+                )
+                and all(smoothed_det(C, S, delta) >= 1 for delta in ABOVE_ONE)
+                and not entropy(C, S, fmpq(1, 10), 2) < (6 - len(S)) * log2(10)
+                for S in (members(mask) for mask in range(1 << d))
+            )
+
+        check.forall(unit_designs(max_d=6), signed)
+
+
+@claim(
+    "SR-entropy-submodular",
+    paper="SR",
+    number="proof of Theorem 14",
+    statement="f_de is submodular.",
+    hypotheses="every δ > 0; C positive semidefinite, not only with unit diagonal",
+    method="exact, brute force, proof",
+    verdict=Verdict.HOLDS,
+    mutants=("smoothed_det",),
+    cases=1000,
+    ci_cases=40,
+)
+def test_entropy_is_submodular(check):
+    def submodular(value):
+        C, d = value
+        for delta in DELTAS + ABOVE_ONE:
+            D = determinants(C, d, delta)
+            if D[1] != C[0, 0] + delta or any(D[A | x] * D[B] < D[B | x] * D[A] for A, B, x in chains(d)):
+                return False
+        return True
+
+    def matrices():
+        for _ in range(check.cases):
+            d = int(check.rng.integers(2, 6))
+            if check.rng.random() < 0.7:
+                yield correlations(draw_design(check.rng, d)), d
+            else:
+                yield draw_hermitian(check.rng, d), d
+
+    check.over(matrices(), submodular)
+
+
+@claim(
+    "SR-entropy-monotone",
+    paper="SR",
+    number="Section 5.1, after Theorem 14",
+    statement="For δ ≥ 1, f_de is monotonically increasing.",
+    hypotheses="δ ≥ 1",
+    method="exact, proof",
+    verdict=Verdict.HOLDS,
+    mutants=("smoothed_det",),
+    cases=1500,
+    ci_cases=60,
+)
+def test_entropy_increases_from_one_on(check):
+    def increasing(design):
+        d = design.X.shape[1]
+        C = correlations(design)
+        tables = [determinants(C, d, delta) for delta in (fmpq(1), *ABOVE_ONE)]
+        return all(D[A | x] >= D[A] for D in tables for A, _, x in chains(d)) and tables[0][1] == 2
+
+    check.forall(unit_designs(max_d=5), increasing)
+
+
+@claim(
+    "SR-entropy-not-monotone",
+    paper="SR",
+    number="Section 5.1, after Theorem 14; Section 6 (ld and ld-0.1)",
+    statement="f_de is not monotone in general.",
+    hypotheses="δ < 1",
+    method="exact, proof",
+    verdict=Verdict.HOLDS,
+    consequences="For every δ < 1; on sets of at most k unit vectors it increases iff δ² ≥ (k − 1)(1 − δ).",
+    mutants=("smoothed_det",),
+    cases=1500,
+    ci_cases=60,
+)
+def test_entropy_decreases_below_one(check):
+    def falls(value):
+        delta, k = value
+        copies = fmpq_mat(k, k, [1] * (k * k))
+        last = smoothed_det(copies, range(k), delta) / smoothed_det(copies, range(k - 1), delta)
+        return (last >= 1) == (delta**2 >= (k - 1) * (1 - delta))
+
+    check.over(((fmpq(p, 20), k) for p in range(1, 20) for k in range(1, 9)), falls)
+    # the copies are the worst case
+    near = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1])
+    check.over(
+        [near], lambda near: smoothed_det(near, [0, 1], fmpq(1, 2)) < smoothed_det(near, [0], fmpq(1, 2))
+    )
+
+    def worst(design):
+        d = design.X.shape[1]
+        tables = [(delta, determinants(correlations(design), d, delta)) for delta in DELTAS]
+        return all(
+            D[A | x] * (delta + A.bit_count()) >= delta * (delta + A.bit_count() + 1) * D[A]
+            for delta, D in tables
+            for A, _, x in chains(d)
+        )
+
+    check.forall(unit_designs(max_d=5), worst)
+
+
+@claim(
+    "SR-entropy-greedy",
+    paper="SR",
+    number="Section 5.1, after Theorem 14",
+    statement="For δ ≥ 1, Theorem 3 gives the tighter bound (1 − e^{−γ_{S̃,k}})·OPT for FR on R² + f_de.",
+    hypotheses="δ ≥ 1, ν = 1",
+    method="interval, brute force, proof",
+    verdict=Verdict.CORRECTED,
+    correction="For δ = 1; for δ > 1 with Σ log₂(δ + λ_i), without the constant −3k log₂ δ. γ of R² or of g.",
+    mutants=("forward_regression", "entropy", "r_squared"),
+    cases=3000,
+    ci_cases=30,
+)
+def test_greedy_on_the_monotone_entropy(check):
+    with precisely():
+        alone = 1 + entropy(ONE, [0], 4, 1)
+        check.refutes(
+            alone.overlaps(log2(5) - 5) and alone < (1 - arb(-1).exp()) * alone,
+            "one column X = y, k = 1, δ = 4: FR is optimal and g = OPT = log₂ 5 − 5 < (1 − 1/e)·OPT",
+        )
+        check.over([ONE], lambda C: entropy(C, [0], fmpq(1), 5).contains(1))
+        for _ in range(check.cases):
+            design, k, R = _draw(check)
+            C, d = correlations(design), design.X.shape[1]
+            delta = (fmpq(1), *ABOVE_ONE)[int(check.rng.integers(0, 4))]
+            shift = 3 * k * log2(delta)
+            f = table(lambda S, C=C, k=k, delta=delta, shift=shift: entropy(C, S, delta, k) + shift, d)
+            g = added(R, f)
+            S = mask_of(forward_regression(g, k))
+            bound = (1 - (-arb(submodularity_ratio(R, S, k))).exp()) * optimum(g, k)
+            settle(check, g[S], bound, f"{design}, {k}, {delta}")
+
+
+def _draw(check):
+    d = int(check.rng.integers(2, 6))
+    design = draw_design(check.rng, d, SHAPES[1:])
+    k = int(check.rng.integers(1, min(3, d) + 1))
+    R = table(lambda S: r_squared(design.X, design.y, S), d)
+    check.over([design], lambda design: R[-1] == projected(design.X, design.y, range(d)))
+    return design, k, R
+
+
+@claim(
+    "SR-theorem-14",
+    paper="SR",
+    number="Theorem 14",
+    statement="GLS on R² + νf_de attains (1 − e^{−γ_{S̃,2k}/2})/7 of the optimum.",
+    hypotheses="unit columns, δ > 0, ν > 0",
+    method="interval, brute force, proof",
+    verdict=Verdict.CORRECTED,
+    correction="For δ ≤ 1, with γ of R² and for S₁ (any S̃ if k ≤ 14); FR alone attains "
+    "min(γ_{S₁,2k}(R²)/2, 1/4). "
+    "For δ > 1 the constant is to be left out; then f_de increases and Theorem 3 applies.",
+    consequences="It does not rest on Theorem 9 or Proposition 10, which fall; the constant 3k log₂(1/δ) "
+    "does the work: any k "
+    "features have at least 2/3 of the constant.",
+    unchecked="k > 14 with the γ of a returned set other than S₁",
+    mutants=("greedy_local_search", "entropy", "r_squared", "submodularity_ratio"),
+    cases=6000,
+    ci_cases=60,
+)
+def test_guarantee_with_the_entropy(check):
+    with precisely():
+        f = table(lambda S: entropy(ONE, S, 4, 1), 1)
+        g = added([fmpq(0), fmpq(1)], f)
+        found = greedy_local_search(f, g, 1, fmpq(1, 10))
+        check.refutes(
+            found.best == 1
+            and optimum(g, 1) < 0
+            and g[found.best] < (1 - (-arb(1) / 2).exp()) / 7 * optimum(g, 1),
+            "one column X = y, k = 1, δ = 4: GLS is optimal and g = OPT = log₂ 5 − 5 < 0, less than a "
+            "fraction of itself",
+        )
+        half = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
+        check.over([half], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
+
+        def ratio(design, k, delta, nu):
+            d = design.X.shape[1]
+            R = table(lambda S: r_squared(design.X, design.y, S), d)
+            C = correlations(design)
+            f = table(lambda S: nu * entropy(C, S, delta, k), d)
+            known = _floor(f, nu, delta, k) and R[-1] == projected(design.X, design.y, range(d))
+            g = added(R, f)
+            found, best = greedy_local_search(f, g, k, fmpq(1, 10)), optimum(g, k)
+            widest = submodularity_ratio(R, 0, 2 * k)
+            printed = (1 - (-arb(widest) / 2).exp()) / 7 * best
+            where = f"{design}, {k}, {delta}, {nu}"
+            settle(check, g[found.best] if known else arb(-1), printed, f"{where}: the printed bound")
+            first = submodularity_ratio(R, found.S1, 2 * k)
+            settle(check, g[found.S1], min(first / 2, fmpq(1, 4)) * best, f"{where}: the sharper bound")
+            return float((g[found.best] / printed).mid()) if widest > 0 else 100.0
+
+        least = 100.0
+        for _ in range(-(-check.cases // 20)):
+            design, k, _ = _draw(check)
+            delta, nu = DELTAS[int(check.rng.integers(0, 5))], NUS[int(check.rng.integers(0, 4))]
+            found = descend(check.rng, design, lambda X, k=k, a=delta, nu=nu: ratio(X, k, a, nu), 20)
+            least = min(least, found)
+        check.measured(
+            f"GLS as printed attains at least {least:.2f} times the printed bound, in a search for violations"
+        )
+
+
+def _floor(f, nu, delta, k):
+    """f({x}) = ν(log₂(1 + δ) + 3kc), and f ≥ ν(3k − |S|)c up to the radius of the balls."""
+    c = -log2(delta) if delta != 1 else arb(0)
+    single = f[1].overlaps(nu * (log2(1 + delta) + 3 * k * c))
+    return single and all(not f[S] < nu * (3 * k - S.bit_count()) * c for S in subsets(len(f) - 1, 2 * k))
