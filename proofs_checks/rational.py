@@ -126,6 +126,22 @@ def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
     return beta
 
 
+class Solution(NamedTuple):
+    """A solution β at λ, and the dual point p = y − Xβ, the same for all solutions."""
+
+    lam: fmpq
+    beta: fmpq_mat
+    point: fmpq_mat
+
+
+def solution(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> Solution:
+    """β and p at λ* − ε, with the KKT conditions verified on all columns; AssertionError where they fail."""
+    lam, beta = found.step.lam_star - eps, coefficients(X, y, S, found, eps)
+    if not is_solution(X, y, S, beta, lam):
+        raise AssertionError(f"β is no solution at λ = {lam}")
+    return Solution(lam, beta, rational(y) - rational(X) * beta)
+
+
 def is_solution(X, y, S: Sequence[int], beta: fmpq_mat, lam: fmpq) -> bool:
     """The KKT conditions of min ½‖y − Xβ‖² + λ‖β_S̄‖₁ on all columns."""
     A = rational(X)

@@ -43,9 +43,8 @@ from sparselin.ledger import Verdict, claim
     "SA-algorithm-2",
     paper="SA",
     number="Algorithm 2, line 5",
-    statement="⟨X_i, y − X_Sβ_S*⟩² = ⟨X_i, y − P_S y⟩² = ⟨X_i, P_S^⊥y⟩² for any minimiser β_S*, and "
-    "OMP picks "
-    "an i ∉ S that maximises it.",
+    statement="⟨X_i, y − X_Sβ_S*⟩² = ⟨X_i, y − P_S y⟩² = ⟨X_i, P_S^⊥y⟩² for any minimiser β_S*, and OMP "
+    "picks an i ∉ S that maximises it.",
     hypotheses="any S, dependent columns too; the pick where λ* > 0",
     method="exact",
     verdict=Verdict.HOLDS,
@@ -56,9 +55,15 @@ def test_omp_picks_a_largest_correlation(check):
     def holds(selection):
         X, y, S = selection
         A, b = rational(X), rational(y)
-        beta = least_squares(columns(A, S), b) if S else vector([])
-        r = b - columns(A, S) * beta if S else b
-        same = r == off(A, S, b)
+        r = off(A, S, b)
+        same = True
+        if S:
+            A_S, ones = columns(A, S), vector([fmpq(1)] * len(S))
+            # two minimisers, which differ where the columns are dependent
+            beta = least_squares(A_S, b)
+            other = beta + ones - least_squares(A_S, A_S * ones)
+            normal = (A_S.transpose() * r).entries()
+            same = b - A_S * beta == r == b - A_S * other and not any(normal)
         at = step(X, y, S)
         if S and columns(A, S).rank() < len(S):
             return same  # sl.omp is not asked to force dependent columns
@@ -74,17 +79,15 @@ def test_omp_picks_a_largest_correlation(check):
     "SA-algorithm-3-threshold",
     paper="SA",
     number="Algorithm 3, line 5; poster",
-    statement="Sequential LASSO has a largest λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}, β*(λ, S) being "
-    "the optimal "
-    "solution; it equals ‖XᵀP_S^⊥y‖∞.",
+    statement="Sequential LASSO has a largest λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}, β*(λ, S) being the "
+    "optimal solution; it equals ‖XᵀP_S^⊥y‖∞.",
     hypotheses="independent S",
     method="exact, proof",
     tolerance="2⁻⁴⁰λ* between the exact λ* and the package's",
     verdict=Verdict.CORRECTED,
-    correction="So it is where P_S^⊥y is not orthogonal to all columns; else the set is empty and "
-    "the algorithm "
-    "must stop. The solution may not be unique; β_S̄ ≠ 0 then holds for all solutions below λ* and "
-    "for none above.",
+    correction="So it is where P_S^⊥y is not orthogonal to all columns; else the set is empty and the "
+    "algorithm must stop. The solution may not be unique; β_S̄ ≠ 0 then holds for all solutions below "
+    "λ* and for none above.",
     consequences="Theorem 3.3 is about steps with λ* > 0.",
     mutants=("sl.first_entry", "sl.lambda_star"),
 )
@@ -125,13 +128,27 @@ def test_the_largest_penalty_with_a_feature(check):
     paper="SA",
     number="Algorithm 3, lines 6 and 7",
     statement="A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0} exists and is not empty.",
-    hypotheses="λ* > 0, independent S; A(S) as the indices nonzero in some solution",
+    hypotheses="λ* > 0, independent S",
     method="exact, brute force",
-    verdict=Verdict.HOLDS,
-    consequences="Lemma 3.4, which print gives as the reason, is not needed: r ≠ p below λ*.",
+    verdict=Verdict.CORRECTED,
+    correction="For ε ↓ 0 (from above it is empty), and with A(S) the indices that are nonzero in some "
+    "solution: solutions may be chosen so that there is no limit. So read, it is constant on (λ₂, λ*).",
+    consequences="Lemma 3.4, which print gives as the reason that it is not empty, is not needed: r ≠ p "
+    "below λ*.",
     mutants=("sl.first_entry",),
 )
 def test_the_active_set_just_below_the_threshold(check):
+    twins, one = np.array([[1.0, 1.0]]), np.array([1.0])
+    lams = [1 - fmpq(1, 2**k) for k in range(1, 9)]
+    alternating = [[1 - lam, 0 * lam][:: (-1) ** k] for k, lam in enumerate(lams)]
+    check.refutes(
+        all(
+            is_solution(twins, one, (), vector(beta), lam)
+            for beta, lam in zip(alternating, lams, strict=True)
+        ),
+        "X = [[1, 1]], y = (1), S = ∅: (1 − λ, 0) and (0, 1 − λ) are optimal, and may alternate as λ → 1",
+    )
+
     def constant(selection):
         X, y, S = selection
         found = segment(X, y, S)
@@ -156,8 +173,8 @@ def test_the_active_set_just_below_the_threshold(check):
     method="exact, float",
     verdict=Verdict.CORRECTED,
     correction="For λ > 0. Xβ = X_Sβ_S* alone does not make β zero outside of S where columns are "
-    "dependent; "
-    "‖β_S̄‖₁, which is the same in all solutions, does. For λ = 0 (allowed where P_S^⊥y ⟂ X) it is false.",
+    "dependent; ‖β_S̄‖₁, which is the same in all solutions, does. For λ = 0 (allowed where P_S^⊥y ⟂ X) "
+    "it is false.",
     consequences="Nothing else: λ > 0 throughout Algorithm 3.",
     tolerance="1e-12‖y‖ between P_S^⊥y and sl.project_dual",
     mutants=("sl.project_dual",),

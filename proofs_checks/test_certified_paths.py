@@ -30,8 +30,7 @@ def gaussian_designs(draw):
 
 
 def proves(X, y, path, normalized):
-    """The certificate of a path exists, holds exactly, and to rounding does not contradict itself "
-    "elsewhere."""
+    """The certificate of a path exists, holds exactly, and fails for another y."""
     certificate = sl.certify(X, y, path, normalized=normalized)
     exact = certificate.verify(X, y, exact=True)
     other = certificate.verify(X, y + np.eye(len(y))[0], exact=True)

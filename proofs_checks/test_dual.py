@@ -59,18 +59,21 @@ def feasible(X, u, S, lam):
 @st.composite
 def with_points(draw, count=2):
     """A selection, λ > 0, and integer vectors in R^n."""
-    X, y, S = draw(selections(max_n=4, max_d=5))
+    X, y, S = draw(selections(max_n=4, max_d=5, dependent=True))
     lam = fmpq(draw(st.integers(1, 6)), 2)
     entries = st.lists(st.integers(-3, 3), min_size=len(y), max_size=len(y))
-    return X, y, S, lam, [vector([fmpq(a, 2) for a in draw(entries)]) for _ in range(count)]
+    points = [vector([fmpq(a, 2) for a in draw(entries)]) for _ in range(count)]
+    if draw(st.booleans()):
+        points[0] = off(rational(X), S, points[0])
+    return X, y, S, lam, points
 
 
 @claim(
     "SA-equation-12",
     paper="SA",
     number="equation (12) and the display after it, " + SECTION,
-    statement="½‖z − y‖² + uᵀz = ½‖z‖² − (y − u)ᵀz + ½‖y‖² = ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least at "
-    "z = y − u.",
+    statement="½‖z − y‖² + uᵀz = ½‖z‖² − (y − u)ᵀz + ½‖y‖² = ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least "
+    "at z = y − u.",
     hypotheses="any y, z, u",
     method="exact",
     verdict=Verdict.HOLDS,
@@ -98,14 +101,12 @@ def completed_square(y, z, u):
     paper="SA",
     number="equation (13) and the sentences after it, " + SECTION,
     statement="λ‖β_S̄‖₁ − uᵀXβ can be made arbitrarily negative if (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and is "
-    "minimised "
-    "at β = 0 otherwise.",
+    "minimised at β = 0 otherwise.",
     hypotheses="any S, u; λ > 0",
     method="exact, proof",
     verdict=Verdict.HOLDS,
-    unchecked="(13) is positively homogeneous in β: one β with a negative value shows that it is "
-    "unbounded; "
-    "nonnegative on β = ±e_i and additive in the worst case, it is nonnegative everywhere",
+    consequences="(13) is a sum over i of positively homogeneous functions of β_i: nonnegative at every "
+    "±e_i it is nonnegative everywhere, and one negative value makes it unbounded.",
     mutants=("direction", "lagrangian_in_beta"),
 )
 def test_the_terms_in_beta(check):
@@ -131,9 +132,8 @@ def test_the_terms_in_beta(check):
     "SA-equation-11",
     paper="SA",
     number="equations (8), (11), " + SECTION,
-    statement="The Lagrangian dual of (8) is min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ, X_jᵀu = 0 for j ∈ S; "
-    "strong duality "
-    "holds.",
+    statement="The Lagrangian dual of (8) is min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ, X_jᵀu = 0 for j ∈ S; strong "
+    "duality holds.",
     hypotheses="independent S with λ* > 0, λ on the first segment below λ*, and at λ*",
     method="exact",
     verdict=Verdict.HOLDS,
@@ -167,9 +167,8 @@ def test_strong_duality(check):
     "SA-appendix-A.1-pythagoras",
     paper="SA",
     number="Appendix A.1, last display",
-    statement="For u ⟂ colspan(X_S), ½‖y − u‖² = ½‖y − P_S^⊥y‖² + ½‖P_S^⊥y − u‖²: y and P_S^⊥y have "
-    "the same "
-    "projection.",
+    statement="For u ⟂ colspan(X_S), ½‖y − u‖² = ½‖y − P_S^⊥y‖² + ½‖P_S^⊥y − u‖²: y and P_S^⊥y have the "
+    "same projection.",
     hypotheses="any S, dependent columns too",
     method="exact, float",
     verdict=Verdict.HOLDS,
@@ -201,8 +200,8 @@ def farthest(A, b, S, lam, u):
     "SA-equation-9",
     paper="SA",
     number="equations (9) and (10), Section 3.2",
-    statement="Primal and dual solutions satisfy Xβ = z = y − u and, with β_S* = X_S⁺y, Xβ − X_Sβ_S* "
-    "= P_S^⊥y − u.",
+    statement="Primal and dual solutions satisfy Xβ = z = y − u and, with β_S* = X_S⁺y, Xβ − X_Sβ_S* = "
+    "P_S^⊥y − u.",
     hypotheses="independent S with λ* > 0; exactly on the first segment, in floats at λ*/7",
     method="exact, float",
     verdict=Verdict.HOLDS,

@@ -11,9 +11,9 @@ residual lies in colspan(P_S^⊥X_T). For S = ∅ the two agree. From Xβ = y �
 where it was only if X_S ⟂ X_T b), item 2 and Theorem 3.3 stand. λ* = 0 must be left out: the lemma then
 speaks of λ < 0, where C_λ is empty.
 
-Exact: p = r − εZv by the enumeration of `proofs_checks.rational.segment`, its KKT conditions verified.
-Tolerance for `sl.project_dual` and `sl.lasso_path`: 1e-12‖y‖, 4000 eps, for κ(X_S) of a few hundred at
-most.
+Exact: solutions by the enumeration of `proofs_checks.rational.segment`, their KKT conditions verified;
+p = y − Xβ. Tolerance for `sl.project_dual` and `sl.lasso_path`: 1e-12‖y‖, 4000 eps, for κ(X_S) of a few
+hundred at most.
 """
 
 import numpy as np
@@ -24,22 +24,22 @@ from proofs_checks.rational import (
     columns,
     exactly,
     inner,
-    is_solution,
     off,
     rational,
     real,
     reals,
     segment,
+    solution,
     spans,
     vector,
 )
 from proofs_checks.steps import open_steps
 from sparselin.ledger import Verdict, claim
 
-# S = {0}, X_1 not orthogonal to X_0: P_S^⊥y = (0, 1), T = {1}, λ* = 1; at λ = ½, p = (0, ½)
-X = np.array([[1.0, 1.0], [0.0, 1.0]])
-Y = np.array([1.0, 1.0])
-WITNESS = "X = [[1, 1], [0, 1]], y = (1, 1), S = {0}, λ = ½"
+# in units of 1/5 unit columns and a unit y: r = P_S^⊥y = (0, 4), T = {1}, λ* = 16, p = r − ε(0, ¼)
+X = np.array([[5.0, 3.0], [0.0, 4.0]])
+Y = np.array([3.0, 4.0])
+WITNESS = "5X = [[5, 3], [0, 4]], 5y = (3, 4), S = {0}, every λ in (λ₂, λ*)"
 NUMBER = "Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission)"
 TOLERANCE = "1e-12‖y‖ between the exact solution and the package's"
 
@@ -54,35 +54,36 @@ def halfway(X, y, S):
     "SA-lemma-3.4",
     paper="SA",
     number=NUMBER,
-    statement="For λ just below λ*, the projection p of r = P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥ leaves r − p in "
-    "colspan(X_T).",
+    statement="For λ just below λ*, the projection p of r = P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥ leaves r − "
+    "p in colspan(X_T).",
     hypotheses="any independent S with λ* > 0; no unit columns",
     method="exact, float",
     verdict=Verdict.FALSE,
-    correction="r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. λ* = 0 is to "
-    "be left out (C_λ is empty for λ < 0).",
-    consequences="Item 1 falls. Item 2 and Theorems 3.3, 1.1 and 1.2 stand: they need only that β is zero "
-    "off S ∪ T, which the multipliers of the projection give directly.",
+    correction="r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. λ* = 0 "
+    "is to be left out (C_λ is empty for λ < 0).",
+    consequences="Item 1 falls. Item 2 and Theorems 3.3, 1.1 and 1.2 stand: they need only that β is "
+    "zero off S ∪ T, which the multipliers of the projection give directly.",
     tolerance=TOLERANCE,
-    mutants=("sl.project_dual", "sl.first_entry"),
+    mutants=("sl.project_dual", "sl.first_entry", "segment"),
 )
 def test_where_the_projection_residual_lies(check):
-    r = np.array([0.0, 1.0])
-    p = sl.project_dual(X, r, 0.5, unpenalized=[0]).u
-    in_print = spans(rational(X[:, [1]]), rational(r - p))
-    check.refutes(np.array_equal(p, [0, 0.5]) and not in_print, f"{WITNESS}: r − p = (0, ½), X_T = (1, 1)")
+    residual = segment(X, Y, (0,)).Z * segment(X, Y, (0,)).v
+    p = sl.project_dual(X, Y, 8.0, unpenalized=[0]).u
+    check.refutes(
+        np.array_equal(p, [0, 2]) and not spans(rational(X[:, [1]]), residual),
+        f"{WITNESS}: r − p is a multiple of (0, 1), X_T = {{(3, 4)/5}}",
+    )
 
     def in_the_corrected_span(selection):
         X, y, S = selection
-        found, eps = segment(X, y, S), halfway(X, y, S)
-        lam, A = found.step.lam_star - eps, rational(X)
-        residual = found.Z * found.v * eps
-        projected = sl.project_dual(X, y, real(lam), unpenalized=S).u
+        found = segment(X, y, S)
+        lam, _, p = solution(X, y, S, found, halfway(X, y, S))
+        A, residual = rational(X), found.step.residual - p
         return (
-            is_solution(X, y, S, coefficients(X, y, S, found, eps), lam)
+            residual != 0 * residual
             and spans(off(A, S, columns(A, found.step.tied)), residual)
             and (bool(S) or spans(columns(A, found.step.tied), residual))
-            and close(reals(found.step.residual - residual), projected, y)
+            and close(reals(p), sl.project_dual(X, y, real(lam), unpenalized=S).u, y)
         )
 
     check.forall(open_steps(), in_the_corrected_span)
@@ -92,25 +93,30 @@ def test_where_the_projection_residual_lies(check):
     "SA-item-1",
     paper="SA",
     number=f"item 1 after {NUMBER}",
-    statement="When the next feature is selected, β_i for i ∈ S equals its value in the previous solution "
-    "β_S* = X_S⁺y.",
+    statement="When the next feature is selected, β_i for i ∈ S equals its value in the previous "
+    "solution β_S* = X_S⁺y.",
     hypotheses="λ in the proof's interval below λ* > 0, independent S",
     method="exact, float",
     verdict=Verdict.FALSE,
     correction="β_S = β_S* − X_S⁺X_Tβ_T: it moves with β_T unless X_S ⟂ X_Tβ_T.",
     consequences="Nothing that follows uses it.",
     tolerance=TOLERANCE,
-    mutants=("sl.lasso_path", "sl.first_entry"),
+    mutants=("sl.lasso_path", "sl.first_entry", "segment"),
 )
 def test_selected_coefficients_move(check):
+    found = segment(X, Y, (0,))
+    before, after = (coefficients(X, Y, (0,), found, exactly(e))[0, 0] for e in (0.0, 1.0))
     path = sl.lasso_path(X, Y, unpenalized=[0])
-    check.refutes(path.at(1.0)[0] == 1 and path.at(0.5)[0] == 0.5, f"{WITNESS}: β_0 falls from 1 to ½")
+    check.refutes(
+        before - after == exactly(3) / 80 and path.at(16.0)[0] == 0.6 and abs(path.at(8.0)[0] - 0.3) <= 1e-15,
+        f"{WITNESS}: β_0 = 3/5 − 3ε/80 at λ* − ε",
+    )
 
     def moves_as_corrected(selection):
         X, y, S = selection
-        found, eps = segment(X, y, S), halfway(X, y, S)
-        lam, A = found.step.lam_star - eps, rational(X)
-        beta, before = (coefficients(X, y, S, found, e) for e in (eps, 0 * eps))
+        found = segment(X, y, S)
+        lam, beta, _ = solution(X, y, S, found, halfway(X, y, S))
+        A, before = rational(X), coefficients(X, y, S, found, exactly(0))
         entered = A * vector([0 * b if i in S else b for i, b in enumerate(beta.entries())])
         shift = A * vector([b - old if i in S else 0 * b for i, (b, old) in enumerate(pairs(beta, before))])
         ours = sl.lasso_path(X, y, unpenalized=S, lam_min=real(lam)).at(real(lam))
@@ -130,16 +136,16 @@ def test_selected_coefficients_move(check):
     consequences="Lemma 3.4 is not needed: a solution has |⟨X_i, p⟩| = λ where β_i ≠ 0, and off S ∪ T "
     "|⟨X_i, p⟩| < λ by the distances in the proof.",
     unchecked="how far below λ* it goes on: see the rows on the window",
-    mutants=("sl.lasso_path", "sl.first_entry"),
+    mutants=("sl.lasso_path", "sl.first_entry", "segment"),
 )
 def test_only_tied_features_are_nonzero(check):
     def zero_off_T(selection):
         X, y, S = selection
-        found, eps = segment(X, y, S), halfway(X, y, S)
-        lam, A = found.step.lam_star - eps, rational(X)
-        p = found.step.residual - found.Z * found.v * eps  # the same in every solution
+        found = segment(X, y, S)
+        lam, _, p = solution(X, y, S, found, halfway(X, y, S))
+        A = rational(X)
         others = [i for i in range(A.ncols()) if i not in S and i not in found.step.tied]
-        slack = all(abs(inner(columns(A, [i]), p)) < lam for i in others)
+        slack = all(abs(inner(columns(A, [i]), p)) < lam for i in others)  # so zero in every solution
         ours = sl.lasso_path(X, y, unpenalized=S, lam_min=real(lam)).at(real(lam))
         nonzero = set(np.flatnonzero(ours)) - set(S)
         return slack and nonzero and nonzero <= set(found.active)

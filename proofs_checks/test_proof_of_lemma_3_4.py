@@ -5,14 +5,20 @@ Source: *Sequential Attention for Feature Selection*, Appendix A.2 (both version
 
 1. (1 − ε)r lies in C_λ ∩ colspan(X_S)^⊥, on a face of each i ∈ T: so ‖r − p‖ ≤ ε‖r‖.
 2. For i ∉ T, ‖r − u‖² over u ∈ F_{λ,i,±} is at least min ⟨X_i, r − u⟩² = (|⟨X_i, r⟩| − λ)²
-   ≥ ((1 − ε)λ* − ‖X_T̄ᵀr‖∞)², "larger than ε²‖r‖² for all ε < ε₀".
-   The equality holds for the nearer of the two faces alone: on the other the minimum is (|⟨X_i, r⟩| + λ)².
-   The last bound needs ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ*; ε₀ = (λ* − ‖X_T̄ᵀr‖∞)/(λ* + ‖r‖) is enough for all of it, and
-   keeps p off the opposite faces of i ∈ T as well when ε < 2λ*/(λ* + ‖r‖).
-3. "So u is simply the projection onto C' = {u : X_Tᵀu ≤ λ1}": here X_Sᵀu = 0 is dropped. For S ≠ ∅ that is
-   another point, and the residual in colspan(X_T) is that of the other point.
-   With C' ∩ colspan(X_S)^⊥ in its place the step holds, and gives a residual in colspan(P_S^⊥X_T).
+   ≥ ((1 − ε)λ* − ‖X_T̄ᵀr‖∞)², for ε small; "larger than ε²‖r‖² for all ε < ε₀".
+   The equality holds for the nearer of the two faces (and for their union): on the other the minimum is
+   (|⟨X_i, r⟩| + λ)². An ε₀ for columns of any norm: the least of (λ* − |⟨X_i, r⟩|)/(λ* + ‖X_i‖‖r‖) over
+   i ∉ T, 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T for the opposite faces, and 1. `FirstEntry.proof_lower` leaves
+   i ∈ S out, as p ⟂ X_S is on none of their faces.
+3. "The projection u of P_S^⊥y onto C_λ … is simply the projection onto C' = {u : X_Tᵀu ≤ λ1}". So it is, and
+   that is beside the point: p is the projection onto C_λ ∩ colspan(X_S)^⊥, and the constraint X_Sᵀu = 0 was
+   dropped between the first paragraph and this one. For S ≠ ∅ it is another point, and the residual in
+   colspan(X_T) is that of the other point. With colspan(X_S)^⊥ kept the step gives colspan(P_S^⊥X_T).
 4. The residual of the projection onto C' lies in colspan(X_T): true, of C'.
+
+The first sentence announces a projection of P_S^⊥y onto "C_λ ∩ colspan(X)^⊥" (X_S is meant) reduced to
+one onto an affine space. What is reached is a cone of half-spaces X_Tᵀu ≤ λ1; p need not be on all of
+their faces.
 
 Exact: projections onto few half-spaces by enumeration of the active ones (`project`).
 """
@@ -25,13 +31,26 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.rational import columns, inner, off, rational, segment, spans, vector
+from proofs_checks.rational import (
+    columns,
+    exactly,
+    inner,
+    off,
+    rational,
+    real,
+    reals,
+    segment,
+    solution,
+    spans,
+    vector,
+)
 from proofs_checks.steps import open_steps, show
 from sparselin.ledger import Verdict, claim
 
 NUMBER = "proof of Lemma 3.4 (ICLR), of Lemma 3.5 (NeurIPS submission), Appendix A.2"
-X = np.array([[1.0, 1.0], [0.0, 1.0]])
-Y = np.array([1.0, 1.0])
+# unit columns and a unit y in units of 1/5
+X = np.array([[5.0, 3.0], [0.0, 4.0]])
+Y = np.array([3.0, 4.0])
 
 
 def project(r, Z, bound):
@@ -56,14 +75,6 @@ def _on_the_faces(r, Z_B, bound):
     return r - Z_B * a if all(entry >= 0 for entry in a.entries()) else None
 
 
-def faces(X, y, S):
-    """r, c, λ*, T, and the largest correlation off T."""
-    found = segment(X, y, S)
-    at = found.step
-    others = [abs(c) for i, c in enumerate(at.correlation) if i not in at.tied]
-    return found, max(others, default=fmpq(0))
-
-
 @st.composite
 def with_unit_columns(draw, max_selected=2):
     """Steps whose columns are all of norm one, exactly: multiples of Pythagorean quadruples, (±1, "
@@ -80,8 +91,8 @@ def with_unit_columns(draw, max_selected=2):
     "SA-proof-3.4-1",
     paper="SA",
     number="step 1, " + NUMBER,
-    statement="(1 − ε)P_S^⊥y lies in C_λ ∩ colspan(X_S)^⊥ and on a face of every i ∈ T, so ‖r − p‖² "
-    "≤ ε²‖r‖².",
+    statement="(1 − ε)P_S^⊥y lies in C_λ ∩ colspan(X_S)^⊥ and on a face of every i ∈ T, so ‖r − p‖² ≤ "
+    "ε²‖r‖².",
     hypotheses="any independent S, λ* > 0, ε ∈ [0, 1]",
     method="exact, float",
     verdict=Verdict.HOLDS,
@@ -99,7 +110,7 @@ def test_a_shrunken_residual_is_feasible(check):
             if not (on_faces and all(abs(a) <= lam for a in c) and all(c[i] == 0 for i in S)):
                 return False
         lam = 0.75 * sl.lambda_star(X, y, unpenalized=S)
-        r = np.array([float(int(a.p) / int(a.q)) for a in at.residual.entries()])
+        r = reals(at.residual)
         distance = np.linalg.norm(r - sl.project_dual(X, y, lam, unpenalized=S).u)
         return 0 < distance <= 0.25 * np.linalg.norm(r) * (1 + 1e-12)
 
@@ -110,16 +121,14 @@ def test_a_shrunken_residual_is_feasible(check):
     "SA-proof-3.4-2",
     paper="SA",
     number="step 2 (chain of inequalities), " + NUMBER,
-    statement="For i ∉ T and either sign, min over F_{λ,i,±} of ‖r − u‖² ≥ min ⟨X_i, r − u⟩² = "
-    "(|⟨X_i, r⟩| − λ)² "
-    "≥ ((1 − ε)λ* − ‖X_T̄ᵀr‖∞)².",
-    hypotheses="unit columns, any S, λ* > 0, ε ∈ (0, 1)",
+    statement="For i ∉ T and either sign, min over F_{λ,i,±} of ‖r − u‖² ≥ min ⟨X_i, r − u⟩² = (|⟨X_i, "
+    "r⟩| − λ)² ≥ ((1 − ε)λ* − ‖X_T̄ᵀr‖∞)².",
+    hypotheses="unit columns, any S, λ* > 0, ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small)",
     method="exact",
     verdict=Verdict.CORRECTED,
-    correction="The equality is a ≥, met by the nearer face alone ((|⟨X_i, r⟩| + λ)² on the other); "
-    "the last "
-    "bound needs ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ*.",
-    consequences="The conclusion for small ε stands.",
+    correction="The equality is a ≥ for the farther of the two faces, where the minimum is (|⟨X_i, r⟩| "
+    "+ λ)².",
+    consequences="None: the bound is what is used.",
     mutants=("distance_to_face",),
 )
 def test_distances_to_the_other_faces(check):
@@ -127,13 +136,8 @@ def test_distances_to_the_other_faces(check):
     second = vector([fmpq(3, 5), fmpq(4, 5)])
     check.refutes(
         distance_to_face(second, r, lam, -1) == fmpq(121, 100) != (fmpq(3, 5) - lam) ** 2,
-        "X_1 = (1, 0), X_2 = (3/5, 4/5), y = (1, 0), S = ∅, ε = ½: on F_{λ,2,−} the minimum is 1.21, "
+        "X_0 = (1, 0), X_1 = (3/5, 4/5), y = (1, 0), S = ∅, λ = ½: on F_{λ,1,−} the minimum is 1.21, "
         "not 0.01",
-    )
-    third, lam = vector([fmpq(0), fmpq(1)]), fmpq(1, 4)
-    check.refutes(
-        distance_to_face(third, r, lam, 1) == fmpq(1, 16) < (lam - fmpq(3, 5)) ** 2,
-        "with X_3 = (0, 1) and ε = ¾: F_{λ,3,+} is at squared distance 1/16, below (¼ − 3/5)² = 0.1225",
     )
 
     def bounded(selection):
@@ -167,86 +171,114 @@ def distance_to_face(x, r, lam, sign):
     "SA-proof-3.4-epsilon0",
     paper="SA",
     number="ε₀ and λ₀ = (1 − ε₀)λ*, " + NUMBER,
-    statement="For all ε < ε₀, ε₀ small enough, P_S^⊥y is closer to the faces F_{λ,i,+}, i ∈ T, than "
-    "to any other.",
-    hypotheses="any columns, independent S, λ* > 0; as a statement about p: it lies on no other face",
+    statement="For all ε < ε₀, ε₀ small enough, P_S^⊥y is closer to the faces F_{λ,i,+}, i ∈ T, than to "
+    "any other.",
+    hypotheses="any columns, independent S, λ* > 0; ε = 99 % and 1 % of the ε₀ below",
     method="exact",
     verdict=Verdict.HOLDS,
-    consequences="An explicit ε₀, for columns of any norm: min over i ∉ T∪S of (λ* − |⟨X_i, r⟩|)/(λ* "
-    "+ ‖X_i‖‖r‖), "
-    "over i ∈ T of 2λ*/(λ* + ‖X_i‖‖r‖), and 1.",
-    unchecked="distances in place of p: for i ∈ T∖A the face F_{λ,i,+} may be missed by p, as the "
-    "lemma allows",
-    mutants=("sl.first_entry",),
+    consequences="An explicit ε₀, for columns of any norm: the least of (λ* − |⟨X_i, r⟩|)/(λ* + "
+    "‖X_i‖‖r‖) over i ∉ T, 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (opposite faces), and 1. p, being orthogonal "
+    "to X_S, keeps off all other faces even without the terms of i ∈ S, which is `proof_lower`.",
+    tolerance="1e-13λ* between the formula and sl.first_entry",
+    mutants=("sl.first_entry", "distance_to_face", "segment"),
 )
 def test_an_explicit_epsilon_0(check):
+    def closer(selection):
+        X, y, S = selection
+        found, A = segment(X, y, S), rational(X)
+        signs = dict(zip(found.step.tied, found.signs, strict=True))
+        for part in (0.99, 0.01):
+            eps = found.step.lam_star * exactly(part * epsilon_0(X, found.step, range(X.shape[1])))
+            lam = found.step.lam_star - eps
+            near, far = [], []
+            for i in np.flatnonzero(X.any(axis=0)):
+                for s in (1, -1):
+                    own = signs.get(int(i)) == s
+                    (near if own else far).append(
+                        distance_to_face(columns(A, [i]), found.step.residual, lam, s)
+                    )
+            if max(near) >= min(far):
+                return False
+        return True
+
     def on_no_other_face(selection):
         X, y, S = selection
-        found, _ = faces(X, y, S)
-        entry = sl.first_entry(X, y, unpenalized=S)
-        at, A = found.step, rational(X)
-        # the float λ₀ is rounded: ε₀ shrunk by 2⁻⁴⁰ must do, and equal the formula to rounding
-        eps = (at.lam_star - fmpq(*entry.proof_lower.as_integer_ratio())) * (1 - fmpq(1, 2**40))
-        p, lam = at.residual - found.Z * found.v * eps, at.lam_star - eps
-        signs = dict(zip(at.tied, found.signs, strict=True))
-        for i, c in enumerate((A.transpose() * p).entries()):
-            if i in signs:
-                if signs[i] * c <= -lam:
-                    return False
-            elif abs(c) >= lam:
+        found = segment(X, y, S)
+        lower = sl.first_entry(X, y, unpenalized=S).proof_lower
+        # λ₀ is rounded: ε₀ shrunk by 2⁻⁴⁰ must do
+        eps = (found.step.lam_star - exactly(lower)) * (1 - fmpq(1, 2**40))
+        lam, _, p = solution(X, y, S, found, eps)
+        signs = dict(zip(found.step.tied, found.signs, strict=True))
+        for i, c in enumerate((rational(X).transpose() * p).entries()):
+            if signs[i] * c <= -lam if i in signs else abs(c) >= lam:
                 return False
-        return abs(float(entry.proof_lower) - epsilon_0(X, y, S, at)) <= 1e-13 * entry.lam_star
+        lam_star = real(found.step.lam_star)
+        outside = [i for i in range(X.shape[1]) if i not in S]
+        return abs(lower - (1 - epsilon_0(X, found.step, outside)) * lam_star) <= 1e-13 * lam_star
 
+    check.forall(open_steps(), closer)
     check.forall(open_steps(), on_no_other_face)
 
 
-def epsilon_0(X, y, S, at):
-    """λ₀ = (1 − ε₀)λ* by the formula, in floats."""
-    lam_star = int(at.lam_star.p) / int(at.lam_star.q)
-    squared = inner(at.residual, at.residual)
-    r = np.sqrt(int(squared.p) / int(squared.q))
-    c = np.array([int(abs(a).p) / int(a.q) for a in at.correlation])
-    reach = lam_star + np.linalg.norm(X, axis=0) * r
-    others = [i for i in range(X.shape[1]) if i not in at.tied and i not in S]
-    bounds = [*(2 * lam_star / reach[list(at.tied)]), *((lam_star - c[others]) / reach[others]), 1.0]
-    return (1 - min(bounds)) * lam_star
+def epsilon_0(X, at, J):
+    """ε₀ by the formula, over the columns J, in floats."""
+    lam_star, c = real(at.lam_star), np.array([real(abs(a)) for a in at.correlation])
+    reach = lam_star + np.linalg.norm(X, axis=0) * np.sqrt(real(inner(at.residual, at.residual)))
+    tied = list(at.tied)
+    others = [i for i in J if i not in at.tied]
+    return min([*(2 * lam_star / reach[tied]), *((lam_star - c[others]) / reach[others]), 1.0])
 
 
 @claim(
     "SA-proof-3.4-3",
     paper="SA",
     number="step 3, " + NUMBER,
-    statement="As p lies on no face of i ∉ T, it is the projection of P_S^⊥y onto C' = {u : X_Tᵀu ≤ λ1}.",
-    hypotheses="signs such that ⟨X_i, r⟩ = λ* on T; ε < ε₀",
+    statement="The projection p that Lemma 3.4 is about is the projection of P_S^⊥y onto C' = "
+    "{u : X_Tᵀu ≤ λ1}.",
+    hypotheses="signs such that ⟨X_i, r⟩ = λ* on T; ε < ε₀. In print p is first replaced by the "
+    "projection onto C_λ, then C_λ by C'",
     method="exact",
     verdict=Verdict.FALSE,
-    correction="It is the projection onto C' ∩ colspan(X_S)^⊥; for S = ∅ the two are the same.",
+    correction="From C_λ to C' is right; dropping colspan(X_S)^⊥ is not, unless S = ∅: p is the "
+    "projection onto C' ∩ colspan(X_S)^⊥.",
     consequences="Here the proof breaks for S ≠ ∅. Lemma 3.4 and item 1 fall with it.",
     mutants=("project", "segment"),
 )
 def test_the_dropped_constraint(check):
-    r, x = vector([fmpq(0), fmpq(1)]), vector([fmpq(1), fmpq(1)])
-    u = project(r, x, [fmpq(1, 2)])
-    inside = inner(columns(rational(X), [0]), u)
+    r, x = vector([fmpq(0), fmpq(4)]), vector([fmpq(3), fmpq(4)])
+    onto_half_space, onto_polytope = (project(r, *half_spaces(Z, [fmpq(8)])) for Z in (x, both(x)))
+    inside = inner(vector([fmpq(5), fmpq(0)]), onto_half_space)
     check.refutes(
-        inside == fmpq(-1, 4),
-        f"{show(X, Y, (0,))}, λ = ½: the projection of (0, 1) onto C' is (−¼, ¾), not orthogonal to "
-        f"X_0; p = (0, ½)",
+        onto_half_space == onto_polytope == vector([fmpq(-24, 25), fmpq(68, 25)]) and inside == fmpq(-24, 5),
+        f"5X, 5y: {show(X, Y, (0,))}, λ = 8/25: the projection of r onto C' is (−24, 68)/125, not "
+        "orthogonal to X_0; p = (0, 2/5)",
     )
 
     def corrected(selection):
         X, y, S = selection
-        found, second = faces(X, y, S)
-        at, A = found.step, rational(X)
-        eps = (at.lam_star - second) / 1000
-        p, lam = at.residual - found.Z * found.v * eps, at.lam_star - eps
+        found, A = segment(X, y, S), rational(X)
+        at = found.step
+        eps = at.lam_star * exactly(epsilon_0(X, at, range(X.shape[1])) / 64)
+        lam, _, p = solution(X, y, S, found, eps)
+        bound = [lam] * len(at.tied)
         # for u ⟂ X_S, ⟨s_i X_i, u⟩ = ⟨z_i, u⟩: half-spaces in colspan(X_S)^⊥, where r lies
-        section = project(at.residual, found.Z, [lam] * len(at.tied))
-        within = all(inner(columns(A, [i]), section) == 0 for i in S)
-        whole = project(at.residual, signed(A, found), [lam] * len(at.tied)) if not S else p
-        return section == p == whole and within
+        section = project(at.residual, found.Z, bound)
+        onto_c_prime = project(at.residual, signed(A, found), bound)
+        onto_c = project(at.residual, *half_spaces(both(A), [lam] * A.ncols()))
+        return section == p and onto_c_prime == onto_c and (bool(S) or onto_c_prime == p)
 
-    check.forall(open_steps(max_tied=4), corrected)
+    check.forall(open_steps(max_d=4, max_tied=4), corrected)
+
+
+def both(Z):
+    """[Z, −Z]."""
+    n, m = Z.nrows(), Z.ncols()
+    return fmpq_mat(n, 2 * m, [s * Z[i, j] for i in range(n) for s in (1, -1) for j in range(m)])
+
+
+def half_spaces(Z, bound):
+    """Z and the bounds, repeated where Z holds both signs."""
+    return Z, bound * (Z.ncols() // len(bound))
 
 
 def signed(A, found):
@@ -280,3 +312,38 @@ def test_the_residual_of_the_projection_onto_half_spaces(check):
         return True
 
     check.forall(open_steps(max_tied=4), in_the_span)
+
+
+@claim(
+    "SA-proof-3.4-affine",
+    paper="SA",
+    number="first sentence, " + NUMBER,
+    statement="The projection of P_S^⊥y onto C_λ ∩ colspan(X)^⊥ reduces to a projection onto an affine "
+    "space.",
+    hypotheses="read with X_S for X, and λ just below λ*; the affine space {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}",
+    method="exact",
+    verdict=Verdict.FALSE,
+    correction="To one onto half-spaces: |⟨X_i, p⟩| = λ for i ∈ A(S), and possibly less on T∖A(S). "
+    "Affine where A(S) = T.",
+    consequences="None: the proof goes on with half-spaces.",
+    mutants=("project", "segment"),
+)
+def test_half_spaces_not_an_affine_space(check):
+    # columns of length 3, T = {0, 1, 2}, A = {0, 1}
+    X, y = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 1.0, -1.0])
+    found = segment(X, y)
+    p = project(rational(y), signed(rational(X), found), [fmpq(5, 2)] * 3)
+    check.refutes(
+        found.active == (0, 1) and p == vector([fmpq(5, 6), fmpq(5, 6), fmpq(-1)]),
+        f"{show(X, y)}, λ = 5/2 (columns of length 3): p = (5/6, 5/6, −1) and ⟨X_2, p⟩ = 7/3 < 5/2",
+    )
+
+    def on_the_active_faces(selection):
+        X, y, S = selection
+        found, A = segment(X, y, S), rational(X)
+        eps = found.step.lam_star * exactly(epsilon_0(X, found.step, range(X.shape[1])) / 64)
+        lam, _, p = solution(X, y, S, found, eps)
+        sizes = {i: abs(inner(columns(A, [i]), p)) for i in found.step.tied}
+        return all(sizes[i] == lam for i in found.active) and max(sizes.values()) == lam
+
+    check.forall(open_steps(), on_the_active_faces)

@@ -1,4 +1,4 @@
-"""Theorem 3.3 (informally 1.2): Sequential LASSO selects features as Orthogonal Matching Pursuit does.
+"""Theorem 3.3 (Theorem 1.2 in short): Sequential LASSO selects features as Orthogonal Matching Pursuit does.
 
 Source: *Sequential Attention for Feature Selection*, Theorem 3.3, Theorem 1.2, the paragraph on ties after
 Theorem 3.3 (both versions). In print: X has unit columns, "y ∈ R^d" (a misprint for R^n) is a unit vector; at
@@ -14,6 +14,7 @@ Exact: A(S) by enumeration (`proofs_checks.rational.segment`), with its KKT cond
 arithmetic at three λ below λ*; ties are exact. Not checked: steps with more than five tied columns.
 """
 
+import itertools
 import zlib
 
 import numpy as np
@@ -36,14 +37,13 @@ from sparselin.ledger import Verdict, claim
 from sparselin.testing import integer_designs, tied_designs
 
 MOST_TIED = 5
-# c = (1, 1, 1): OMP may take any column; u* = e₁ meets all three with v = (1, 0, 0), so A = {0}
-TIED_X = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 1.0]])
-TIED_Y = np.array([1.0, 0.0, 0.0])
+# columns of length 3, c = (3, 3, 3): OMP may take any; u* = (⅓, ⅓, 0), ⟨X_i, u*⟩ = (1, 1, 4/3), A = {0, 1}
+TIED_X = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]])
+TIED_Y = np.array([1.0, 1.0, -1.0])
 
 
 def selects_from_the_largest(X, y, S, active):
-    """A(S), which a method found, is exactly A(S), lies in T, and its LASSO solutions pass KKT; "
-    "None: too tied."""
+    """What a method found is A(S), lies in T, and passes KKT below λ*; None where too many columns tie."""
     at = step(X, y, S)
     if len(at.tied) > MOST_TIED:
         return None
@@ -60,15 +60,14 @@ def selects_from_the_largest(X, y, S, active):
 @claim(
     "SA-theorem-3.3",
     paper="SA",
-    number="Theorem 3.3",
+    number="Theorem 3.3 (ICLR, NeurIPS submission); the theorem of the poster (informal)",
     statement="At each step Sequential LASSO selects an i ∈ S̄ with |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.",
     hypotheses="steps with λ*(S) > 0 (Algorithm 3 has no others); columns and y of any norm; ties, "
-    "equal and "
-    "dependent columns, d > n; y ∈ R^n (R^d in print is a misprint)",
+    "equal and dependent columns, d > n; y ∈ R^n (R^d in print is a misprint)",
     method="proof, exact, brute force",
     verdict=Verdict.HOLDS,
-    consequences="Survives Lemma 3.4's fall, by the proof in the file. With it Theorem 1.2, "
-    "corrected for ties.",
+    consequences="Survives Lemma 3.4's fall, by the proof in the file. With it Theorem 1.2, corrected "
+    "for ties.",
     unchecked="steps with more than five tied columns",
     mutants=("sl.sequential_lasso", "sl.first_entry"),
     cases=10_000,
@@ -125,9 +124,8 @@ def test_whichever_member_is_selected(check):
     paper="SA",
     number="Theorem 3.3",
     statement="Theorem 3.3 on Gaussian designs with unit columns, at every one of k steps.",
-    hypotheses="n × d = 20 × 40, k = 6; β(λ*) and β at a λ inside the window, from y − Xβ, pass KKT "
-    "on all d "
-    "columns, and the active column is the one of largest correlation",
+    hypotheses="n × d = 20 × 40, k = 6; β(λ*) and β at a λ inside the window, from y − Xβ, pass KKT on "
+    "all d columns, and the active column is the one of largest correlation",
     method="float",
     verdict=Verdict.HOLDS,
     tolerance="the rounding of each correlation and coefficient, a multiple of n·eps: "
@@ -147,14 +145,13 @@ def test_a_million_designs(check):
 @claim(
     "SA-theorem-1.2",
     paper="SA",
-    number="Theorem 1.2 (informal)",
+    number="Theorem 1.2 (ICLR, NeurIPS submission)",
     statement="For linear regression, Sequential LASSO is equivalent to OMP.",
     hypotheses="equivalent: the same features may be selected, in each step, from the same S with λ*(S) > 0",
     method="exact, brute force",
     verdict=Verdict.CORRECTED,
-    correction="What Sequential LASSO may select, OMP may select; the converse holds where one "
-    "column is largest. "
-    "In a tie, Sequential LASSO selects from A(S), which may be smaller than T.",
+    correction="What Sequential LASSO may select, OMP may select; the converse holds where one column "
+    "is largest. In a tie, Sequential LASSO selects from A(S), which may be smaller than T.",
     consequences="Guarantees of OMP that hold for any breaking of ties pass to Sequential LASSO.",
     mutants=("sl.first_entry", "sl.omp"),
 )
@@ -162,8 +159,9 @@ def test_the_same_choices(check):
     entry = sl.first_entry(TIED_X, TIED_Y)
     picks_last = sl.omp(TIED_X[:, ::-1], TIED_Y, 1).support[0] == 0  # column 2, listed first
     check.refutes(
-        entry.active == (0,) and picks_last and step(TIED_X, TIED_Y).tied == (0, 1, 2),
-        f"{show(TIED_X, TIED_Y)}: OMP may select any of the three columns, Sequential LASSO the first alone",
+        entry.active == (0, 1) and picks_last and step(TIED_X, TIED_Y).tied == (0, 1, 2),
+        f"{show(TIED_X, TIED_Y)}: OMP may select any of the three columns (length 3), Sequential LASSO "
+        "not the last",
     )
 
     def choices(selection):
@@ -173,7 +171,8 @@ def test_the_same_choices(check):
             return not sl.first_entry(X, y, unpenalized=S).active
         active = set(sl.first_entry(X, y, unpenalized=S).active)
         by_omp = set(sl.omp(X, y, len(S) + 1, forced=S).ties[-1])
-        return by_omp == set(at.tied) and active <= by_omp and (active == by_omp or len(by_omp) > 1)
+        exact = len(at.tied) > MOST_TIED or active == set(segment(X, y, S).active)
+        return by_omp == set(at.tied) and exact and active <= by_omp and (active == by_omp or len(by_omp) > 1)
 
     check.forall(selections(), choices)
 
@@ -183,8 +182,7 @@ def test_the_same_choices(check):
     paper="SA",
     number="paragraph after Theorem 3.3",
     statement="With several features of largest correlation, Sequential LASSO may choose from a "
-    "strictly smaller "
-    "set than OMP.",
+    "strictly smaller set than OMP.",
     hypotheses="existence; an example with the fewest rows and entries is searched for",
     method="exact, brute force",
     verdict=Verdict.HOLDS,
@@ -201,14 +199,20 @@ def test_the_set_can_be_strictly_smaller(check):
         return same and len(found.active) < len(entry.tied)
 
     check.over([(TIED_X, TIED_Y)], lambda design: smaller(*design))
-    entries = np.array(np.meshgrid(*[range(-1, 3)] * 4)).reshape(4, -1).T.astype(float)
-    y = np.array([1.0, 0.0])
-    tied = [X for X in entries.reshape(-1, 2, 2) if step(X, y).tied == (0, 1)]
-    found = [X for X in tied if smaller(X, y)]
-    check.over(found, lambda X: len(segment(X, y).active) == 1)
+    # two tied columns of equal length are both active, v ∝ (1, 1); of three one may stay out
+    whole = [c for c in itertools.product(range(-3, 4), repeat=3) if sum(a * a for a in c) == 9]
+    triples = [np.array(c, float).T for c in itertools.combinations(whole, 3)]
+    tied = [
+        X for X in triples if np.linalg.det(X) and (X.sum(axis=0) > 0).all() and np.ptp(X.sum(axis=0)) == 0
+    ]
+    strict = sum(len(segment(X, np.ones(3)).active) < 3 for X in tied)
+    check.over(tied, lambda X: sl.first_entry(X, np.ones(3)).active == segment(X, np.ones(3)).active)
+    pairs = [np.array(c, float).T for c in itertools.combinations(whole, 2)]
+    pairs = [X for X in pairs if X[:, 0].sum() == X[:, 1].sum() > 0]
+    check.over(pairs, lambda X: sl.first_entry(X, np.ones(3)).active == (0, 1))
     check.measured(
-        f"of the {len(tied)} tied designs with two rows and columns, entries −1..2 and y = (1, 0), "
-        f"{len(found)} have A(S) ≠ T" + (f"; the first: {show(found[0], y)}" if found else "")
+        f"y = (1, 1, 1): of {len(tied)} triples of independent tied integer columns of length 3, "
+        f"{strict} have A(S) ≠ T; of {len(pairs)} pairs, none"
     )
 
 
@@ -216,14 +220,13 @@ def test_the_set_can_be_strictly_smaller(check):
     "SA-ties-noise",
     paper="SA",
     number="paragraph after Theorem 3.3",
-    statement="Only one feature is selected at each step with probability 1 if random continuous "
-    "noise is added to "
-    "the data; Sequential LASSO and OMP then select the same features.",
+    statement="Only one feature is selected at each step with probability 1 if random continuous noise "
+    "is added to the data; Sequential LASSO and OMP then select the same features.",
     hypotheses="Gaussian noise in float64 on small integer designs, T decided exactly",
     method="exact",
     verdict=Verdict.CORRECTED,
-    correction="If the noise is added to X and y. Noise in y alone leaves the ties between columns with "
-    "P_S^⊥X_i = ±P_S^⊥X_j, and no others.",
+    correction="If X is among the data that noise is added to, and y ≠ 0. Noise in y alone leaves the "
+    "ties between columns with P_S^⊥X_i = ±P_S^⊥X_j, and no others.",
     mutants=("sl.omp", "sl.sequential_lasso"),
     cases=500,
 )
@@ -287,8 +290,8 @@ def test_how_often_features_tie(check):
                 smaller += len(active) < len(ties)
         check.tally(steps)
         check.measured(
-            f"{name}: {100 * tied / steps:.1f} % of {steps:,} steps tied, "
-            f"{100 * smaller / steps:.1f} % with A(S) smaller than T"
+            f"{name}: {100 * tied / steps:.1f} % of {steps:,} steps tied, {100 * smaller / steps:.1f} % "
+            "with A(S) smaller than T"
         )
 
 
@@ -296,15 +299,13 @@ def test_how_often_features_tie(check):
     "SA-remark-3.3",
     paper="SA",
     number="Remark 3.3 (ICLR), Remark 3.4 (NeurIPS submission)",
-    statement="Luo and Chen (2014) show the equivalence for y = Xβ* + ε, ε ~ N(0, σI_n), β* sparse, "
-    "d exponential "
-    "in n.",
+    statement="Luo and Chen (2014) show the equivalence for y = Xβ* + ε, ε ~ N(0, σI_n), β* sparse, d "
+    "exponential in n.",
     hypotheses="none: a citation",
     method="proof",
     verdict=Verdict.OPEN,
     unchecked="an asymptotic result of another paper; whatever its hypotheses, Theorem 3.3 gives the "
-    "equivalence "
-    "for every design, with ties corrected",
+    "equivalence for every design, with ties corrected",
 )
 def test_the_citation(check):
     """Nothing to run."""
