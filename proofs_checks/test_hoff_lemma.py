@@ -176,8 +176,8 @@ def test_where_the_infimum_is_attained(check):
 
 
 def stationary_points(X, y, lam):
-    """(β, J) for every J and signs s with β_J = (X_JᵀX_J)⁻¹(X_Jᵀy − λs) of signs s; X rational of full "
-    "column rank."""
+    """(β, J) for every J and signs s with β_J = (X_JᵀX_J)⁻¹(X_Jᵀy − λs) of signs s; X rational of full
+    column rank."""
     d = X.ncols()
     for size in range(d + 1):
         for J in itertools.combinations(range(d), size):
@@ -204,8 +204,8 @@ def objective(X, y, beta, lam):
 
 
 def lasso_optimum(X, y, lam, S=()):
-    """The least ½‖y − Xβ‖² + λ‖β_S̄‖₁, exactly: S is projected off, supports of independent columns "
-    "suffice."""
+    """The least ½‖y − Xβ‖² + λ‖β_S̄‖₁, exactly: S is projected off, supports of independent columns
+    suffice."""
     free = [j for j in range(X.shape[1]) if j not in S]
     A, b = off(rational(X), S, columns(rational(X), free)), off(rational(X), S, rational(y))
     best = None

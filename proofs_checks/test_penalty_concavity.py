@@ -67,8 +67,8 @@ def total(v):
 
 
 def around(x):
-    """A ball that contains Q*(x), for floats x: F(w) − ‖∇F(w)‖²/4 ≤ Q* ≤ F(w) at the w that "
-    "`sl.softmax_penalty` found."""
+    """A ball that contains Q*(x), for floats x: F(w) − ‖∇F(w)‖²/4 ≤ Q* ≤ F(w) at the w that
+    `sl.softmax_penalty` found."""
     found = sl.softmax_penalty(np.asarray(x, float))
     w, x = [arb(float(a)) for a in found.minimizer], [arb(float(a)) for a in x]
     e = [a.exp() for a in w]
@@ -143,8 +143,8 @@ def test_nowhere_jointly_concave(check):
 
 
 def on_the_axis(m, a):
-    """g(1 − ag''/g') + 2ag' for g = (1 + (m − 1)e^{−am/(m−1)})²: the sign of the curvature of f along (β, "
-    "0, …, 0)."""
+    """g(1 − ag''/g') + 2ag' for g = (1 + (m − 1)e^{−am/(m−1)})²: the sign of the curvature of f along (β,
+    0, …, 0)."""
     e, rate = (-a * m / (m - 1)).exp(), arb(m) / (m - 1)
     slope = -2 * m * e * (1 + (m - 1) * e)
     return (1 + (m - 1) * e) ** 2 * (1 + a * rate * (1 + 2 * (m - 1) * e) / (1 + (m - 1) * e)) + 2 * a * slope

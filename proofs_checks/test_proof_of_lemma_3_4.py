@@ -77,8 +77,8 @@ def _on_the_faces(r, Z_B, bound):
 
 @st.composite
 def with_unit_columns(draw, max_selected=2):
-    """Steps whose columns are all of norm one, exactly: multiples of Pythagorean quadruples, (±1, "
-    "0, 0) too."""
+    """Steps whose columns are all of norm one, exactly: multiples of Pythagorean quadruples, (±1,
+    0, 0) too."""
     quadruples = [(3, 0, 0), (2, 2, 1), (2, 1, 2), (1, 2, 2), (2, -2, 1), (-2, 1, 2), (1, -2, 2), (0, 3, 0)]
     d = draw(st.integers(2, 5))
     X = np.array([draw(st.sampled_from(quadruples)) for _ in range(d)], float).T

@@ -29,20 +29,26 @@ c_j + q_j); the second gives this with −c_j for c_j, which is larger. On T, g 
 both are 0: an event before λ = 0 is at a column j ∉ T, X_j ≠ 0, or j ∈ T∖A with g > 1, thus q > λ*; there
 the term of ε₁ exceeds that of ε₀.
 
-*Best possible.* In the plane with r = (ρ, 0), u* at the angle α, X_0 ∥ u* and X_1 = ∓‖X_1‖(cos 2α, sin 2α),
-which is (anti)parallel to u* − r/(2λ*), equality holds in the bounds of ε₁, for every value of |c_1| <
-min(λ*, q_1) (cos 2α ≤ 0), and on T for every q_1 > λ*. With X_1 = θX_0, 0 < θ < 1, h_1 = c_1/λ* and ρ_1 =
-λ*, for all the same values of |c_1|/q_1. So nothing longer than λ₁ can be said from λ*, |c_j|, ‖X_j‖ and
-‖r‖: the proof's window is within a factor two of the best from these data, while the true one is longer by
-any factor.
+*Best possible.* In the plane let r = (‖r‖, 0), u* at the angle α, X_0 ∥ u*, and X_1 = −‖X_1‖(cos 2α, sin
+2α) for j ∉ T (cos 2α ≤ 0), + on T (cos 2α > 0): it is (anti)parallel to u* − r/(2λ*), so equality holds in
+the bounds of ε₁, for every value of |c_1| < min(λ*, q_1), and on T for every q_1 > λ*. With X_1 = θX_0, 0 <
+θ < 1, h_1 = c_1/λ* and ρ_1 = λ*, for 0 < |c_1| < q_1 (c_1 = h_1 = 0 in a third dimension). So no better
+bound on one ρ_j follows from λ*, |c_j|, ‖X_j‖ and ‖r‖, and each term of the proof is within a factor two of
+the best. The data of all columns say more: if T = {i} nothing is left on T∖A, and ‖u*‖ ≥ 1/‖X_i‖ bounds α.
+For (4, 3), (0, 5), y = (1, 0) ε₁ = 8/13; but cos α = λ*‖u*‖/‖r‖ ≥ 4/5, so |h_1| ≤ 3/5 and ε₂/λ* ≥ 5/8.
 
-*Columns of one length.* If j ∉ T ∪ S and ‖X_j‖ ≥ ‖X_i‖ for some i ∈ A, then λ* ≤ ‖X_i‖‖u*‖λ*, so with λ* =
-1, a = ‖X_j‖‖u*‖ ≥ 1, cos α = ‖u*‖/‖r‖: q_j = a/cos α. For c_j = 0, |h_j| ≤ a sin α, and (1 + q_j)/(1 +
-|h_j|) ≥ (1 + a/cos α)/(1 + a sin α) increases with a. For c_j > 0 put φ = ∠(X_j, r) (a component off the
-plane only helps). At the upper face the ratio of ρ_j to the proof's term is (1 + q_j)/(1 − h_j), and −h_j
-falls with c_j; at the lower one it is (1 + c_j)(1 + q_j)/((1 − c_j)(1 + h_j)) with h_j ≤ q_j cos α cos(φ −
-α), whose derivative in c_j = q_j cos φ is cos α(cos α − sin α cot φ) ≤ 1, so that the ratio grows with c_j.
-Hence it is at least
+*Columns of one length.* Let j ∉ T ∪ S, ‖X_j‖ ≥ ‖X_i‖ for some i ∈ A, λ* = 1 and c_j ≥ 0. As 1 = |⟨X_i, u*⟩|
+≤ ‖X_i‖‖u*‖, a = ‖X_j‖‖u*‖ ≥ 1; cos α = ‖u*‖/‖r‖, so q_j = a/cos α. The proof's term is (1 − c_j)/(1 + q_j).
+
+- c_j = 0: |h_j| ≤ a sin α. ρ_j is at least (1 + q_j)/(1 + |h_j|) ≥ (1 + a/cos α)/(1 + a sin α) times the
+  term; this increases with a, so a = 1 is the worst.
+- c_j > 0, upper face: the ratio is (1 + q_j)/(1 − h_j). With φ = ∠(X_j, r) ≤ π/2, ∠(X_j, u*) ≤ φ + α ≤ π,
+  so −h_j ≤ −a cos(φ + α) ≤ a sin α: no less than for c_j = 0.
+- c_j > 0, lower face: the ratio is (1 + c_j)(1 + q_j)/((1 − c_j)(1 + h_j)), and h_j ≤ H = a cos(φ − α), H ≥
+  0. For fixed q_j and α, c_j = q_j cos φ gives dH/dc_j = cos α(cos α − sin α cot φ) ≤ 1. With H for h_j the
+  ratio increases with c_j, as 2/(1 − c_j²) ≥ 2 > H'/(1 + H); at c_j = 0, H = a sin α.
+
+Hence the ratio is at least
 
     κ = min_α (1 + 1/cos α)/(1 + sin α) = min_t 2(1 + t²)/((1 − t)(1 + t)³) = 1.4033…,  t = tan(α/2),
 
@@ -51,7 +57,7 @@ the least one at t³ − t² + 3t = 1, attained by X_0 = (1, 0), X_1 = (−sin �
 ratio comes as close to 1 as one likes.
 
 *Margin.* With μ = 1 − max|c_j|/λ*, η = max|h_j|, Q = max q_j/λ* over j ∉ T ∪ S (μ = 1, η = Q = 0 if there
-are none) and G = max g over T∖A: (λ* − |c_j|)/(1 + |h_j|) ≤ ρ_j, and ρ_j ≤ (λ* − |c_j|)/(1 − |h_j|) where
+are none) and G = max g over T∖A (G = 1 if T∖A = ∅): (λ* − |c_j|)/(1 + |h_j|) ≤ ρ_j, and ρ_j ≤ (λ* − |c_j|)/(1 − |h_j|) where
 |h_j| < 1. The lower bound in the data is that of ε₁, which increases with μ_j. For S = ∅, unit columns and
 T = {i}, h_j = ±⟨X_j, X_i⟩.
 
@@ -250,7 +256,7 @@ def test_the_window_contains_that_of_the_proof(check):
 
 
 def turned(t, m, tied=False):
-    """X_0 = (cos α, sin α), X_1 = ∓m(cos 2α, sin 2α), y = (1, 0), in integers; tan(α/2) = t.
+    """X_0 = (cos α, sin α), X_1 = −m(cos 2α, sin 2α), y = (1, 0), in integers; tan(α/2) = t.
 
     With `tied` X_1 takes the sign + and the length at which it ties.
     """
@@ -266,10 +272,11 @@ def turned(t, m, tied=False):
     "ours-window-best-bound",
     paper="ours",
     number=NUMBER,
-    statement="No function of λ*, |c_j|, ‖X_j‖, ‖r‖ larger than ε₁ bounds ε₂/λ* from below, and none below "
-    "1 from above: equality on designs of two columns, for j ∉ T and on T∖A. Thus the proof's ε₀ is at "
-    "least half of what its data allow; but ε₂/(ε₀λ*) is unbounded, also with unit columns and y one of "
-    "them.",
+    statement="Column by column ε₁ is best: no function of λ*, |c_j|, ‖X_j‖, ‖r‖ larger than the term of ε₁ "
+    "at j bounds ρ_j/λ* from below, for j ∉ T ∪ S or on T∖A, and none below 1 from above for j ∉ T ∪ S "
+    "(designs of two columns). So each term of ε₀ is at least half of what these four numbers allow. All "
+    "columns together say more: (4, 3), (0, 5), y = (1, 0) has ε₁ = 8/13, its data imply 5/8. ε₂/(ε₀λ*) is "
+    "unbounded, also with unit columns and y one of them.",
     hypotheses="S = ∅; families with rational cos α, sin α",
     method="proof, exact",
     verdict=Verdict.HOLDS,
@@ -283,9 +290,7 @@ def test_the_bounds_are_attained(check):
         X, y = design
         window = Window(X, y)
         (j,) = window.root
-        lam, c, q = window.lam, abs(window.c[j]), root_of_square(window.norm2[j])
-        bound = 4 * lam**2 / (3 * lam + q) if j in window.T else 2 * lam * (lam - c) / (2 * lam - c + q)
-        return agrees(sl.first_entry(X, y), window) and window.eps == bound < lam
+        return agrees(sl.first_entry(X, y), window) and window.eps == bound(window, j) < window.lam
 
     wide = [t for t in SLOPES if t * t + 2 * t >= 1]  # α ≥ 45°: c_1 ≥ 0
     steep = [t for t in SLOPES if t * t + 2 * t < 1]
@@ -312,6 +317,9 @@ def test_the_bounds_are_attained(check):
         return window.eps == window.lam == N and abs(ratio - N) <= CLOSE * N
 
     check.over(range(2, 12), stretched)
+    all_columns = Window([[4, 0], [3, 5]], [1, 0])
+    check.over([all_columns], lambda w: min(bound(w, 0), bound(w, 1)) == fmpq(8, 13) * w.lam)
+    check.over([all_columns], lambda w: w.eps == fmpq(5, 8) * w.lam)
 
 
 @claim(
@@ -328,7 +336,7 @@ def test_the_bounds_are_attained(check):
     tolerance="1e-9λ* between λ₂, λ₀ and the package's",
     mutants=("sl.first_entry",),
 )
-def test_with_unit_columns_the_proof_loses_two_fifths(check):
+def test_with_unit_columns_the_window_is_two_fifths_longer(check):
     def gains(selection):
         X, y, S = selection
         window, norms = Window(X, y, S), np.linalg.norm(X, axis=0)
@@ -385,8 +393,8 @@ def test_with_unit_columns_the_proof_loses_two_fifths(check):
     paper="ours",
     number=NUMBER,
     statement="min(μ/(1 + η), 2/(1 + G)) ≤ 1 − λ₂/λ* ≤ μ/(1 − η), the latter if η < 1, with the relative "
-    "margin μ = 1 − max|c_j|/λ*, η = max|⟨X_j, u*⟩| over j ∉ T ∪ S, and G = max g over T∖A. In the data: 1 "
-    "− λ₂/λ* ≥ 2μ/(1 + μ + Q), Q = max‖X_j‖‖r‖/λ*, where A(S) = T.",
+    "margin μ = 1 − max|c_j|/λ*, η = max|⟨X_j, u*⟩| over j ∉ T ∪ S, and G = max g over T∖A (G = 1 if T∖A = "
+    "∅). In the data: 1 − λ₂/λ* ≥ 2μ/(1 + μ + Q), Q = max‖X_j‖‖r‖/λ*, where A(S) = T.",
     hypotheses="λ* > 0, any columns, any S; S = ∅, unit columns and T = {i}: η ≤ the coherence max|⟨X_j, "
     "X_i⟩|",
     method="proof, exact",
@@ -497,6 +505,12 @@ def relative_lengths(X, y, S):
     q = np.linalg.norm(r) / entry.lam_star
     better = min(1.0, 4 / (3 + q), (2 * (1 - c) / (2 - c + q)).min())
     return 1 - entry.proof_lower / entry.lam_star, better, 1 - entry.window_lower / entry.lam_star
+
+
+def bound(window, j):
+    """λ* times the term of ε₁ at j, where q_j is rational."""
+    lam, c, q = window.lam, abs(window.c[j]), root_of_square(window.norm2[j])
+    return 4 * lam**2 / (3 * lam + q) if j in window.T else 2 * lam * (lam - c) / (2 * lam - c + q)
 
 
 def root_of_square(q):

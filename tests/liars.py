@@ -4,6 +4,7 @@ import dataclasses
 import enum
 import functools
 import numbers
+import types
 import zlib
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -12,7 +13,7 @@ import numpy as np
 
 
 def liars(function: Callable) -> Iterator[tuple[str, Callable]]:
-    """The function with its result scaled, shifted, made noisy, reindexed, negated, emptied."""
+    """The function with its result scaled, shifted, made noisy, zero, negated, reindexed, emptied."""
     for name, lie in LIES.items():
         yield name, functools.wraps(function)(functools.partial(_lying, function, lie))
 
@@ -28,6 +29,10 @@ def _noise(value) -> float:
 
 
 def _told(value, lie, noise):
+    if isinstance(value, types.GeneratorType):
+        return iter(_told(list(value), lie, noise))
+    if lie is _emptied and type(value) in (list, tuple, frozenset, set):
+        return type(value)()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _with_fields(value, lie, noise)
     if isinstance(value, tuple):
@@ -93,6 +98,11 @@ def _reindexed(value, noise):
     return abs(value - 1) if _is_index(value) and not isinstance(value, bool) else value
 
 
+def _emptied(value, noise):
+    """Sequences lose their entries (see `_told`); single values stay."""
+    return value[:0] if isinstance(value, np.ndarray) and value.ndim else value
+
+
 LIES = {
     "scaled": _number(lambda value, noise: value * _rational(1.125, value)),
     "shifted": _number(lambda value, noise: value + _rational(0.25, value)),
@@ -100,4 +110,5 @@ LIES = {
     "zero": _number(lambda value, noise: value * _rational(0.0, value)),
     "negated": _number(lambda value, noise: -value),
     "reindexed": _reindexed,
+    "emptied": _emptied,
 }
