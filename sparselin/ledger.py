@@ -5,12 +5,14 @@ A file in `proofs_checks/` marks one test per statement with `claim`, which carr
 that a printed statement fails at a witness, and measures. `decide` runs it: the verdict stands only if
 what was found supports it, so a verdict cannot be edited without its evidence.
 
+>>> def square(x):
+...     return x * x
 >>> @claim(
 ...     "ours-example", paper="ours", number="an example", verdict=Verdict.CORRECTED, method="exact",
-...     statement="x² ≥ x for real x", hypotheses="none", correction="for integer x")
+...     statement="x² ≥ x for real x", hypotheses="none", correction="for integer x", mutants=("square",))
 ... def test_squares(check):
-...     check.refutes(0.25 < 0.5, "x = ½")
-...     check.over(range(-9, 10), lambda x: x * x >= x)
+...     check.refutes(square(0.5) < 0.5, "x = ½")
+...     check.over(range(-9, 10), lambda x: square(x) >= x)
 >>> outcome = decide(test_squares.claim)
 >>> outcome.failure is None, outcome.cases, outcome.witnesses
 (True, 19, ('x = ½',))

@@ -96,7 +96,7 @@ def markdown(ledger: Mapping[str, Any]) -> str:
 
 def _text(words: str) -> str:
     """Words whose asterisks and brackets are to be seen, not obeyed."""
-    return re.sub(r"([*<`\\])", r"\\\1", words)
+    return re.sub(r"([*<\\])", r"\\\1", words)
 
 
 def _anchor(row: Mapping[str, Any]) -> str:
