@@ -43,7 +43,7 @@ For (4, 3), (0, 5), y = (1, 0) ε₁ = 8/13; but cos α = λ*‖u*‖/‖r‖ �
 - c_j = 0: |h_j| ≤ a sin α. ρ_j is at least (1 + q_j)/(1 + |h_j|) ≥ (1 + a/cos α)/(1 + a sin α) times the
   term; this increases with a, so a = 1 is the worst.
 - c_j > 0, upper face: the ratio is (1 + q_j)/(1 − h_j). With φ = ∠(X_j, r) ≤ π/2, ∠(X_j, u*) ≤ φ + α ≤ π,
-  so −h_j ≤ −a cos(φ + α) ≤ a sin α: no less than for c_j = 0.
+  so −h_j ≤ −a cos(φ + α) ≤ a sin α: the ratio is no less than for c_j = 0.
 - c_j > 0, lower face: the ratio is (1 + c_j)(1 + q_j)/((1 − c_j)(1 + h_j)), and h_j ≤ H = a cos(φ − α), H ≥
   0. For fixed q_j and α, c_j = q_j cos φ gives dH/dc_j = cos α(cos α − sin α cot φ) ≤ 1. With H for h_j the
   ratio increases with c_j, as 2/(1 − c_j²) ≥ 2 > H'/(1 + H); at c_j = 0, H = a sin α.
@@ -57,9 +57,9 @@ the least one at t³ − t² + 3t = 1, attained by X_0 = (1, 0), X_1 = (−sin �
 ratio comes as close to 1 as one likes.
 
 *Margin.* With μ = 1 − max|c_j|/λ*, η = max|h_j|, Q = max q_j/λ* over j ∉ T ∪ S (μ = 1, η = Q = 0 if there
-are none) and G = max g over T∖A (G = 1 if T∖A = ∅): (λ* − |c_j|)/(1 + |h_j|) ≤ ρ_j, and ρ_j ≤ (λ* − |c_j|)/(1 − |h_j|) where
-|h_j| < 1. The lower bound in the data is that of ε₁, which increases with μ_j. For S = ∅, unit columns and
-T = {i}, h_j = ±⟨X_j, X_i⟩.
+are none) and G = max g over T∖A (G = 1 if T∖A = ∅): (λ* − |c_j|)/(1 + |h_j|) ≤ ρ_j, and ρ_j ≤ (λ* −
+|c_j|)/(1 − |h_j|) where |h_j| < 1. The lower bound in the data is that of ε₁, which increases with μ_j. For
+S = ∅, unit columns and T = {i}, h_j = ±⟨X_j, X_i⟩.
 
 Exact: `segment` enumerates the vertices of the NNLS; the KKT conditions are evaluated; a√b ≥ K is decided
 by squares. The package's λ₂ and λ₀ are compared to 1e-9λ*: an error of at most 8eps(√n +
