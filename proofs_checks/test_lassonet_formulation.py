@@ -11,10 +11,11 @@ In the proximal step t* = |θ| − λ once Mt* ≥ ‖W‖∞, t* ≤ max(|θ| �
 Mt*)₊ = (t* − |θ| + λ)/M → 0: the limit is S_λ(θ) with W kept. Not even the value of (2) becomes that of a
 network without penalty, see `test_as_M_grows`. Budget: for ReLU (any σ with σ(cx) = cσ(x), c > 0) f does
 not change when W^(1) and its biases are multiplied by c and the next layer by 1/c. With c small enough
-‖cW_j‖∞ ≤ M|θ_j| wherever θ_j ≠ 0, at the same objective; and θ_j = 0, W_j ≠ 0 is a limit of θ_j → 0. So the
-infimum of (2) is that of L(θ, W) + λ‖θ‖₁ without the constraint, for every M > 0, and where the best
-unconstrained θ_j is 0 with W_j ≠ 0 it is not attained. The experiments use one hidden ReLU layer (Appendix
-D.1). What M does there it does through the training (steps, early stopping), not through (2). Exact.
+‖cW_j‖∞ ≤ M|θ_j| wherever θ_j ≠ 0, at the same objective; and θ_j = 0, W_j ≠ 0 is a limit of θ_j → 0. So for
+a continuous loss the infimum of (2) is that of L(θ, W) + λ‖θ‖₁ without the constraint, for every M > 0, and
+where the best unconstrained θ_j is 0 with W_j ≠ 0 it is not attained. The experiments use one hidden ReLU
+layer (Appendix D.1). What M does there it does through the training (steps, early stopping), not through
+(2). Exact.
 """
 
 from fractions import Fraction
@@ -215,16 +216,17 @@ def test_as_M_grows(check):
     "LN-sec-3.2-budget",
     paper="LN",
     number="section 3.2, 'this budgets the total amount of non-linearity'; section 3.3 on M",
-    statement="In (2) |W_jk| ≤ M|θ_j| budgets the non-linearity of feature j by |θ_j|, M setting the "
-    "relative strength.",
-    hypotheses="one hidden ReLU layer and free outgoing weights, as in the experiments; M > 0",
+    statement="For given θ_j ≠ 0 the constraint limits the networks attainable in (2), the more so the "
+    "smaller M.",
+    hypotheses="one hidden ReLU layer and free outgoing weights, as in the experiments; M > 0; for the "
+    "infimum a continuous loss (the paper also lists the misclassification rate)",
     method="proof, exact",
     verdict=Verdict.FALSE,
     correction="Hidden units rescale freely: every network with θ_j ≠ 0 wherever W_j ≠ 0 has an equal"
     " one within the constraint. The infimum of (2) is that of L + λ‖θ‖₁ without the constraint, the "
     "same for every M > 0.",
-    consequences="(2) need not have a minimiser: the witness has infimum 0, which only θ = 0, W = 0 "
-    "and a loss of 1 could pay for. θ_j = 0 ⟹ W_j = 0 stands, and so do the proximal operators.",
+    consequences="(2) need not have a minimiser: in the witness it has infimum 0, while the only point with "
+    "‖θ‖₁ = 0 has loss 1. θ_j = 0 ⟹ W_j = 0 stands, and so do the proximal operators.",
     unchecked="what M does along the training path, where weights start small and stop early",
     mutants=("network", "rescaled"),
 )

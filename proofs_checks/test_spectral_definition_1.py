@@ -17,7 +17,7 @@ strictly unless C_S = I, and is majorised by (k, 0, …, 0), strictly unless the
 concave function (log₂(δ + t), t^α with 0 < α < 1, −(t − 1)²) are therefore largest exactly on orthonormal
 sets and smallest exactly on sets of rank 1, with values k log₂(1 + δ) and log₂(δ + k) + (k − 1)log₂ δ, k
 and k^α, 0 and −k(k − 1) before the constants. The rank (α = 0) is largest on all independent sets; the
-trace (α = 1) is constant and promotes nothing.
+trace (α = 1) is constant, largest and smallest everywhere.
 
 Exact, by determinants and Frobenius norms; α = ½ in balls of 128 bits, where equality is decided by C_S
 itself.
@@ -119,7 +119,7 @@ def _extreme(value, at_identity, at_rank_one, C):
     verdict=Verdict.CORRECTED,
     correction="Among the sets of exactly k unit vectors, for 0 < α < 1: largest iff orthonormal, smallest "
     "iff of rank 1. "
-    "α = 0: largest iff independent. α = 1: f_gr = k is constant and does not promote diversity.",
+    "α = 0: largest iff independent. α = 1: f_gr = k is constant, and satisfies both conditions trivially.",
     unchecked="values of α other than 0, ½, 1 (the proof covers them)",
     mutants=("rank_power",),
     cases=1500,

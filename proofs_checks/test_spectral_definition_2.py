@@ -33,6 +33,7 @@ from proofs_checks.spectral import (
     identity,
     is_psd,
     is_submodular,
+    members,
     precisely,
     principal,
     r_squared,
@@ -69,7 +70,11 @@ COPIES = fmpq_mat(2, 2, [1, 1, 1, 1])
 )
 def test_what_the_ratio_measures(check):
     f = table(lambda S: variance(COPIES, S, 2), 2)
-    check.refutes(f[0] - f[0] == 0, "S = ∅: 0/0 for every f and L")
+    sizes = [mask.bit_count() for mask in range(4)]
+    check.refutes(
+        as_printed(sizes, 0, 2, smallest=1) == 1 and as_printed(sizes, 0, 2) is None,
+        "f(S) = |S|, as any f: S = ∅ is admitted and gives 0/0; without it γ_{∅,2} = 1",
+    )
     check.refutes(
         is_submodular(f) and submodularity_ratio(f, 0, 2, printed=True) == 0,
         "f_sv on two copies, k = 2: submodular, yet the printed γ_{∅,2} is 0/(−2) = 0",
@@ -95,6 +100,19 @@ def test_what_the_ratio_measures(check):
             and is_submodular(case[1]) == (submodularity_ratio(case[1], full, d) == 1)
             and by_hand(case[1], case[2], case[3]) == submodularity_ratio(case[1], case[2], case[3]),
         )  # fmt: skip
+
+
+def as_printed(f, U, k, smallest=0):
+    """The printed minimum over smallest ≤ |S| ≤ k; None where a quotient has denominator 0."""
+    ratios = []
+    for L in subsets(U):
+        for S in subsets((len(f) - 1) & ~L, k):
+            if S.bit_count() >= smallest:
+                single = sum((f[L | 1 << x] - f[L] for x in members(S)), 0)
+                if f[L | S] == f[L]:
+                    return None
+                ratios.append(fmpq(single, f[L | S] - f[L]))
+    return min(ratios)
 
 
 def by_hand(f, U, k):

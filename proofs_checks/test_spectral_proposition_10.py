@@ -79,8 +79,9 @@ def fits(design):
 def test_ratio_of_the_sum(check):
     R, f = fits(PLANE), [fmpq(2 - S.bit_count(), 4) for S in range(4)]
     check.refutes(
-        is_submodular(f) and submodularity_ratio(added(R, f), 0, 2) < submodularity_ratio(R, 0, 2),
-        "y = (0, 1), columns (1, 0), (3/5, 4/5), f = (2 − |S|)/4, L = ∅: γ falls",
+        is_submodular(f)
+        and (submodularity_ratio(R, 0, 2), submodularity_ratio(added(R, f), 0, 2)) == (fmpq(1, 2), 0),
+        "y = (0, 1), columns (1, 0), (1, 1)/√2, f = (2 − |S|)/4, U = ∅, k = 2: γ falls from ½ to 0",
     )
     f = [fmpq(3 * (2 - S.bit_count()), 10) for S in range(4)]
     check.refutes(

@@ -15,7 +15,8 @@ k = 1), while the theorem promises (1 − e^{−1/2})/7 < 0.057. For any ν: by 
 FR(U), of which (1 − e^{−γ/2})/7·OPT ≤ (γ/14)·OPT is a part. The set returned is no worse. γ_{S̃,2k} stands
 without a function in print: it is R²'s here. For k ≤ 14 the bound holds with γ_{∅,2k}(R²), the largest of
 them, so for any S̃: the first pick has the largest R² of all, R²(S₁) ≥ γ_{∅,2k}R²(C*)/k, and f(S₁) ≥
-(8/9)f(C*).
+(8/9)f(C*). For k ≥ 15 and ν ≥ 1/30000 any γ ≤ 1 will do: (8k² + k)ν ≥ (1 − e^{−1/2})/7·(9k²ν + 1), which is
+tightest at k = 15, ν = 1/30000.
 
 Exact; 1 − e^{−γ/2} in balls of 128 bits.
 """
@@ -184,12 +185,12 @@ def test_variance_never_increases(check):
     paper="SR",
     number="Theorem 16",
     statement="GLS on R² + νf_sv attains (1 − e^{−γ_{S̃,2k}/2})/7 of the optimum.",
-    hypotheses="unit columns, ν > 0; γ of R²",
+    hypotheses="unit columns; ν ≥ 1/30000 (printed: ν = 1, 'w.l.o.g.'), or k ≤ 14, or γ at S₁; γ of R²",
     method="exact, interval, brute force, proof",
     verdict=Verdict.HOLDS,
     consequences="By a proof that needs neither Theorem 9 nor Proposition 10, which fall: FR alone attains "
     "min(γ_{S₁,2k}(R²)/2, 5/18). With ν = 1 every set of at most k features attains 8/9.",
-    unchecked="k > 14 and ν < 1/30000 with the γ of a returned set other than S₁",
+    unchecked="k > 14 and ν < 1/30000 with the γ of S₁' or S₂, where that is returned",
     mutants=("greedy_local_search", "variance", "r_squared", "submodularity_ratio"),
     cases=6000,
     ci_cases=60,
@@ -198,6 +199,12 @@ def test_guarantee_with_the_variance(check):
     with precisely():
         half = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
         check.over([half], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
+        most, nu = (1 - (-arb(1) / 2).exp()) / 7, fmpq(1, 30000)
+        check.over(
+            range(15, 100),
+            lambda k: arb((8 * k * k + k) * nu) >= most * (9 * k * k * nu + 1),
+        )
+        check.over([14], lambda k: most <= fmpq(1, k) and most < fmpq(8, 9))
         poorest = [fmpq(1)]
 
         def ratio(design, k, nu):

@@ -8,7 +8,13 @@ LS as printed deletes nothing (SR-lemma-6), and the theorem falls with it. f(A) 
 on k + 1 orthonormal columns orthogonal to y (R² = 0, γ = 1): FR takes 0 first and k − 1 others, g(S₁) = q +
 k; LS starts at 0 and adds all of S₁; S₂ is the column left, g = q; OPT = qk. For k = 10, q = 1000: 0.101 <
 0.105 ≤ κ/(2 + κ(4 + 4ε/n)), also with 4/n for 4ε/n. For k = 19: 1019/19000 = 0.0536 < κ/7 = 0.0562. The
-ratio tends to 1/k: no constant is left.
+ratio tends to 1/k: no constant is left. LS adds all of S₁ as long as q + k − 1 ≤ k²/ε, and stops at {0}
+where q + 1 > k²/ε: on the first f GLS attains 9000 of 10000 from ε = 1/10 on. So q goes with ε: every ε <
+k/4 allows a q of 3k, with ratio 4/(3k); at ε = 9, k = 40, q = 100 it is 140/4000 < κ/7.
+
+γ is over positive denominators (SR-definition-2), hence 1 for the submodular g = f, as the authors assume.
+The minimum printed in Definition 2 is negative here (L = {1, 2}, S the rest, k = 10: −7003/989; for k = 4
+and 5 the least are −1003/995 and −2003/994), so that κ < 0 and κ/7 promises nothing.
 
 With deletions the proof stands, with two more changes. κ comes once from Theorem 5 on S₁ and once on S₂, so
 γ is min(γ_{S₁,2k}, γ_{S₂,2k}), S₂ on the ground set U∖S₁; the γ of the set returned may be larger, and the
@@ -77,14 +83,15 @@ def factor(kappa, alpha):
     number="Theorem 9",
     statement="GLS is a κ/(2 + κ(4 + 4ε/n)) ≥ κ/7-approximation of max_{|S|≤k} R² + f, κ = 1 − "
     "e^{−γ_{S̃,2k}/2}.",
-    hypotheses="f ≥ 0 submodular, ε < n/4",
+    hypotheses="f ≥ 0 submodular, ε < n/4; γ over positive denominators (SR-definition-2): the printed "
+    "minimum is negative for the witness",
     method="exact, interval, brute force, proof",
     verdict=Verdict.FALSE,
     correction="With deletions and strict inequalities in LS, n = |S₁|, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}), "
     "of g or of R².",
     consequences="Theorems 14 and 16 cite it; they survive by proofs that need FR only. For a general f "
-    "GLS as printed "
-    "has no constant.",
+    "GLS as printed has no constant, whatever ε < n/4: ε is the user's, and each needs its own f (from ε = "
+    "1/10 on GLS attains 9000 of 10000 on the first witness).",
     unchecked="a proof with the γ of the returned set where S₁' or S₂ is returned; no violation was found",
     mutants=("greedy_local_search", "submodularity_ratio", "r_squared"),
     cases=4000,
@@ -108,12 +115,32 @@ def test_greedy_local_search(check):
             "∈ A: "
             "GLS attains 1010 of 10000",
         )
+        check.over(
+            [fmpq(1, 10), fmpq(1, 2), fmpq(2)],
+            lambda eps: f[greedy_local_search(f, f, k, eps).best] == 9 * q,
+        )
+        L = 0b110
+        single = sum(f[L | 1 << x] - f[L] for x in range(k + 1) if not L >> x & 1)
+        check.over([found.best], lambda S: L & ~S == 0 and (single, f[-1] - f[L]) == (7003, -989))
+        for d, least in ((5, fmpq(-1003, 995)), (6, fmpq(-2003, 994))):
+            check.over(
+                [greedy_local_search(trap(d, q), trap(d, q), d - 1, eps).best],
+                lambda S, d=d, least=least: submodularity_ratio(trap(d, q), S, 2 * d, printed=True) == least,
+            )
         k = 19
         lazy = LazyTrap(k + 1, q)
         found = greedy_local_search(lazy, lazy, k, eps)
         check.refutes(
             lazy[found.best] < kappa(fmpq(1)) / 7 * lazy[(1 << k + 1) - 2],
             "the same with k = 19, 20 columns: GLS attains 1019 of 19000, less than κ/7",
+        )
+        k, q = 40, 100
+        lazy = LazyTrap(k + 1, q)
+        found = greedy_local_search(lazy, lazy, k, fmpq(9))
+        check.refutes(
+            lazy[found.best] < kappa(fmpq(1)) / 7 * lazy[(1 << k + 1) - 2],
+            "k = 40, 41 columns, ε = 9, f(A) = 100|A|, or 100 + |A| if 0 ∈ A: GLS attains 140 of 4000, less "
+            "than κ/7",
         )
         tightest, literal = [arb(100)], [arb(100)]
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,7 @@ from sparselin.results import FloatArray, SelectionPath
 from sparselin.step_certificate import Indices, StepCertificate, refutations, step_name
 
 _FORMAT = "sparselin certificate 1"
+_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +70,14 @@ class Certificate:
     claim: str
     forced: Indices
     steps: tuple[StepCertificate, ...]
+
+    def __repr__(self) -> str:
+        """In a line: the fractions of many steps have millions of digits."""
+        picks = [getattr(step, "pick", None) for step in self.steps]
+        return (
+            f"Certificate({self.claim!r}, shape={self.shape}, normalized={self.normalized}, "
+            f"forced={self.forced}, picks={picks}, sha256={self.sha256[:12]!r}…)"
+        )
 
     def verify(self, X: Any, y: ArrayLike | None = None, *, exact: bool = False) -> Verification:
         """Check every statement of the certificate on (X, y), solving nothing: products and comparisons only.
@@ -141,13 +150,19 @@ class Certificate:
         """The certificate that `to_json` wrote. Raises ValueError when the text is not one."""
         try:
             fields = json.loads(text)
-            if fields.pop("format") != _FORMAT:
-                raise ValueError("the format is another")
-            fields["shape"], fields["forced"] = tuple(fields["shape"]), tuple(fields["forced"])
-            fields["steps"] = tuple(StepCertificate(**_from_lists(step)) for step in fields["steps"])
-            return cls(**fields)
-        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
+        except ValueError as error:
             raise ValueError(f"this text is no {_FORMAT!r}: {error}") from None
+        if not isinstance(fields, dict) or fields.pop("format", None) != _FORMAT:
+            raise ValueError(f'this text is no {_FORMAT!r}: it must be an object with that "format"')
+        try:
+            made = _with_fields(cls, fields)
+            for name in ("shape", "forced", "steps"):
+                if not isinstance(fields[name], list):
+                    raise ValueError(f"{name!r} must be a list; got {type(fields[name]).__name__}")
+            steps = tuple(_with_fields(StepCertificate, step) for step in made.steps)
+        except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
+            raise ValueError(f"this text is no {_FORMAT!r}: {error}") from None
+        return dataclasses.replace(made, steps=steps)
 
 
 @takes_problem
@@ -252,8 +267,15 @@ def _hexadecimal(value: Any) -> str:
     return f"{value.numerator:x}/{value.denominator:x}"
 
 
-def _from_lists(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in fields.items()}
+def _with_fields(cls: type[_T], fields: Any) -> _T:
+    """A dataclass from an object of JSON that has its fields and no others."""
+    if not isinstance(fields, dict):
+        raise ValueError(f"{cls.__name__} must be an object; got {type(fields).__name__}")
+    names = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for name in sorted(names ^ set(fields)):
+        raise ValueError(f"{cls.__name__} {'lacks the field' if name in names else 'has no field'} {name!r}")
+    keep = {"sha256", "claim", "steps"}
+    return cls(**{name: value if name in keep else _plain(value) for name, value in fields.items()})
 
 
 def _plain(value: Any) -> Any:
@@ -261,6 +283,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_plain(entry) for entry in value)
     if isinstance(value, str):
-        numerator, denominator = value.split("/")
+        numerator, slash, denominator = value.partition("/")
+        if not slash:
+            raise ValueError(f'a fraction must be "p/q" in hexadecimal; got {value[:40]!r}')
         return Fraction(int(numerator, 16), int(denominator, 16))
     return value

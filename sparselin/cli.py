@@ -11,6 +11,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -274,16 +275,22 @@ def _first(index: int | None) -> str:
 
 
 @cli.command()
-@click.option("--paper", type=click.Choice(tuple(PAPERS)), help="One paper alone: " + ", ".join(PAPERS) + ".")
+@click.option(
+    "--paper",
+    type=click.Choice(tuple(PAPERS), case_sensitive=False),
+    help="; ".join(f"{key}: {title}" for key, title in PAPERS.items()) + ".",
+)
 @click.option("--id", "pattern", help="Claims whose id begins with this.")
-@click.option("--cases", type=click.IntRange(1), help="Cases per claim.  [default: each claim's own number]")
+@click.option(
+    "--cases", type=click.IntRange(1), help="Cases per claim, roughly.  [default: each claim's own number]"
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
 )
 @click.option(
     "--folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     default=Path("proofs_checks"),
     show_default=True,
     help="The checks, a folder of the repository.",
@@ -303,35 +310,58 @@ def ledger(
     Exit status 0: all verdicts stand. 1: one does not, or differs from the stored one. 130: interrupted
     (what was done is shown).
     """
-    whole = paper is None and pattern is None
-    if write and not whole:
-        raise click.BadParameter(
-            "only a whole run is stored: leave out --paper and --id", param_hint="--write"
-        )
     try:
         claims = collect(folder, paper, pattern)
-    except FileNotFoundError as error:
+        stored = ledger_report.read(folder)
+    except (FileNotFoundError, ValueError) as error:
         raise click.BadParameter(str(error), param_hint="--folder") from None
     if not claims:
-        raise click.BadParameter(f"no claim's id begins with {pattern!r}", param_hint="--id")
+        where = f" in {paper}" if paper else ""
+        raise click.BadParameter(f"no claim's id{where} begins with {pattern!r}", param_hint="--id")
     console = Console()
     results, interrupted = _decide(console, claims, cases, seed, jobs)
     console.print(ledger_report.table(results))
     failed = [made.id for made, outcome in results if outcome.failure]
-    if write and not failed:
-        here = {made.id for made, _ in results}
-        kept = [] if whole and not interrupted else ledger_report.read(folder)["rows"]
-        kept = [row for row in kept if row["id"] not in here]
-        ledger_report.write(folder, ledger_report.document(results, seed, datetime.date.today(), kept))
-    decided = [made for made, _ in results]
-    changed = ledger_report.changes(decided, ledger_report.read(folder), whole and not interrupted)
+    whole = paper is None and pattern is None and not interrupted
+    if write:
+        rows = (stored or {"rows": []})["rows"]
+        kept = [row for row in rows if row["id"] in failed] if whole else rows
+        stored = _store(console, folder, results, seed, kept)
+    changed = []
+    if stored is None:
+        console.print(f"No ledger in {folder}: nothing to compare with.")
+    else:
+        changed = ledger_report.changes([made for made, _ in results], stored, whole)
     for line in changed:
-        console.print(f"Changed: {line}", style="bold red", highlight=False)
+        console.print(f"Changed: {line}", style="bold red", highlight=False, markup=False)
+    if interrupted:
+        console.print(f"Interrupted: {len(results)} of {len(claims)} claims done.")
     count = sum(outcome.cases for _, outcome in results)
     console.print(
-        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not stand", highlight=False
+        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not stand. "
+        f"Witnesses and corrections: {folder / ledger_report.MARKDOWN}",
+        highlight=False,
     )
     raise SystemExit(1 if failed or changed else 130 if interrupted else 0)
+
+
+def _store(
+    console: Console,
+    folder: Path,
+    results: list[tuple[Claim, Outcome]],
+    seed: int,
+    rows: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Write what stands, beside stored rows of other claims, and return the new ledger."""
+    standing = [(made, outcome) for made, outcome in results if not outcome.failure]
+    here = {made.id for made, _ in standing}
+    others = [row for row in rows if row["id"] not in here]
+    made = ledger_report.document(standing, seed, datetime.date.today(), others)
+    ledger_report.write(folder, made)
+    console.print(
+        f"Wrote {len(standing)} rows to {folder}; {len(results) - len(standing)} failed and were not stored."
+    )
+    return made
 
 
 def _decide(

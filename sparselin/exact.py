@@ -96,7 +96,8 @@ class Finder:
             sizes = [root_bounds(q / self.numbers.lam_unit)[0] for q in fractions([own, largest])]
             raise ValueError(
                 f"{step_name(S)}: {pick} is refuted: its correlation is {float(sizes[0]):.17g}, but λ* is "
-                f"{float(sizes[1]):.17g} at {T}; squared, {_float(1 - own / largest):.3g} is missing of λ*²"
+                f"{float(sizes[1]):.17g} at {T}, 1 − c²/λ*² being {_float(1 - own / largest):.3g}. "
+                "(A path made with unit columns takes normalized=True, one with weights a weighted Problem.)"
             )
         return largest, T
 

@@ -137,6 +137,9 @@ def _checked(
     theta: Any, W: Any, name: str, ndim: int, lam: float, M: float
 ) -> tuple[FloatArray, FloatArray, float, float]:
     """Copies in C order and of one dtype; λ; and M rounded down to that dtype."""
+    for value, what in ((theta, name), (W, "W")):
+        if hasattr(value, "toarray"):
+            raise TypeError(f"{what} must be dense; got {type(value).__name__}: pass {what}.toarray()")
     v: FloatArray = to_numeric(to_array(theta, name), name)
     w: FloatArray = to_numeric(to_array(W, "W"), "W")
     if v.ndim != ndim or (ndim == 2 and v.shape[1] == 0):
@@ -145,6 +148,8 @@ def _checked(
         raise ValueError(f"{name} must have shape {expected}; got shape {v.shape}{other}")
     if w.ndim != 2 or len(w) != len(v):
         hint = "; rows are features, so pass W.T" if w.ndim == 2 and w.shape[1] == len(v) else ""
+        if ndim == 2 and w.ndim == 2 and len(w) == v.shape[1]:
+            hint = f"; rows are features, so pass {name}.T"
         raise ValueError(f"W must have shape ({len(v)}, K), one row for each of {name}; got {w.shape}{hint}")
     check_finite(v, name)
     check_finite(w, "W")

@@ -23,15 +23,17 @@ from __future__ import annotations
 import dataclasses
 import enum
 import importlib
+import multiprocessing
 import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from sparselin.processes import work_quietly
 
 PAPERS = {
     "SA": "Sequential Attention for Feature Selection",
@@ -287,8 +289,8 @@ def _unsupported(made: Claim, check: Check) -> str | None:
 def collect(folder: Path, paper: str | None = None, pattern: str | None = None) -> list[Claim]:
     """The claims of the `test_*.py` in a folder, which is a package; by paper, then by id.
 
-    `paper` keeps one paper, `pattern` the ids that begin with it. Raises FileNotFoundError where the folder
-    has no checks, and ValueError for an id used twice.
+    `paper` keeps one paper, `pattern` the ids that begin with it, in any case. Raises FileNotFoundError where
+    the folder has no checks, and ValueError for an id used twice or a file that cannot be imported.
     """
     files = sorted(Path(folder).resolve().glob("test_*.py"))
     if not files:
@@ -296,20 +298,26 @@ def collect(folder: Path, paper: str | None = None, pattern: str | None = None) 
     root = str(files[0].parent.parent)
     if root not in sys.path:
         sys.path.insert(0, root)
-    modules = [importlib.import_module(f"{file.parent.name}.{file.stem}") for file in files]
+    modules = [_imported(f"{file.parent.name}.{file.stem}") for file in files]
     claims: dict[str, Claim] = {}
     for module in modules:
         for value in vars(module).values():
             made = getattr(value, "claim", None)
             if isinstance(made, Claim) and made.function.__module__ == module.__name__:
-                if made.id in claims:
-                    raise ValueError(f"{made.id} is claimed by {claims[made.id].test} and by {made.test}")
-                claims[made.id] = made
-    chosen = [made for made in claims.values() if paper in (None, made.paper)]
-    return sorted(
-        (made for made in chosen if made.id.startswith(pattern or "")),
-        key=lambda made: order(made.paper, made.id),
-    )
+                key = made.id.lower()  # where a link to it leads
+                if key in claims:
+                    raise ValueError(f"{made.id} is claimed by {claims[key].test} and by {made.test}")
+                claims[key] = made
+    start = (pattern or "").lower()
+    chosen = [made for key, made in claims.items() if key.startswith(start) and paper in (None, made.paper)]
+    return sorted(chosen, key=lambda made: order(made.paper, made.id))
+
+
+def _imported(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise ValueError(f"{name} cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def order(paper: str, id: str) -> tuple[Any, ...]:
@@ -327,19 +335,17 @@ def decide_all(
         for made in claims:
             yield made, decide(made, cases, seed)
         return
-    longest_first = sorted(claims, key=lambda made: -made.cases)
-    with ProcessPoolExecutor(jobs, initializer=sys.path.extend, initargs=(sys.path,)) as pool:
-        # a claim's function is hidden behind its test, so it travels by name
-        waiting = {
-            pool.submit(_decide_named, made.function.__module__, made.function.__name__, cases, seed): made
-            for made in longest_first
-        }
-        try:
-            for done in as_completed(waiting):
-                yield waiting[done], done.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    # spawned: a fork would copy the locks of threads that it does not copy
+    with multiprocessing.get_context("spawn").Pool(jobs, work_quietly, (sys.path,)) as pool:
+        # a claim's function is hidden behind its test, so it travels by name; longest first
+        names = [
+            (place, made.function.__module__, made.function.__name__, cases, seed)
+            for place, made in sorted(enumerate(claims), key=lambda item: -item[1].cases)
+        ]
+        for place, outcome in pool.imap_unordered(_decide_named, names):
+            yield claims[place], outcome
 
 
-def _decide_named(module: str, name: str, cases: int | None, seed: int) -> Outcome:
-    return decide(getattr(importlib.import_module(module), name).claim, cases, seed)
+def _decide_named(named: tuple[int, str, str, int | None, int]) -> tuple[int, Outcome]:
+    place, module, name, cases, seed = named
+    return place, decide(getattr(importlib.import_module(module), name).claim, cases, seed)

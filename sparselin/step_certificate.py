@@ -47,6 +47,13 @@ class StepCertificate:
     farkas: tuple[tuple[int, Fractions], ...]
     tau: Fraction
 
+    def __repr__(self) -> str:
+        """In a line, the fractions to six digits."""
+        return (
+            f"StepCertificate(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
+            f"active={self.active}, λ*²≈{float(self.lam_star_squared):.6g}, τ≈{float(self.tau):.6g}, …)"
+        )
+
     @property
     def epsilon(self) -> Fraction:
         """ε₀ > 0 such that the solutions hold for λ* − ε₀ ≤ λ < λ*: τλ*, when λ* is rational.

@@ -2,6 +2,7 @@
 
 import datetime
 import importlib
+import io
 import json
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from liars import liars
+from rich.console import Console
 
 from sparselin import cli
 from sparselin import ledger as machinery
@@ -152,7 +154,7 @@ def test_the_command_checks_one_claim_against_the_stored_verdict():
     result = run("--id", "SA-item-1", "--cases", "5", "--jobs", "1")
     assert result.exit_code == 0, result.output
     assert "false as printed" in result.output
-    assert "1 claims, 5 cases; 0 verdicts do not stand" in result.output
+    assert "1 claims, 5 cases; 0 verdicts do not stand" in " ".join(result.output.split())
 
 
 def test_a_red_row_is_exit_status_1(monkeypatch):
@@ -179,8 +181,67 @@ def test_a_part_is_stored_beside_what_is_there(tmp_path, monkeypatch):
     assert (rows[0]["cases"], rows[0]["seed"]) == (3, 7)
 
 
+def a_folder(path, text):
+    """A package of checks."""
+    path.mkdir()
+    (path / "__init__.py").write_text("")
+    (path / "test_x.py").write_text(text)
+    return path
+
+
+CHECK = """
+from sparselin.ledger import Verdict, claim
+
+def double(x):
+    return 2 * x
+
+@claim("ours-{0}", paper="ours", number="1", statement="s", hypotheses="h", method="exact",
+       verdict=Verdict.HOLDS, mutants=("double",))
+def test_{0}(check):
+    check.over(range(check.cases), lambda x: double(x) == x + x)
+"""
+
+
+def test_processes_and_one_process_find_the_same(tmp_path):
+    folder = a_folder(tmp_path / "checks_in_two", CHECK.format("a") + CHECK.format("b"))
+    claims = collect(folder)
+    alone = {made.id: outcome for made, outcome in machinery.decide_all(claims, 7)}
+    together = {made.id: outcome for made, outcome in machinery.decide_all(claims, 7, jobs=2)}
+    assert alone == together
+    assert [outcome.cases for outcome in alone.values()] == [7, 7]
+
+
+def test_a_folder_without_a_ledger(tmp_path):
+    folder = a_folder(tmp_path / "checks_alone", CHECK.format("a"))
+    result = CliRunner().invoke(cli.cli, ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3"])
+    assert result.exit_code == 0
+    assert "nothing to compare with" in result.output
+    (folder / "ledger.json").write_text("[]")
+    result = CliRunner().invoke(cli.cli, ["ledger", "--folder", str(folder)])
+    assert result.exit_code == 2
+    assert "holds no ledger" in " ".join(result.output.split())
+
+
+def test_a_file_that_cannot_be_imported_is_named(tmp_path):
+    folder = a_folder(tmp_path / "checks_broken", "def (")
+    with pytest.raises(ValueError, match=r"checks_broken.test_x cannot be imported: SyntaxError"):
+        collect(folder)
+
+
+def test_one_id_for_two_claims(tmp_path):
+    twice = CHECK.format("a") + CHECK.format("b").replace("ours-b", "ours-A")
+    folder = a_folder(tmp_path / "checks_twice", twice)
+    with pytest.raises(ValueError, match=r"ours-A is claimed by test_x.py::test_a and by test_x.py::test_b"):
+        collect(folder)
+
+
+def test_ids_and_papers_in_any_case():
+    assert [made.id for made in collect(FOLDER, "SA", "sa-ITEM-1")] == ["SA-item-1"]
+    assert run("--paper", "sa", "--id", "sa-item-1", "--cases", "3", "--jobs", "1").exit_code == 0
+
+
 def test_bad_arguments(tmp_path):
-    assert "no claim's id begins with 'zzz'" in run("--id", "zzz").output
+    assert "no claim's id in LN begins with 'zzz'" in run("--id", "zzz", "--paper", "LN").output
     result = CliRunner().invoke(cli.cli, ["ledger", "--folder", str(tmp_path)])
     assert result.exit_code == 2
     assert "no test_*.py in" in result.output
@@ -193,7 +254,22 @@ def test_a_ledger_is_written_and_read_back(tmp_path):
     assert report.read(tmp_path) == json.loads(json.dumps(written))
     text = (tmp_path / "LEDGER.md").read_text(encoding="utf-8")
     assert "### SA-item-1" in text
-    assert made.correction.replace("*", "\\*") in text
+    assert report._text(made.correction) in text
+
+
+def test_brackets_and_underscores_are_shown_not_obeyed(tmp_path):
+    def fails(check):
+        raise AssertionError("at X = [[1, 2], [/b]]")
+
+    made = a_claim(fails, statement="ℓ : 2^[d] → ℝ, S ⊆ [n], a_b*c_d*e").claim
+    outcome = decide(made)
+    console = Console(width=200, file=io.StringIO())
+    console.print(report.table([(made, outcome)]))
+    shown = console.file.getvalue()
+    assert "ℓ : 2^[d] → ℝ, S ⊆ [n]" in shown
+    assert "[[1, 2], [/b]]" in shown
+    text = report.markdown(report.document([(made, outcome)], 0, datetime.date(2026, 11, 21)))
+    assert r"a\_b\*c\_d\*e" in text
 
 
 # --- every row can turn red ------------------------------------------------------------------------------

@@ -10,9 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import multiprocessing
-import os
-import signal
-import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +22,7 @@ from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments import step_checks
 from sparselin.experiments.step import AGREES, SEVERITY, Finding, Step, Verdict, violates
 from sparselin.experiments.step_checks import Methods
+from sparselin.processes import work_quietly
 from sparselin.results import FloatArray, SelectionPath
 from sparselin.sequential_lasso import first_entry
 
@@ -263,7 +261,7 @@ def verify_all(settings: Settings) -> Iterator[DesignRecord]:
             yield from (verify_one(task, settings) for task in tasks)
         return
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(settings.jobs, mp_context=spawn, initializer=_work_quietly) as pool:
+    with ProcessPoolExecutor(settings.jobs, mp_context=spawn, initializer=work_quietly) as pool:
         pending: set[Future[DesignRecord]] = set()
         try:
             while True:
@@ -276,27 +274,6 @@ def verify_all(settings: Settings) -> Iterator[DesignRecord]:
                     yield future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _end_with_parent() -> None:
-    """A parent that is killed cannot stop its workers: they watch for that themselves."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _work_quietly() -> None:
-    """In a worker: leave Ctrl-C to the parent, and one thread to BLAS (there is a process per core).
-
-    The environment reaches what is loaded later (SciPy's BLAS, with cvxpy).
-    """
-    from threadpoolctl import threadpool_limits
-
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threadpool_limits(1)
 
 
 @dataclasses.dataclass(frozen=True)

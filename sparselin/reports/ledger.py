@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 import sparselin
 from sparselin.ledger import PAPERS, Claim, Outcome, Verdict, order
@@ -95,8 +96,8 @@ def markdown(ledger: Mapping[str, Any]) -> str:
 
 
 def _text(words: str) -> str:
-    """Words whose asterisks and brackets are to be seen, not obeyed."""
-    return re.sub(r"([*<\\])", r"\\\1", words)
+    """Words whose asterisks, underscores and brackets are to be seen, not obeyed."""
+    return re.sub(r"([*_<\\])", r"\\\1", words)
 
 
 def _anchor(row: Mapping[str, Any]) -> str:
@@ -111,12 +112,15 @@ def write(folder: Path, ledger: Mapping[str, Any]) -> None:
     (folder / MARKDOWN).write_text(markdown(ledger), encoding="utf-8")
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """The stored ledger; one without rows where there is none."""
+def read(folder: Path) -> dict[str, Any] | None:
+    """The stored ledger, None where there is none. Raises ValueError where it is not one."""
     try:
-        return dict(json.loads((folder / JSON).read_text(encoding="utf-8")))
+        ledger = json.loads((folder / JSON).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return {"rows": []}
+        return None
+    if not (isinstance(ledger, dict) and isinstance(ledger.get("rows"), list)):
+        raise ValueError(f"{folder / JSON} holds no ledger")
+    return ledger
 
 
 def changes(claims: Sequence[Claim], ledger: Mapping[str, Any], whole: bool) -> list[str]:
@@ -141,7 +145,9 @@ def table(results: Sequence[tuple[Claim, Outcome]]) -> Table:
     for made, outcome in results:
         count = f"{outcome.cases}" + (f" + {outcome.undecided} undecided" if outcome.undecided else "")
         verdict = f"FAILED, not '{made.verdict.value}'" if outcome.failure else made.verdict.value
-        view.add_row(made.id, made.statement, count, verdict, style="bold red" if outcome.failure else None)
+        # Text: brackets in a statement are no markup
+        style = "bold red" if outcome.failure else None
+        view.add_row(made.id, Text(made.statement), count, verdict, style=style)
         if outcome.failure:
-            view.add_row("", outcome.failure, "", "", style="red")
+            view.add_row("", Text(outcome.failure), "", "", style="red")
     return view
