@@ -125,15 +125,14 @@ def test_both_have_the_same_minimum(check):
     "SA-equation-6-scale",
     paper="SA",
     number="after equation (6) (ICLR, NeurIPS submission)",
-    statement="Regularized linear Sequential Attention at λ has the solutions of the LASSO (4) of Sequential "
-    "LASSO at λ: (6) is “precisely” that.",
+    statement="(6) is precisely the LASSO (4) of Sequential LASSO.",
     hypotheses="λ > 0, any S",
     method="exact",
     verdict=Verdict.CORRECTED,
-    correction="(6) at λ is twice (4) at λ/2, having no ½: the λ of (5), (6) and (7) is twice that of (4) "
-    "and (8). In (5), λ*(S) is 2‖XᵀP_S^⊥y‖∞ and the window below it is (2λ₂, 2λ*).",
-    consequences="None of substance: Theorem 1.1 leaves λ open. With λ just below ‖XᵀP_S^⊥y‖∞, (5) picks "
-    "from the middle of the path, and the pick can be wrong.",
+    correction="Up to λ → λ/2: (6) has no ½, and is twice (4) at λ/2. So in (5) and (6) λ*(S) is "
+    "2‖XᵀP_S^⊥y‖∞ and the window below it (2λ₂, 2λ*).",
+    consequences="None of substance: Theorem 1.1 leaves λ open. With λ just below ‖XᵀP_S^⊥y‖∞ (5) picks from "
+    "the middle of the path, and the pick can be wrong.",
     mutants=("sl.lambda_star", "equation_6"),
     cases=600,
 )

@@ -386,28 +386,31 @@ def apart(a, b):
     paper="SA",
     number="Section 4.2 with Table 10 (ICLR, NeurIPS submission)",
     statement="Regularized linear Sequential Attention (ℓ₁ in Table 10) yields results almost "
-    "indistinguishable from the softmax version: on each data set the means are within one standard "
-    "deviation of each from one another.",
-    hypotheses="the sentence in this reading, against the paper's own Table 10",
+    "indistinguishable from the softmax version.",
+    hypotheses="the figures of Table 10; the sentence is informal, and the intervals, mean ± standard "
+    "deviation, are ours",
     method="exact",
-    verdict=Verdict.FALSE,
-    correction="They are so on four of six: on ISOLET (0.894 ± 0.014 against 0.920 ± 0.003) and "
-    "MNIST-Fashion (0.843 ± 0.004 against 0.850 ± 0.002) the ℓ₁ mask is lower, the intervals being disjoint. "
-    "Among the 24 comparisons with softmax, 3 are so.",
+    verdict=Verdict.EMPIRICAL,
     unchecked="the figures themselves; significance (five runs each)",
     mutants=("apart",),
 )
 @precisely
 def test_table_10(check):
-    linear = [name for name, row in TABLE_10.items() if apart(row[0], row[1])]
-    check.refutes(linear == ["MNIST-Fashion", "ISOLET"], "ISOLET, MNIST-Fashion in Table 10")
+    lower = {name: row[0][0] - row[1][0] for name, row in TABLE_10.items()}
+    worst = max(lower, key=lower.get)
     pairs = [
         (name, i)
         for name, i in itertools.product(TABLE_10, range(1, 5))
         if apart(TABLE_10[name][0], TABLE_10[name][i])
     ]
+    linear = [name for name, i in pairs if i == 1]
     right = pairs == [("MNIST-Fashion", 1), ("ISOLET", 1), ("Activity", 4)]
     check.tally(24, int(not right), f"{pairs}")
+    check.measured(
+        f"ℓ₁ is lower than softmax by at most {lower[worst] / 1000:.3f} ({worst}); the intervals mean ± s.d. "
+        f"are disjoint on {len(linear)} of 6 data sets ({', '.join(linear)}), and in {len(pairs)} of 24 "
+        "comparisons over all masks"
+    )
 
 
 def softmax(u):
@@ -423,20 +426,48 @@ def gradients(w, theta, c, tau):
     return in_w, [-a * b for a, b in zip(p, c, strict=True)]
 
 
+def plain(slopes):
+    """The step from the gradients so far, for learning rate 1."""
+    return [-a for a in slopes[-1]]
+
+
+def adam(slopes):
+    """The same for Adam with ε = 0."""
+    first, second = arb(9) / 10, arb(999) / 1000
+    k, steps = len(slopes), []
+    for each in zip(*slopes, strict=True):
+        m = sum((first ** (k - 1 - i) * a for i, a in enumerate(each)), arb(0)) * (1 - first)
+        v = sum((second ** (k - 1 - i) * a * a for i, a in enumerate(each)), arb(0)) * (1 - second)
+        steps.append(-m / (1 - first**k) / (v / (1 - second**k)).sqrt())
+    return steps
+
+
+def trained(w, theta, c, tau, rule, rate, other):
+    """w and θ after three steps, of learning rate `rate` in w and `other` in θ."""
+    in_w, in_theta = [], []
+    for _ in range(3):
+        for seen, slope in zip((in_w, in_theta), gradients(w, theta, c, tau), strict=True):
+            seen.append(slope)
+        w = [a + rate * b for a, b in zip(w, rule(in_w), strict=True)]
+        theta = [a + other * b for a, b in zip(theta, rule(in_theta), strict=True)]
+    return w, theta
+
+
 @claim(
     "SA-B.2.4-temperature",
     paper="SA",
     number="Appendix B.2.4 (ICLR, NeurIPS submission)",
     statement="The softmax mask scales the gradient updates of the model weights down when d is large; a "
     "temperature in the softmax counteracts this and can be considered equivalent to a higher learning rate.",
-    hypotheses="gradient steps on any loss, mask softmax(w/τ), from the uniform mask to which it is reset",
+    hypotheses="gradient steps on any loss, mask softmax(w/τ), from the uniform mask to which it is reset; "
+    "Adam with ε = 0",
     method="proof, interval",
     verdict=Verdict.FALSE,
     correction="Σ s_i = 1 at every τ, and the mask is 1/d at w = 0: the gradient in θ is 1/d of that without "
     "mask whatever τ is, while a higher learning rate multiplies the step. For the logits alone, u = w/τ "
-    "moves with the learning rate η/τ².",
+    "moves with the learning rate η/τ² under plain gradient steps, and η/τ under Adam.",
     consequences="None for the theory.",
-    mutants=("gradients", "softmax"),
+    mutants=("gradients", "softmax", "plain", "adam"),
     cases=500,
 )
 @precisely
@@ -454,11 +485,16 @@ def test_temperature_is_no_learning_rate(check):
         w, theta, c = ([arb(float(a)) for a in row] for row in check.rng.normal(size=(3, d)))
         u = [a / tau for a in w]
         in_w, in_theta = gradients(w, theta, c, tau)
-        in_u, plain = gradients(u, theta, c, arb(1))
-        moved = all(
-            (a * tau - b).contains(0) for a, b in zip(in_w, in_u, strict=True)
-        )  # dw = −ηin_w, du = dw/τ
-        same = all((a - b).contains(0) for a, b in zip(in_theta, plain, strict=True))
+        in_u, direct = gradients(u, theta, c, arb(1))
+        moved = all((a * tau - b).contains(0) for a, b in zip(in_w, in_u, strict=True))
+        rate, other = arb(1) / 8, arb(1) / 16
+        for rule, power in ((plain, 2), (adam, 1)):
+            with ctx.workprec(512):  # a saturated mask cancels digits
+                at_w, at_theta = trained(w, theta, c, tau, rule, rate, other)
+                at_u, like = trained([a / tau for a in w], theta, c, arb(1), rule, rate / tau**power, other)
+            pairs = [*zip((a / tau for a in at_w), at_u, strict=True), *zip(at_theta, like, strict=True)]
+            moved = moved and all((a - b).contains(0) and (a - b).rad() < 2.0**-30 for a, b in pairs)
+        same = all((a - b).contains(0) for a, b in zip(in_theta, direct, strict=True))
         h = arb(2) ** -24  # a difference quotient: gradients are those of the loss
         shifted = [a + h * (i == 0) for i, a in enumerate(w)]
         loss = [
