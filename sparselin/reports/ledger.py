@@ -17,6 +17,16 @@ from rich.text import Text
 import sparselin
 from sparselin.ledger import PAPERS, Claim, Outcome, Verdict, order
 
+# shown at the head of the ledger
+CENTRAL = (
+    "SA-theorem-1.1",
+    "SA-theorem-3.3",
+    "SA-theorem-3.3-any-choice",
+    "SA-theorem-3.3-certified",
+    "SA-theorem-3.3-floats",
+    "SA-theorem-3.3-unit-columns",
+    "ours-glm-omp",
+)
 MARKDOWN, JSON = "LEDGER.md", "ledger.json"
 # what a claim says of itself: equal in the code and in the stored ledger, or one of them is out of date
 STATED = (
@@ -88,6 +98,7 @@ def markdown(ledger: Mapping[str, Any]) -> str:
         dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "",
         seeds=", ".join(seeds),
         titles=PAPERS,
+        central=CENTRAL,
         papers=papers,
         counts=counts,
         verdicts=[verdict.value for verdict in Verdict],
