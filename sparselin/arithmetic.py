@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from sparselin.results import FloatArray
 
 _EPS = float(np.finfo(np.float64).eps)
+_UNDERFLOW = 2.0**-1070  # more than what an operation, or scaling the data, can lose below the normal range
+_SHARP = 2.0**-10
 
 
 def root_bounds(q: Fraction) -> tuple[Fraction, Fraction]:
@@ -28,12 +30,14 @@ def root_bounds(q: Fraction) -> tuple[Fraction, Fraction]:
 class Arithmetic(Protocol):
     """What the conditions are checked in. X and y are multiples a·X and b·y of the data.
 
-    coef_unit is b/a, and lam_unit (ab)², or b² when normalized; squares holds the w_j² of a·X.
+    coef_unit is b/a, and lam_unit (ab)², or b² when normalized; squares holds the w_j² of a·X, and stated is
+    false for the zero columns of a normalized design, which are in no statement.
     """
 
     X: NDArray[Any]
     y: Any
     squares: Any
+    stated: NDArray[np.bool_]
     coef_unit: Fraction
     lam_unit: Fraction
 
@@ -41,6 +45,7 @@ class Arithmetic(Protocol):
     def product(self, A: NDArray[Any], v: Any) -> Any: ...
     def nonpositive(self, v: Any) -> NDArray[np.bool_]: ...
     def negative(self, v: Any) -> NDArray[np.bool_]: ...
+    def known(self, v: Any, squared_scale: Any) -> bool: ...
 
 
 class Exact:
@@ -51,6 +56,7 @@ class Exact:
         self.y_integers, b = _integers(y)
         self.y = self.vector(self.y_integers)
         self.squares = (self.X**2).sum(axis=0) if normalized else np.ones(X.shape[1], object)
+        self.stated = np.asarray(X.any(axis=0) | (not normalized))
         self.coef_unit, self.lam_unit = _units(Fraction(a), Fraction(b), normalized)
 
     def vector(self, values: Iterable[Fraction | int]) -> NDArray[np.object_]:
@@ -67,14 +73,21 @@ class Exact:
     def negative(self, v: NDArray[np.object_]) -> NDArray[np.bool_]:
         return np.array([x < 0 for x in v], bool)
 
+    def known(self, v: NDArray[np.object_], squared_scale: NDArray[np.object_]) -> bool:
+        return True
+
 
 class Rounded:
-    """float64 with error bounds, on data scaled by powers of two to a largest entry in [½, 1)."""
+    """float64 with error bounds, on data scaled by powers of two to a largest entry in [½, 1).
+
+    What a bound cannot tell apart counts as equal, so bounds must be small: `known` asks for a thousandth.
+    """
 
     def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
         p, q = (int(np.frexp(np.abs(v).max())[1]) for v in (X, y))
         self.X, self.y = np.ldexp(X, -p), _Ball(np.ldexp(y, -q), np.zeros(len(y)))
         self.squares = _Ball(np.ones(X.shape[1]), np.zeros(X.shape[1]))
+        self.stated = np.asarray(X.any(axis=0) | (not normalized))
         if normalized:
             self.squares = self.product((self.X**2).T, _Ball(np.ones(len(y)), np.full(len(y), 2 * _EPS)))
         self.coef_unit, self.lam_unit = _units(Fraction(2) ** -p, Fraction(2) ** -q, normalized)
@@ -85,8 +98,10 @@ class Rounded:
 
     def product(self, A: FloatArray, v: _Ball) -> _Ball:
         """Av; a sum of m products errs by at most m·eps·Σ|products| (in half as much)."""
-        spread = v.rad + (A.shape[1] + 1) * _EPS * np.abs(v.mid)
-        return _Ball(A @ v.mid, np.abs(A) @ spread)
+        m = A.shape[1]
+        spread = v.rad + (m + 1) * _EPS * np.abs(v.mid)
+        lost = m * _UNDERFLOW * (1 + np.max(np.abs(v.mid) + v.rad, initial=0.0))
+        return _Ball(A @ v.mid, np.abs(A) @ spread + lost)
 
     def nonpositive(self, v: _Ball) -> NDArray[np.bool_]:
         return np.asarray((v.mid <= v.rad) & np.isfinite(v.rad))
@@ -94,17 +109,20 @@ class Rounded:
     def negative(self, v: _Ball) -> NDArray[np.bool_]:
         return np.asarray(v.mid < -v.rad)
 
+    def known(self, v: _Ball, squared_scale: _Ball) -> bool:
+        return bool((v.rad <= _SHARP * np.sqrt(np.abs(squared_scale.mid))).all())
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Ball:
-    """Numbers known to be within rad of mid, elementwise; eps for half of eps covers the rounding of rad."""
+    """Numbers known to be within rad of mid, elementwise; 4 eps for ½ eps cover the rounding of rad too."""
 
     mid: FloatArray
     rad: FloatArray
 
     @classmethod
     def rounded(cls, mid: FloatArray, rad: FloatArray) -> _Ball:
-        return cls(mid, rad + _EPS * (np.abs(mid) + rad))
+        return cls(mid, rad + 4 * _EPS * (np.abs(mid) + rad) + _UNDERFLOW)
 
     def __add__(self, other: _Ball) -> _Ball:
         return _Ball.rounded(self.mid + other.mid, self.rad + other.rad)

@@ -1,4 +1,7 @@
-"""The form of a certificate: whether its fields are of the kind, number and order that they must be."""
+"""The form of a certificate: whether its fields are of the kind, number and order that they must be.
+
+Types are compared, not asked: a subclass could say of itself what it likes.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ def malformed(certificate: Certificate, shape: tuple[int, int]) -> str:
     (n, d), steps, claim = shape, certificate.steps, certificate.claim
     if not (_are_integers(certificate.shape, 2) and certificate.shape == (n, d)):
         return f"`shape` is not that of X, {(n, d)}"
-    if not (isinstance(claim, str) and claim in CLAIMS):
+    if not (type(claim) is str and claim in CLAIMS):
         return f"`claim` is none of {CLAIMS}"
-    if not (isinstance(certificate.normalized, bool) and isinstance(certificate.sha256, str)):
+    if not (type(certificate.normalized) is bool and type(certificate.sha256) is str):
         return "`normalized` is neither True nor False, or `sha256` is not text"
     if not _are_features(certificate.forced, d):
         return "`forced` are not distinct features"
-    if not (isinstance(steps, tuple) and all(isinstance(step, StepCertificate) for step in steps)):
+    if not (type(steps) is tuple and all(type(step) is StepCertificate for step in steps)):
         return "`steps` is not a tuple of StepCertificate"
     S = certificate.forced
     for step in steps:
@@ -61,8 +64,8 @@ def _fault(step: StepCertificate, S: Indices, n: int, d: int, claim: str) -> str
 
 
 def _are_farkas(step: StepCertificate, n: int) -> bool:
-    return isinstance(step.farkas, tuple) and all(
-        isinstance(pair, tuple)
+    return type(step.farkas) is tuple and all(
+        type(pair) is tuple
         and len(pair) == 2
         and type(pair[0]) is int
         and pair[0] in step.tied
@@ -72,17 +75,14 @@ def _are_farkas(step: StepCertificate, n: int) -> bool:
 
 
 def _are_integers(values: Any, count: int) -> bool:
-    return isinstance(values, tuple) and len(values) == count and all(type(v) is int for v in values)
+    return type(values) is tuple and len(values) == count and all(type(v) is int for v in values)
 
 
 def _are_features(J: Any, d: int) -> bool:
     return (
-        isinstance(J, tuple)
-        and _are_integers(J, len(J))
-        and len(set(J)) == len(J)
-        and all(0 <= j < d for j in J)
+        type(J) is tuple and _are_integers(J, len(J)) and len(set(J)) == len(J) and all(0 <= j < d for j in J)
     )
 
 
 def _are_fractions(values: Any, count: int) -> bool:
-    return isinstance(values, tuple) and len(values) == count and all(isinstance(v, Fraction) for v in values)
+    return type(values) is tuple and len(values) == count and all(type(v) is Fraction for v in values)

@@ -96,6 +96,9 @@ class Certificate:
         (Theorem 3.3 and Lemma 3.4 of *Sequential Attention for Feature Selection*). Nothing here asks for
         independent columns in S; those picked are independent of the ones before, since c_pick ≠ 0.
 
+        The path is not seen here: compare `forced` and the picks of `steps` with what you were told. No steps
+        prove nothing. With `normalized`, zero columns are left out of all statements.
+
         Parameters
         ----------
         X, y : the data, or one `Problem`. Any form of the same numbers will do: dense or sparse, in any
@@ -104,7 +107,8 @@ class Certificate:
             with bounds on the rounding error carried along: eps|x| more for the result x of an operation,
             (m + 1)·eps·Σ|a_i b_i| for a sum of m products. Then =, ≤ and ≥ may fail by the bound, no more;
             < and > must hold by more than it, or count as failed, with a word that they do not show: in a
-            tie but for rounding, only exact arithmetic tells who leads. Neither needs python-flint.
+            tie but for rounding, only exact arithmetic tells who leads. A bound beyond a
+            thousandth of what it is compared with fails too. Neither needs python-flint.
 
         Returns
         -------
@@ -125,7 +129,7 @@ class Certificate:
         return Verification(not failures, steps, failures)
 
     def _refuted(self, X: FloatArray, y: FloatArray, exact: bool) -> Iterator[str]:
-        numbers: Arithmetic = (Exact if exact else Rounded)(X, y, self.normalized)
+        numbers: Arithmetic = Exact(X, y, self.normalized) if exact else Rounded(X, y, self.normalized)
         for step in self.steps:
             name = step_name(step.selected)
             try:
@@ -150,7 +154,7 @@ class Certificate:
         """The certificate that `to_json` wrote. Raises ValueError when the text is not one."""
         try:
             fields = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"this text is no {_FORMAT!r}: {error}") from None
         if not isinstance(fields, dict) or fields.pop("format", None) != _FORMAT:
             raise ValueError(f'this text is no {_FORMAT!r}: it must be an object with that "format"')
@@ -181,9 +185,10 @@ def certify(
     min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3 and Theorem 3.3 of *Sequential Attention
     for Feature Selection*; `Certificate.verify` says what is proved, and how). OMP takes a member of T.
 
-    Rounding has no part in it: a path that took one of two features whose correlations agree to the last
-    bit of a float, but not exactly, is refuted if it took the smaller one. How a path ended is not certified:
-    its `status` is decided to rounding.
+    The design is X and y in the dtype of `Problem`: integers beyond 2⁵³ are rounded first, and y is cast to
+    float32 with X. Otherwise rounding has no part in it: a path that took one of two features whose
+    correlations agree to the last bit of a float, but not exactly, is refuted if it took the smaller one.
+    How a path ended is not certified: its `status` is decided to rounding.
 
     Parameters
     ----------
@@ -238,7 +243,13 @@ def _path(path: SelectionPath, d: int) -> tuple[Indices, int]:
         raise TypeError(f"path must be a SelectionPath, as `omp` returns; got {type(path).__name__}")
     if path.n_features != d:
         raise ValueError(f"path is about {path.n_features} features; X has {d}")
-    return tuple(path.support.tolist()), int(np.isnan(path.lam_star).sum())
+    forced = np.isnan(path.lam_star)
+    n_forced = int(forced.sum())
+    if forced[n_forced:].any():
+        raise ValueError(
+            "path.lam_star must be NaN for forced features alone, which come first; got NaN after them"
+        )
+    return tuple(path.support.tolist()), n_forced
 
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from sparselin.arithmetic import Arithmetic, root_bounds
 
 Fractions: TypeAlias = tuple[Fraction, ...]
@@ -48,10 +50,10 @@ class StepCertificate:
     tau: Fraction
 
     def __repr__(self) -> str:
-        """In a line, the fractions to six digits."""
+        """In a line: the fractions may have thousands of digits."""
         return (
             f"StepCertificate(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
-            f"active={self.active}, λ*²≈{float(self.lam_star_squared):.6g}, τ≈{float(self.tau):.6g}, …)"
+            f"active={self.active}, λ*²≈{_short(self.lam_star_squared)}, τ≈{_short(self.tau)}, …)"
         )
 
     @property
@@ -61,6 +63,12 @@ class StepCertificate:
         It always is for columns as given. Where it is not (normalized), τ times a rational just below λ*.
         """
         return self.tau * root_bounds(self.lam_star_squared)[0]
+
+
+def _short(q: Fraction) -> str:
+    """Six digits, or a power of two beyond the range of floats."""
+    power = q.numerator.bit_length() - q.denominator.bit_length()
+    return f"{float(q):.6g}" if abs(power) < 1000 else f"2^{power}"
 
 
 def step_name(S: Sequence[int]) -> str:
@@ -86,13 +94,17 @@ def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
     r = num.y - num.product(num.X[:, S], num.vector(step.coef))
     Zu = num.product(num.X[:, T], u) + num.product(num.X[:, S], num.vector(step.rate))
     c, b = num.product(num.X.T, r), num.product(num.X.T, Zu)
+    J = np.flatnonzero(num.stated)
+    leading = num.vector([step.lam_star_squared]) * num.squares[J]
+    if not (num.known(c[J], leading) and num.known(b[J], leading)):
+        yield "`coef`, `direction` or `rate` are too large for the correlations to be known; use exact=True"
     if not (_zero(num, c[S]) and _zero(num, b[S])):
         yield "the residual at `coef`, or its rate at `rate`, is not orthogonal to the selected features"
     yield from _not_leading(step, num, c)
     yield from _not_optimal(step, num, c, b)
     yield from _beyond_window(step, num, c, b)
     for i, w in step.farkas:
-        if not _bars(step, num, i, num.product(num.X.T, num.vector(w))):
+        if not _bars(step, num, i, num.product(num.X.T, num.vector(_moderate(w)))):
             yield f"the Farkas vector of {i} does not show that it is zero in every solution"
 
 
@@ -136,11 +148,19 @@ def _bars(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) -> b
     """Whether a Farkas vector w, correlation = Xᵀw, proves that i is zero in every solution."""
     tight = [step.tied.index(j) for j in (*step.active, *(j for j, _ in step.farkas))]
     signed = num.vector([0]) - _signed(step, num, correlation)
+    at_i = correlation[[i]]
     return bool(
-        _zero(num, correlation[[*step.selected, *step.active]])
+        num.known(correlation[[*step.selected, *step.tied]], at_i * at_i)
+        and _zero(num, correlation[[*step.selected, *step.active]])
         and num.nonpositive(signed[tight]).all()
         and num.negative(signed[[step.tied.index(i)]]).all()
     )
+
+
+def _moderate(w: Fractions) -> list[Fraction]:
+    """w over a power of two, within the range of floats: what it proves does not depend on its length."""
+    power = max((v.numerator.bit_length() - v.denominator.bit_length() for v in w if v), default=0)
+    return [v / Fraction(2) ** power for v in w]
 
 
 def _signed(step: StepCertificate, num: Arithmetic, v: Any) -> Any:
@@ -154,5 +174,4 @@ def _zero(num: Arithmetic, v: Any) -> bool:
 
 def _others(step: StepCertificate, num: Arithmetic) -> list[int]:
     """The features outside S ∪ T, but for zero columns of a normalized design, which are in no statement."""
-    positive = num.negative(num.vector([0]) - num.squares)
-    return [j for j in range(num.X.shape[1]) if positive[j] and j not in step.tied and j not in step.selected]
+    return [j for j in np.flatnonzero(num.stated).tolist() if j not in (*step.tied, *step.selected)]

@@ -549,3 +549,94 @@ def test_what_float64_cannot_see_is_left_to_exact_arithmetic():
     assert (step.tied, step.active, step.farkas) == ((0, 1), (0,), ())
     assert certificate.verify(X, y, exact=True)
     assert "does not show" in certificate.verify(X, y).failures[0]
+
+
+# What an adversary tried
+
+
+class Everything(tuple):
+    """Holds whatever is asked for."""
+
+    def __contains__(self, item):
+        return True
+
+
+class Large(F):
+    """Above whatever it is compared with."""
+
+    def __gt__(self, other):
+        return True
+
+    def __lt__(self, other):
+        return False
+
+
+OPPOSED = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]), np.array([1.0, 0.0])  # T = {0, 1}, A = {0}
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_types_that_lie_of_themselves(exact):
+    certificate = certify(*OPPOSED, sl.omp(*OPPOSED, 1))
+    (step,) = certificate.steps
+    assert (step.tied, step.active) == ((0, 1), (0,))
+    lies = [
+        {"pick": 1, "active": Everything((0,))},
+        {"pick": 1, "active": (0, 1), "farkas": (), "direction": (F(1), Large(0))},
+    ]
+    for lie in lies:
+        forged = dataclasses.replace(certificate, steps=(dataclasses.replace(step, **lie),))
+        assert not forged.verify(*OPPOSED, exact=exact)
+
+
+def test_huge_numbers_do_not_hide_behind_their_rounding():
+    """A near-null vector of dependent forced columns in `rate` would make every bound hold vacuously."""
+    X = np.array([[1.0, 1, 0, 0], [0, 1, 0, 0], [0, 1, 1, 3]])
+    y = np.array([1.0, 0, 0])
+    certificate = certify(X, y, sl.omp(X, y, 1))
+    step = StepCertificate(
+        selected=(2, 3),
+        pick=1,
+        tied=(0, 1),
+        active=(0, 1),
+        signs=(1, 1),
+        lam_star_squared=F(1),
+        coef=(F(0), F(0)),
+        direction=(F(1, 2), F(1, 2)),
+        rate=(F(-1, 2) + 3 * 10**15, F(-(10**15))),
+        farkas=(),
+        tau=F(1, 10),
+    )
+    forged = dataclasses.replace(certificate, forced=(2, 3), steps=(step,))
+    assert not forged.verify(X, y, exact=True)
+    assert not forged.verify(X, y)
+
+
+def test_a_column_whose_square_underflows_is_not_a_zero_column():
+    X, y = np.array([[1e80, 1e-138], [1e80, 0.0]]), np.array([3.0, 1.0])
+    certificate = certify(X, y, sl.omp(X / np.linalg.norm(X, axis=0), y, 1), normalized=True)
+    assert certificate.steps[0].pick == 1
+    step = StepCertificate((), 0, (0,), (0,), (1,), F(8), (), (2 / F(1e80),), (), (), F(1, 2))
+    forged = dataclasses.replace(certificate, steps=(step,))
+    assert not forged.verify(X, y, exact=True)
+    assert not forged.verify(X, y)
+
+
+def test_forced_features_come_first(rng):
+    X, y = rng.normal(size=(6, 4)), rng.normal(size=6)
+    path = sl.omp(X, y, 2)
+    odd = dataclasses.replace(path, lam_star=np.array([path.lam_star[0], np.nan]))
+    with pytest.raises(ValueError, match="NaN for forced features alone, which come first"):
+        certify(X, y, odd)
+
+
+def test_one_line_to_look_at(rng):
+    X, y = rng.normal(size=(12, 20)), rng.normal(size=12)
+    for scale in (1.0, 1e140):
+        certificate = certify(scale * X, scale * y, sl.omp(X, y, 6))
+        assert len(repr(certificate)) < 250
+        assert all(len(repr(step)) < 250 for step in certificate.steps)
+
+
+def test_text_nested_too_deeply():
+    with pytest.raises(ValueError, match="this text is no"):
+        Certificate.from_json("[" * 100_000)
