@@ -195,3 +195,8 @@ def vector(entries: Sequence[fmpq]) -> fmpq_mat:
 def inner(a: fmpq_mat, b: fmpq_mat) -> fmpq:
     """⟨a, b⟩."""
     return (a.transpose() * b)[0, 0]
+
+
+def close(a, b, y) -> bool:
+    """‖a − b‖ ≤ 1e-12‖y‖, in floats."""
+    return bool(np.linalg.norm(a - b) <= 1e-12 * np.linalg.norm(y))

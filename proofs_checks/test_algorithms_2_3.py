@@ -22,6 +22,7 @@ from flint import fmpq
 
 import sparselin as sl
 from proofs_checks.rational import (
+    close,
     coefficients,
     columns,
     exactly,
@@ -197,8 +198,3 @@ def test_nothing_is_active_above_the_threshold(check):
         return True
 
     check.forall(open_steps(), zero)
-
-
-def close(a, b, y):
-    """‖a − b‖ ≤ 1e-12‖y‖."""
-    return np.linalg.norm(a - b) <= 1e-12 * np.linalg.norm(y)

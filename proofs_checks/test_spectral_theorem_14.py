@@ -34,6 +34,7 @@ import math
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
+from proofs_checks.rational import real
 from proofs_checks.spectral import (
     SHAPES,
     added,
@@ -98,7 +99,7 @@ def test_entropy_is_a_log_determinant(check):
             eps = np.finfo(float).eps
             for S in (members(mask) for mask in range(1 << d)):
                 for delta in DELTAS + ABOVE_ONE:
-                    small = int(delta.p) / int(delta.q)
+                    small = real(delta)
                     ours = float(entropy(C, S, delta, 3).mid())
                     size = (len(S) + 9) * (1 + abs(math.log2(small)))
                     if abs(entropy_float(float_C, S, small, 3) - ours) > 4 * eps * (

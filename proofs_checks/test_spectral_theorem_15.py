@@ -19,6 +19,7 @@ exactly), except where spectra are equal by their characteristic polynomials.
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
+from proofs_checks.rational import real
 from proofs_checks.spectral import (
     SHAPES,
     added,
@@ -117,7 +118,7 @@ def test_generalized_rank_increases(check):
             float_C = design.X.T @ design.X / design.N
             for alpha in (0, *ALPHAS, 1):
                 values = table(lambda S, C=C, alpha=alpha: rank_power(C, S, alpha), d)
-                power = int(fmpq(alpha).p) / int(fmpq(alpha).q)
+                power = real(fmpq(alpha))
                 check.over(
                     range(1, 1 << d),
                     lambda S, values=values, float_C=float_C, power=power: (
@@ -133,7 +134,7 @@ def test_generalized_rank_increases(check):
 
 
 def _real(value):
-    return float(value.mid()) if isinstance(value, arb) else int(value.p) / int(value.q)
+    return float(value.mid()) if isinstance(value, arb) else real(value)
 
 
 @claim(

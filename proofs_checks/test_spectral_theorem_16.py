@@ -24,6 +24,7 @@ Exact; 1 − e^{−γ/2} in balls of 128 bits.
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
+from proofs_checks.rational import real
 from proofs_checks.spectral import (
     SHAPES,
     added,
@@ -81,7 +82,7 @@ def test_variance_is_a_frobenius_norm(check):
                 if trace_of(lambda t: t, C, S).overlaps(arb(len(S))) is False:
                     return False
                 bound = 64 * np.finfo(float).eps * 9 * len(S) ** 2
-                if abs(variance_float(float_C, S, 3) - int(ours.p) / int(ours.q)) > bound:
+                if abs(variance_float(float_C, S, 3) - real(ours)) > bound:
                     return False
             return True
 
@@ -235,5 +236,5 @@ def test_guarantee_with_the_variance(check):
             least = min(least, descend(check.rng, start, lambda X, k=k, nu=nu: ratio(X, k, nu), 20))
         check.measured(
             f"GLS as printed attains at least {least:.2f} times the printed bound in a search; "
-            f"with ν = 1 every set attains {int(poorest[0].p) / int(poorest[0].q):.3f} of the optimum"
+            f"with ν = 1 every set attains {real(poorest[0]):.3f} of the optimum"
         )

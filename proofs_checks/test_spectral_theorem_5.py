@@ -28,6 +28,7 @@ Exact for rational f; 1 − e^{−γ/2} in balls of 128 bits.
 
 from flint import arb, fmpq
 
+from proofs_checks.rational import real
 from proofs_checks.spectral import (
     SHAPES,
     added,
@@ -123,7 +124,7 @@ def test_greedy_against_any_union(check):
             least = min(least, float(tightest[0].mid()))
         check.measured(
             f"for T ⊄ S, g(S) is at least {least:.3f} times the printed bound "
-            f"and {int(sharpest[0].p) / int(sharpest[0].q):.3f} times the sharper one"
+            f"and {real(sharpest[0]):.3f} times the sharper one"
         )
 
 

@@ -20,6 +20,7 @@ from sparselin.results import (
     DescentResult,
     DualProjection,
     FirstEntry,
+    HierarchicalProx,
     LassoPath,
     PenaltyValue,
     SelectionPath,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from sparselin.certification import Certificate as Certificate
     from sparselin.certification import Verification as Verification
     from sparselin.certification import certify as certify
-    from sparselin.hierarchical_prox import HierarchicalProx as HierarchicalProx
     from sparselin.hierarchical_prox import group_hier_prox as group_hier_prox
     from sparselin.hierarchical_prox import hier_prox as hier_prox
 
@@ -74,7 +74,6 @@ _MODULES = ("plots", "testing")  # need matplotlib, hypothesis
 # loaded at first use, so that the import stays short
 _LATER = {
     "Certificate": "certification",
-    "HierarchicalProx": "hierarchical_prox",
     "Verification": "certification",
     "certify": "certification",
     "group_hier_prox": "hierarchical_prox",

@@ -28,26 +28,8 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels.hierarchical_prox import shrink
 from sparselin.problem import check_finite, check_level, to_array, to_numeric
-from sparselin.results import FloatArray, IndexArray, _result
+from sparselin.results import FloatArray, HierarchicalProx, IndexArray
 from sparselin.threads import spread, workers
-
-
-@_result
-class HierarchicalProx:
-    """The weights after a proximal step, a row per feature.
-
-    Attributes
-    ----------
-    theta : (d,), or (d, p) for groups: the linear weights b*.
-    W : (d, K) the first-layer weights, |W_jk| ≤ M‖theta_j‖.
-    active : features with theta_j ≠ 0, increasing; the others have W_j = 0 too.
-    n_clipped : (d,) how many entries of each row of W were lowered.
-    """
-
-    theta: FloatArray
-    W: FloatArray
-    active: IndexArray
-    n_clipped: IndexArray
 
 
 def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> HierarchicalProx:

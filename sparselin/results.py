@@ -263,3 +263,21 @@ class BatchSelection:
         matrix = csr_array((self.coef[used], self.support[used], starts), shape=shape)
         matrix.sort_indices()
         return matrix
+
+
+@_result
+class HierarchicalProx:
+    """The weights after a proximal step, a row per feature.
+
+    Attributes
+    ----------
+    theta : (d,), or (d, p) for groups: the linear weights b*.
+    W : (d, K) the first-layer weights, |W_jk| ≤ M‖theta_j‖.
+    active : features with theta_j ≠ 0, increasing; the others have W_j = 0 too.
+    n_clipped : (d,) how many entries of each row of W were lowered.
+    """
+
+    theta: FloatArray
+    W: FloatArray
+    active: IndexArray
+    n_clipped: IndexArray

@@ -53,6 +53,8 @@ def test_a_failing_case_is_shrunk_and_reported():
             "'holds' with 1 witnesses against the printed",
         ),
         (Verdict.CORRECTED, lambda check: check.tally(3), "'holds, corrected' with 0 witnesses"),
+        (Verdict.FALSE, lambda check: check.refutes(True, "w"), "'false as printed' with no case checked"),
+        (Verdict.EMPIRICAL, lambda check: check.measured("m"), "'empirical' with no case checked"),
         (Verdict.FALSE, lambda check: check.refutes(False, "w"), "the printed statement is not refuted by w"),
         (Verdict.EMPIRICAL, lambda check: check.tally(3), "'empirical' with nothing measured"),
         (Verdict.HOLDS, lambda check: check.tally(9, 2, "this"), "2 of 9 cases fail, the first: this"),
