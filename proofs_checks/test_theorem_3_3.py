@@ -93,9 +93,7 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
         return not step(X, y, tuple(path.support)).lam_star
 
     check.forall(integer_designs(5, 7) | tied_designs(5, 7), along_the_path)
-    check.measured(
-        f"{steps:,} steps enumerated, {tied:,} of them tied; {cut:,} paths left at too many ties"
-    )
+    check.measured(f"{steps:,} steps enumerated, {tied:,} of them tied; {cut:,} paths left at too many ties")
 
 
 @claim(
