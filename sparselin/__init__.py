@@ -17,14 +17,22 @@ from sparselin.omp import omp
 from sparselin.problem import Problem
 from sparselin.results import (
     BatchSelection,
+    BestSubset,
+    Bound,
     DescentResult,
     DualProjection,
     FirstEntry,
+    GuaranteeBounds,
     HierarchicalProx,
+    Interval,
     LassoPath,
+    NuChoice,
     PenaltyValue,
     SelectionPath,
+    SparseEigenvalues,
     Status,
+    SubmodularityRatio,
+    SubsetResult,
 )
 from sparselin.sequential_attention import sequential_attention
 from sparselin.sequential_lasso import first_entry, lambda_star, sequential_lasso
@@ -34,33 +42,56 @@ if TYPE_CHECKING:
     from sparselin.certification import Certificate as Certificate
     from sparselin.certification import Verification as Verification
     from sparselin.certification import certify as certify
+    from sparselin.guarantees.best_subset import best_subset as best_subset
+    from sparselin.guarantees.bounds import guarantee_bounds as guarantee_bounds
+    from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
+    from sparselin.guarantees.submodularity import submodularity_ratio as submodularity_ratio
+    from sparselin.guarantees.submodularity import submodularity_ratio_of as submodularity_ratio_of
     from sparselin.hierarchical_prox import group_hier_prox as group_hier_prox
     from sparselin.hierarchical_prox import hier_prox as hier_prox
+    from sparselin.spectral.choice import choose_nu as choose_nu
+    from sparselin.spectral.search import forward_regression as forward_regression
+    from sparselin.spectral.search import greedy_local_search as greedy_local_search
+    from sparselin.spectral.search import local_search as local_search
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BatchSelection",
+    "BestSubset",
+    "Bound",
     "Certificate",
     "DescentResult",
     "DualProjection",
     "FirstEntry",
+    "GuaranteeBounds",
     "HierarchicalProx",
+    "Interval",
     "LassoPath",
+    "NuChoice",
     "PenaltyValue",
     "Problem",
     "SelectionPath",
+    "SparseEigenvalues",
     "Status",
+    "SubmodularityRatio",
+    "SubsetResult",
     "Verification",
     "batch_omp",
+    "best_subset",
     "certify",
+    "choose_nu",
     "ensembles",
     "first_entry",
+    "forward_regression",
+    "greedy_local_search",
     "group_hier_prox",
+    "guarantee_bounds",
     "hadamard_descent",
     "hier_prox",
     "lambda_star",
     "lasso_path",
+    "local_search",
     "ols",
     "omp",
     "project_dual",
@@ -68,16 +99,29 @@ __all__ = [
     "sequential_attention",
     "sequential_lasso",
     "softmax_penalty",
+    "sparse_eigenvalues",
+    "submodularity_ratio",
+    "submodularity_ratio_of",
 ]
 
-_MODULES = ("plots", "testing")  # need matplotlib, hypothesis
+# `plots` needs matplotlib, `testing` hypothesis; `spectral` compiles nothing before its use
+_MODULES = ("plots", "spectral", "testing")
 # loaded at first use, so that the import stays short
 _LATER = {
     "Certificate": "certification",
     "Verification": "certification",
+    "best_subset": "guarantees.best_subset",
     "certify": "certification",
+    "choose_nu": "spectral.choice",
+    "forward_regression": "spectral.search",
+    "greedy_local_search": "spectral.search",
     "group_hier_prox": "hierarchical_prox",
+    "guarantee_bounds": "guarantees.bounds",
     "hier_prox": "hierarchical_prox",
+    "local_search": "spectral.search",
+    "sparse_eigenvalues": "guarantees.sparse_eigenvalues",
+    "submodularity_ratio": "guarantees.submodularity",
+    "submodularity_ratio_of": "guarantees.submodularity",
 }
 
 

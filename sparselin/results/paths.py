@@ -1,56 +1,16 @@
-"""What the methods return: one frozen dataclass each, whose fields are always all there."""
+"""Results along a path: features in the order of selection, solutions for all λ."""
 
 from __future__ import annotations
 
-import dataclasses
-import enum
-from typing import Any, TypeAlias, TypeVar, dataclass_transform
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray: TypeAlias = NDArray[np.floating[Any]]
-IndexArray: TypeAlias = NDArray[np.intp]
-_T = TypeVar("_T")
+from sparselin.results.base import FloatArray, IndexArray, Status, result
 
 
-class Status(enum.Enum):
-    """How a method ended. The value says what that means and, where it helps, what to do."""
-
-    COMPLETED = "did all that was asked"
-    TOLERANCE = "the relative residual norm fell to `tol`; lower `tol` to go on"
-    EXACT_FIT = "the residual is zero to rounding: y lies in the span of the selected columns"
-    NO_CORRELATION = "the residual is orthogonal to every column to rounding: none can be seen to lower it"
-    RANK_EXHAUSTED = "every column left lies in the span of the selected ones: no more can be selected"
-    BEYOND_PRECISION = (
-        "columns are so nearly dependent that rounding hides the next event; "
-        "use float64, or leave out columns that the others determine"
-    )
-    MAX_ITER = "the iteration limit came before the certificate, so the result is undecided; raise the limit"
-    STOPPED = "the callback asked to stop"
-
-    @property
-    def message(self) -> str:
-        """The sentence for a person."""
-        return self.value
-
-
-@dataclass_transform(eq_default=False, frozen_default=True)
-def _result(cls: type[_T]) -> type[_T]:
-    """A frozen dataclass whose arrays are read-only too."""
-    cls.__post_init__ = _read_only  # type: ignore[attr-defined]
-    return dataclasses.dataclass(frozen=True, eq=False)(cls)
-
-
-def _read_only(result: Any) -> None:
-    for field in dataclasses.fields(result):
-        value = getattr(result, field.name)
-        for array in value if isinstance(value, tuple) else (value,):
-            if isinstance(array, np.ndarray):
-                array.flags.writeable = False
-
-
-@_result
+@result
 class SelectionPath:
     """Features in the order in which a greedy method took them.
 
@@ -102,7 +62,7 @@ class SelectionPath:
         return dense
 
 
-@_result
+@result
 class LassoPath:
     """The solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, exactly, for all λ ≥ knots[-1].
 
@@ -140,7 +100,7 @@ class LassoPath:
         return np.asarray((1 - weight) * self.coef[i] + weight * self.coef[i + 1])
 
 
-@_result
+@result
 class FirstEntry:
     """Everything about one step of Sequential LASSO at a given S; r = P_S^⊥ y, c = Xᵀr.
 
@@ -171,66 +131,7 @@ class FirstEntry:
     status: Status
 
 
-@_result
-class DualProjection:
-    """The projection u of v onto {u : ‖Xᵀu‖∞ ≤ λ} ∩ colspan(X_S)^⊥.
-
-    Attributes
-    ----------
-    u : (n,) the projection.
-    coef : (d,) with v − u = X @ coef: a solution of the LASSO whose response is v.
-    active : indices outside S with nonzero coefficient.
-    duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖² at a feasible ū beside u
-        (u projected off X_S and scaled into the polytope); then ‖ū − projection‖² ≤ 2·duality_gap.
-    status : COMPLETED, or BEYOND_PRECISION when the homotopy could not be followed to λ.
-    """
-
-    u: FloatArray
-    coef: FloatArray
-    active: tuple[int, ...]
-    duality_gap: float
-    status: Status
-
-
-@_result
-class DescentResult:
-    """Where gradient descent on (w, θ) ended, β = s(w)∘θ off S.
-
-    Attributes
-    ----------
-    w : (d,) attention parameters; NaN on S, which has none.
-    theta : (d,) model coefficients; on S they are β itself.
-    weights : (d,) s(w): one on S.
-    coef : (d,) β = weights∘theta.
-    objective : (iterations + 1,) ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²), at every iterate.
-    duality_gap : gap of the equivalent LASSO at β; NaN for parametrizations that have none.
-    status : COMPLETED when the stopping rule was met, MAX_ITER when the result is undecided.
-    """
-
-    w: FloatArray
-    theta: FloatArray
-    weights: FloatArray
-    coef: FloatArray
-    objective: FloatArray
-    duality_gap: float
-    status: Status
-
-
-@_result
-class PenaltyValue:
-    """An infimum and where it is attained.
-
-    Attributes
-    ----------
-    value : (...) the infimum, one for each leading index.
-    minimizer : (..., m) the w that attains it, with Σw = 0.
-    """
-
-    value: FloatArray
-    minimizer: FloatArray
-
-
-@_result
+@result
 class BatchSelection:
     """What OMP selected for each of N signals, a row each, at most k of d features.
 
@@ -263,21 +164,3 @@ class BatchSelection:
         matrix = csr_array((self.coef[used], self.support[used], starts), shape=shape)
         matrix.sort_indices()
         return matrix
-
-
-@_result
-class HierarchicalProx:
-    """The weights after a proximal step, a row per feature.
-
-    Attributes
-    ----------
-    theta : (d,), or (d, p) for groups: the linear weights b*.
-    W : (d, K) the first-layer weights, |W_jk| ≤ M‖theta_j‖.
-    active : features with theta_j ≠ 0, increasing; the others have W_j = 0 too.
-    n_clipped : (d,) how many entries of each row of W were lowered.
-    """
-
-    theta: FloatArray
-    W: FloatArray
-    active: IndexArray
-    n_clipped: IndexArray

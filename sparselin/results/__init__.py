@@ -1,0 +1,35 @@
+"""What the methods return: one frozen dataclass each, whose fields are always all there."""
+
+from sparselin.results.base import FloatArray, IndexArray, Status
+from sparselin.results.guarantees import (
+    Bound,
+    GuaranteeBounds,
+    Interval,
+    SparseEigenvalues,
+    SubmodularityRatio,
+)
+from sparselin.results.paths import BatchSelection, FirstEntry, LassoPath, SelectionPath
+from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
+from sparselin.results.subsets import BestSubset, NuChoice, SubsetResult
+
+__all__ = [
+    "BatchSelection",
+    "BestSubset",
+    "Bound",
+    "DescentResult",
+    "DualProjection",
+    "FirstEntry",
+    "FloatArray",
+    "GuaranteeBounds",
+    "HierarchicalProx",
+    "IndexArray",
+    "Interval",
+    "LassoPath",
+    "NuChoice",
+    "PenaltyValue",
+    "SelectionPath",
+    "SparseEigenvalues",
+    "Status",
+    "SubmodularityRatio",
+    "SubsetResult",
+]

@@ -1,0 +1,1 @@
+"""Spectral regularizers for diverse selection, and the searches that use them."""
