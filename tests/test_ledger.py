@@ -12,8 +12,9 @@ from click.testing import CliRunner
 from liars import liars
 from rich.console import Console
 
-from sparselin import cli
 from sparselin import ledger as machinery
+from sparselin.cli import cli
+from sparselin.cli import ledger as ledger_command
 from sparselin.ledger import Check, Verdict, claim, collect, decide
 from sparselin.reports import ledger as report
 
@@ -149,7 +150,7 @@ def test_a_changed_verdict_or_statement_is_seen():
 
 
 def run(*arguments):
-    return CliRunner().invoke(cli.cli, ["ledger", "--folder", str(FOLDER), *arguments])
+    return CliRunner().invoke(cli, ["ledger", "--folder", str(FOLDER), *arguments])
 
 
 def test_the_command_checks_one_claim_against_the_stored_verdict():
@@ -172,9 +173,9 @@ def test_a_red_row_is_exit_status_1(monkeypatch):
 def test_a_part_is_stored_beside_what_is_there(tmp_path, monkeypatch):
     stored = {"sparselin": "0", "rows": [row for row in report.read(FOLDER)["rows"] if row["paper"] == "LN"]}
     report.write(tmp_path, stored)
-    monkeypatch.setattr(cli.ledger_report, "read", lambda folder, read=report.read: read(tmp_path))
+    monkeypatch.setattr(ledger_command.ledger_report, "read", lambda folder, read=report.read: read(tmp_path))
     monkeypatch.setattr(
-        cli.ledger_report, "write", lambda folder, made, write=report.write: write(tmp_path, made)
+        ledger_command.ledger_report, "write", lambda folder, made, write=report.write: write(tmp_path, made)
     )
     result = run("--id", "SA-item-1", "--cases", "3", "--jobs", "1", "--seed", "7", "--write")
     assert result.exit_code == 0, result.output
@@ -215,11 +216,11 @@ def test_processes_and_one_process_find_the_same(tmp_path):
 
 def test_a_folder_without_a_ledger(tmp_path):
     folder = a_folder(tmp_path / "checks_alone", CHECK.format("a"))
-    result = CliRunner().invoke(cli.cli, ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3"])
+    result = CliRunner().invoke(cli, ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3"])
     assert result.exit_code == 0
     assert "nothing to compare with" in result.output
     (folder / "ledger.json").write_text("[]")
-    result = CliRunner().invoke(cli.cli, ["ledger", "--folder", str(folder)])
+    result = CliRunner().invoke(cli, ["ledger", "--folder", str(folder)])
     assert result.exit_code == 2
     assert "holds no ledger" in " ".join(result.output.split())
 
@@ -244,7 +245,7 @@ def test_ids_and_papers_in_any_case():
 
 def test_bad_arguments(tmp_path):
     assert "no claim's id in LN begins with 'zzz'" in run("--id", "zzz", "--paper", "LN").output
-    result = CliRunner().invoke(cli.cli, ["ledger", "--folder", str(tmp_path)])
+    result = CliRunner().invoke(cli, ["ledger", "--folder", str(tmp_path)])
     assert result.exit_code == 2
     assert "no test_*.py in" in result.output
 

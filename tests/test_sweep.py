@@ -7,8 +7,8 @@ from click.testing import CliRunner
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
-import sparselin.cli
 from sparselin._kernels import sweep as kernels
+from sparselin.cli import cli
 from sparselin.experiments import sweep as experiment
 from sparselin.experiments.sweep import Sweep, sweep_design, sweep_gaussian
 
@@ -190,7 +190,7 @@ def test_a_violation_is_counted_named_and_ends_the_command_with_1(monkeypatch, i
     plant(monkeypatch, index)
     result = sweep_gaussian(20, 30, 5, 600)
     assert (result.verified, result.violated, result.first_violated) == (599, 1, index)
-    shown = CliRunner().invoke(sparselin.cli.cli, ["sweep", "--designs", "600", "--size", "20", "30", "5"])
+    shown = CliRunner().invoke(cli, ["sweep", "--designs", "600", "--size", "20", "30", "5"])
     assert shown.exit_code == 1
     assert f"sweep_design(n, d, {index}, seed)" in shown.output
 
@@ -201,7 +201,7 @@ def test_a_callback_may_stop(monkeypatch):
 
 
 def test_the_command(monkeypatch):
-    invoke = functools.partial(CliRunner().invoke, sparselin.cli.cli)
+    invoke = functools.partial(CliRunner().invoke, cli)
     shown = invoke(["sweep", "--designs", "300", "--size", "20", "30", "5", "--seed", "4"])
     assert shown.exit_code == 0
     assert "20 × 30, 5 steps, seed 4" in shown.output
@@ -215,7 +215,7 @@ def test_the_command(monkeypatch):
         callback(state)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sparselin.cli, "sweep_gaussian", interrupted)
+    monkeypatch.setattr("sparselin.cli.sweep.sweep_gaussian", interrupted)
     shown = invoke(["sweep", "--designs", "300"])
     assert shown.exit_code == 130
     assert "verified" in shown.output

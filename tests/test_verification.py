@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import sparselin as sl
-from sparselin.cli import cli, exit_status
+from sparselin.cli import cli
+from sparselin.cli.verify import exit_status
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments import equivalence
 from sparselin.experiments.equivalence import Settings, summarize, verify_design, verify_one
@@ -287,7 +288,7 @@ class TestCommandLine:
             yield verify_one(settings.tasks()[3], settings)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("sparselin.cli.verify_all", interrupted)
+        monkeypatch.setattr("sparselin.cli.verify.verify_all", interrupted)
         arguments = ["verify", "--designs", "20", "--steps", "2", "--output", str(tmp_path)]
         result = CliRunner().invoke(cli, arguments)
         assert result.exit_code == 130

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import datetime
-import importlib.metadata
-import io
-import json
-import math
-import platform
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, select_autoescape
 from rich import box
 from rich.table import Table
 
-import sparselin
 from sparselin import plots
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.equivalence import DesignRecord, EnsembleSummary, Settings, StepRecord
 from sparselin.experiments.penalty_contours import penalty_contours
 from sparselin.experiments.step import Verdict
+from sparselin.reports import page
 from sparselin.results import SelectionPath
 
 # heading of the page, heading of the terminal's table (80 columns), field, format
@@ -158,61 +150,45 @@ def write(
             X, y = ENSEMBLES[record.ensemble].design(record.index, settings.seed)
             seed, reach = settings.key(record.ensemble, record.index), settings.measures_reach(record.index)
             np.savez_compressed(saved_design(output, record), X=X, y=y, seed=seed, reach=reach)
-    run = describe(settings, seconds, interrupted)
-    results = {
+    run = page.describe(
+        _command(settings), seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES
+    )
+    page.write_json(
+        output,
+        {
+            "run": run,
+            "summary": [dataclasses.asdict(row) | {"passes": row.passes} for row in summary],
+            "designs": [dataclasses.asdict(record) | {"verdict": record.verdict} for record in records],
+        },
+    )
+    context = {
         "run": run,
-        "summary": [dataclasses.asdict(row) | {"passes": row.passes} for row in summary],
-        "designs": [dataclasses.asdict(record) | {"verdict": record.verdict} for record in records],
-    }
-    text = json.dumps(_finite(results), indent=1, ensure_ascii=False)
-    (output / "results.json").write_text(text + "\n", encoding="utf-8")
-    figures = [
-        {"name": name, "caption": caption, "svg": _save(output, name, figure)}
-        for name, caption, figure in _figures(records, summary)
-    ]
-    page = Environment(
-        loader=PackageLoader("sparselin", "reports"), autoescape=select_autoescape(["html", "j2"])
-    ).get_template("verification.html.j2")
-    html = page.render(
-        run=run,
-        headline=headline(summary),
-        passes=all(row.passes for row in summary),
-        columns=[heading for heading, *_ in COLUMNS],
-        rows=[(cells(row), ENSEMBLES[row.name].description, row.passes) for row in summary],
-        totals=totals(summary),
-        figures=figures,
-        violations=[
+        "headline": headline(summary),
+        "passes": all(row.passes for row in summary),
+        "columns": [heading for heading, *_ in COLUMNS],
+        "rows": [(cells(row), ENSEMBLES[row.name].description, row.passes) for row in summary],
+        "totals": totals(summary),
+        "figures": [page.figure(output, *entry) for entry in _figures(records, summary)],
+        "violations": [
             (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Verdict.VIOLATES
         ],
-        undecided=[
+        "undecided": [
             (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Verdict.UNDECIDED
         ],
-        commands=reproductions(output, settings, records),
-    )
-    index = output / "index.html"
-    index.write_text(html, encoding="utf-8")
-    return index
+        "commands": reproductions(output, settings, records),
+    }
+    return page.write_page(output, "verification.html.j2", context)
 
 
-def describe(settings: Settings, seconds: float, interrupted: bool) -> dict[str, Any]:
-    """What ran, when, and on what."""
+def _command(settings: Settings) -> str:
+    """The command line that repeats the run."""
     cap = "" if settings.descent_flops is not None else " --uncapped"
     quick = " --quick" if settings.audit_first < Settings.audit_first else ""
     chosen = "all" if settings.ensembles == tuple(ENSEMBLES) else ",".join(settings.ensembles)
-    return {
-        "command": f"sparselin verify --designs {settings.designs} --steps {settings.steps} "
-        f"--ensembles {chosen} --seed {settings.seed}{cap}{quick}",
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "seconds": round(seconds, 1),
-        "jobs": settings.jobs,
-        "seed": settings.seed,
-        "interrupted": interrupted,
-        "versions": {
-            "sparselin": sparselin.__version__,
-            "python": platform.python_version(),
-            **{name: importlib.metadata.version(name) for name in PACKAGES},
-        },
-    }
+    return (
+        f"sparselin verify --designs {settings.designs} --steps {settings.steps} "
+        f"--ensembles {chosen} --seed {settings.seed}{cap}{quick}"
+    )
 
 
 def _figures(
@@ -236,22 +212,3 @@ def _figures(
             plots.penalty_panels([penalty_contours(limit) for limit in (1, 10, 100)])[0].figure,
         ),
     ]
-
-
-def _save(output: Path, name: str, figure: Any) -> str:
-    """Save a figure as PNG and SVG; returns the SVG as a data address."""
-    figure.savefig(output / f"{name}.png", dpi=160)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
-    (output / f"{name}.svg").write_bytes(buffer.getvalue())
-    plots.close(figure)
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN: null stands for what was not measured."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

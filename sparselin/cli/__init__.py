@@ -1,0 +1,31 @@
+"""The command line: thin. It parses, shows progress, and leaves the work to `experiments` and `reports`."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+import sparselin
+
+# a module each beside this file, loaded when it is asked for
+COMMANDS = ("verify", "ledger", "diversity", "guarantee", "sweep")
+
+
+class _Lazy(click.Group):
+    """A group that loads a command's module at its first use: `ledger` need not pay for `guarantee`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"sparselin.cli.{name}"), name)
+        return command
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(sparselin.__version__)
+def cli() -> None:
+    """sparselin: the theory of greedy sparse regression, checked."""

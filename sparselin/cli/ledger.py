@@ -1,0 +1,123 @@
+"""`sparselin ledger`."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+
+from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide_all
+from sparselin.reports import ledger as ledger_report
+
+
+@click.command()
+@click.option(
+    "--paper",
+    type=click.Choice(tuple(PAPERS), case_sensitive=False),
+    help="; ".join(f"{key}: {title}" for key, title in PAPERS.items()) + ".",
+)
+@click.option("--id", "pattern", help="Claims whose id begins with this.")
+@click.option(
+    "--cases", type=click.IntRange(1), help="Cases per claim, roughly.  [default: each claim's own number]"
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
+)
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("proofs_checks"),
+    show_default=True,
+    help="The checks, a folder of the repository.",
+)
+@click.option("--write", is_flag=True, help="Store what was found: LEDGER.md, ledger.json in the folder.")
+def ledger(
+    paper: str | None,
+    pattern: str | None,
+    cases: int | None,
+    seed: int,
+    jobs: int,
+    folder: Path,
+    write: bool,
+) -> None:
+    """Check every claim of the papers, and compare the verdicts with the stored ledger.
+
+    Exit status 0: all verdicts stand. 1: one does not, or differs from the stored one. 130: interrupted
+    (what was done is shown).
+    """
+    try:
+        claims = collect(folder, paper, pattern)
+        stored = ledger_report.read(folder)
+    except (FileNotFoundError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint="--folder") from None
+    if not claims:
+        where = f" in {paper}" if paper else ""
+        raise click.BadParameter(f"no claim's id{where} begins with {pattern!r}", param_hint="--id")
+    console = Console()
+    results, interrupted = _decide(console, claims, cases, seed, jobs)
+    console.print(ledger_report.table(results))
+    failed = [made.id for made, outcome in results if outcome.failure]
+    whole = paper is None and pattern is None and not interrupted
+    if write:
+        rows = (stored or {"rows": []})["rows"]
+        kept = [row for row in rows if row["id"] in failed] if whole else rows
+        stored = _store(console, folder, results, seed, kept)
+    changed = []
+    if stored is None:
+        console.print(f"No ledger in {folder}: nothing to compare with.")
+    else:
+        changed = ledger_report.changes([made for made, _ in results], stored, whole)
+    for line in changed:
+        console.print(f"Changed: {line}", style="bold red", highlight=False, markup=False)
+    if interrupted:
+        console.print(f"Interrupted: {len(results)} of {len(claims)} claims done.")
+    count = sum(outcome.cases for _, outcome in results)
+    console.print(
+        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not stand. "
+        f"Witnesses and corrections: {folder / ledger_report.MARKDOWN}",
+        highlight=False,
+    )
+    raise SystemExit(1 if failed or changed else 130 if interrupted else 0)
+
+
+def _store(
+    console: Console,
+    folder: Path,
+    results: list[tuple[Claim, Outcome]],
+    seed: int,
+    rows: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Write what stands, beside stored rows of other claims, and return the new ledger."""
+    standing = [(made, outcome) for made, outcome in results if not outcome.failure]
+    here = {made.id for made, _ in standing}
+    others = [row for row in rows if row["id"] not in here]
+    made = ledger_report.document(standing, seed, datetime.date.today(), others)
+    ledger_report.write(folder, made)
+    console.print(
+        f"Wrote {len(standing)} rows to {folder}; {len(results) - len(standing)} failed and were not stored."
+    )
+    return made
+
+
+def _decide(
+    console: Console, claims: list[Claim], cases: int | None, seed: int, jobs: int
+) -> tuple[list[tuple[Claim, Outcome]], bool]:
+    """All outcomes, in the order of the claims; Ctrl-C keeps those that have come."""
+    outcomes: dict[str, Outcome] = {}
+    interrupted = False
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("claims", total=len(claims))
+        try:
+            for made, outcome in decide_all(claims, cases, seed, jobs):
+                outcomes[made.id] = outcome
+                progress.update(bar, advance=1, description=made.id)
+        except KeyboardInterrupt:
+            interrupted = True
+    return [(made, outcomes[made.id]) for made in claims if made.id in outcomes], interrupted

@@ -1,0 +1,189 @@
+"""`sparselin verify`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from sparselin.cli.common import make_folder
+from sparselin.ensembles import ENSEMBLES
+from sparselin.experiments.equivalence import (
+    DesignRecord,
+    EnsembleSummary,
+    Settings,
+    summarize,
+    verify_all,
+    verify_design,
+)
+from sparselin.experiments.step import Verdict
+from sparselin.problem import Problem
+from sparselin.reports import verification
+
+
+@click.command()
+@click.option("--designs", type=click.IntRange(1), help="Designs in all.  [default: 1000; with --quick 32]")
+@click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
+@click.option(
+    "--ensembles",
+    default="all",
+    show_default=True,
+    help=f"Comma-separated: {', '.join(ENSEMBLES)}.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("report"),
+    show_default=True,
+    help="Folder for index.html, results.json and the figures.",
+)
+@click.option("--quick", is_flag=True, help="Fewer designs, fewer of them audited: a look in seconds.")
+@click.option("--uncapped", is_flag=True, help="No cap on a descent (the default from 10000 designs on).")
+@click.option(
+    "--design",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Check one saved design (.npz with X and y) and print every step.",
+)
+def verify(
+    designs: int | None,
+    steps: int,
+    ensembles: str,
+    seed: int,
+    jobs: int,
+    output: Path,
+    quick: bool,
+    uncapped: bool,
+    design: Path | None,
+) -> None:
+    """Verify that OMP, Sequential LASSO and linear Sequential Attention select the same features.
+
+    Exit status 0: no violation, and few enough steps undecided. 1: a violation, or too many undecided.
+    130: interrupted (the report of what was done is written).
+    """
+    console = Console()
+    if design is not None:
+        raise SystemExit(_verify_saved(console, design, steps, seed))
+    settings = Settings(
+        designs=designs or (32 if quick else 1000),
+        steps=steps,
+        ensembles=_chosen(ensembles),
+        seed=seed,
+        jobs=jobs,
+    )
+    if quick:
+        settings = dataclasses.replace(settings, audit_first=1, reach_every=64)
+    if uncapped or settings.designs >= 10_000:
+        settings = dataclasses.replace(settings, descent_flops=None)
+    make_folder(output)
+    started = time.perf_counter()
+    records, interrupted = _collect(console, settings)
+    if not records:
+        raise SystemExit(130)
+    # a second Ctrl-C must not cost the report
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    summary = summarize(records)
+    seconds = time.perf_counter() - started
+    index = verification.write(output, settings, records, summary, seconds, interrupted)
+    console.print(verification.table(summary))
+    for line in verification.headline(summary):
+        console.print(line)
+    for line in verification.reproductions(output, settings, records):
+        console.print(line, soft_wrap=True, highlight=False)
+    console.print(f"Report: {index}", soft_wrap=True, highlight=False)
+    raise SystemExit(130 if interrupted else exit_status(summary))
+
+
+def exit_status(summary: list[EnsembleSummary]) -> int:
+    """0 where every ensemble passes, else 1."""
+    return 0 if all(row.passes for row in summary) else 1
+
+
+def _chosen(ensembles: str) -> tuple[str, ...]:
+    if ensembles == "all":
+        return tuple(ENSEMBLES)
+    names = tuple(dict.fromkeys(name.strip() for name in ensembles.split(",")))
+    unknown = [name for name in names if name not in ENSEMBLES]
+    if unknown:
+        raise click.BadParameter(
+            f"unknown ensemble {unknown[0]!r}; the ensembles are {', '.join(ENSEMBLES)}",
+            param_hint="--ensembles",
+        )
+    return names
+
+
+def _collect(console: Console, settings: Settings) -> tuple[list[DesignRecord], bool]:
+    """All records, in the order of the tasks; Ctrl-C keeps those that have come."""
+    records: list[DesignRecord] = []
+    interrupted = False
+    columns = (
+        TextColumn("[progress.description]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[state]}"),
+    )
+    with Progress(*columns, console=console) as progress, _closing(verify_all(settings)) as stream:
+        bar = progress.add_task("designs", total=settings.designs, state="")
+        count = dict.fromkeys(Verdict, 0)
+        try:
+            for record in stream:
+                records.append(record)
+                count[record.verdict] += 1
+                state = f"{count[Verdict.VIOLATES]} violate, {count[Verdict.UNDECIDED]} undecided"
+                progress.update(bar, advance=1, state=state)
+        except KeyboardInterrupt:
+            interrupted = True
+            console.print("Interrupted: finishing the designs under way, then the report.")
+    order = {task: i for i, task in enumerate(settings.tasks())}
+    records.sort(key=lambda record: order[record.ensemble, record.index])
+    return records, interrupted
+
+
+@contextlib.contextmanager
+def _closing(stream: Iterator[DesignRecord]) -> Iterator[Iterator[DesignRecord]]:
+    try:
+        yield stream
+    finally:
+        stream.close()  # type: ignore[attr-defined]
+
+
+def _verify_saved(console: Console, path: Path, steps: int, seed: int) -> int:
+    """Every check at every step of one saved design."""
+    try:
+        with np.load(path) as saved:
+            X, y = np.asarray(saved["X"], np.float64), np.asarray(saved["y"], np.float64)
+            key = [int(part) for part in saved["seed"]] if "seed" in saved else [seed]
+            reach = bool(saved["reach"]) if "reach" in saved else False
+        Problem(X, y)
+    except (
+        OSError,
+        KeyError,
+        ValueError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        zipfile.BadZipFile,
+    ) as error:
+        words = f"{path} must be an .npz with X (n, d) and y (n,): {error}"
+        raise click.BadParameter(words, param_hint="--design") from None
+    selection, supports, records = verify_design(X, y, steps, seed=key, audit=True, reach=reach)
+    console.print(verification.step_table(selection, records))
+    console.print(f"Sequential LASSO: {selection.status.name}, {selection.status.message}")
+    if supports.reason:
+        console.print(f"supports: {supports.verdict}: {supports.reason}")
+    wrong = [record for record in records if record.verdict is Verdict.VIOLATES]
+    return 1 if wrong or supports.verdict is Verdict.VIOLATES else 0

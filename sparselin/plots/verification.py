@@ -1,0 +1,116 @@
+"""Figures of the verification: agreement, windows, projections onto the dual polytope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparselin.plots.style import BLUE, ORANGE, RED, axes
+from sparselin.results import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+VERDICTS = (
+    ("agreements", "agrees", BLUE),
+    ("undecided", "undecided", ORANGE),
+    ("violations", "violates", RED),
+)
+
+
+def agreement(summary: Sequence[Any], *, ax: Axes | None = None) -> Axes:
+    """Steps of each ensemble that agree, are undecided or violate, as shares of 100 %.
+
+    Parameters
+    ----------
+    summary : `EnsembleSummary` rows, drawn from the top down, each labelled with its counts.
+    ax : where to draw; a new figure if None.
+    """
+    ax = axes(ax, "", "share of steps", "", figsize=(7.2, 0.6 + 0.3 * len(summary)))
+    from matplotlib.ticker import PercentFormatter
+
+    names = [row.name for row in summary]
+    left = np.zeros(len(summary))
+    for field, label, colour in VERDICTS:
+        share = np.array([getattr(row, field) / max(row.steps, 1) for row in summary])
+        ax.barh(names, share, left=left, color=colour, label=label, height=0.72)
+        left = left + share
+    for row in summary:
+        text = f"{row.agreements} of {row.steps}" + (f", {row.undecided} undecided" if row.undecided else "")
+        ax.text(0.01, row.name, text, va="center", ha="left", color="white", fontsize=8)
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    return ax
+
+
+def windows(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
+    """λ₂/λ* and λ₀/λ* of every step, by ensemble: the sharp start of the window and the proof's.
+
+    Parameters
+    ----------
+    records : `DesignRecord`s.
+    ax : where to draw; a new figure if None.
+    """
+    names = list(dict.fromkeys(record.ensemble for record in records))
+    ax = axes(ax, "", r"$\lambda/\lambda^*$", "", figsize=(7.2, 0.6 + 0.34 * len(names)))
+    for field, shift, colour, label in (
+        ("window", -0.18, BLUE, r"$\lambda_2/\lambda^*$: the support stays $A(S)$ above it"),
+        ("proof", 0.18, ORANGE, r"$\lambda_0/\lambda^*$: what the printed proof gives"),
+    ):
+        values = [
+            [getattr(step, field) for record in records if record.ensemble == name for step in record.steps]
+            for name in names
+        ]
+        boxes = ax.boxplot(
+            values,
+            positions=np.arange(len(names)) + shift,
+            orientation="horizontal",
+            widths=0.3,
+            whis=(5, 95),
+            showfliers=False,
+            patch_artist=True,
+            medianprops={"color": "white", "linewidth": 1.4},
+            boxprops={"facecolor": colour, "edgecolor": colour},
+            whiskerprops={"color": colour},
+            capprops={"color": colour},
+        )
+        boxes["boxes"][0].set_label(label)
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+    return ax
+
+
+def dual_polytope(
+    X: FloatArray, v: FloatArray, projections: Sequence[tuple[float, Any]], *, ax: Axes | None = None
+) -> Axes:
+    """In two dimensions: v, the polygons {u : ‖Xᵀu‖∞ ≤ λ}, and the projections of v onto them.
+
+    Parameters
+    ----------
+    X : (2, d). v : (2,).
+    projections : pairs (λ, `DualProjection` of v at that λ).
+    ax : where to draw; a new figure if None.
+    """
+    ax = axes(ax, "", "$u_1$", "$u_2$", figsize=(4.6, 4.6))
+    reach = 1.4 * float(np.abs(v).max())
+    line = np.linspace(-reach, reach, 401)
+    grid = np.stack(np.meshgrid(line, line))
+    height = np.abs(np.einsum("nd,nij->dij", X, grid)).max(axis=0)
+    levels = sorted(lam for lam, _ in projections)
+    ax.contourf(line, line, height, [0, *levels], cmap="Blues_r", alpha=0.55)
+    ax.contour(line, line, height, levels, colors=BLUE, linewidths=1)
+    points = np.array([v, *(projection.u for _, projection in projections)])
+    ax.plot(*points.T, color=ORANGE, linewidth=1.2)
+    ax.plot(*points[1:].T, "o", color=ORANGE, label="projections")
+    ax.plot(*v, "k*", markersize=11, label="$v$")
+    for (lam, _), point in zip(projections, points[1:], strict=True):
+        ax.annotate(rf"$\lambda$ = {lam:.3g}", point, xytext=(8, -10), textcoords="offset points", fontsize=8)
+    ax.legend(loc="lower left", frameon=False)
+    ax.set_aspect("equal")
+    return ax
