@@ -10,7 +10,7 @@ from sparselin.results.guarantees import (
 )
 from sparselin.results.paths import BatchSelection, FirstEntry, LassoPath, SelectionPath
 from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
-from sparselin.results.subsets import BestSubset, NuChoice, SubsetResult
+from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult
 
 __all__ = [
     "BatchSelection",
@@ -20,6 +20,7 @@ __all__ = [
     "DualProjection",
     "FirstEntry",
     "FloatArray",
+    "GreedyMaximum",
     "GuaranteeBounds",
     "HierarchicalProx",
     "IndexArray",

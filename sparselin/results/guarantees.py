@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from sparselin.results.base import FloatArray, IndexArray, result
 
 
@@ -13,25 +15,30 @@ class Interval:
     ----------
     lower, upper : the certified bounds; equal to rounding when the number is known.
     method : how each of them was obtained, in words.
+    rounding : how far apart rounding alone may have moved them.
     """
 
     lower: float
     upper: float
     method: str
+    _: dataclasses.KW_ONLY
+    rounding: float = 0.0
 
     @property
     def exact(self) -> bool:
-        """Whether the two bounds agree to rounding: a relative 1e-9."""
-        return self.upper - self.lower <= 1e-9 * max(abs(self.lower), abs(self.upper))
+        """Whether the two bounds agree to rounding: to `rounding`, or to a relative 1e-9."""
+        return self.upper - self.lower <= max(self.rounding, 1e-9 * max(abs(self.lower), abs(self.upper)))
 
 
 @result
 class SubmodularityRatio(Interval):
-    """γ_{U,k}: the largest γ ∈ [0, 1] with Σ_{x∈A}[f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for all L, A.
+    """γ_{U,k}: the largest γ ≤ 1 with Σ_{x∈A}[f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for all L, A.
+
+    Of the pairs L ⊆ U, |A| ≤ k, A ∩ L = ∅ those with a positive right bracket count. γ ≥ 0 if f is monotone.
 
     Attributes (beside `lower`, `upper`, `method`)
     ----------
-    base, added : the L ⊆ U and the A, |A| ≤ k, A ∩ L = ∅, at which the ratio is `upper`.
+    base, added : the L and the A at which the ratio is `upper`; both empty if that is 1.
     """
 
     base: IndexArray
@@ -121,17 +128,47 @@ class GuaranteeBounds:
     k : the size.
     bounds : the promises, a `Bound` each.
     best : R² of the best subset of k features, an interval.
+    best_support : a best subset, or the best that was found.
     r2 : pairs (algorithm, R² of its selection).
-    constants : pairs (name, `Interval`) of the constants that entered: λ_min(C, k), γ, coherence, …
+    supports : pairs (algorithm, its selection).
+    constants : pairs (name, `Interval`) of the constants that entered: λ(s) = λ_min(C, s)/max_j C_jj, γ of each
+        algorithm's set, ERC, coherence, babel function.
     """
 
     k: int
     bounds: tuple[Bound, ...]
     best: Interval
+    best_support: IndexArray
     r2: tuple[tuple[str, float], ...]
+    supports: tuple[tuple[str, IndexArray], ...]
     constants: tuple[tuple[str, Interval], ...]
 
     @property
+    def strongest(self) -> Bound | None:
+        """The largest promise that applies to any algorithm, the first of equals; None if none applies."""
+        return max((bound for bound in self.bounds if bound.applies), key=lambda bound: bound.lower, default=None)
+
+    @property
     def lower(self) -> float:
-        """The largest promise that applies to any algorithm."""
-        return max((bound.lower for bound in self.bounds if bound.applies), default=0.0)
+        """The largest promise that applies to any algorithm; 0.0 if none does."""
+        return self.strongest.lower if self.strongest else 0.0
+
+    @property
+    def upper(self) -> float:
+        """At least what the algorithm of the largest promise achieved; 1.0 if no promise applies."""
+        return self.strongest.achieved.upper if self.strongest else 1.0
+
+    @property
+    def method(self) -> str:
+        """Whose promise `lower` is, and which."""
+        bound = self.strongest
+        return f"{bound.algorithm}: {bound.name} ({bound.source})" if bound else "no promise applies"
+
+    @property
+    def violated(self) -> tuple[Bound, ...]:
+        """The promises that were not kept: findings."""
+        return tuple(bound for bound in self.bounds if bound.violated)
+
+    def of(self, algorithm: str) -> tuple[Bound, ...]:
+        """The promises of one algorithm."""
+        return tuple(bound for bound in self.bounds if bound.algorithm == algorithm)

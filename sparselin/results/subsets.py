@@ -50,6 +50,28 @@ class SubsetResult:
 
 
 @result
+class GreedyMaximum:
+    """Features that a greedy method took to maximise a set function f of C = XᵀX alone.
+
+    Attributes
+    ----------
+    support : (t,) indices, in the order in which they were taken.
+    gains : (t,) f(S_j) − f(S_{j−1}).
+    value : f(S).
+    evaluations : gains that were evaluated; fewer by lazy evaluation.
+    status : COMPLETED, or RANK_EXHAUSTED when fewer than k columns are nonzero.
+    n_features : d.
+    """
+
+    support: IndexArray
+    gains: FloatArray
+    value: float
+    evaluations: int
+    status: Status
+    n_features: int
+
+
+@result
 class BestSubset(SubsetResult):
     """A subset of at most k features with the least residual, and a proven bound on the least.
 
@@ -82,11 +104,13 @@ class NuChoice:
     ----------
     nu : the ν chosen, `lower`; 0.0 when not even ν = 0 qualifies.
     lower, upper : the largest ν that was seen to qualify and the least larger one that was seen not to;
-        R² is not monotone in ν, so that others beyond may qualify. `upper` is inf when every ν does.
+        R² is not monotone in ν, so that others beyond may qualify. `upper` is inf when the largest ν tried
+        does; both are 0.0 when none does.
     method : how they were found, in words.
     selection : the `SubsetResult` at `nu`.
-    r2_lasso : R² of the LASSO's own coefficients where its path first has k features.
-    r2_refitted : R² of least squares on these features.
+    r2_lasso : R² of the LASSO's own coefficients, of the last solution before its path first goes beyond k
+        features: at the knot where feature k + 1 enters, or at the end of the path.
+    r2_refitted : R² of least squares on the features of that solution.
     refitted : with which of the two `nu` was compared.
     tried : (m,) the ν that were tried, increasing.
     r2_tried : (m,) R² of the selection at each.

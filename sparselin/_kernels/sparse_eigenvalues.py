@@ -1,0 +1,337 @@
+"""The least eigenvalue of all k × k principal submatrices of a symmetric matrix, by branch and bound.
+
+A node is a set P; level t of the arrays belongs to the first t elements of the current one. `W[t]` is the
+Schur complement of (M)_P in M = C − θI on the candidates `index[t]`, `turn[t]` the candidate that is branched
+on. All C_S − θI, S ⊇ P, are positive definite iff all principal submatrices of W[t] up to the size that is
+left are; M_P is, or the node would not exist.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparselin._kernels import VECTORIZED, kernel
+
+# A pivot or a sum counts as good only beyond this: rounding of a scaled Schur complement, 1e3·eps.
+_MARGIN = 2.0**-42
+
+
+@kernel()
+def submatrix(C, S, size):
+    """C_S for the first `size` entries of S."""
+    A = np.empty((size, size))
+    for a in range(size):
+        for b in range(size):
+            A[a, b] = C[S[a], S[b]]
+    return A
+
+
+@kernel()
+def _border(values, vectors, C, S, size, x, limit):
+    """The least eigenvalue of C_{S + x} if it is below `limit`, `limit` otherwise.
+
+    It is the root below values[0] of C_xx − μ − Σ z_i²/(values_i − μ), z = Vᵀc_x; by bisection.
+    """
+    z = np.zeros(size)
+    for a in range(size):
+        c = C[S[a], x]
+        for b in range(size):
+            z[b] += vectors[a, b] * c
+    square = 0.0
+    for b in range(size):
+        z[b] *= z[b]
+        square += z[b]
+    high = min(limit, values[0], C[x, x])
+    half = 0.5 * (values[0] - C[x, x])
+    low = 0.5 * (values[0] + C[x, x]) - math.sqrt(half * half + square)
+    if low >= high:
+        return high
+    for trial in range(48):
+        mu = high if trial == 0 else 0.5 * (low + high)
+        secular = C[x, x] - mu
+        for b in range(size):
+            if z[b] > 0:
+                secular -= z[b] / max(values[b] - mu, 1e-300)
+        if secular < 0:
+            high = mu
+        elif trial == 0:
+            return high
+        else:
+            low = mu
+    return high
+
+
+@kernel()
+def _best_addition(C, S, size, used, limit):
+    """The x ∉ S of least λ_min(C_{S + x}) below `limit`, −1 if there is none."""
+    values, vectors = np.linalg.eigh(submatrix(C, S, size))
+    best = -1
+    for x in range(len(C)):
+        if not used[x]:
+            value = _border(values, vectors, C, S, size, x, limit)
+            if value < limit or (best < 0 and limit == np.inf):
+                best, limit = x, value
+    return best, limit
+
+
+@kernel()
+def incumbent(C, k, fixed, support, rounds):
+    """A set of k indices with small λ_min, the first `fixed` of C in it: greedily, then by exchanges."""
+    used = np.zeros(len(C), np.bool_)
+    for i in range(fixed):
+        support[i] = i
+        used[i] = True
+    size = fixed
+    if fixed == 0:
+        support[0] = _first(C)
+        used[support[0]] = True
+        size = 1
+    while size < k:
+        x, _ = _best_addition(C, support, size, used, np.inf)
+        support[size] = x
+        used[x] = True
+        size += 1
+    value = np.linalg.eigvalsh(submatrix(C, support, k))[0]
+    rest = np.empty(k, np.int64)
+    for _ in range(rounds if 1 < k < len(C) else 0):
+        before = value
+        for a in range(fixed, k):
+            for b in range(k - 1):
+                rest[b] = support[b if b < a else b + 1]
+            bound = value - 1e-9 * abs(value)
+            x, _ = _best_addition(C, rest, k - 1, used, bound)
+            if x >= 0:
+                used[support[a]] = False
+                used[x] = True
+                support[a] = x
+                value = np.linalg.eigvalsh(submatrix(C, support, k))[0]
+        if value >= before:
+            break
+    return value
+
+
+@kernel()
+def _first(C):
+    """An end of the pair of least eigenvalue."""
+    best, least = 0, np.inf
+    for i in range(len(C)):
+        for j in range(i):
+            half = 0.5 * (C[i, i] - C[j, j])
+            value = 0.5 * (C[i, i] + C[j, j]) - math.sqrt(half * half + C[i, j] * C[i, j])
+            if value < least:
+                best, least = j, value
+    return best
+
+
+@kernel()
+def _violation(W, m, left, pinned):
+    """Candidates whose submatrix of W is not positive definite: (a, −1), (a, b), or (−1, −1) for none.
+
+    Pairs are looked at if only they are left to add, those with candidate 0 if it is `pinned`.
+    """
+    for a in range(m):
+        if not W[a, a] > 0:
+            return a, -1
+    if left == 2:
+        for a in range(m):
+            for b in range(min(a, 1) if pinned else a):
+                if not W[a, b] * W[a, b] < W[a, a] * W[b, b]:
+                    return a, b
+    return -1, -1
+
+
+@kernel()
+def _outside_definite(T, m, bad):
+    """Mark all but a set on which T (unit diagonal, overwritten) is positive definite: pivoted Cholesky."""
+    count = m
+    for a in range(m):
+        bad[a] = True
+    while count > 0:
+        p = -1
+        for a in range(m):
+            if bad[a] and (p < 0 or T[a, a] > T[p, p]):
+                p = a
+        if not T[p, p] > _MARGIN:
+            break
+        bad[p] = False
+        count -= 1
+        for a in range(m):
+            if bad[a]:
+                ratio = T[a, p] / T[p, p]
+                for b in range(m):
+                    T[a, b] -= ratio * T[p, b]
+    return count
+
+
+@kernel()
+def _not_dominant(T, m, left, bad):
+    """Mark the rows of T (unit diagonal) whose left − 1 largest other moduli sum to 1 or more."""
+    top = np.empty(left - 1)
+    count = 0
+    for a in range(m):
+        top[:] = 0
+        for b in range(m):
+            size = abs(T[a, b])
+            if b != a and size > top[-1]:
+                c = left - 2
+                while c > 0 and top[c - 1] < size:
+                    top[c] = top[c - 1]
+                    c -= 1
+                top[c] = size
+        bad[a] = not top.sum() < 1 - _MARGIN
+        count += bad[a]
+    return count
+
+
+@kernel()
+def _branches(W, m, left, order):
+    """Put in front of `order` candidates of which every indefinite submatrix holds one; how many they are.
+
+    Either all outside a set on which W is positive definite (interlacing), or all rows that are not
+    dominated by the diagonal: one of them holds the largest entry of an eigenvector, scaled to unit
+    diagonal, of an eigenvalue ≤ 0 (Gershgorin).
+    """
+    T = np.empty((m, m))
+    for a in range(m):
+        for b in range(m):
+            T[a, b] = W[a, b] / math.sqrt(W[a, a] * W[b, b])
+    bad = np.empty(m, np.bool_)
+    worse = np.empty(m, np.bool_)
+    count = _not_dominant(T, m, left, bad)
+    if count > 0:
+        other = _outside_definite(T, m, worse)
+        if other < count:
+            bad, count = worse, other
+    front, back = 0, count
+    for a in range(m):
+        if bad[a]:
+            order[front] = a
+            front += 1
+        else:
+            order[back] = a
+            back += 1
+    return count
+
+
+@kernel(**VECTORIZED)
+def _eliminate(V, p, m, W, left):
+    """The Schur complement of V_pp on the m candidates after p, into W; its lower triangle if left is 2."""
+    for a in range(m):
+        i = p + 1 + a
+        ratio = V[i, p] / V[p, p]
+        for b in range(a + 1):
+            W[a, b] = V[i, p + 1 + b] - ratio * V[p, p + 1 + b]
+    if left > 2:
+        for a in range(m):
+            for b in range(a):
+                W[b, a] = W[a, b]
+
+
+@kernel()
+def _shift(C, theta, W):
+    """C − θI."""
+    for a in range(len(C)):
+        W[a] = C[a]
+        W[a, a] -= theta
+
+
+@kernel()
+def _permute(W, m, order):
+    """The candidates of a level in another order."""
+    T = W[:m, :m].copy()
+    for a in range(m):
+        for b in range(m):
+            W[a, b] = T[order[a], order[b]]
+
+
+@kernel()
+def _renew(C, k, theta, W, size, turn, order, t):
+    """W[0], …, W[t] at another θ; the last not in order yet."""
+    _shift(C, theta, W[0])
+    for s in range(t):
+        _permute(W[s], size[s], order[s])
+        _eliminate(W[s], turn[s], size[s + 1], W[s + 1], k - s - 1)
+
+
+@kernel()
+def search(C, k, fixed, value, gap, node_limit, support):
+    """Lower `value`, a λ_min(C_S), until all are above it − gap; (value, whether so, nodes).
+
+    S runs through the sets of k indices that hold the first `fixed` of C; k ≥ 2. `support` (k,) is
+    overwritten, padded with −1, when a lower value is found.
+    """
+    d = len(C)
+    W, index, order = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64), np.empty((k - 1, d), np.int64)
+    size, turn, stop = np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64)
+    index[0] = np.arange(d)
+    size[0] = d
+    _shift(C, value - gap, W[0])
+    t, nodes = 0, 0
+    while t >= 0:
+        nodes += 1
+        if nodes > node_limit:
+            return value, False, nodes
+        m, left = size[t], k - t
+        a, b = _violation(W[t], m, left, t < fixed)
+        while a >= 0:
+            found = _members(index, turn, t, a, b)
+            lower = np.linalg.eigvalsh(submatrix(C, found, len(found)))[0]
+            if not lower < value:
+                return value, False, nodes
+            value = lower
+            support[:] = -1
+            support[: len(found)] = found
+            _renew(C, k, value - gap, W, size, turn, order, t)
+            a, b = _violation(W[t], m, left, t < fixed)
+        turn[t], stop[t] = 0, 0
+        order[t, :m] = np.arange(m)
+        if left > 2 and t < fixed:
+            stop[t] = 1
+        elif left > 2:
+            stop[t] = _branches(W[t], m, left, order[t])
+            _permute(W[t], m, order[t])
+            index[t, :m] = index[t][order[t, :m]]
+        # a set of k − t more needs that many candidates
+        while t >= 0 and (turn[t] >= stop[t] or size[t] - turn[t] < k - t):
+            t -= 1
+            if t >= 0:
+                turn[t] += 1
+        if t >= 0:
+            first = turn[t] + 1
+            size[t + 1] = size[t] - first
+            index[t + 1, : size[t + 1]] = index[t, first : size[t]]
+            _eliminate(W[t], turn[t], size[t + 1], W[t + 1], k - t - 1)
+            t += 1
+    return value, True, nodes
+
+
+@kernel()
+def _members(index, turn, t, a, b):
+    """P, and the candidates a and b (if not −1) of level t."""
+    found = np.empty(t + (1 if b < 0 else 2), np.int64)
+    for s in range(t):
+        found[s] = index[s, turn[s]]
+    found[t] = index[t, a]
+    if b >= 0:
+        found[t + 1] = index[t, b]
+    return found
+
+
+@kernel()
+def babel(G, k, out):
+    """out[m − 1] = max_i of the sum of the m largest |G_ij|, j ≠ i, for m ≤ k."""
+    d = len(G)
+    out[:] = 0
+    row = np.empty(d)
+    for i in range(d):
+        for j in range(d):
+            row[j] = -abs(G[i, j])
+        row[i] = 0
+        row.sort()
+        total = 0.0
+        for m in range(k):
+            if m < d:
+                total -= row[m]
+            out[m] = max(out[m], total)

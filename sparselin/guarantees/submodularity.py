@@ -1,0 +1,242 @@
+"""The submodularity ratio of R²: exactly by enumeration, and bounds of it.
+
+Columns are scaled to unit norm first: R² depends on spans alone. For L ⊆ U and x ∉ L let ρ_x = ‖P_L^⊥X_x‖,
+z_x = P_L^⊥X_x/ρ_x, r = P_L^⊥y, H = (⟨z_x, z_x'⟩) the **residual correlation matrix** and c_x = ⟨z_x, r⟩. Then
+
+    R²(L + x) − R²(L) = c_x²/‖y‖²,    R²(L ∪ A) − R²(L) = c_Aᵀ H_A⁻¹ c_A/‖y‖².                          (1)
+
+**Independent A suffice.** If a column of A is in the span of L and the others, leaving it out keeps the joint
+gain and does not raise the sum. Likewise L + u with u in the span of L adds no pair that L does not have.
+
+**Spectral bound** (unit columns, A independent given L). Of (1) the ratio is ‖c_A‖²/(c_Aᵀ H_A⁻¹ c_A), so
+
+    γ_{U,k} ≥ min_{L,A} λ_min(H_A) ≥ min_{|A| ≤ k} λ_min(C_{U ∪ A}) ≥ λ_min(C, |U| + k).                  (2)
+
+For the second inequality, Σ = C_AA − C_AL C_L⁻¹ C_LA = diag(ρ) H_A diag(ρ) has the inverse of a principal
+submatrix of (C_{L∪A})⁻¹, so λ_min(Σ) ≥ λ_min(C_{L∪A}), and with ρ_x ≤ 1, vᵀH_A v = (v/ρ)ᵀΣ(v/ρ) ≥
+λ_min(Σ)·‖v/ρ‖² ≥ λ_min(Σ)·‖v‖². Then λ_min(C_{L∪A}) ≥ λ_min(C_{U∪A}) by interlacing. The last member is the
+bound of Das and Kempe, *Submodular meets Spectral* (2011, Lemma 2.4). As R² ignores the scale of columns, (2)
+holds for any X, C being the (uncentred) correlation matrix of the nonzero columns; zero columns gain nothing.
+
+**Pruning.** Let A be a set of s elements, B one of at most k − s more, h_x the gain of x after L ∪ A. H given
+A, scaled to unit diagonal, has least eigenvalue at least μ, the bound of (2), for the reason above; so
+R²(L ∪ A ∪ B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ, and no pair (L, A ∪ B) has a ratio below g if
+Σ_{x∈B} (g·h_x/μ − c_x²)₊ ≤ Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)] for the B of largest sum.
+
+**Rounding.** Roots of gains are lengths of projections of y/‖y‖, off by e = `Problem.rounding(κ)`, κ bounding
+1/σ_min(X_{L∪A}). A bracket that is not above e² counts as zero; every other pair gives an interval, and the
+least of the lower and of the upper ends are returned.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin._kernels import sparse_eigenvalues as spectra
+from sparselin._kernels import submodularity as kernels
+from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
+from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
+from sparselin.problem import Problem, as_problem, check_count, check_indices
+from sparselin.results import FloatArray, IndexArray, SubmodularityRatio
+
+# Up to so many pairs no bound is worth its price.
+_FEW_PAIRS = 2_000_000
+# So many L at most are given their own search, of an eigenvalue or of a pair.
+_MOST_BASES, _TRIED_BASES = 1024, 32
+# Operations for the growth of sets, from as many columns as that allows.
+_GROWTH = 2 * 10**8
+
+
+class _Data(NamedTuple):
+    """Unit columns and unit y in min(n, d + 1) coordinates, by rows; U; what rounding depends on."""
+
+    X: FloatArray
+    y: FloatArray
+    U: IndexArray
+    bits: FloatArray
+
+
+def submodularity_ratio(
+    X: Any,
+    y: ArrayLike | None,
+    U: Iterable[int],
+    k: int,
+    *,
+    pair_limit: int | None = None,
+    node_limit: int | None = None,
+    rng: int | np.random.Generator = 0,
+    sample_weight: ArrayLike | None = None,
+) -> SubmodularityRatio:
+    """γ_{U,k}(R²): how far R² is from submodular, where greedy selection with support U needs it.
+
+    The largest γ ∈ [0, 1] such that for all L ⊆ U and A with |A| ≤ k, A ∩ L = ∅,
+
+        Σ_{x∈A} [R²(L + x) − R²(L)] ≥ γ·[R²(L ∪ A) − R²(L)]
+
+    (Das and Kempe, *Submodular meets Spectral*, 2011, Definition 2.3; Definition 2 of *Selecting Diverse
+    Features via Spectral Regularization*), R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖² uncentred, and 0 for y = 0. Pairs whose
+    right bracket is zero bound nothing; if all are, γ = 1. Scaling y or columns changes nothing.
+
+    All pairs are looked at if they are at most `pair_limit`, or more where a bound excludes the rest.
+    Otherwise `lower` is a spectral bound, the least eigenvalue of the residual correlation matrices or of the
+    C_{U ∪ A}, both at least λ_min(C, |U| + k) of unit columns; and `upper` is the least ratio found.
+
+    Parameters
+    ----------
+    X, y, sample_weight : as for `omp`; a `Problem` may stand for X, with y None.
+    U : column indices, the greedy support say; may be empty.
+    k : the largest |A|, at least 1 (γ = 1 for k = 1).
+    pair_limit, node_limit : of pairs (L, A), and of nodes of each eigenvalue search; by default what takes
+        some seconds at most (10⁹/d pairs, at least 5 million, and as for `sparse_eigenvalues`).
+    rng : for the choice of L in the search for an upper bound.
+
+    Returns
+    -------
+    SubmodularityRatio. lower ≤ γ ≤ upper in spite of rounding; `exact` says whether they agree. `base` and
+    `added` attain `upper`; `added` is empty if upper is 1.
+
+    Raises
+    ------
+    TypeError, ValueError : as for `omp`; U with an index out of range or twice; k, a limit below 1.
+
+    >>> X, y = [[1.0, 0.0, 0.6], [0.0, 1.0, 0.8], [0.0, 0.0, 0.0]], [1.0, 0.0, 0.0]
+    >>> ratio = submodularity_ratio(X, y, [0], 2)  # of the columns 1 and 2 only the third says much of y
+    >>> round(ratio.lower, 9), ratio.base, ratio.added, ratio.exact
+    (0.36, array([], dtype=int64), array([1, 2]), True)
+    """
+    problem = as_problem(X, y, sample_weight)
+    J = check_indices(U, problem.d, "U")
+    k = min(check_count(k, "k", 1), problem.d)
+    if pair_limit is None:
+        pair_limit = max(5 * 10**6, 10**9 // problem.d)
+    if node_limit is None:
+        node_limit = default_nodes(problem.d, k)
+    check_count(pair_limit, "pair_limit", 1)
+    check_count(node_limit, "node_limit", 1)
+    nonzero = np.flatnonzero(problem.column_norms)
+    if problem.y_norm == 0 or len(nonzero) == 0:
+        return _result((1.0, 1.0), "every gain is zero", nonzero[:0], nonzero[:0])
+    data = _scaled(problem, nonzero, J)
+    best, base, found = np.array([1.0, 1.0, 0.0]), np.full(len(data.U), -1), np.full(k, -1)
+    mu, worst, bound = 0.0, 0.0, ""
+    if _count(len(nonzero), len(data.U), k) > min(pair_limit, _FEW_PAIRS):
+        mu, worst, bound = _spectral_bound(data, k, node_limit)
+        _improve(data, k, np.random.default_rng(rng), best, base, found)
+        best[2] = 0
+    kernels.every_base(*data[:3], k, data.bits, mu, worst, pair_limit, best, base, found)
+    lower, upper, pairs = best.tolist()
+    if pairs <= pair_limit:
+        cut = " and a bound on the rest" if mu > 0 else ""
+        method = f"enumeration of {int(pairs)} pairs{cut}"
+        return _result((lower, upper), method, nonzero[base[base >= 0]], nonzero[found[found >= 0]])
+    method = f"lower: {bound}; upper: the least ratio of {int(pairs)} pairs and a greedy search"
+    indices = nonzero[base[base >= 0]], nonzero[found[found >= 0]]
+    return SubmodularityRatio(min(mu, lower), upper, method, np.sort(indices[0]), np.sort(indices[1]))
+
+
+def _result(
+    bounds: tuple[float, float], method: str, base: IndexArray, added: IndexArray
+) -> SubmodularityRatio:
+    """What a complete enumeration gives: rounding alone is between the bounds."""
+    lower, upper = bounds
+    return SubmodularityRatio(lower, upper, method, np.sort(base), np.sort(added), rounding=upper - lower)
+
+
+def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray) -> _Data:
+    """The data in the coordinates of a triangular factor of (X, y), where that is smaller."""
+    A = np.empty((problem.n, len(nonzero) + 1), order="F")
+    A[:, :-1] = problem.columns(nonzero)
+    A[:, -1] = problem.y
+    # twice: the first is rounded as the dtype of the problem is
+    A /= np.append(problem.column_norms[nonzero], problem.y_norm)
+    A /= np.sqrt(np.einsum("ij,ij->j", A, A))
+    if problem.n > A.shape[1]:
+        A = np.asarray(np.linalg.qr(A, mode="r"))
+    place = np.full(problem.d, -1)
+    place[nonzero] = np.arange(len(nonzero))
+    U = place[J]
+    gram = problem.kind == "gram"
+    eps = problem.eps if gram else float(np.finfo(np.float64).eps)
+    bits = np.array([8 * eps, math.sqrt(problem.n), 2.0 if gram else 1.0])
+    return _Data(np.ascontiguousarray(A[:, :-1].T), np.ascontiguousarray(A[:, -1]), U[U >= 0], bits)
+
+
+def _count(d: int, u: int, k: int) -> int:
+    """The pairs (L, A), |A| ≥ 2."""
+    return sum(
+        math.comb(u, l) * math.comb(d - l, a) for l in range(u + 1) for a in range(2, min(k, d - l) + 1)
+    )
+
+
+def _spectral_bound(data: _Data, k: int, node_limit: int) -> tuple[float, float, str]:
+    """The best bound of (2) that is found; the joint gain above which it may prune; its name.
+
+    Rounding of a pair is at most `rounding` at κ² ≤ tr (C_{L∪A})⁻¹ ≤ (|U| + k)/λ, λ the bound by C_{U∪A}.
+    Pairs with a joint gain of 4e6 times that have their ratio to a relative 1e-6, which pruning leaves.
+    """
+    X, _, U, bits = data
+    d, size = len(X), min(len(U) + k, len(X))
+    order = np.append(U, np.setdiff1d(np.arange(d), U))
+    C = X[order] @ X[order].T
+    # a Gram problem's X is a Cholesky factor of G, right to 64·d·eps of it
+    slack = bits[0] * (bits[1] + d) * size * (8 * d if bits[2] == 2 else 1)
+    joint = bound_below(C, size, slack, node_limit, len(U), known=0.0).lower
+    if joint == 0:
+        return 0.0, math.inf, "0, the columns of a U ∪ A being dependent or not seen to be independent"
+    kappa = math.sqrt(size / joint)
+    worst = (4e6 * bits[0] * (bits[1] + kappa ** bits[2])) ** 2
+    sharper = _residual_bound(data, k, node_limit)
+    if sharper > joint:
+        return sharper, worst, "least eigenvalue of the residual correlation matrices"
+    return joint, worst, "least eigenvalue of C_{U ∪ A}, |A| ≤ k"
+
+
+def _residual_bound(data: _Data, k: int, node_limit: int) -> float:
+    """min λ_min(H_A) over L ⊆ U, |A| ≤ k, each L asking if it goes below the ones before; 0 if too long."""
+    X, y, U, bits = data
+    least, error, nodes = 1.0, 0.0, 0
+    if 2 ** len(U) > _MOST_BASES or k == 1:
+        return 0.0 if k > 1 else 1.0
+    for L in _subsets(U):
+        H, off = kernels.correlations(X, y, L, bits)
+        size = min(k, len(H))
+        error = max(error, 3 * (2 * off + bits[0] * len(H)) * size)
+        if size < 2:
+            continue
+        support = np.full(size, -1)
+        if size == len(H):
+            least = min(least, float(np.linalg.eigvalsh(H)[0]))
+            continue
+        least, done, used = spectra.search(H, size, 0, least, error, node_limit - nodes, support)
+        nodes += used
+        if not done or nodes >= node_limit:
+            return 0.0
+    return max(0.0, least - 2 * error)
+
+
+def _subsets(U: IndexArray) -> Iterator[IndexArray]:
+    for size in range(len(U) + 1):
+        for L in itertools.combinations(U.tolist(), size):
+            yield np.array(L, np.int64)
+
+
+def _improve(
+    data: _Data, k: int, rng: np.random.Generator, best: FloatArray, base: IndexArray, found: IndexArray
+) -> None:
+    """Ratios of pairs that grow greedily, at every L, or at the beginnings of U and others at random."""
+    X, y, U, bits = data
+    bases = list(_subsets(U)) if 2 ** len(U) <= _TRIED_BASES else [U[:l] for l in range(len(U) + 1)]
+    while len(bases) < _TRIED_BASES and len(U) > 5:
+        bases.append(U[rng.random(len(U)) < rng.random()])
+    d, n = X.shape
+    stride = 1 + len(bases) * d * d * n * k // _GROWTH
+    for L in bases:
+        if kernels.grow(X, y, L, k, stride, bits, best, found):
+            base[:] = -1
+            base[: len(L)] = L

@@ -1,0 +1,279 @@
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sparselin as sl
+from sparselin._kernels.sparse_eigenvalues import search
+from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
+from sparselin.testing import integer_designs
+
+
+def draw(rng, kind, n, d):
+    if kind == "integers":
+        return rng.integers(-2, 3, size=(n, d)).astype(float)
+    if kind == "equicorrelated":
+        return np.sqrt(0.4) + np.sqrt(0.6) * np.eye(n, d)
+    X = rng.normal(size=(n, d))
+    if kind == "duplicates" and d > 1:
+        X[:, rng.integers(d)] = -2 * X[:, rng.integers(d)]
+    if kind == "scales":
+        X *= 10.0 ** rng.integers(-3, 4, size=d)
+    if kind == "zeros":
+        X[:, rng.random(d) < 0.3] = 0
+    return X
+
+
+KINDS = ("gaussian", "integers", "equicorrelated", "duplicates", "scales", "zeros")
+
+
+def spectra(C, k, fixed=()):
+    """All eigenvalues of the C_S, S ⊇ fixed of min(k, d) elements, one row a set."""
+    rest = [i for i in range(len(C)) if i not in fixed]
+    size = min(k, len(C)) - len(fixed)
+    S = np.array([[*fixed, *R] for R in itertools.combinations(rest, size)], int)
+    return np.linalg.eigvalsh(C[S[:, :, None], S[:, None, :]])
+
+
+def check(X, k, **limits):
+    """Both intervals hold the brute-force values; returns the result."""
+    found = sl.sparse_eigenvalues(X, k, **limits)
+    values = spectra(X.T @ X, k)
+    low, high = max(values.min(), 0.0), values.max()
+    error = 1e-13 * high
+    assert found.smallest.lower <= low + error
+    assert found.smallest.upper >= low - error
+    assert found.largest.lower <= high + error
+    assert found.largest.upper >= high - error
+    assert found.condition_number.lower <= found.condition_number.upper
+    for S, attained, end in (
+        (found.smallest_support, found.smallest.upper, -1),
+        (found.largest_support, found.largest.lower, 0),
+    ):
+        assert len(S) <= k
+        assert np.all(np.diff(S) > 0)
+        own = np.linalg.svd(X[:, S], compute_uv=False)[end] ** 2 if len(S) <= len(X) or end == 0 else 0.0
+        assert abs(own - attained) <= 1e-12 * high
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_what_enumeration_finds(kind, rng):
+    for _ in range(200):
+        n, d = rng.integers(1, 13, size=2)
+        found = check(draw(rng, kind, n, d), int(rng.integers(1, d + 2)))
+        assert found.smallest.exact
+        assert found.largest.exact
+        assert found.smallest.upper - found.smallest.lower <= 2e-11 * found.largest.upper
+        assert found.largest.upper - found.largest.lower <= 2e-11 * found.largest.upper
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("node_limit", [1, 2, 5])
+def test_intervals_hold_it_whatever_the_node_limit(kind, node_limit, rng):
+    for _ in range(25):
+        n, d = rng.integers(4, 15, size=2)
+        found = check(draw(rng, kind, n, d), int(rng.integers(2, 7)), node_limit=node_limit)
+        assert ("node limit" in found.smallest.method) or found.smallest.exact
+        assert ("node limit" in found.largest.method) or found.largest.exact
+
+
+def is_semidefinite(A):
+    """By symmetric elimination in rationals."""
+    A = [row[:] for row in A]
+    for p in range(len(A)):
+        if A[p][p] < 0 or (A[p][p] == 0 and any(A[p][p:])):
+            return False
+        for i in range(p + 1, len(A)):
+            if A[p][p]:
+                ratio = A[i][p] / A[p][p]
+                A[i] = [x - ratio * y for x, y in zip(A[i], A[p], strict=True)]
+    return True
+
+
+def shifted(C, S, theta, sign):
+    return [[sign * (C[i][j] - theta * (i == j)) for j in S] for i in S]
+
+
+@given(integer_designs(max_n=6, max_d=6), st.integers(1, 6))
+def test_the_bounds_hold_in_rationals(design, k):
+    X = design[0]
+    found = sl.sparse_eigenvalues(X, k)
+    C = [[Fraction(int(c)) for c in row] for row in X.T @ X]
+    low, high = Fraction(found.lower), Fraction(found.upper)
+    for S in itertools.combinations(range(X.shape[1]), min(k, X.shape[1])):
+        assert is_semidefinite(shifted(C, S, low, 1))
+        assert is_semidefinite(shifted(C, S, high, -1))
+    over, under = Fraction(found.smallest.upper), Fraction(found.largest.lower)
+    strictly = Fraction(1, 2**1000)
+    assert not is_semidefinite(shifted(C, found.smallest_support, over + strictly, 1))
+    assert not is_semidefinite(shifted(C, found.largest_support, under - strictly, -1)) or under == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_fixed_columns(kind, rng):
+    for _ in range(60):
+        n, d = rng.integers(3, 12, size=2)
+        X = draw(rng, kind, n, d)
+        C = X.T @ X
+        fixed = int(rng.integers(1, d + 1))
+        k = int(rng.integers(fixed, d + 1))
+        exact = spectra(C, k, range(fixed)).min()
+        slack = 1e-13 * C.diagonal().sum()
+        for nodes in (1, 10**6):
+            found = bound_below(C, k, slack, nodes, fixed)
+            assert found.lower <= exact + slack
+            assert found.value >= exact - slack
+            if nodes > 1:
+                assert found.value <= exact + 3 * slack
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_search_needs_no_good_start(kind, rng):
+    """From any value at or above the least, it reaches that: what the heuristics find is not relied on."""
+    for _ in range(80):
+        n, d = rng.integers(3, 11, size=2)
+        X = draw(rng, kind, n, d)
+        C = float(rng.choice([-1.0, 1.0])) * (X.T @ X)
+        k = int(rng.integers(2, d + 1))
+        fixed = int(rng.choice([0, 0, rng.integers(0, k)]))
+        values = np.sort(spectra(C, k, range(fixed))[:, 0])
+        error = 1e-13 * np.abs(C.diagonal()).sum()
+        if not error:
+            continue
+        for start in (
+            C.diagonal().max() + 1.0,
+            values[-1],
+            values[min(1, len(values) - 1)],
+            values[0] + error,
+        ):
+            support = np.full(k, -1)
+            value, done, _ = search(C, k, fixed, float(start), error, 10**6, support)
+            assert done
+            assert values[0] - error <= value <= values[0] + 2 * error
+            S = support[support >= 0]
+            if len(S):
+                assert np.linalg.eigvalsh(C[np.ix_(S, S)])[0] == pytest.approx(value, abs=error)
+                assert len({*S.tolist(), *range(fixed)}) <= k
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(60, 120, 3), (60, 40, 5), (12, 30, 4)])
+def test_a_planted_set_is_found_and_proved(n, d, k, rng):
+    X = rng.normal(size=(n, d))
+    X /= np.linalg.norm(X, axis=0)
+    S = np.sort(rng.choice(d, k, replace=False))
+    X[:, S[-1]] = X[:, S[:-1]].sum(axis=1) + 1e-3 * X[:, S[-1]]
+    X[:, S[-1]] /= np.linalg.norm(X[:, S[-1]])
+    found = sl.sparse_eigenvalues(X, k)
+    assert found.smallest.exact
+    assert found.smallest_support.tolist() == S.tolist()
+
+
+def test_coherence_and_babel_function(rng):
+    for kind in KINDS:
+        X = draw(rng, kind, 6, 9)
+        found = sl.sparse_eigenvalues(X, 11, node_limit=5)
+        J = np.flatnonzero(X.any(axis=0))
+        unit = X[:, J] / np.linalg.norm(X[:, J], axis=0)
+        G = np.abs(unit.T @ unit) - np.eye(len(J))
+        rows = -np.sort(-G, axis=1)
+        expected = [rows[:, :m].sum(axis=1).max() for m in range(1, 12)]
+        np.testing.assert_allclose(found.babel, expected, rtol=1e-13)
+        assert found.coherence == found.babel[0]
+    lonely = sl.sparse_eigenvalues([[1.0, 0.0]], 2)
+    assert np.isnan(lonely.coherence)
+    assert not lonely.babel.any()
+
+
+def test_all_columns_give_the_spectrum(rng):
+    X = rng.normal(size=(9, 5))
+    values = np.linalg.eigvalsh(X.T @ X)
+    for k in (5, 50):
+        found = sl.sparse_eigenvalues(X, k)
+        np.testing.assert_allclose([found.lower, found.upper], values[[0, -1]], rtol=1e-12)
+        assert found.smallest_support.tolist() == [0, 1, 2, 3, 4]
+        assert found.condition_number.lower <= values[-1] / values[0] * (1 + 1e-14)
+
+
+def test_dependent_columns_give_zero(rng):
+    X = rng.normal(size=(5, 8))
+    X[:, 3] = 3 * X[:, 6]
+    for k, zero in ((1, False), (2, True), (6, True), (8, True)):
+        found = sl.sparse_eigenvalues(X, k)
+        assert (found.lower == 0) == zero
+        assert (found.smallest.upper < 1e-25) == zero
+        assert found.smallest.exact
+        assert np.isinf(found.condition_number.upper) == zero
+    X[:, 2] = 0
+    assert sl.sparse_eigenvalues(X, 1).smallest.upper == 0
+    nothing = sl.sparse_eigenvalues(np.zeros((3, 4)), 2)
+    assert (nothing.lower, nothing.upper) == (0.0, 0.0)
+
+
+def test_a_small_eigenvalue_has_many_digits():
+    X = np.array([[1.0, 1.0], [0.0, 2.0**-24]])
+    found = sl.sparse_eigenvalues(X, 2)  # λ_min = det/λ_max, det = 2⁻⁴⁸
+    assert found.smallest.upper == pytest.approx(2.0**-49, rel=1e-6)
+    assert found.smallest.exact
+
+
+def test_kinds_of_data(rng):
+    X = rng.integers(-3, 4, size=(7, 6)) * 1.0
+    expected = sl.sparse_eigenvalues(X, 3)
+    y = np.ones(7)
+    before = X.copy()
+    for data in (
+        np.asfortranarray(X),
+        X.astype(np.float32),
+        X.astype(int),
+        X.tolist(),
+        scipy.sparse.csr_array(X),
+        sl.Problem(X, y),
+        sl.Problem(scipy.sparse.csc_array(X), y),
+    ):
+        found = sl.sparse_eigenvalues(data, 3)
+        assert (found.lower, found.upper) == (expected.lower, expected.upper)
+        assert found.smallest_support.tolist() == expected.smallest_support.tolist()
+    gram = sl.sparse_eigenvalues(sl.Problem.from_gram(X.T @ X, X.T @ y, 7.0), 3)
+    assert gram.lower <= expected.smallest.upper <= gram.smallest.upper * (1 + 1e-9)
+    assert gram.smallest.exact
+    assert np.array_equal(X, before)
+
+
+@pytest.mark.parametrize("factor", [2.0**40, 2.0**-40, 1e12, 1e-12])
+def test_scale(factor, rng):
+    X = rng.normal(size=(12, 10))
+    plain, scaled = sl.sparse_eigenvalues(X, 4), sl.sparse_eigenvalues(factor * X, 4)
+    assert scaled.smallest_support.tolist() == plain.smallest_support.tolist()
+    assert scaled.lower == pytest.approx(factor**2 * plain.lower, rel=1e-12)
+    assert scaled.upper == pytest.approx(factor**2 * plain.upper, rel=1e-12)
+    assert scaled.smallest.exact
+
+
+def test_bad_input():
+    X = np.eye(3)
+    with pytest.raises(ValueError, match="k must be at least 1; got 0"):
+        sl.sparse_eigenvalues(X, 0)
+    with pytest.raises(TypeError, match="k must be an integer"):
+        sl.sparse_eigenvalues(X, 1.5)
+    with pytest.raises(ValueError, match="node_limit must be at least 1"):
+        sl.sparse_eigenvalues(X, 2, node_limit=0)
+    with pytest.raises(ValueError, match="X must be finite"):
+        sl.sparse_eigenvalues([[1.0, np.nan]], 1)
+    for extreme in (1e-80, 1e100):
+        with pytest.raises(ValueError, match="Scale X by a power of two"):
+            sl.sparse_eigenvalues(extreme * X, 2)
+    with pytest.raises(ValueError, match="X must be a matrix"):
+        sl.sparse_eigenvalues([1.0, 2.0], 1)
+    with pytest.raises(TypeError, match="real numbers"):
+        sl.sparse_eigenvalues([["a"]], 1)
+
+
+def test_the_default_limit_falls_with_the_size():
+    assert default_nodes(10, 5) == 50_000
+    assert default_nodes(1000, 5) == 10
+    assert default_nodes(1000, 3) == 10_000

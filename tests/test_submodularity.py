@@ -1,0 +1,369 @@
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sparselin as sl
+from sparselin.guarantees import submodularity
+from sparselin.testing import integer_designs
+
+KINDS = ("gaussian", "integers", "equicorrelated", "duplicates", "scales", "wide", "suppressors")
+
+
+def draw(rng, kind, max_d=7):
+    n, d = rng.integers(1, 12), rng.integers(1, max_d + 1)
+    if kind == "wide":
+        n, d = min(n, 4), max_d
+    X = rng.normal(size=(n, d))
+    y = X @ rng.normal(size=d) + rng.choice([0.0, 1.0, 3.0]) * rng.normal(size=n)
+    if kind == "integers":
+        X = rng.integers(-2, 3, size=(n, d)).astype(float)
+        y = rng.integers(-2, 3, size=n).astype(float)
+    elif kind == "equicorrelated":
+        X = np.sqrt(0.4) + np.sqrt(0.6) * np.eye(n, d)
+    elif kind == "duplicates":
+        X[:, rng.integers(d)] = -2 * X[:, rng.integers(d)]
+    elif kind == "scales":
+        X *= 10.0 ** rng.integers(-3, 4, size=d)
+    elif kind == "suppressors" and d > 1 and n > 1:
+        X[:, 0] = X[:, 1] + 0.05 * rng.normal(size=n)
+        y = X[:, 0] - X[:, 1] + 0.001 * rng.normal(size=n)
+    U = rng.permutation(d)[: rng.integers(0, d + 1)].tolist()
+    return X, y, U, int(rng.integers(1, 5))
+
+
+def r2_by_svd(X, y):
+    """R² of a set, with a memory."""
+    unit = X / np.where(X.any(axis=0), np.linalg.norm(X, axis=0), 1)
+    known = {}
+
+    def r2(S):
+        S = tuple(sorted(S))
+        if S not in known:
+            Q, sigma, _ = np.linalg.svd(unit[:, list(S)], full_matrices=False)
+            Q = Q[:, sigma > 1e-10]
+            known[S] = float(np.sum((Q.T @ y) ** 2) / (y @ y)) if y.any() else 0.0
+        return known[S]
+
+    return r2
+
+
+def pairs(d, U, k):
+    for l in range(len(U) + 1):
+        for L in itertools.combinations(U, l):
+            out = [x for x in range(d) if x not in L]
+            for a in range(1, min(k, len(out)) + 1):
+                for A in itertools.combinations(out, a):
+                    yield L, A
+
+
+def by_definition(f, d, U, k, zero=0):
+    """(γ, the least ratio's L and A) by all pairs."""
+    best = (1, (), ())
+    for L, A in pairs(d, U, k):
+        joint = f(L + A) - f(L)
+        if joint > zero:
+            best = min(best, (sum(f((*L, x)) - f(L) for x in A) / joint, L, A), key=lambda b: b[0])
+    return best
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_what_the_definition_says(kind, rng):
+    for _ in range(60):
+        X, y, U, k = draw(rng, kind)
+        found = sl.submodularity_ratio(X, y, U, k)
+        f = r2_by_svd(X, y)
+        gamma = by_definition(f, X.shape[1], U, k, 1e-11)[0]
+        assert found.exact
+        assert found.lower - 1e-9 <= gamma <= found.upper + 1e-9
+        assert found.upper - found.lower < 1e-9
+        attains(f, found, U, k)
+
+
+def attains(f, found, U, k):
+    """base and added are a legal pair, and its ratio is `upper`."""
+    L, A = tuple(found.base.tolist()), tuple(found.added.tolist())
+    assert set(L) <= set(U)
+    assert not set(L) & set(A)
+    assert len(A) <= k
+    if A:
+        ratio = sum(f((*L, x)) - f(L) for x in A) / (f(L + A) - f(L))
+        assert ratio == pytest.approx(found.upper, rel=1e-6, abs=1e-9)
+    else:
+        assert found.upper == 1
+
+
+def rational_r2(X, y):
+    """R² of integer data, exactly: 1 − the last Schur complement of the Gram matrix of (X_S, y)."""
+    M = np.column_stack([X, y]).astype(int)
+    G = [[Fraction(int(c)) for c in row] for row in M.T @ M]
+    last = len(G) - 1
+    known = {}
+
+    def r2(S):
+        S = tuple(sorted(S))
+        if S not in known:
+            A = [[G[i][j] for j in (*S, last)] for i in (*S, last)]
+            for p in range(len(S)):
+                if A[p][p] != 0:
+                    for i in range(p + 1, len(A)):
+                        ratio = A[i][p] / A[p][p]
+                        A[i] = [x - ratio * z for x, z in zip(A[i], A[p], strict=True)]
+            known[S] = 1 - A[-1][-1] / G[-1][-1] if G[-1][-1] else Fraction(0)
+        return known[S]
+
+    return r2
+
+
+@given(integer_designs(max_n=6, max_d=5), st.integers(1, 4), st.data())
+def test_the_bounds_hold_in_rationals(design, k, data):
+    X, y = design
+    d = X.shape[1]
+    U = data.draw(st.lists(st.integers(0, d - 1), unique=True))
+    gamma = by_definition(rational_r2(X, y), d, U, k)[0]
+    found = sl.submodularity_ratio(X, y, U, k)
+    assert Fraction(found.lower) <= gamma <= Fraction(found.upper)
+    assert found.upper - found.lower < 1e-10
+
+
+@pytest.fixture
+def always_bounded(monkeypatch):
+    """The way of large designs, for small ones."""
+    monkeypatch.setattr(submodularity, "_FEW_PAIRS", 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pruning_loses_nothing(kind, rng, always_bounded):
+    for _ in range(60):
+        X, y, U, k = draw(rng, kind)
+        found = sl.submodularity_ratio(X, y, U, k)
+        f = r2_by_svd(X, y)
+        gamma = by_definition(f, X.shape[1], U, k, 1e-11)[0]
+        assert found.exact
+        assert found.lower - 1e-9 <= gamma <= found.upper + 1e-9
+        attains(f, found, U, k)
+
+
+def test_pruning_prunes(rng, always_bounded, monkeypatch):
+    X = rng.normal(size=(60, 16))
+    y = X[:, 0] - X[:, 1] + X[:, 2] + rng.normal(size=60)
+    found = sl.submodularity_ratio(X, y, [0, 1, 2], 5)
+    monkeypatch.undo()
+    plain = sl.submodularity_ratio(X, y, [0, 1, 2], 5)
+    assert (found.lower, found.upper) == pytest.approx((plain.lower, plain.upper), rel=1e-10)
+    assert int(found.method.split()[2]) < 0.5 * int(plain.method.split()[2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("node_limit", [1, 10_000])
+def test_bounds_beyond_the_limit(kind, node_limit, rng):
+    """1 ≥ upper ≥ γ ≥ lower ≥ 0, and lower ≥ λ_min(C, |U| + k) of unit columns if that is searched."""
+    for _ in range(25):
+        X, y, U, k = draw(rng, kind)
+        found = sl.submodularity_ratio(X, y, U, k, pair_limit=1, node_limit=node_limit)
+        f = r2_by_svd(X, y)
+        gamma = by_definition(f, X.shape[1], U, k, 1e-11)[0]
+        assert 0 <= found.lower <= gamma + 1e-9
+        assert gamma - 1e-9 <= found.upper <= 1
+        attains(f, found, U, k)
+        if node_limit > 1 and X.any(axis=0).all():
+            unit = X / np.linalg.norm(X, axis=0)
+            assert found.lower >= sl.sparse_eigenvalues(unit, len(U) + k).lower - 1e-9
+
+
+def least_residual_eigenvalue(X, U, k):
+    """min λ_min(H_A) over L ⊆ U, |A| ≤ k, by projections."""
+    least = 1.0
+    for L, A in pairs(X.shape[1], U, k):
+        Z = X[:, A] - X[:, L] @ np.linalg.lstsq(X[:, L], X[:, A])[0] if L else X[:, A]
+        Z = Z / np.linalg.norm(Z, axis=0)
+        least = min(least, np.linalg.eigvalsh(Z.T @ Z)[0])
+    return least
+
+
+def test_the_chain_of_spectral_bounds(rng):
+    """γ ≥ min λ(H_A) ≥ min λ(C_{U ∪ A}) ≥ λ_min(C, |U| + k), for independent columns."""
+    strict = np.zeros(3, int)
+    for _ in range(60):
+        d = int(rng.integers(3, 7))
+        X = rng.normal(size=(d + 3, d)) + rng.normal(size=(d + 3, 1))
+        X /= np.linalg.norm(X, axis=0)
+        U, k = rng.permutation(d)[: rng.integers(1, 3)].tolist(), int(rng.integers(2, 4))
+        data = submodularity._scaled(sl.Problem(X, X[:, 0]), np.arange(d), np.array(U))
+        residual = submodularity._residual_bound(data, k, 10**6)
+        joint = min(
+            np.linalg.eigvalsh(X[:, S].T @ X[:, S])[0] for _, A in pairs(d, [], k) for S in [sorted({*U, *A})]
+        )
+        gamma = min(by_definition(r2_by_svd(X, rng.normal(size=d + 3)), d, U, k, 1e-11)[0] for _ in range(3))
+        chain = [sl.sparse_eigenvalues(X, len(U) + k).lower, joint, residual, gamma]
+        assert residual == pytest.approx(least_residual_eigenvalue(X, U, k), rel=1e-8)
+        assert np.all(np.diff(chain) >= -1e-10)
+        strict += np.diff(chain) > 1e-3
+    assert strict.min() > 5
+
+
+def test_nearly_dependent_columns():
+    """A = two columns at an angle of 1e-9, y along their difference: single gains of 1e-18."""
+    X = np.array([[1.0, 1.0], [0.0, 1e-9], [0.0, 0.0]])
+    y = np.array([0.0, 1.0, 0.0])
+    found = sl.submodularity_ratio(X, y, [], 2)
+    assert found.lower <= 1e-18 <= found.upper
+    assert found.upper < 1e-10
+    assert found.added.tolist() == [0, 1]
+
+
+def test_what_bounds_nothing(rng):
+    X = rng.normal(size=(6, 4))
+    assert sl.submodularity_ratio(X, np.zeros(6), [0], 3).lower == 1
+    assert sl.submodularity_ratio(np.zeros((6, 4)), rng.normal(size=6), [0], 3).lower == 1
+    assert sl.submodularity_ratio(X, X[:, 0], [], 1).lower == 1
+    assert sl.submodularity_ratio(np.linalg.qr(X)[0], X[:, 0], [0, 1], 4).lower == pytest.approx(1)
+    copies = np.outer(X[:, 0], [1.0, 2.0, -1.0])
+    assert sl.submodularity_ratio(copies, X[:, 1], [0], 3).lower == 1
+    flat = sl.submodularity_ratio(X, X[:, 0] + X[:, 1], [0, 1, 2, 3], 2)
+    exact = by_definition(r2_by_svd(X, X[:, 0] + X[:, 1]), 4, [0, 1, 2, 3], 2, 1e-11)[0]
+    assert flat.lower == pytest.approx(exact)
+
+
+@pytest.mark.parametrize("factor", [2.0**40, 2.0**-40, 1e12, 1e-12])
+def test_scales_change_nothing(factor, rng):
+    X, y = rng.normal(size=(12, 8)), rng.normal(size=12)
+    plain = sl.submodularity_ratio(X, y, [1, 2], 3)
+    for found in (
+        sl.submodularity_ratio(X, factor * y, [2, 1], 3),
+        sl.submodularity_ratio(factor * X, y, [1, 2], 3),
+        sl.submodularity_ratio(X * np.array([factor, *[1.0] * 7]), y, [1, 2], 3),
+    ):
+        assert (found.lower, found.upper) == pytest.approx((plain.lower, plain.upper), rel=1e-10)
+        assert found.base.tolist() == plain.base.tolist()
+        assert found.added.tolist() == plain.added.tolist()
+
+
+def test_kinds_of_data(rng):
+    X, y = rng.integers(-3, 4, size=(9, 6)) * 1.0, rng.integers(-3, 4, size=9) * 1.0
+    X[:, 4] = 0
+    expected = sl.submodularity_ratio(X, y, [0, 4], 3)
+    before = X.copy(), y.copy()
+    for data, response in (
+        (np.asfortranarray(X), y),
+        (X.astype(np.float32), y.astype(np.float32)),
+        (X.tolist(), y.astype(int)),
+        (scipy.sparse.csr_array(X), y),
+        (sl.Problem(X, y), None),
+    ):
+        found = sl.submodularity_ratio(data, response, [0, 4], 3)
+        assert (found.lower, found.upper) == pytest.approx((expected.lower, expected.upper), rel=1e-12)
+    gram = sl.submodularity_ratio(sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), None, [0, 4], 3)
+    assert gram.lower <= expected.upper
+    assert expected.lower <= gram.upper
+    weight = np.array([1.0, 4, 1, 0, 1, 1, 9, 1, 1])
+    weighted = sl.submodularity_ratio(X, y, [0], 2, sample_weight=weight)
+    root = np.sqrt(weight)
+    assert weighted.lower == sl.submodularity_ratio(X * root[:, None], y * root, [0], 2).lower
+    assert np.array_equal(X, before[0])
+    assert np.array_equal(y, before[1])
+
+
+def test_bad_input():
+    X, y = np.eye(3), np.ones(3)
+    with pytest.raises(ValueError, match=r"U must hold column indices in 0\.\.2; got 3"):
+        sl.submodularity_ratio(X, y, [3], 1)
+    with pytest.raises(ValueError, match="U must not repeat"):
+        sl.submodularity_ratio(X, y, [1, 1], 1)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        sl.submodularity_ratio(X, y, [1], 0)
+    with pytest.raises(ValueError, match="pair_limit must be at least 1; got 0"):
+        sl.submodularity_ratio(X, y, [1], 2, pair_limit=0)
+    with pytest.raises(ValueError, match="node_limit must be at least 1; got -1"):
+        sl.submodularity_ratio(X, y, [1], 2, node_limit=-1)
+
+
+# Any set function
+
+
+def test_of_r2_it_is_the_same(rng):
+    for kind in KINDS:
+        for _ in range(8):
+            X, y, U, k = draw(rng, kind, 6)
+            f = r2_by_svd(X, y)
+            found = sl.submodularity_ratio_of(f, range(X.shape[1]), U, k)
+            assert found.lower == found.upper
+            assert found.lower == pytest.approx(sl.submodularity_ratio(X, y, U, k).lower, abs=1e-8)
+            attains(f, found, U, k)
+
+
+def test_any_table_of_integers(rng):
+    for _ in range(150):
+        d, k = int(rng.integers(1, 6)), int(rng.integers(1, 5))
+        values = rng.integers(-4, 5, size=1 << d)
+        names = "abcdef"[:d]
+        U = rng.permutation(d)[: rng.integers(0, d + 1)].tolist()
+        seen = []
+
+        def f(S, values=values, seen=seen):
+            seen.append(S)
+            return int(values[sum(1 << "abcdef".index(x) for x in S)])
+
+        found = sl.submodularity_ratio_of(f, names, [names[i] for i in U], k)
+        gamma, _, _ = by_definition(lambda S, v=values: Fraction(int(v[sum(1 << i for i in S)])), d, U, k)
+        assert found.lower == found.upper == pytest.approx(float(gamma))
+        assert len(seen) == len(set(seen))
+        assert all(tuple(sorted(S)) == S for S in seen)
+
+
+def test_submodular_supermodular_and_decreasing():
+    def of(f, k=3, **options):
+        return sl.submodularity_ratio_of(f, range(6), [0, 1], k, **options)
+
+    assert of(lambda S: len(S) ** 0.5).lower == 1
+    assert of(lambda S: float(len(S) ** 2)).lower == pytest.approx(1 / 3)
+    assert of(lambda S: -float(len(S))).lower == 1
+    dip = of(lambda S: {0: 0.0, 1: -1.0, 2: 3.0}.get(len(S), 0.0), k=2)
+    assert dip.lower == dip.upper == pytest.approx(-2 / 3)
+    assert dip.base.tolist() == []
+    assert dip.added.tolist() == [0, 1]
+
+
+def test_beyond_the_limit_of_evaluations():
+    def f(S):
+        return float(len(S)) ** 2
+
+    for monotone, lower in ((True, 0.0), (False, -np.inf)):
+        found = sl.submodularity_ratio_of(f, range(40), range(9), 4, monotone=monotone, evaluation_limit=500)
+        assert found.lower == lower
+        assert 0.25 <= found.upper < 0.5
+        again = sl.submodularity_ratio_of(f, range(40), range(9), 4, monotone=monotone, evaluation_limit=500)
+        assert found.upper == again.upper
+    few = []
+    sl.submodularity_ratio_of(lambda S: few.append(S) or 0.0, range(30), [1], 3, evaluation_limit=50)
+    assert len(few) <= 50
+
+
+def test_small_brackets_count_as_zero():
+    def f(S):
+        return 1.0 + (1e-12 if len(S) == 2 else 0.0)
+
+    assert sl.submodularity_ratio_of(f, range(3), [], 2).lower == 1
+    assert sl.submodularity_ratio_of(f, range(3), [], 2, tol=0).lower == 0
+
+
+def test_bad_set_functions():
+    def f(S):
+        return float(len(S))
+
+    with pytest.raises(TypeError, match="f must be a function"):
+        sl.submodularity_ratio_of(3, range(3), [], 2)
+    with pytest.raises(ValueError, match="ground_set must hold distinct"):
+        sl.submodularity_ratio_of(f, [1, 1], [], 2)
+    with pytest.raises(ValueError, match="7 is not in it"):
+        sl.submodularity_ratio_of(f, range(3), [7], 2)
+    with pytest.raises(ValueError, match="repeated"):
+        sl.submodularity_ratio_of(f, range(3), [1, 1], 2)
+    with pytest.raises(ValueError, match=r"f must be finite; f\(\(0, 2\)\) is nan"):
+        sl.submodularity_ratio_of(lambda S: np.nan if S == (0, 2) else 0.0, range(3), [], 2)
+    with pytest.raises(TypeError, match="monotone must be"):
+        sl.submodularity_ratio_of(f, range(3), [], 2, monotone=1)
