@@ -1,0 +1,138 @@
+"""Eigenvalues of diag(D) + uuᵀ by its secular equation, for many u at once.
+
+With poles 0 ≤ D_0 < … < D_{p−1} and all u_j² > 0 the eigenvalues μ_i are the zeros of
+
+    φ(μ) = 1 + Σ_j u_j²/(D_j − μ),    D_i < μ_i < D_{i+1},    μ_{p−1} < D_{p−1} + ‖u‖².
+
+φ increases between its poles. Each zero is sought as τ = μ − D_o, D_o the nearer pole, so that small
+eigenvalues come out with the relative accuracy of D and u. The iteration is the fixed weight method (Li,
+*Solving secular equations stably and efficiently*, 1994): one of the two near poles keeps its weight, the
+other and a constant match φ and φ′.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparselin._kernels import VECTORIZED, kernel
+
+_EPS = 2.0**-52
+
+
+@kernel(**VECTORIZED)
+def _secular(shifted, weight, p, tau):
+    """φ and φ′ at τ, for poles relative to the origin."""
+    value, slope = 1.0, 0.0
+    for j in range(p):
+        inverse = 1.0 / (shifted[j] - tau)
+        term = weight[j] * inverse
+        value += term
+        slope += term * inverse
+    return value, slope
+
+
+@kernel()
+def _model_root(left, right, value, slope, weight, at_left):
+    """The step η to the zero of the two-pole model; left < 0 < right are the poles relative to τ."""
+    gap = right - left
+    if at_left:
+        c = value - right * slope + gap * weight / (left * left)
+    else:
+        c = value - left * slope - gap * weight / (right * right)
+    a = (left + right) * value - left * right * slope
+    b = left * right * value
+    root = math.sqrt(abs(a * a - 4 * b * c))
+    if a <= 0:
+        return (a - root) / (2 * c) if c != 0 else math.nan
+    return 2 * b / (a + root)
+
+
+@kernel()
+def _zero(D, shifted, weight, p, i, total):
+    """μ_i. `shifted` (p,) is workspace."""
+    last = i == p - 1
+    gap = total if last else D[i + 1] - D[i]
+    half = 0.5 * gap
+    for j in range(p):
+        shifted[j] = D[j] - D[i]
+    value, slope = _secular(shifted, weight, p, half)
+    at_left = last or value >= 0
+    origin, tau = (i, half) if at_left else (i + 1, -half)
+    if value >= 0:
+        low, high = 0.0, half
+    else:
+        low, high = (half, gap * (1 + 4 * _EPS)) if last else (-half, 0.0)
+    if not at_left:
+        for j in range(p):
+            shifted[j] = D[j] - D[origin]
+    for _ in range(100):
+        if value == 0:
+            break
+        if last:  # the model c + b/(−τ) that matches φ and φ′
+            eta = tau * (slope * tau / (value + slope * tau) - 1)
+        else:
+            left, right = shifted[i] - tau, shifted[i + 1] - tau
+            eta = _model_root(left, right, value, slope, weight[origin], at_left)
+        new, tolerance = tau + eta, 1e-8  # of a step that more than squares the error
+        if not low < new < high:
+            new, tolerance = 0.5 * (low + high), 2 * _EPS
+        done = abs(new - tau) <= tolerance * abs(new)
+        tau = new
+        if done:
+            break
+        value, slope = _secular(shifted, weight, p, tau)
+        if value < 0:
+            low = tau
+        else:
+            high = tau
+    return D[origin] + tau
+
+
+@kernel()
+def _power(mu, alpha, cutoff):
+    """μ^α, zero up to the cut-off."""
+    if mu <= cutoff:
+        return 0.0
+    return math.sqrt(mu) if alpha == 0.5 else mu**alpha
+
+
+@kernel()
+def spectrum(D, squares, mu):
+    """The eigenvalues of diag(D) + uuᵀ into mu (p,), u_j² = squares[j]; D increasing, D_0 ≥ 0.
+
+    Deflation: where u_j = 0, or D_j is D_{j+1} to rounding (then u can be rotated into one of the two), D_j
+    is an eigenvalue itself.
+    """
+    t = D.size
+    pole, weight, shifted = np.empty(t), np.empty(t), np.empty(t)
+    p, found = 0, 0
+    total = 0.0
+    for j in range(t):
+        if squares[j] == 0:
+            mu[found] = D[j]
+            found += 1
+        elif p > 0 and D[j] - pole[p - 1] <= 4 * _EPS * D[j]:
+            mu[found] = D[j]
+            found += 1
+            weight[p - 1] += squares[j]
+            total += squares[j]
+        else:
+            pole[p], weight[p] = D[j], squares[j]
+            total += squares[j]
+            p += 1
+    for i in range(p):
+        mu[found + i] = _zero(pole, shifted, weight, p, i, total)
+
+
+@kernel()
+def power_sums(D, squares, alpha, cutoff, out, start, stop):
+    """out[m] = Σ_i μ_i^α of diag(D) + uuᵀ, u_j² = squares[m, j], for m in start..stop; 0 for μ ≤ cutoff."""
+    mu = np.empty(D.size)
+    for m in range(start, stop):
+        spectrum(D, squares[m], mu)
+        total = 0.0
+        for i in range(mu.size):
+            total += _power(mu[i], alpha, cutoff)
+        out[m] = total

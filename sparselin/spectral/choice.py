@@ -1,0 +1,293 @@
+"""The weight ν of a regularizer, by the rule of *Selecting Diverse Features via Spectral Regularization*.
+
+"We chose the regularization constant (ν) to be the maximum subject to the condition that the R² value for
+that solution should be greater than that obtained by the lasso solution with corresponding sparsity"
+(section 6). As it stands this is not yet a rule:
+
+- R² of a greedy selection is piecewise constant in ν and not monotone, so that the maximum can only be over
+  the ν that are tried. Here these are ν = 0 and a grid by powers of two; then the gap between the largest ν
+  that qualifies and the next larger one, which does not, is bisected, geometrically, to 2 %.
+- A LASSO path has no one solution with k features. Here it is the last before the path first goes beyond k:
+  the solution at the knot where feature k + 1 enters, whose R² is the largest so far.
+- The LASSO's coefficients are shrunk. R² is compared to that of the coefficients themselves, or to that of
+  least squares on the same features (`refitted`); both are returned.
+
+The grid is relative to ν₀ = R²(S₀)/(f(S_f) − f(S₀)), S₀ being chosen for R² and S_f for f alone: at ν₀ all of
+R² weighs as much as all of f that there is to gain.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.lasso_path import lasso_path
+from sparselin.problem import Problem, as_problem, check_count, takes_problem
+from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
+from sparselin.spectral.growth import SetFunction, grow
+from sparselin.spectral.search import Variant, check_regularizer, task_for
+from sparselin.spectral.steps import Found, Task, forward, greedy_local
+
+Method = Literal["forward", "greedy_local_search"]
+Watch = Callable[[float], object]
+
+_POWERS = range(-12, 13)  # of two, times ν₀
+_FINE = 1.02  # the quotient upper/lower at which refinement ends
+
+
+class LassoFit(NamedTuple):
+    """The last solution of the LASSO's path before it first goes beyond k features.
+
+    `features` (increasing) are at most k, fewer where a path skips k or ends before.
+    """
+
+    lam: float
+    coef: FloatArray
+    features: IndexArray
+    r2: float
+    r2_refitted: float
+
+
+@takes_problem
+def choose_nu(
+    X: Any,
+    y: ArrayLike | None,
+    k: int,
+    regularizer: SetFunction,
+    *,
+    method: Method = "forward",
+    refitted: bool = False,
+    eps: float = 0.1,
+    variant: Variant = "complete",
+    exchange: bool = False,
+    sample_weight: ArrayLike | None = None,
+    callback: Watch | None = None,
+) -> NuChoice:
+    """The largest ν found at which the selection of k features explains at least as much as the LASSO's k.
+
+    The rule of *Selecting Diverse Features via Spectral Regularization* (2012), section 6; the docstring of
+    this module says what it leaves open, and how that is settled. "At least" is to rounding.
+
+    Parameters
+    ----------
+    X, y, sample_weight : as for `forward_regression`.
+    k : 1 ≤ k ≤ d.
+    regularizer : f. A normalising constant does not change what `forward_regression` picks.
+    method : "forward" for `forward_regression`, or "greedy_local_search".
+    refitted : compare with least squares on the LASSO's features in place of its own coefficients.
+    eps, variant, exchange : as for `greedy_local_search`.
+    callback : called with each ν that was tried; returning True ends the search with what is known then.
+
+    Returns
+    -------
+    `NuChoice`. `qualifies` is "none" when no ν tried qualifies, 0 included, and `selection` is then that of
+    ν = 0; "every" when all do, up to 4096·ν₀, and `upper` is inf.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data or arguments.
+
+    >>> import numpy as np
+    >>> from sparselin.spectral import SmoothedDifferentialEntropy
+    >>> X, y = np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.0], [0.0, 0.0, 1.0]]), np.array([1.0, 0.2, 0.15])
+    >>> choice = choose_nu(X, y, 2, SmoothedDifferentialEntropy(1.0))
+    >>> choice.selection.support.tolist(), choice.qualifies, choice.selection.r2 >= choice.r2_lasso
+    ([0, 2], 'every', True)
+    """
+    return choose_nu_for_each(
+        X if isinstance(X, Problem) else as_problem(X, y, sample_weight),
+        None,
+        [k],
+        regularizer,
+        method=method,
+        refitted=refitted,
+        eps=eps,
+        variant=variant,
+        exchange=exchange,
+        callback=callback,
+    )[0]
+
+
+def choose_nu_for_each(
+    X: Any,
+    y: ArrayLike | None,
+    ks: Sequence[int],
+    regularizer: SetFunction,
+    *,
+    method: Method = "forward",
+    refitted: bool = False,
+    eps: float = 0.1,
+    variant: Variant = "complete",
+    exchange: bool = False,
+    callback: Watch | None = None,
+) -> tuple[NuChoice, ...]:
+    """`choose_nu` for each k of `ks`, in their order, sharing what can be shared.
+
+    The selections of forward regression for one ν and growing k are nested, so that one run serves all k;
+    the ν that were tried for one k count for the smaller ones too. A regularizer with a normalising
+    constant gets that of each k. Arguments and results as for `choose_nu`.
+    """
+    problem = as_problem(X, y)
+    check_regularizer(regularizer)
+    sizes = [check_count(k, "k", 1, problem.d) for k in ks]
+    if not sizes:
+        return ()
+    if method not in get_args(Method):
+        raise ValueError(f"method must be one of {', '.join(get_args(Method))}; got {method!r}")
+    task = task_for(problem, regularizer, 0.0, None, eps, variant, exchange)
+    fits = dict(zip(sizes, lasso_fits(problem, sizes), strict=True))
+    targets = {k: fit.r2_refitted if refitted else fit.r2 for k, fit in fits.items()}
+    trials = _Trials(task, max(sizes), method, callback)
+    trials.try_grid(sorted(fits))
+    for k in sorted(fits, reverse=True):
+        trials.refine(k, targets[k])
+    return tuple(trials.choice(k, fits[k], targets[k], refitted) for k in sizes)
+
+
+def lasso_fits(problem: Problem, ks: Sequence[int]) -> tuple[LassoFit, ...]:
+    """A `LassoFit` for each k of `ks`."""
+    path = _path_beyond(problem, max(ks))
+    return tuple(_fit(problem, path, k) for k in ks)
+
+
+def _path_beyond(problem: Problem, k: int) -> LassoPath:
+    """The LASSO's path up to where it has more than k features, or its end."""
+    steps = 2 * k + 8
+    while True:
+        path = lasso_path(problem, max_steps=steps)
+        if path.status is not Status.MAX_ITER or max(map(len, path.active[:-1]), default=0) > k:
+            return path
+        steps *= 2
+
+
+def _fit(problem: Problem, path: LassoPath, k: int) -> LassoFit:
+    last = len(path.knots) - 1
+    i = next((i for i in range(last) if len(path.active[i]) > k), last)
+    coef = path.coef[i]
+    features = np.sort(np.array(path.active[i - 1] if i else (), np.intp))
+    return LassoFit(
+        float(path.knots[i]),
+        coef,
+        features,
+        _r_squared(problem, problem.predict(coef)),
+        _r_squared(problem, _projected(problem, features)),
+    )
+
+
+def _projected(problem: Problem, features: IndexArray) -> FloatArray:
+    X = problem.columns(features)
+    return np.asarray(X @ np.linalg.lstsq(X, problem.y, rcond=None)[0]) if len(features) else 0 * problem.y
+
+
+def _r_squared(problem: Problem, fit: FloatArray) -> float:
+    r = (problem.y - fit).astype(np.float64)
+    return 1 - float(r @ r) / problem.y_norm**2 if problem.y_norm > 0 else 0.0
+
+
+class _Trials:
+    """R² of the selections of each size, for every ν that was tried."""
+
+    def __init__(self, task: Task, largest: int, method: Method, callback: Watch | None) -> None:
+        self.task, self.largest, self.method, self.callback = task, largest, method, callback
+        self.r2: dict[float, dict[int, float]] = {}
+        self.over = False
+        self.slack = task.problem.rounding() if task.problem is not None else 0.0
+
+    def at(self, nu: float, k: int) -> Task:
+        """The task with this ν and, where f has a normalising constant, that of k."""
+        f: Any = self.task.f
+        if getattr(f, "k", None) is not None and dataclasses.is_dataclass(f):
+            f = dataclasses.replace(f, k=k)  # type: ignore[type-var]
+        return dataclasses.replace(self.task, nu=nu, f=f)
+
+    def select(self, nu: float, k: int) -> Found:
+        """The selection of size k."""
+        if self.method == "forward":
+            best, status = forward(self.at(nu, k), k, np.arange(self.task.gram.d))
+            return Found(best, (), len(best.index), status)
+        return greedy_local(self.at(nu, k), k)
+
+    def run(self, nu: float, sizes: Sequence[int]) -> None:
+        """Try a ν for the sizes; a run of forward regression serves the smaller ones as well."""
+        if self.over:
+            return
+        known = self.r2.setdefault(nu, {})
+        if self.method == "forward":
+            largest = max(sizes)
+            best, _ = forward(self.at(nu, largest), largest, np.arange(self.task.gram.d))
+            assert best.explained is not None
+            r2 = np.cumsum(best.explained.gains_taken)
+            known.update(
+                {m: float(r2[min(m, len(r2)) - 1]) if len(r2) else 0.0 for m in range(1, largest + 1)}
+            )
+        else:
+            for k in sizes:
+                explained = self.select(nu, k).best.explained
+                assert explained is not None
+                known[k] = explained.value
+        self.over = self.callback is not None and bool(self.callback(nu))
+
+    def try_grid(self, sizes: Sequence[int]) -> None:
+        self.run(0.0, sizes)
+        scale = self._scale()
+        for power in _POWERS:
+            self.run(math.ldexp(scale, power), sizes)
+
+    def _scale(self) -> float:
+        """ν₀, or where S₀ has the largest f, a feature's share of R² over that of f; 1 if y or f is 0."""
+        d, k = self.task.gram.d, self.largest
+        chosen, _ = forward(self.at(0.0, k), k, np.arange(d))
+        assert chosen.explained is not None
+        assert chosen.growth is not None
+        diverse = dataclasses.replace(self.at(1.0, k), problem=None)
+        empty = grow(self.task.gram, diverse.f).value if diverse.f else 0.0
+        most, _ = forward(diverse, len(chosen.index), np.arange(d))
+        assert most.growth is not None
+        r2, gap = chosen.explained.value, most.growth.value - chosen.growth.value
+        if gap <= 1e-9 * abs(most.growth.value):
+            gap = abs(most.growth.value - empty)
+        return r2 / gap if r2 > 0 and gap > 0 else 1.0
+
+    def tried(self, k: int) -> list[float]:
+        return sorted(nu for nu, known in self.r2.items() if k in known)
+
+    def around(self, k: int, target: float) -> tuple[float | None, float]:
+        """The largest ν that qualifies, and the next larger one tried."""
+        tried = self.tried(k)
+        right = [i for i, nu in enumerate(tried) if self.r2[nu][k] >= target - self.slack]
+        if not right:
+            return None, 0.0
+        return tried[right[-1]], tried[right[-1] + 1] if right[-1] + 1 < len(tried) else math.inf
+
+    def refine(self, k: int, target: float) -> None:
+        while not self.over:
+            lower, upper = self.around(k, target)
+            if not lower or upper == math.inf or upper <= _FINE * lower:
+                return
+            self.run(math.sqrt(lower * upper), [k])
+
+    def choice(self, k: int, fit: LassoFit, target: float, refitted: bool) -> NuChoice:
+        lower, upper = self.around(k, target)
+        nus = self.tried(k)
+        r2 = np.array([self.r2[nu][k] for nu in nus])
+        count = int((r2 >= target - self.slack).sum())
+        nu = lower or 0.0
+        selection: SubsetResult = self.select(nu, k).result(self.task.dtype)
+        return NuChoice(
+            nu=nu,
+            lower=nu,
+            upper=upper,
+            method=f"{self.method}: ν = 0, a grid by powers of two, then bisection to {_FINE - 1:.0%}",
+            selection=selection,
+            r2_lasso=fit.r2,
+            r2_refitted=fit.r2_refitted,
+            refitted=refitted,
+            tried=np.array(nus),
+            r2_tried=r2,
+            qualifies="none" if count == 0 else "every" if count == len(r2) else "some",
+        )

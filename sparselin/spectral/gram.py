@@ -1,0 +1,103 @@
+"""C = XᵀX as the searches ask for it: whole columns, of the features that were taken."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin._kernels.symmetry import asymmetry
+from sparselin.problem import Problem, check_finite, to_array, to_numeric
+from sparselin.results import FloatArray
+from sparselin.threads import workers
+
+# Up to so many columns all of C costs less than the dozens of matrix-vector products for single ones.
+_SMALL = 1024
+
+
+class Gram:
+    """The columns of C = XᵀX (d, d), float64, each computed once.
+
+    Attributes
+    ----------
+    d, diagonal : the size, and C_ii (d,).
+    error : e with |ΔC_ij| ≤ e·√(C_ii·C_jj), what is known of the entries.
+    eps : the spacing of the floats in which C was given.
+    """
+
+    def __init__(self, diagonal: FloatArray, error: float, eps: float) -> None:
+        self.d = len(diagonal)
+        self.diagonal = diagonal
+        self.error = error
+        self.eps = eps
+        self.problem: Problem | None = None
+        self._columns: dict[int, FloatArray] = {}
+        self._matrix: FloatArray | None = None
+
+    @classmethod
+    def of_problem(cls, problem: Problem) -> Gram:
+        """Of a problem in float64."""
+        gram = cls(problem.column_norms.astype(np.float64) ** 2, problem.rounding(), problem.eps)
+        gram.problem = problem
+        if problem.d <= _SMALL and problem.kind != "sparse":
+            with workers(float(problem.n) * problem.d**2):
+                gram._matrix = np.asarray(problem.X.T @ problem.X)
+        return gram
+
+    @classmethod
+    def of_matrix(cls, C: ArrayLike) -> Gram:
+        """Of a matrix, whose entries are taken to be rounded.
+
+        Raises TypeError or ValueError unless C is a finite symmetric matrix with a nonnegative diagonal.
+        """
+        matrix = to_numeric(to_array(C, "C"), "C")
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"C must be a square matrix (d, d), XᵀX say; got shape {matrix.shape}")
+        eps = float(np.finfo(matrix.dtype).eps)
+        apart, size = asymmetry(matrix)
+        if not apart + size < np.inf:  # NaN, infinity, or squares that overflow
+            check_finite(matrix, "C")
+            raise ValueError("C has entries whose squares overflow; scale the columns of X")
+        matrix = matrix.astype(np.float64, copy=False)
+        diagonal = np.diag(matrix).copy()
+        if diagonal.min(initial=0) < 0 or apart > (8 * eps) ** 2 * size:
+            raise ValueError("C must be symmetric with a nonnegative diagonal, as XᵀX is")
+        gram = cls(diagonal, 8 * eps, eps)
+        gram._matrix = matrix
+        return gram
+
+    def cutoff(self, t: int) -> float:
+        """Eigenvalues of C_S, |S| = t, are zero to rounding up to 8·eps·t·max_i C_ii ≥ t·max|ΔC_ij|."""
+        return 8 * self.eps * t * float(self.diagonal.max(initial=0))
+
+    def column(self, j: int) -> FloatArray:
+        """C_·j (d,). Not to be modified."""
+        if self._matrix is not None:
+            column: FloatArray = self._matrix[j]
+            return column
+        if j not in self._columns:
+            assert self.problem is not None
+            self._columns[j] = self.problem.gram_columns([j])[:, 0]
+        return self._columns[j]
+
+    def block(self, S: Sequence[int]) -> FloatArray:
+        """C_S (t, t)."""
+        index = np.array(S, np.intp)
+        if self._matrix is not None:
+            return self._matrix[np.ix_(index, index)]
+        rows = [self.column(int(j))[index] for j in index]
+        return np.array(rows).reshape(len(index), len(index))
+
+
+def in_double(problem: Problem) -> Problem:
+    """The same problem in float64, in which sets are compared: f and ν·f have no float32 of their own."""
+    if problem.dtype == np.float64:
+        return problem
+    double = Problem(problem.X.astype(np.float64), problem.y.astype(np.float64))
+    double.kind = problem.kind
+    if problem.kind == "gram":  # it still knows its squares to the precision in which it was given
+        double = copy.copy(double)
+        double.eps = problem.eps
+    return double

@@ -1,0 +1,207 @@
+"""g(S) = R²(S) + ν·f(S) at a set S that grows, and which feature raises it most.
+
+R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²) with r = P_S^⊥y; 0 for x in the span of S, and for y = 0. Of
+a new direction q = P_S^⊥X_j/ρ all products come from the Gram column of j,
+
+    Xᵀq = (C_·j − Σ_s Xᵀq_s·⟨q_s, X_j⟩)/ρ,   Xᵀr ← Xᵀr − ⟨q, y⟩·Xᵀq,   ‖P_S^⊥X_x‖² ← ‖P_S^⊥X_x‖² − ⟨q, X_x⟩²,
+
+with ⟨q_s, X_j⟩ from both passes of the orthogonalisation, and lengths measured anew where they cancel.
+R² is not submodular, and g is not; but f may be. Then f(x | S') ≥ f(x | S) for earlier S' ⊆ S, so that
+R²(x | S), known for all x, plus ν·f(x | S') bounds what x can gain, and f is evaluated only for those x
+whose bound reaches the best: the same picks, ties included.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparselin.lengths import Lengths
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
+from sparselin.selection import Pick, Selection, ending, tied_at_maximum
+from sparselin.spectral.gram import Gram
+from sparselin.spectral.growth import Growth, PowerGrowth, SetFunction, grow
+
+_BATCH = 32  # gains of f evaluated together
+
+
+class Explained:
+    """R² at a growing S, of a float64 problem."""
+
+    def __init__(self, problem: Problem, gram: Gram, capacity: int = 8) -> None:
+        self.problem, self.gram = problem, gram
+        self.selection = Selection(problem, capacity)
+        self.lengths = Lengths(problem)
+        self.lengths.measure(self.selection.qr)
+        self.c = np.array(problem.Xty)
+        self.gains_taken: list[float] = []
+        self._rows = np.empty((max(1, min(capacity, problem.n)), problem.d))  # Xᵀq_s
+
+    @property
+    def value(self) -> float:
+        """R²(S)."""
+        size = self.problem.y_norm
+        return 1 - (self.selection.residual_norm / size) ** 2 if size > 0 else 0.0
+
+    def add(self, j: int) -> None:
+        selection, qr = self.selection, self.selection.qr
+        t, before = qr.size, self.value
+        selection.take(Pick(j))
+        self.c[j] = 0
+        if qr.size == t:  # j is in the span
+            self.lengths.bar(j)
+            self.gains_taken.append(0.0)
+            return
+        if t == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        row = self._rows[t]
+        row[:] = self.gram.column(j) - qr.R[:t, t] @ self._rows[:t]
+        row /= qr.R[t, t]
+        self.c -= selection.shares[-1] * row
+        self.c[selection.support] = 0
+        self.lengths.squares -= row**2
+        self.lengths.size = qr.size
+        self.lengths.measure(qr)
+        self.gains_taken.append(self.value - before)
+
+    def scores(self) -> tuple[FloatArray, FloatArray]:
+        """|⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) with error bounds, as `ols` has them."""
+        score = np.abs(self.c) * self.lengths.scale
+        error = self.problem.rounding(self.selection.qr.kappa) * self.problem.y_norm
+        return score, error * self.lengths.weights(score)
+
+    def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """R²(S + x) − R²(S) for x in J, with error bounds."""
+        if self.problem.y_norm == 0:
+            return np.zeros(len(J)), np.zeros(len(J))
+        score, error = (v[J] / self.problem.y_norm for v in self.scores())
+        return score**2, (2 * score + error) * error
+
+
+class Objective:
+    """g = R² + ν·f at a growing S; without a problem ν·f, without f R²."""
+
+    def __init__(
+        self,
+        gram: Gram,
+        problem: Problem | None,
+        f: SetFunction | None,
+        nu: float,
+        *,
+        capacity: int = 8,
+        lazy: bool | None = None,
+    ) -> None:
+        self.gram, self.problem, self.nu = gram, problem, nu if f is not None else 0.0
+        self.explained = None if problem is None else Explained(problem, gram, capacity)
+        self.growth: Growth | None = None if f is None else grow(gram, f)
+        self.lazy = f is not None and f.submodular and isinstance(self.growth, PowerGrowth)
+        if lazy is not None:
+            self.lazy = lazy
+        self.index: list[int] = []
+        self.gains: list[float] = []
+        self.evaluations = 0
+        self._bounds = np.full(gram.d, np.inf)
+
+    def add(self, j: int) -> None:
+        """S + j."""
+        gain = 0.0
+        if self.explained is not None:
+            self.explained.add(j)
+            gain += self.explained.gains_taken[-1]
+        if self.growth is not None:
+            before = self.growth.value
+            self.growth.add(j)
+            gain += self.nu * (self.growth.value - before)
+        self.index.append(j)
+        self.gains.append(gain)
+
+    def rest(self, within: IndexArray) -> IndexArray:
+        """The features of `within` that can still be taken: not in S, and not zero."""
+        free = np.zeros(self.gram.d, bool)
+        free[within] = True
+        free[self.index] = False
+        return np.flatnonzero(free & (self.gram.diagonal > 0))
+
+    def pick(self, J: IndexArray) -> int | Status:
+        """The x of J with the largest g(S + x); ties to rounding go to the lowest. Why none, if f is 0."""
+        if self.nu == 0 and self.explained is not None:
+            return self._pick_explained(J)
+        if self.lazy:
+            return self._pick_lazily(J, *self._explained_gains(J))
+        return lowest_of_largest(J, *self.all_gains(J))
+
+    def all_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """g(S + x) − g(S) for the x in J, with error bounds."""
+        gains, error = self._explained_gains(J)
+        if self.growth is not None:
+            f, f_error = self.growth.gains(J)
+            self.evaluations += len(J)
+            gains, error = gains + self.nu * f, error + self.nu * f_error
+        return gains, error
+
+    def _explained_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        if self.explained is None:
+            return np.zeros(len(J)), np.zeros(len(J))
+        return self.explained.gains(J)
+
+    def _pick_explained(self, J: IndexArray) -> int | Status:
+        assert self.explained is not None
+        score, error = self.explained.scores()
+        top, tied = tied_at_maximum(score[J], error[J])
+        if top > 0:
+            return int(J[tied[0]])
+        selection = self.explained.selection
+        return ending(selection.problem, selection.qr, selection.residual_norm)
+
+    def _pick_lazily(self, J: IndexArray, r2: FloatArray, error: FloatArray) -> int:
+        assert self.growth is not None
+        bound, doubt = r2 + error + self.nu * self._bounds[J], 0.0
+        total, known = np.full(len(J), -np.inf), np.zeros(len(J), bool)
+        best, batch = -np.inf, _BATCH
+        while True:
+            left = np.flatnonzero(~known & (bound + 2 * self.nu * doubt >= best))
+            if not len(left):
+                break
+            m = left[np.argsort(-bound[left], kind="stable")[:batch]]
+            f, f_error = self.growth.gains(J[m])
+            self.evaluations += len(m)
+            doubt = float(f_error[0])  # the same for all x
+            self._bounds[J[m]] = f + doubt
+            total[m], known[m] = r2[m] + self.nu * f, True
+            best = max(best, float((total[m] - error[m]).max()) - self.nu * doubt)
+            batch *= 2
+        return lowest_of_largest(J[known], total[known], error[known] + self.nu * doubt)
+
+    @property
+    def value(self) -> float:
+        """g(S)."""
+        r2 = 0.0 if self.explained is None else self.explained.value
+        return r2 if self.growth is None else r2 + self.nu * float(self.growth.value)
+
+    def result(
+        self,
+        dtype: np.dtype[np.floating],
+        status: Status,
+        candidates: tuple[tuple[str, float], ...] = (),
+        moves: int | None = None,
+    ) -> SubsetResult:
+        """S as a result."""
+        assert self.explained is not None
+        path = self.explained.selection.path(status)
+        return SubsetResult(
+            support=np.array(self.index, np.intp),
+            coef=path.coef.astype(dtype),
+            value=self.value,
+            r2=self.explained.value,
+            diversity=0.0 if self.growth is None else float(self.growth.value),
+            gains=np.array(self.gains, dtype),
+            candidates=candidates,
+            moves=len(self.index) if moves is None else moves,
+            status=status,
+            n_features=self.gram.d,
+        )
+
+
+def lowest_of_largest(J: IndexArray, total: FloatArray, error: FloatArray) -> int:
+    """The lowest j whose total may be the largest: total_j + e_j ≥ max_i (total_i − e_i)."""
+    return int(J[np.flatnonzero(total + error >= (total - error).max())].min())

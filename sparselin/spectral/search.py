@@ -1,0 +1,276 @@
+"""Forward regression, local search and greedy local search for g(S) = R²(S) + ν·f(S)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.ols import ols
+from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
+from sparselin.results import IndexArray, SelectionPath, SubsetResult
+from sparselin.spectral.gram import Gram, in_double
+from sparselin.spectral.growth import SetFunction, grow
+from sparselin.spectral.steps import Callback, Task, forward, greedy_local, local
+
+Variant = Literal["complete", "printed"]
+
+
+@takes_problem
+def forward_regression(
+    X: Any,
+    y: ArrayLike | None,
+    k: int,
+    *,
+    regularizer: SetFunction | None = None,
+    nu: float = 0.0,
+    forced: Iterable[int] = (),
+    sample_weight: ArrayLike | None = None,
+    callback: Callback | None = None,
+) -> SubsetResult:
+    """Take k times the feature x that maximises g(S + x), g(S) = R²(S) + ν·f(S).
+
+    R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred; 0 for y = 0. This is FR of *Selecting Diverse Features via Spectral
+    Regularization* (2012). As printed, all k features are taken, even where g falls: `best_prefix` of the
+    result says how many are best. A feature in the span of the others counts for f alone, and its coefficient
+    is 0; an all-zero column, to which the regularizers do not apply, is never taken.
+
+    With f increasing and submodular, f(∅) ≥ 0, g(S) ≥ (1 − e^{−γ})·max over k features, γ = γ_{S,k}(R²)
+    (Theorem 15; for δ ≥ 1 section 5.1). For other f see `greedy_local_search`. The regularizers work on
+    C = XᵀX as given: their papers suppose unit columns.
+
+    Parameters
+    ----------
+    X, y : as for `omp`; or one `Problem` in place of both. float32 data are compared in float64.
+    k : 1 ≤ k ≤ d, how many to take, `forced` ones included.
+    regularizer : f, of `sparselin.spectral`, or an object with `value(C, S)`, `gains(C, S)` and `submodular`.
+    nu : ν ≥ 0. For ν = 0, or without a regularizer, this is `ols`, which stops when nothing lowers the
+        residual.
+    forced : features to take first.
+    sample_weight : as for `omp`.
+    callback : called once a step with the `SubsetResult` so far; returning True stops.
+
+    Returns
+    -------
+    `SubsetResult`. Features whose g is the largest to rounding are tied, and the lowest index is taken.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data, k, nu or forced; nu > 0 without a regularizer.
+
+    >>> import numpy as np
+    >>> from sparselin.spectral import SmoothedDifferentialEntropy
+    >>> X, y = np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.0], [0.0, 0.0, 1.0]]), np.array([1.0, 0.2, 0.15])
+    >>> forward_regression(X, y, 2).support.tolist()
+    [0, 1]
+    >>> f = SmoothedDifferentialEntropy(1.0)
+    >>> forward_regression(X, y, 2, regularizer=f, nu=0.5).support.tolist()
+    [0, 2]
+    """
+    problem = as_problem(X, y, sample_weight)
+    k, nu, first = _checked(problem, k, regularizer, nu, forced)
+    if nu == 0:
+        return _by_ols(problem, k, regularizer, first, callback)
+    objective, status = forward(task_for(problem, regularizer, nu, callback), k, np.arange(problem.d), first)
+    return objective.result(problem.dtype, status)
+
+
+@takes_problem
+def local_search(
+    X: Any,
+    y: ArrayLike | None,
+    *,
+    regularizer: SetFunction,
+    nu: float = 1.0,
+    eps: float = 0.1,
+    within: Iterable[int] | None = None,
+    variant: Variant = "complete",
+    exchange: bool = False,
+    sample_weight: ArrayLike | None = None,
+    callback: Callback | None = None,
+) -> SubsetResult:
+    """Climb to a local maximum S of f within U, then take the best of S, U∖S and U for g = R² + ν·f.
+
+    LS of *Selecting Diverse Features via Spectral Regularization* (2012), for a non-negative submodular f. It
+    starts at the best single feature, and with n = |U|
+
+    - `variant="complete"` adds a feature while some f(S + x) > (1 + ε/n²)·f(S), else deletes one while
+      some f(S − x) > (1 + ε/n²)·f(S): the search of Feige, Mirrokni and Vondrák, *Maximizing non-monotone
+      submodular functions* (2011). At its end (2 + ε/n)·f(S) + f(U∖S) ≥ f(T) for all T ⊆ U (their Theorem
+      3.4 has 2ε/n), and so max(g(S), g(U∖S), g(U)) ≥ max g/(4 + ε/n), whatever ν.
+    - `variant="printed"` is what the paper prints: additions alone, while f(S + x) ≥ (1 + ε/n²)·f(S).
+      Without deletions S need not be a local maximum and the bound need not hold.
+
+    The inequality is strict in the first, or additions and deletions would cycle where f(S) = 0; so it is for
+    exchanges. Among the moves of a kind that raise f enough the one that raises it most is made, ties to
+    rounding going to the lowest index. The size of the result is free.
+
+    Parameters
+    ----------
+    X, y, sample_weight : as for `forward_regression`.
+    regularizer : f ≥ 0. Where f is negative the factor 1 + ε/n² is no rise, and at a negative start
+        ValueError is raised; give the regularizer its k.
+    nu : ν ≥ 0.
+    eps : ε ≥ 0.
+    within : U, the features to choose from; all that are not zero by default.
+    variant, exchange : which moves; with `exchange`, where neither addition nor deletion raises f enough,
+        also S − x + x'. Each move raises f as above, so that the bound stays.
+    callback : called once a move with the `SubsetResult` of S; returning True stops the climb.
+
+    Returns
+    -------
+    `SubsetResult`, with `candidates` S, U∖S and U. `support` is in the order of the climb for S, else
+    increasing.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data or arguments.
+
+    >>> import numpy as np
+    >>> from sparselin.spectral import SmoothedDifferentialEntropy
+    >>> X, y = np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.0], [0.0, 0.0, 1.0]]), np.array([1.0, 0.2, 0.15])
+    >>> found = local_search(X, y, regularizer=SmoothedDifferentialEntropy(0.1, k=1))
+    >>> found.support.tolist(), found.moves
+    ([0, 2], 1)
+    """
+    problem = as_problem(X, y, sample_weight)
+    check_regularizer(regularizer)
+    U = np.arange(problem.d) if within is None else check_indices(within, problem.d, "within")
+    task = task_for(problem, regularizer, nu, callback, eps, variant, exchange)
+    return local(task, np.sort(U[problem.column_norms[U] > 0])).result(problem.dtype)
+
+
+@takes_problem
+def greedy_local_search(
+    X: Any,
+    y: ArrayLike | None,
+    k: int,
+    *,
+    regularizer: SetFunction,
+    nu: float = 1.0,
+    eps: float = 0.1,
+    variant: Variant = "complete",
+    exchange: bool = False,
+    sample_weight: ArrayLike | None = None,
+    callback: Callback | None = None,
+) -> SubsetResult:
+    """The best for g = R² + ν·f of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), U being all features.
+
+    GLS of *Selecting Diverse Features via Spectral Regularization* (2012), for a submodular f that is
+    non-negative on the sets of at most 3k features but need not increase; Theorem 9 promises a constant share
+    of the best g over at most k features. FR takes k features (fewer where fewer are left), and LS a subset
+    of S₁; see `forward_regression` and `local_search`.
+
+    Parameters
+    ----------
+    X, y, k, regularizer, nu, sample_weight : as for `forward_regression`.
+    eps, variant : as for `local_search`.
+    exchange : also exchanges within LS, and at the end exchanges of one feature of the best set for one
+        outside while that raises g by more than ε/d²·|g|: it can only gain, so that the promise stays.
+    callback : called once a step of FR and once a move of LS with the `SubsetResult` so far; returning
+        True stops, and the best of the sets that are complete is returned, or the S₁ so far.
+
+    Returns
+    -------
+    `SubsetResult`, with `candidates` S1, S1', S2, and `exchanged` where exchanges raised g.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data or arguments; f negative where `local_search` starts.
+
+    >>> import numpy as np
+    >>> from sparselin.spectral import SpectralVariance
+    >>> X, y = np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.0], [0.0, 0.0, 1.0]]), np.array([1.0, 0.2, 0.15])
+    >>> found = greedy_local_search(X, y, 2, regularizer=SpectralVariance(k=2), nu=0.01)
+    >>> found.support.tolist(), [name for name, _ in found.candidates]
+    ([0, 1], ['S1', "S1'", 'S2'])
+    """
+    problem = as_problem(X, y, sample_weight)
+    check_regularizer(regularizer)
+    k, nu, _ = _checked(problem, k, regularizer, nu, ())
+    return greedy_local(task_for(problem, regularizer, nu, callback, eps, variant, exchange), k).result(
+        problem.dtype
+    )
+
+
+def _checked(
+    problem: Problem, k: int, f: SetFunction | None, nu: float, forced: Iterable[int]
+) -> tuple[int, float, IndexArray]:
+    k, nu = check_count(k, "k", 1, problem.d), check_level(nu, "nu")
+    first = check_indices(forced, problem.d, "forced")
+    if len(first) > k:
+        raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
+    if f is not None:
+        check_regularizer(f)
+    elif nu > 0:
+        raise ValueError(f"nu weighs a regularizer: pass one, or leave nu out; got nu={nu}")
+    return k, nu, first
+
+
+def check_regularizer(f: Any) -> None:
+    """An object that has what a `SetFunction` must have."""
+    if isinstance(f, type) or not all(hasattr(f, name) for name in ("value", "gains", "submodular")):
+        raise TypeError(
+            "regularizer must be one of sparselin.spectral, such as SpectralVariance(), or an object with "
+            f"value(C, S), gains(C, S) and submodular; got {f!r}"
+        )
+
+
+def task_for(
+    problem: Problem,
+    f: SetFunction | None,
+    nu: float,
+    callback: Callback | None,
+    eps: float = 0.1,
+    variant: Variant = "complete",
+    exchange: bool = False,
+) -> Task:
+    """What the searches work on, once the arguments are checked."""
+    if variant not in get_args(Variant):
+        raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
+    double = in_double(problem)
+    return Task(
+        double,
+        Gram.of_problem(double),
+        f,
+        check_level(nu, "nu"),
+        problem.dtype,
+        callback,
+        check_level(eps, "eps"),
+        complete=variant == "complete",
+        exchange=exchange,
+    )
+
+
+def _by_ols(
+    problem: Problem, k: int, f: SetFunction | None, forced: IndexArray, callback: Callback | None
+) -> SubsetResult:
+    """FR for ν = 0."""
+    gram = None if f is None else Gram.of_problem(in_double(problem))
+
+    def subset(path: SelectionPath) -> SubsetResult:
+        y_norm = float(path.residual_norm[0])
+        relative = path.residual_norm.astype(np.float64) / y_norm if y_norm > 0 else np.ones(1)
+        r2 = float(1 - relative[-1] ** 2)
+        gains = -np.diff(relative**2) if y_norm > 0 else np.zeros(len(path.support))
+        diversity = 0.0 if f is None or gram is None else grow(gram, f, path.support.tolist()).value
+        t = len(path.support)
+        return SubsetResult(
+            support=path.support,
+            coef=path.coef,
+            value=r2,
+            r2=r2,
+            diversity=diversity,
+            gains=gains.astype(problem.dtype),
+            candidates=(),
+            moves=t,
+            status=path.status,
+            n_features=problem.d,
+        )
+
+    def tell(path: SelectionPath) -> object:
+        return callback is not None and callback(subset(path))
+
+    return subset(ols(problem, None, k, forced=forced, callback=None if callback is None else tell))

@@ -1,0 +1,157 @@
+"""FR, LS and GLS on an objective: what `search` does once its arguments are checked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from sparselin.problem import Problem
+from sparselin.results import IndexArray, Status, SubsetResult
+from sparselin.spectral.climbing import Climb
+from sparselin.spectral.gram import Gram
+from sparselin.spectral.growth import SetFunction
+from sparselin.spectral.objective import Objective, lowest_of_largest
+from sparselin.threads import workers
+
+Callback = Callable[[SubsetResult], object]
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """g = R² + ν·f on a float64 problem, the dtype of the answers, and whom to tell.
+
+    Without a problem it is ν·f. `complete` and `exchange` say which moves a local search makes; ε is that of
+    its factor 1 + ε/n².
+    """
+
+    problem: Problem | None
+    gram: Gram
+    f: SetFunction | None
+    nu: float
+    dtype: np.dtype[Any]
+    callback: Callback | None = None
+    eps: float = 0.1
+    complete: bool = True
+    exchange: bool = False
+
+    def objective(self, S: Iterable[int] = (), capacity: int = 8) -> Objective:
+        """g at S."""
+        objective = Objective(self.gram, self.problem, self.f, self.nu, capacity=capacity)
+        for j in S:
+            objective.add(int(j))
+        return objective
+
+    def one_thread(self, steps: int) -> AbstractContextManager[int]:
+        """BLAS held to one thread for so many steps: the matrices of each are small."""
+        return workers(2.0 * self.gram.d * steps * (steps + 100))
+
+    def stopped(self, objective: Objective) -> bool:
+        """Tell the callback; whether it asked to stop."""
+        return self.callback is not None and bool(self.callback(objective.result(self.dtype, Status.STOPPED)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """The best set of a search, the candidates by name, the moves made, and how it ended."""
+
+    best: Objective
+    candidates: tuple[tuple[str, float], ...]
+    moves: int
+    status: Status
+
+    def result(self, dtype: np.dtype[Any]) -> SubsetResult:
+        return self.best.result(dtype, self.status, self.candidates, self.moves)
+
+
+def forward(task: Task, k: int, within: IndexArray, forced: Iterable[int] = ()) -> tuple[Objective, Status]:
+    """FR: the forced features, then from `within` until there are k, or none is left."""
+    with task.one_thread(k):
+        objective = task.objective(forced, capacity=k)
+        while len(objective.index) < k:
+            rest = objective.rest(within)
+            pick = objective.pick(rest) if len(rest) else Status.RANK_EXHAUSTED
+            if isinstance(pick, Status):
+                return objective, pick
+            objective.add(pick)
+            if task.stopped(objective):
+                return objective, Status.STOPPED
+        return objective, Status.COMPLETED
+
+
+def local(task: Task, U: IndexArray) -> Found:
+    """LS: climb on f within U, then the best of S, U∖S and U in g."""
+    assert task.f is not None
+    climb = Climb(task.gram, task.f, U, task.eps, strict=task.complete)
+    watch = None if task.callback is None else lambda S: task.stopped(task.objective(S))
+    with task.one_thread(len(U)):
+        ended = climb.run(deletions=task.complete, exchange=task.exchange, watch=watch)
+        S = climb.growth.index
+        sets = (("S", S), ("U∖S", np.setdiff1d(U, S)), ("U", U))
+        named = [(name, task.objective(T)) for name, T in sets]
+    status = Status.COMPLETED if ended else Status.STOPPED
+    return Found(*_best(named), climb.moves, status)
+
+
+def greedy_local(task: Task, k: int) -> Found:
+    """GLS: the best in g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁)."""
+    everything = np.arange(task.gram.d)
+    S1, status = forward(task, k, everything)
+    named, moves = [("S1", S1)], 0
+    if status is not Status.STOPPED:
+        inner = local(task, np.array(sorted(S1.index), np.intp))
+        named.append(("S1'", inner.best))
+        moves, status = inner.moves, inner.status
+    if status is not Status.STOPPED:
+        S2, status = forward(task, k, np.setdiff1d(everything, S1.index))
+        if status is not Status.STOPPED:
+            named.append(("S2", S2))
+            status = Status.COMPLETED
+    best, candidates = _best(named)
+    if task.exchange and status is Status.COMPLETED:
+        better, swaps, status = exchanged(task, best)
+        if swaps:
+            best, candidates = better, (*candidates, ("exchanged", better.value))
+        moves += swaps
+    return Found(best, candidates, moves, status)
+
+
+def exchanged(task: Task, start: Objective) -> tuple[Objective, int, Status]:
+    """Exchange a feature for one outside while that raises g by more than ε/d²·|g| and rounding."""
+    current, swaps = start, 0
+    with task.one_thread(len(start.index) ** 2):
+        while (better := _exchange(task, current)) is not None:
+            current, swaps = better, swaps + 1
+            if task.stopped(current):
+                return current, swaps, Status.STOPPED
+    return current, swaps, Status.COMPLETED
+
+
+def _exchange(task: Task, current: Objective) -> Objective | None:
+    needed = task.eps / task.gram.d**2 * abs(current.value)
+    best, chosen = -np.inf, None
+    outside = current.rest(np.arange(task.gram.d))
+    for i in sorted(current.index) if len(outside) else ():
+        less = task.objective([j for j in current.index if j != i])
+        gains, error = less.all_gains(outside)
+        at = int(np.searchsorted(outside, lowest_of_largest(outside, gains, error)))
+        rise, doubt = less.value + float(gains[at]) - current.value, 2 * float(error[at])
+        if rise - doubt > max(needed, best):
+            best, chosen = rise, (less, int(outside[at]))
+    if chosen is None:
+        return None
+    objective, j = chosen
+    objective.add(j)
+    return objective
+
+
+def _best(named: list[tuple[str, Objective]]) -> tuple[Objective, tuple[tuple[str, float], ...]]:
+    """The first with the largest g, to the rounding of a sum."""
+    values = np.array([objective.value for _, objective in named])
+    slack = 64 * 2.0**-52 * np.abs(values).max()
+    first = int(np.flatnonzero(values >= values.max() - slack)[0])
+    names = [name for name, _ in named]
+    return named[first][1], tuple(zip(names, values.tolist(), strict=True))

@@ -1,0 +1,439 @@
+"""FR, LS and GLS against the algorithms as printed, on tables of all values of f and g."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import textbook_ols
+from test_spectral_regularizers import by_definition, designs, members
+
+import sparselin as sl
+from sparselin import Problem, Status
+from sparselin.results import SubsetResult
+from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance, greedy_maximize
+
+REGULARIZERS = [
+    SmoothedDifferentialEntropy(1.0),
+    SmoothedDifferentialEntropy(0.1, k=6),
+    SpectralVariance(k=6),
+    GeneralizedRank(0.5),
+    GeneralizedRank(0.0),
+    GeneralizedRank(1.0),
+]
+NUS = st.sampled_from([1e-3, 0.03, 0.3, 3.0])
+CLOSE = 1e-8  # what is closer is tied
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A set function given by its values: an object with what a regularizer must have."""
+
+    values: tuple[float, ...]
+    submodular: bool = True
+
+    def value(self, C, S):
+        return self.values[mask_of(S)]
+
+    def gains(self, C, S):
+        here = mask_of(S)
+        return np.array([self.values[here | 1 << x] - self.values[here] for x in range(len(C))])
+
+
+def mask_of(S):
+    return sum(1 << int(i) for i in S)
+
+
+def r_squared(X, y, S):
+    if not S or not y.any():
+        return 0.0
+    r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=1e-10)[0]
+    return 1 - (r @ r) / (y @ y)
+
+
+def tables(X, y, f, nu):
+    C, d = X.T @ X, X.shape[1]
+    values = [by_definition(f, C, members(A)) for A in range(1 << d)]
+    return values, [r_squared(X, y, members(A)) + nu * values[A] for A in range(1 << d)]
+
+
+def best_of(options, table):
+    """The first whose value is the largest."""
+    top = max(table[A] for A in options)
+    return next(A for A in options if table[A] >= top - CLOSE * max(1.0, abs(top)))
+
+
+def naive_forward(g, k, ground):
+    picked = []
+    while len(picked) < min(k, ground.bit_count()):
+        S = mask_of(picked)
+        options = [S | 1 << x for x in members(ground & ~S)]
+        picked.append(members(best_of(options, g) ^ S)[0])
+    return picked
+
+
+def naive_climb(f, eps, ground, complete, exchange=False):
+    """LS: of the moves of a kind that raise f enough, the one that raises it most."""
+    S = best_of([1 << x for x in members(ground)], f)
+    rate = 1 + eps / ground.bit_count() ** 2
+    while True:
+        added = [S | 1 << x for x in members(ground & ~S)]
+        less = [S ^ 1 << x for x in members(S)] if complete else []
+        swapped = [S ^ 1 << i ^ 1 << j for i in members(S) for j in members(ground & ~S)] if exchange else []
+        slack = CLOSE * max(1.0, abs(f[S]))
+        for moves, needed in ((added, slack if complete else -slack), (less, slack), (swapped, slack)):
+            if moves and f[best_of(moves, f)] - rate * f[S] >= needed:
+                S = best_of(moves, f)
+                break
+        else:
+            return S
+
+
+def naive_local(f, g, eps, ground, complete, exchange=False):
+    S = naive_climb(f, eps, ground, complete, exchange)
+    return [S, ground & ~S, ground]
+
+
+@pytest.mark.parametrize("f", REGULARIZERS, ids=str)
+@settings(max_examples=50)
+@given(X=designs(max_d=6), seed=st.integers(0, 2**32), nu=NUS, data=st.data())
+def test_forward_regression_takes_what_the_printed_algorithm_takes(f, X, seed, nu, data):
+    d = X.shape[1]
+    k = data.draw(st.integers(1, d))
+    y = np.random.default_rng(seed).integers(-3, 4, len(X)).astype(float)
+    values, g = tables(X, y, f, nu)
+    found = sl.forward_regression(X, y, k, regularizer=f, nu=nu)
+    assert found.support.tolist() == naive_forward(g, k, (1 << d) - 1)
+    prefixes = [0] + [mask_of(found.support[: j + 1]) for j in range(k)]
+    assert found.value == pytest.approx(g[prefixes[-1]], rel=1e-7, abs=1e-7)
+    assert found.r2 == pytest.approx(r_squared(X, y, found.support.tolist()), abs=1e-8)
+    assert found.diversity == pytest.approx(values[prefixes[-1]], rel=1e-7, abs=1e-7)
+    assert found.gains == pytest.approx(np.diff([g[A] for A in prefixes]), rel=1e-7, abs=1e-6 * max(1, nu))
+    assert (found.status, found.moves, found.n_features) == (Status.COMPLETED, k, d)
+
+
+@pytest.mark.parametrize("f", REGULARIZERS, ids=str)
+@pytest.mark.parametrize("variant", ["complete", "printed"])
+@pytest.mark.parametrize("exchange", [False, True])
+@settings(max_examples=30)
+@given(X=designs(max_d=6), seed=st.integers(0, 2**32), nu=NUS, data=st.data())
+def test_local_search_ends_where_the_printed_algorithm_ends(f, variant, exchange, X, seed, nu, data):
+    d = X.shape[1]
+    U = sorted(data.draw(st.sets(st.integers(0, d - 1), min_size=1)))
+    y = np.random.default_rng(seed).integers(-3, 4, len(X)).astype(float)
+    values, g = tables(X, y, f, nu)
+    eps = data.draw(st.sampled_from([0.0, 0.1, 2.0]))
+    expected = naive_local(values, g, eps, mask_of(U), variant == "complete", exchange)
+    found = sl.local_search(X, y, regularizer=f, nu=nu, eps=eps, within=U, variant=variant, exchange=exchange)
+    assert [name for name, _ in found.candidates] == ["S", "U∖S", "U"]
+    assert [value for _, value in found.candidates] == pytest.approx([g[A] for A in expected], abs=1e-6)
+    assert g[mask_of(found.support)] == pytest.approx(max(g[A] for A in expected), rel=1e-7, abs=1e-7)
+    assert found.value == pytest.approx(g[mask_of(found.support)], rel=1e-7, abs=1e-6)
+    start = nu * values[0]
+    assert start + found.gains.sum() == pytest.approx(found.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("f", REGULARIZERS, ids=str)
+@settings(max_examples=40)
+@given(X=designs(max_d=6), seed=st.integers(0, 2**32), nu=NUS, data=st.data())
+def test_greedy_local_search_is_the_best_of_its_three_sets(f, X, seed, nu, data):
+    d = X.shape[1]
+    k, full = data.draw(st.integers(1, min(d, 2))), (1 << d) - 1
+    y = np.random.default_rng(seed).integers(-3, 4, len(X)).astype(float)
+    values, g = tables(X, y, f, nu)
+    S1 = mask_of(naive_forward(g, k, full))
+    S2 = mask_of(naive_forward(g, k, full & ~S1))
+    inner = max(g[A] for A in naive_local(values, g, 0.1, S1, True))
+    found = sl.greedy_local_search(X, y, k, regularizer=f, nu=nu)
+    assert [name for name, _ in found.candidates] == ["S1", "S1'", "S2"]
+    values = [value for _, value in found.candidates]
+    assert values == pytest.approx([g[S1], inner, g[S2]], rel=1e-7, abs=1e-6)
+    assert found.value == pytest.approx(max(g[S1], inner, g[S2]), rel=1e-7, abs=1e-6)
+    assert len(found.support) <= k
+    better = sl.greedy_local_search(X, y, k, regularizer=f, nu=nu, exchange=True)
+    assert better.value >= found.value - 1e-9 * max(1.0, abs(found.value))
+    S = mask_of(better.support)
+    swaps = [S ^ 1 << i ^ 1 << j for i in members(S) for j in members(full & ~S)]
+    limit = 0.1 / d**2 * abs(g[S]) + 1e-6
+    assert all(g[A] <= g[S] + limit for A in swaps)
+
+
+def trap(d, q):
+    """q|A| without element 0, q + |A| with it: submodular for q ≥ 1; 0 looks best and spoils the others."""
+    return Table(tuple(float(q + m.bit_count() if m & 1 else q * m.bit_count()) for m in range(1 << d)))
+
+
+def test_additions_alone_are_trapped_and_deletions_are_not():
+    """f({0}) = q + 1 is the best single element; with all added f = q + d, without 0 it is q(d − 1)."""
+    d, q = 6, 50
+    f, X, y = trap(d, q), np.eye(d), np.ones(d)
+    # at ε = 3 an addition to {0} must raise f by (3/36)·(q + 1) > 1
+    printed = sl.local_search(X, y, regularizer=f, nu=1.0, eps=3.0, variant="printed")
+    complete = sl.local_search(X, y, regularizer=f, nu=1.0, eps=0.1, variant="complete")
+    assert dict(printed.candidates)["S"] == pytest.approx(q + 1 + 1 / d)
+    assert sorted(complete.support.tolist()) == [1, 2, 3, 4, 5]
+    assert dict(complete.candidates)["S"] == pytest.approx(q * (d - 1) + (d - 1) / d)
+    assert complete.moves == d  # five additions, and a deletion
+
+
+def test_the_complete_search_ends_where_f_is_zero():
+    """f = 0 everywhere: with "≥" additions and deletions would go on for ever."""
+    f = Table((0.0,) * 8)
+    found = sl.local_search(np.eye(3), np.ones(3), regularizer=f, exchange=True)
+    assert (found.moves, found.support.tolist()) == (0, [0, 1, 2])  # U has the largest R²
+    assert sl.local_search(np.eye(3), np.ones(3), regularizer=f, variant="printed").moves == 2
+
+
+def test_local_search_within_nothing():
+    found = sl.local_search(np.eye(3), np.ones(3), regularizer=SpectralVariance(k=2), within=[])
+    assert (found.support.tolist(), found.value, found.moves) == ([], 36.0, 0)
+
+
+def test_negative_functions_are_refused():
+    f = Table((-1.0,) * 8)
+    with pytest.raises(ValueError, match="local search needs f ≥ 0"):
+        sl.local_search(np.eye(3), np.ones(3), regularizer=f)
+    with pytest.raises(ValueError, match="normalising"):
+        sl.greedy_local_search(np.eye(3), np.ones(3), 2, regularizer=SmoothedDifferentialEntropy(3.0, k=2))
+
+
+@pytest.mark.parametrize("kind", ["duplicates", "orthogonal", "noise"])
+def test_without_a_regularizer_it_is_ols(kind, rng):
+    X = rng.standard_normal((30, 12))
+    if kind == "duplicates":
+        X[:, 6:] = X[:, :6]
+    if kind == "orthogonal":
+        X = np.linalg.qr(X)[0]
+    y = rng.standard_normal(30)
+    path = sl.ols(X, y, 10)
+    for regularizer in (None, GeneralizedRank(0.5)):
+        found = sl.forward_regression(X, y, 10, regularizer=regularizer, nu=0.0, forced=[])
+        assert found.support.tolist() == path.support.tolist()
+        assert found.status is path.status
+        assert found.coef == pytest.approx(path.coef, rel=1e-12)
+        relative = (path.residual_norm / path.residual_norm[0]) ** 2
+        assert found.r2 == found.value == pytest.approx(1 - relative[-1])
+        assert found.gains == pytest.approx(-np.diff(relative))
+    assert found.diversity == pytest.approx(by_definition(regularizer, X.T @ X, found.support))
+    # a weight that cannot decide picks as OLS does too, and goes on when OLS ends
+    tiny = sl.forward_regression(X, y, 10, regularizer=GeneralizedRank(0.5), nu=1e-200)
+    assert tiny.support[: len(path.support)].tolist() == path.support.tolist()
+    assert tiny.r2 == pytest.approx(found.r2)
+
+
+@pytest.mark.parametrize("f", REGULARIZERS[:4], ids=str)
+def test_scale_layout_weights_and_precision(f, rng):
+    X = rng.standard_normal((25, 14)) + rng.standard_normal((25, 1))
+    X /= np.linalg.norm(X, axis=0)
+    y = X[:, :4].sum(axis=1) + 0.3 * rng.standard_normal(25)
+    base = sl.forward_regression(X, y, 7, regularizer=f, nu=0.02)
+    for factor in (2.0**40, 2.0**-40, 1e12, 1e-12):
+        scaled = sl.forward_regression(X, factor * y, 7, regularizer=f, nu=0.02)
+        assert scaled.support.tolist() == base.support.tolist()
+        assert scaled.gains == pytest.approx(base.gains, rel=1e-10)
+        assert scaled.coef == pytest.approx(factor * base.coef, rel=1e-9)
+
+    root = np.sqrt(rng.uniform(0.5, 2, 25))
+    same = [
+        sl.forward_regression(np.asfortranarray(X), y, 7, regularizer=f, nu=0.02),
+        sl.forward_regression(sp.csr_array(X), y, 7, regularizer=f, nu=0.02),
+        sl.forward_regression(Problem(X, y), 7, regularizer=f, nu=0.02),
+        sl.forward_regression(Problem.from_gram(X.T @ X, X.T @ y, y @ y), 7, regularizer=f, nu=0.02),
+        sl.forward_regression(X / root[:, None], y / root, 7, regularizer=f, nu=0.02, sample_weight=root**2),
+    ]
+    for found in same:
+        assert found.support.tolist() == base.support.tolist()
+        assert found.value == pytest.approx(base.value, rel=1e-9)
+        assert found.coef == pytest.approx(base.coef, rel=1e-8)
+    single = sl.forward_regression(X.astype(np.float32), y.astype(np.float32), 7, regularizer=f, nu=0.02)
+    assert single.support.tolist() == base.support.tolist()
+    assert single.coef.dtype == single.gains.dtype == np.float32
+    copies = X.copy(), y.copy()
+    sl.greedy_local_search(X, y, 4, regularizer=SpectralVariance(k=4), nu=0.02, exchange=True)
+    assert np.array_equal(X, copies[0])
+    assert np.array_equal(y, copies[1])
+
+
+@pytest.mark.parametrize("f", REGULARIZERS[:4], ids=str)
+def test_ties_go_to_the_lowest_index(f, rng):
+    """Orthonormal columns with equal products, and copies."""
+    X = np.linalg.qr(rng.standard_normal((12, 6)))[0]
+    y = X @ np.ones(6)
+    assert sl.forward_regression(X, y, 4, regularizer=f, nu=0.1).support.tolist() == [0, 1, 2, 3]
+    copies = np.repeat(X, 2, axis=1)
+    assert sl.forward_regression(copies, y, 6, regularizer=f, nu=0.1).support.tolist() == [0, 2, 4, 6, 8, 10]
+
+
+def test_zero_columns_and_a_zero_response(rng):
+    X = rng.standard_normal((10, 5))
+    X /= np.linalg.norm(X, axis=0)
+    X[:, 2] = 0
+    f = SpectralVariance()
+    found = sl.forward_regression(X, np.zeros(10), 5, regularizer=f, nu=1.0)
+    assert sorted(found.support.tolist()) == [0, 1, 3, 4]
+    assert (found.status, found.r2) == (Status.RANK_EXHAUSTED, 0.0)
+    assert not found.coef.any()
+    forced = sl.forward_regression(X, X[:, 0], 3, regularizer=f, nu=1.0, forced=[2])
+    assert forced.support[0] == 2
+    assert forced.coef[0] == 0
+    assert 2 not in sl.local_search(X, X[:, 0], regularizer=SpectralVariance(k=5)).support
+    assert greedy_maximize(X.T @ X, 5, f).status is Status.RANK_EXHAUSTED
+
+
+def test_dependent_columns_count_for_f_alone():
+    X = np.array([[1.0, 1.0, 0.6], [0.0, 0.0, 0.8]])
+    found = sl.forward_regression(
+        X, np.array([1.0, 1.0]), 3, regularizer=SmoothedDifferentialEntropy(1.0), nu=0.1
+    )
+    assert len(found.support) == 3
+    assert found.r2 == pytest.approx(1.0)
+    assert np.count_nonzero(found.coef) == 2
+    assert found.dense_coef() @ X.T == pytest.approx(np.ones(2))
+    assert 0 < found.gains[2] < 0.1
+
+
+def test_forward_regression_goes_on_where_g_falls(rng):
+    X = rng.standard_normal((20, 8)) + 2 * rng.standard_normal((20, 1))
+    X /= np.linalg.norm(X, axis=0)
+    y = X[:, 0] + 0.1 * rng.standard_normal(20)
+    found = sl.forward_regression(X, y, 8, regularizer=SpectralVariance(), nu=0.5)
+    assert len(found.support) == 8
+    assert found.gains.min() < 0
+    assert found.best_prefix == 1
+
+
+def test_forced_features_come_first_and_count(rng):
+    X, y = rng.standard_normal((12, 6)), rng.standard_normal(12)
+    f = GeneralizedRank(0.5)
+    found = sl.forward_regression(X, y, 3, regularizer=f, nu=0.1, forced=[4, 1])
+    assert found.support[:2].tolist() == [4, 1]
+    _values, g = tables(X, y, f, 0.1)
+    assert mask_of(found.support) == best_of([mask_of([4, 1, x]) for x in (0, 2, 3, 5)], g)
+
+
+@pytest.mark.parametrize(
+    "f", [SmoothedDifferentialEntropy(0.3), GeneralizedRank(0.3), GeneralizedRank(0.0)], ids=str
+)
+@given(X=designs(max_d=7), nu=NUS, seed=st.integers(0, 2**32))
+def test_lazy_evaluation_takes_the_same(f, X, nu, seed):
+    C, d = X.T @ X, X.shape[1]
+    lazy, eager = (greedy_maximize(C, d, f, lazy=lazy) for lazy in (True, False))
+    assert lazy.support.tolist() == eager.support.tolist()
+    assert lazy.gains == pytest.approx(eager.gains, abs=1e-12)
+    assert lazy.evaluations <= eager.evaluations == d * (d + 1) // 2
+    assert lazy.value == pytest.approx(by_definition(f, C, lazy.support), abs=1e-8)
+
+
+def test_lazy_evaluation_saves_evaluations_and_takes_the_same_on_a_larger_design(rng):
+    X = rng.standard_normal((60, 200)) + rng.standard_normal((60, 1))
+    X /= np.linalg.norm(X, axis=0)
+    y, f = rng.standard_normal(60), GeneralizedRank(0.5)
+    lazy, eager = (greedy_maximize(X.T @ X, 20, f, lazy=lazy) for lazy in (True, False))
+    assert lazy.support.tolist() == eager.support.tolist()
+    assert lazy.evaluations < eager.evaluations / 2
+    plain = PlainSquareRoot()
+    found = sl.forward_regression(X, y, 12, regularizer=f, nu=0.05)
+    assert (
+        found.support.tolist() == sl.forward_regression(X, y, 12, regularizer=plain, nu=0.05).support.tolist()
+    )
+
+
+class PlainSquareRoot:
+    """f_gr for α = ½ by an eigendecomposition for each candidate; not said to be submodular."""
+
+    submodular = False
+
+    def value(self, C, S):
+        return by_definition(GeneralizedRank(0.5), C, S)
+
+    def gains(self, C, S):
+        here = self.value(C, S)
+        return np.array([0 if x in S else self.value(C, [*S, x]) - here for x in range(len(C))])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:submodlib")
+def test_log_determinants_as_submodlib_takes_them(rng):
+    submodlib = pytest.importorskip("submodlib")
+    X = rng.standard_normal((40, 30)) / 6  # of several lengths: unit columns would be tied at the first step
+    for delta in (0.1, 1.0):
+        peer = submodlib.LogDeterminantFunction(n=30, mode="dense", lambdaVal=delta, sijs=X.T @ X)
+        picks = peer.maximize(budget=10, optimizer="LazyGreedy", show_progress=False)
+        found = greedy_maximize(X.T @ X, 10, SmoothedDifferentialEntropy(delta))
+        assert found.support.tolist() == [i for i, _ in picks]
+        assert found.gains * np.log(2) == pytest.approx([gain for _, gain in picks], abs=1e-5)
+
+
+def test_lazy_evaluation_of_what_is_not_submodular_is_refused():
+    with pytest.raises(ValueError, match="submodular"):
+        greedy_maximize(np.eye(3), 2, PlainSquareRoot(), lazy=True)
+
+
+def test_callbacks_see_every_step_and_stop(rng):
+    X, y = rng.standard_normal((15, 6)), rng.standard_normal(15)
+    f = SpectralVariance(k=10)
+    for regularizer, nu in ((None, 0.0), (f, 0.1)):
+        seen = []
+        sl.forward_regression(
+            X, y, 4, regularizer=regularizer, nu=nu, callback=lambda s, seen=seen: seen.append(s)
+        )
+        assert [len(s.support) for s in seen] == [1, 2, 3, 4]
+        assert all(isinstance(s, SubsetResult) for s in seen)
+        stopped = sl.forward_regression(
+            X, y, 4, regularizer=regularizer, nu=nu, callback=lambda s: len(s.support) == 2
+        )
+        assert (len(stopped.support), stopped.status) == (2, Status.STOPPED)
+    unit = X / np.linalg.norm(X, axis=0)
+    entropy = SmoothedDifferentialEntropy(1.0)
+    climb = sl.local_search(unit, y, regularizer=entropy, callback=lambda s: len(s.support) == 3)
+    assert (climb.moves, climb.status) == (2, Status.STOPPED)
+    for stop in (1, 5):
+        answers = iter([False] * stop + [True])
+        found = sl.greedy_local_search(
+            unit, y, 3, regularizer=entropy, callback=lambda s, answers=answers: next(answers)
+        )
+        assert found.status is Status.STOPPED
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y, f: sl.forward_regression(X, y, 0), "k must be in"),
+        (lambda X, y, f: sl.forward_regression(X, y, 7), "k must be in"),
+        (lambda X, y, f: sl.forward_regression(X, y, 2, nu=0.1), "nu weighs a regularizer"),
+        (lambda X, y, f: sl.forward_regression(X, y, 2, regularizer=f, nu=-1.0), "nu must be nonnegative"),
+        (lambda X, y, f: sl.forward_regression(X, y, 1, forced=[0, 1]), "forced features count in k"),
+        (lambda X, y, f: sl.forward_regression(X, y, 1, forced=[6]), "forced must hold"),
+        (lambda X, y, f: sl.local_search(X, y, regularizer=f, eps=-0.1), "eps must be nonnegative"),
+        (lambda X, y, f: sl.local_search(X, y, regularizer=f, nu=np.nan), "nu must be finite"),
+        (lambda X, y, f: sl.local_search(X, y, regularizer=f, within=[0, 9]), "within must hold"),
+        (lambda X, y, f: sl.local_search(X, y, regularizer=SpectralVariance), "regularizer must be"),
+        (lambda X, y, f: sl.local_search(X, y, regularizer=f, variant="both"), "variant must be one of"),
+        (lambda X, y, f: sl.greedy_local_search(X, y, 2, regularizer=None), "regularizer must be"),
+        (lambda X, y, f: sl.local_search(X, None, regularizer=f), "y is missing"),
+        (lambda X, y, f: sl.forward_regression(X, y, 2, regularizer="sv", nu=1.0), "regularizer must be"),
+        (lambda X, y, f: sl.greedy_local_search(X, y[:3], 2, regularizer=f), "y must have 4 entries"),
+        (lambda X, y, f: greedy_maximize(X, 2, f), "square"),
+    ],
+)
+def test_bad_input(call, message):
+    X, y = np.arange(24.0).reshape(4, 6), np.ones(4)
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(X, y, SpectralVariance(k=6))
+
+
+@pytest.mark.parametrize("shape", [(5, 9), (9, 5)])
+def test_all_features_of_wide_and_tall_designs(shape, rng):
+    X, y = rng.standard_normal(shape), rng.standard_normal(shape[0])
+    X /= np.linalg.norm(X, axis=0)
+    for f in REGULARIZERS:
+        found = sl.forward_regression(X, y, shape[1], regularizer=f, nu=0.1)
+        assert sorted(found.support.tolist()) == list(range(shape[1]))
+        assert found.r2 == pytest.approx(r_squared(X, y, list(range(shape[1]))), abs=1e-9)
+
+
+def test_picks_equal_the_textbook_of_ols(rng):
+    X, y = rng.standard_normal((40, 20)), rng.standard_normal(40)
+    found = sl.forward_regression(X, y, 8, regularizer=SpectralVariance(), nu=1e-12)
+    assert found.support.tolist() == textbook_ols(X, y, 8)
