@@ -3,6 +3,8 @@ and its name in the tuple of its kind there."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from benchmarks import checks, designs, entrants, measures
 from benchmarks.contest import Case, Entrant, Goal, Job
 from benchmarks.measures import Measure
@@ -174,6 +176,59 @@ CASES: tuple[Case, ...] = (
         projection("wide", "signal", (Goal(entrants.celer_projection, 3),)),
     ),
     Case(
+        "spectral",
+        designs.correlated,
+        {"n": 1000, "d": 784, "k": 50},
+        {"n": 30, "d": 20, "k": 4},
+        (
+            Job(
+                "spectral/log-det",
+                "log-determinant greedy",
+                entrants.our_log_det,
+                (),
+                (Goal(entrants.eigenvalues_of_each, 100), Goal(entrants.submodlib_log_det, 1)),
+                checks.maximizes(
+                    entrants.our_log_det, lambda values: np.log2(0.1 + values), entrants.submodlib_log_det
+                ),
+            ),
+            Job(
+                "spectral/variance",
+                "spectral variance greedy",
+                entrants.our_variance,
+                (),
+                (Goal(entrants.eigenvalues_of_each, 100),),
+                checks.maximizes(entrants.our_variance, lambda values: -((values - 1) ** 2)),
+            ),
+            Job(
+                "spectral/rank",
+                "generalized rank greedy, α = ½",
+                entrants.our_rank,
+                (),
+                (Goal(entrants.eigenvalues_of_each, 10),),
+                checks.maximizes(entrants.our_rank, lambda values: np.sqrt(values * (values > 1e-12))),
+            ),
+        ),
+    ),
+    *(
+        Case(
+            f"best subset {d}, {k}",
+            designs.half_noise,
+            {"n": 200, "d": d, "k": k},
+            {"n": 30, "d": 12, "k": 4},
+            (
+                Job(
+                    f"best-subset/{d}-{k}",
+                    f"best subset of {k}",
+                    entrants.our_best_subset,
+                    (entrants.abess_subset,),
+                    (),
+                    checks.best_subset(entrants.our_best_subset, entrants.abess_subset),
+                ),
+            ),
+        )
+        for d, k in ((40, 10), (100, 5))
+    ),
+    Case(
         "CSC",
         designs.sparse_matrices,
         {"n": 20000, "d": 20000, "k": 50},
@@ -212,6 +267,25 @@ MEASURES: tuple[Measure, ...] = (
             needs="sparselin.experiments.sweep:sweep_gaussian",
         )
         for n, d, k, at_most in ((40, 80, 8, 30.0), (60, 120, 10, 60.0))
+    ),
+    *(
+        Measure(
+            f"best-subset/{n}x{d}x{k}",
+            f"best subset proved, AR(1), {n} × {d}, k = {k}",
+            "s",
+            measures.best_subset,
+            at_most,
+            {"n": n, "d": d, "k": k},
+            {"n": 20, "d": 10, "k": 3},
+            needs="sparselin:best_subset",
+        )
+        for n, d, k, at_most in (
+            (200, 40, 10, 10.0),
+            (200, 100, 5, 30.0),
+            (200, 60, 15, 10.0),
+            (200, 200, 5, 60.0),
+            (100, 500, 3, 10.0),
+        )
     ),
     Measure(
         "memory/omp",

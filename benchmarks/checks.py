@@ -62,6 +62,59 @@ def _selection(
     return Outcome(False, f"step {int(np.argmax(gaps))} is {gaps.max() / bound:.1g} roundings short, {text}")
 
 
+def best_subset(ours: Entrant, other: Entrant) -> Check:
+    """Proved, the residual that of a fresh least squares, and the other's support no better."""
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        best, size = answers[ours], float(data.y @ data.y)
+
+        def square(support: np.ndarray) -> float:
+            r = textbook.residual(data.X, data.y, list(support))
+            return float(r @ r)
+
+        error = abs(best.residual - square(best.support)) / size
+        text = f"{best.nodes} nodes, residual to {error:.0e}" if best.optimal else f"gap {best.gap:.1e}"
+        right = best.optimal and error <= 1e-10 and len(best.support) <= data.k
+        if other in answers:
+            behind = (square(np.flatnonzero(answers[other].coef_)) - best.residual) / size
+            text += f", {other.name} {behind:+.1e} of ‖y‖² above"
+            right = right and behind >= -1e-10
+        return Outcome(bool(right), text)
+
+    return check
+
+
+def maximizes(ours: Entrant, h: Callable[[np.ndarray], np.ndarray], *others: Entrant) -> Check:
+    """At some steps, the pick has the largest Σ h(λ_i(C_{S+x})) of all x, by the eigenvalues of each.
+
+    What others selected is told by its value. At the first step all unit columns are tied.
+    """
+
+    def value(C: np.ndarray, S: list[int]) -> float:
+        return float(h(np.maximum(np.linalg.eigvalsh(C[np.ix_(S, S)]), 0)).sum())
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        C, support = data.C, answers[ours].support.tolist()
+        if len(set(support)) != data.k:
+            return Outcome(False, f"{len(set(support))} of {data.k} features")
+        steps = sorted({0, data.k // 8, data.k // 2, data.k - 1})
+        short = 0.0
+        for t in steps:
+            values = {x: value(C, [*support[:t], x]) for x in range(len(C)) if x not in support[:t]}
+            short = max(short, max(values.values()) - values[support[t]])
+        size = abs(value(C, support))
+        error = abs(answers[ours].value - value(C, support))
+        right = max(short, error) <= 1e-9 * max(1.0, size)
+        text = f"{len(steps)} of {data.k} picks within {short:.0e} of the best, value to {error:.0e}"
+        for entrant in others:
+            if entrant in answers:
+                more = value(C, answers[entrant]) - value(C, support)
+                text += f", {entrant.name} reaches {more:+.1e} more"
+        return Outcome(right, text)
+
+    return check
+
+
 def batch(ours: Entrant, sample: int = 100) -> Check:
     """The same for some of the signals of a batch, evenly spread."""
 

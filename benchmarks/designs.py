@@ -53,6 +53,23 @@ def random_walk(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     return SimpleNamespace(X=X, y=y, k=k, steps=k)
 
 
+def correlated(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
+    """Unit columns that all share a direction, neighbours more, as the pixels of images do; C = XᵀX."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    X = unit(X + np.roll(X, 1, axis=1) + 0.5 * rng.standard_normal((n, 1)))
+    return SimpleNamespace(X=X, C=X.T @ X, k=k)
+
+
+def half_noise(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
+    """Neighbours correlate by ½; y of k columns with normal coefficients, and as much noise."""
+    X = sl.ensembles.ar1(n, d, seed, rho=0.5)[0]
+    rng = np.random.default_rng([seed, 1])
+    fit = X[:, rng.choice(d, k, replace=False)] @ rng.standard_normal(k)
+    rough = rng.standard_normal(n)
+    return SimpleNamespace(X=X, y=fit + rough * np.linalg.norm(fit) / np.linalg.norm(rough), k=k)
+
+
 def whole_path(seed: int, n: int, d: int) -> SimpleNamespace:
     """White noise, for a path to λ = 0."""
     data = noise(seed, n, d, 1)

@@ -20,6 +20,8 @@ from benchmarks.designs import kept
 PEERS = {
     "sklearn": "scikit-learn",
     "spams": "spams-bin",
+    "submodlib": "submodlib-py",
+    "abess": "abess",
     "celer": "celer",
     "skglm": "skglm",
     "cvxcla": "cvxcla",
@@ -100,6 +102,63 @@ def our_omp_at(density: float) -> Entrant:
 
 
 HALF, ONE, TWO = our_omp_at(0.005), our_omp_at(0.01), our_omp_at(0.02)
+
+# Best subsets. All return what has the k features in `support`
+
+
+@entrant("sl.best_subset")
+def our_best_subset(data: Data) -> Any:
+    return sl.best_subset(data.X, data.y, data.k)
+
+
+@entrant("abess (no proof)", needs="abess")
+def abess_subset(data: Data) -> Any:
+    """Splicing: exchanges, without a proof."""
+    from abess import LinearRegression
+
+    return LinearRegression(support_size=data.k, fit_intercept=False).fit(data.X, data.y)
+
+
+# Greedy maximisation of spectral set functions of C
+
+
+def our_greedy(name: str, regularizer: Callable[[], Any]) -> Entrant:
+    def call(data: Data) -> Any:
+        return sl.spectral.greedy_maximize(data.C, data.k, kept(data, name, regularizer))
+
+    return Entrant(f"sl.spectral, {name}", call)
+
+
+our_log_det = our_greedy("log det", lambda: sl.spectral.SmoothedDifferentialEntropy(0.1))
+our_variance = our_greedy("variance", lambda: sl.spectral.SpectralVariance())
+our_rank = our_greedy("rank", lambda: sl.spectral.GeneralizedRank(0.5))
+
+
+def _few(data: Data) -> int:
+    return min(16, data.C.shape[0] - data.k)
+
+
+@entrant(
+    "eigvalsh per candidate (16 a step, scaled)",
+    share=lambda data: _few(data) * data.k / sum(data.C.shape[0] - t for t in range(data.k)),
+)
+def eigenvalues_of_each(data: Data) -> None:
+    """What a gain costs by the definition of f; the set and the candidates do not matter to that."""
+    order = kept(data, "order", lambda: np.random.default_rng(0).permutation(len(data.C)))
+    for t in range(data.k):
+        for x in order[data.k : data.k + _few(data)]:
+            S = np.append(order[:t], x)
+            np.linalg.eigvalsh(data.C[np.ix_(S, S)])
+
+
+@entrant("submodlib", needs="submodlib")
+def submodlib_log_det(data: Data) -> Any:
+    """Lazy greedy, the faster of its two exact ones, of log det(0.1·I + C_S)."""
+    import submodlib
+
+    f = submodlib.LogDeterminantFunction(n=len(data.C), mode="dense", lambdaVal=0.1, sijs=data.C)
+    return [i for i, _ in f.maximize(budget=data.k, optimizer="LazyGreedy", show_progress=False)]
+
 
 # OMP and OLS
 

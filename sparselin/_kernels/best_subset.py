@@ -1,0 +1,520 @@
+"""Depth-first branch and bound over subsets, on a stack of residual Gram matrices that can be resumed.
+
+A frame is a node (I, F): the features I are in, a subset of at most m of the features F may follow. It holds
+G = X_FᵀP_I^⊥X_F, b = X_FᵀP_I^⊥y and ‖P_I^⊥y‖². See `sparselin.guarantees.best_subset` for the bounds.
+
+State of the frames, by level: `G` (levels, d, d); `b`, `D`, `beta`, `index` (levels, d), `index` being F;
+`square` (levels,) ‖P_I^⊥y‖², `count` |F|, `bound` a lower bound over what is not yet explored of the frame,
+`kind` which D it has; `inside` the feature that each level adds to I.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparselin._kernels import VECTORIZED, kernel
+
+# what D is: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none
+CONVEX, SPARSE, NONE = 0, 1, 2
+# A residual square that has fallen below this share of what it was when last measured is measured anew.
+_STALE = 1e-4
+# D is kept only if it is so large beside diag(G); it is shrunk by _SAFE, far above rounding.
+_LEAST, _SAFE = 1e-6, 1e-6
+# Two columns whose squared sine is below are compared by projection.
+_PARALLEL = 1e-5
+_SWEEPS, _HALVINGS = 6, 6
+# A new D is computed when so large a share of the candidates is left.
+_SHRUNK = 0.8
+# So many leaves follow one relaxation; it is given up when so far from what is needed.
+_RUN, _HOPELESS = 8, 0.1
+
+DEPTH, NODES, MOVES, SIZE = 0, 1, 2, 3  # entries of `counters`
+
+
+@kernel(error_model="numpy")
+def search(
+    X, y, G, b, D, beta, index, square, count, bound, kind, sized, inside, m, best, value, counters, slack,
+    span, most,
+):  # fmt: skip
+    """Go on for at most `most` nodes. True when nothing is left.
+
+    X (d, n) the root's columns by rows and y (n,), both of unit length; `best` (m,) and `value` (1,) the
+    incumbent beyond the root, `counters` the level (−1 when done), nodes, improvements and size of `best`.
+    """
+    stop = counters[NODES] + most
+    v, work = np.empty(X.shape[0]), np.empty((3, X.shape[0]))
+    while counters[DEPTH] >= 0:
+        level = counters[DEPTH]
+        left, F, target = m - level, count[level], value[0] - slack
+        if bound[level] >= target:
+            counters[DEPTH] -= 1
+            continue
+        if counters[NODES] >= stop:
+            return False
+        counters[NODES] += 1
+        if left <= 2:
+            _scan(X, y, G[level], b[level], index[level], square[level], F, left, inside, level, best, value,
+                  counters, slack, span, work)  # fmt: skip
+            counters[DEPTH] -= 1
+            continue
+        if _SHRUNK * sized[level] >= F:
+            convexify(G[level], D[level], F, left, kind, sized, level)
+        base = relax(
+            G[level], b[level], D[level], beta[level], square[level], F, left, kind[level], target, v, work[0]
+        )
+        total, last, _ = _largest(v, F, left)
+        lower = base - total
+        bound[level] = max(bound[level], lower)
+        if bound[level] >= target:
+            counters[DEPTH] -= 1
+            continue
+        F = _drop(G[level], b[level], D[level], beta[level], index[level], v, F, lower + last - target)
+        if F == 0:
+            bound[level] = np.inf
+            continue
+        for _ in range(1 if left > 3 else _RUN):
+            # include the last candidate, and leave it out of what remains
+            j = np.argmax(v[:F])
+            F -= 1
+            _swap(G[level], b[level], D[level], beta[level], index[level], v, F + 1, j, F)
+            count[level], inside[level] = F, index[level, F]
+            deeper = left > 3 or not _leaf(
+                X, y, G[level], b[level], index[level], square[level], F, inside, level, best, value,
+                counters, slack, span, work,
+            )  # fmt: skip
+            if deeper:
+                _include(
+                    X, y, G, b, D, beta, index, square, count, bound, kind, sized, inside, level, left - 1,
+                    value, counters, best, slack, span,
+                )  # fmt: skip
+                counters[DEPTH] += 1
+            # no set of fewer than `left` of the others needs a visit
+            if left > F:
+                bound[level] = np.inf
+            elif kind[level] != NONE:
+                bound[level] = max(bound[level], base - _largest(v, F, left)[0])
+            if deeper or bound[level] >= value[0] - slack:
+                break
+    return True
+
+
+@kernel(error_model="numpy")
+def _swap(G, b, D, beta, index, v, F, i, j):
+    if i == j:
+        return
+    for l in range(F):
+        G[i, l], G[j, l] = G[j, l], G[i, l]
+    for l in range(F):
+        G[l, i], G[l, j] = G[l, j], G[l, i]
+    b[i], b[j] = b[j], b[i]
+    D[i], D[j] = D[j], D[i]
+    beta[i], beta[j] = beta[j], beta[i]
+    index[i], index[j] = index[j], index[i]
+    v[i], v[j] = v[j], v[i]
+
+
+@kernel(error_model="numpy")
+def _drop(G, b, D, beta, index, v, F, limit):
+    """Leave out the candidates with v_j ≤ limit, keeping the order of the others; returns how many stay."""
+    kept = 0
+    for j in range(F):
+        if v[j] <= limit:
+            continue
+        if kept < j:
+            for l in range(F):
+                G[kept, l] = G[j, l]
+            for l in range(F):
+                G[l, kept] = G[l, j]
+            b[kept], D[kept], beta[kept], index[kept], v[kept] = b[j], D[j], beta[j], index[j], v[j]
+        kept += 1
+    return kept
+
+
+@kernel(error_model="numpy")
+def relax(G, b, D, beta, square, F, m, kind, target, v, q):
+    """Fill v; the bound over the A ⊆ F, |A| ≤ m, is what is returned less the sum of the m largest v_j.
+
+    Improves beta by coordinate descent for as long as that may lead to the target.
+    """
+    if kind == NONE:
+        for j in range(F):
+            v[j] = b[j] ** 2 / G[j, j]
+        return -np.inf
+    if kind == SPARSE:
+        for j in range(F):
+            v[j] = b[j] ** 2 / D[j]
+        return square
+    for j in range(F):
+        q[j] = -D[j] * beta[j]
+    for l in range(F):
+        if beta[l] != 0:
+            for j in range(F):
+                q[j] += beta[l] * G[l, j]
+    base = square
+    for sweep in range(_SWEEPS + 1):
+        lam, upper = _level(b, D, beta, q, square, F, m)
+        base = square
+        for j in range(F):
+            base -= beta[j] * q[j]
+            v[j] = (b[j] - q[j]) ** 2 / D[j]
+        total, _, following = _largest(v, F, m)
+        if base - total >= target or sweep == _SWEEPS:
+            break
+        if sweep > 2 and upper < target - _HOPELESS * (square - target):
+            break
+        _sweep(G, b, D, beta, q, F, following if lam < 0 else lam)
+    return base
+
+
+@kernel(error_model="numpy")
+def _sweep(G, b, D, beta, q, F, lam):
+    """Coordinate descent on βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), q = Mβ."""
+    root = math.sqrt(max(lam, 0.0))
+    for j in range(F):
+        M = G[j, j] - D[j]
+        g = b[j] - q[j] + M * beta[j]
+        s = math.sqrt(D[j])
+        size = abs(g)
+        if size <= root * s:
+            new = 0.0
+        elif size * s < root * G[j, j]:
+            new = (size - root * s) / M
+        else:
+            new = size / G[j, j]
+        if g < 0:
+            new = -new
+        step = new - beta[j]
+        if step != 0:
+            row = G[j]
+            for l in range(F):
+                q[l] += step * row[l]
+            q[j] -= step * D[j]
+            beta[j] = new
+
+
+@kernel(error_model="numpy")
+def _level(b, D, beta, q, square, F, m):
+    """λ = τ², Σ min(1, w_j/τ) = m for w = √D|β| (−1 if no more than m are nonzero), and the primal value."""
+    w = np.empty(F)
+    value = square
+    total = 0.0
+    n = 0
+    for j in range(F):
+        if beta[j] != 0:
+            w[n] = math.sqrt(D[j]) * abs(beta[j])
+            total += w[n]
+            n += 1
+            value += beta[j] * (q[j] - 2 * b[j])
+    w = w[:n]
+    if n <= m:
+        for x in w:
+            value += x * x
+        return -1.0, value
+    w.sort()
+    r = 0
+    while r < m and w[n - 1 - r] * (m - r) >= total:
+        total -= w[n - 1 - r]
+        value += w[n - 1 - r] ** 2
+        r += 1
+    if r == m:
+        return w[n - m] ** 2, value
+    tau = total / (m - r)
+    return tau * tau, value + total * tau
+
+
+@kernel(error_model="numpy")
+def _largest(v, F, m):
+    """The sum of the m largest of v[:F], the m-th and the one after it, zero where there is none."""
+    if m >= F:
+        return v[:F].sum(), 0.0, 0.0
+    top = np.zeros(m + 1)
+    for j in range(F):
+        x = v[j]
+        if x > top[m]:
+            i = m
+            while i > 0 and top[i - 1] < x:
+                top[i] = top[i - 1]
+                i -= 1
+            top[i] = x
+    return top[:m].sum(), top[m - 1], top[m]
+
+
+@kernel(error_model="numpy")
+def _include(
+    X, y, G, b, D, beta, index, square, count, bound, kind, sized, inside, level, m, value, counters, best,
+    slack, span,
+):  # fmt: skip
+    """Fill level + 1 from the last candidate of this level, which `count` no longer counts."""
+    F = count[level]
+    A, C = G[level], G[level + 1]
+    pivot, row, size = A[F, F], A[F], b[level, F]
+    below = level + 1
+    square[below] = max(0.0, square[level] - size * size / pivot)
+    stale = False
+    for j in range(F):
+        factor = row[j] / pivot
+        for l in range(F):
+            C[j, l] = A[j, l] - factor * row[l]
+        b[below, j] = b[level, j] - factor * size
+        D[below, j], beta[below, j], index[below, j] = D[level, j], beta[level, j], index[level, j]
+        stale |= C[j, j] < _STALE
+    count[below], kind[below], bound[below] = F, kind[level], bound[level]
+    if stale:
+        count[below], square[below] = measure(
+            X, y, C, b[below], D[below], beta[below], index[below], F, inside, below, span
+        )
+    sized[below] = sized[level]
+    if m > 2 and (stale or count[below] <= _SHRUNK * sized[level]):
+        convexify(C, D[below], count[below], m, kind, sized, below)
+    elif m > 2 and kind[level] != CONVEX:
+        kind[below] = _circles(C, D[below], count[below], m)
+    _note(inside, below, square[below], best, value, counters, slack)
+
+
+@kernel(error_model="numpy")
+def _note(inside, size, square, best, value, counters, slack):
+    """A new incumbent, if it is better by more than the slack."""
+    if square < value[0] - slack:
+        value[0] = square
+        best[:size] = inside[:size]
+        counters[SIZE] = size
+        counters[MOVES] += 1
+
+
+@kernel(**VECTORIZED, error_model="numpy")
+def _dot(a, b):
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel(**VECTORIZED, error_model="numpy")
+def project(Q, t, z):
+    """Take the t orthonormal rows of Q out of z, twice; returns ‖z‖."""
+    for _ in range(2):
+        for s in range(t):
+            dot = _dot(Q[s], z)
+            for i in range(z.size):
+                z[i] -= dot * Q[s, i]
+    return math.sqrt(_dot(z, z))
+
+
+@kernel(error_model="numpy")
+def basis(X, inside, t, span):
+    """Orthonormal rows that span the columns `inside`, and how long what counts as outside of it must be.
+
+    A column in the span of those before becomes a zero row. A column is in the span if what is left of its
+    unit length is at most span[0] + span[1]·κ, κ = ‖R⁻¹‖_F.
+    """
+    Q, R = np.zeros((t, X.shape[1])), np.zeros((t, t))
+    total, limit = 0.0, span[0] + span[1]
+    for s in range(t):
+        for l in range(s):
+            R[l, s] = _dot(Q[l], X[inside[s]])
+        Q[s] = X[inside[s]]
+        length = project(Q, s, Q[s])
+        if length <= limit:
+            Q[s], R[s, s] = 0, 1
+            continue
+        Q[s] /= length
+        R[s, s] = length
+        # column s of R⁻¹ is (−R⁻¹R_s, 1)/length
+        z = R[:s, s].copy()
+        square = 1.0
+        for i in range(s - 1, -1, -1):
+            for l in range(i + 1, s):
+                z[i] -= R[i, l] * z[l]
+            z[i] /= R[i, i]
+            square += z[i] * z[i]
+        total += square / (length * length)
+        limit = span[0] + span[1] * max(1.0, math.sqrt(total))
+    return Q, limit
+
+
+@kernel(error_model="numpy")
+def measure(X, y, C, b, D, beta, index, F, inside, t, span):
+    """Fill C and b by projection, with columns scaled to unit length; leaves out those in the span.
+
+    Returns how many stay and ‖P_I^⊥y‖². D and beta, which belong to other scales, become zero.
+    """
+    Q, limit = basis(X, inside, t, span)
+    r = y.copy()
+    rho = project(Q, t, r)
+    Z = np.empty((F, X.shape[1]))
+    kept = 0
+    for j in range(F):
+        Z[kept] = X[index[j]]
+        length = project(Q, t, Z[kept])
+        if length <= limit:
+            continue
+        Z[kept] /= length
+        index[kept] = index[j]
+        b[kept] = _dot(Z[kept], r)
+        D[kept] = beta[kept] = 0.0
+        kept += 1
+    for j in range(kept):
+        for l in range(j + 1):
+            C[j, l] = C[l, j] = _dot(Z[j], Z[l])
+    return kept, rho * rho
+
+
+@kernel(**VECTORIZED, error_model="numpy")
+def _cholesky(C, shift, share, L, F):
+    """L with LLᵀ = C − share·diag(shift), or False when a pivot is not clearly positive."""
+    for j in range(F):
+        below = L[j]
+        pivot = C[j, j] - share * shift[j]
+        for l in range(j):
+            pivot -= below[l] * below[l]
+        if pivot <= 1e-8 * C[j, j]:
+            return False
+        root = math.sqrt(pivot)
+        below[j] = root
+        for i in range(j + 1, F):
+            row = L[i]
+            total = C[i, j]
+            for l in range(j):
+                total -= row[l] * below[l]
+            row[j] = total / root
+    return True
+
+
+@kernel(**VECTORIZED, error_model="numpy")
+def _inverse_diagonal(L, h, F):
+    """diag((LLᵀ)⁻¹): the squared norms of the columns of L⁻¹."""
+    e = np.empty(F)
+    for j in range(F):
+        h[j] = 0
+        for i in range(j, F):
+            row = L[i]
+            total = 1.0 if i == j else 0.0
+            for l in range(j, i):
+                total -= row[l] * e[l]
+            e[i] = total / row[i]
+            h[j] += e[i] * e[i]
+
+
+@kernel(error_model="numpy")
+def convexify(C, D, F, m, kind, sized, level):
+    """D as large as is cheap, in proportion to 1/diag(C⁻¹), with C ⪰ D; else by Gershgorin's circles."""
+    sized[level], kind[level] = F, NONE
+    if F == 0:
+        return
+    L, h = np.empty((F, F)), np.zeros(F)
+    if _cholesky(C, h, 0.0, L, F):
+        _inverse_diagonal(L, h, F)
+        least = np.inf
+        for j in range(F):
+            h[j] = 1 / h[j]
+            least = min(least, h[j] / C[j, j])
+        # the eigenvalues of h^½C⁻¹h^½ sum to F, so that C ⪰ diag(h)/F
+        low, high = 1.0 / F, 1.0
+        for _ in range(_HALVINGS):
+            middle = math.sqrt(low * high)
+            if _cholesky(C, h, middle, L, F):
+                low = middle
+            else:
+                high = middle
+        if low * least > _LEAST:
+            for j in range(F):
+                D[j] = low * h[j] * (1 - _SAFE)
+            kind[level] = CONVEX
+            return
+    kind[level] = _circles(C, D, F, m)
+
+
+@kernel(error_model="numpy")
+def _circles(C, D, F, m):
+    """D_j = C_jj·(1 − the sum of the m − 1 largest |correlations| with others): C_A ⪰ D_A for |A| ≤ m."""
+    sizes = np.empty(F)
+    for j in range(F):
+        for l in range(F):
+            sizes[l] = abs(C[j, l]) / math.sqrt(C[l, l])
+        sizes[j] = 0
+        D[j] = C[j, j] - _largest(sizes, F, m - 1)[0] * math.sqrt(C[j, j])
+        if D[j] <= _LEAST * C[j, j]:
+            return NONE
+    return SPARSE
+
+
+@kernel(error_model="numpy")
+def _leaf(X, y, A, b, index, square, F, inside, level, best, value, counters, slack, span, work):
+    """Try all pairs beside I and candidate F; False if that needs the columns measured anew."""
+    u, c, p = work[0], work[1], work[2]
+    root = math.sqrt(A[F, F])
+    share = b[F] / root
+    for j in range(F):
+        p[j] = A[F, j] / root
+        length = A[j, j] - p[j] * p[j]
+        if length < _STALE:
+            return False
+        u[j] = 1 / math.sqrt(length)
+        c[j] = (b[j] - p[j] * share) * u[j]
+        p[j] *= u[j]
+    counters[NODES] += 1
+    rest = max(0.0, square - share * share)
+    _note(inside, level + 1, rest, best, value, counters, slack)
+    _pairs(X, y, A, index, rest, F, 2, inside, level + 1, best, value, counters, slack, span, u, c, p)
+    return True
+
+
+@kernel(error_model="numpy")
+def _scan(X, y, A, b, index, square, F, m, inside, level, best, value, counters, slack, span, work):
+    """Try all sets of at most m = 1 or 2 more features."""
+    u, c, p = work[0], work[1], work[2]
+    for j in range(F):
+        u[j] = 1 / math.sqrt(A[j, j])
+        c[j] = b[j] * u[j]
+        p[j] = 0
+    _pairs(X, y, A, index, square, F, m, inside, level, best, value, counters, slack, span, u, c, p)
+
+
+@kernel(error_model="numpy")
+def _pairs(X, y, A, index, square, F, m, inside, level, best, value, counters, slack, span, u, c, p):
+    """Try all single features and, for m = 2, pairs: unit columns with inner products c with y."""
+    top = 0
+    for j in range(F):
+        if c[j] ** 2 > c[top] ** 2:
+            top = j
+    if F:
+        inside[level] = index[top]
+        _note(inside, level + 1, max(0.0, square - c[top] ** 2), best, value, counters, slack)
+    if m < 2:
+        return
+    for j in range(F):
+        if _better(A[j], u, c, p, j, square - value[0] + slack) == 0:
+            continue
+        for l in range(j):
+            rho = A[j, l] * u[j] * u[l] - p[j] * p[l]
+            if 1 - rho * rho < _PARALLEL:
+                left = _measured(X, y, inside, level, index[j], index[l], span)
+            else:
+                left = square - (c[j] ** 2 + c[l] ** 2 - 2 * rho * c[j] * c[l]) / (1 - rho * rho)
+            if left < value[0] - slack:
+                inside[level], inside[level + 1] = index[j], index[l]
+                _note(inside, level + 2, max(0.0, left), best, value, counters, slack)
+
+
+@kernel(**VECTORIZED, error_model="numpy")
+def _better(row, u, c, p, j, needed):
+    """How many l < j make pairs that lower the square by more than needed, or are nearly parallel to j."""
+    hits = 0
+    uj, cj, pj = u[j], c[j], p[j]
+    for l in range(j):
+        rho = row[l] * uj * u[l] - pj * p[l]
+        height = 1 - rho * rho
+        hits += (cj * cj + c[l] * c[l] - 2 * rho * cj * c[l] > needed * height) | (height < _PARALLEL)
+    return hits
+
+
+@kernel(error_model="numpy")
+def _measured(X, y, inside, t, j, l, span):
+    """‖P^⊥y‖² for I, j and l, by projection."""
+    J = np.empty(t + 2, np.intp)
+    J[:t] = inside[:t]
+    J[t], J[t + 1] = j, l
+    Q = basis(X, J, t + 2, span)[0]
+    return project(Q, t + 2, y.copy()) ** 2

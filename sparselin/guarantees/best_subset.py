@@ -1,0 +1,328 @@
+"""Branch and bound for the best subset.
+
+A node (I, F, m) stands for the sets I ∪ A, A ⊆ F, |A| ≤ m. With Z = P_I^⊥X_F, r = P_I^⊥y, C = ZᵀZ, b = Zᵀr,
+
+    ‖P_{I∪A}^⊥y‖² = ‖r‖² + min {βᵀCβ − 2bᵀβ : β ∈ ℝ^F zero off A}.                                        (1)
+
+**Bound.** Let D be diagonal and positive, M = C − D positive semidefinite. For every x ∈ ℝ^F, with
+v_j = (b − Mx)_j²/D_j and T_m(v) the sum of the m largest v_j,
+
+    ‖P_{I∪A}^⊥y‖² ≥ ‖r‖² − xᵀMx − T_m(v)    for all A ⊆ F, |A| ≤ m.                                        (2)
+
+Proof: let β be zero off A and u = b − Mx. (β − x)ᵀM(β − x) ≥ 0 says that βᵀMβ ≥ 2βᵀMx − xᵀMx, and
+D_jβ_j² ≥ 2u_jβ_j − u_j²/D_j, so that βᵀCβ − 2bᵀβ ≥ −xᵀMx + 2(Mx + u − b)ᵀβ − Σ_{j∈A} v_j, where the middle
+term is zero. ∎ The bound holds for whatever x, so that no iteration has to converge and no system is solved;
+at x = 0 it is Σ b_j²/D_j, at x = C⁻¹b it is the residual of F plus the |F| − m least D_jx_j² (what deleting
+at least |F| − m features must cost). The best x solves the perspective relaxation (Frangioni and Gentile,
+2006; Dong, Chen and Linderoth, 2015)
+
+    min_{x, z} xᵀMx − 2bᵀx + Σ_j D_jx_j²/z_j,   0 ≤ z ≤ 1,  Σ z_j ≤ m,
+
+and is approached by coordinate descent on x for a multiplier λ of Σ z_j, in turn with λ for fixed x, from
+the x of the parent. With L the right side of (2), the same proof says more of sets with j, and without:
+
+    j ∈ A, v_j < v_(m):  ≥ L + v_(m) − v_j;        j ∉ A, v_j ≥ v_(m):  ≥ L + v_j − v_(m+1),              (3)
+
+which leaves out candidates for good, and bounds what remains once a feature is left out.
+
+**D** is s/diag(C⁻¹), with the largest s (to a few hundredths of its logarithm) at which a Cholesky
+factorisation of C − D exists; s ≥ 1/|F|, the matrix C⁻¹ scaled to unit diagonal having the trace |F|. It
+serves below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0, and so does its Schur
+complement, C_{F∖j} after the projection off Z_j less D_{F∖j}. It is computed anew when F has shrunk by a
+fifth. Where C is singular, D_j = C_jj(1 − s_j), s_j the sum of the m − 1 largest |correlations| of Z_j with
+others, makes C_A − D_A diagonally dominant for every |A| ≤ m: then (2) holds with x = 0. Where an s_j ≥ 1
+there is no bound, and the node is enumerated.
+
+**Branching** is on the largest v_j: first with it, then without. Once two features are left to choose, all
+pairs are compared in closed form, gain (c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit columns.
+
+**Rounding.** C is downdated by rank one, C − C_jC_jᵀ/C_jj, as long as no ‖Z_j‖² has lost four digits since it
+was measured; else all of Z is projected anew off an orthonormal basis of I (Gram-Schmidt, twice) and scaled
+to unit length, and what lies in the span of I is left out. Pairs at an angle below 0.003 are compared by
+projection too. What errors remain are of the order of 10⁴·eps·‖y‖², a tenth of a billionth of ‖y‖² is taken
+off the lower bound for them, and sets whose residuals differ by less than 1e-12·‖y‖² are not told apart.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin._kernels import best_subset as kernels
+from sparselin.guarantees.warm_start import exchange, residual, starts
+from sparselin.ols import ols
+from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
+from sparselin.results import BestSubset, FloatArray, IndexArray, SelectionPath, Status
+from sparselin.threads import workers
+
+# In units of ‖y‖²: residuals closer than this are equal, and this is taken off lower bounds.
+SLACK, _MARGIN = 1e-12, 1e-10
+# A residual that is above what the search saw by more, and by four roundings, is beyond precision.
+_APART = 1e-9
+# Seconds of search between two looks at clock, callback and Ctrl-C.
+_PATIENCE = 0.05
+
+
+class SearchState(NamedTuple):
+    """Where a search stands: nodes visited, the best subset so far, its ‖y − Xβ‖², a bound on the least."""
+
+    nodes: int
+    support: IndexArray
+    residual: float
+    lower_bound: float
+    seconds: float
+
+
+@takes_problem
+def best_subset(
+    X: Any,
+    y: ArrayLike | None,
+    k: int,
+    *,
+    forced: Iterable[int] = (),
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    callback: Callable[[SearchState], object] | None = None,
+) -> BestSubset:
+    """The subset of at most k features with the least residual, and a proof: branch and bound.
+
+        min_{|S| ≤ k} ‖P_S^⊥y‖² = min {‖y − Xβ‖² : at most k nonzeros in β}
+
+    The bounds are those of the perspective relaxation (derived in this module), on projections that are
+    updated feature by feature. The search begins with orthogonal least squares, orthogonal matching pursuit
+    and the LASSO's first features, each improved by exchanges. Its time is exponential in k at worst: it is
+    short where columns are far from dependent (d well below n), and for k ≤ 3, d = 500 or k ≤ 5, d = 200. It
+    needs memory for (k − 1)·d² numbers. The result is deterministic but for a time limit.
+
+    Sets whose residuals differ by less than 1e-12·‖y‖² count as equal, and the first found is returned: the
+    best of the starts, in the order above, where the search finds no better one.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are searched in
+        float64.
+    k : features to select at most, 1 ≤ k ≤ d, `forced` ones included.
+    forced : columns that every subset contains; an intercept is a column of ones among them.
+    time_limit, node_limit : stop after so many seconds of search or nodes, with the status MAX_ITER. Nodes
+        are deterministic.
+    sample_weight : (n,) weights of the squared residuals.
+    callback : called some twenty times a second with the `SearchState`; returning True stops.
+
+    Returns
+    -------
+    BestSubset. `optimal` says whether the search was exhausted; if not, no subset has a residual below
+    `lower_bound`. A callback's True or an interrupt (Ctrl-C) during the search returns the best subset so far
+    with the status STOPPED; BEYOND_PRECISION means that what the search found is lost to rounding when it is
+    computed anew. A column within `Problem.length_error` of the span of others counts as in it. After an
+    exhausted search, fewer than k features come with EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED.
+    `candidates` are the starts, `moves` counts the subsets that the search found better. For y = 0, R² is 0.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), k outside 1..d, repeated or unknown `forced`, more of
+        them than k, a negative limit.
+
+    Greedy selection begins with the third column here, which is not in the best pair:
+
+    >>> X = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
+    >>> best = best_subset(X, [3.0, 3.0, 0.5], 2)
+    >>> best.support.tolist(), round(best.residual, 9), best.optimal
+    ([0, 1], 0.25, True)
+    """
+    given = as_problem(X, y, sample_weight)
+    k = check_count(k, "k", 1, given.d)
+    J = check_indices(forced, given.d, "forced")
+    if len(J) > k:
+        raise ValueError(f"forced features count in k: got {len(J)} of them and k={k}")
+    seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
+    nodes = 2**62 if node_limit is None else check_count(node_limit, "node_limit", 0)
+    problem = _double(given)
+    with workers(1e7):  # BLAS held to one thread: the matrices are small
+        start = _Start(problem, k, J)
+        tree = Tree(start)
+        status = tree.run(nodes, seconds, callback)
+        return _result(given, tree, status)
+
+
+def _double(problem: Problem) -> Problem:
+    """The problem in float64."""
+    if problem.dtype == np.float64:
+        return problem
+    double = Problem(problem.X.astype(np.float64), problem.y.astype(np.float64))
+    double.kind = problem.kind
+    if problem.kind == "gram":
+        double.eps = problem.eps
+    return double
+
+
+class _Start:
+    """Unit columns and y, in coordinates of as few rows as carry all inner products, and an incumbent.
+
+    Attributes
+    ----------
+    X, y : (n', d) and (n',), n' ≤ d + 1, of unit length unless zero.
+    best, value : the best subset of the starts and its ‖P_S^⊥y‖²/‖y‖².
+    candidates : pairs (name, R²) of all of them.
+    """
+
+    def __init__(self, problem: Problem, k: int, forced: IndexArray) -> None:
+        self.problem, self.k, self.forced = problem, k, forced
+        norms = problem.column_norms
+        X = problem.columns(np.arange(problem.d)) / np.where(norms > 0, norms, 1)
+        y = problem.y / (problem.y_norm or 1.0)
+        if problem.n > problem.d + 1:
+            R: Any = np.linalg.qr(np.column_stack([X, y]), mode="r")
+            X, y = R[:, :-1], R[:, -1]
+        self.X, self.y = np.ascontiguousarray(X), np.ascontiguousarray(y)
+        self.candidates: list[tuple[str, float]] = []
+        self.best, self.value = forced, residual(self.X[:, forced], self.y)
+        if problem.y_norm == 0:
+            return
+        for name, first in starts(problem, k, forced):
+            S = exchange(self.X, self.y, first, len(forced))
+            value = residual(self.X[:, S], self.y)
+            self.candidates.append((name, 1 - value))
+            if value < self.value - SLACK:
+                self.best, self.value = S, value
+
+
+class Tree:
+    """The search tree: a stack of nodes in arrays, which the kernel `search` goes on with (see there)."""
+
+    def __init__(self, start: _Start) -> None:
+        problem, forced = start.problem, start.forced
+        d, self.start, self.m = problem.d, start, start.k - len(forced)
+        levels = max(1, self.m - 1)
+        base = problem.length_error(0.0)
+        self.span = np.array([base, problem.length_error(1.0) - base])
+        self.columns, self.y = _off_forced(start, self.span)
+        self.G = np.empty((levels, d, d))
+        self.b, self.D, self.beta = (np.zeros((levels, d)) for _ in range(3))
+        self.index = np.zeros((levels, d), np.intp)
+        self.square, self.bound = np.zeros(levels), np.zeros(levels)
+        self.count, self.kind, self.sized = (np.zeros(levels, np.intp) for _ in range(3))
+        self.inside, self.found = np.zeros(self.m + 1, np.intp), np.zeros(self.m + 1, np.intp)
+        self.value = np.array([start.value])
+        self.counters = np.zeros(4, np.intp)
+        free = np.setdiff1d(np.arange(d), forced)
+        self.index[0, : len(free)] = free
+        self.count[0], self.square[0] = kernels.measure(
+            self.columns, self.y, self.G[0], self.b[0], self.D[0], self.beta[0], self.index[0], len(free),
+            self.inside, 0, self.span,
+        )  # fmt: skip
+        if self.m == 0:
+            self.counters[kernels.DEPTH] = -1
+        elif self.m > 2:
+            kernels.convexify(self.G[0], self.D[0], self.count[0], self.m, self.kind, self.sized, 0)
+
+    def run(self, nodes: int, seconds: float, callback: Callable[[SearchState], object] | None) -> Status:
+        """Search until all is explored or a limit, the callback or an interrupt stops it."""
+        began, most = time.monotonic(), 16
+        try:
+            while True:
+                looked = time.monotonic()
+                if self._search(min(most, nodes - self.nodes)):
+                    return Status.COMPLETED
+                now = time.monotonic()
+                if self.nodes >= nodes or now - began > seconds:
+                    return Status.MAX_ITER
+                most = 2 * most if now - looked < _PATIENCE / 2 else max(1, most // 2)
+                if callback is not None and callback(self.state(now - began)):
+                    return Status.STOPPED
+        except KeyboardInterrupt:
+            return Status.STOPPED
+
+    def _search(self, most: int) -> bool:
+        done = kernels.search(
+            self.columns, self.y, self.G, self.b, self.D, self.beta, self.index, self.square, self.count,
+            self.bound, self.kind, self.sized, self.inside, self.m, self.found, self.value, self.counters,
+            SLACK, self.span, most,
+        )  # fmt: skip
+        return bool(done)
+
+    @property
+    def nodes(self) -> int:
+        return int(self.counters[kernels.NODES])
+
+    @property
+    def support(self) -> IndexArray:
+        if self.counters[kernels.MOVES] == 0:
+            return self.start.best
+        return np.concatenate([self.start.forced, self.found[: self.counters[kernels.SIZE]]])
+
+    @property
+    def lower(self) -> float:
+        """The least of the incumbent's ‖P_S^⊥y‖²/‖y‖² and the bounds of what is open."""
+        open_nodes = self.bound[: self.counters[kernels.DEPTH] + 1]
+        return max(0.0, float(open_nodes.min(initial=self.value[0])) - _MARGIN)
+
+    def state(self, seconds: float) -> SearchState:
+        scale = self.start.problem.y_norm**2
+        return SearchState(
+            self.nodes, self.support, scale * float(self.value[0]), scale * self.lower, seconds
+        )
+
+
+def _off_forced(start: _Start, span: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Columns (d, n'), scaled to unit length anew, and y, projected off the forced ones."""
+    rows, y = np.ascontiguousarray(start.X.T), start.y.copy()
+    if len(start.forced):
+        Q, limit = kernels.basis(rows, start.forced, len(start.forced), span)
+        kernels.project(Q, len(Q), y)
+        for row in rows:
+            length = kernels.project(Q, len(Q), row)
+            row /= length if length > limit else np.inf
+    return rows, y
+
+
+def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
+    problem, k = tree.start.problem, tree.start.k
+    scale, value = problem.y_norm**2, float(tree.value[0])
+    path = _in_order(problem, k, tree.support, len(tree.start.forced))
+    rows = np.ascontiguousarray(tree.start.X.T)
+    limit = kernels.basis(rows, tree.support, len(tree.support), tree.span)[1]
+    most = (value + max(_APART, 4 * limit)) * scale
+    if path.residual_norm[-1] ** 2 > most:  # that order loses a nearly dependent column
+        path = ols(problem, len(tree.support), forced=tree.support)
+    squares = path.residual_norm**2
+    shares = squares / scale if scale else np.ones(len(squares))
+    optimal = status is Status.COMPLETED
+    if optimal:
+        status = path.status
+    if squares[-1] > most:
+        status, optimal = Status.BEYOND_PRECISION, False
+    return BestSubset(
+        support=path.support,
+        coef=path.coef.astype(given.dtype),
+        value=float(1 - shares[-1]),
+        r2=float(1 - shares[-1]),
+        diversity=0.0,
+        gains=-np.diff(shares),
+        candidates=tuple(tree.start.candidates),
+        moves=int(tree.counters[kernels.MOVES]),
+        status=status,
+        n_features=problem.d,
+        residual=float(squares[-1]),
+        lower_bound=min(float(squares[-1]), scale * tree.lower),
+        optimal=optimal,
+        nodes=tree.nodes,
+    )
+
+
+def _in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> SelectionPath:
+    """S in the order of orthogonal least squares within it, without what lowers the residual by nothing.
+
+    Why there are fewer than k, if there are, orthogonal least squares on all columns says.
+    """
+    if len(support) == 0:
+        return ols(problem, k)
+    support = np.concatenate([support[:forced], np.sort(support[forced:])])
+    within = Problem(problem.columns(support), problem.y)
+    order = ols(within, len(support), forced=range(forced)).support
+    return ols(problem, k, forced=support[order])

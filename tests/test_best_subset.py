@@ -1,0 +1,361 @@
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sparselin as sl
+from sparselin._kernels import best_subset as kernels
+from sparselin.guarantees import best_subset as module
+from sparselin.guarantees.best_subset import best_subset
+
+TIE = 1e-10  # of ‖y‖²
+
+
+def brute_force(X, y, k, forced=()):
+    """The least ‖P_S^⊥y‖² over all S of k columns that contain the forced ones, by singular vectors."""
+    rest = [j for j in range(X.shape[1]) if j not in forced]
+    sets = [[*forced, *more] for more in itertools.combinations(rest, k - len(forced))]
+    unit = X / np.where(np.linalg.norm(X, axis=0) > 0, np.linalg.norm(X, axis=0), 1)
+    U, s, _ = np.linalg.svd(unit[:, np.array(sets, int)].transpose(1, 0, 2), full_matrices=False)
+    shares = np.where(s > 1e-12, np.einsum("snr,n->sr", U, y), 0)
+    r = y - np.einsum("snr,sr->sn", U, shares)
+    return float((r**2).sum(axis=1).min())
+
+
+def draw(rng, kind):
+    """X, y, k: Gaussian; integer with ties; duplicated columns; d > n; running sums; nearly dependent."""
+    n, d = int(rng.integers(5, 14)), int(rng.integers(5, 11))
+    X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
+    if kind == "integer":
+        X, y = rng.integers(-2, 3, (n, d)).astype(float), rng.integers(-2, 3, n).astype(float)
+    elif kind == "duplicated":
+        X[:, rng.integers(0, d, d // 2)] = X[:, rng.integers(0, d, d // 2)] * rng.choice(
+            [1.0, -1.0, 3.0], d // 2
+        )
+    elif kind == "wide":
+        X, y = X[:5], y[:5]
+    elif kind == "running sums":
+        X = np.cumsum(X, axis=1)
+    elif kind == "nearly dependent":
+        X = X[:, rng.integers(0, max(2, d // 2), d)] + 10.0 ** rng.uniform(-6, 0) * rng.standard_normal(
+            (n, d)
+        )
+    elif kind == "correlated":
+        X += 2 * rng.standard_normal((n, 1))
+    return X, y, int(rng.integers(1, min(d, 6) + 1))
+
+
+KINDS = ("gaussian", "integer", "duplicated", "wide", "running sums", "nearly dependent", "correlated")
+
+
+@pytest.fixture
+def cold(monkeypatch):
+    """Nothing is known before the search, so that it must find what it proves."""
+    monkeypatch.setattr(module, "starts", lambda problem, k, forced: iter(()))
+
+
+def signal(n, d, k, seed, noise=1.0):
+    X = sl.ensembles.ar1(n, d, seed, rho=0.5)[0]
+    rng = np.random.default_rng([seed, 1])
+    fit = X[:, rng.choice(d, k, replace=False)] @ rng.standard_normal(k)
+    e = rng.standard_normal(n)
+    return X, fit + noise * e * np.linalg.norm(fit) / np.linalg.norm(e)
+
+
+def check(X, y, k, forced=()):
+    best, least, size = best_subset(X, y, k, forced=forced), brute_force(X, y, k, forced), float(y @ y)
+    assert best.residual == pytest.approx(least, rel=0, abs=TIE * size)
+    assert best.lower_bound <= least + TIE * size
+    assert best.lower_bound <= best.residual
+    assert best.optimal
+    assert len(set(best.support.tolist())) == len(best.support) <= k
+    assert best.support[: len(forced)].tolist() == list(forced)
+    r = y - X[:, best.support] @ best.coef
+    assert r @ r == pytest.approx(best.residual, rel=0, abs=TIE * size)
+    return best
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_brute_force(kind, cold):
+    rng = np.random.default_rng([5, KINDS.index(kind)])
+    moves = nodes = 0
+    for _ in range(120):
+        best = check(*draw(rng, kind))
+        moves, nodes = moves + best.moves, nodes + best.nodes
+    assert moves > 120
+    assert nodes > 120
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_brute_force_after_a_warm_start_and_with_forced_features(kind):
+    rng = np.random.default_rng([6, KINDS.index(kind)])
+    for _ in range(30):
+        X, y, k = draw(rng, kind)
+        forced = rng.permutation(X.shape[1])[: rng.integers(0, k + 1)].tolist()
+        check(X, y, k, forced)
+
+
+@pytest.mark.parametrize("k", [3, 4, 6, 8])
+def test_it_is_brute_force_where_bounds_decide(k, cold):
+    for seed in range(4):
+        X, y = signal(40, 14, k, seed)
+        best = check(X, y, k)
+        assert best.nodes < 500
+
+
+def test_a_search_that_is_stopped_anywhere_has_a_right_bound(cold):
+    for X, y in (signal(30, 14, 5, 0, noise=3.0), sl.ensembles.gaussian(8, 12, 1)):
+        least, size = brute_force(X, y, 5), float(y @ y)
+        full = best_subset(X, y, 5)
+        lower, residual = 0.0, np.inf
+        for limit in range(full.nodes):
+            best = best_subset(X, y, 5, node_limit=limit)
+            assert best.lower_bound <= least + TIE * size
+            assert best.lower_bound >= lower
+            assert best.residual >= least - TIE * size
+            assert best.residual <= residual + TIE * size
+            assert not best.optimal
+            assert best.status is sl.Status.MAX_ITER
+            lower, residual = best.lower_bound, best.residual
+        assert full.optimal
+        assert lower > 0 or len(y) < X.shape[1]
+
+
+def test_the_relaxation_bounds_every_subset_for_any_x(rng):
+    """At x as it comes, and near its best, where a bound that is a hundredth too tight would be seen."""
+    tight = 0
+    for _ in range(200):
+        F, m = int(rng.integers(4, 9)), int(rng.integers(3, 5))
+        X, y = rng.standard_normal((F + 6, F)), rng.standard_normal(F + 6)
+        C, b, square = X.T @ X, X.T @ y, float(y @ y)
+        D, v, work = np.zeros(F), np.empty(F), np.empty(F)
+        kind, sized, x = np.zeros(1, np.intp), np.zeros(1, np.intp), rng.standard_normal(F)
+        kernels.convexify(C, D, F, m, kind, sized, 0)
+        assert kind[0] == kernels.CONVEX
+        assert D.min() > 0
+        assert np.linalg.eigvalsh(C - np.diag(D))[0] >= 0
+        least = brute_force(X, y, m)
+        for _ in range(40):
+            base = kernels.relax(C, b, D, x, square, F, m, 0, np.inf, v, work)
+            bound = base - np.sort(v)[-m:].sum()
+            assert bound <= least + TIE * square
+        M = C - np.diag(D)
+        assert base == pytest.approx(square - x @ M @ x)
+        np.testing.assert_allclose(v, (b - M @ x) ** 2 / D, rtol=1e-9, atol=1e-12 * square)
+        tight += bound >= least - 1e-3 * square
+    assert tight > 40
+
+
+def test_circles_are_below_every_submatrix(rng):
+    for _ in range(50):
+        X = sl.ensembles.gaussian(60, 9, rng)[0] * rng.uniform(0.5, 2, 9)
+        C, D, m = X.T @ X, np.zeros(9), 4
+        if kernels._circles(C, D, 9, m) == kernels.SPARSE:
+            for A in itertools.combinations(range(9), m):
+                assert np.linalg.eigvalsh((C - np.diag(D))[np.ix_(A, A)])[0] >= -1e-12
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6, 1e-7])
+def test_nearly_dependent_columns_are_measured_anew(gap, cold, rng):
+    """y lies in what two nearly equal columns differ by, and three nearly dependent ones."""
+    for _ in range(10):
+        X = rng.standard_normal((12, 8))
+        turn = rng.standard_normal((12, 2))
+        X[:, 4] = X[:, 1] + gap * turn[:, 0]
+        X[:, 6] = X[:, 2] + X[:, 3] + gap * turn[:, 1]
+        y = turn[:, 0] + turn[:, 1] + 0.5 * rng.standard_normal(12)
+        for k in (2, 3, 4, 5):
+            best, least = best_subset(X, y, k), brute_force(X, y, k)
+            assert best.residual <= least + 1e-14 / gap * (y @ y) + TIE * (y @ y)
+            assert best.optimal
+
+
+def test_ties_and_what_is_dependent():
+    X = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0], [0.0, 0.0, 0.0, 0.0]])
+    best = best_subset(X, [3.0, 2.0, 1.0], 3)
+    assert sorted(best.support.tolist()) == [0, 3]
+    assert best.status is sl.Status.RANK_EXHAUSTED
+    assert best.residual == pytest.approx(1)
+    exact = best_subset(X, [3.0, 2.0, 0.0], 4)
+    assert exact.status is sl.Status.EXACT_FIT
+    assert len(exact.support) == 2
+    assert exact.lower_bound == 0 == exact.gap
+    zero = best_subset(X, np.zeros(3), 2)
+    assert (zero.support.size, zero.r2, zero.value, zero.residual) == (0, 0, 0, 0)
+    assert zero.status is sl.Status.EXACT_FIT
+    orthogonal = best_subset(X, [0.0, 0.0, 1.0], 2)
+    assert orthogonal.support.size == 0
+    assert orthogonal.status is sl.Status.NO_CORRELATION
+    assert orthogonal.residual == orthogonal.lower_bound + 1e-10 == 1
+
+
+def test_forced_columns_that_are_dependent_count():
+    X = np.array([[1.0, 2.0, 0.0, 0.5], [0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]])
+    best = best_subset(X, [1.0, 1.0, 0.5], 3, forced=(0, 1))
+    assert best.support[:2].tolist() == [0, 1]
+    assert best.coef[1] == 0
+    assert len(best.support) == 3
+    whole = best_subset(X, [1.0, 1.0, 0.5], 2, forced=(0, 1))
+    assert whole.support.tolist() == [0, 1]
+    assert whole.optimal
+
+
+def test_all_columns_are_one_subset(rng):
+    X, y = rng.standard_normal((9, 5)), rng.standard_normal(9)
+    best = best_subset(X, y, 5)
+    assert sorted(best.support.tolist()) == list(range(5))
+    assert best.residual == pytest.approx(np.linalg.lstsq(X, y)[1][0])
+
+
+def test_the_fields(cold):
+    X, y = signal(40, 12, 4, 3)
+    best = best_subset(X, y, 5)
+    order = sl.ols(X[:, best.support], y, 5)
+    assert order.support.tolist() == list(range(5))
+    np.testing.assert_allclose(best.coef, np.linalg.lstsq(X[:, best.support], y)[0])
+    squares = [brute_force(X[:, best.support[:t]], y, t) for t in range(1, 6)]
+    np.testing.assert_allclose(np.cumsum(best.gains), 1 - np.array(squares) / (y @ y))
+    assert best.value == best.r2 == pytest.approx(best.gains.sum())
+    assert best.best_prefix == 5
+    assert best.diversity == 0
+    assert best.n_features == 12
+    assert best.moves > 0
+    assert best.candidates == ()
+    assert 0 <= best.gap < 1e-8
+
+
+def test_the_starts_are_candidates():
+    X, y = signal(40, 12, 4, 3)
+    best = best_subset(X, y, 4)
+    names, values = zip(*best.candidates, strict=True)
+    assert names == ("orthogonal least squares", "orthogonal matching pursuit", "LASSO path")
+    assert max(values) <= best.r2 + TIE
+    assert best.moves == 0 or max(values) < best.r2
+
+
+def test_backends_layouts_and_precisions_agree():
+    X, y = signal(30, 12, 4, 1)
+    expected = best_subset(X, y, 4)
+    for given in (np.asfortranarray(X), sp.csr_array(X), sl.Problem(X, y)):
+        best = best_subset(given, 4) if isinstance(given, sl.Problem) else best_subset(given, y, 4)
+        assert best.support.tolist() == expected.support.tolist()
+        assert best.residual == pytest.approx(expected.residual)
+    gram = best_subset(sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), 4)
+    assert gram.support.tolist() == expected.support.tolist()
+    assert gram.residual == pytest.approx(expected.residual)
+    single = best_subset(X.astype(np.float32), y.astype(np.float32), 4)
+    assert single.coef.dtype == np.float32
+    assert single.support.tolist() == expected.support.tolist()
+    pandas = pytest.importorskip("pandas")
+    assert best_subset(pandas.DataFrame(X), pandas.Series(y), 4).nodes == expected.nodes
+
+
+def test_weights_are_repeated_rows(rng):
+    X, y = signal(30, 10, 3, 2)
+    weight = rng.integers(0, 3, 30)
+    best = best_subset(X, y, 3, sample_weight=weight)
+    repeated = best_subset(np.repeat(X, weight, axis=0), np.repeat(y, weight), 3)
+    assert best.support.tolist() == repeated.support.tolist()
+    assert best.residual == pytest.approx(repeated.residual)
+
+
+def test_scale_and_order_change_nothing(rng):
+    X, y = signal(60, 20, 6, 4)
+    one = best_subset(X, y, 6)
+    for scale in (2.0**40, 2.0**-40):
+        other = best_subset(X, scale * y, 6)
+        np.testing.assert_array_equal(other.coef, scale * one.coef)
+        assert other.nodes == one.nodes
+        assert other.lower_bound == scale**2 * one.lower_bound
+    for scale in (1e12, 1e-12):
+        assert best_subset(X, scale * y, 6).support.tolist() == one.support.tolist()
+    scaled = best_subset(X * 10.0 ** rng.uniform(-6, 6, 20), y, 6)
+    assert scaled.support.tolist() == one.support.tolist()
+    order = rng.permutation(20)
+    assert order[best_subset(X[:, order], y, 6).support].tolist() == one.support.tolist()
+
+
+def test_inputs_are_left_alone_and_runs_repeat():
+    X, y = signal(60, 20, 6, 4)
+    before = X.copy(), y.copy()
+    X.flags.writeable = y.flags.writeable = False
+    one, two = best_subset(X, y, 6), best_subset(X, y, 6)
+    np.testing.assert_array_equal(one.coef, two.coef)
+    assert one.nodes == two.nodes
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(y, before[1])
+
+
+def hard():
+    """White noise on more columns than rows: thousands of nodes."""
+    return sl.ensembles.gaussian(30, 60, 4)[0], np.random.default_rng(0).standard_normal(30)
+
+
+def test_the_callback_follows_and_stops():
+    X, y = hard()
+    seen = []
+    best = best_subset(X, y, 6, callback=lambda state: seen.append(state) or len(seen) == 4)
+    assert best.status is sl.Status.STOPPED
+    assert not best.optimal
+    assert len(seen) == 4
+    assert [s.nodes for s in seen] == sorted({s.nodes for s in seen})
+    assert best.nodes == seen[-1].nodes
+    assert best.residual == pytest.approx(seen[-1].residual)
+    assert all(s.lower_bound <= best.residual and len(s.support) == 6 for s in seen)
+    assert best.lower_bound == pytest.approx(seen[-1].lower_bound)
+
+
+def test_an_interrupt_returns_the_best_so_far():
+    X, y = hard()
+
+    def interrupt(state):
+        raise KeyboardInterrupt
+
+    best = best_subset(X, y, 6, callback=interrupt)
+    assert best.status is sl.Status.STOPPED
+    assert len(best.support) == 6
+    assert best.lower_bound <= best.residual
+
+
+def test_limits():
+    X, y = hard()
+    assert best_subset(X, y, 6, time_limit=0).status is sl.Status.MAX_ITER
+    limited = best_subset(X, y, 6, node_limit=100)
+    assert limited.status is sl.Status.MAX_ITER
+    assert 100 <= limited.nodes <= 110
+    assert best_subset(X, y, 6, node_limit=100).nodes == limited.nodes
+    assert best_subset(X, y, 6, node_limit=0).nodes == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"k": 0}, ValueError, r"k must be in 1\.\.3; got 0"),
+        ({"k": 4}, ValueError, r"k must be in 1\.\.3; got 4"),
+        ({"k": 1.5}, TypeError, "k must be an integer"),
+        ({"k": 1, "forced": (0, 1)}, ValueError, "forced features count in k: got 2 of them and k=1"),
+        ({"k": 2, "forced": (3,)}, ValueError, r"forced must hold column indices in 0\.\.2"),
+        ({"k": 2, "time_limit": -1.0}, ValueError, "time_limit must be nonnegative"),
+        ({"k": 2, "node_limit": -1}, ValueError, "node_limit must be at least 0"),
+        ({"k": 2, "node_limit": 1.5}, TypeError, "node_limit must be an integer"),
+        ({"k": 2, "sample_weight": [-1.0, 1.0]}, ValueError, "sample_weight must be nonnegative"),
+    ],
+)
+def test_bad_input_is_named(arguments, error, words):
+    with pytest.raises(error, match="^" + words):
+        best_subset([[1.0, 2.0, 3.0], [0.0, 1.0, 1.0]], [1.0, 2.0], **arguments)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_abess_is_never_better():
+    abess = pytest.importorskip("abess")
+    for seed in range(5):
+        X, y = signal(80, 30, 6, seed)
+        model = abess.LinearRegression(support_size=6, fit_intercept=False).fit(X, y)
+        theirs = np.flatnonzero(model.coef_)
+        r = y - X[:, theirs] @ np.linalg.lstsq(X[:, theirs], y)[0]
+        best = best_subset(X, y, 6)
+        assert best.optimal
+        assert len(theirs) <= 6
+        assert best.residual <= r @ r + TIE * (y @ y)
