@@ -1,20 +1,38 @@
 """Figure 1 and Section 6: what the experiments say, and the scale on which diversity is plotted.
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Section 6, Figure 1. The observations are
-rows that stay open until they are reproduced. What can be decided: "the regularizer values for each k are
-normalized by the maximum value possible for that k". Over sets of exactly k unit vectors the maximum is at
-orthonormal sets (SR-diversity rows): k log₂(1 + δ) − 3k log₂ δ for f_de, k for f_gr, 9k² for f_sv, so that
-the normalised values are at most 1; the least are at copies of one vector, where with c = log₂(1/δ) they
-are [log₂(δ + k) + (2k + 1)c]/[k log₂(1 + δ) + 3kc] > 2c/(3c + log₂(1 + δ)) for δ < 1, log₂(1 + k)/k for δ =
-1, k^{α−1}, and 1 − (k − 1)/(9k) > 8/9.
+about 1000 images of MNIST, which is not part of this project. `sparselin diversity` repeats them where it is
+present; what that found is quoted in the rows, with command, seed and date. What runs here repeats the
+protocol, in code of its own, on samples of scikit-learn's digits: is it so on other images too?
+
+The scale: "the regularizer values for each k are normalized by the maximum value possible for that k". Over
+sets of exactly k unit vectors the maximum is at orthonormal sets (SR-diversity rows): k log₂(1 + δ) − 3k
+log₂ δ for f_de, k for f_gr, 9k² for f_sv, so that the normalised values are at most 1; the least are at
+copies of one vector, where with c = log₂(1/δ) they are [log₂(δ + k) + (2k + 1)c]/[k log₂(1 + δ) + 3kc]
+> 2c/(3c + log₂(1 + δ)) for δ < 1, log₂(1 + k)/k for δ = 1, k^{α−1}, and 1 − (k − 1)/(9k) > 8/9.
 
 For δ = 0.1 the least is above 0.657. The axis of Figure 1(d) begins at 0.4: if it was fitted to the curves,
 they are of f_de without, or with a smaller, constant. The axis of 1(e), from 0.93, agrees with f_sv as
 defined.
+
+The trend: let f be submodular with f(∅) = 0, S a set of k features, and f_j the average of f over the subsets
+of S of size j. Then f_j/j decreases in j (Han's inequality: in a random order of S the expected gain of the
+j-th feature decreases). For f_gr and f_de without its constant 3kc the largest value Mk is linear in k, and
+(f + 3kc)/(Mk + 3kc) is an increasing function of f/k, the same for all k. For f_sv, with m_S the mean squared
+correlation of two features of S, 1 − k(k − 1)m_S/(9k²) = 1 − m_S/9 + m_S/(9k), and the average of m over
+subsets is m_S. So in all four panels normalisation alone makes the average decrease with k.
+
+Noise in y: α' − α = σX_S⁺η/‖η‖ is proportional to σ, and E‖α' − α‖² = σ²·tr C_S⁻¹/n ≥ σ²k/n for k unit
+columns.
 """
 
+import functools
+import itertools
+
+import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
+import sparselin as sl
 from proofs_checks.spectral import (
     SHAPES,
     correlations,
@@ -28,7 +46,11 @@ from proofs_checks.spectral import (
 )
 from sparselin.ledger import Verdict, claim
 
-LATER = "not reproduced yet: it takes MNIST and the protocol of the whole experiment"
+MNIST = "MNIST (sparselin diversity --data mnist --seed 0, 2026-11-21)"
+PROTOCOL = (
+    "the sentence is about 1000 images of MNIST; run here: samples of 300 of scikit-learn's digits, pixels "
+    "and labels of unit length and not centred, k = 5, 10, 15, σ = 0.1, ν by choose_nu"
+)
 NUMBER = "Section 6, Figure 1"
 HALF, TENTH = fmpq(1, 2), fmpq(1, 10)
 
@@ -91,6 +113,110 @@ def test_scale_of_the_diversity_plots(check):
         check.over(((correlations(draw_design(check.rng, k, shapes)), k) for k, shapes in draws), between)
 
 
+# The experiment on digits. A cell: a sample of images, k, and a regularizer.
+
+
+@functools.cache
+def digits():
+    """Images (1797, 64) and labels."""
+    from sklearn.datasets import load_digits
+
+    return load_digits(return_X_y=True)
+
+
+def sampled(rng, n=300):
+    """X with columns of unit length or zero, y of unit length."""
+    images, labels = digits()
+    rows = rng.choice(len(labels), n, replace=False)
+    X, y = images[rows], labels[rows].astype(float)
+    lengths = np.linalg.norm(X, axis=0)
+    return X / np.where(lengths > 0, lengths, 1), y / np.linalg.norm(y)
+
+
+def regularizer(name, k):
+    """The paper's four, and the search that Figure 1 shows for each; α of gr is not printed."""
+    return {
+        "ld": (sl.spectral.SmoothedDifferentialEntropy(1.0, k), "forward"),
+        "ld-0.1": (sl.spectral.SmoothedDifferentialEntropy(0.1, k), "greedy_local_search"),
+        "sv": (sl.spectral.SpectralVariance(k), "greedy_local_search"),
+        "gr": (sl.spectral.GeneralizedRank(0.5), "forward"),
+    }[name]
+
+
+def fitted(X, y, S):
+    """α = X_S⁺y."""
+    return np.linalg.lstsq(X[:, S], y, rcond=None)[0]
+
+
+def explained(X, y, S):
+    """R²(S), ‖y‖ = 1."""
+    return 1 - np.linalg.norm(y - X[:, S] @ fitted(X, y, S)) ** 2
+
+
+def lasso(X, y, k):
+    """The last solution of the path before it goes beyond k features: they, and R² of the coefficients."""
+    path = sl.lasso_path(X, y, max_steps=8 * k + 16)
+    end = next(i for i, active in enumerate(path.active) if len(active) > k)
+    return sorted(path.active[end - 1]), 1 - np.linalg.norm(y - X @ path.coef[end]) ** 2
+
+
+def selections(rng, names):
+    """X, y, k, a name drawn from `names`, and what lasso, greedy and the regularized search select.
+
+    The regularized selection has at most k features and explains as much as the LASSO's coefficients.
+    """
+    X, y = sampled(rng)
+    k, name = int(rng.choice([5, 10, 15])), str(rng.choice(names))
+    f, search = regularizer(name, k)
+    S_lasso, r2 = lasso(X, y, k)
+    choice = sl.choose_nu(X, y, k, f, method=search)
+    S = [int(j) for j in choice.selection.support]
+    fit = explained(X, y, S)
+    legal = 0 < len(set(S)) == len(S) <= k and choice.qualifies != "none"
+    if not (legal and fit >= r2 - 1e-9 and abs(fit - choice.selection.r2) < 1e-9):
+        raise ValueError(f"no selection by the rule: {name}, k = {k}, {S}")
+    greedy = [int(j) for j in sl.forward_regression(X, y, k).support]
+    return X, y, k, name, {"lasso": S_lasso, "no-reg": greedy, name: S}
+
+
+def moved(X, y, S, sigma, rng, what, repeats=5):
+    """‖α' − α‖, the average over the repeats, with y or X perturbed as Section 6 has it."""
+    total = 0.0
+    for _ in range(repeats):
+        eta, E = rng.standard_normal(len(y)), rng.standard_normal(X.shape)
+        if what == "y":
+            noisy = fitted(X, y + sigma * eta / np.linalg.norm(eta), S)
+        else:
+            noisy = fitted(X + sigma * E / np.linalg.norm(E, axis=0), y, S)
+        total += float(np.linalg.norm(noisy - fitted(X, y, S)))
+    return total / repeats
+
+
+NAMES = ("ld", "ld-0.1", "sv", "gr")
+
+
+def orders(check, what):
+    """Cells; in how many the regularized error is below greedy's, and greedy's below lasso's: in words."""
+    below, greedy, ratios, bounded = 0, 0, [], True
+    for _ in range(check.cases):
+        X, y, _, name, S = selections(check.rng, NAMES)
+        seed = int(check.rng.integers(1 << 30))
+        # the same noise for every method
+        error = {m: moved(X, y, T, 0.1, np.random.default_rng(seed), what) for m, T in S.items()}
+        below += error[name] < error["no-reg"]
+        greedy += error["no-reg"] < error["lasso"]
+        ratios.append(error[name] / error["no-reg"])
+        traces = [(np.linalg.norm(np.linalg.pinv(X[:, T])) ** 2, len(T)) for T in S.values()]
+        bounded = bounded and all(trace >= t * (1 - 1e-9) for trace, t in traces) and min(error.values()) > 0
+    median = float(np.median(ratios))
+    right = bounded and below >= 0.5 * check.cases and 0 < median < 1
+    check.tally(check.cases, int(not right), f"{below} of {check.cases}, median ratio {median:.2f}")
+    check.measured(
+        f"digits: regularized below greedy in {below} of {check.cases} cells, median ratio {median:.2f}; "
+        f"greedy below lasso in {greedy}"
+    )
+
+
 @claim(
     "SR-figure-1a",
     paper="SR",
@@ -98,13 +224,24 @@ def test_scale_of_the_diversity_plots(check):
     statement="With the target perturbed, ‖α − α'‖ is largest for lasso and grows with k, smaller for "
     "greedy without regularizer, and "
     "much smaller and only mildly increasing for every regularizer.",
-    hypotheses="1000 MNIST images, σ = 0.1, ν largest with R² at least lasso's",
+    hypotheses=PROTOCOL,
     method="float",
-    verdict=Verdict.OPEN,
-    unchecked=LATER,
+    verdict=Verdict.EMPIRICAL,
+    consequences=MNIST
+    + ": it shows. Regularized below greedy in 36 of 36 cells (median ratio 0.60), greedy below "
+    "lasso in 9 of 9, both growing at every k. The regularized errors are close to σ√(k/n), below which "
+    "no k unit columns have an expected error, and so grow about threefold from k = 10 to 90, as lasso's do; "
+    "in absolute terms they rise less. Seeds 1 to 4: 36 of 36 each, and 9, 9, 8, 9 of 9. "
+    "On all 1797 digits (--data digits) greedy is below lasso at 2 of 8 k only",
+    unchecked="MNIST, in this row; σ other than 0.1, to which the error is proportional",
+    tolerance="1e-9 on the bound σ²k/n, above the rounding of a pseudoinverse of condition 1e3; else "
+    "averages of five draws are compared",
+    mutants=("sl.choose_nu", "moved"),
+    cases=60,
+    ci_cases=2,
 )
 def test_error_when_the_target_is_perturbed(check):
-    """Nothing is run."""
+    orders(check, "y")
 
 
 @claim(
@@ -112,13 +249,34 @@ def test_error_when_the_target_is_perturbed(check):
     paper="SR",
     number=NUMBER + "(b)",
     statement="With the features perturbed, the order is the same: regularized below greedy below lasso.",
-    hypotheses="1000 MNIST images, σ = 0.1, ν largest with R² at least lasso's",
+    hypotheses=PROTOCOL,
     method="float",
-    verdict=Verdict.OPEN,
-    unchecked=LATER,
+    verdict=Verdict.EMPIRICAL,
+    consequences=MNIST
+    + ": regularized below greedy in 32 of 36 cells, all but those of k = 10 (median ratio 0.50), "
+    "greedy below lasso in 9 of 9. Seeds 1 to 4: 36, 32, 32, 32 of 36, and 8, 9, 8, 6 of 9. The errors "
+    "are six times smaller than printed: at most 0.11, where the axis of (b) ends at 0.7. On all 1797 digits "
+    "greedy is below lasso at 1 of 8 k only",
+    unchecked="MNIST, in this row; why the printed errors are larger",
+    tolerance="averages of five draws are compared",
+    mutants=("sl.choose_nu", "moved"),
+    cases=60,
+    ci_cases=2,
 )
 def test_error_when_the_features_are_perturbed(check):
-    """Nothing is run."""
+    orders(check, "X")
+
+
+def normalised(X, S, name, k):
+    """f(S) over its largest value for k unit columns, by eigenvalues; gr with α = ½."""
+    values = np.linalg.eigvalsh(X[:, S].T @ X[:, S])
+    if name == "sv":
+        return 1 - ((values - 1) ** 2).sum() / (9 * k * k)
+    if name == "gr":
+        return np.sqrt(np.maximum(values, 0)).sum() / k
+    delta = 1.0 if name == "ld" else 0.1
+    constant = -3 * k * np.log2(delta)
+    return (np.log2(delta + values).sum() + constant) / (k * np.log2(1 + delta) + constant)
 
 
 @claim(
@@ -127,13 +285,57 @@ def test_error_when_the_features_are_perturbed(check):
     number=NUMBER + "(c)-(f)",
     statement="By each of the four diversity values, the regularized selection is more diverse than "
     "lasso's and greedy's for every k.",
-    hypotheses="1000 MNIST images, ν largest with R² at least lasso's",
+    hypotheses=PROTOCOL,
     method="float",
-    verdict=Verdict.OPEN,
-    unchecked=LATER,
+    verdict=Verdict.EMPIRICAL,
+    consequences=MNIST
+    + ": it shows, in 72 of 72 comparisons, and with seeds 1 to 4 and with --refitted too. The "
+    "diversity is that of pixels at the rim: at k = 90 about half of the regularized features are not zero "
+    "in fewer than 1 % of the images (lasso 4 %, greedy 12 %), where they hardly correlate with anything. "
+    "The least values, of lasso, are 0.568, 0.856, 0.951, 0.672, where the axes begin at 0.55, 0.4, 0.93, "
+    "0.65: (c), (e), (f) are near, with α = ½; (d) is not, with the constant 3k log₂(1/δ)",
+    unchecked="MNIST, in this row",
+    tolerance="1e-9 on values of at most 1",
+    mutants=("sl.choose_nu", "normalised"),
+    cases=60,
+    ci_cases=2,
 )
 def test_regularized_selections_are_more_diverse(check):
-    """Nothing is run."""
+    above = 0
+    for _ in range(check.cases):
+        X, _, k, name, S = selections(check.rng, NAMES)
+        # GLS may select fewer than k features: then the values for their number are compared
+        value = {m: normalised(X, T[: len(S[name])], name, len(S[name])) for m, T in S.items()}
+        sound = all(0 <= v <= 1 + 1e-9 for v in value.values())
+        check.tally(1, int(not sound), f"{name}, k = {k}: {value}")
+        above += value[name] >= max(value["lasso"], value["no-reg"]) - 1e-9
+    check.tally(check.cases, int(above < 0.75 * check.cases), f"{above} of {check.cases}")
+    check.measured(f"digits: the regularized selection is the most diverse in {above} of {check.cases} cells")
+
+
+def averages(value, k):
+    """The average of a set function over the subsets of {0, …, k − 1} of each size from 1 to k."""
+    sizes = [list(itertools.combinations(range(k), j)) for j in range(1, k + 1)]
+    return [sum((value(S) for S in sets), arb(0)) / len(sets) for sets in sizes]
+
+
+def largest_values(C, S, k):
+    """The four values of S over the largest for k unit columns."""
+    return [
+        entropy(C, S, fmpq(1), k) / (k * log2(2)),
+        entropy(C, S, TENTH, k) / (k * log2(1 + TENTH) + 3 * k * log2(10)),
+        arb(variance(C, S, k)) / (9 * k * k),
+        rank_power(C, S, HALF) / k,
+    ]
+
+
+def greedy_curve():
+    """The value (c) of greedy's selections on all 1797 digits, k = 5, 10, …, 40."""
+    images, labels = digits()
+    lengths = np.linalg.norm(images, axis=0)
+    X, y = images / np.where(lengths > 0, lengths, 1), labels / np.linalg.norm(labels)
+    order = [int(j) for j in sl.forward_regression(X, y, 40).support]
+    return [float(normalised(X, order[:k], "ld", k)) for k in range(5, 45, 5)]
 
 
 @claim(
@@ -141,13 +343,45 @@ def test_regularized_selections_are_more_diverse(check):
     paper="SR",
     number="Section 6, last paragraph",
     statement="The curves of lasso and greedy increase with k because of the normalisation.",
-    hypotheses="1000 MNIST images",
-    method="float",
-    verdict=Verdict.OPEN,
-    unchecked=LATER,
+    hypotheses="unit columns; the curves themselves on 1000 MNIST images",
+    method="interval, exact, proof, float",
+    verdict=Verdict.FALSE,
+    correction="Normalisation does the opposite: over the subsets of any set of unit columns, the average of "
+    "each of the four normalised values decreases with their size. Where a curve increases, the later "
+    "features are less correlated than the first",
+    consequences=MNIST
+    + ": lasso's curve increases, from k = 20 or 30 on in (c), (d), (f), in 28 of 32 steps; "
+    "greedy's falls in (c), (d), (f) (0.871 to 0.755, 0.961 to 0.922, 0.912 to 0.822) and increases in "
+    "(e), 7 of 32 steps in all. Seeds 1 to 4 agree",
+    unchecked="the printed curves",
+    tolerance="balls of 128 bits; the curve on digits falls by 0.13, its rounding is below 1e-9",
+    mutants=("entropy", "rank_power", "variance", "averages", "greedy_curve"),
+    cases=300,
+    ci_cases=6,
 )
 def test_trend_of_the_normalised_values(check):
-    """Nothing is run."""
+    with precisely():
+
+        def falls(C, k, strictly):
+            lines = [averages(lambda S, i=i: largest_values(C, S, len(S))[i], k) for i in range(4)]
+            steps = [(a, b) for line in lines for a, b in itertools.pairwise(line)]
+            return all(a > b for a, b in steps) if strictly else not any(a < b for a, b in steps)
+
+        # (1, 0), (3/5, 4/5), (4/5, 3/5)
+        C = fmpq_mat(3, 3, [fmpq(v, 25) for v in (25, 15, 20, 15, 25, 24, 20, 24, 25)])
+        check.refutes(
+            falls(C, 3, True),
+            "(1, 0), (3/5, 4/5), (4/5, 3/5): the averages over one, two and three of them decrease in all "
+            "four panels",
+        )
+        curve = greedy_curve()
+        check.refutes(
+            curve[0] - curve[-1] > 0.1 and min(curve) > 0 and max(curve) < 1,
+            "greedy selection on scikit-learn's 1797 digits, (c): 0.73 at k = 5, 0.60 at k = 40",
+        )
+        draws = ((int(check.rng.integers(1, 5)), SHAPES) for _ in range(check.cases))
+        designs = ((correlations(draw_design(check.rng, k, shapes)), k) for k, shapes in draws)
+        check.over(designs, lambda design: falls(*design, False))
 
 
 @claim(
@@ -156,10 +390,43 @@ def test_trend_of_the_normalised_values(check):
     number="Section 6, footnote 5",
     statement="In all cases features are found that are more robust at no loss: R² at least lasso's; "
     "results for other σ are similar.",
-    hypotheses="1000 MNIST images, σ in [0, 1]",
+    hypotheses=PROTOCOL,
     method="float",
-    verdict=Verdict.OPEN,
-    unchecked=LATER,
+    verdict=Verdict.EMPIRICAL,
+    consequences=MNIST
+    + ": R² is at least that of lasso's own, shrunk coefficients in 36 of 36 cells, of least squares "
+    "on its features in 1 of 36; it is below greedy's by 0.044 in the median, by 0.187 at k = 10 (0.641, "
+    "lasso 0.586 shrunk and 0.788 refitted, greedy 0.828), where every ν qualifies. With --refitted "
+    "the claims of (a) to (f) show all the same, and R² is below greedy's by 0.024 in the median. The "
+    "order with X perturbed holds in 41, 41, 41, 37, 26 of 45 comparisons for σ = 0.01, 0.03, 0.1, 0.3, 1; "
+    "with y perturbed it is the same for all σ",
+    unchecked="MNIST, in this row; whether a larger ν than those tried qualifies",
+    tolerance="1e-9 on R² ≤ 1; 1e-9 relative on errors proportional to σ",
+    mutants=("sl.choose_nu", "moved", "lasso"),
+    cases=40,
+    ci_cases=2,
 )
 def test_no_loss_of_fit(check):
-    """Nothing is run."""
+    below = refitted = 0
+    for _ in range(check.cases):
+        X, y = sampled(check.rng)
+        k = int(check.rng.choice([5, 10, 15]))
+        f, search = regularizer("ld", k)
+        S_lasso, r2 = lasso(X, y, k)
+        choice = sl.choose_nu(X, y, k, f, method=search)
+        S = [int(j) for j in sl.forward_regression(X, y, k, regularizer=f, nu=choice.nu).support]
+        beyond = sl.forward_regression(X, y, k, regularizer=f, nu=min(choice.upper, 1e9)).support
+        right = explained(X, y, S) >= r2 - 1e-9 and abs(choice.r2_lasso - r2) < 1e-9
+        right = right and (choice.upper == np.inf or explained(X, y, beyond) < r2 + 1e-9)
+        seed = int(check.rng.integers(1 << 30))
+        small, large = (moved(X, y, S, sigma, np.random.default_rng(seed), "y") for sigma in (0.1, 1.0))
+        right = right and small > 0 and abs(large - 10 * small) <= 1e-9 * large
+        check.tally(1, int(not right), f"k = {k}, ν = {choice.nu}")
+        greedy = [int(j) for j in sl.forward_regression(X, y, k).support]
+        refitted += explained(X, y, S) >= explained(X, y, S_lasso) - 1e-9
+        noise = [moved(X, y, T, 0.3, np.random.default_rng(seed), "X") for T in (S, greedy)]
+        below += noise[0] < noise[1]
+    check.measured(
+        f"digits, ld: R² at least lasso's own in {check.cases} of {check.cases} cells, at least that of "
+        f"least squares on its features in {refitted}; with X perturbed at σ = 0.3 below greedy in {below}"
+    )

@@ -1,5 +1,14 @@
 """Figures. Each function takes results, computes nothing and returns the Axes it drew on."""
 
+from sparselin.plots.diversity import (
+    coefficient_errors,
+    diversity_panels,
+    normalised_diversity,
+    pixel_maps,
+    r_squared,
+    without_constants,
+)
+from sparselin.plots.guarantees import achieved, around_several, around_y, promised, worst_ratios
 from sparselin.plots.penalty import contours, penalty_panels
 from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, close
 from sparselin.plots.verification import agreement, dual_polytope, windows
@@ -10,10 +19,21 @@ __all__ = [
     "GREY",
     "ORANGE",
     "RED",
+    "achieved",
     "agreement",
+    "around_several",
+    "around_y",
     "close",
+    "coefficient_errors",
     "contours",
+    "diversity_panels",
     "dual_polytope",
+    "normalised_diversity",
     "penalty_panels",
+    "promised",
+    "pixel_maps",
+    "r_squared",
     "windows",
+    "without_constants",
+    "worst_ratios",
 ]

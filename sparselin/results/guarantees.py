@@ -131,8 +131,8 @@ class GuaranteeBounds:
     best_support : a best subset, or the best that was found.
     r2 : pairs (algorithm, R² of its selection).
     supports : pairs (algorithm, its selection).
-    constants : pairs (name, `Interval`) of the constants that entered: λ(s) = λ_min(C, s)/max_j C_jj, γ of each
-        algorithm's set, ERC, coherence, babel function.
+    constants : pairs (name, `Interval`) of the constants that entered: λ(s) = λ_min(C, s)/max_j C_jj, γ of
+        each algorithm's set, ERC, coherence, babel function.
     """
 
     k: int
@@ -146,7 +146,8 @@ class GuaranteeBounds:
     @property
     def strongest(self) -> Bound | None:
         """The largest promise that applies to any algorithm, the first of equals; None if none applies."""
-        return max((bound for bound in self.bounds if bound.applies), key=lambda bound: bound.lower, default=None)
+        promises = [bound for bound in self.bounds if bound.applies]
+        return max(promises, key=lambda bound: bound.lower, default=None)
 
     @property
     def lower(self) -> float:
