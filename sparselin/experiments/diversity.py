@@ -1,0 +1,315 @@
+"""Figure 1 of *Selecting Diverse Features via Spectral Regularization* (2012): robustness and diversity.
+
+X (n, d) has a sampled image in each row and a pixel in each column, y the labels; columns and y are scaled
+to unit length and not centred. A pixel that is zero in all sampled images stays a zero column, which nothing
+picks. With S the k features that a method selects and α = X_S⁺y, noise is added to y or to the columns,
+
+    y' = y + σ η/‖η‖,   X'_j = X_j + σ E_j/‖E_j‖,   η and E_j white,
+
+and the error is ‖α' − α‖, the average over the repeats; all methods meet the same noise. In y it is linear,
+α' − α = σ·X_S⁺η/‖η‖, so that σ is a factor and
+
+    E‖α' − α‖² = σ²·tr C_S⁻¹/n ≥ σ²·k/n
+
+for every design of unit columns, since tr C_S⁻¹·tr C_S ≥ k²: `expected` and `least_expected`.
+
+What the paper leaves open, and how it is settled: α of gr is ½; the "maximum possible" of a regularizer over
+k unit columns is its value at orthonormal ones; the LASSO's R² is that of its own coefficients unless
+`refitted`, and its solution with k features the last before the path goes beyond k (`choose_nu`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+
+from sparselin.datasets import Images
+from sparselin.problem import Problem
+from sparselin.processes import work_quietly
+from sparselin.results import FloatArray, IndexArray
+from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
+from sparselin.spectral.choice import LassoFit, Method, choose_nu_for_each, lasso_fits
+from sparselin.spectral.search import forward_regression
+
+BASELINES = ("lasso", "no-reg")
+# with the search that the paper shows for each
+SEARCHES: dict[str, Method] = {
+    "ld": "forward",
+    "ld-0.1": "greedy_local_search",
+    "sv": "greedy_local_search",
+    "gr": "forward",
+}
+METHODS = (*BASELINES, *SEARCHES)
+KS = {"MNIST": tuple(range(10, 100, 10)), "digits": tuple(range(5, 45, 5))}
+OTHER_SIGMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
+# a pixel is rare that is not zero in fewer than this share of the images
+RARE = 0.01
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What `diversity` runs.
+
+    Attributes
+    ----------
+    ks, sigma, repeats, seed, alpha, refitted, jobs : as on the command line.
+    sigmas : further σ, for "results for other values of σ are similar".
+    """
+
+    ks: tuple[int, ...] = KS["MNIST"]
+    sigma: float = 0.1
+    repeats: int = 5
+    seed: int = 0
+    alpha: float = 0.5
+    refitted: bool = False
+    jobs: int = 2
+    sigmas: tuple[float, ...] = OTHER_SIGMAS
+
+    def all_sigmas(self) -> tuple[float, ...]:
+        """σ, then the others."""
+        return (self.sigma, *(sigma for sigma in self.sigmas if sigma != self.sigma))
+
+    def regularizers(self, k: int) -> dict[str, Any]:
+        """The four, with the constants that the paper gives them for k."""
+        return {
+            "ld": SmoothedDifferentialEntropy(1.0, k),
+            "ld-0.1": SmoothedDifferentialEntropy(0.1, k),
+            "sv": SpectralVariance(k),
+            "gr": GeneralizedRank(self.alpha),
+        }
+
+    def tasks(self) -> list[Task]:
+        """What processes do at a time, the longest first; FR serves all k at once."""
+        forward = [Task(name, self.ks) for name in ("gr", "ld")]
+        searched = [Task(name, (k,)) for k in sorted(self.ks, reverse=True) for name in ("ld-0.1", "sv")]
+        return [*forward, *(Task(name, self.ks) for name in BASELINES), *searched]
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One method for some k."""
+
+    method: str
+    ks: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Design:
+    """The regression problem.
+
+    Attributes
+    ----------
+    name, note : of the images.
+    X : (n, d), columns of unit length or zero. y : (n,), of unit length.
+    shape : height and width of an image, d = height·width.
+    usage : (d,) the share of the images in which each pixel is not zero.
+    """
+
+    name: str
+    note: str
+    X: FloatArray
+    y: FloatArray
+    shape: tuple[int, int]
+    usage: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection:
+    """What one method selects for one k, and what noise does to its coefficients.
+
+    Attributes
+    ----------
+    method, k : which; a method may select fewer than k features.
+    support : the features.
+    nu, upper, qualifies : as in `NuChoice`; 0, 0 and "" for the baselines.
+    r2 : R² of least squares on the support.
+    r2_lasso, r2_refitted : the LASSO's at this k, by its own coefficients and by least squares.
+    diversity : regularizer -> f(S) over its largest value for k unit columns.
+    plain : "ld-0.1" -> Σ log₂(δ + λ_i)/(k·log₂(1 + δ)), without the constant; "sv" -> 1 minus the mean
+        squared correlation of two features. Both are 1 for orthonormal columns.
+    target, features : σ -> the errors of each repeat, y or X being perturbed.
+    expected, least_expected : √(tr C_S⁺/n) and √(k/n): the root mean square of the error in y over σ, and
+        the least for k unit columns.
+    rare : how many of the features are rare.
+    """
+
+    method: str
+    k: int
+    support: tuple[int, ...]
+    nu: float
+    upper: float
+    qualifies: str
+    r2: float
+    r2_lasso: float
+    r2_refitted: float
+    diversity: dict[str, float]
+    plain: dict[str, float]
+    target: dict[float, tuple[float, ...]]
+    features: dict[float, tuple[float, ...]]
+    expected: float
+    least_expected: float
+    rare: int
+
+
+def sample(images: Images, count: int, seed: int) -> Design:
+    """The regression problem of `count` sampled images.
+
+    Raises ValueError where there are fewer images, or where all labels sampled are zero.
+    """
+    if not 1 <= count <= len(images.labels):
+        raise ValueError(f"{images.name} has {len(images.labels)} images; got {count}")
+    rows = np.random.default_rng([seed, 0]).choice(len(images.labels), count, replace=False)
+    X = images.pixels[rows].reshape(count, -1).astype(np.float64)
+    y = images.labels[rows].astype(np.float64)
+    if not y.any():
+        raise ValueError("the labels of all sampled images are 0, so that there is nothing to explain")
+    lengths = np.linalg.norm(X, axis=0)
+    height, width = images.pixels.shape[1:]
+    usage = (X > 0).mean(axis=0)
+    return Design(
+        images.name,
+        images.note,
+        X / np.where(lengths > 0, lengths, 1),
+        y / np.linalg.norm(y),
+        (height, width),
+        usage,
+    )
+
+
+def select(design: Design, task: Task, settings: Settings) -> list[Selection]:
+    """The selections of one method, a record for each k of the task."""
+    problem, ks = Problem(design.X, design.y), task.ks
+    fits = dict(zip(ks, lasso_fits(problem, ks), strict=True))
+    if task.method == "lasso":
+        chosen = {k: (fit.features, 0.0, 0.0, "") for k, fit in fits.items()}
+    elif task.method == "no-reg":
+        order = forward_regression(problem, None, max(ks)).support
+        chosen = {k: (order[:k], 0.0, 0.0, "") for k in ks}
+    else:
+        found = choose_nu_for_each(
+            problem,
+            None,
+            ks,
+            settings.regularizers(max(ks))[task.method],
+            method=SEARCHES[task.method],
+            refitted=settings.refitted,
+        )
+        chosen = {
+            k: (one.selection.support, one.nu, one.upper, one.qualifies)
+            for k, one in zip(ks, found, strict=True)
+        }
+    return [_record(design, settings, task.method, k, fits[k], *chosen[k]) for k in ks]
+
+
+def _record(
+    design: Design,
+    settings: Settings,
+    method: str,
+    k: int,
+    fit: LassoFit,
+    S: IndexArray,
+    nu: float,
+    upper: float,
+    qualifies: str,
+) -> Selection:
+    X_S, n = design.X[:, S], len(design.y)
+    C = X_S.T @ X_S
+    regularizers = settings.regularizers(k)
+    residual = design.y - X_S @ np.linalg.lstsq(X_S, design.y, rcond=None)[0]
+    target, features = perturbed(design, S, settings)
+    return Selection(
+        method=method,
+        k=k,
+        support=tuple(int(j) for j in S),
+        nu=nu,
+        upper=upper,
+        qualifies=qualifies,
+        r2=float(1 - residual @ residual),
+        r2_lasso=fit.r2,
+        r2_refitted=fit.r2_refitted,
+        diversity={
+            name: f.value(C, range(len(S))) / f.value(np.eye(k), range(k)) for name, f in regularizers.items()
+        },
+        plain=_plain(C, k),
+        target=target,
+        features=features,
+        expected=float(np.sqrt(np.trace(np.linalg.pinv(C, hermitian=True)) / n)),
+        least_expected=float(np.sqrt(k / n)),
+        rare=int((design.usage[S] < RARE).sum()),
+    )
+
+
+def _plain(C: FloatArray, k: int) -> dict[str, float]:
+    f, t = SmoothedDifferentialEntropy(0.1), len(C)
+    pairs = max(t * (t - 1), 1)
+    return {
+        "ld-0.1": f.value(C, range(t)) / f.value(np.eye(k), range(k)),
+        "sv": 1 - float(((C - np.diag(np.diag(C))) ** 2).sum()) / pairs,
+    }
+
+
+def perturbed(
+    design: Design, S: IndexArray, settings: Settings
+) -> tuple[dict[float, tuple[float, ...]], dict[float, tuple[float, ...]]]:
+    """σ -> ‖α' − α‖ for each repeat, with y perturbed and with X perturbed."""
+    X_S, y = design.X[:, S], design.y
+    alpha = np.linalg.lstsq(X_S, y, rcond=None)[0]
+    target: dict[float, list[float]] = {sigma: [] for sigma in settings.all_sigmas()}
+    features: dict[float, list[float]] = {sigma: [] for sigma in settings.all_sigmas()}
+    for repeat in range(settings.repeats):
+        eta, E = noise(settings.seed, repeat, *design.X.shape)
+        for sigma in target:
+            moved = np.linalg.lstsq(X_S, y + sigma * eta, rcond=None)[0]
+            target[sigma].append(float(np.linalg.norm(moved - alpha)))
+            moved = np.linalg.lstsq(X_S + sigma * E[:, S], y, rcond=None)[0]
+            features[sigma].append(float(np.linalg.norm(moved - alpha)))
+    return (
+        {sigma: tuple(errors) for sigma, errors in target.items()},
+        {sigma: tuple(errors) for sigma, errors in features.items()},
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def noise(seed: int, repeat: int, n: int, d: int) -> tuple[FloatArray, FloatArray]:
+    """η/‖η‖ (n,) and E with unit columns (n, d) of one repeat: the same for every method, k and σ."""
+    rng = np.random.default_rng([seed, 1, repeat])
+    eta, E = rng.standard_normal(n), rng.standard_normal((n, d))
+    return eta / np.linalg.norm(eta), E / np.linalg.norm(E, axis=0)
+
+
+def select_all(design: Design, settings: Settings) -> Iterator[list[Selection]]:
+    """The selections of each task as it ends, from `jobs` processes. Closing the iterator stops the work.
+
+    With one job everything runs in this process; others are spawned (see `equivalence.verify_all`). BLAS has
+    one thread everywhere, so that the number of jobs changes no bit.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if settings.jobs == 1:
+        with threadpool_limits(1):
+            for task in settings.tasks():
+                yield select(design, task, settings)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(settings.jobs, mp_context=spawn, initializer=work_quietly) as pool:
+        try:
+            pending: set[Future[list[Selection]]] = {
+                pool.submit(select, design, task, settings) for task in settings.tasks()
+            }
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def in_order(selections: Sequence[Selection]) -> list[Selection]:
+    """By method as the paper lists them, then by k."""
+    return sorted(selections, key=lambda one: (METHODS.index(one.method), one.k))

@@ -1,0 +1,281 @@
+"""Whether the claims of Section 6 of the 2012 paper show in a run of `diversity`, panel by panel.
+
+A claim is a set of comparisons between numbers of the run; its verdict is their share that holds. Nothing is
+decided here that the numbers do not decide.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from sparselin.experiments.diversity import BASELINES, SEARCHES, Selection, Settings
+
+PANELS = {"ld": "c", "ld-0.1": "d", "sv": "e", "gr": "f"}
+# where the axes of the printed figure end next to the curves, and the tick before: the largest error lies
+# between them for (a), (b), the least diversity for (c)-(f), if the axes were fitted to the curves
+PRINTED_AXES = {
+    "a": (0.10, 0.12),
+    "b": (0.6, 0.7),
+    "c": (0.55, 0.60),
+    "d": (0.4, 0.5),
+    "e": (0.93, 0.94),
+    "f": (0.65, 0.70),
+}
+# of R² ≤ 1, a sum of at most some ten thousand squares
+ROUNDING = 1e-12
+Errors = Callable[[Selection], float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One claim of the paper, and what the run says.
+
+    Attributes
+    ----------
+    key : which claim, the same in every panel that has it.
+    panel : of Figure 1, "a" to "f"; "" for the text.
+    claim : ours, a clause.
+    held, total : in how many comparisons it holds.
+    numbers : what was measured, a sentence.
+    """
+
+    key: str
+    panel: str
+    claim: str
+    held: int
+    total: int
+    numbers: str
+
+    @property
+    def verdict(self) -> str:
+        """In words: whether all of the comparisons hold, four in five, half, or fewer."""
+        if not self.total:
+            return "not measured"
+        if self.held == self.total:
+            return "shows"
+        share = self.held / self.total
+        return "shows mostly" if share >= 0.8 else "shows in part" if share >= 0.5 else "does not show"
+
+
+class Table:
+    """The selections by method and k."""
+
+    def __init__(self, selections: Sequence[Selection]) -> None:
+        self.at = {(one.method, one.k): one for one in selections}
+        self.ks = sorted({one.k for one in selections})
+
+    def pairs(self, a: str, b: str) -> Iterator[tuple[Selection, Selection]]:
+        """What two methods select, at each k that both have."""
+        for k in self.ks:
+            if (a, k) in self.at and (b, k) in self.at:
+                yield self.at[a, k], self.at[b, k]
+
+    def line(self, method: str) -> list[Selection]:
+        """One method, by k."""
+        return [self.at[method, k] for k in self.ks if (method, k) in self.at]
+
+
+def judge(selections: Sequence[Selection], settings: Settings) -> list[Finding]:
+    """What became of each claim: (a), (b), (c)-(f), and the text."""
+    table = Table(selections)
+    sigma = settings.sigma
+    kinds: list[tuple[str, str, Errors]] = [
+        ("a", "y", lambda one: float(np.mean(one.target[sigma]))),
+        ("b", "X", lambda one: float(np.mean(one.features[sigma]))),
+    ]
+    found = [finding for panel, what, error in kinds for finding in _errors(table, panel, what, error)]
+    found += [finding for name in PANELS for finding in _diversity(table, name)]
+    return [*found, _fit(table, settings.refitted), _other_sigmas(table, settings)]
+
+
+def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]:
+    """Panels (a) and (b)."""
+    regularized = [
+        (name, error(one) / error(base))
+        for name in SEARCHES
+        for one, base in table.pairs(name, "no-reg")
+        if error(base) > 0
+    ]
+    below = [(name, ratio < 1) for name, ratio in regularized]
+    greedy = [error(one) / error(base) for one, base in table.pairs("no-reg", "lasso") if error(base) > 0]
+    rises = {name: _rise([error(one) for one in table.line(name)]) for name in (*BASELINES, *SEARCHES)}
+    milder = [rises[name][0] < rises[base][0] for name in SEARCHES for base in BASELINES]
+    growth = ", ".join(f"{name} ×{rise[1]:.1f}" for name, rise in rises.items())
+    least = (max(table.ks) / min(table.ks)) ** 0.5 if table.ks else 1.0
+    bound = f"; the least possible for unit columns, σ√(k/n), ×{least:.1f}" if panel == "a" else ""
+    up = [step for name in BASELINES for step in _upward([error(one) for one in table.line(name)])]
+    return [
+        Finding(
+            "regularized",
+            panel,
+            f"with {what} perturbed, each regularizer's error is below no-reg's",
+            sum(held for _, held in below),
+            len(below),
+            f"{_by_method(below)}; median ratio {_median([ratio for _, ratio in regularized])}",
+        ),
+        Finding(
+            "greedy",
+            panel,
+            "no-reg's error is below lasso's",
+            sum(ratio < 1 for ratio in greedy),
+            len(greedy),
+            f"median ratio {_median(greedy)}",
+        ),
+        Finding(
+            "growth",
+            panel,
+            "the errors of lasso and no-reg grow with k",
+            sum(up),
+            len(up),
+            "steps from one k to the next that go up",
+        ),
+        Finding(
+            "mild",
+            panel,
+            "the regularizers' errors rise less from the first k to the last than either baseline's",
+            sum(milder),
+            len(milder),
+            f"last over first: {growth}{bound}",
+        ),
+        _alike(table, panel, error),
+    ]
+
+
+def _alike(table: Table, panel: str, error: Errors) -> Finding:
+    """The text: "It does not seem to matter which regularizer we employ"."""
+    held, spread = [], []
+    for k in table.ks:
+        ours = [error(table.at[name, k]) for name in SEARCHES if (name, k) in table.at]
+        if len(ours) == len(SEARCHES) and ("no-reg", k) in table.at:
+            held.append(max(ours) - min(ours) < error(table.at["no-reg", k]) - max(ours))
+            spread.append(max(ours) / min(ours))
+    return Finding(
+        "alike",
+        panel,
+        "which regularizer matters little: the four differ less from each other than from no-reg",
+        sum(held),
+        len(held),
+        f"largest over smallest of the four: median {_median(spread)}",
+    )
+
+
+def _diversity(table: Table, name: str) -> list[Finding]:
+    """Panels (c) to (f)."""
+    above = [
+        (base, one.diversity[name] > other.diversity[name])
+        for base in BASELINES
+        for one, other in table.pairs(name, base)
+    ]
+    lines = {base: [one.diversity[name] for one in table.line(base)] for base in (*BASELINES, name)}
+    ranges = ", ".join(
+        f"{base} {min(line):.3f} to {max(line):.3f}" for base, line in lines.items() if len(line)
+    )
+    return [
+        Finding(
+            "diverse",
+            PANELS[name],
+            f"{name} is more diverse than lasso and than no-reg",
+            sum(held for _, held in above),
+            len(above),
+            f"{_by_method(above)}; {ranges}",
+        ),
+        *(_trend(PANELS[name], base, lines[base]) for base in BASELINES),
+    ]
+
+
+def _trend(panel: str, name: str, line: Sequence[float]) -> Finding:
+    """The text: "The lines … show an increasing trend"."""
+    up = _upward(line)
+    ends = f"; from {line[0]:.3f} to {line[-1]:.3f}" if line else ""
+    claim = f"the curve of {name} increases with k"
+    return Finding(f"trend {name}", panel, claim, sum(up), len(up), f"steps up{ends}")
+
+
+def _fit(table: Table, refitted: bool) -> Finding:
+    """The text: "This ensures we are not sacrificing diversity for solution quality"."""
+    ours = [one for name in SEARCHES for one in table.line(name)]
+    own = sum(one.r2 >= one.r2_lasso - ROUNDING for one in ours)
+    squares = sum(one.r2 >= one.r2_refitted - ROUNDING for one in ours)
+    lost = [base.r2 - one.r2 for name in SEARCHES for one, base in table.pairs(name, "no-reg")]
+    worst = f", {max(lost):.3f} at most" if lost else ""
+    rules = (
+        ("that of the LASSO's own coefficients", own),
+        ("that of least squares on the LASSO's features", squares),
+    )
+    (rule, held), (other, also) = rules[::-1] if refitted else rules
+    return Finding(
+        "fit",
+        "",
+        f"R² is at least {rule} at the same k",
+        held,
+        len(ours),
+        f"at least {other}: {also} of {len(ours)}; below no-reg's by {_median(lost, 3)} in the median{worst}",
+    )
+
+
+def _other_sigmas(table: Table, settings: Settings) -> Finding:
+    """Footnote and text: "results for other values of σ are similar"."""
+    held = total = 0
+    worst = []
+    others = settings.all_sigmas()[1:]
+    for sigma in others:
+        counts = order_at(table, sigma)
+        held, total = held + counts[0], total + counts[1]
+        worst.append(f"{sigma:g}: {counts[0]} of {counts[1]}")
+    return Finding(
+        "sigma",
+        "",
+        "for other σ the order is the same with X perturbed: regularized below no-reg below lasso",
+        held,
+        total,
+        f"σ = {'; '.join(worst)}. With y perturbed the error is proportional to σ",
+    )
+
+
+def order_at(table: Table, sigma: float) -> tuple[int, int]:
+    """With X perturbed: how many of the comparisons regularized < no-reg and no-reg < lasso hold."""
+    pairs = [*((name, "no-reg") for name in SEARCHES), ("no-reg", "lasso")]
+    held = [
+        float(np.mean(one.features[sigma])) < float(np.mean(other.features[sigma]))
+        for a, b in pairs
+        for one, other in table.pairs(a, b)
+    ]
+    return sum(held), len(held)
+
+
+def extremes(selections: Sequence[Selection], sigma: float) -> dict[str, float]:
+    """Panel -> the largest error, or the least diversity, among its curves."""
+    found = {
+        "a": max(float(np.mean(one.target[sigma])) for one in selections),
+        "b": max(float(np.mean(one.features[sigma])) for one in selections),
+    }
+    for name, panel in PANELS.items():
+        found[panel] = min(one.diversity[name] for one in selections if one.method in (*BASELINES, name))
+    return found
+
+
+def _rise(line: Sequence[float]) -> tuple[float, float]:
+    """Last minus first, last over first."""
+    return (line[-1] - line[0], line[-1] / line[0]) if line and line[0] > 0 else (np.nan, np.nan)
+
+
+def _upward(line: Sequence[float]) -> list[bool]:
+    """Whether each step goes up."""
+    return [after > before for before, after in itertools.pairwise(line)]
+
+
+def _by_method(held: Sequence[tuple[str, bool]]) -> str:
+    """ld 9 of 9, …"""
+    parts = []
+    for name, group in itertools.groupby(held, key=lambda pair: pair[0]):
+        values = [value for _, value in group]
+        parts.append(f"{name} {sum(values)} of {len(values)}")
+    return ", ".join(parts)
+
+
+def _median(values: Sequence[float], digits: int = 2) -> str:
+    return f"{np.median(values):.{digits}f}" if len(values) else "none"

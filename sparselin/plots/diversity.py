@@ -1,0 +1,157 @@
+"""Figures of the diversity experiment: the six panels of Figure 1, the fit, and where the features lie."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparselin.plots.style import GREY, ORANGE, axes, pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# colours that differ for the colour-blind too (Okabe and Ito), each with a marker and a line of its own
+LOOKS: dict[str, dict[str, Any]] = {
+    "lasso": {"color": "#000000", "marker": "o", "linestyle": "--"},
+    "no-reg": {"color": "#d55e00", "marker": "s", "linestyle": "--"},
+    "ld": {"color": "#0072b2", "marker": "^", "linestyle": "-"},
+    "ld-0.1": {"color": "#56b4e9", "marker": "v", "linestyle": "-"},
+    "sv": {"color": "#009e73", "marker": "D", "linestyle": "-."},
+    "gr": {"color": "#cc79a7", "marker": "x", "linestyle": ":"},
+}
+REGULARIZERS = ("ld", "ld-0.1", "sv", "gr")
+_K = "number of features $k$"
+
+
+def curves(
+    selections: Sequence[Any], value: Callable[[Any], float], methods: Sequence[str], ax: Axes
+) -> Axes:
+    """A line for each of the methods: `value` of its selections against k."""
+    for method in methods:
+        line = sorted((one.k, value(one)) for one in selections if one.method == method)
+        if line:
+            ax.plot(
+                *zip(*line, strict=True),
+                label=method,
+                markersize=5,
+                markerfacecolor="none",
+                linewidth=1.3,
+                **LOOKS[method],
+            )
+    ax.grid(linewidth=0.4, alpha=0.5)
+    return ax
+
+
+def coefficient_errors(
+    selections: Sequence[Any], sigma: float, perturbed: str = "target", *, ax: Axes | None = None
+) -> Axes:
+    """‖α' − α‖, the average over the repeats, against k for every method.
+
+    Parameters
+    ----------
+    selections : `Selection` records.
+    sigma : the strength of the noise, one of the run.
+    perturbed : "target" for noise in y, with the least expected error of k unit columns, or "features".
+    ax : where to draw; a new figure if None.
+    """
+    noisy = {"target": "$y$", "features": "$X$"}[perturbed]
+    title = f"error, {noisy} perturbed ($\\sigma$ = {sigma:g})"
+    ax = axes(ax, title, _K, r"$\|\alpha' - \alpha\|_2$", (5.6, 3.6))
+    curves(selections, lambda one: float(np.mean(getattr(one, perturbed)[sigma])), tuple(LOOKS), ax)
+    if perturbed == "target":
+        line = sorted({(one.k, sigma * one.least_expected) for one in selections})
+        ax.plot(
+            *zip(*line, strict=True), color=GREY, linewidth=0.9, label=r"least expected, $\sigma\sqrt{k/n}$"
+        )
+    ax.set_ylim(bottom=0)
+    return ax
+
+
+def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axes | None = None) -> Axes:
+    """f(S) over its largest value for k unit columns: the LASSO's selection, greedy's, the regularized one.
+
+    Parameters
+    ----------
+    selections : `Selection` records.
+    regularizer : "ld", "ld-0.1", "sv" or "gr".
+    ax : where to draw; a new figure if None.
+    """
+    ax = axes(ax, f"diversity by {regularizer}", _K, "$f(S)$ / largest possible", (5.0, 3.2))
+    return curves(
+        selections, lambda one: float(one.diversity[regularizer]), ("lasso", "no-reg", regularizer), ax
+    )
+
+
+def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
+    """The six panels of Figure 1, (a) to (f), in one figure with one legend.
+
+    Parameters
+    ----------
+    selections : `Selection` records.
+    sigma : the strength of the noise in (a) and (b).
+    """
+    figure, grid = pyplot().subplots(2, 3, figsize=(11, 6.4), layout="constrained")
+    panels: list[Axes] = list(grid.flat)
+    coefficient_errors(selections, sigma, "target", ax=panels[0])
+    coefficient_errors(selections, sigma, "features", ax=panels[1])
+    for name, ax in zip(REGULARIZERS, panels[2:], strict=True):
+        normalised_diversity(selections, name, ax=ax)
+    for letter, ax in zip("abcdef", panels, strict=True):
+        ax.set_title(f"({letter}) {ax.get_title()}", fontsize=10)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9)
+    return panels
+
+
+def r_squared(selections: Sequence[Any], *, ax: Axes | None = None) -> Axes:
+    """R² of least squares on what each method selects, and of the LASSO's own coefficients, against k."""
+    ax = axes(ax, "", _K, "$R^2$", (6.4, 3.8))
+    curves(selections, lambda one: float(one.r2), tuple(LOOKS), ax)
+    line = sorted({(one.k, one.r2_lasso) for one in selections})
+    ax.plot(*zip(*line, strict=True), color=GREY, linewidth=0.9, label="lasso, its own coefficients")
+    ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
+def without_constants(selections: Sequence[Any]) -> list[Axes]:
+    """(d) and (e) without the constants that make the regularizers non-negative."""
+    _, grid = pyplot().subplots(1, 2, figsize=(9.4, 3.4), layout="constrained")
+    titles = {
+        "ld-0.1": r"(d) $\sum\log_2(0.1 + \lambda_i)$ / ($k\,\log_2 1.1$)",
+        "sv": "(e) 1 $-$ mean squared correlation",
+    }
+    for (name, title), ax in zip(titles.items(), grid, strict=True):
+        axes(ax, title, _K, "", (5.0, 3.2))
+        curves(selections, functools.partial(_plain, name), ("lasso", "no-reg", name), ax)
+        ax.legend(fontsize=8, frameon=False)
+    return list(grid)
+
+
+def pixel_maps(design: Any, selections: Sequence[Any]) -> list[Axes]:
+    """Where in the image the features of each method lie, on the share of images in which a pixel is used.
+
+    Parameters
+    ----------
+    design : the `Design`.
+    selections : one `Selection` a method.
+    """
+    figure, grid = pyplot().subplots(
+        1, len(selections), figsize=(2.0 * len(selections), 2.5), layout="constrained", squeeze=False
+    )
+    for one, ax in zip(selections, grid[0], strict=True):
+        shown = ax.imshow(design.usage.reshape(design.shape), cmap="Greys", vmin=0, vmax=1)
+        rows, columns = np.unravel_index(np.array(one.support, np.intp), design.shape)
+        size = 260 / max(design.shape)
+        ax.scatter(columns, rows, s=size, color=ORANGE, edgecolor="black", linewidth=0.3)
+        ax.set_title(f"{one.method}: {one.rare} of {len(one.support)} rare", fontsize=8)
+        ax.set_xticks([])
+        ax.set_yticks([])
+    figure.colorbar(shown, ax=list(grid[0]), shrink=0.8, label="share of images").ax.tick_params(labelsize=7)
+    return list(grid[0])
+
+
+def _plain(name: str, one: Any) -> float:
+    return float(one.plain[name])

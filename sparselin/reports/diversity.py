@@ -1,0 +1,289 @@
+"""The report of `sparselin diversity`: tables, a page with the six panels of Figure 1, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.table import Table
+
+from sparselin import plots
+from sparselin.experiments.diversity import KS, METHODS, RARE, SEARCHES, Design, Selection, Settings
+from sparselin.experiments.diversity_findings import (
+    PANELS,
+    PRINTED_AXES,
+    Finding,
+    extremes,
+    judge,
+    order_at,
+)
+from sparselin.experiments.diversity_findings import Table as ByMethod
+from sparselin.reports import page
+
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+SEARCH_NAMES = {"forward": "greedy FR", "greedy_local_search": "GLS"}
+COLUMNS = (
+    "method",
+    "k",
+    "features",
+    "ν",
+    "qualifies",
+    "R²",
+    "R² lasso",
+    "R² lasso, refitted",
+    "error, y",
+    "error, X",
+    *(f"diversity {name}" for name in SEARCHES),
+    "rare",
+)
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """The claims of the paper and their verdicts, for a terminal."""
+    view = Table(title="Figure 1 of the 2012 paper: does it show?", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    view.add_column("")
+    view.add_column("claim")
+    view.add_column("holds", justify="right", no_wrap=True)
+    view.add_column("verdict", no_wrap=True)
+    for found in findings:
+        panel = f"({found.panel})" if found.panel else ""
+        style = "bold red" if found.verdict == "does not show" else None
+        view.add_row(panel, found.claim, f"{found.held}/{found.total}", found.verdict, style=style)
+    return view
+
+
+def method_table(selections: Sequence[Selection], settings: Settings) -> Table:
+    """Each method at the largest k, for a terminal."""
+    k = max(one.k for one in selections)
+    view = Table(title=f"k = {k}, σ = {settings.sigma:g}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    headings = ("method", "R²", "error, y", "error, X", *SEARCHES, "rare")
+    for i, heading in enumerate(headings):
+        view.add_column(heading, justify="right" if i else "left", no_wrap=True)
+    for one in selections:
+        if one.k == k:
+            view.add_row(
+                one.method,
+                f"{one.r2:.3f}",
+                *(f"{np.mean(errors[settings.sigma]):.4f}" for errors in (one.target, one.features)),
+                *(f"{one.diversity[name]:.3f}" for name in SEARCHES),
+                f"{one.rare}/{len(one.support)}",
+            )
+    return view
+
+
+def headline(design: Design, settings: Settings, findings: Sequence[Finding]) -> list[str]:
+    """The result in two sentences, and what it was found on."""
+    rule = "least squares on the LASSO's features" if settings.refitted else "the LASSO's own coefficients"
+    zero = int((design.usage == 0).sum())
+    rare = int(((design.usage > 0) & (design.usage < RARE)).sum())
+    count = functools.partial(_counted, findings)
+    return [
+        f"{design.name}: with y perturbed the error of the regularized selection is below that of greedy "
+        f"selection in {count('regularized', 'a')} cases, and that below the LASSO's in "
+        f"{count('greedy', 'a')}; with X perturbed in {count('regularized', 'b')} and "
+        f"{count('greedy', 'b')}.",
+        f"By its own measure the regularized selection is more diverse than either in {count('diverse')} "
+        "comparisons. From one k to the next the LASSO's normalised diversity increases in "
+        f"{count('trend lasso')} steps, greedy's in {count('trend no-reg')}.",
+        f"{len(design.y)} images, {design.X.shape[1]} pixels, of which {zero} are zero in all of them and "
+        f"stay zero columns, never picked, and {rare} are rare: not zero in fewer than {RARE:.0%} of the "
+        f"images. {design.note} ν is the largest found with R² at least that of {rule}.",
+    ]
+
+
+def _counted(findings: Sequence[Finding], key: str, panel: str = "") -> str:
+    """32 of 36: the comparisons of a claim, in one panel or in all."""
+    chosen = [found for found in findings if found.key == key and panel in found.panel]
+    return f"{sum(found.held for found in chosen)} of {sum(found.total for found in chosen)}"
+
+
+def reading(design: Design, selections: Sequence[Selection]) -> list[str]:
+    """What the diversity consists of and costs, in numbers of this run."""
+    table = ByMethod(selections)
+    lines = [_rare(table), _price(table)]
+    every = sum(one.qualifies == "every" for one in selections)
+    short = [one for one in selections if one.method in SEARCHES and len(one.support) < one.k]
+    if every:
+        lines.append(
+            f"For {every} of the choices every ν tried qualifies: the selection is then the most diverse "
+            "that the search finds, whatever it explains."
+        )
+    if short:
+        least = min(short, key=lambda one: len(one.support) / one.k)
+        lines.append(
+            f"GLS may return fewer than k features, its set S₁' = LS(S₁): {len(short)} times here "
+            f"({least.method} at k = {least.k}: {len(least.support)}). The errors and the diversity shown "
+            "for k are then those of fewer features."
+        )
+    return [line for line in lines if line]
+
+
+def _rare(table: ByMethod) -> str:
+    """Where the diversity comes from."""
+    k = max(table.ks)
+    last = [table.at[name, k] for name in METHODS if (name, k) in table.at]
+    shares = ", ".join(f"{one.rare / len(one.support):.0%} for {one.method}" for one in last)
+    return (
+        f"Where the diversity comes from: at k = {k} the share of rare pixels (not zero in fewer than "
+        f"{RARE:.0%} of the images, and so nearly orthogonal to the others) is {shares}."
+        if last
+        else ""
+    )
+
+
+def _price(table: ByMethod) -> str:
+    """What the diversity costs."""
+    k = min(table.ks)
+    if not {("no-reg", k), ("ld", k)} <= set(table.at):
+        return ""
+    one, base = table.at["ld", k], table.at["no-reg", k]
+    return (
+        f"What it costs: at k = {k} R² is {one.r2:.3f} with ld and {base.r2:.3f} with no-reg; the LASSO's "
+        f"own coefficients reach {one.r2_lasso:.3f}, least squares on its features {one.r2_refitted:.3f}. "
+        "The paper's rule compares with the LASSO; if that is with its shrunk coefficients, it asks for "
+        "little at small k."
+    )
+
+
+def cells(one: Selection, settings: Settings) -> tuple[str, ...]:
+    """A row of the page's table."""
+    regularized = one.method in SEARCHES
+    return (
+        one.method,
+        str(one.k),
+        str(len(one.support)),
+        f"{one.nu:.3g}" if regularized else "",
+        one.qualifies,
+        f"{one.r2:.4f}",
+        f"{one.r2_lasso:.4f}",
+        f"{one.r2_refitted:.4f}",
+        *(_spread(errors[settings.sigma]) for errors in (one.target, one.features)),
+        *(f"{one.diversity[name]:.4f}" for name in SEARCHES),
+        str(one.rare),
+    )
+
+
+def _spread(errors: Sequence[float]) -> str:
+    return f"{np.mean(errors):.4f} ± {np.std(errors):.4f}"
+
+
+def write(
+    output: Path,
+    settings: Settings,
+    design: Design,
+    selections: Sequence[Selection],
+    command: str,
+    seconds: float,
+    interrupted: bool,
+) -> Path:
+    """Write index.html, results.json, selections.csv and the figures (PNG and SVG) to a folder."""
+    output.mkdir(parents=True, exist_ok=True)
+    findings = judge(selections, settings)
+    run = page.describe(command, seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES)
+    least = extremes(selections, settings.sigma)
+    page.write_json(
+        output,
+        {
+            "run": run,
+            "settings": dataclasses.asdict(settings),
+            "data": {"name": design.name, "images": len(design.y), "pixels": design.X.shape[1]},
+            "findings": [dataclasses.asdict(found) | {"verdict": found.verdict} for found in findings],
+            "selections": [dataclasses.asdict(one) for one in selections],
+        },
+    )
+    _write_csv(output / "selections.csv", selections, settings)
+    context = {
+        "run": run,
+        "headline": headline(design, settings, findings),
+        "findings": [(found, found.verdict == "does not show") for found in findings],
+        "reading": reading(design, selections),
+        "settings": settings,
+        "searches": {name: SEARCH_NAMES[search] for name, search in SEARCHES.items()},
+        "figures": [page.figure(output, *entry) for entry in _figures(design, selections, settings)],
+        "sigmas": _sigmas(selections, settings),
+        "axes": _axes(least) if design.name == "MNIST" and settings.ks == KS["MNIST"] else [],
+        "columns": COLUMNS,
+        "rows": [cells(one, settings) for one in selections],
+    }
+    return page.write_page(output, "diversity.html.j2", context)
+
+
+def _axes(least: dict[str, float]) -> list[tuple[str, str, str, str]]:
+    """Panel, what is compared, where the printed axis says that it lies, what it is here."""
+    rows = []
+    for panel, (low, high) in PRINTED_AXES.items():
+        what = "largest error" if panel in "ab" else "least diversity"
+        rows.append((f"({panel})", what, f"{low:g} to {high:g}", f"{least[panel]:.3f}"))
+    return rows
+
+
+def _sigmas(selections: Sequence[Selection], settings: Settings) -> list[tuple[str, str, tuple[str, ...]]]:
+    """σ, how many comparisons hold, and each method's median error over k, X being perturbed."""
+    table = ByMethod(selections)
+    rows = []
+    for sigma in sorted(settings.all_sigmas()):
+        held, total = order_at(table, sigma)
+        medians = [[float(np.mean(one.features[sigma])) for one in table.line(name)] for name in METHODS]
+        told = tuple(f"{np.median(line):.4f}" if line else "" for line in medians)
+        rows.append((f"{sigma:g}", f"{held} of {total}", told))
+    return rows
+
+
+def _write_csv(path: Path, selections: Sequence[Selection], settings: Settings) -> None:
+    """A line a selection, with the errors of every σ."""
+    sigmas = settings.all_sigmas()
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        plain = ("method", "k", "features", "nu", "nu_upper", "qualifies", "r2", "r2_lasso", "r2_refitted")
+        writer.writerow(
+            [*plain, *(f"diversity_{name}" for name in SEARCHES), "plain_ld-0.1", "plain_sv"]
+            + [f"{what}_error_sigma_{sigma:g}" for what in ("target", "feature") for sigma in sigmas]
+            + ["expected_target_error_over_sigma", "rare", "support"]
+        )
+        for one in selections:
+            head = (one.method, one.k, len(one.support), one.nu, one.upper, one.qualifies)
+            errors = [np.mean(found[sigma]) for found in (one.target, one.features) for sigma in sigmas]
+            writer.writerow(
+                [
+                    *(*head, one.r2, one.r2_lasso, one.r2_refitted),
+                    *(*one.diversity.values(), *one.plain.values()),
+                    *(*errors, one.expected, one.rare, " ".join(map(str, one.support))),
+                ]
+            )
+
+
+def _figures(
+    design: Design, selections: Sequence[Selection], settings: Settings
+) -> list[tuple[str, str, Any]]:
+    k = max(one.k for one in selections)
+    letters = ", ".join(f"({panel}) {name}" for name, panel in PANELS.items())
+    return [
+        (
+            "figure-1",
+            f"Figure 1 on {design.name}. (a), (b): the average error of the coefficients, σ = "
+            f"{settings.sigma:g}. {letters}: the regularizer over its largest value for k unit columns.",
+            plots.diversity_panels(selections, settings.sigma)[0].figure,
+        ),
+        (
+            "fit",
+            "R² of least squares on the features of each method, and of the LASSO's own coefficients, with "
+            "which the paper's rule for ν compares" + (" by default." if settings.refitted else "."),
+            plots.r_squared(selections).figure,
+        ),
+        (
+            "pixels",
+            f"The features selected for k = {k}, on the share of the images in which each pixel is not zero.",
+            plots.pixel_maps(design, [one for one in selections if one.k == k])[0].figure,
+        ),
+        (
+            "without-constants",
+            "(d) and (e) without the constants 3k log₂(1/δ) and 9k², which lift all curves towards 1.",
+            plots.without_constants(selections)[0].figure,
+        ),
+    ]
