@@ -1,0 +1,205 @@
+"""`sparselin guarantee`."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import os
+import signal
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from sparselin.cli.common import make_folder
+from sparselin.experiments.guarantee import FAMILIES, REAL, Record, Settings, batches, examine_batch, spread
+from sparselin.experiments.worst_designs import Worst, searches, worst_design
+from sparselin.guarantees.bounds import guarantee_bounds
+from sparselin.reports import guarantee as report
+from sparselin.reports import guarantee_words as words
+
+
+@click.command()
+@click.option(
+    "--designs", type=click.IntRange(0), help="Small designs to check.  [default: 10000; --quick 300]"
+)
+@click.option("--k", type=click.IntRange(1), help="Largest k; with --design, k.  [default: 6; --quick 3]")
+@click.option(
+    "--ensembles",
+    default="all",
+    show_default=True,
+    help=f"Comma-separated: {', '.join((*FAMILIES, *REAL))}.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("report/guarantee"),
+    show_default=True,
+    help="Folder for index.html, results.csv, results.json, the figures and the worst designs.",
+)
+@click.option("--quick", is_flag=True, help="Fewer designs of everything: a look in seconds.")
+@click.option(
+    "--design",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Your own data: .npz with X and y, or .csv with a heading. Prints its promises.",
+)
+@click.option("--target", help="With a .csv: the column that is y.  [default: the last]")
+def guarantee(
+    designs: int | None,
+    k: int | None,
+    ensembles: str,
+    seed: int,
+    jobs: int,
+    output: Path,
+    quick: bool,
+    design: Path | None,
+    target: str | None,
+) -> None:
+    """How far is greedy selection from the best subset, and what was promised?
+
+    Exit status 0: every promise was kept. 1: one was not. 130: interrupted (the report of what was done is
+    written).
+    """
+    console = Console()
+    if design is not None:
+        raise SystemExit(_show_one(console, design, target, k))
+    settings = Settings(families=_chosen(ensembles), seed=seed, jobs=jobs)
+    if quick:
+        settings = dataclasses.replace(settings, designs=300, repeats=2, k=3, restarts=32, rounds=150)
+    chosen = {name: value for name, value in (("designs", designs), ("k", k)) if value is not None}
+    settings = dataclasses.replace(settings, **chosen)  # type: ignore[arg-type]
+    make_folder(output)
+    started = time.perf_counter()
+    found, interrupted = _collect(console, settings, quick)
+    if not found.records and not found.worst:
+        raise SystemExit(130)
+    # a second Ctrl-C must not cost the report
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    command = _command(settings, ensembles, quick)
+    index = report.write(output, settings, command, found, time.perf_counter() - started, interrupted)
+    if found.checked:
+        console.print(words.promise_table(found.promises))
+    for line in (*words.headline(found), *report.violations(output, settings, found)):
+        console.print(line, soft_wrap=True, highlight=False)
+    console.print(f"Report: {index}", soft_wrap=True, highlight=False)
+    raise SystemExit(130 if interrupted else 1 if found.violations else 0)
+
+
+def _command(settings: Settings, ensembles: str, quick: bool) -> str:
+    """The command line that repeats the run."""
+    return (
+        f"sparselin guarantee --designs {settings.designs} --k {settings.k} --ensembles {ensembles} "
+        f"--seed {settings.seed}{' --quick' if quick else ''}"
+    )
+
+
+def _chosen(ensembles: str) -> tuple[str, ...]:
+    known = (*FAMILIES, *REAL)
+    if ensembles == "all":
+        return known
+    names = tuple(dict.fromkeys(name.strip() for name in ensembles.split(",")))
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise click.BadParameter(
+            f"unknown ensemble {unknown[0]!r}; the ensembles are {', '.join(known)}", param_hint="--ensembles"
+        )
+    return names
+
+
+def _jobs(settings: Settings, quick: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """The long ones first: real data, sweeps, searches, and small designs by the batch."""
+    tasks = sorted(
+        settings.tasks(), key=lambda task: (task.study != "real", -task.k if task.study == "real" else 0)
+    )
+    single, small = [t for t in tasks if t.study != "check"], [t for t in tasks if t.study == "check"]
+    yield from ((examine_batch, (batch, settings.seed)) for batch in batches(single))
+    yield from (
+        (worst_design, (s, settings.restarts, settings.rounds, settings.seed)) for s in searches(quick)
+    )
+    yield from ((examine_batch, (batch, settings.seed)) for batch in batches(small))
+
+
+def _collect(console: Console, settings: Settings, quick: bool) -> tuple[words.Findings, bool]:
+    """All findings, in the order of the tasks; Ctrl-C keeps those that have come."""
+    records: list[Record] = []
+    worst: list[Worst] = []
+    interrupted, tasks, plan = False, settings.tasks(), searches(quick)
+    bar = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = (TextColumn("{task.description}"), *bar, TextColumn("{task.fields[state]}"))
+    stream = spread(_jobs(settings, quick), settings.jobs)
+    with Progress(*columns, console=console) as progress, contextlib.closing(stream):  # type: ignore[type-var]
+        line = progress.add_task("designs", total=len(tasks) + len(plan), state="")
+        try:
+            for result in stream:
+                if isinstance(result, list):
+                    records += result
+                elif result is not None:
+                    worst.append(result)
+                broken = sum(record.violated for record in records)
+                done = len(result) if isinstance(result, list) else 1
+                progress.update(line, advance=done, state=f"{broken} violated" if broken else "")
+        except KeyboardInterrupt:
+            interrupted = True
+            console.print("Interrupted: finishing what is under way, then the report.")
+    order = {task: i for i, task in enumerate(tasks)}
+    records.sort(key=lambda record: order[record.task])
+    worst.sort(key=lambda found: plan.index(found.search))
+    return words.Findings(records, worst), interrupted
+
+
+def _show_one(console: Console, path: Path, target: str | None, k: int | None) -> int:
+    """The promises for one saved design."""
+    X, y, saved = _load(path, target)
+    try:
+        found = guarantee_bounds(X, y, k or saved or min(5, X.shape[1]))
+    except (ValueError, TypeError) as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint="--design") from None
+    console.print(words.bounds_table(found))
+    for line in words.constants_lines(found):
+        console.print(line, soft_wrap=True, highlight=False)
+    return 1 if found.violated else 0
+
+
+def _load(path: Path, target: str | None) -> tuple[Any, Any, int | None]:
+    """X, y and a saved k."""
+    try:
+        if path.suffix == ".csv":
+            return *_from_csv(path, target), None
+        with np.load(path) as saved:
+            X, y = np.asarray(saved["X"], np.float64), np.asarray(saved["y"], np.float64)
+            return X, y, int(saved["k"]) if "k" in saved else None
+    except (
+        OSError,
+        KeyError,
+        ValueError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        zipfile.BadZipFile,
+    ) as error:
+        message = (
+            f"{path} must be an .npz with X (n, d) and y (n,), or a .csv of numbers with a heading: {error}"
+        )
+        raise click.BadParameter(message, param_hint="--design") from None
+
+
+def _from_csv(path: Path, target: str | None) -> tuple[Any, Any]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        heading, *rows = [row for row in csv.reader(file) if row]
+    names = [name.strip() for name in heading]
+    if target is not None and target not in names:
+        raise ValueError(f"there is no column {target!r} among {', '.join(names)}")
+    data = np.array(rows, np.float64)
+    at = names.index(target) if target is not None else len(names) - 1
+    return np.delete(data, at, axis=1), data[:, at]

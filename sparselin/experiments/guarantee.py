@@ -1,0 +1,276 @@
+"""How far greedy selection is from the best subset, and what was promised, over ensembles and real data.
+
+Four studies, each design from its own generator, seeded by (seed, study, ensemble, setting, index), so that
+neither the number of designs nor that of processes matters:
+
+- `check`: designs of d ≤ 12 columns, k ≤ 3, on which γ is enumerated: is every promise kept?
+- `ensembles`: all families at one size, for a table.
+- `sweep`: AR(1) and equicorrelated columns as k, the correlation ρ and the signal-to-noise ratio vary.
+- `real`: the real data of `sparselin.ensembles`, as k varies.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import multiprocessing
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+
+import sparselin as sl
+from sparselin import ensembles
+from sparselin.ensembles import Design
+from sparselin.processes import work_quietly
+from sparselin.results import Bound, FloatArray, GuaranteeBounds
+from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
+
+FAMILIES: dict[str, Callable[..., Design]] = {
+    "gaussian": ensembles.gaussian,
+    "rademacher": ensembles.rademacher,
+    "ar1": ensembles.ar1,
+    "equicorrelated": ensembles.equicorrelated,
+    "random_walk": ensembles.random_walk,
+    "partial_dft": ensembles.partial_dft,
+    "partial_hadamard": ensembles.partial_hadamard,
+    "duplicated": ensembles.duplicated,
+    "small_integers": ensembles.small_integers,
+    "planted_ties": ensembles.planted_ties,
+    "ill_conditioned": ensembles.ill_conditioned,
+    "heavy_tails": ensembles.heavy_tails,
+}
+REAL: dict[str, Callable[..., Design]] = {
+    "diabetes": ensembles.diabetes,
+    "breast_cancer": ensembles.breast_cancer,
+    "digits": ensembles.digits,
+}
+SWEPT = ("ar1", "equicorrelated")
+RHOS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
+NOISES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+# the middle of the sweeps, and the size of the table
+N, D, K, RHO, SNR, SPARSITY = 60, 20, 4, 0.5, 1.0, 5
+_BATCH = 50
+_NODES = 200_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One design, by what it is drawn from. `varies` names what a sweep varies."""
+
+    study: str
+    ensemble: str
+    index: int
+    k: int
+    varies: str = ""
+    rho: float | None = None
+    snr: float | None = None
+
+    def rng(self, seed: int) -> np.random.Generator:
+        """Its own generator; the same design for every k of a sweep."""
+        text = f"{self.study} {self.ensemble} {self.rho} {self.snr}"
+        return np.random.default_rng([seed, zlib.crc32(text.encode()), self.index])
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """One algorithm on one design.
+
+    Attributes
+    ----------
+    ratio : R²(greedy)/R²(best), certified from below and above.
+    promises : name -> factor; None where a hypothesis does not hold.
+    violated : names of promises that were not kept.
+    """
+
+    algorithm: str
+    ratio: tuple[float, float]
+    promises: dict[str, float | None]
+    violated: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """What was found on one design; `best` bounds R² of its best subset, `exact` says that both are known."""
+
+    task: Task
+    n: int
+    d: int
+    best: tuple[float, float]
+    exact: bool
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def violated(self) -> bool:
+        return any(outcome.violated for outcome in self.outcomes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What `sparselin guarantee` runs.
+
+    Attributes
+    ----------
+    designs : of the study `check`.
+    repeats : designs at each point of `ensembles` and `sweep`.
+    k : the largest of the sweeps over k.
+    families : of `check` and `ensembles`; those of `sweep` that are among them; real data if asked for.
+    restarts, rounds : of the search for the worst designs.
+    """
+
+    designs: int = 10_000
+    repeats: int = 16
+    k: int = 6
+    families: tuple[str, ...] = (*FAMILIES, *REAL)
+    seed: int = 0
+    jobs: int = 2
+    restarts: int = 64
+    rounds: int = 400
+
+    def tasks(self) -> list[Task]:
+        """All designs, the study `check` first."""
+        drawn = [name for name in self.families if name in FAMILIES]
+        tasks = []
+        if drawn:
+            turns = ((drawn[i % len(drawn)], i // len(drawn)) for i in range(self.designs))
+            tasks += [Task("check", name, i, 1 + i % 3) for name, i in turns]
+        for name in drawn:
+            tasks += [Task("ensembles", name, i, min(K, self.k)) for i in range(self.repeats)]
+        for name in SWEPT:
+            if name in drawn:
+                tasks += self._sweep(name)
+        for name in REAL:
+            if name in self.families:
+                tasks += [Task("real", name, 0, k) for k in range(1, self.k + 1)]
+        return tasks
+
+    def _sweep(self, name: str) -> list[Task]:
+        rhos = RHOS if name == "equicorrelated" else tuple(rho for rho in RHOS if abs(rho) < 1)
+        k = min(K, self.k)
+        points = [("k", each, RHO, SNR) for each in range(1, self.k + 1)]
+        points += [("rho", k, rho, SNR) for rho in rhos]
+        points += [("snr", k, RHO, snr) for snr in NOISES]
+        return [
+            Task("sweep", name, i, size, varies, rho, snr)
+            for varies, size, rho, snr in points
+            for i in range(self.repeats)
+        ]
+
+
+def draw(task: Task, seed: int) -> Design:
+    """The design of a task."""
+    if task.study == "real":
+        return REAL[task.ensemble](None)
+    rng = task.rng(seed)
+    if task.study == "check":
+        return _small(task, rng)
+    family = FAMILIES[task.ensemble]
+    X = family(N, D, rng, rho=task.rho)[0] if task.study == "sweep" else family(N, D, rng)[0]
+    snr = SNR if task.snr is None else task.snr
+    beta = np.zeros(D)
+    beta[rng.choice(D, SPARSITY, replace=False)] = rng.choice([-1.0, 1.0], SPARSITY)
+    signal, noise = X @ beta, rng.standard_normal(N)
+    # duplicated and negated columns may cancel
+    size = float(np.linalg.norm(signal)) or 1.0
+    return X, signal + noise * (size / (np.sqrt(snr) * np.linalg.norm(noise)))
+
+
+def _small(task: Task, rng: np.random.Generator) -> Design:
+    """At most 12 columns: γ is enumerated. d < n and d > n, any correlations, a zero column at times."""
+    d = int(rng.integers(max(3, task.k), 13))
+    n = int(rng.integers(max(3, task.k), 16))
+    family = FAMILIES[task.ensemble]
+    if task.ensemble == "ar1":
+        family = functools.partial(family, rho=float(rng.uniform(-0.95, 0.95)))
+    if task.ensemble == "equicorrelated":
+        family = functools.partial(family, rho=float(rng.uniform(0, 0.95)))
+    if task.index % 8 == 5:
+        # low coherence and an exact fit: where recovery is promised
+        X = family(60, d, rng)[0]
+        return X, X[:, rng.choice(d, task.k, replace=False)] @ rng.choice([-1.0, 1.0], task.k)
+    X, y = family(n, d, rng)
+    if task.index % 16 == 15:
+        X[:, int(rng.integers(d))] = 0
+    return X, y
+
+
+def examine(task: Task, seed: int) -> Record:
+    """The promises on one design."""
+    X, y = draw(task, seed)
+    algorithms: tuple[Any, ...] = ("omp", "forward_regression")
+    extra: dict[str, Any] = {}
+    if task.study != "check" or task.index % 16 == 3:
+        algorithms += ("sequential_lasso",)
+    elif task.index % 16 == 7:
+        extra = _regularized(task, seed, X)
+    found = sl.guarantee_bounds(X, y, task.k, algorithms=algorithms, node_limit=_NODES, **extra)
+    return record(task, X, found)
+
+
+def _regularized(task: Task, seed: int, X: FloatArray) -> dict[str, Any]:
+    """A regularizer in turn, and a ν at which it matters as much as R²."""
+    k, turn = task.k, task.index // 16 % 3
+    f = (SmoothedDifferentialEntropy(0.5, k=k), GeneralizedRank(0.5), SpectralVariance(k=k))[turn]
+    rng = np.random.default_rng([seed, task.index])
+    return {"regularizer": f, "nu": float(10 ** rng.uniform(-3, 0)), "eps": 0.1}
+
+
+def record(task: Task, X: FloatArray, found: GuaranteeBounds) -> Record:
+    """The part of the result that is kept."""
+    names = dict.fromkeys(bound.algorithm for bound in found.bounds)
+    outcomes = tuple(_outcome(name, found.of(name)) for name in names)
+    best = found.best.lower, found.best.upper
+    return Record(task, X.shape[0], X.shape[1], best, found.best.exact, outcomes)
+
+
+def _outcome(algorithm: str, bounds: Sequence[Bound]) -> Outcome:
+    return Outcome(
+        algorithm,
+        (bounds[0].achieved.lower, bounds[0].achieved.upper),
+        {bound.name: bound.lower if bound.applies else None for bound in bounds},
+        tuple(bound.name for bound in bounds if bound.violated),
+    )
+
+
+def examine_batch(tasks: Sequence[Task], seed: int) -> list[Record]:
+    return [examine(task, seed) for task in tasks]
+
+
+def batches(tasks: Sequence[Task]) -> Iterator[list[Task]]:
+    """Small designs by the batch, the others one by one."""
+    small = [task for task in tasks if task.study == "check"]
+    yield from ([task] for task in tasks if task.study != "check")
+    for start in range(0, len(small), _BATCH):
+        yield small[start : start + _BATCH]
+
+
+def run_all(settings: Settings) -> Iterator[list[Record]]:
+    """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
+    jobs = ((examine_batch, (batch, settings.seed)) for batch in batches(settings.tasks()))
+    yield from spread(jobs, settings.jobs)
+
+
+def spread(jobs: Iterator[tuple[Callable[..., Any], tuple[Any, ...]]], count: int) -> Iterator[Any]:
+    """The results of jobs (function, arguments) as they come, from `count` spawned processes."""
+    from threadpoolctl import threadpool_limits
+
+    if count == 1:
+        with threadpool_limits(1):
+            yield from (function(*arguments) for function, arguments in jobs)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=spawn, initializer=work_quietly) as pool:
+        pending: set[Future[Any]] = set()
+        try:
+            while True:
+                while len(pending) < 3 * count and (job := next(jobs, None)) is not None:
+                    pending.add(pool.submit(job[0], *job[1]))
+                if not pending:
+                    return
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

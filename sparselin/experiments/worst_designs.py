@@ -1,0 +1,148 @@
+"""Small designs on which greedy selection does worst, found by hill climbing from many random starts.
+
+Unit columns; λ_min(C, k) ≥ floor, for without a floor the ratio R²(greedy)/R²(best) has infimum 0: two nearly
+opposite columns explain y = X_1 + X_2, to which each is nearly orthogonal, and decoys slightly nearer to y
+win every step. Picks must win by a margin, so that no tie decides. What is found is measured again by
+`guarantee_bounds`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import zlib
+
+import numpy as np
+
+import sparselin as sl
+from sparselin.results import FloatArray, GuaranteeBounds, IndexArray
+
+FLOORS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+# n, d, k; the first can be drawn
+SIZES = ((3, 5, 2), (4, 5, 2), (5, 6, 3))
+_MARGIN = 1e-3
+ALGORITHMS = {"omp": "OMP", "forward_regression": "FR"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """One search: which algorithm, which size, which floor of λ_min(C, k)."""
+
+    algorithm: str
+    n: int
+    d: int
+    k: int
+    floor: float
+
+    @property
+    def name(self) -> str:
+        return f"worst-{self.algorithm}-n{self.n}-d{self.d}-k{self.k}-floor{self.floor:g}"
+
+    def rng(self, seed: int) -> np.random.Generator:
+        return np.random.default_rng([seed, zlib.crc32(self.name.encode())])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Worst:
+    """The worst design of a search.
+
+    Attributes
+    ----------
+    ratio : R²(greedy)/R²(best) there.
+    least : λ_min(C, k).
+    promises : name -> factor, those of the algorithm that apply.
+    support, best_support : what it picks, in order, and a best subset.
+    violated : promises not kept.
+    """
+
+    search: Search
+    X: FloatArray
+    y: FloatArray
+    ratio: float
+    least: float
+    promises: dict[str, float]
+    support: IndexArray
+    best_support: IndexArray
+    violated: tuple[str, ...]
+
+
+def searches(quick: bool = False) -> list[Search]:
+    """Both algorithms, all sizes and floors."""
+    floors, sizes = (FLOORS[1::3], SIZES[:1]) if quick else (FLOORS, SIZES)
+    return [Search(algorithm, *size, floor) for algorithm in ALGORITHMS for size in sizes for floor in floors]
+
+
+def worst_design(search: Search, restarts: int, rounds: int, seed: int = 0) -> Worst | None:
+    """Hill climbing on all restarts at once; None if no start could be made to respect the floor."""
+    rng, shape = search.rng(seed), (restarts, search.n)
+    # from near an orthonormal basis to anywhere
+    width = np.linspace(0.1, 3, restarts)[:, None, None]
+    X = _unit(np.eye(search.n, search.d) + width * rng.standard_normal((*shape, search.d)))
+    y = _unit(rng.standard_normal((*shape, 1)))
+    score = _score(search, X, y)
+    sigma = np.full(restarts, 0.3)
+    for _ in range(rounds):
+        width = sigma[:, None, None]
+        X_new = _unit(X + width * rng.standard_normal(X.shape) * (rng.random((restarts, 1, search.d)) < 0.5))
+        y_new = _unit(y + width * rng.standard_normal(y.shape) * (rng.random((restarts, 1, 1)) < 0.5))
+        new = _score(search, X_new, y_new)
+        better = new < score
+        X, y = np.where(better[:, None, None], X_new, X), np.where(better[:, None, None], y_new, y)
+        score = np.minimum(score, new)
+        sigma = np.clip(np.where(better, 1.5 * sigma, 0.93 * sigma), 1e-4, 0.5)
+    at = int(np.argmin(score))
+    if score[at] > 1:
+        return None
+    return _measured(search, np.ascontiguousarray(X[at]), np.ascontiguousarray(y[at, :, 0]))
+
+
+def _measured(search: Search, X: FloatArray, y: FloatArray) -> Worst:
+    """By the package's own functions."""
+    found: GuaranteeBounds = sl.guarantee_bounds(X, y, search.k, algorithms=(search.algorithm,))  # type: ignore[arg-type]
+    promises = {bound.name: bound.lower for bound in found.bounds if bound.applies}
+    return Worst(
+        search,
+        X,
+        y,
+        ratio=found.bounds[0].achieved.upper,
+        least=dict(found.constants)["λ(k)"].lower,
+        promises=promises,
+        support=found.supports[0][1],
+        best_support=found.best_support,
+        violated=tuple(bound.name for bound in found.violated),
+    )
+
+
+def _unit(V: FloatArray) -> FloatArray:
+    return np.asarray(V / np.linalg.norm(V, axis=-2, keepdims=True))
+
+
+def _score(search: Search, X: FloatArray, y: FloatArray) -> FloatArray:
+    """The ratio of admissible designs, of others 1 + how far they are from it. X (p, n, d), y (p, n, 1)."""
+    subsets = np.array(list(itertools.combinations(range(search.d), search.k)))
+    C, c = X.swapaxes(1, 2) @ X, (X.swapaxes(1, 2) @ y)[:, :, 0]
+    values, vectors = np.linalg.eigh(C[:, subsets[:, :, None], subsets[:, None, :]])
+    least = values[..., 0].min(axis=1)
+    turned = np.einsum("psij,psi->psj", vectors, c[:, subsets])
+    best = (turned**2 / np.maximum(values, 1e-12)).sum(axis=-1).max(axis=1)
+    reached, margin = _greedy(search, X, y[:, :, 0])
+    short = np.maximum(0, search.floor - least) + np.maximum(0, _MARGIN - margin)
+    return np.asarray(np.where(short > 0, 1 + short, reached / best))
+
+
+def _greedy(search: Search, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """R² of the algorithm's set, and the least margin of its picks relative to the pick."""
+    Z, r, each = X.copy(), y.copy(), np.arange(len(X))
+    margin = np.full(len(X), np.inf)
+    for _ in range(search.k):
+        square = np.einsum("pij,pij->pj", Z, Z)
+        size = np.abs(np.einsum("pij,pi->pj", Z, r)) * (square > 1e-12)
+        if search.algorithm == "forward_regression":
+            size = size / np.sqrt(np.maximum(square, 1e-12))
+        pick = np.argmax(size, axis=1)
+        top = np.partition(size, -2, axis=1)
+        margin = np.minimum(margin, 1 - top[:, -2] / np.maximum(top[:, -1], 1e-300))
+        q = Z[each, :, pick] / np.sqrt(np.maximum(square[each, pick], 1e-12))[:, None]
+        Z = Z - q[:, :, None] * np.einsum("pi,pij->pj", q, Z)[:, None, :]
+        r = r - q * np.einsum("pi,pi->p", q, r)[:, None]
+    return np.asarray(1 - (r**2).sum(axis=1)), margin

@@ -1,0 +1,266 @@
+"""What is promised of greedy selection on one design, side by side with what it achieved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.guarantees import promises, recovery
+from sparselin.guarantees.along_path import Data, Known, Step, explained, scaled, step
+from sparselin.guarantees.best_subset import best_subset
+from sparselin.guarantees.regularized import of_regularized
+from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
+from sparselin.guarantees.submodularity import submodularity_ratio
+from sparselin.ols import ols
+from sparselin.omp import omp
+from sparselin.problem import as_problem, check_count, check_level, takes_problem
+from sparselin.results import (
+    BestSubset,
+    Bound,
+    FloatArray,
+    GuaranteeBounds,
+    IndexArray,
+    Interval,
+)
+from sparselin.sequential_attention import sequential_attention
+from sparselin.sequential_lasso import sequential_lasso
+
+Algorithm = Literal["forward_regression", "omp", "sequential_lasso", "sequential_attention"]
+_METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "forward_regression": ("FR", ols),
+    "omp": ("OMP", omp),
+    "sequential_lasso": ("Sequential LASSO", sequential_lasso),
+    "sequential_attention": ("Sequential Attention", sequential_attention),
+}
+# Limits at each set of a path, whose constants the bounds along the path ask for beside γ_{S,k}.
+_PAIRS, _NODES = 200_000, 500
+_WORK = 4e7
+
+
+@takes_problem
+def guarantee_bounds(
+    X: Any,
+    y: ArrayLike | None,
+    k: int,
+    *,
+    algorithms: Sequence[Algorithm] = ("forward_regression", "omp"),
+    regularizer: Any = None,
+    nu: float = 0.0,
+    eps: float = 0.1,
+    node_limit: int = 20_000,
+    pair_limit: int = 2_000_000,
+    sample_weight: ArrayLike | None = None,
+) -> GuaranteeBounds:
+    """The promises for greedy selection of k features, each with its hypotheses checked, and what came of it.
+
+    A promise is a factor φ with R²(S) ≥ φ·max_{|L| ≤ k} R²(L), R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖² uncentred, S being
+    the set that an algorithm selects:
+
+    - FR: 1 − e^{−γ}, γ = γ_{S,k}, and 1 − e^{−λ_min(C,2k)} (Das and Kempe, *Submodular meets Spectral*,
+      2011);
+    - OMP, Sequential LASSO and Sequential Attention: 1 − e^{−γ·λ_min(C,2k)} (there), and the sharper
+      1 − e^{−γ·λ_min(C,k)} and 1 − e^{−λ_min(C,2k−1)}, which need no unit columns if λ_min is divided by
+      max_j ‖X_j‖²;
+    - for each, the product over the steps with each step's own constants, and what the run shows afterwards;
+    - factor 1 where the best subset is recovered for certain: Tropp's exact recovery condition, the babel
+      function, coherence, and a condition in noise.
+
+    With a regularizer f and ν > 0 also those for g = R² + ν·f: FR with an increasing f, and greedy local
+    search (*Selecting Diverse Features via Spectral Regularization*, 2012, Theorems 15 and 9, the latter as
+    corrected). docs/guarantees.md has the proofs, and which is sharper when.
+
+    Parameters
+    ----------
+    X, y, sample_weight : as for `omp`; or one `Problem` in place of X and y.
+    k : 1 ≤ k ≤ d.
+    algorithms : whose promises.
+    regularizer, nu, eps : f, ν ≥ 0 and ε ≥ 0 of `greedy_local_search`.
+    node_limit : of the search for the best subset and of each for an eigenvalue, of fewer for many columns
+        (4e7/(k·d²)). Where it is reached, `best` and `achieved`, or the constants, are intervals.
+    pair_limit : of the pairs that γ_{S,k} is the least ratio of (see `submodularity_ratio`).
+
+    Returns
+    -------
+    GuaranteeBounds. For y = 0, and where no column says anything of y, every ratio is 1.
+
+    Raises
+    ------
+    TypeError, ValueError : as for `omp`; an unknown algorithm; nu > 0 without a regularizer, eps < 0, a limit
+        below 1.
+
+    >>> import numpy as np
+    >>> X, y = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.6]]), np.array([3.0, 1.0])
+    >>> found = guarantee_bounds(X, y, 1)
+    >>> round(found.best.lower, 3), found.violated
+    (0.9, ())
+    >>> for bound in found.bounds[:2]:
+    ...     print(bound.algorithm, bound.formula, round(bound.lower, 3))
+    FR 1 − exp(−γ) 0.632
+    FR 1 − exp(−λ_min(C, 2k)) 0.181
+    """
+    problem = as_problem(X, y, sample_weight)
+    k = check_count(k, "k", 1, problem.d)
+    node_limit = check_count(node_limit, "node_limit", 1)
+    pair_limit = check_count(pair_limit, "pair_limit", 1)
+    nu, eps = check_level(nu, "nu"), check_level(eps, "eps")
+    if regularizer is None and nu > 0:
+        raise ValueError(f"nu weighs a regularizer: pass one, or leave nu out; got nu={nu}")
+    _check_algorithms(algorithms)
+    data = scaled(problem)
+    optimum = best_subset(problem, k, node_limit=node_limit)
+    supports = {name: _METHODS[name][1](problem, k).support for name in algorithms}
+    # a node of an eigenvalue search costs about k·d²
+    nodes = min(node_limit, max(1, int(_WORK / (k * data.d**2))))
+    spectrum = _Spectrum(data, k, nodes)
+    seen = _Seen(data, k, spectrum, pair_limit, nodes)
+    paths = {name: seen.follow(support) for name, support in supports.items()}
+    best = _best(data, optimum, [step for path in paths.values() for step in path])
+    found = recovery.condition(data, optimum)
+    bounds: list[Bound] = []
+    runs = []
+    for name, support in supports.items():
+        achieved = ratio(explained(data, support), best, bool(data.y.any()))
+        run = promises.Run(_METHODS[name][0], support, paths[name], seen.gamma(support), achieved)
+        runs.append(run)
+        bounds += _of_run(run, spectrum, data)
+        bounds += recovery.of_recovery(run, found, spectrum.given, data)
+    if regularizer is not None and nu > 0:
+        bounds += of_regularized(problem, k, regularizer, nu, eps, pair_limit, best)
+    return GuaranteeBounds(
+        k=k,
+        bounds=tuple(bounds),
+        best=best,
+        best_support=optimum.support,
+        r2=tuple((run.algorithm, run.steps[-1].r2) for run in runs),
+        supports=tuple((run.algorithm, run.support) for run in runs),
+        constants=(*spectrum.named(), *seen.named(runs), *recovery.constants(found, spectrum.given)),
+    )
+
+
+def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> Interval:
+    """R²(S)/R²(best), given R²(S) with its error; 1 where the best is zero to rounding."""
+    r2, error = value
+    slack = error + best.rounding
+    if not explains or best.upper <= slack:
+        return Interval(1.0, 1.0, "there is nothing to explain")
+    lower = max(0.0, r2 - error) / best.upper
+    upper = 1.0 if best.lower <= slack else min(1.0, (r2 + error) / (best.lower - best.rounding))
+    return Interval(
+        min(lower, upper), upper, f"the best subset by {best.method}", rounding=3 * slack / best.upper
+    )
+
+
+def _of_run(run: promises.Run, spectrum: _Spectrum, data: Data) -> list[Bound]:
+    if run.algorithm == "FR":
+        return promises.of_forward_regression(run, spectrum.correlation(), data)
+    return promises.of_omp(run, spectrum.of_given(), data)
+
+
+def _check_algorithms(algorithms: Sequence[str]) -> None:
+    known = get_args(Algorithm)
+    if isinstance(algorithms, str) or not all(name in known for name in algorithms):
+        raise ValueError(
+            f"algorithms must be a sequence of names from {', '.join(known)}; got {algorithms!r}"
+        )
+
+
+def _best(data: Data, optimum: BestSubset, steps: list[Step]) -> Interval:
+    """R² of the best subset: from below by the sets that were seen, from above by the search and the runs."""
+    if not data.y.any():
+        return Interval(0.0, 0.0, "y = 0, of which R² is 0")
+    r2, error = explained(data, optimum.support)
+    lower = max([r2, *(step.r2 for step in steps)])
+    square = data.problem.y_norm**2
+    proved = 1 - optimum.lower_bound / square
+    shown = min(step.reach for step in steps) if steps else 1.0
+    upper = max(lower, min(proved, shown))
+    if optimum.optimal:
+        # the search is exhausted: what is between the two is rounding
+        return Interval(lower, upper, "branch and bound", rounding=2 * error + upper - lower)
+    method = "the search, stopped" if proved <= shown else "the search, stopped, and what greedy runs show"
+    return Interval(lower, upper, method, rounding=2 * error)
+
+
+class _Seen:
+    """Steps and γ by the set they belong to: the paths of several algorithms often share theirs."""
+
+    def __init__(self, data: Data, k: int, spectrum: _Spectrum, pair_limit: int, node_limit: int) -> None:
+        self.data, self.k, self.spectrum = data, k, spectrum
+        self.pair_limit, self.node_limit = pair_limit, node_limit
+        self.gammas: dict[frozenset[int], FloatArray] = {}
+        self.steps: dict[tuple[frozenset[int], int, Known], Step] = {}
+
+    def gamma(self, S: IndexArray) -> FloatArray:
+        """γ_{S,k}, certified."""
+        key = frozenset(S.tolist())
+        if key not in self.gammas:
+            limits = {"pair_limit": self.pair_limit, "node_limit": self.node_limit}
+            found = submodularity_ratio(self.data.problem, None, S, self.k, **limits)
+            self.gammas[key] = np.array([found.lower, found.upper])
+        return self.gammas[key]
+
+    def follow(self, support: IndexArray) -> list[Step]:
+        """The steps at ∅, S_1, …, S_k; where the path ended early its last set stands for the rest."""
+        gamma = float(self.gamma(support)[0])
+        steps = [self.step(support[:i], support[i : i + 1], gamma) for i in range(len(support) + 1)]
+        return steps + steps[-1:] * (self.k - len(support))
+
+    def step(self, S: IndexArray, pick: IndexArray, gamma: float) -> Step:
+        size = "2k − 1" if len(S) < self.k else "2k"
+        known = Known(
+            gamma, float(self.spectrum.of_given()[size][0]), float(self.spectrum.correlation()[size][0])
+        )
+        key = frozenset(S.tolist()), int(pick[0]) if len(pick) else -1, known
+        if key not in self.steps:
+            limits = min(_PAIRS, self.pair_limit), min(_NODES, self.node_limit)
+            self.steps[key] = step(self.data, S, pick, self.k, known, *limits)
+        return self.steps[key]
+
+    def named(self, runs: Sequence[promises.Run]) -> list[tuple[str, Interval]]:
+        return [
+            (
+                f"γ of {run.algorithm}",
+                Interval(float(run.gamma[0]), float(run.gamma[1]), "submodularity_ratio"),
+            )
+            for run in runs
+        ]
+
+
+class _Spectrum:
+    """λ_min(C, s)/max_j C_jj of the columns as given, and of the columns scaled to unit length."""
+
+    def __init__(self, data: Data, k: int, node_limit: int) -> None:
+        self.data, self.k, self.node_limit = data, k, node_limit
+        self.given = sparse_eigenvalues(data.X, k, node_limit=node_limit)
+        self.doubled = {s: self._least(data.X, size) for s, size in self._sizes()}
+        self._correlation: dict[str, FloatArray] | None = None
+
+    def _sizes(self) -> tuple[tuple[str, int], ...]:
+        return ("2k − 1", 2 * self.k - 1), ("2k", 2 * self.k)
+
+    def _least(self, X: FloatArray, size: int) -> Interval:
+        return sparse_eigenvalues(X, size, node_limit=self.node_limit).smallest
+
+    def of_given(self) -> dict[str, FloatArray]:
+        least = {"k": self.given.smallest, **self.doubled}
+        return {size: _pair(value) for size, value in least.items()}
+
+    def correlation(self) -> dict[str, FloatArray]:
+        if self._correlation is None:
+            lengths = np.sqrt(np.einsum("ij,ij->j", self.data.X, self.data.X))
+            if lengths.min() >= 1 - self.data.problem.rounding():
+                self._correlation = self.of_given()
+            else:
+                unit = self.data.X / np.where(lengths > 0, lengths, 1)
+                self._correlation = {size: _pair(self._least(unit, s)) for size, s in self._sizes()}
+        return self._correlation
+
+    def named(self) -> list[tuple[str, Interval]]:
+        return [(f"λ({size})", value) for size, value in {"k": self.given.smallest, **self.doubled}.items()]
+
+
+def _pair(value: Interval) -> FloatArray:
+    return np.array([value.lower, value.upper])

@@ -1,0 +1,165 @@
+"""The promises of R² for FR and for OMP and what selects as it does, as `Bound`s.
+
+docs/guarantees.md has the proofs. λ(s) stands for λ_min(C, s)/max_j C_jj, which is λ_min(C, s) for unit
+columns: our bounds need no unit columns, as OMP's pick i gains c_i²/ρ_i² ≥ c_i²/max_j C_jj. Every factor
+increases in its constants, so that their certified lower and upper bounds give its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin.guarantees.along_path import Data, Step, everything
+from sparselin.problem import Problem
+from sparselin.results import Bound, FloatArray, IndexArray, Interval
+
+DAS_KEMPE = "Das and Kempe, Submodular meets Spectral (2011)"
+OURS = "docs/guarantees.md"
+Hypotheses = tuple[tuple[str, bool | None], ...]
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)
+
+
+class Run(NamedTuple):
+    """A greedy selection: its name, S, its steps, γ_{S,k} (2,), and R²(S)/R²(best)."""
+
+    algorithm: str
+    support: IndexArray
+    steps: list[Step]
+    gamma: FloatArray
+    achieved: Interval
+
+
+def bound(
+    name: str,
+    run: Run,
+    formula: str,
+    source: str,
+    hypotheses: Hypotheses,
+    factor: FloatArray,
+) -> Bound:
+    """A promise of `run`; what is promised is lowered by rounding, and zero where a hypothesis fails."""
+    lower, upper = (float(x) for x in np.clip(factor, 0.0, 1.0))
+    held = [held for _, held in hypotheses]
+    lower = max(0.0, lower - _ROUNDING) if all(h is True for h in held) else 0.0
+    upper = 0.0 if any(h is False for h in held) else max(lower, upper)
+    return Bound(name, run.algorithm, formula, source, hypotheses, lower, upper, run.achieved)
+
+
+def of_forward_regression(run: Run, correlation: dict[str, FloatArray], data: Data) -> list[Bound]:
+    """FR's; `correlation` has λ_min of the columns scaled to unit length, at the sizes "2k − 1" and "2k"."""
+    picks = (("every pick gains most", all(step.largest_gain for step in run.steps)),)
+    scaled = (("columns of length 1: scaled so, which changes neither FR nor R²", True),)
+    least = correlation["2k"]
+    path = [step.gamma for step in run.steps]
+    return [
+        bound(
+            "submodularity ratio", run, "1 − exp(−γ)", f"{DAS_KEMPE}, Theorem 3.2", picks, saturate(run.gamma)
+        ),
+        bound(
+            "sparse eigenvalue",
+            run,
+            "1 − exp(−λ_min(C, 2k))",
+            f"{DAS_KEMPE}, Theorem 3.2",
+            (*picks, *scaled, independent(least, "2k")),
+            saturate(least),
+        ),
+        bound(
+            "along the path", run, "1 − Π_i (1 − γ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)
+        ),
+        certificate(run, data),
+    ]
+
+
+def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]:
+    """Those of OMP and of what picks a largest |c|; `spectrum` has λ at the sizes k, 2k − 1 and 2k."""
+    picks = (("every pick has the largest |⟨X_i, r⟩|", all(step.largest_correlation for step in run.steps)),)
+    lengths = (*picks, equal_lengths(data.problem))
+    gamma, theirs, ours, direct = run.gamma, spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
+    path = [step.theta for step in run.steps]
+    source = f"{DAS_KEMPE}, Theorem 3.7"
+    return [
+        bound(
+            "submodularity ratio",
+            run,
+            "1 − exp(−γ·λ_min(C, 2k))",
+            source,
+            (*lengths, independent(theirs, "2k")),
+            saturate(gamma * theirs),
+        ),
+        bound(
+            "sparse eigenvalue",
+            run,
+            "1 − exp(−λ_min(C, 2k)²)",
+            source,
+            (*lengths, independent(theirs, "2k")),
+            saturate(theirs**2),
+        ),
+        bound(
+            "submodularity ratio, sharper",
+            run,
+            "1 − exp(−γ·λ(k))",
+            f"{OURS}, Theorem 1",
+            (*picks, independent(ours, "k")),
+            saturate(gamma * ours),
+        ),
+        bound(
+            "sparse eigenvalue, sharper",
+            run,
+            "1 − exp(−λ(2k − 1))",
+            f"{OURS}, Theorem 1",
+            (*picks, independent(direct, "2k − 1")),
+            saturate(direct),
+        ),
+        bound(
+            "along the path", run, "1 − Π_i (1 − θ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)
+        ),
+        certificate(run, data),
+    ]
+
+
+def saturate(exponent: FloatArray) -> FloatArray:
+    """1 − e^{−x}."""
+    return np.asarray(-np.expm1(-exponent))
+
+
+def product(run: Run, constants: list[FloatArray]) -> FloatArray:
+    """1 − Π_{i<k} (1 − θ_i/m_i); where nothing is left to add the factor is zero."""
+    left = np.ones(2)
+    for step, theta in itertools.islice(zip(run.steps, constants, strict=True), len(run.steps) - 1):
+        left = left * (1 - theta / step.most if step.most else 0.0)
+    return np.asarray(1 - left)
+
+
+def certificate(run: Run, data: Data) -> Bound:
+    """R²(S) over what k columns can have at most, as the run shows: hypotheses are none."""
+    last = run.steps[-1]
+    reach = min(everything(data), *(step.reach for step in run.steps))
+    factor = max(0.0, last.r2 - last.error) / reach if reach > 0 else 1.0
+    return bound(
+        "certificate after the run",
+        run,
+        "R²(S)/min(R²(all), min_i [R²(S_i) + gains_i/γ_i])",
+        f"{OURS}, Theorem 3",
+        (),
+        np.array([factor, factor]),
+    )
+
+
+def equal_lengths(problem: Problem) -> tuple[str, bool]:
+    """Whether nonzero columns have one length, to rounding; a common factor changes nothing."""
+    norms = problem.column_norms[problem.column_norms > 0].astype(np.float64)
+    if not len(norms):
+        return "columns of equal length", True
+    # entries that were scaled and rounded: √n·eps is what rounding does to a length at most
+    spread = float(norms.max() - norms.min()) / float(norms.max())
+    return "columns of equal length", spread <= problem.rounding()
+
+
+def independent(eigenvalue: FloatArray, size: str) -> tuple[str, bool | None]:
+    """λ_min(C, size) > 0, or undecided."""
+    lower, upper = eigenvalue
+    return f"λ_min(C, {size}) > 0", True if lower > 0 else None if upper > math.sqrt(_ROUNDING) else False

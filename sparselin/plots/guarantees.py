@@ -1,0 +1,233 @@
+"""Figures of the guarantees: achieved beside promised, and the designs on which greedy selection is worst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, axes, pyplot
+from sparselin.results import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_VIOLET = "#7b5ea7"
+# series -> colour, line, marker, label
+SERIES = {
+    "achieved": (BLUE, "-", "o", "achieved (band: down to the least)"),
+    "certificate after the run": (GREEN, "-", "s", "certificate after the run"),
+    "along the path": (ORANGE, "--", "^", "along the path"),
+    "submodularity ratio, sharper": (RED, "-.", "D", r"$1-e^{-\gamma\lambda(k)}$ (OMP)"),
+    "sparse eigenvalue, sharper": (_VIOLET, "-.", "v", r"$1-e^{-\lambda(2k-1)}$ (OMP)"),
+    "submodularity ratio": (
+        GREY,
+        ":",
+        "x",
+        r"Das and Kempe: $1-e^{-\gamma}$ (FR), $1-e^{-\gamma\lambda(2k)}$ (OMP)",
+    ),
+}
+_AXIS = {"k": "k", "rho": r"correlation $\rho$", "snr": "signal-to-noise ratio"}
+_ALGORITHM = {"OMP": (BLUE, "o"), "FR": (ORANGE, "s"), "Sequential LASSO": (GREEN, "^")}
+
+
+def promised(
+    curves: Sequence[Any], rows: Sequence[str], columns: Sequence[tuple[str, str]]
+) -> tuple[Axes, ...]:
+    """Achieved and promised ratios: a row of panels for each algorithm, a column for each (ensemble, varies).
+
+    Parameters
+    ----------
+    curves : with `ensemble`, `algorithm`, `varies`, `x` and `series` name -> (least, median) at each x.
+    rows, columns : algorithms, and pairs (ensemble, what varies).
+    """
+    shape = {"figsize": (3.1 * len(columns) + 0.4, 2.5 * len(rows) + 0.9), "layout": "constrained"}
+    figure, drawn = pyplot().subplots(len(rows), len(columns), squeeze=False, sharey=True, **shape)
+    found = {(curve.algorithm, curve.ensemble, curve.varies): curve for curve in curves}
+    several = len({ensemble for ensemble, _ in columns}) > 1
+    for i, algorithm in enumerate(rows):
+        for j, (ensemble, varies) in enumerate(columns):
+            title = f"{algorithm}, {ensemble}" if several else algorithm
+            ax = axes(drawn[i, j], title, _AXIS[varies], "share of the best R²" if j == 0 else "")
+            curve = found.get((algorithm, ensemble, varies))
+            if curve is not None:
+                _lines(ax, curve)
+    handles = {
+        label: line for ax in drawn.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    order = [label for *_, label in SERIES.values() if label in handles]
+    figure.legend(
+        [handles[label] for label in order],
+        order,
+        loc="outside upper center",
+        ncols=3,
+        frameon=False,
+        fontsize=8.5,
+    )
+    return tuple(drawn.flat)
+
+
+def _lines(ax: Axes, curve: Any) -> None:
+    for name, (colour, line, marker, label) in SERIES.items():
+        if name in curve.series:
+            least, median = np.array(curve.series[name]).T
+            ax.plot(
+                curve.x, median, line, color=colour, marker=marker, markersize=3.6, linewidth=1.4, label=label
+            )
+            if name == "achieved":
+                ax.fill_between(curve.x, least, median, color=colour, alpha=0.18, linewidth=0)
+    if curve.varies == "snr":
+        ax.set_xscale("log")
+        ax.set_xticks(curve.x, [f"{value:g}" for value in curve.x])
+        ax.minorticks_off()
+    if curve.varies == "k":
+        ax.set_xticks(curve.x)
+    ax.set_ylim(0, 1.04)
+    ax.grid(alpha=0.25, linewidth=0.5)
+
+
+def achieved(rows: Sequence[Any], *, ax: Axes | None = None) -> Axes:
+    """The ratio R²(greedy)/R²(best) by ensemble: median, the worst 5 %, and the least.
+
+    Parameters
+    ----------
+    rows : with `ensemble`, `algorithm`, `median`, `low` and `least`.
+    ax : where to draw; a new figure if None.
+    """
+    names = list(dict.fromkeys(row.ensemble for row in rows))
+    ax = axes(ax, "", "R²(greedy)/R²(best)", "", figsize=(7.2, 1.0 + 0.34 * len(names)))
+    algorithms = [name for name in _ALGORITHM if any(row.algorithm == name for row in rows)]
+    for a, algorithm in enumerate(algorithms):
+        colour, marker = _ALGORITHM[algorithm]
+        mine = [row for row in rows if row.algorithm == algorithm]
+        y = np.array([names.index(row.ensemble) for row in mine]) + 0.26 * (a - (len(algorithms) - 1) / 2)
+        ax.hlines(y, [row.least for row in mine], [row.low for row in mine], color=colour, linewidth=0.9)
+        ax.hlines(y, [row.low for row in mine], [row.median for row in mine], color=colour, linewidth=3)
+        ax.plot([row.median for row in mine], y, marker, color=colour, markersize=5, label=algorithm)
+        ax.plot([row.least for row in mine], y, marker, color=colour, markersize=4, fillstyle="none")
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1.02)
+    ax.grid(axis="x", alpha=0.25, linewidth=0.5)
+    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=9)
+    return ax
+
+
+def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
+    """The worst ratio that a search found against the floor of λ_min(C, k), a panel for each size.
+
+    Parameters
+    ----------
+    found : with `search` (`algorithm`, `n`, `d`, `k`, `floor`), `ratio` and `promises`.
+    """
+    sizes = list(dict.fromkeys((w.search.n, w.search.d, w.search.k) for w in found))
+    shape = {"figsize": (max(4.6, 3.3 * len(sizes)), 3.3), "layout": "constrained"}
+    figure, drawn = pyplot().subplots(1, len(sizes), squeeze=False, sharey=True, **shape)
+    for ax, size in zip(drawn[0], sizes, strict=True):
+        axes(ax, "n = {}, d = {}, k = {}".format(*size), r"$\lambda_{\min}(C, k)$ at least", "")
+        for name, label in (("omp", "OMP"), ("forward_regression", "FR")):
+            colour, marker = _ALGORITHM[label]
+            mine = [
+                w
+                for w in found
+                if (w.search.n, w.search.d, w.search.k) == size and w.search.algorithm == name
+            ]
+            x = [w.search.floor for w in mine]
+            ax.plot(x, [w.ratio for w in mine], marker + "-", color=colour, label=f"{label}: worst found")
+            path = [w.promises.get("along the path", 0.0) for w in mine]
+            ax.plot(x, path, marker + ":", color=colour, fillstyle="none", label=f"{label}: promised there")
+        ax.set_ylim(0, 1)
+        ax.set_xlim(0, None)
+        ax.grid(alpha=0.25, linewidth=0.5)
+    drawn[0, 0].set_ylabel("share of the best R²")
+    handles, labels = drawn[0, 0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside upper center", ncols=min(4, 2 * len(sizes)), frameon=False, fontsize=8
+    )
+    return tuple(drawn[0])
+
+
+def around_y(
+    X: FloatArray,
+    y: FloatArray,
+    picks: Sequence[int],
+    best: Sequence[int],
+    *,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Unit columns in R³ as seen from y: the distance from the centre is the angle to ±y, 90° on the rim.
+
+    A column and its opposite explain the same, so that the one nearer to y is drawn. On a line through the
+    centre lie columns in one plane with y.
+
+    Parameters
+    ----------
+    X : (3, d) unit columns. y : (3,).
+    picks : what greedy selection takes, in order. best : a best subset.
+    ax : where to draw, with a polar projection; a new figure if None.
+    """
+    if ax is None:
+        shape = {"figsize": (3.6, 3.9), "layout": "constrained", "subplot_kw": {"projection": "polar"}}
+        ax = pyplot().subplots(**shape)[1]
+    centre = y / np.linalg.norm(y)
+    east = np.linalg.svd(centre[None])[2][1]
+    north = np.cross(centre, east)
+    towards = np.where(centre @ X < 0, -1.0, 1.0) * X
+    angle = np.degrees(np.arccos(np.clip(centre @ towards, -1, 1)))
+    azimuth = np.arctan2(north @ towards, east @ towards)
+    ax.plot([0], [0], "*", color="black", markersize=11, label="y", clip_on=False)
+    others = [j for j in range(X.shape[1]) if j not in {*picks, *best}]
+    for indices, colour, marker, label, size in (
+        (list(best), GREEN, "s", "best subset", 11),
+        (list(picks), RED, "o", "greedy, in order", 6),
+        (others, GREY, "x", "others", 6),
+    ):
+        if indices:
+            ax.plot(
+                azimuth[indices],
+                angle[indices],
+                marker,
+                color=colour,
+                markersize=size,
+                label=label,
+                clip_on=False,
+            )
+    for step, j in enumerate(picks):
+        ax.annotate(
+            str(step + 1),
+            (azimuth[j], angle[j]),
+            xytext=(8, 4),
+            textcoords="offset points",
+            color=RED,
+            fontsize=10,
+        )
+    ax.set_ylim(0, 90)
+    ax.set_yticks([30, 60, 90], ["30°", "60°", "90°"], fontsize=7, color=GREY)
+    ax.set_xticks([])
+    # the angles are written where no column is near
+    trial = np.linspace(-np.pi, np.pi, 72, endpoint=False)
+    apart = np.abs(np.angle(np.exp(1j * (trial[:, None] - azimuth))))
+    ax.set_rlabel_position(float(np.degrees(trial[np.argmax(apart.min(axis=1))])))  # type: ignore[union-attr]
+    ax.set_title(title, fontsize=10, pad=12)
+    return ax
+
+
+def around_several(
+    designs: Sequence[tuple[FloatArray, FloatArray, Sequence[int], Sequence[int], str]],
+) -> tuple[Axes, ...]:
+    """`around_y` of several (X, y, picks, best, title) side by side."""
+    shape = {
+        "figsize": (3.6 * len(designs), 4.3),
+        "layout": "constrained",
+        "subplot_kw": {"projection": "polar"},
+    }
+    figure, drawn = pyplot().subplots(1, len(designs), squeeze=False, **shape)
+    handles: dict[str, Any] = {}
+    for ax, (X, y, picks, best, title) in zip(drawn[0], designs, strict=True):
+        around_y(X, y, picks, best, title=title, ax=ax)
+        handles |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.get_layout_engine().set(h_pad=0.12, w_pad=0.12)
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    return tuple(drawn[0])

@@ -1,0 +1,342 @@
+"""`sparselin guarantee`: what it writes, that it repeats itself, and that it fails on a broken promise."""
+
+import csv
+import dataclasses
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import sparselin as sl
+from sparselin import plots
+from sparselin.cli import cli
+from sparselin.cli import guarantee as command
+from sparselin.experiments import guarantee_summary as summary
+from sparselin.experiments.guarantee import Outcome, Record, Settings, Task, draw, examine, record, spread
+from sparselin.experiments.worst_designs import Search, Worst, searches, worst_design
+from sparselin.reports.guarantee_words import Findings, headline
+
+SMALL = [
+    "guarantee",
+    "--quick",
+    "--designs",
+    "24",
+    "--k",
+    "2",
+    "--jobs",
+    "1",
+    "--ensembles",
+    "ar1,duplicated,diabetes",
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def interruptible():
+    """The command ignores Ctrl-C while it writes its report; what runs after it in this process must not."""
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    output = tmp_path_factory.mktemp("guarantee")
+    return CliRunner().invoke(cli, [*SMALL, "--output", str(output)]), output
+
+
+def test_the_report_answers_both_questions(run):
+    result, output = run
+    assert result.exit_code == 0, result.output
+    assert "Promises checked on 24 designs" in result.output
+    assert "none violated" in result.output
+    page = (output / "index.html").read_text()
+    for words in (
+        "How far from the best subset am I?",
+        "What was I promised?",
+        "How bad can it be?",
+        "share above 0.1 = ",
+        "X =\n[[",
+    ):
+        assert words in page
+    figures = {path.stem for path in output.glob("*.png")}
+    assert figures == {"achieved", "sweep-ar1", "real", "worst", "worst-designs"}
+    assert page.count("data:image/svg+xml") == len(figures)
+
+
+def test_the_tables_agree_with_the_page(run):
+    _, output = run
+    results = json.loads((output / "results.json").read_text())
+    with (output / "results.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    checked = [row for row in rows if row["study"] == "check" and row["algorithm"] == "OMP"]
+    assert len(checked) == 24
+    path = next(r for r in results["promises"] if (r["algorithm"], r["name"]) == ("OMP", "along the path"))
+    assert path["applies"] == 24
+    factors = np.array([float(row["along the path"]) for row in checked])
+    assert path["median"] == pytest.approx(np.median(factors))
+    assert path["above"] == pytest.approx((factors > 0.1).mean())
+    assert all(
+        float(row["ratio_upper"]) >= float(row["along the path"]) for row in rows if row["along the path"]
+    )
+    assert results["violations"] == []
+
+
+def test_worst_designs_are_saved_and_come_again(run):
+    _, output = run
+    results = json.loads((output / "results.json").read_text())
+    for entry in results["worst"]:
+        s = entry["search"]
+        name = f"worst-{s['algorithm']}-n{s['n']}-d{s['d']}-k{s['k']}-floor{s['floor']:g}.npz"
+        with np.load(output / name) as saved:
+            X, y, k = saved["X"], saved["y"], int(saved["k"])
+        assert np.allclose(np.linalg.norm(X, axis=0), 1)
+        method = sl.omp if s["algorithm"] == "omp" else sl.ols
+        assert method(X, y, k).support.tolist() == entry["support"]
+        best = sl.best_subset(X, y, k).r2
+        left = method(X, y, k).residual_norm[-1] ** 2 / (y @ y)
+        assert (1 - left) / best == pytest.approx(entry["ratio"], rel=1e-6)
+        assert sl.sparse_eigenvalues(X, k).upper > sl.sparse_eigenvalues(X, k).lower >= s["floor"] - 1e-9
+        shown = CliRunner().invoke(cli, ["guarantee", "--design", str(output / name)])
+        assert shown.exit_code == 0
+        assert "certificate after the run" in " ".join(shown.output.split())
+
+
+def test_the_search_finds_what_is_bad():
+    found = worst_design(Search("omp", 3, 5, 2, 0.1), restarts=32, rounds=200, seed=0)
+    again = worst_design(Search("omp", 3, 5, 2, 0.1), restarts=32, rounds=200, seed=0)
+    assert (found.X == again.X).all()
+    # by chance OMP does far better: 1 % of Gaussian designs of this size are below 0.5
+    assert found.ratio < 0.15
+    assert found.least >= 0.1 - 1e-9
+    assert found.promises["along the path"] <= found.ratio
+
+
+def test_a_search_that_finds_nothing_says_so():
+    # three lines in the plane have a pair at 60° or less: λ_min(C, 2) ≤ ½
+    assert worst_design(Search("omp", 2, 3, 2, 0.9), restarts=4, rounds=5, seed=0) is None
+
+
+def test_designs_depend_on_their_names_alone():
+    task = Task("check", "ar1", 5, 2)
+    for a, b in zip(draw(task, 3), draw(dataclasses.replace(task, k=2), 3), strict=True):
+        assert (a == b).all()
+    assert not np.array_equal(draw(task, 3)[1], draw(task, 4)[1])
+    swept = [Task("sweep", "ar1", 0, k, "k", 0.5, 1.0) for k in (1, 3)]
+    assert (draw(swept[0], 0)[0] == draw(swept[1], 0)[0]).all()
+    # signal-to-noise ratio 100: most of y is explained by the five features
+    X, y = draw(Task("sweep", "equicorrelated", 1, 4, "snr", 0.5, 100.0), 0)
+    assert sl.best_subset(X, y, 5).r2 > 0.97
+
+
+def test_processes_change_nothing(run, tmp_path):
+    _, output = run
+    arguments = [word if word != "1" else "2" for word in SMALL]
+    result = CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path)])
+    assert result.exit_code == 0
+    assert (tmp_path / "results.csv").read_text() == (output / "results.csv").read_text()
+
+
+def broken(task):
+    outcome = Outcome(
+        "OMP", (0.4, 0.5), {"submodularity ratio": 0.6, "along the path": None}, ("submodularity ratio",)
+    )
+    return Record(task, 10, 4, (0.3, 0.3), True, (outcome,))
+
+
+def test_a_broken_promise_fails_the_run(tmp_path, monkeypatch):
+    def planted(jobs, count):
+        for function, arguments in jobs:
+            if function is command.examine_batch:
+                yield [broken(task) for task in arguments[0]]
+
+    monkeypatch.setattr(command, "spread", planted)
+    arguments = [
+        "guarantee",
+        "--designs",
+        "3",
+        "--ensembles",
+        "gaussian",
+        "--output",
+        str(tmp_path),
+        "--quick",
+    ]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 1
+    assert "violated" in result.output
+    assert "none violated" not in result.output
+    saved = sorted(tmp_path.glob("violation-check-gaussian-*.npz"))
+    assert len(saved) == 3
+    assert f"--design {saved[0]}" in result.output.replace("\n", "")
+    with np.load(saved[0]) as design:
+        X, _ = draw(Task("check", "gaussian", 0, 1), 0)
+        assert (design["X"] == X).all()
+
+
+def test_a_wrong_bound_is_seen_as_violated(monkeypatch):
+    """λ_min and γ left out of the promise: `examine` sees it."""
+    from sparselin.guarantees import promises
+
+    monkeypatch.setattr(promises, "saturate", lambda exponent: np.full(2, 0.9999))
+    tasks = [Task("check", "ar1", i, 2) for i in range(40)]
+    assert any(examine(task, 0).violated for task in tasks)
+
+
+def test_only_certified_promises_whose_hypotheses_hold_count():
+    X, y = draw(Task("check", "small_integers", 0, 2), 0)
+    found = sl.guarantee_bounds(X, y, 2)
+    promises = dict(examine(Task("check", "small_integers", 0, 2), 0).outcomes[0].promises)
+    assert promises["submodularity ratio"] is None
+    wide = dataclasses.replace(found.of("OMP")[2], lower=0.2, upper=0.4)
+    kept = record(Task("check", "small_integers", 0, 2), X, dataclasses.replace(found, bounds=(wide,)))
+    assert kept.outcomes[0].promises == {wide.name: 0.2}
+
+
+def test_interruption_keeps_what_was_done(tmp_path, monkeypatch):
+    def interrupted(jobs, count):
+        for i, (function, arguments) in enumerate(jobs):
+            if i == 3:
+                raise KeyboardInterrupt
+            yield function(*arguments)
+
+    monkeypatch.setattr(command, "spread", interrupted)
+    result = CliRunner().invoke(cli, [*SMALL, "--output", str(tmp_path)])
+    assert result.exit_code == 130
+    assert "Interrupted" in (tmp_path / "index.html").read_text()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGINT to one process")
+def test_ctrl_c_in_the_middle(tmp_path):
+    arguments = [
+        sys.executable,
+        "-m",
+        "sparselin",
+        "guarantee",
+        "--designs",
+        "100000",
+        "--ensembles",
+        "gaussian",
+    ]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen(
+        [*arguments, "--jobs", "2", "--quick", "--output", str(tmp_path / "report")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    while not (tmp_path / "report").exists():
+        time.sleep(0.1)
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    try:
+        printed, _ = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130, printed
+    assert "Interrupted" in printed
+
+
+def test_one_design_from_a_table(tmp_path):
+    X, y = sl.ensembles.gaussian(30, 4, 1)
+    path = tmp_path / "mine.csv"
+    lines = [",".join(map(repr, [*row, value])) for row, value in zip(X.tolist(), y.tolist(), strict=True)]
+    path.write_text("\n".join(["a,b,c,d,y", *lines]))
+    result = CliRunner().invoke(cli, ["guarantee", "--design", str(path), "--k", "2"])
+    assert result.exit_code == 0, result.output
+    best = sorted(sl.best_subset(X, y, 2).support.tolist())
+    assert f"best subset: {best}" in result.output
+    other = CliRunner().invoke(cli, ["guarantee", "--design", str(path), "--k", "2", "--target", "a"])
+    assert other.exit_code == 0
+    assert other.output != result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--ensembles", "nonsense"], "unknown ensemble"),
+        (["--designs", "-1"], "Invalid value"),
+        (["--design", "missing.npz"], "does not exist"),
+    ],
+)
+def test_bad_options(arguments, words):
+    result = CliRunner().invoke(cli, ["guarantee", *arguments])
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_bad_designs(tmp_path):
+    (tmp_path / "words.csv").write_text("a,b\n1,x\n")
+    np.savez(tmp_path / "other.npz", A=np.eye(2))
+    np.savez(tmp_path / "shapes.npz", X=np.eye(2), y=np.ones(3))
+    for name in ("words.csv", "other.npz", "shapes.npz"):
+        result = CliRunner().invoke(cli, ["guarantee", "--design", str(tmp_path / name)])
+        assert result.exit_code == 2, name
+        assert name in result.output.replace("\n", "")
+    result = CliRunner().invoke(cli, ["guarantee", "--design", str(tmp_path / "words.csv"), "--target", "c"])
+    assert "no column" in " ".join(result.output.split())
+
+
+def test_the_studies_are_complete():
+    settings = Settings(designs=36, repeats=3, k=2)
+    tasks = settings.tasks()
+    assert len(set(tasks)) == len(tasks)
+    count = {
+        study: sum(task.study == study for task in tasks) for study in ("check", "ensembles", "sweep", "real")
+    }
+    assert count == {"check": 36, "ensembles": 36, "sweep": 2 * 3 * (2 + 7 + 6), "real": 6}
+    assert len(searches()) == 36
+
+
+def test_summaries_by_hand():
+    ratios, factors = (0.5, 1.0, 1.0, 0.8), (0.2, None, 0.05, 0.4)
+    records = [
+        Record(Task("check", "ar1", i, 2), 9, 4, (0.5, 0.5), True, (Outcome("OMP", (r, r), {"p": f}, ()),))
+        for i, (r, f) in enumerate(zip(ratios, factors, strict=True))
+    ]
+    (row,) = summary.kept(records)
+    assert (row.designs, row.applies, row.violated) == (4, 3, 0)
+    assert row.above == pytest.approx(2 / 3)
+    assert row.median == pytest.approx(0.2)
+    assert row.least_slack == pytest.approx(0.3)
+    assert summary.share_above([row]) == pytest.approx(2 / 3)
+    (family,) = summary.achieved(records)
+    assert (family.optimal, family.least) == (0.5, 0.5)
+    assert family.median == pytest.approx(0.9)
+    assert family.promises["p"] == pytest.approx(0.125)
+    assert math.isnan(summary.share_above([]))
+    (curve,) = summary.curves(
+        [dataclasses.replace(r, task=Task("real", "x", 0, 1 + i)) for i, r in enumerate(records)]
+    )
+    assert curve.x == (1, 2, 3, 4)
+    assert curve.series["p"][1] == (0.0, 0.0)
+    assert "on 4 designs" in headline(Findings(records, []))[0]
+
+
+def test_spread_yields_everything():
+    jobs = iter([(abs, (-i,)) for i in range(20)])
+    assert sorted(spread(jobs, 1)) == list(range(20))
+
+
+def test_the_view_from_y():
+    X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.0], [0.0, 0.0, -0.8]])
+    ax = plots.around_y(X, np.array([0.0, 0.0, 2.0]), [2, 1], [0, 1])
+    greedy = next(line for line in ax.get_lines() if line.get_label() == "greedy, in order")
+    # a column and its opposite are one: the angle of (0.6, 0, −0.8) to ±e₃
+    assert greedy.get_ydata() == pytest.approx([np.degrees(np.arccos(0.8)), 90])
+    plots.close(ax.figure)
+
+
+def test_worst_is_drawn_for_one_size():
+    search = Search("omp", 3, 5, 2, 0.1)
+    one = Worst(
+        search, np.eye(3), np.ones(3), 0.3, 0.1, {"along the path": 0.2}, np.array([0]), np.array([1]), ()
+    )
+    (ax,) = plots.worst_ratios([one])
+    assert ax.get_xlabel()
+    plots.close(ax.figure)
