@@ -345,6 +345,46 @@ def small_submodular(d: int, highest: int) -> Iterator[tuple[int, ...]]:
             yield f
 
 
+class Values:
+    """A table as a regularizer, for searches that are given one: what it says does not depend on C."""
+
+    submodular = True
+
+    def __init__(self, f: Table) -> None:
+        self.f = [float(middle(value)) for value in f]
+
+    def value(self, C: np.ndarray, S: Sequence[int]) -> float:
+        """f(S)."""
+        return self.f[mask_of(S)]
+
+    def gains(self, C: np.ndarray, S: Sequence[int]) -> np.ndarray:
+        """f(S + x) − f(S) for all x."""
+        here = mask_of(S)
+        return np.array([self.f[here | 1 << x] - self.f[here] for x in range(len(C))])
+
+
+def unit_columns(design: Design) -> np.ndarray:
+    """X/√N."""
+    return design.X / np.sqrt(design.N)
+
+
+def unseen(d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Orthonormal columns and a target orthogonal to them: R² = 0."""
+    return np.eye(d + 1)[:, :d], np.eye(d + 1)[d]
+
+
+def reports(found: Any, g: Table, k: int | None = None) -> bool:
+    """Whether a result is a set of features (k of them) with the value that it says, to 1e-9 of max |g|.
+
+    That is R² to κ·eps and f to eps; κ < 10⁵ for sets of independent columns of `SHAPES`, the determinant of
+    their Gram matrix being a positive integer.
+    """
+    S = found.support.tolist()
+    d, size = _size(g), max(1.0, *(abs(float(middle(v))) for v in g))
+    proper = len(set(S)) == len(S) and set(S) <= set(range(d)) and len(S) == (min(k, d) if k else len(S))
+    return proper and abs(found.value - float(middle(g[mask_of(S)]))) <= 1e-9 * size
+
+
 # Submodularity ratio and algorithms
 
 

@@ -16,16 +16,43 @@ Checked in the stronger form with λ_min(C, 2k) alone in the exponent. With L th
 C' the Gram matrix of P_S^⊥X_{L∖S}: ‖y‖²(R²(S ∪ L) − R²(S)) = cᵀC'⁻¹c ≤ k max c_i²/λ_min(C'), where
 λ_min(C') ≥ λ_min(C, 2k), and OMP's pick gains c_i²/‖P_S^⊥X_i‖² ≥ c_i². So each step gains λ_min(C,
 2k)/k of what is missing. This holds however ties are broken, hence for Sequential LASSO (Theorem 3.3).
+
+With both γ and an eigenvalue the size of the latter may be k (`ours-omp-guarantee`). Let S be the i < k
+first picks of OMP, S_k all of them, ρ_x = ‖P_S^⊥X_x‖, A = L∖S without the columns in the span of S, and γ =
+γ_{S_k,k}(R²), for which S ⊆ S_k and |A| ≤ k serve:
+
+    ‖y‖²(R²(S ∪ L) − R²(S)) ≤ Σ_A (c_x/ρ_x)²/γ ≤ k·max c_x²/(γ·min_A ρ_x²),
+    ρ_x² ≥ λ_min(C_{S+x}) ≥ λ_min(C, k),
+
+since ρ_x² = 1/((C_{S+x})⁻¹)_xx and |S + x| ≤ k. So each step gains θ/k of what is missing, θ = γ·λ_min(C, k);
+and θ = λ_min(C, 2k − 1) will do as well, by the first proof with |S ∪ A| ≤ k − 1 + k. In both cases
+
+    R²(S_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R².
+
+Checked on integer columns of one length, with γ and R² rational and eigenvalues in balls of 128 bits.
 """
 
 import itertools
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 from hypothesis import assume
 
 import sparselin as sl
 from proofs_checks.rational import inner, is_solution, off, rational, step, vector
+from proofs_checks.spectral import (
+    correlations,
+    draw_design,
+    eigenvalues,
+    mask_of,
+    optimum,
+    precisely,
+    r_squared,
+    settle,
+    submodularity_ratio,
+    table,
+    unit_columns,
+)
 from proofs_checks.steps import open_steps, show
 from sparselin.ledger import Verdict, claim
 from sparselin.testing import integer_designs
@@ -73,8 +100,8 @@ def sparse_eigenvalue(X, size):
     correction="No κ will do, not even against k-sparse θ. The guarantee is on R²: R²(S) ≥ (1 − "
     "e^{−λ_min(C,2k)})·max R² for both algorithms.",
     consequences="Theorem 3.3 passes on the guarantee for R².",
-    tolerance="1e-12 in R²",
-    mutants=("sl.omp", "sl.ols"),
+    tolerance="1e-12 in R² and in λ_min: d·eps·‖C‖ for eigenvalues",
+    mutants=("sl.omp", "sl.ols", "sl.sparse_eigenvalues"),
     cases=2000,
 )
 def test_the_form_of_the_guarantee(check):
@@ -104,6 +131,9 @@ def test_the_form_of_the_guarantee(check):
         assume(X.shape[1] and y.any())
         k = min(3, X.shape[1])
         least = sparse_eigenvalue(X, 2 * k)
+        ours = sl.sparse_eigenvalues(X, 2 * k)
+        if not (ours.lower - 1e-12 <= least <= ours.smallest.upper + 1e-12 and ours.smallest.exact):
+            return False
         best = max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
         got = r2(X, y, sl.omp(X, y, k).support) if (X.T @ y).any() else 0.0
         ahead = r2(X, y, sl.ols(X, y, k).support) if (X.T @ y).any() else 0.0
@@ -111,6 +141,83 @@ def test_the_form_of_the_guarantee(check):
         return got >= bound and ahead >= bound and got <= best + 1e-12
 
     check.forall(integer_designs(6, 7), promised)
+
+
+def least_eigenvalue(C, size):
+    """λ_min(C, size) of unit columns as a ball; 0 and, for one column, 1 exactly."""
+    d, least = C.nrows(), arb(1)
+    if size == 1:
+        return least
+    for S in itertools.combinations(range(d), min(size, d)):
+        for value in eigenvalues(C, S):
+            least = least.min(value)
+    return least
+
+
+def shares(R, C, S, k):
+    """θ of the two promises."""
+    return submodularity_ratio(R, mask_of(S), k) * least_eigenvalue(C, k), least_eigenvalue(C, 2 * k - 1)
+
+
+@claim(
+    "ours-omp-guarantee",
+    paper="ours",
+    number="beside Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1",
+    statement="R²(OMP_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R² for θ = γ_{S,k}·λ_min(C, k), and "
+    "for θ = λ_min(C, 2k − 1).",
+    hypotheses="unit columns; any ties; S the set that OMP selects",
+    method="exact, interval, brute force, proof",
+    verdict=Verdict.HOLDS,
+    consequences="Das and Kempe have θ = γ_{S,k}·λ_min(C, 2k), which is less. It holds for Sequential LASSO, "
+    "whose picks are OMP's (SA-theorem-3.3).",
+    tolerance="none for the promise; 1e-9 between the factors of sl.guarantee_bounds and the balls",
+    mutants=("sl.omp", "sl.guarantee_bounds", "submodularity_ratio", "least_eigenvalue", "r_squared"),
+    cases=1500,
+    ci_cases=25,
+)
+def test_the_sharper_promises_of_omp(check):
+    with precisely():
+        tightest, larger, total = 100.0, 0, 0
+        for _ in range(check.cases):
+            d = int(check.rng.integers(2, 6))
+            design, k = draw_design(check.rng, d), int(check.rng.integers(1, min(3, d) + 1))
+            if not (design.X.T @ design.y).any():
+                continue
+            total += 1
+            X, y, C = unit_columns(design), design.y.astype(float), correlations(design)
+            R = table(lambda S, design=design: r_squared(design.X, design.y, S), d)
+            S, best = sl.omp(X, y, k).support.tolist(), optimum(R, k)
+            where = f"{design}, {k}"
+            thetas = shares(R, C, S, k)
+            for theta in thetas:
+                factor = 1 - (1 - theta / k) ** k
+                settle(check, arb(R[mask_of(S)] / best), factor, where)
+                check.over([where], lambda _, factor=factor, theta=theta: not factor < 1 - (-theta).exp())
+                if factor > 0 and k > 1:
+                    tightest = min(tightest, float((R[mask_of(S)] / (factor * best)).mid()))
+            larger += bool(thetas[0] > submodularity_ratio(R, mask_of(S), k) * least_eigenvalue(C, 2 * k))
+            check.over([where], lambda _, X=X, y=y, k=k, S=S, t=thetas: as_computed(X, y, k, S, t))
+        check.measured(
+            f"for k > 1, R²(OMP_k) is at least {tightest:.3f} times either promise; γ·λ_min(C, k) exceeds "
+            f"γ·λ_min(C, 2k) in {larger} of {total} designs"
+        )
+
+
+def as_computed(X, y, k, S, thetas):
+    """Whether sl.guarantee_bounds has the same factors 1 − e^{−θ}, and nothing was violated."""
+    found = sl.guarantee_bounds(X, y, k, algorithms=("omp",))
+    named = {bound.name: bound for bound in found.of("OMP")}
+    ours = [named[name] for name in ("submodularity ratio, sharper", "sparse eigenvalue, sharper")]
+    return (
+        not found.violated
+        and found.supports[0][1].tolist() == S
+        and all(
+            bound.lower <= float((1 - (-theta).exp()).mid()) + 1e-9
+            and (not bound.applies or bound.lower >= float((1 - (-theta).exp()).mid()) - 1e-9)
+            and (bound.applies or float(theta.mid()) <= 1e-6)
+            for bound, theta in zip(ours, thetas, strict=True)
+        )
+    )
 
 
 @claim(

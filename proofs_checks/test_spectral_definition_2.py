@@ -25,6 +25,8 @@ from itertools import combinations
 
 from flint import fmpq, fmpq_mat
 
+import sparselin as sl
+from proofs_checks.rational import exactly
 from proofs_checks.spectral import (
     correlations,
     draw_monotone,
@@ -33,6 +35,7 @@ from proofs_checks.spectral import (
     identity,
     is_psd,
     is_submodular,
+    mask_of,
     members,
     precisely,
     principal,
@@ -64,7 +67,8 @@ COPIES = fmpq_mat(2, 2, [1, 1, 1, 1])
     consequences="With the printed minimum Proposition 10 would fail for f_sv and f_de on every pair of "
     "copies; "
     "Theorems 3 and 5 hold in both readings, the printed γ being the smaller one.",
-    mutants=("submodularity_ratio",),
+    tolerance="1e-9 between sl.submodularity_ratio_of and the fraction",
+    mutants=("sl.submodularity_ratio_of", "submodularity_ratio"),
     cases=400,
     ci_cases=12,
 )
@@ -98,7 +102,8 @@ def test_what_the_ratio_measures(check):
             and 0 <= submodularity_ratio(case[1], case[2], case[3])
             <= submodularity_ratio(case[1], smaller, case[3]) <= submodularity_ratio(case[1], smaller, 1) == 1
             and is_submodular(case[1]) == (submodularity_ratio(case[1], full, d) == 1)
-            and by_hand(case[1], case[2], case[3]) == submodularity_ratio(case[1], case[2], case[3]),
+            and by_hand(case[1], case[2], case[3]) == submodularity_ratio(case[1], case[2], case[3])
+            and all(by_package(h, case[2], case[3]) for h in case[:2]),
         )  # fmt: skip
 
 
@@ -113,6 +118,13 @@ def as_printed(f, U, k, smallest=0):
                     return None
                 ratios.append(fmpq(single, f[L | S] - f[L]))
     return min(ratios)
+
+
+def by_package(f, U, k):
+    """Whether the package's γ is the fraction."""
+    d = (len(f) - 1).bit_length()
+    found = sl.submodularity_ratio_of(lambda S: f[mask_of(S)], range(d), members(U), k)
+    return found.exact and abs(found.upper - float(submodularity_ratio(f, U, k))) <= 1e-9
 
 
 def by_hand(f, U, k):
@@ -139,9 +151,10 @@ def by_hand(f, U, k):
     method="exact, proof",
     verdict=Verdict.HOLDS,
     consequences="No converse: γ(R²) can be 1 where C is singular (two copies).",
-    mutants=("submodularity_ratio", "r_squared"),
+    tolerance="none: the intervals of the package are to hold the numbers",
+    mutants=("sl.submodularity_ratio", "sl.sparse_eigenvalues", "submodularity_ratio", "r_squared"),
     cases=400,
-    ci_cases=25,
+    ci_cases=15,
 )
 def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
     def at_least(design):
@@ -155,12 +168,25 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
             for k in range(1, d + 1):
                 size = min(d, k + U.bit_count())
                 gamma = submodularity_ratio(R, U, k)
-                shifted = (principal(C, B) - gamma * identity(size) for B in combinations(range(d), size))
-                if all(is_psd(M) and M.det() != 0 for M in shifted):  # every eigenvalue exceeds γ
+                if definite(C, size, gamma):  # every eigenvalue exceeds γ
+                    return False
+                ours = sl.submodularity_ratio(design.X, design.y, members(U), k)
+                if not (exactly(ours.lower) <= gamma <= exactly(ours.upper) and ours.exact):
+                    return False
+                least = sl.sparse_eigenvalues(design.X, size).smallest  # of N·C, in integers
+                below, above = (exactly(value) / design.N for value in (least.lower, least.upper))
+                held = definite(C, size, below, strictly=False) and not definite(C, size, above)
+                if not (held and least.exact):
                     return False
         return R[-1] <= 1
 
     check.forall(unit_designs(min_d=2, max_d=5), at_least)
+
+
+def definite(C, size, theta, strictly=True):
+    """Whether the C_B − θI, |B| = size, are positive definite, or semidefinite."""
+    shifted = (principal(C, B) - theta * identity(size) for B in combinations(range(C.nrows()), size))
+    return all(is_psd(M) and (not strictly or M.det() != 0) for M in shifted)
 
 
 @claim(

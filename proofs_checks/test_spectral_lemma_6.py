@@ -27,7 +27,17 @@ from itertools import count
 
 from flint import fmpq
 
-from proofs_checks.spectral import climb, draw_submodular, is_submodular, local_search, small_submodular, trap
+import sparselin as sl
+from proofs_checks.spectral import (
+    Values,
+    climb,
+    draw_submodular,
+    is_submodular,
+    local_search,
+    small_submodular,
+    trap,
+    unseen,
+)
 from sparselin.ledger import Verdict, claim
 
 EPSILONS = (fmpq(1, 100), fmpq(1, 2), fmpq(3), fmpq(20))
@@ -63,7 +73,7 @@ def functions(check, size=5):
     consequences="Theorems 7 and 9 fall for LS as printed (SR-theorem-7, SR-theorem-9) and hold with "
     "deletions. "
     "Theorems 14 and 16 do not depend on LS.",
-    mutants=("climb",),
+    mutants=("sl.local_search", "climb"),
     cases=3000,
     ci_cases=60,
 )
@@ -75,6 +85,8 @@ def test_what_local_search_guarantees(check):
         "n = 4, ε = 1/10, f(A) = 40|A|, or 40 + |A| if 0 ∈ A: LS ends at U, 44; 2.5·44 + 0 < 120 = f({1, "
         "2, 3})",
     )
+    run = sl.local_search(*unseen(4), regularizer=Values(f), eps=0.1, variant="printed")
+    check.over([f], lambda f: (run.value, run.support.tolist()) == (f[U], [0, 1, 2, 3]))
 
     def guaranteed(f):
         U = len(f) - 1
@@ -87,8 +99,25 @@ def test_what_local_search_guarantees(check):
                 return False
         return True
 
-    check.over([trap(n, 10**n) for n in range(1, 8)], guaranteed)
-    check.over(functions(check), guaranteed)
+    def ours(f):
+        """With y orthogonal to the columns g = f, and the candidates are f(S), f(U∖S) and f(U)."""
+        U = len(f) - 1
+        n, eps = U.bit_count(), EPSILONS[sum(f) % len(EPSILONS)]
+        run = sl.local_search(*unseen(n), regularizer=Values(f), eps=float(eps))
+        at_S, beside, at_U = (value for _, value in run.candidates)
+        return (
+            at_U == f[U]
+            and run.value == max(at_S, beside, at_U)
+            and any(
+                (f[S], f[U & ~S]) == (at_S, beside)
+                and (2 + eps / n) * f[S] + f[U & ~S] >= max(f)
+                and all(f[S ^ 1 << x] <= (1 + eps / n**2) * f[S] for x in range(n))
+                for S in range(U + 1)
+            )
+        )
+
+    check.over([trap(n, 10**n) for n in range(1, 8)], lambda f: guaranteed(f) and ours(f))
+    check.over(functions(check), lambda f: guaranteed(f) and ours(f))
 
 
 @claim(

@@ -19,7 +19,8 @@ from itertools import combinations
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from proofs_checks.rational import columns, independent, off, rational
+import sparselin as sl
+from proofs_checks.rational import columns, exactly, independent, off, rational
 from proofs_checks.spectral import (
     chains,
     correlations,
@@ -49,7 +50,8 @@ def error(design, S):
     hypotheses="Z ≠ 0, any columns",
     method="exact",
     verdict=Verdict.HOLDS,
-    mutants=("r_squared",),
+    tolerance="none: the set of sl.best_subset is judged exactly; its R² to 1e-9 (see `reports`)",
+    mutants=("sl.best_subset", "r_squared"),
     cases=1000,
     ci_cases=40,
 )
@@ -61,7 +63,18 @@ def test_least_error_is_largest_r_squared(check):
         values = [r_squared(design.X, design.y, S) for S in sets]
         minimal = [S for S, e in zip(sets, errors, strict=True) if e == min(errors)]
         maximal = [S for S, v in zip(sets, values, strict=True) if v == max(values)]
-        return minimal == maximal and all(v == 1 - e for v, e in zip(values, errors, strict=True))
+        k = min(d, 3)
+        found = sl.best_subset(design.X, design.y, k)
+        best = r_squared(design.X, design.y, found.support.tolist()), float(max(values))
+        lower = 1 - exactly(found.lower_bound) / int(design.y @ design.y)
+        return (
+            minimal == maximal
+            and all(v == 1 - e for v, e in zip(values, errors, strict=True))
+            and len(found.support) <= k
+            and (not found.optimal or best[0] == max(values))
+            and max(values) <= lower
+            and abs(found.r2 - best[1]) <= 1e-9
+        )
 
     check.forall(unit_designs(), same_minimisers)
 

@@ -26,8 +26,11 @@ ends below 0.05, the optimum is 1.02. It is to be γ_{S̃,k}(g), or min(1, γ_{S
 import numpy as np
 from flint import arb, fmpq
 
+import sparselin as sl
+from proofs_checks.rational import exactly
 from proofs_checks.spectral import (
     Design,
+    Values,
     added,
     correlations,
     draw_design,
@@ -42,9 +45,11 @@ from proofs_checks.spectral import (
     optimum,
     precisely,
     r_squared,
+    reports,
     submodularity_ratio,
     subsets,
     table,
+    unit_columns,
     variance,
 )
 from sparselin.ledger import Verdict, claim
@@ -72,7 +77,15 @@ def fits(design):
     consequences="The proofs of Theorems 14 (δ < 1) and 16 cite it for f_de and f_sv and fall. Both bounds "
     "survive by the sharper "
     "form of Theorem 5, which needs the weak form only. Theorem 15 (f_gr is increasing) is not touched.",
-    mutants=("submodularity_ratio", "r_squared", "variance"),
+    tolerance="none for the statements; sl.submodularity_ratio_of to 1e-9, sl.submodularity_ratio to its "
+    "own bounds",
+    mutants=(
+        "sl.submodularity_ratio",
+        "sl.submodularity_ratio_of",
+        "submodularity_ratio",
+        "r_squared",
+        "variance",
+    ),
     cases=6000,
     ci_cases=60,
 )
@@ -83,7 +96,9 @@ def test_ratio_of_the_sum(check):
         and (submodularity_ratio(R, 0, 2), submodularity_ratio(added(R, f), 0, 2)) == (fmpq(1, 2), 0),
         "y = (0, 1), columns (1, 0), (1, 1)/√2, f = (2 − |S|)/4, U = ∅, k = 2: γ falls from ½ to 0",
     )
+    check.over([added(R, f)], lambda g: abs(ratio_of(g, 0, 2)) <= 1e-9)
     f = [fmpq(3 * (2 - S.bit_count()), 10) for S in range(4)]
+    check.over([added(R, f)], lambda g: abs(ratio_of(g, 0, 2) + 0.25) <= 1e-9)
     check.refutes(
         min(f) == 0 and submodularity_ratio(added(R, f), 0, 2) == fmpq(-1, 4),
         "the same with f = 3(2 − |S|)/10 ≥ 0: γ(g) = −¼",
@@ -109,12 +124,22 @@ def test_ratio_of_the_sum(check):
         k, U = int(check.rng.integers(1, d + 1)), int(check.rng.integers(0, 1 << d))
         increasing = draw_regularizer(check.rng, design, k, increasing=True)
         any_f = [value * fmpq(1, 8) for value in draw_submodular(check.rng, d)]
-        check.over([(fits(design), increasing, any_f, U, k)], _holds_corrected)
+        check.over([(design, fits(design), increasing, any_f, U, k)], _holds_corrected)
+
+
+def ratio_of(g, U, k):
+    """γ_{U,k} of a table by the package."""
+    ground = range(len(Values(g).f).bit_length() - 1)
+    found = sl.submodularity_ratio_of(lambda S: Values(g).value(None, S), ground, members(U), k)
+    return found.lower if found.exact else np.nan
 
 
 def _holds_corrected(value):
-    R, increasing, f, U, k = value
+    design, R, increasing, f, U, k = value
     full, gamma = len(R) - 1, submodularity_ratio(R, U, k)
+    ours = sl.submodularity_ratio(design.X, design.y, members(U), k)
+    if not exactly(ours.lower) <= gamma <= exactly(ours.upper) or not ours.exact:
+        return False
     if not is_increasing(increasing) or submodularity_ratio(added(R, increasing), U, k) < gamma:
         return False
     g = added(R, f)
@@ -136,7 +161,8 @@ def _holds_corrected(value):
     method="exact, interval, brute force, proof",
     verdict=Verdict.CORRECTED,
     correction="With γ_{S̃,k}(g), or γ_{S̃,k}(R²), in place of γ_{S̃,k}(f) (which is 1).",
-    mutants=("forward_regression", "r_squared"),
+    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
+    mutants=("sl.forward_regression", "forward_regression", "r_squared"),
     cases=6000,
     ci_cases=60,
 )
@@ -150,11 +176,20 @@ def test_greedy_with_a_monotone_regularizer(check):
             "y = e₁, columns (1, 10, 0), (1, −10, 0), (1, 0, 9), f = |S|/100, k = 2: FR takes the third "
             "column first",
         )
+        sizes = Values([fmpq(S.bit_count(), 100) for S in range(8)])
+        check.over(
+            [g],
+            lambda g: sl.forward_regression(X, y, 2, regularizer=sizes, nu=1.0).support.tolist() == picked,
+        )
 
         def guaranteed(value):
-            R, f, k = value
+            design, R, f, k = value
             g = added(R, f)
-            S = mask_of(forward_regression(g, k))
+            found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)
+            sets = {mask_of(forward_regression(g, k)), mask_of(found.support.tolist())}
+            return reports(found, g, k) and all(bounded(R, g, k, S) for S in sets)
+
+        def bounded(R, g, k, S):
             of_g, of_R = submodularity_ratio(g, S, k), submodularity_ratio(R, S, k)
             return of_R <= of_g and all(
                 arb(g[S]) >= (1 - (-arb(gamma)).exp()) * optimum(g, k) for gamma in (of_g, of_R)
@@ -164,4 +199,4 @@ def test_greedy_with_a_monotone_regularizer(check):
             d = int(check.rng.integers(1, 6))
             design, k = draw_design(check.rng, d), int(check.rng.integers(1, d + 1))
             f = draw_regularizer(check.rng, design, k, increasing=True)
-            check.over([(fits(design), f, k)], guaranteed)
+            check.over([(design, fits(design), f, k)], guaranteed)

@@ -34,6 +34,7 @@ import math
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
+import sparselin as sl
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
     SHAPES,
@@ -54,11 +55,13 @@ from proofs_checks.spectral import (
     precisely,
     projected,
     r_squared,
+    reports,
     settle,
     smoothed_det,
     submodularity_ratio,
     subsets,
     table,
+    unit_columns,
     unit_designs,
 )
 from sparselin.ledger import Verdict, claim
@@ -67,6 +70,16 @@ DELTAS = (fmpq(1, 1000), fmpq(1, 10), fmpq(1, 2), fmpq(9, 10), fmpq(1))
 ABOVE_ONE = (fmpq(11, 10), fmpq(2), fmpq(10))
 ONE = fmpq_mat(1, 1, [1])
 NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
+
+
+def package_entropy(C, S, delta, k):
+    """f_de of the package."""
+    return sl.spectral.SmoothedDifferentialEntropy(delta, k).value(C, S)
+
+
+def package_gains(C, S, delta, k):
+    """Its gains, (d,)."""
+    return sl.spectral.SmoothedDifferentialEntropy(delta, k).gains(C, S)
 
 
 def determinants(C, d, delta):
@@ -84,28 +97,33 @@ def determinants(C, d, delta):
     hypotheses="unit columns, δ > 0",
     method="interval, float",
     verdict=Verdict.HOLDS,
-    tolerance="4·eps·(|S|²/(δ ln 2) + size of the terms): |S|·eps·‖C_S‖ for an eigenvalue, at slope 1/(δ "
-    "ln 2)",
-    mutants=("entropy", "entropy_float"),
+    tolerance="4·eps·((|S| + 1)²/(δ ln 2) + size of the terms): |S|·eps·‖C_S‖ for an eigenvalue, at slope "
+    "1/(δ ln 2); twice that for gains",
+    mutants=("entropy", "entropy_float", "package_entropy", "package_gains"),
     cases=300,
-    ci_cases=25,
+    ci_cases=12,
 )
 def test_entropy_is_a_log_determinant(check):
+    every = DELTAS + ABOVE_ONE
     with precisely():
 
         def equal(design):
             C, d = correlations(design), design.X.shape[1]
             float_C = design.X.T @ design.X / design.N
             eps = np.finfo(float).eps
-            for S in (members(mask) for mask in range(1 << d)):
-                for delta in DELTAS + ABOVE_ONE:
+            exact = {a: [float(v.mid()) for v in table(lambda S, a=a: entropy(C, S, a, 3), d)] for a in every}
+            for mask, S in ((mask, members(mask)) for mask in range(1 << d)):
+                for delta in every:
                     small = real(delta)
-                    ours = float(entropy(C, S, delta, 3).mid())
+                    ours = exact[delta][mask]
                     size = (len(S) + 9) * (1 + abs(math.log2(small)))
-                    if abs(entropy_float(float_C, S, small, 3) - ours) > 4 * eps * (
-                        len(S) ** 2 / small / math.log(2) + size
-                    ):
+                    rounding = 4 * eps * ((len(S) + 1) ** 2 / small / math.log(2) + size)
+                    floats = entropy_float(float_C, S, small, 3), package_entropy(float_C, S, small, 3)
+                    if any(abs(value - ours) > rounding for value in floats):
                         return False
+                    for x, gain in enumerate(package_gains(float_C, S, small, 3)):
+                        if abs(exact[delta][mask | 1 << x] - ours - gain) > 2 * rounding:
+                            return False
                 limit = smoothed_det(C, S, 0)
                 # log₂ det(δI + C_S) − log₂ det C_S ≤ Σ δ/(λ_i ln 2)
                 if (
@@ -255,7 +273,8 @@ def test_entropy_decreases_below_one(check):
     method="interval, brute force, proof",
     verdict=Verdict.CORRECTED,
     correction="For δ = 1; for δ > 1 with Σ log₂(δ + λ_i), without the constant −3k log₂ δ. γ of R² or of g.",
-    mutants=("forward_regression", "entropy", "r_squared"),
+    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
+    mutants=("sl.forward_regression", "forward_regression", "entropy", "r_squared"),
     cases=3000,
     ci_cases=30,
 )
@@ -274,9 +293,12 @@ def test_greedy_on_the_monotone_entropy(check):
             shift = 3 * k * log2(delta)
             f = table(lambda S, C=C, k=k, delta=delta, shift=shift: entropy(C, S, delta, k) + shift, d)
             g = added(R, f)
-            S = mask_of(forward_regression(g, k))
-            bound = (1 - (-arb(submodularity_ratio(R, S, k))).exp()) * optimum(g, k)
-            settle(check, g[S], bound, f"{design}, {k}, {delta}")
+            plain = sl.spectral.SmoothedDifferentialEntropy(float(delta))  # without the constant, as f
+            found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=plain, nu=1.0)
+            known = reports(found, g, k)
+            for S in {mask_of(forward_regression(g, k)), mask_of(found.support.tolist())}:
+                bound = (1 - (-arb(submodularity_ratio(R, S, k))).exp()) * optimum(g, k)
+                settle(check, g[S] if known else arb(-1), bound, f"{design}, {k}, {delta}")
 
 
 def _draw(check):
@@ -303,7 +325,8 @@ def _draw(check):
     "does the work: any k "
     "features have at least 2/3 of the constant.",
     unchecked="k > 14 with the γ of a returned set other than S₁",
-    mutants=("greedy_local_search", "entropy", "r_squared", "submodularity_ratio"),
+    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
+    mutants=("sl.greedy_local_search", "greedy_local_search", "entropy", "r_squared", "submodularity_ratio"),
     cases=6000,
     ci_cases=60,
 )
@@ -333,7 +356,13 @@ def test_guarantee_with_the_entropy(check):
             widest = submodularity_ratio(R, 0, 2 * k)
             printed = (1 - (-arb(widest) / 2).exp()) / 7 * best
             where = f"{design}, {k}, {delta}, {nu}"
-            settle(check, g[found.best] if known else arb(-1), printed, f"{where}: the printed bound")
+            f_de = sl.spectral.SmoothedDifferentialEntropy(float(delta), k)
+            ours = sl.greedy_local_search(
+                unit_columns(design), design.y, k, regularizer=f_de, nu=float(nu), variant="printed"
+            )
+            known = known and reports(ours, g) and len(ours.support) <= k
+            for S in {found.best, mask_of(ours.support.tolist())}:
+                settle(check, g[S] if known else arb(-1), printed, f"{where}: the printed bound")
             first = submodularity_ratio(R, found.S1, 2 * k)
             settle(check, g[found.S1], min(first / 2, fmpq(1, 4)) * best, f"{where}: the sharper bound")
             return float((g[found.best] / printed).mid()) if widest > 0 else 100.0

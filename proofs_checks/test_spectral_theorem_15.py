@@ -19,6 +19,7 @@ exactly), except where spectra are equal by their characteristic polynomials.
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
+import sparselin as sl
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
     SHAPES,
@@ -42,15 +43,29 @@ from proofs_checks.spectral import (
     r_squared,
     rank_power,
     rank_power_float,
+    reports,
     same_spectra,
     settle,
     submodularity_ratio,
     table,
+    unit_columns,
     unit_designs,
 )
 from sparselin.ledger import Verdict, claim
 
 ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
+
+
+def package_rank(C, S, alpha):
+    """f_gr of the package."""
+    return sl.spectral.GeneralizedRank(alpha).value(C, S)
+
+
+def package_gains(C, S, alpha):
+    """Its gains, (d,)."""
+    return sl.spectral.GeneralizedRank(alpha).gains(C, S)
+
+
 NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
 
 
@@ -64,7 +79,7 @@ NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
     method="exact, interval",
     verdict=Verdict.HOLDS,
     consequences="With 0⁰ = 1 it is |S|. Nor does α = 1 discriminate: f_gr = |S| for unit columns.",
-    mutants=("rank_power",),
+    mutants=("rank_power", "package_rank"),
     cases=800,
     ci_cases=40,
 )
@@ -81,8 +96,11 @@ def test_the_rank_is_the_limit(check):
 
         def limit(design):
             C, d = correlations(design), design.X.shape[1]
+            float_C = design.X.T @ design.X / design.N
             for S in (members(mask) for mask in range(1 << d)):
                 rank = rank_power(C, S, 0)
+                if package_rank(float_C, S, 0) != float(rank):
+                    return False
                 if len(S) and rank != np.linalg.matrix_rank(design.X[:, S].astype(float)):
                     return False
                 if not abs(rank_power(C, S, fmpq(1, 10**6)) - rank) < arb(d) / 10**4:
@@ -105,9 +123,9 @@ def test_the_rank_is_the_limit(check):
     unchecked="α other than 0, 1/10, 1/2, 9/10, 1 (Lemma 13 covers them)",
     tolerance="balls of 128 bits; 1e-6 between floats and balls (zeros of the spectrum below 1e-9, others "
     "above 1e-8: their product is at least N^−rank)",
-    mutants=("rank_power", "rank_power_float"),
+    mutants=("rank_power", "rank_power_float", "package_rank", "package_gains"),
     cases=400,
-    ci_cases=20,
+    ci_cases=10,
 )
 def test_generalized_rank_increases(check):
     with precisely():
@@ -124,6 +142,11 @@ def test_generalized_rank_increases(check):
                     lambda S, values=values, float_C=float_C, power=power: (
                         not values[S] < 0
                         and abs(_real(values[S]) - rank_power_float(float_C, members(S), power)) <= 1e-6
+                        and abs(_real(values[S]) - package_rank(float_C, members(S), power)) <= 1e-6
+                        and all(
+                            abs(_real(values[S | 1 << x] - values[S]) - gain) <= 2e-6
+                            for x, gain in enumerate(package_gains(float_C, members(S), power))
+                        )
                     ),
                 )
                 if alpha in (0, 1):
@@ -189,7 +212,8 @@ def _trace(C):
     method="exact, interval, brute force, proof",
     verdict=Verdict.HOLDS,
     consequences="It needs Proposition 10 only for an increasing f, where that holds.",
-    mutants=("forward_regression", "r_squared", "rank_power", "submodularity_ratio"),
+    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
+    mutants=("sl.forward_regression", "forward_regression", "r_squared", "rank_power", "submodularity_ratio"),
     cases=6000,
     ci_cases=60,
 )
@@ -209,9 +233,12 @@ def test_greedy_with_the_generalized_rank(check):
                 and (alpha == 0 or not (f[1] < nu or f[1] > nu))
             )
             g = added(R, f)
-            S = mask_of(forward_regression(g, k))
-            bound = (1 - (-arb(submodularity_ratio(R, S, k))).exp()) * optimum(g, k)
-            settle(check, arb(g[S]) if known else arb(-1), bound, f"{design}, {k}, {alpha}, {nu}")
+            rank = sl.spectral.GeneralizedRank(float(alpha))
+            found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=rank, nu=float(nu))
+            known = known and reports(found, g, k)
+            for S in {mask_of(forward_regression(g, k)), mask_of(found.support.tolist())}:
+                bound = (1 - (-arb(submodularity_ratio(R, S, k))).exp()) * optimum(g, k)
+                settle(check, arb(g[S]) if known else arb(-1), bound, f"{design}, {k}, {alpha}, {nu}")
             return float((g[S] / bound).mid()) if bound > 0 else 100.0
 
         least = 100.0

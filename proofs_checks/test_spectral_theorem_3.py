@@ -18,14 +18,19 @@ from itertools import product
 
 from flint import arb, fmpq
 
+import sparselin as sl
 from proofs_checks.spectral import (
+    Values,
     draw_monotone,
     forward_regression,
     is_increasing,
     mask_of,
+    members,
     optimum,
     precisely,
+    reports,
     submodularity_ratio,
+    unseen,
 )
 from sparselin.ledger import Verdict, claim
 
@@ -39,7 +44,13 @@ from sparselin.ledger import Verdict, claim
     method="brute force, interval, proof",
     verdict=Verdict.HOLDS,
     consequences="f ≥ 0 is needed, at ∅ too: see SR-entropy-greedy for δ > 1.",
-    mutants=("forward_regression", "submodularity_ratio"),
+    tolerance="1e-9 between sl.submodularity_ratio_of and the fraction",
+    mutants=(
+        "sl.forward_regression",
+        "sl.submodularity_ratio_of",
+        "forward_regression",
+        "submodularity_ratio",
+    ),
     cases=4000,
     ci_cases=100,
 )
@@ -57,11 +68,25 @@ def test_greedy_on_monotone_functions(check):
                 tightest[0] = tightest[0].min(arb(chosen) / (share * best))
             return len(picked) == k and gamma == printed and arb(chosen) >= share * best and gamma <= 1
 
+        def ours(f, k):
+            """FR of the package, with a target that no column says anything of, and its γ."""
+            d = (len(f) - 1).bit_length()
+            found = sl.forward_regression(*unseen(d), k, regularizer=Values(f), nu=1.0)
+            S = mask_of(found.support.tolist())
+            gamma = submodularity_ratio(f, S, k)
+            ratio = sl.submodularity_ratio_of(lambda A: f[mask_of(A)], range(d), members(S), k, monotone=True)
+            return (
+                reports(found, f, k)
+                and arb(f[S]) >= (1 - (-arb(gamma)).exp()) * optimum(f, k)
+                and ratio.exact
+                and abs(ratio.upper - float(gamma)) <= 1e-9
+            )
+
         check.over(EXAMPLE, lambda case: submodularity_ratio(*case[:3]) == case[3])
         for _ in range(check.cases):
             d = int(check.rng.integers(1, 6))
             f, k = draw_monotone(check.rng, d), int(check.rng.integers(1, d + 1))
-            check.over([(f, k)], lambda case: guaranteed(*case))
+            check.over([(f, k)], lambda case: guaranteed(*case) and ours(*case))
         values = range(4 if check.cases > 1000 else 2)
         for f in product(values, repeat=7):
             if is_increasing(f := (0, *f)):

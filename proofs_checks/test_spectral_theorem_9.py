@@ -33,8 +33,10 @@ from fractions import Fraction
 
 from flint import arb, fmpq
 
+import sparselin as sl
 from proofs_checks.spectral import (
     SHAPES,
+    Values,
     added,
     descend,
     draw_design,
@@ -42,14 +44,18 @@ from proofs_checks.spectral import (
     draw_submodular,
     greedy_local_search,
     is_submodular,
+    mask_of,
     optimum,
     precisely,
     projected,
     r_squared,
+    reports,
     submodularity_ratio,
     table,
     trap,
     trap_value,
+    unit_columns,
+    unseen,
 )
 from sparselin.ledger import Verdict, claim
 
@@ -93,8 +99,9 @@ def factor(kappa, alpha):
     "GLS as printed has no constant, whatever ε < n/4: ε is the user's, and each needs its own f (from ε = "
     "1/10 on GLS attains 9000 of 10000 on the first witness).",
     unchecked="a proof with the γ of the returned set where S₁' or S₂ is returned; no violation was found",
-    mutants=("greedy_local_search", "submodularity_ratio", "r_squared"),
-    cases=4000,
+    tolerance="none for the bound; 1e-9 for the values that are reported (see `reports`)",
+    mutants=("sl.greedy_local_search", "greedy_local_search", "submodularity_ratio", "r_squared"),
+    cases=3000,
     ci_cases=60,
 )
 def test_greedy_local_search(check):
@@ -115,6 +122,11 @@ def test_greedy_local_search(check):
             "∈ A: "
             "GLS attains 1010 of 10000",
         )
+        runs = [
+            sl.greedy_local_search(*unseen(k + 1), k, regularizer=Values(f), eps=float(eps), variant=variant)
+            for variant in ("printed", "complete")
+        ]
+        check.over([f], lambda f: [f[mask_of(run.support.tolist())] for run in runs] == [1010, 9 * q])
         check.over(
             [fmpq(1, 10), fmpq(1, 2), fmpq(2)],
             lambda eps: f[greedy_local_search(f, f, k, eps).best] == 9 * q,
@@ -145,9 +157,20 @@ def test_greedy_local_search(check):
         tightest, literal = [arb(100)], [arb(100)]
 
         def guaranteed(value):
-            R, f, k, eps = value
+            X, y, R, f, k, eps = value
             g, full = added(R, f), len(R) - 1
             found, best = greedy_local_search(f, g, k, eps, deletions=True), optimum(g, k)
+            ours = sl.greedy_local_search(X, y, k, regularizer=Values(f), eps=float(eps))
+            first, _, second = (value for _, value in ours.candidates)
+            S = mask_of(ours.support.tolist())
+            # FR is the same; the moves of LS may be others
+            if not (
+                reports(ours, g)
+                and abs(first - float(g[found.S1])) + abs(second - float(g[found.S2]))
+                <= 1e-9 * float(max(g) + 1)
+                and S.bit_count() <= k
+            ):
+                return False
             alpha = 4 + 4 * eps / found.S1.bit_count()
             value = g[found.best]
             if found.best.bit_count() > k or found.S1 & found.S2 or value > best:
@@ -165,19 +188,19 @@ def test_greedy_local_search(check):
                 for least, bound in ((tightest, bounds[0]), (literal, printed)):
                     if bound > 0:
                         least[0] = least[0].min(arb(value / best) / bound)
-            return all(arb(value) >= bound * best for bound in bounds)
+            return all(arb(v) >= bound * best for bound in bounds for v in (value, g[S]))
 
         def ratio(design, f, k, eps):
             d = design.X.shape[1]
             R = table(lambda S: r_squared(design.X, design.y, S), d)
             check.over([design], lambda design: R[-1] == projected(design.X, design.y, range(d)))
             before, tightest[0] = tightest[0], arb(100)
-            check.over([(R, f, k, eps)], guaranteed)
+            check.over([(unit_columns(design), design.y, R, f, k, eps)], guaranteed)
             here, tightest[0] = tightest[0], tightest[0].min(before)
             return float(here.mid())
 
         f = trap(11, 1000)
-        check.over([([fmpq(0)] * 2048, f, 4, fmpq(1, 20))], guaranteed)
+        check.over([(*unseen(11), [fmpq(0)] * 2048, f, 4, fmpq(1, 20))], guaranteed)
         for _ in range(-(-check.cases // 10)):
             d = int(check.rng.integers(2, 7))
             design = draw_design(check.rng, d, SHAPES[1:])
