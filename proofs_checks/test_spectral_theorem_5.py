@@ -168,4 +168,4 @@ def test_greedy_fails_without_monotonicity(check):
             and arb(chosen) < (1 - arb(-1).exp()) * best
         )
 
-    check.over(range(3, 3 + check.cases), fails)
+    check.over(range(3, 3 + min(check.cases, 7)), fails)  # tables of 2^d values
