@@ -171,6 +171,60 @@ def test_nearly_dependent_columns_are_measured_anew(gap, cold, rng):
             assert best.optimal
 
 
+def least_of_independent(X, y, k):
+    """The least ‖P_S^⊥y‖² over k of the independent columns, by orthogonal factors and two projections."""
+    sets = np.array(list(itertools.combinations(range(X.shape[1]), k)))
+    Q = np.linalg.qr((X / np.linalg.norm(X, axis=0))[:, sets].transpose(1, 0, 2))[0]
+    r = np.broadcast_to(y, (len(sets), len(y)))
+    for _ in range(2):
+        r = r - np.einsum("snk,sk->sn", Q, np.einsum("snk,sn->sk", Q, r))
+    return float((r**2).sum(axis=1).min())
+
+
+def test_chains_of_columns_are_measured_anew(cold):
+    """Each column nearly is the new direction of the one before: no length falls, but errors grow by g⁻²."""
+    g, t, n = 0.012, 5, 9
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        Z = np.linalg.qr(rng.standard_normal((n, n)))[0]
+        chain = Z[:, :t].copy()
+        chain[:, 1:] = Z[:, : t - 1] + g * Z[:, 1:t]
+        X = np.hstack([chain, Z[:, [t - 1]] + 0.3 * rng.standard_normal((n, 3))])
+        y = (
+            chain @ (np.array([10, 8, 5, 3, 3]) * rng.standard_normal(t))
+            + Z[:, t - 1] * rng.standard_normal()
+        )
+        y += 10.0 ** rng.uniform(-6, 0) * rng.standard_normal(n)
+        X, k = X[:, rng.permutation(t + 3)], int(rng.integers(4, 7))
+        best, least, size = best_subset(X, y, k), least_of_independent(X, y, k), float(y @ y)
+        assert best.optimal
+        assert best.residual <= least + 1e-8 * size
+        assert best.lower_bound <= least + 1e-8 * size
+
+
+def test_nearly_parallel_pairs_of_a_leaf_are_measured(rng):
+    """Short remainders at a small angle, with y along their difference."""
+    refused = 0
+    for _ in range(500):
+        Z = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+        height, sine = np.sqrt(rng.uniform(3e-4, 1e-3)), np.sqrt(rng.uniform(1.05e-5, 1e-3))
+        turned = Z[:, 1] + sine * Z[:, 2]
+        X = np.array([Z[:, 0] + height * Z[:, 1], Z[:, 0] + height * turned, Z[:, 0]])
+        X /= np.linalg.norm(X, axis=1)[:, None]
+        y = rng.standard_normal() * Z[:, 2] + 0.1 * Z[:, 3]
+        y /= np.linalg.norm(y)
+        value, span = np.array([10.0]), np.array([1e-14, 2e-15])
+        inside, found, counters = np.array([2, 0, 0]), np.zeros(3, np.intp), np.zeros(4, np.intp)
+        tried = kernels._leaf(
+            X, y, X @ X.T, X @ y, np.ones(4), np.arange(3), 1.0, 2, inside, 0, found, value, counters, 1e-12,
+            span, np.empty((3, 3)),
+        )  # fmt: skip
+        refused += not tried
+        if tried:
+            assert value[0] == pytest.approx(least_of_independent(X.T, y, 3), rel=0, abs=TIE)
+    assert refused < 250
+
+
 def test_ties_and_what_is_dependent():
     X = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0], [0.0, 0.0, 0.0, 0.0]])
     best = best_subset(X, [3.0, 2.0, 1.0], 3)
@@ -359,3 +413,14 @@ def test_abess_is_never_better():
         assert best.optimal
         assert len(theirs) <= 6
         assert best.residual <= r @ r + TIE * (y @ y)
+
+
+def test_a_path_that_goes_round_at_one_knot_does_not_hold_up_the_search():
+    """Column norms from 1e7 to 1e24, on which the LASSO path makes steps of no length for ever."""
+    rng = np.random.default_rng(11415)
+    rng.integers(1, 13), rng.integers(1, 9), rng.choice(9)
+    X, y = rng.standard_normal((12, 4)), rng.standard_normal(12)
+    X *= 10.0 ** rng.integers(-12, 13, 4) * 1e12
+    best = best_subset(X, y * 2.0**-40, 4)
+    assert best.optimal
+    assert best.residual == pytest.approx(brute_force(X, y * 2.0**-40, 4))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparselin as sl
+from sparselin._kernels import submodularity as kernels
 from sparselin.guarantees import submodularity
 from sparselin.testing import integer_designs
 
@@ -156,6 +157,45 @@ def test_pruning_prunes(rng, always_bounded, monkeypatch):
     plain = sl.submodularity_ratio(X, y, [0, 1, 2], 5)
     assert (found.lower, found.upper) == pytest.approx((plain.lower, plain.upper), rel=1e-10)
     assert int(found.method.split()[2]) < 0.5 * int(plain.method.split()[2])
+
+
+@pytest.mark.parametrize("left", [1, 2, 3, 4])
+def test_pruning_sums_as_many_terms_as_may_follow(left, rng):
+    """Against all B of at most `left` columns, at slacks just below and above the largest sum."""
+    for _ in range(60):
+        m = int(rng.integers(1, 7))
+        V, r, gains = rng.normal(size=(m, 3)), rng.normal(size=3), rng.uniform(0, 2, size=8)
+        at, ratio = rng.permutation(8)[:m], float(rng.uniform(0.5, 3))
+        excess = [ratio * (v @ r) ** 2 / (v @ v) - gains[i] for v, i in zip(V, at, strict=True)]
+        most = max(sum(B) for b in range(min(left, m) + 1) for B in itertools.combinations(excess, b))
+        assert kernels._hopeless(V, m, r, gains, at, left, ratio, most + 1e-9)
+        assert not kernels._hopeless(V, m, r, gains, at, left, ratio, most - 1e-9)
+
+
+def test_pruning_asks_about_all_that_may_follow(monkeypatch, rng):
+    """After A of s elements, the last pair that was looked at or a single, about k − s more."""
+    k, size, seen = 5, 1, []
+    X = rng.normal(size=(7, 9))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+
+    def take(singles, joint, count, error, best):
+        nonlocal size
+        size = count
+        return False
+
+    def hopeless(V, m, r, gains, at, left, ratio, slack):
+        seen.append((size, left))
+        return False
+
+    monkeypatch.setattr(kernels, "_take", take)
+    monkeypatch.setattr(kernels, "_hopeless", hopeless)
+    best, bits = np.array([1.0, 1.0, 0.0]), np.array([2e-15, 3.0, 1.0])
+    kernels._added.py_func(
+        X, X[0], np.arange(7), 7, (X @ X[0]) ** 2, 0.0, k, bits, 1e-9, 0.0, 1e9, best, np.full(k, -1)
+    )
+    asked_of_pairs_and_more = {(count, left) for count, left in seen if left < k - 1}
+    assert asked_of_pairs_and_more == {(2, 3), (3, 2)}
+    assert max(left for _, left in seen) == k - 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,8 +4,9 @@ A frame is a node (I, F): the features I are in, a subset of at most m of the fe
 G = X_FᵀP_I^⊥X_F, b = X_FᵀP_I^⊥y and ‖P_I^⊥y‖². See `sparselin.guarantees.best_subset` for the bounds.
 
 State of the frames, by level: `G` (levels, d, d); `b`, `D`, `beta`, `index` (levels, d), `index` being F;
-`square` (levels,) ‖P_I^⊥y‖², `count` |F|, `bound` a lower bound over what is not yet explored of the frame,
-`kind` which D it has; `inside` the feature that each level adds to I.
+`growth` (levels, d + 1) by how much rounding may have grown of each candidate, and last of y; `square`
+(levels,) ‖P_I^⊥y‖², `count` |F|, `bound` a lower bound over what is not yet explored of the frame, `kind`
+which D it has; `inside` the feature that each level adds to I.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from sparselin._kernels import VECTORIZED, kernel
 
 # what D is: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none
 CONVEX, SPARSE, NONE = 0, 1, 2
-# A residual square that has fallen below this share of what it was when last measured is measured anew.
+# What is left of a column is measured anew when its square falls below this times its growth squared.
 _STALE = 1e-4
 # D is kept only if it is so large beside diag(G); it is shrunk by _SAFE, far above rounding.
 _LEAST, _SAFE = 1e-6, 1e-6
-# Two columns whose squared sine is below are compared by projection.
-_PARALLEL = 1e-5
+# Two columns whose squared sine is below are compared by projection, if the pair may be better in spite of
+# errors so large in products of unit columns.
+_PARALLEL, _ERROR = 0.1, 1e-11
 _SWEEPS, _HALVINGS = 6, 6
 # A new D is computed when so large a share of the candidates is left.
 _SHRUNK = 0.8
@@ -35,8 +37,8 @@ DEPTH, NODES, MOVES, SIZE = 0, 1, 2, 3  # entries of `counters`
 
 @kernel(error_model="numpy")
 def search(
-    X, y, G, b, D, beta, index, square, count, bound, kind, sized, inside, m, best, value, counters, slack,
-    span, most,
+    X, y, G, b, D, beta, growth, index, square, count, bound, kind, sized, inside, m, best, value, counters,
+    slack, span, most,
 ):  # fmt: skip
     """Go on for at most `most` nodes. True when nothing is left.
 
@@ -70,7 +72,17 @@ def search(
         if bound[level] >= target:
             counters[DEPTH] -= 1
             continue
-        F = _drop(G[level], b[level], D[level], beta[level], index[level], v, F, lower + last - target)
+        F = _drop(
+            G[level],
+            b[level],
+            D[level],
+            beta[level],
+            growth[level],
+            index[level],
+            v,
+            F,
+            lower + last - target,
+        )
         if F == 0:
             bound[level] = np.inf
             continue
@@ -78,16 +90,16 @@ def search(
             # include the last candidate, and leave it out of what remains
             j = np.argmax(v[:F])
             F -= 1
-            _swap(G[level], b[level], D[level], beta[level], index[level], v, F + 1, j, F)
+            _swap(G[level], b[level], D[level], beta[level], growth[level], index[level], v, F + 1, j, F)
             count[level], inside[level] = F, index[level, F]
             deeper = left > 3 or not _leaf(
-                X, y, G[level], b[level], index[level], square[level], F, inside, level, best, value,
-                counters, slack, span, work,
+                X, y, G[level], b[level], growth[level], index[level], square[level], F, inside, level, best,
+                value, counters, slack, span, work,
             )  # fmt: skip
             if deeper:
                 _include(
-                    X, y, G, b, D, beta, index, square, count, bound, kind, sized, inside, level, left - 1,
-                    value, counters, best, slack, span,
+                    X, y, G, b, D, beta, growth, index, square, count, bound, kind, sized, inside, level,
+                    left - 1, value, counters, best, slack, span,
                 )  # fmt: skip
                 counters[DEPTH] += 1
             # no set of fewer than `left` of the others needs a visit
@@ -101,7 +113,7 @@ def search(
 
 
 @kernel(error_model="numpy")
-def _swap(G, b, D, beta, index, v, F, i, j):
+def _swap(G, b, D, beta, growth, index, v, F, i, j):
     if i == j:
         return
     for l in range(F):
@@ -111,12 +123,13 @@ def _swap(G, b, D, beta, index, v, F, i, j):
     b[i], b[j] = b[j], b[i]
     D[i], D[j] = D[j], D[i]
     beta[i], beta[j] = beta[j], beta[i]
+    growth[i], growth[j] = growth[j], growth[i]
     index[i], index[j] = index[j], index[i]
     v[i], v[j] = v[j], v[i]
 
 
 @kernel(error_model="numpy")
-def _drop(G, b, D, beta, index, v, F, limit):
+def _drop(G, b, D, beta, growth, index, v, F, limit):
     """Leave out the candidates with v_j ≤ limit, keeping the order of the others; returns how many stay."""
     kept = 0
     for j in range(F):
@@ -127,7 +140,8 @@ def _drop(G, b, D, beta, index, v, F, limit):
                 G[kept, l] = G[j, l]
             for l in range(F):
                 G[l, kept] = G[l, j]
-            b[kept], D[kept], beta[kept], index[kept], v[kept] = b[j], D[j], beta[j], index[j], v[j]
+            b[kept], D[kept], beta[kept], growth[kept] = b[j], D[j], beta[j], growth[j]
+            index[kept], v[kept] = index[j], v[j]
         kept += 1
     return kept
 
@@ -243,8 +257,8 @@ def _largest(v, F, m):
 
 @kernel(error_model="numpy")
 def _include(
-    X, y, G, b, D, beta, index, square, count, bound, kind, sized, inside, level, m, value, counters, best,
-    slack, span,
+    X, y, G, b, D, beta, growth, index, square, count, bound, kind, sized, inside, level, m, value, counters,
+    best, slack, span,
 ):  # fmt: skip
     """Fill level + 1 from the last candidate of this level, which `count` no longer counts."""
     F = count[level]
@@ -252,18 +266,20 @@ def _include(
     pivot, row, size = A[F, F], A[F], b[level, F]
     below = level + 1
     square[below] = max(0.0, square[level] - size * size / pivot)
-    stale = False
+    growth[below, -1] = growth[level, -1] + abs(size) / pivot * growth[level, F]
+    stale = _STALE * growth[below, -1] ** 2 > 1
     for j in range(F):
         factor = row[j] / pivot
         for l in range(F):
             C[j, l] = A[j, l] - factor * row[l]
         b[below, j] = b[level, j] - factor * size
         D[below, j], beta[below, j], index[below, j] = D[level, j], beta[level, j], index[level, j]
-        stale |= C[j, j] < _STALE
+        growth[below, j] = growth[level, j] + abs(factor) * growth[level, F]
+        stale |= C[j, j] < _STALE * growth[below, j] ** 2
     count[below], kind[below], bound[below] = F, kind[level], bound[level]
     if stale:
         count[below], square[below] = measure(
-            X, y, C, b[below], D[below], beta[below], index[below], F, inside, below, span
+            X, y, C, b[below], D[below], beta[below], growth[below], index[below], F, inside, below, span
         )
     sized[below] = sized[level]
     if m > 2 and (stale or count[below] <= _SHRUNK * sized[level]):
@@ -335,11 +351,12 @@ def basis(X, inside, t, span):
 
 
 @kernel(error_model="numpy")
-def measure(X, y, C, b, D, beta, index, F, inside, t, span):
+def measure(X, y, C, b, D, beta, growth, index, F, inside, t, span):
     """Fill C and b by projection, with columns scaled to unit length; leaves out those in the span.
 
     Returns how many stay and ‖P_I^⊥y‖². D and beta, which belong to other scales, become zero.
     """
+    growth[:] = 1.0
     Q, limit = basis(X, inside, t, span)
     r = y.copy()
     rho = project(Q, t, r)
@@ -441,15 +458,17 @@ def _circles(C, D, F, m):
 
 
 @kernel(error_model="numpy")
-def _leaf(X, y, A, b, index, square, F, inside, level, best, value, counters, slack, span, work):
+def _leaf(X, y, A, b, growth, index, square, F, inside, level, best, value, counters, slack, span, work):
     """Try all pairs beside I and candidate F; False if that needs the columns measured anew."""
     u, c, p = work[0], work[1], work[2]
     root = math.sqrt(A[F, F])
     share = b[F] / root
+    if _STALE * (growth[-1] + abs(share) / root * growth[F]) ** 2 > 1:
+        return False
     for j in range(F):
         p[j] = A[F, j] / root
         length = A[j, j] - p[j] * p[j]
-        if length < _STALE:
+        if length < _STALE * (growth[j] + abs(p[j]) / root * growth[F]) ** 2:
             return False
         u[j] = 1 / math.sqrt(length)
         c[j] = (b[j] - p[j] * share) * u[j]
@@ -489,10 +508,14 @@ def _pairs(X, y, A, index, square, F, m, inside, level, best, value, counters, s
             continue
         for l in range(j):
             rho = A[j, l] * u[j] * u[l] - p[j] * p[l]
-            if 1 - rho * rho < _PARALLEL:
+            height = 1 - rho * rho
+            gain = c[j] ** 2 + c[l] ** 2 - 2 * rho * c[j] * c[l]
+            if height > _PARALLEL:
+                left = square - gain / height
+            elif gain > (square - value[0] + slack) * height - _ERROR:
                 left = _measured(X, y, inside, level, index[j], index[l], span)
             else:
-                left = square - (c[j] ** 2 + c[l] ** 2 - 2 * rho * c[j] * c[l]) / (1 - rho * rho)
+                continue
             if left < value[0] - slack:
                 inside[level], inside[level + 1] = index[j], index[l]
                 _note(inside, level + 2, max(0.0, left), best, value, counters, slack)
@@ -500,13 +523,13 @@ def _pairs(X, y, A, index, square, F, m, inside, level, best, value, counters, s
 
 @kernel(**VECTORIZED, error_model="numpy")
 def _better(row, u, c, p, j, needed):
-    """How many l < j make pairs that lower the square by more than needed, or are nearly parallel to j."""
+    """How many l < j make pairs that may lower the square by more than needed."""
     hits = 0
     uj, cj, pj = u[j], c[j], p[j]
     for l in range(j):
         rho = row[l] * uj * u[l] - pj * p[l]
         height = 1 - rho * rho
-        hits += (cj * cj + c[l] * c[l] - 2 * rho * cj * c[l] > needed * height) | (height < _PARALLEL)
+        hits += cj * cj + c[l] * c[l] - 2 * rho * cj * c[l] > needed * height - _ERROR
     return hits
 
 

@@ -36,11 +36,16 @@ there is no bound, and the node is enumerated.
 **Branching** is on the largest v_j: first with it, then without. Once two features are left to choose, all
 pairs are compared in closed form, gain (c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit columns.
 
-**Rounding.** C is downdated by rank one, C − C_jC_jᵀ/C_jj, as long as no ‖Z_j‖² has lost four digits since it
-was measured; else all of Z is projected anew off an orthonormal basis of I (Gram-Schmidt, twice) and scaled
-to unit length, and what lies in the span of I is left out. Pairs at an angle below 0.003 are compared by
-projection too. What errors remain are of the order of 10⁴·eps·‖y‖², a tenth of a billionth of ‖y‖² is taken
-off the lower bound for them, and sets whose residuals differ by less than 1e-12·‖y‖² are not told apart.
+**Rounding.** C is downdated by rank one, C − C_iC_iᵀ/C_ii. That is elimination: with γ_j the coefficients of
+column j on what was added to I since all were measured, of unit length then, the computed C_jl belongs to
+columns whose products are off by some eps, so that it errs by eps·a_ja_l, a_j = 1 + ‖γ_j‖₁; adding i makes of
+a_j at most a_j + |C_ij/C_ii|·a_i. As long as a_j² ≤ 10⁴·C_jj for all j, and a² ≤ 10⁴ for the a of y, relative
+errors are 10⁴·eps; else all of Z is projected anew off an orthonormal basis of I (Gram-Schmidt, twice) and
+scaled to unit length, and what lies in the span of I is left out. (C_jj alone do not tell: X_1 = e_1,
+X_{t+1} = e_t + g·e_{t+1} keeps all C_jj ≥ g²/(1 + g²), but errors grow by 1/g² at each step.) The closed form
+for pairs divides by 1 − ρ²; where that is below 0.1, pairs it cannot rule out are compared by projection.
+What errors remain are of the order of 10⁴·eps·‖y‖², a tenth of a billionth of ‖y‖² is taken off the lower
+bound for them, and sets whose residuals differ by less than 1e-12·‖y‖² are not told apart.
 """
 
 from __future__ import annotations
@@ -204,6 +209,7 @@ class Tree:
         self.columns, self.y = _off_forced(start, self.span)
         self.G = np.empty((levels, d, d))
         self.b, self.D, self.beta = (np.zeros((levels, d)) for _ in range(3))
+        self.growth = np.ones((levels, d + 1))
         self.index = np.zeros((levels, d), np.intp)
         self.square, self.bound = np.zeros(levels), np.zeros(levels)
         self.count, self.kind, self.sized = (np.zeros(levels, np.intp) for _ in range(3))
@@ -213,8 +219,8 @@ class Tree:
         free = np.setdiff1d(np.arange(d), forced)
         self.index[0, : len(free)] = free
         self.count[0], self.square[0] = kernels.measure(
-            self.columns, self.y, self.G[0], self.b[0], self.D[0], self.beta[0], self.index[0], len(free),
-            self.inside, 0, self.span,
+            self.columns, self.y, self.G[0], self.b[0], self.D[0], self.beta[0], self.growth[0],
+            self.index[0], len(free), self.inside, 0, self.span,
         )  # fmt: skip
         if self.m == 0:
             self.counters[kernels.DEPTH] = -1
@@ -240,9 +246,9 @@ class Tree:
 
     def _search(self, most: int) -> bool:
         done = kernels.search(
-            self.columns, self.y, self.G, self.b, self.D, self.beta, self.index, self.square, self.count,
-            self.bound, self.kind, self.sized, self.inside, self.m, self.found, self.value, self.counters,
-            SLACK, self.span, most,
+            self.columns, self.y, self.G, self.b, self.D, self.beta, self.growth, self.index, self.square,
+            self.count, self.bound, self.kind, self.sized, self.inside, self.m, self.found, self.value,
+            self.counters, SLACK, self.span, most,
         )  # fmt: skip
         return bool(done)
 

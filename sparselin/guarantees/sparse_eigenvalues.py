@@ -76,7 +76,7 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     -------
     SparseEigenvalues. `smallest` and `largest` are intervals that hold what they bound in spite of rounding
     (some 8·eps·(√n + d)·tr C_S); `method` says whether a search was complete. `babel` and `coherence` are
-    those of the nonzero columns, scaled to unit norm (Tropp, *Greed is good*, 2004, (2.2)).
+    those of the nonzero columns, scaled to unit norm (Tropp, *Greed is good*, 2004).
 
     Raises
     ------

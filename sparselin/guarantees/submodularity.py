@@ -177,8 +177,9 @@ def _count(d: int, u: int, k: int) -> int:
 def _spectral_bound(data: _Data, k: int, node_limit: int) -> tuple[float, float, str]:
     """The best bound of (2) that is found; the joint gain above which it may prune; its name.
 
-    Rounding of a pair is at most `rounding` at κ² ≤ tr (C_{L∪A})⁻¹ ≤ (|U| + k)/λ, λ the bound by C_{U∪A}.
-    Pairs with a joint gain of 4e6 times that have their ratio to a relative 1e-6, which pruning leaves.
+    The root of a gain is off by e at most, `rounding` at κ² ≤ tr (C_{L∪A})⁻¹ ≤ (|U| + k)/λ, λ the bound by
+    C_{U∪A}. Where the joint gain is (4e6·e)²·k/λ or more, the sum of single gains, at least λ times that,
+    is at least (4e6·e)²·k, and both are known to a relative 1e-6, which pruning leaves.
     """
     X, _, U, bits = data
     d, size = len(X), min(len(U) + k, len(X))
@@ -190,7 +191,7 @@ def _spectral_bound(data: _Data, k: int, node_limit: int) -> tuple[float, float,
     if joint == 0:
         return 0.0, math.inf, "0, the columns of a U ∪ A being dependent or not seen to be independent"
     kappa = math.sqrt(size / joint)
-    worst = (4e6 * bits[0] * (bits[1] + kappa ** bits[2])) ** 2
+    worst = (4e6 * bits[0] * (bits[1] + kappa ** bits[2])) ** 2 * k / joint
     sharper = _residual_bound(data, k, node_limit)
     if sharper > joint:
         return sharper, worst, "least eigenvalue of the residual correlation matrices"
