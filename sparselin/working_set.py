@@ -240,13 +240,15 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
             if len(free) < len(S):
                 guess = Guess(problem, free, limit)
         knots = careful.resume(guess.candidates.here(), lam_min) if begun else careful.knots(lam_min)
-        for _ in range(min(patience, limit)):
+        fallen = 0
+        while fallen < min(patience, limit):  # a λ that does not fall is for `Homotopy` to give up on
             knot = next(knots, None)
             if knot is None:
                 return
-            begun, limit, lam = True, limit - (knot.lam < lam), knot.lam
+            begun, fallen, lam = True, fallen + (knot.lam < lam), knot.lam
             yield Stretch(np.array([knot.lam]), everything, knot.coef[None], [knot.active])
             if knot.lam <= lam_min:
                 return
+        limit -= fallen
         patience *= 2
         sound = guess.take_up(careful.here())

@@ -218,3 +218,17 @@ def test_a_path_beyond_precision_says_so():
     path = sl.lasso_path(X, np.array([0.0, 1.0, 1.0]))
     residual_correlation = np.abs(X.T @ (np.array([0.0, 1.0, 1.0]) - X @ path.coef[-1])).max()
     assert path.status is Status.BEYOND_PRECISION or residual_correlation <= path.knots[-1] * (1 + 1e-9)
+
+
+def test_knots_that_do_not_fall_end_the_path():
+    """Column norms from 1e7 to 1e24: rounding makes the path go round at one λ, whatever the limit of steps."""
+    rng = np.random.default_rng(11415)
+    rng.integers(1, 13), rng.integers(1, 9), rng.choice(9)
+    X, y = rng.standard_normal((12, 4)), rng.standard_normal(12) * 2.0**-40
+    X *= 10.0 ** rng.integers(-12, 13, 4) * 1e12
+    full = sl.lasso_path(X, y)
+    assert full.status is Status.BEYOND_PRECISION
+    for steps in range(1, len(full.knots) + 3):
+        path = sl.lasso_path(X, y, max_steps=steps)
+        np.testing.assert_array_equal(path.knots, full.knots[: steps + 1])
+        assert path.status is (Status.MAX_ITER if len(path.knots) == steps + 1 else Status.BEYOND_PRECISION)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,14 +17,7 @@ def starts(problem: Problem, k: int, forced: IndexArray) -> Iterator[tuple[str, 
     """Pairs (name, support), each of at most k features, the forced ones first."""
     for name, method in (("orthogonal least squares", ols), ("orthogonal matching pursuit", omp)):
         yield name, method(problem, k, forced=forced).support
-    # segments of no length do not count as steps: where rounding goes round among them, enough is enough
-    calls, steps = itertools.count(1), k - len(forced) + 2
-    path = lasso_path(
-        problem,
-        unpenalized=forced,
-        max_steps=steps,
-        callback=lambda path: next(calls) > 2 * problem.d + steps,
-    )
+    path = lasso_path(problem, unpenalized=forced, max_steps=k - len(forced) + 2)
     order = np.argmax(path.coef != 0, axis=0)
     entered = [j for j in np.flatnonzero(np.any(path.coef != 0, axis=0)) if j not in set(forced.tolist())]
     entered.sort(key=lambda j: order[j])
