@@ -140,6 +140,17 @@ def test_scales_change_no_choice(data):
     assert weighted.nu == pytest.approx(base.nu)
 
 
+def test_the_refinement_ends_where_weights_are_tiny(data):
+    """ν₀ = 1e-200: its square is zero."""
+    X, y = data
+    f = GeneralizedRank(1.0)
+    lengths = 1 + np.arange(25) / 25
+    base, tiny = (sl.choose_nu(scale * X * lengths, y, 5, f, refitted=True) for scale in (1.0, 1e100))
+    assert base.qualifies == "some"
+    assert tiny.nu == pytest.approx(1e-200 * base.nu)
+    assert tiny.selection.support.tolist() == base.selection.support.tolist()
+
+
 def test_a_zero_response_qualifies_always():
     choice = sl.choose_nu(np.eye(3), np.zeros(3), 2, SpectralVariance())
     assert (choice.qualifies, choice.r2_lasso, choice.selection.r2) == ("every", 0.0, 0.0)

@@ -203,9 +203,11 @@ def test_the_secular_solver_has_small_relative_errors(data):
 
 
 def test_power_sums_cut_off_and_rows():
-    D, squares, out = np.array([0.0, 1.0]), np.array([[4.0, 0.0], [1e-20, 0.0], [0.0, 3.0]]), np.zeros(3)
+    D, squares, out = np.array([0.0, 1.0]), np.array([[4.0, 0.0], [1e-20, 0.0], [0.0, 3.0]]), np.zeros((4, 3))
     power_sums(D, squares, 0.5, 1e-15, out, 0, 3)
-    assert out.tolist() == [3.0, 1.0, 2.0]
+    assert out.tolist() == [[3, 1, 0], [1, 1, 1], [2, 4, 1], [0, 0, 0]]
+    power_sums(D, squares, 0.5, 9.0, out, 3 - 1, 3)
+    assert out[2].tolist() == [0, 9, 2]
 
 
 @pytest.mark.parametrize(

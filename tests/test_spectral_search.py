@@ -1,6 +1,7 @@
 """FR, LS and GLS against the algorithms as printed, on tables of all values of f and g."""
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,9 +12,13 @@ from oracles import textbook_ols
 from test_spectral_regularizers import by_definition, designs, members
 
 import sparselin as sl
+import sparselin.spectral.objective
 from sparselin import Problem, Status
 from sparselin.results import SubsetResult
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance, greedy_maximize
+from sparselin.spectral.climbing import Climb
+from sparselin.spectral.gram import Gram
+from sparselin.spectral.objective import Explained
 
 REGULARIZERS = [
     SmoothedDifferentialEntropy(1.0),
@@ -363,6 +368,127 @@ def test_log_determinants_as_submodlib_takes_them(rng):
         found = greedy_maximize(X.T @ X, 10, SmoothedDifferentialEntropy(delta))
         assert found.support.tolist() == [i for i, _ in picks]
         assert found.gains * np.log(2) == pytest.approx([gain for _, gain in picks], abs=1e-5)
+
+
+@st.composite
+def near_copies(draw):
+    """Few small integer columns many times, moved by about the root of eps, where eigenvalues are cut off."""
+    base = draw(designs(max_d=4, unit=False))
+    d, size = draw(st.integers(2, 12)), 10.0 ** draw(st.integers(-9, -6))
+    which = draw(st.lists(st.integers(0, base.shape[1] - 1), min_size=d, max_size=d))
+    moves = draw(st.lists(st.integers(-1, 1), min_size=d * len(base), max_size=d * len(base)))
+    return base[:, which] + size * np.reshape(moves, (len(base), d))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 0.9])
+@settings(max_examples=150)
+@given(X=near_copies())
+def test_lazy_evaluation_takes_the_same_among_near_copies(alpha, X):
+    C, f = X.T @ X, GeneralizedRank(alpha)
+    C = (C + C.T) / 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sparselin.spectral.objective, "_BATCH", 1)
+        lazy, eager = (greedy_maximize(C, len(C), f, lazy=lazy) for lazy in (True, False))
+    assert lazy.support.tolist() == eager.support.tolist()
+
+
+@pytest.mark.parametrize(("seed", "alpha"), [(407, 0.0), (944, 0.01), (741, 0.1), (1285, 0.5)])
+def test_lazy_evaluation_knows_of_the_cut_off(seed, alpha, monkeypatch):
+    """Designs on which bounds fail that forget what eigenvalues near the cut-off count."""
+    monkeypatch.setattr(sparselin.spectral.objective, "_BATCH", 1)
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(2, 9), rng.integers(1, 6)
+    d, moved_by = rng.integers(m, 14), (None, rng.integers, rng.standard_normal)[rng.integers(4)]
+    X = rng.integers(-1, 2, (n, m)).astype(float) if rng.random() < 0.5 else rng.standard_normal((n, m))
+    X, size = X[:, rng.integers(0, m, d)], 10.0 ** rng.uniform(-9, -6)
+    X = X + size * (rng.integers(-1, 2, (n, d)) if moved_by == rng.integers else moved_by((n, d)))
+    C, f = X.T @ X, GeneralizedRank(alpha)
+    lazy, eager = (greedy_maximize((C + C.T) / 2, int(d), f, lazy=lazy) for lazy in (True, False))
+    assert lazy.support.tolist() == eager.support.tolist()
+
+
+def test_correlations_stay_accurate_on_ill_conditioned_sets(rng):
+    """κ ≈ 1e7: products from the Gram column alone err by κ·eps, as large as what is left of the copies."""
+    X, y = np.repeat(rng.standard_normal((9, 2)), 3, axis=1), rng.standard_normal(9)
+    X += 1e-7 * rng.standard_normal(X.shape)
+    explained = Explained(Problem(X, y), Gram.of_problem(Problem(X, y)))
+    for j in (0, 1, 3, 4):
+        explained.add(j)
+    exact = X.T @ explained.selection.residual
+    assert explained.c[[2, 5]] == pytest.approx(exact[[2, 5]], abs=1e-13)
+
+
+def test_scores_within_their_errors_are_zero(rng):
+    Q = np.linalg.qr(rng.standard_normal((12, 5)))[0]
+    X, y = Q[:, :4] @ rng.standard_normal((4, 4)), Q[:, 4]
+    gains, error = Explained(Problem(X, y), Gram.of_problem(Problem(X, y))).gains(np.arange(4))
+    assert not gains.any()
+    assert not error.any()
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-14, 1e-20, 1e-300])
+def test_a_copy_is_no_tie_with_a_new_direction_whatever_delta(delta):
+    X, f = np.eye(4)[:, [0, 0, 1, 2]], SmoothedDifferentialEntropy(delta)
+    assert greedy_maximize(X.T @ X, 3, f).support.tolist() == [0, 2, 3]
+    found = sl.forward_regression(X, np.array([1.0, 0.5, 0.2, 0.0]), 3, regularizer=f, nu=1.0)
+    assert found.support.tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_extreme_scales(alpha, scale, rng):
+    X, y, f = rng.standard_normal((8, 5)), rng.standard_normal(8), GeneralizedRank(alpha)
+    base = sl.forward_regression(X, y, 5, regularizer=f, nu=0.1)
+    found = sl.forward_regression(scale * X, y, 5, regularizer=f, nu=0.1 * scale ** (-2 * alpha))
+    assert found.support.tolist() == base.support.tolist()
+    assert found.gains == pytest.approx(base.gains)
+    tiny = X * np.array([1, 1, 1e-100, 1, 1e-90])
+    found = sl.forward_regression(tiny, np.zeros(8), 5, regularizer=f, nu=1.0)
+    assert sorted(found.support[:3].tolist()) == [0, 1, 3]
+
+
+def test_what_overflows_is_refused(rng):
+    X, y = 1e100 * rng.standard_normal((8, 5)), rng.standard_normal(8)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="overflows"):
+        sl.forward_regression(X, y, 3, regularizer=SpectralVariance(), nu=1.0)
+
+
+def test_a_move_that_is_clear_is_made_though_another_may_be_larger():
+    gram = Gram.of_matrix(np.eye(3))
+    climb = Climb(gram, SpectralVariance(k=3), np.arange(3), 0.0, strict=True)
+    J, gains = np.array([0, 2]), np.array([1.0, 0.9])
+    assert climb._best(J, gains, np.array([5.0, 0.0])) == 1
+    assert climb._best(J, gains, np.array([0.2, 0.0])) == 0
+    assert climb._best(J, gains, np.array([5.0, 1.0])) is None
+
+
+def exact_r_squared(X, y, S):
+    """By Gram-Schmidt in fractions."""
+    rows = [[Fraction(v) for v in X[:, j].tolist()] for j in S]
+    r, basis = [Fraction(v) for v in y.tolist()], []
+    total = sum(v * v for v in r)
+    for v in rows:
+        for q, square in basis:
+            c = sum(a * b for a, b in zip(q, v, strict=True)) / square
+            v = [a - c * b for a, b in zip(v, q, strict=True)]
+        square = sum(a * a for a in v)
+        if square:
+            basis.append((v, square))
+            c = sum(a * b for a, b in zip(v, r, strict=True)) / square
+            r = [a - c * b for a, b in zip(r, v, strict=True)]
+    return float(1 - sum(a * a for a in r) / total)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_r_squared_decides_as_in_exact_arithmetic_on_ill_conditioned_designs(seed):
+    """Three near copies of each column: what is left of the third after two is as small as their distance."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.standard_normal((7, 2)), 3, axis=1) + 1e-6 * rng.standard_normal((7, 6))
+    y = rng.standard_normal(7)
+    support = sl.forward_regression(X, y, 6, regularizer=GeneralizedRank(1.0), nu=1e-200).support.tolist()
+    for t in range(6):
+        values = {j: exact_r_squared(X, y, [*support[:t], j]) for j in range(6) if j not in support[:t]}
+        assert values[support[t]] > max(values.values()) - 1e-3
 
 
 def test_lazy_evaluation_of_what_is_not_submodular_is_refused():

@@ -91,14 +91,6 @@ def _zero(D, shifted, weight, p, i, total):
 
 
 @kernel()
-def _power(mu, alpha, cutoff):
-    """μ^α, zero up to the cut-off."""
-    if mu <= cutoff:
-        return 0.0
-    return math.sqrt(mu) if alpha == 0.5 else mu**alpha
-
-
-@kernel()
 def spectrum(D, squares, mu):
     """The eigenvalues of diag(D) + uuᵀ into mu (p,), u_j² = squares[j]; D increasing, D_0 ≥ 0.
 
@@ -128,11 +120,18 @@ def spectrum(D, squares, mu):
 
 @kernel()
 def power_sums(D, squares, alpha, cutoff, out, start, stop):
-    """out[m] = Σ_i μ_i^α of diag(D) + uuᵀ, u_j² = squares[m, j], for m in start..stop; 0 for μ ≤ cutoff."""
+    """Into the rows m of out (·, 3), for diag(D) + uuᵀ with u_j² = squares[m, j], m in start..stop:
+
+    Σ_i μ_i^α over the μ_i > cutoff, the least of these (the cut-off if there is none), and how many are not.
+    """
     mu = np.empty(D.size)
     for m in range(start, stop):
         spectrum(D, squares[m], mu)
-        total = 0.0
+        total, least, cut = 0.0, math.inf, 0
         for i in range(mu.size):
-            total += _power(mu[i], alpha, cutoff)
-        out[m] = total
+            if mu[i] > cutoff:
+                total += math.sqrt(mu[i]) if alpha == 0.5 else mu[i] ** alpha
+                least = min(least, mu[i])
+            else:
+                cut += 1
+        out[m, 0], out[m, 1], out[m, 2] = total, least if cut < mu.size else cutoff, cut

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparselin._kernels import VECTORIZED, kernel
 
-_TILE = 16
+_TILE = 64
 
 
 @kernel(**VECTORIZED)

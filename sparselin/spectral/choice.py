@@ -6,7 +6,8 @@ that solution should be greater than that obtained by the lasso solution with co
 
 - R² of a greedy selection is piecewise constant in ν and not monotone, so that the maximum can only be over
   the ν that are tried. Here these are ν = 0 and a grid by powers of two; then the gap between the largest ν
-  that qualifies and the next larger one, which does not, is bisected, geometrically, to 2 %.
+  that qualifies and the next larger one, which does not, is bisected, geometrically, to 2 %. Where ν = 0
+  alone qualifies, the gap to the least ν of the grid is left.
 - A LASSO path has no one solution with k features. Here it is the last before the path first goes beyond k:
   the solution at the knot where feature k + 1 enters, whose R² is the largest so far.
 - The LASSO's coefficients are shrunk. R² is compared to that of the coefficients themselves, or to that of
@@ -269,7 +270,7 @@ class _Trials:
             lower, upper = self.around(k, target)
             if not lower or upper == math.inf or upper <= _FINE * lower:
                 return
-            self.run(math.sqrt(lower * upper), [k])
+            self.run(math.sqrt(lower) * math.sqrt(upper), [k])  # the product itself can underflow
 
     def choice(self, k: int, fit: LassoFit, target: float, refitted: bool) -> NuChoice:
         lower, upper = self.around(k, target)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparselin.results import IndexArray
+from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral.gram import Gram
 from sparselin.spectral.growth import Growth, SetFunction, grow
 from sparselin.spectral.objective import lowest_of_largest
@@ -49,25 +49,24 @@ class Climb:
                 return False
         return True
 
-    def _clear(self, gain: float, error: float) -> bool:
-        """Whether f rises by a factor of more than 1 + ε/n²."""
-        return gain - error > self.rate * self.growth.value
-
-    def _clear_or_equal(self, gain: float, error: float) -> bool:
-        return gain + error >= self.rate * self.growth.value
+    def _best(
+        self, J: IndexArray, gains: FloatArray, error: FloatArray, or_equal: bool = False
+    ) -> int | None:
+        """The position in J of the gain that is largest, of those that are enough."""
+        needed = self.rate * self.growth.value
+        enough = np.flatnonzero(gains + error >= needed if or_equal else gains - error > needed)
+        if not len(enough):
+            return None
+        j = lowest_of_largest(J[enough], gains[enough], error[enough])
+        return int(np.flatnonzero(j == J)[0])
 
     def add(self) -> bool:
         """The addition that raises f most, if enough."""
         J = np.setdiff1d(self.U, self.growth.index)
-        if not len(J):
+        at = self._best(J, *self.growth.gains(J), or_equal=not self.strict) if len(J) else None
+        if at is None:
             return False
-        gains, error = self.growth.gains(J)
-        j = lowest_of_largest(J, gains, error)
-        at = int(np.searchsorted(J, j))
-        gain, doubt = float(gains[at]), float(error[at])
-        if not (self._clear(gain, doubt) if self.strict else self._clear_or_equal(gain, doubt)):
-            return False
-        self.growth.add(j)
+        self.growth.add(int(J[at]))
         return True
 
     def delete(self) -> bool:
@@ -75,11 +74,10 @@ class Climb:
         if not self.growth.index or getattr(self.f, "monotone", False):
             return False
         losses, error = self.growth.losses()
-        index = np.array(self.growth.index, np.intp)
-        j = lowest_of_largest(index, -losses, np.full(len(index), error))
-        if not self._clear(-float(losses[self.growth.index.index(j)]), error):
+        at = self._best(np.array(self.growth.index, np.intp), -losses, error)
+        if at is None:
             return False
-        self.growth = self._without(j)
+        self.growth = self._without(self.growth.index[at])
         return True
 
     def exchange(self) -> bool:
@@ -91,11 +89,10 @@ class Climb:
         for i in sorted(self.growth.index):
             less = self._without(i)
             gains, error = less.gains(J)
-            j = lowest_of_largest(J, gains, error)
-            at = int(np.searchsorted(J, j))
-            rise, doubt = less.value + float(gains[at]) - value, 2 * float(error[at])
-            if rise - doubt > best and self._clear(rise, doubt):
-                best, chosen = rise, (less, j)
+            rises = less.value + gains - value
+            at = self._best(J, rises, 2 * error)
+            if at is not None and rises[at] - 2 * error[at] > best:
+                best, chosen = float(rises[at]), (less, int(J[at]))
         if chosen is None:
             return False
         self.growth, j = chosen

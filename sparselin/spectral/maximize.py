@@ -29,7 +29,8 @@ def greedy_maximize(
     C : (d, d) symmetric positive semidefinite, XᵀX say.
     k : 1 ≤ k ≤ d. All k are taken even where f falls; an all-zero column never is.
     regularizer : f.
-    lazy : whether to evaluate lazily; None for where it pays. The picks are the same.
+    lazy : False to evaluate all gains of the generalized rank at each step. The picks are the same, unless an
+        eigenvalue lies so near its cut-off that rounding decides whether it counts.
 
     Returns
     -------

@@ -5,10 +5,14 @@ a new direction q = P_S^⊥X_j/ρ all products come from the Gram column of j,
 
     Xᵀq = (C_·j − Σ_s Xᵀq_s·⟨q_s, X_j⟩)/ρ,   Xᵀr ← Xᵀr − ⟨q, y⟩·Xᵀq,   ‖P_S^⊥X_x‖² ← ‖P_S^⊥X_x‖² − ⟨q, X_x⟩²,
 
-with ⟨q_s, X_j⟩ from both passes of the orthogonalisation, and lengths measured anew where they cancel.
+with ⟨q_s, X_j⟩ from both passes of the orthogonalisation, and lengths measured anew where they cancel. This
+Xᵀq errs by κ·eps, κ being the condition of X_S, and what is left of a column that is nearly dependent is
+small itself: for an ill-conditioned S, Xᵀq is taken from X, with an error of eps.
+
 R² is not submodular, and g is not; but f may be. Then f(x | S') ≥ f(x | S) for earlier S' ⊆ S, so that
 R²(x | S), known for all x, plus ν·f(x | S') bounds what x can gain, and f is evaluated only for those x
-whose bound reaches the best: the same picks, ties included.
+whose bound, rounding and eigenvalues cut off included, reaches the best: the same picks, ties included,
+unless rounding decides whether an eigenvalue is cut off.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from sparselin.spectral.gram import Gram
 from sparselin.spectral.growth import Growth, PowerGrowth, SetFunction, grow
 
 _BATCH = 32  # gains of f evaluated together
+_ILL = 1e3  # κ from which on Xᵀq is taken from X
 
 
 class Explained:
@@ -55,8 +60,11 @@ class Explained:
         if t == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
         row = self._rows[t]
-        row[:] = self.gram.column(j) - qr.R[:t, t] @ self._rows[:t]
-        row /= qr.R[t, t]
+        if qr.kappa > _ILL:
+            row[:] = self.problem.correlate(qr.Qt[t])
+        else:
+            row[:] = self.gram.column(j) - qr.R[:t, t] @ self._rows[:t]
+            row /= qr.R[t, t]
         self.c -= selection.shares[-1] * row
         self.c[selection.support] = 0
         self.lengths.squares -= row**2
@@ -71,11 +79,16 @@ class Explained:
         return score, error * self.lengths.weights(score)
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """R²(S + x) − R²(S) for x in J, with error bounds."""
+        """R²(S + x) − R²(S) for x in J, with error bounds: a score s ± e gives (s² + e²) ± 2se.
+
+        As in `ols`, a score within its error is zero.
+        """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
         score, error = (v[J] / self.problem.y_norm for v in self.scores())
-        return score**2, (2 * score + error) * error
+        zero = score <= error
+        score[zero] = error[zero] = 0
+        return score**2 + error**2, 2 * score * error
 
 
 class Objective:
@@ -94,9 +107,7 @@ class Objective:
         self.gram, self.problem, self.nu = gram, problem, nu if f is not None else 0.0
         self.explained = None if problem is None else Explained(problem, gram, capacity)
         self.growth: Growth | None = None if f is None else grow(gram, f)
-        self.lazy = f is not None and f.submodular and isinstance(self.growth, PowerGrowth)
-        if lazy is not None:
-            self.lazy = lazy
+        self.lazy = isinstance(self.growth, PowerGrowth) and lazy is not False
         self.index: list[int] = []
         self.gains: list[float] = []
         self.evaluations = 0
@@ -154,23 +165,21 @@ class Objective:
         return ending(selection.problem, selection.qr, selection.residual_norm)
 
     def _pick_lazily(self, J: IndexArray, r2: FloatArray, error: FloatArray) -> int:
-        assert self.growth is not None
-        bound, doubt = r2 + error + self.nu * self._bounds[J], 0.0
+        assert isinstance(self.growth, PowerGrowth)
+        bound = r2 + error + self.nu * (self._bounds[J] + self.growth.doubt())
         total, known = np.full(len(J), -np.inf), np.zeros(len(J), bool)
         best, batch = -np.inf, _BATCH
         while True:
-            left = np.flatnonzero(~known & (bound + 2 * self.nu * doubt >= best))
+            left = np.flatnonzero(~known & (bound >= best))
             if not len(left):
-                break
+                return lowest_of_largest(J[known], total[known], error[known])
             m = left[np.argsort(-bound[left], kind="stable")[:batch]]
-            f, f_error = self.growth.gains(J[m])
+            f, f_error, self._bounds[J[m]] = self.growth.bounded_gains(J[m])
             self.evaluations += len(m)
-            doubt = float(f_error[0])  # the same for all x
-            self._bounds[J[m]] = f + doubt
             total[m], known[m] = r2[m] + self.nu * f, True
-            best = max(best, float((total[m] - error[m]).max()) - self.nu * doubt)
+            error[m] += self.nu * f_error
+            best = max(best, float((total[m] - error[m]).max()))
             batch *= 2
-        return lowest_of_largest(J[known], total[known], error[known] + self.nu * doubt)
 
     @property
     def value(self) -> float:
@@ -204,4 +213,6 @@ class Objective:
 
 def lowest_of_largest(J: IndexArray, total: FloatArray, error: FloatArray) -> int:
     """The lowest j whose total may be the largest: total_j + e_j ≥ max_i (total_i − e_i)."""
+    if not np.isfinite(total).all():
+        raise ValueError("R² + ν·f overflows; scale the columns of X, to unit length say, or lower nu")
     return int(J[np.flatnonzero(total + error >= (total - error).max())].min())

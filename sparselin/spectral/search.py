@@ -114,7 +114,7 @@ def local_search(
         ValueError is raised; give the regularizer its k.
     nu : ν ≥ 0.
     eps : ε ≥ 0.
-    within : U, the features to choose from; all that are not zero by default.
+    within : U, the features to choose from, all by default; zero columns among them are left out.
     variant, exchange : which moves; with `exchange`, where neither addition nor deletion raises f enough,
         also S − x + x'. Each move raises f as above, so that the bound stays.
     callback : called once a move with the `SubsetResult` of S; returning True stops the climb.

@@ -137,10 +137,14 @@ def _exchange(task: Task, current: Objective) -> Objective | None:
     for i in sorted(current.index) if len(outside) else ():
         less = task.objective([j for j in current.index if j != i])
         gains, error = less.all_gains(outside)
-        at = int(np.searchsorted(outside, lowest_of_largest(outside, gains, error)))
-        rise, doubt = less.value + float(gains[at]) - current.value, 2 * float(error[at])
-        if rise - doubt > max(needed, best):
-            best, chosen = rise, (less, int(outside[at]))
+        rises, doubt = less.value + gains - current.value, 2 * error
+        enough = np.flatnonzero(rises - doubt > needed)
+        if not len(enough):
+            continue
+        j = lowest_of_largest(outside[enough], rises[enough], doubt[enough])
+        at = int(np.searchsorted(outside, j))
+        if rises[at] - doubt[at] > best:
+            best, chosen = float(rises[at]), (less, j)
     if chosen is None:
         return None
     objective, j = chosen
