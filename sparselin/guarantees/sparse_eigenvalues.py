@@ -43,6 +43,8 @@ _RANGE = 1e-70, 1e70
 # Entries that the levels of a search may hold: 1 GiB.
 _STORE = 2**27
 _BISECTIONS = 5
+# Operations for a first set, a second or two.
+_SEARCHED = 3e9
 
 
 class _Bounds(NamedTuple):
@@ -69,8 +71,9 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     ----------
     X : design (n, d): an array, SciPy sparse matrix or frame; or a `Problem`. float32 is computed in float64.
     k : at least 1.
-    node_limit : of each search; by default what takes some seconds at most: 10¹⁰/d³, 10¹⁰/d² for k ≤ 3, but
-        from 10 to 50,000. Where it is reached the interval is what was proved so far: it is valid always.
+    node_limit : of each search; by default what takes some seconds, more where k is in the hundreds: 10¹⁰/d³,
+        10¹⁰/d² for k ≤ 3, but from 10 to 50,000. Where it is reached the interval is what was proved so far:
+        it is valid always.
 
     Returns
     -------
@@ -148,8 +151,7 @@ def bound_below(
     if k == 1 and fixed == 0:
         i = int(np.argmin(M.diagonal()))
         return _Bounds(max(known, float(M[i, i]) - slack), float(M[i, i]), np.array([i]), "the diagonal")
-    support = np.empty(k, np.int64)
-    value = float(kernels.incumbent(M, k, fixed, support, 2 if d <= 16 else 5))
+    value, support = _incumbent(M, k, fixed)
     if k in (d, fixed):
         return _Bounds(max(known, value - slack), value, np.sort(support), "the only set")
     if value <= known + slack:
@@ -165,6 +167,21 @@ def bound_below(
     lower, method = _relaxations(M, k, slack)
     lower = max(lower, known)
     return _bisect(M, k, slack, node_limit, fixed, _Bounds(lower, value, support, method))
+
+
+def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
+    """A set with small λ_min: greedily and by exchanges, k³(k + d) operations for each round of these.
+
+    Where that is too much, the largest entries of the eigenvector of λ_min(M).
+    """
+    support = np.empty(k, np.int64)
+    rounds = int(min(2 if len(M) <= 16 else 5, _SEARCHED / (k**3 * (k + len(M)))))
+    if rounds:
+        return float(kernels.incumbent(M, k, fixed, support, rounds)), support
+    size = np.abs(np.linalg.eigh(M)[1][:, 0])
+    size[:fixed] = np.inf
+    support[:] = np.argsort(-size, kind="stable")[:k]
+    return float(np.linalg.eigvalsh(M[np.ix_(support, support)])[0]), support
 
 
 def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
