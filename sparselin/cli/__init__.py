@@ -24,6 +24,14 @@ class _Lazy(click.Group):
         command: click.Command = getattr(importlib.import_module(f"sparselin.cli.{name}"), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """An interrupt that no command has handled: 130, not 1, which means that a check failed."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            raise SystemExit(130) from None
+
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(sparselin.__version__)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import dataclasses
 import os
 import signal
 import time
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sparselin.cli.common import make_folder
+from sparselin.cli.saved_design import read_design
 from sparselin.experiments.guarantee import FAMILIES, REAL, Record, Settings, batches, examine_batch, spread
 from sparselin.experiments.worst_designs import Worst, searches, worst_design
 from sparselin.guarantees.bounds import guarantee_bounds
@@ -30,7 +28,11 @@ from sparselin.reports import guarantee_words as words
 @click.option(
     "--designs", type=click.IntRange(0), help="Small designs to check.  [default: 10000; --quick 300]"
 )
-@click.option("--k", type=click.IntRange(1), help="Largest k; with --design, k.  [default: 6; --quick 3]")
+@click.option(
+    "--k",
+    type=click.IntRange(1),
+    help="Largest k.  [default: 6; --quick 3].  With --design, k.  [default: the saved one, or 5]",
+)
 @click.option(
     "--ensembles",
     default="all",
@@ -52,7 +54,8 @@ from sparselin.reports import guarantee_words as words
 @click.option(
     "--design",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Your own data: .npz with X and y, or .csv with a heading. Prints its promises.",
+    help="Your own data: .npz with X and y, or .csv whose first line names the columns. Prints what is "
+    "promised for it, and no report.",
 )
 @click.option("--target", help="With a .csv: the column that is y.  [default: the last]")
 def guarantee(
@@ -72,6 +75,8 @@ def guarantee(
     written).
     """
     console = Console()
+    if target is not None and design is None:
+        raise click.BadParameter("it names a column of --design", param_hint="--target")
     if design is not None:
         raise SystemExit(_show_one(console, design, target, k))
     settings = Settings(families=_chosen(ensembles), seed=seed, jobs=jobs)
@@ -83,6 +88,7 @@ def guarantee(
     started = time.perf_counter()
     found, interrupted = _collect(console, settings, quick)
     if not found.records and not found.worst:
+        console.print("Interrupted before anything was done: there is no report.")
         raise SystemExit(130)
     # a second Ctrl-C must not cost the report
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -160,46 +166,13 @@ def _collect(console: Console, settings: Settings, quick: bool) -> tuple[words.F
 
 def _show_one(console: Console, path: Path, target: str | None, k: int | None) -> int:
     """The promises for one saved design."""
-    X, y, saved = _load(path, target)
+    saved = read_design(path, target)
     try:
-        found = guarantee_bounds(X, y, k or saved or min(5, X.shape[1]))
+        found = guarantee_bounds(saved.X, saved.y, k or saved.k or min(5, saved.X.shape[1]))
     except (ValueError, TypeError) as error:
         raise click.BadParameter(f"{path}: {error}", param_hint="--design") from None
+    console.print(words.design_line(saved.X, saved.y, saved.target), soft_wrap=True, highlight=False)
     console.print(words.bounds_table(found))
-    for line in words.constants_lines(found):
+    for line in (*words.answers(found), *words.constants_lines(found, saved.names)):
         console.print(line, soft_wrap=True, highlight=False)
     return 1 if found.violated else 0
-
-
-def _load(path: Path, target: str | None) -> tuple[Any, Any, int | None]:
-    """X, y and a saved k."""
-    try:
-        if path.suffix == ".csv":
-            return *_from_csv(path, target), None
-        with np.load(path) as saved:
-            X, y = np.asarray(saved["X"], np.float64), np.asarray(saved["y"], np.float64)
-            return X, y, int(saved["k"]) if "k" in saved else None
-    except (
-        OSError,
-        KeyError,
-        ValueError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        zipfile.BadZipFile,
-    ) as error:
-        message = (
-            f"{path} must be an .npz with X (n, d) and y (n,), or a .csv of numbers with a heading: {error}"
-        )
-        raise click.BadParameter(message, param_hint="--design") from None
-
-
-def _from_csv(path: Path, target: str | None) -> tuple[Any, Any]:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        heading, *rows = [row for row in csv.reader(file) if row]
-    names = [name.strip() for name in heading]
-    if target is not None and target not in names:
-        raise ValueError(f"there is no column {target!r} among {', '.join(names)}")
-    data = np.array(rows, np.float64)
-    at = names.index(target) if target is not None else len(names) - 1
-    return np.delete(data, at, axis=1), data[:, at]

@@ -24,6 +24,7 @@ from sparselin.results import (
     GuaranteeBounds,
     IndexArray,
     Interval,
+    Status,
 )
 from sparselin.sequential_attention import sequential_attention
 from sparselin.sequential_lasso import sequential_lasso
@@ -37,7 +38,8 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 # Limits at each set of a path, whose constants the bounds along the path ask for beside γ_{S,k}.
 _PAIRS, _NODES = 200_000, 500
-_WORK = 4e7
+# A node of an eigenvalue search costs about k·d², and a part of d³ once that is more.
+_WORK, _WIDE = 4e7, 200
 
 
 @takes_problem
@@ -111,9 +113,10 @@ def guarantee_bounds(
     _check_algorithms(algorithms)
     data = scaled(problem)
     optimum = best_subset(problem, k, node_limit=node_limit)
+    if optimum.status is Status.STOPPED:  # it had no callback: somebody pressed Ctrl-C, and wants no more
+        raise KeyboardInterrupt
     supports = {name: _METHODS[name][1](problem, k).support for name in algorithms}
-    # a node of an eigenvalue search costs about k·d²
-    nodes = min(node_limit, max(1, int(_WORK / (k * data.d**2))))
+    nodes = min(node_limit, max(1, int(_WORK / (k * data.d**2 * max(1, data.d / _WIDE)))))
     spectrum = _Spectrum(data, k, nodes)
     seen = _Seen(data, k, spectrum, pair_limit, nodes)
     paths = {name: seen.follow(support) for name, support in supports.items()}
@@ -171,7 +174,8 @@ def _best(data: Data, optimum: BestSubset, steps: list[Step]) -> Interval:
     """R² of the best subset: from below by the sets that were seen, from above by the search and the runs."""
     if not data.y.any():
         return Interval(0.0, 0.0, "y = 0, of which R² is 0")
-    r2, error = explained(data, optimum.support)
+    # a coefficient of zero is that of a column in the span of the others, to rounding
+    r2, error = explained(data, optimum.support[optimum.coef != 0])
     lower = max([r2, *(step.r2 for step in steps)])
     square = data.problem.y_norm**2
     proved = 1 - optimum.lower_bound / square

@@ -13,7 +13,7 @@ from rich.table import Table
 from sparselin.experiments.guarantee import Record
 from sparselin.experiments.guarantee_summary import Achieved, Kept, kept, of_study, share_above
 from sparselin.experiments.worst_designs import ALGORITHMS, Worst
-from sparselin.results import GuaranteeBounds
+from sparselin.results import FloatArray, GuaranteeBounds, IndexArray
 
 MAIN = ("OMP", "FR")
 
@@ -172,7 +172,7 @@ def bounds_table(found: GuaranteeBounds) -> Table:
     )
     for heading in ("algorithm", "promise", "promised", "achieved"):
         view.add_column(heading, justify="right" if heading.endswith("ed") else "left", no_wrap=True)
-    view.add_column("does not hold")
+    view.add_column("hypothesis that does not hold")
     for bound in found.bounds:
         failing = [(words, held) for words, held in bound.hypotheses if held is not True]
         fails = "; ".join(words + (" (undecided)" if held is None else "") for words, held in failing)
@@ -184,13 +184,40 @@ def bounds_table(found: GuaranteeBounds) -> Table:
     return view
 
 
-def constants_lines(found: GuaranteeBounds) -> list[str]:
-    """Sets and constants of one design."""
+def design_line(X: FloatArray, y: FloatArray, target: str) -> str:
+    """What was read, and how much of ‖y‖² its mean explains."""
+    n, d = X.shape
+    share = n * float(y.mean()) ** 2 / float(y @ y) if y.any() else 0.0
+    return (
+        f"{n} rows, {d} columns, y = {target}. R² is uncentred: of ‖y‖² the mean of y explains {share:.1%}."
+    )
+
+
+def answers(found: GuaranteeBounds) -> list[str]:
+    """How far from the best subset, and what was promised, a sentence for each algorithm."""
+    lines = []
+    for name, _ in found.supports:
+        own = [bound for bound in found.of(name) if bound.applies]
+        ratio = own[0].achieved
+        reached = f"{ratio.lower:.3f}" if ratio.exact else f"{ratio.lower:.3f} to {ratio.upper:.3f}"
+        most = max(own, key=lambda bound: bound.lower)
+        lines.append(
+            f"{name} has {reached} of the best R²; at least {most.lower:.3f} is proved ({most.name})."
+        )
+    return lines
+
+
+def constants_lines(found: GuaranteeBounds, names: Sequence[str] = ()) -> list[str]:
+    """Sets, by the names of their columns if they have some, and constants of one design."""
+
+    def named(support: IndexArray) -> str:
+        return ", ".join(names[j] if names else str(j) for j in support.tolist())
+
     best = found.best
     size = f"{best.lower:.6g}" if best.exact else f"{best.lower:.6g} to {best.upper:.6g}"
-    lines = [f"best subset: {sorted(found.best_support.tolist())}, R² = {size} ({best.method})"]
+    lines = [f"best subset: {named(np.sort(found.best_support))}: R² = {size} ({best.method})"]
     lines += [
-        f"{name}: {support.tolist()}, R² = {r2:.6g}"
+        f"{name}: {named(support)}: R² = {r2:.6g}"
         for (name, support), (_, r2) in zip(found.supports, found.r2, strict=True)
     ]
     for name, value in found.constants:
