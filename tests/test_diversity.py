@@ -260,7 +260,7 @@ def test_the_number_of_processes_changes_nothing(design, selections):
 
 def made(method, k, error, value, r2=0.8):
     """A selection with given errors and diversity."""
-    errors = {0.1: (error,), 0.3: (3 * error,)}
+    errors = {sigma: (10 * sigma * error,) for sigma in (0.1, 0.3, 1.0)}
     return Selection(
         method=method,
         k=k,
@@ -303,7 +303,7 @@ def test_what_is_as_the_paper_says_shows():
     assert totals["regularized", "a"] == totals["regularized", "b"] == 12
     assert totals["greedy", "a"] == 3
     assert totals["growth", "b"] == 4
-    assert totals["mild", "a"] == 8
+    assert totals["mild", "a"] == totals["mild in proportion", "b"] == 8
     assert [totals["diverse", panel] for panel in "cdef"] == [6] * 4
     assert totals["trend lasso", "e"] == totals["trend no-reg", "f"] == 2
     assert totals["fit", ""] == 12
@@ -313,7 +313,7 @@ def test_what_is_as_the_paper_says_shows():
 @pytest.mark.parametrize(
     ("method", "change", "fallen"),
     [
-        ("ld", {"error": 9.0}, {"regularized", "mild", "alike", "sigma"}),
+        ("ld", {"error": 9.0}, {"regularized", "mild", "mild in proportion", "alike", "sigma"}),
         ("no-reg", {"error": 9.0}, {"greedy", "growth", "sigma"}),
         ("no-reg", {"value": 1.0}, {"diverse", "trend no-reg"}),
         ("lasso", {"value": 0.3}, {"trend lasso"}),
@@ -329,6 +329,71 @@ def test_a_change_of_one_method_is_seen_where_it_belongs(method, change, fallen)
 
     found = verdicts([changed(one) for one in as_the_paper_says()])
     assert {finding.key for finding in found.values() if finding.verdict != "shows"} == fallen
+
+
+def shortened(one, error=0.001, value=1.5):
+    """A feature fewer, with numbers that win or lose every comparison."""
+    other = made(one.method, one.k, error, value)
+    return dataclasses.replace(other, support=one.support[:-1])
+
+
+@pytest.mark.parametrize("k", [10, 20, 30])
+def test_selections_of_fewer_than_k_features_are_compared_with_nothing(k):
+    def counts(error, value):
+        kept = as_the_paper_says()
+        kept = [shortened(one, error, value) if (one.method, one.k) == ("sv", k) else one for one in kept]
+        return {
+            at: (one.held, one.total, one.left_out) for at, one in verdicts(kept, sigmas=(0.3, 1.0)).items()
+        }
+
+    found = counts(0.001, 1.5)
+    assert found == counts(50.0, 0.01)
+    assert found["regularized", "a"] == found["regularized", "b"] == (11, 11, 1)
+    assert found["greedy", "a"] == (3, 3, 0)
+    assert found["diverse", "e"] == (4, 4, 2)
+    assert found["diverse", "c"] == (6, 6, 0)
+    assert found["alike", "a"] == (2, 2, 1)
+    assert found["mild", "a"] == found["mild in proportion", "b"] == ((8, 8, 0) if k == 20 else (6, 6, 2))
+    assert found["fit", ""] == (11, 11, 1)
+    assert found["sigma", ""] == (28, 28, 2)
+
+
+def test_a_short_baseline_takes_its_steps_and_pairs_with_it():
+    kept = [shortened(one) if (one.method, one.k) == ("lasso", 30) else one for one in as_the_paper_says()]
+    found = {at: (one.held, one.total, one.left_out) for at, one in verdicts(kept).items()}
+    assert found["greedy", "a"] == (2, 2, 1)
+    assert found["growth", "a"] == (3, 3, 1)
+    assert found["trend lasso", "c"] == (1, 1, 1)
+    assert found["diverse", "f"] == (5, 5, 1)
+    assert found["mild", "b"] == (4, 4, 4)
+
+
+def test_a_smaller_rise_may_be_a_larger_factor():
+    errors = {"lasso": (0.04, 0.08), "no-reg": (0.03, 0.06)} | dict.fromkeys(SEARCHES, (0.01, 0.03))
+    kept = [
+        made(name, k, e, 0.9) for name, both in errors.items() for k, e in zip((10, 40), both, strict=True)
+    ]
+    found = verdicts(kept)
+    added, factor = found["mild", "a"], found["mild in proportion", "a"]
+    assert (added.held, factor.held) == (8, 0)
+    assert added.numbers.startswith("last minus first: lasso +0.0400, no-reg +0.0300, ld +0.0200")
+    assert factor.numbers.startswith("last over first: lasso ×2.0, no-reg ×2.0, ld ×3.0")
+    assert "σ√(k/n), ×2.0" in factor.numbers
+
+
+def test_the_report_says_which_have_fewer_features(design):
+    kept = [shortened(one) if (one.method, one.k) == ("sv", 20) else one for one in as_the_paper_says()]
+    settings = dataclasses.replace(SETTINGS, ks=(10, 20, 30))
+    findings = judge(kept, settings)
+    assert (
+        "1 of the 18 selections has fewer than k features"
+        in report.headline(design, settings, findings, kept)[0]
+    )
+    assert any("sv at k = 20: 19." in line for line in report.reading(design, kept))
+    assert "left out" in str(report.findings_table(findings).caption)
+    whole = as_the_paper_says()
+    assert "than k features" not in " ".join(report.headline(design, settings, judge(whole, settings), whole))
+    assert not any("Fewer" in line for line in report.reading(design, whole))
 
 
 def test_verdicts_by_their_share():
@@ -359,16 +424,37 @@ def test_panels_show_the_numbers(selections):
     panels = plots.diversity_panels(selections, 0.1)
     assert [ax.get_title()[:3] for ax in panels] == ["(a)", "(b)", "(c)", "(d)", "(e)", "(f)"]
     at = {(one.method, one.k): one for one in selections}
-    lines = {line.get_label(): line.get_ydata() for line in panels[0].lines}
-    assert set(lines) == {*METHODS, r"least expected, $\sigma\sqrt{k/n}$"}
+    full = {name: [at[name, k] for k in (2, 4) if not at[name, k].short] for name in METHODS}
+    lines = named_lines(panels[0])
+    assert set(lines) == {*METHODS, r"least expected for $k$ features, $\sigma\sqrt{k/n}$"}
     for name in METHODS:
-        np.testing.assert_allclose(lines[name], [np.mean(at[name, k].target[0.1]) for k in (2, 4)])
-    lines = {line.get_label(): line.get_ydata() for line in panels[1].lines}
-    np.testing.assert_allclose(lines["sv"], [np.mean(at["sv", k].features[0.1]) for k in (2, 4)])
+        np.testing.assert_allclose(lines[name], [np.mean(one.target[0.1]) for one in full[name]])
+    lines = named_lines(panels[1])
+    np.testing.assert_allclose(lines["sv"], [np.mean(one.features[0.1]) for one in full["sv"]])
     for name, ax in zip(SEARCHES, panels[2:], strict=True):
-        lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+        lines = named_lines(ax)
         assert list(lines) == ["lasso", "no-reg", name]
-        np.testing.assert_allclose(lines["no-reg"], [at["no-reg", k].diversity[name] for k in (2, 4)])
+        np.testing.assert_allclose(lines["no-reg"], [one.diversity[name] for one in full["no-reg"]])
+    plots.close(panels[0].figure)
+
+
+def named_lines(ax):
+    return {line.get_label(): line.get_ydata() for line in ax.lines if line.get_label() != "_short"}
+
+
+def test_selections_of_fewer_features_are_drawn_beside_their_line():
+    drawn = [shortened(one) if (one.method, one.k) == ("sv", 20) else one for one in as_the_paper_says()]
+    panels = plots.diversity_panels(drawn, 0.1)
+    legend = [text.get_text() for text in panels[0].figure.legends[0].get_texts()]
+    assert legend[-1] == "fewer than $k$: how many"
+    for ax, height in ((panels[0], 0.001), (panels[1], 0.001), (panels[4], 1.5)):
+        line = next(line for line in ax.lines if line.get_label() == "sv")
+        assert line.get_xdata().tolist() == [10, 30]
+        (apart,) = (line for line in ax.lines if line.get_label() == "_short")
+        assert (apart.get_xdata()[0], apart.get_ydata()[0]) == (20, height)
+        assert apart.get_alpha() < 1
+        assert [text.get_text() for text in ax.texts] == ["19"]
+    assert not panels[2].texts
     plots.close(panels[0].figure)
 
 

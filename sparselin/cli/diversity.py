@@ -110,7 +110,10 @@ def diversity(
     console.print(report.method_table(selections, settings))
     findings = judge(selections, settings)
     console.print(report.findings_table(findings))
-    for line in (*report.headline(design, settings, findings), *report.reading(design, selections)):
+    for line in (
+        *report.headline(design, settings, findings, selections),
+        *report.reading(design, selections),
+    ):
         console.print(line, highlight=False)
     console.print(f"Report: {index}", soft_wrap=True, highlight=False)
     raise SystemExit(130 if interrupted else 0)

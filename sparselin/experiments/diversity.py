@@ -125,7 +125,7 @@ class Selection:
 
     Attributes
     ----------
-    method, k : which; a method may select fewer than k features.
+    method, k : which; a method may select fewer than k features: see `short`.
     support : the features.
     nu, upper, qualifies : as in `NuChoice`; 0, 0 and "" for the baselines.
     r2 : R² of least squares on the support.
@@ -155,6 +155,11 @@ class Selection:
     expected: float
     least_expected: float
     rare: int
+
+    @property
+    def short(self) -> bool:
+        """Whether there are fewer than k features: the errors of fewer tend to be smaller."""
+        return len(self.support) < self.k
 
 
 def sample(images: Images, count: int, seed: int) -> Design:

@@ -1,7 +1,8 @@
 """Whether the claims of Section 6 of the 2012 paper show in a run of `diversity`, panel by panel.
 
 A claim is a set of comparisons between numbers of the run; its verdict is their share that holds. Nothing is
-decided here that the numbers do not decide.
+decided here that the numbers do not decide. Selections of fewer than k features are left out of all of them,
+and counted: errors and diversity for k are for k features.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sparselin.experiments.diversity import BASELINES, SEARCHES, Selection, Settings
+from sparselin.experiments.diversity import BASELINES, METHODS, SEARCHES, Selection, Settings
 
 PANELS = {"ld": "c", "ld-0.1": "d", "sv": "e", "gr": "f"}
 # where the axes of the printed figure end next to the curves, and the tick before: the largest error lies
@@ -27,6 +28,8 @@ PRINTED_AXES = {
 }
 # of R² ≤ 1, a sum of at most some ten thousand squares
 ROUNDING = 1e-12
+# regularized below no-reg below lasso
+_ORDER = (*((name, "no-reg") for name in SEARCHES), ("no-reg", "lasso"))
 Errors = Callable[[Selection], float]
 
 
@@ -41,6 +44,7 @@ class Finding:
     claim : ours, a clause.
     held, total : in how many comparisons it holds.
     numbers : what was measured, a sentence.
+    left_out : how many further comparisons there would be with selections of fewer than k features.
     """
 
     key: str
@@ -49,6 +53,7 @@ class Finding:
     held: int
     total: int
     numbers: str
+    left_out: int = 0
 
     @property
     def verdict(self) -> str:
@@ -62,10 +67,11 @@ class Finding:
 
 
 class Table:
-    """The selections by method and k."""
+    """The selections of k features by method and k; `short` are the places of those that have fewer."""
 
     def __init__(self, selections: Sequence[Selection]) -> None:
-        self.at = {(one.method, one.k): one for one in selections}
+        self.at = {(one.method, one.k): one for one in selections if not one.short}
+        self.short = {(one.method, one.k) for one in selections if one.short}
         self.ks = sorted({one.k for one in selections})
 
     def pairs(self, a: str, b: str) -> Iterator[tuple[Selection, Selection]]:
@@ -77,6 +83,21 @@ class Table:
     def line(self, method: str) -> list[Selection]:
         """One method, by k."""
         return [self.at[method, k] for k in self.ks if (method, k) in self.at]
+
+    def left_out(self, *groups: Sequence[str]) -> int:
+        """At how many k a group of methods is not compared because one of them is short, all being there."""
+        there = self.at.keys() | self.short
+        return sum(
+            {(name, k) for name in group} <= there and any((name, k) in self.short for name in group)
+            for group in groups
+            for k in self.ks
+        )
+
+    def ends(self, method: str) -> tuple[Selection, Selection] | None:
+        """Its selections for the first k and the last, if it has both."""
+        if len(self.ks) < 2 or not {(method, self.ks[0]), (method, self.ks[-1])} <= self.at.keys():
+            return None
+        return self.at[method, self.ks[0]], self.at[method, self.ks[-1]]
 
 
 def judge(selections: Sequence[Selection], settings: Settings) -> list[Finding]:
@@ -102,11 +123,6 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
     ]
     below = [(name, ratio < 1) for name, ratio in regularized]
     greedy = [error(one) / error(base) for one, base in table.pairs("no-reg", "lasso") if error(base) > 0]
-    rises = {name: _rise([error(one) for one in table.line(name)]) for name in (*BASELINES, *SEARCHES)}
-    milder = [rises[name][0] < rises[base][0] for name in SEARCHES for base in BASELINES]
-    growth = ", ".join(f"{name} ×{rise[1]:.1f}" for name, rise in rises.items())
-    least = (max(table.ks) / min(table.ks)) ** 0.5 if table.ks else 1.0
-    bound = f"; the least possible for unit columns, σ√(k/n), ×{least:.1f}" if panel == "a" else ""
     up = [step for name in BASELINES for step in _upward([error(one) for one in table.line(name)])]
     return [
         Finding(
@@ -116,6 +132,7 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
             sum(held for _, held in below),
             len(below),
             f"{_by_method(below)}; median ratio {_median([ratio for _, ratio in regularized])}",
+            table.left_out(*((name, "no-reg") for name in SEARCHES)),
         ),
         Finding(
             "greedy",
@@ -124,6 +141,7 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
             sum(ratio < 1 for ratio in greedy),
             len(greedy),
             f"median ratio {_median(greedy)}",
+            table.left_out(("no-reg", "lasso")),
         ),
         Finding(
             "growth",
@@ -132,16 +150,46 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
             sum(up),
             len(up),
             "steps from one k to the next that go up",
+            table.left_out(*((name,) for name in BASELINES)),
         ),
+        *_rises(table, panel, error),
+        _alike(table, panel, error),
+    ]
+
+
+def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
+    """The text: "only very mildly increasing", by the difference of last and first, and by their ratio."""
+    ends = {name: both for name in (*BASELINES, *SEARCHES) if (both := table.ends(name))}
+    errors = {name: (error(first), error(last)) for name, (first, last) in ends.items() if error(first) > 0}
+    pairs = [(name, base) for name in SEARCHES for base in BASELINES if {name, base} <= errors.keys()]
+    added = {name: last - first for name, (first, last) in errors.items()}
+    factor = {name: last / first for name, (first, last) in errors.items()}
+    without = sorted({name for name, k in table.short if k in (table.ks[0], table.ks[-1])}, key=METHODS.index)
+    rest = f"; without {', '.join(without)}, of fewer features at one end" if without else ""
+    least = (max(table.ks) / min(table.ks)) ** 0.5 if table.ks else 1.0
+    bound = f"; the least possible for k unit columns, σ√(k/n), ×{least:.1f}" if panel == "a" else ""
+    left_out = sum(name in without or base in without for name in SEARCHES for base in BASELINES)
+    return [
         Finding(
             "mild",
             panel,
             "the regularizers' errors rise less from the first k to the last than either baseline's",
-            sum(milder),
-            len(milder),
-            f"last over first: {growth}{bound}",
+            sum(added[name] < added[base] for name, base in pairs),
+            len(pairs),
+            f"last minus first: {', '.join(f'{name} {rise:+.4f}' for name, rise in added.items())}{rest}",
+            left_out,
         ),
-        _alike(table, panel, error),
+        Finding(
+            "mild in proportion",
+            panel,
+            "in proportion: from the first k to the last the regularizers' errors grow by a smaller "
+            "factor than either baseline's",
+            sum(factor[name] < factor[base] for name, base in pairs),
+            len(pairs),
+            f"last over first: {', '.join(f'{name} ×{rise:.1f}' for name, rise in factor.items())}"
+            f"{bound}{rest}",
+            left_out,
+        ),
     ]
 
 
@@ -160,6 +208,7 @@ def _alike(table: Table, panel: str, error: Errors) -> Finding:
         sum(held),
         len(held),
         f"largest over smallest of the four: median {_median(spread)}",
+        table.left_out((*SEARCHES, "no-reg")),
     )
 
 
@@ -181,18 +230,19 @@ def _diversity(table: Table, name: str) -> list[Finding]:
             f"{name} is more diverse than lasso and than no-reg",
             sum(held for _, held in above),
             len(above),
-            f"{_by_method(above)}; {ranges}",
+            "; ".join(filter(None, (_by_method(above), ranges))),
+            table.left_out(*((name, base) for base in BASELINES)),
         ),
-        *(_trend(PANELS[name], base, lines[base]) for base in BASELINES),
+        *(_trend(PANELS[name], base, lines[base], table.left_out((base,))) for base in BASELINES),
     ]
 
 
-def _trend(panel: str, name: str, line: Sequence[float]) -> Finding:
+def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Finding:
     """The text: "The lines … show an increasing trend"."""
     up = _upward(line)
     ends = f"; from {line[0]:.3f} to {line[-1]:.3f}" if line else ""
     claim = f"the curve of {name} increases with k"
-    return Finding(f"trend {name}", panel, claim, sum(up), len(up), f"steps up{ends}")
+    return Finding(f"trend {name}", panel, claim, sum(up), len(up), f"steps up{ends}", left_out)
 
 
 def _fit(table: Table, refitted: bool) -> Finding:
@@ -214,6 +264,7 @@ def _fit(table: Table, refitted: bool) -> Finding:
         held,
         len(ours),
         f"at least {other}: {also} of {len(ours)}; below no-reg's by {_median(lost, 3)} in the median{worst}",
+        table.left_out(*((name,) for name in SEARCHES)),
     )
 
 
@@ -233,15 +284,15 @@ def _other_sigmas(table: Table, settings: Settings) -> Finding:
         held,
         total,
         f"σ = {'; '.join(worst)}. With y perturbed the error is proportional to σ",
+        len(others) * table.left_out(*_ORDER),
     )
 
 
 def order_at(table: Table, sigma: float) -> tuple[int, int]:
     """With X perturbed: how many of the comparisons regularized < no-reg and no-reg < lasso hold."""
-    pairs = [*((name, "no-reg") for name in SEARCHES), ("no-reg", "lasso")]
     held = [
         float(np.mean(one.features[sigma])) < float(np.mean(other.features[sigma]))
-        for a, b in pairs
+        for a, b in _ORDER
         for one, other in table.pairs(a, b)
     ]
     return sum(held), len(held)
@@ -256,11 +307,6 @@ def extremes(selections: Sequence[Selection], sigma: float) -> dict[str, float]:
     for name, panel in PANELS.items():
         found[panel] = min(one.diversity[name] for one in selections if one.method in (*BASELINES, name))
     return found
-
-
-def _rise(line: Sequence[float]) -> tuple[float, float]:
-    """Last minus first, last over first."""
-    return (line[-1] - line[0], line[-1] / line[0]) if line and line[0] > 0 else (np.nan, np.nan)
 
 
 def _upward(line: Sequence[float]) -> list[bool]:

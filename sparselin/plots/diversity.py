@@ -23,24 +23,38 @@ LOOKS: dict[str, dict[str, Any]] = {
     "gr": {"color": "#cc79a7", "marker": "x", "linestyle": ":"},
 }
 REGULARIZERS = ("ld", "ld-0.1", "sv", "gr")
+# the opacity of selections of fewer than k features
+FADED = 0.4
+LEAST = r"least expected for $k$ features, $\sigma\sqrt{k/n}$"
 _K = "number of features $k$"
 
 
 def curves(
     selections: Sequence[Any], value: Callable[[Any], float], methods: Sequence[str], ax: Axes
 ) -> Axes:
-    """A line for each of the methods: `value` of its selections against k."""
+    """A line for each of the methods: `value` of its selections against k.
+
+    Those of fewer than k features are beside the line: faded, each with its number of features.
+    """
     for method in methods:
-        line = sorted((one.k, value(one)) for one in selections if one.method == method)
-        if line:
-            ax.plot(
-                *zip(*line, strict=True),
-                label=method,
-                markersize=5,
-                markerfacecolor="none",
-                linewidth=1.3,
-                **LOOKS[method],
-            )
+        mine = [one for one in selections if one.method == method]
+        line = sorted((one.k, value(one)) for one in mine if not one.short)
+        look: dict[str, Any] = {"markersize": 5, "markerfacecolor": "none"} | LOOKS[method]
+        if mine:
+            ax.plot([k for k, _ in line], [height for _, height in line], label=method, linewidth=1.3, **look)
+        for one in mine:
+            if one.short:
+                faded = look | {"linestyle": "none", "alpha": FADED}
+                ax.plot([one.k], [value(one)], label="_short", **faded)
+                ax.annotate(
+                    str(len(one.support)),
+                    (one.k, value(one)),
+                    (-4, -8),
+                    ha="right",
+                    textcoords="offset points",
+                    fontsize=7,
+                    color=look["color"],
+                )
     ax.grid(linewidth=0.4, alpha=0.5)
     return ax
 
@@ -54,7 +68,8 @@ def coefficient_errors(
     ----------
     selections : `Selection` records.
     sigma : the strength of the noise, one of the run.
-    perturbed : "target" for noise in y, with the least expected error of k unit columns, or "features".
+    perturbed : "target" for noise in y, with the least expected error of k unit columns (a selection of
+        fewer may lie below), or "features".
     ax : where to draw; a new figure if None.
     """
     noisy = {"target": "$y$", "features": "$X$"}[perturbed]
@@ -63,9 +78,7 @@ def coefficient_errors(
     curves(selections, lambda one: float(np.mean(getattr(one, perturbed)[sigma])), tuple(LOOKS), ax)
     if perturbed == "target":
         line = sorted({(one.k, sigma * one.least_expected) for one in selections})
-        ax.plot(
-            *zip(*line, strict=True), color=GREY, linewidth=0.9, label=r"least expected, $\sigma\sqrt{k/n}$"
-        )
+        ax.plot(*zip(*line, strict=True), color=GREY, linewidth=0.9, label=LEAST)
     ax.set_ylim(bottom=0)
     return ax
 
@@ -102,6 +115,12 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
     for letter, ax in zip("abcdef", panels, strict=True):
         ax.set_title(f"({letter}) {ax.get_title()}", fontsize=10)
     handles, labels = panels[0].get_legend_handles_labels()
+    if any(one.short for one in selections):
+        from matplotlib.lines import Line2D
+
+        look: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "linestyle": "none"}
+        handles.append(Line2D([], [], color=GREY, alpha=FADED, **look))
+        labels.append("fewer than $k$: how many")
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9)
     return panels
 

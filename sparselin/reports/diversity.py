@@ -27,6 +27,7 @@ from sparselin.experiments.diversity_findings import Table as ByMethod
 from sparselin.reports import page
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+SHORT_NOTE = " Faded, with their number: selections of fewer than k features."
 SEARCH_NAMES = {"forward": "greedy FR", "greedy_local_search": "GLS"}
 COLUMNS = (
     "method",
@@ -55,6 +56,8 @@ def findings_table(findings: Sequence[Finding]) -> Table:
         panel = f"({found.panel})" if found.panel else ""
         style = "bold red" if found.verdict == "does not show" else None
         view.add_row(panel, found.claim, f"{found.held}/{found.total}", found.verdict, style=style)
+    if any(found.left_out for found in findings):
+        view.caption = "Selections of fewer than k features are left out of all comparisons."
     return view
 
 
@@ -68,7 +71,7 @@ def method_table(selections: Sequence[Selection], settings: Settings) -> Table:
     for one in selections:
         if one.k == k:
             view.add_row(
-                one.method,
+                one.method + (f" ({len(one.support)} features)" if one.short else ""),
                 f"{one.r2:.3f}",
                 *(f"{np.mean(errors[settings.sigma]):.4f}" for errors in (one.target, one.features)),
                 *(f"{one.diversity[name]:.3f}" for name in SEARCHES),
@@ -77,8 +80,17 @@ def method_table(selections: Sequence[Selection], settings: Settings) -> Table:
     return view
 
 
-def headline(design: Design, settings: Settings, findings: Sequence[Finding]) -> list[str]:
+def headline(
+    design: Design, settings: Settings, findings: Sequence[Finding], selections: Sequence[Selection]
+) -> list[str]:
     """The result in two sentences, and what it was found on."""
+    short = sum(one.short for one in selections)
+    left_out = (
+        f" {short} of the {len(selections)} selections {'has' if short == 1 else 'have'} fewer than k "
+        "features and no part in these counts."
+        if short
+        else ""
+    )
     rule = "least squares on the LASSO's features" if settings.refitted else "the LASSO's own coefficients"
     zero = int((design.usage == 0).sum())
     rare = int(((design.usage > 0) & (design.usage < RARE)).sum())
@@ -87,7 +99,7 @@ def headline(design: Design, settings: Settings, findings: Sequence[Finding]) ->
         f"{design.name}: with y perturbed the error of the regularized selection is below that of greedy "
         f"selection in {count('regularized', 'a')} cases, and that below the LASSO's in "
         f"{count('greedy', 'a')}; with X perturbed in {count('regularized', 'b')} and "
-        f"{count('greedy', 'b')}.",
+        f"{count('greedy', 'b')}.{left_out}",
         f"By its own measure the regularized selection is more diverse than either in {count('diverse')} "
         "comparisons. From one k to the next the LASSO's normalised diversity increases in "
         f"{count('trend lasso')} steps, greedy's in {count('trend no-reg')}.",
@@ -106,28 +118,28 @@ def _counted(findings: Sequence[Finding], key: str, panel: str = "") -> str:
 def reading(design: Design, selections: Sequence[Selection]) -> list[str]:
     """What the diversity consists of and costs, in numbers of this run."""
     table = ByMethod(selections)
-    lines = [_rare(table), _price(table)]
+    lines = [_rare(selections), _price(table)]
     every = sum(one.qualifies == "every" for one in selections)
-    short = [one for one in selections if one.method in SEARCHES and len(one.support) < one.k]
+    short = [one for one in selections if one.short]
     if every:
         lines.append(
             f"For {every} of the choices every ν tried qualifies: the selection is then the most diverse "
             "that the search finds, whatever it explains."
         )
     if short:
-        least = min(short, key=lambda one: len(one.support) / one.k)
+        places = ", ".join(f"{one.method} at k = {one.k}: {len(one.support)}" for one in short)
         lines.append(
-            f"GLS may return fewer than k features, its set S₁' = LS(S₁): {len(short)} times here "
-            f"({least.method} at k = {least.k}: {len(least.support)}). The errors and the diversity shown "
-            "for k are then those of fewer features."
+            f"Fewer than k features: {places}. GLS may return its set S₁' = LS(S₁), and the LASSO's path may "
+            "skip a number. Fewer features tend to have smaller errors: these are left out of all "
+            "comparisons, and drawn faded with their number beside them."
         )
     return [line for line in lines if line]
 
 
-def _rare(table: ByMethod) -> str:
+def _rare(selections: Sequence[Selection]) -> str:
     """Where the diversity comes from."""
-    k = max(table.ks)
-    last = [table.at[name, k] for name in METHODS if (name, k) in table.at]
+    k = max(one.k for one in selections)
+    last = [one for one in selections if one.k == k and one.support]
     shares = ", ".join(f"{one.rare / len(one.support):.0%} for {one.method}" for one in last)
     return (
         f"Where the diversity comes from: at k = {k} the share of rare pixels (not zero in fewer than "
@@ -200,7 +212,7 @@ def write(
     _write_csv(output / "selections.csv", selections, settings)
     context = {
         "run": run,
-        "headline": headline(design, settings, findings),
+        "headline": headline(design, settings, findings, selections),
         "findings": [(found, found.verdict == "does not show") for found in findings],
         "reading": reading(design, selections),
         "settings": settings,
@@ -262,28 +274,32 @@ def _figures(
     design: Design, selections: Sequence[Selection], settings: Settings
 ) -> list[tuple[str, str, Any]]:
     k = max(one.k for one in selections)
+    faded = SHORT_NOTE if any(one.short for one in selections) else ""
     letters = ", ".join(f"({panel}) {name}" for name, panel in PANELS.items())
     return [
         (
             "figure-1",
             f"Figure 1 on {design.name}. (a), (b): the average error of the coefficients, σ = "
-            f"{settings.sigma:g}. {letters}: the regularizer over its largest value for k unit columns.",
+            f"{settings.sigma:g}. {letters}: the regularizer over its largest value for k unit "
+            f"columns.{faded}",
             plots.diversity_panels(selections, settings.sigma)[0].figure,
         ),
         (
             "fit",
             "R² of least squares on the features of each method, and of the LASSO's own coefficients, with "
-            "which the paper's rule for ν compares" + (" by default." if settings.refitted else "."),
+            "which the paper's rule for ν compares" + (" by default." if settings.refitted else ".") + faded,
             plots.r_squared(selections).figure,
         ),
         (
             "pixels",
-            f"The features selected for k = {k}, on the share of the images in which each pixel is not zero.",
+            f"The features selected for k = {k}, on the share of the images in which each pixel is not zero."
+            " Above: how many are rare, of how many.",
             plots.pixel_maps(design, [one for one in selections if one.k == k])[0].figure,
         ),
         (
             "without-constants",
-            "(d) and (e) without the constants 3k log₂(1/δ) and 9k², which lift all curves towards 1.",
+            "(d) and (e) without the constants 3k log₂(1/δ) and 9k², which lift all curves towards 1."
+            + faded,
             plots.without_constants(selections)[0].figure,
         ),
     ]
