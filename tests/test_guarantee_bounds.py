@@ -392,6 +392,51 @@ def test_recovery_conditions_are_met_at_all():
     }
 
 
+@pytest.mark.parametrize("size", [1e2, 1e3, 1e5])
+@pytest.mark.parametrize("short", [1e-13, 1e-12, 1e-10])
+def test_recovery_is_not_promised_where_picks_tie_to_rounding(size, short):
+    """ERC = 1 − short < 1, but beside the third coefficient the other correlations tie."""
+    w = (1 - short) / 2
+    X = np.array([[w, 1, 0, 0], [w, 0, 1, 0], [0, 0, 0, 1], [math.sqrt(1 - 2 * w * w), 0, 0, 0]])
+    for y in (np.array([1.0, 1, size, 0]), np.array([1.0, 1, size, short / 8])):
+        assert not sl.guarantee_bounds(X, y, 3).violated
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_in_a_span_by_rounding_alone_is_not_counted_out(seed):
+    """Columns that differ by 1e-9, say: once two are taken the others are in their span, to κ·eps."""
+    rng = np.random.default_rng(seed)
+    apart = 10 ** rng.uniform(-12, -6) * rng.standard_normal((5, 3))
+    X = rng.standard_normal((5, 1)) + apart
+    for k in (2, 3):
+        assert not sl.guarantee_bounds(X, rng.standard_normal(5), k).violated
+
+
+# ---- sharpness
+
+
+@pytest.mark.parametrize("degrees", [45, 50, 60, 75, 89])
+def test_theorem_2_is_attained(degrees):
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    X = np.array([[c, c, c], [0, s, -s], [s, 0, 0]])
+    found = sl.guarantee_bounds(X, np.array([1.0, 0, 0]), 2)
+    for name in ("OMP", "FR"):
+        path = by_name(found, name)["along the path"]
+        assert path.lower == pytest.approx(2 * c**2 / (1 + c**2), abs=1e-9)
+        assert path.achieved.upper == pytest.approx(path.lower, abs=1e-9)
+
+
+def test_the_sharper_promises_are_incomparable():
+    X = np.column_stack([np.eye(4), [0, 0, 0.5**0.5, 0.5**0.5]])
+    first = by_name(sl.guarantee_bounds(X, np.array([1, 1, 0.1, 0.1]), 2), "OMP")
+    assert first["submodularity ratio, sharper"].lower == pytest.approx(1 - math.exp(0.5**0.5 - 1))
+    assert first["sparse eigenvalue, sharper"].lower == 0
+    X = np.array([[1, -0.6], [0, 0.8]])
+    second = by_name(sl.guarantee_bounds(X, X.sum(axis=1), 2), "OMP")
+    assert second["submodularity ratio, sharper"].lower == pytest.approx(1 - math.exp(-0.16))
+    assert second["sparse eigenvalue, sharper"].lower == pytest.approx(1 - math.exp(-0.4))
+
+
 # ---- a regularizer
 
 

@@ -221,7 +221,7 @@ def test_a_path_beyond_precision_says_so():
 
 
 def test_knots_that_do_not_fall_end_the_path():
-    """Column norms from 1e7 to 1e24: rounding makes the path go round at one λ, whatever the limit of steps."""
+    """Column norms from 1e7 to 1e24: rounding makes the path go round at one λ, whatever the limit."""
     rng = np.random.default_rng(11415)
     rng.integers(1, 13), rng.integers(1, 9), rng.choice(9)
     X, y = rng.standard_normal((12, 4)), rng.standard_normal(12) * 2.0**-40

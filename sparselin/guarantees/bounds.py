@@ -210,6 +210,9 @@ class _Seen:
         """The steps at ∅, S_1, …, S_k; where the path ended early its last set stands for the rest."""
         gamma = float(self.gamma(support)[0])
         steps = [self.step(support[:i], support[i : i + 1], gamma) for i in range(len(support) + 1)]
+        if any(step.doubtful for step in steps):
+            # nor does γ see what is dependent to rounding
+            steps = [step._replace(reach=1.0) for step in steps]
         return steps + steps[-1:] * (self.k - len(support))
 
     def step(self, S: IndexArray, pick: IndexArray, gamma: float) -> Step:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ def bound(
 
 def of_forward_regression(run: Run, correlation: dict[str, FloatArray], data: Data) -> list[Bound]:
     """FR's; `correlation` has λ_min of the columns scaled to unit length, at the sizes "2k − 1" and "2k"."""
-    picks = (("every pick gains most", all(step.largest_gain for step in run.steps)),)
+    picks = (("every pick gains most", _every(step.largest_gain for step in run.steps)),)
     scaled = (("columns of length 1: scaled so, which changes neither FR nor R²", True),)
     least = correlation["2k"]
     path = [step.gamma for step in run.steps]
@@ -76,7 +77,9 @@ def of_forward_regression(run: Run, correlation: dict[str, FloatArray], data: Da
 
 def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]:
     """Those of OMP and of what picks a largest |c|; `spectrum` has λ at the sizes k, 2k − 1 and 2k."""
-    picks = (("every pick has the largest |⟨X_i, r⟩|", all(step.largest_correlation for step in run.steps)),)
+    picks = (
+        ("every pick has the largest |⟨X_i, r⟩|", _every(step.largest_correlation for step in run.steps)),
+    )
     lengths = (*picks, equal_lengths(data.problem))
     gamma, theirs, ours, direct = run.gamma, spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
     path = [step.theta for step in run.steps]
@@ -119,6 +122,12 @@ def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]
         ),
         certificate(run, data),
     ]
+
+
+def _every(held: Iterable[bool | None]) -> bool | None:
+    """Whether all hold; None if one is undecided and none fails."""
+    found = set(held)
+    return False if False in found else None if None in found else True
 
 
 def saturate(exponent: FloatArray) -> FloatArray:

@@ -18,8 +18,13 @@ columns).
 With unit columns ERC < 1 suffices for FR too (Soussen, Gribonval, Idier and Herzet, *Joint k-step analysis of
 OMP and OLS*, 2013): it survives projecting off a t ∈ S and scaling to unit length again. Let q = X_S⁺X_j,
 ‖q‖₁ < 1, s_a = ⟨X_a, X_t⟩ and u = ⟨X_j, X_t⟩ = q_t + Σ q_a s_a. Then (u, Σ |q_a|√(1 − s_a²)) is a combination
-of unit vectors of R² with weights |q|, hence shorter than 1, and so Σ_{a≠t} |q_a|√(1 − s_a²)/√(1 − u²) < 1,
-which is the new ERC.
+of unit vectors of R² with weights |q|, hence not longer than w = ‖q‖₁, and the new ERC is
+Σ_{a≠t} |q_a|√(1 − s_a²)/√(1 − u²) ≤ √((w² − u²)/(1 − u²)) ≤ w < 1.
+
+**Rounding.** Picks tell correlations apart, and e from zero, only down to some τ. The first pick outside S,
+if one comes, shows (1 − ERC)·‖X_Sᵀv‖∞ ≤ τ; so ‖v‖² ≤ |S|·τ²/((1 − ERC)²·λ_min(C_S)), and that is all of R²
+that can be lost. For FR, with unit columns, τ is divided by the least length of a column once T is projected
+off: ρ_a² ≥ λ_min(C_S) for a ∈ S, and ρ_j² ≥ 1 − ‖X_Sq‖² ≥ 1 − ERC² for j ∉ S.
 """
 
 from __future__ import annotations
@@ -30,10 +35,13 @@ import numpy as np
 
 from sparselin.guarantees.along_path import Data
 from sparselin.guarantees.promises import OURS, Hypotheses, Run, bound, equal_lengths
-from sparselin.results import BestSubset, Bound, Interval, SparseEigenvalues
+from sparselin.problem import Problem
+from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEigenvalues
 
 _TROPP = "Tropp, Greed is good (2004)"
 _SOUSSEN = "Soussen, Gribonval, Idier and Herzet, Joint k-step analysis (2013)"
+# How far apart, in roundings of a correlation, what is taken for tied may be: two of each, and a factor 2.
+_TIES = 8
 
 
 class Condition(NamedTuple):
@@ -44,6 +52,7 @@ class Condition(NamedTuple):
     known : whether S is a best subset; None if the search for it was stopped.
     exact : whether e = 0 to rounding.
     erc, erc_unit : ERC of the columns as given, and scaled to unit length.
+    factor, factor_unit : what ERC < 1 promises of OMP and of FR if e = 0 to rounding: 1 but for that.
     left, right : the two sides of (1), in units of ‖y‖ and of the longest column, rounded for it and against.
     """
 
@@ -51,6 +60,8 @@ class Condition(NamedTuple):
     exact: bool
     erc: float
     erc_unit: float
+    factor: float
+    factor_unit: float
     left: float
     right: float
 
@@ -62,33 +73,53 @@ def condition(data: Data, best: BestSubset) -> Condition:
     exact = bool(np.sqrt(square) <= problem.length_error() * problem.y_norm)
     known = True if best.optimal or exact else None
     if not len(S) or not data.y.any():
-        return Condition(known, exact, 0.0, 0.0, 0.0, 0.0)
-    lengths = np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
-    U, sigma, Vt = np.linalg.svd(data.X[:, S], full_matrices=False)
-    kappa = float(sigma[0] / max(sigma[-1], np.finfo(np.float64).tiny))
-    off = problem.rounding(kappa)
-    if len(sigma) < len(S) or sigma[-1] <= off * sigma[0]:
-        return Condition(known, exact, np.inf, np.inf, 0.0, np.inf)
-    pseudo = (Vt.T / sigma) @ U.T
+        return Condition(known, exact, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0)
     others = np.delete(np.arange(data.d), S)
-    image = np.abs(pseudo @ data.X[:, others])
-    worst = (1 + 2 * off * kappa) * (1 + 4 * off)
-    erc = worst * float(image.sum(axis=0).max(initial=0))
-    unit = worst * float((lengths[S] @ image / lengths[others]).max(initial=0))
+    lengths = np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
+    unit = data.X / lengths
+    (pseudo, sigma, off), (pseudo_unit, sigma_unit, _) = (_inverse(problem, V[:, S]) for V in (data.X, unit))
+    if not sigma or not sigma_unit:
+        return Condition(known, exact, np.inf, np.inf, 0.0, 0.0, 0.0, np.inf)
+    worst = 1 + 4 * off * (1 + 1 / sigma)
+    erc, erc_unit = (
+        worst * float(np.abs(A @ V[:, others]).sum(axis=0).max(initial=0))
+        for A, V in ((pseudo, data.X), (pseudo_unit, unit))
+    )
     beta = pseudo @ data.y
     e = data.y - data.X[:, S] @ beta
-    left = (1 - erc) * float(sigma[-1] ** 2 * (1 - 2 * off) * np.abs(beta).min())
-    right = float(np.abs(data.X[:, others].T @ e).max(initial=0)) + off
-    return Condition(known, exact, erc, unit, left, right)
+    right, right_unit = (
+        float(np.abs(V[:, others].T @ e).max(initial=0)) + _TIES * off for V in (data.X, unit)
+    )
+    left = (1 - erc) * sigma**2 * (1 - 2 * off) * float(np.abs(beta).min())
+    shortest = min(sigma_unit, np.sqrt(max(0.0, 1 - erc_unit**2)))
+    factor = _certain(right, erc, sigma, len(S))
+    factor_unit = _certain(right_unit, erc_unit, sigma_unit * shortest, len(S))
+    return Condition(known, exact, erc, erc_unit, factor, factor_unit, left, right)
+
+
+def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]:
+    """X⁺, σ_min (0 if X is dependent to rounding), and the rounding of a projection off X."""
+    U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
+    off = problem.rounding(float(sigma[0] / max(sigma[-1], np.finfo(np.float64).tiny)))
+    if X.shape[1] > len(sigma) or sigma[-1] <= off * sigma[0]:
+        return X.T, 0.0, off
+    return np.asarray((Vt.T / sigma) @ U.T), float(sigma[-1]), off
+
+
+def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
+    """1 − |S|·τ²/((1 − ERC)²·σ²), at least 0."""
+    lost = (1 - erc) * sigma
+    return max(0.0, 1 - size * (tau / lost) ** 2) if lost > 0 else 0.0
 
 
 def of_recovery(run: Run, found: Condition, spectrum: SparseEigenvalues, data: Data) -> list[Bound]:
-    """Exact recovery by FR, or by OMP and what picks as it does: factor 1."""
-    one, k = np.ones(2), spectrum.k
+    """Exact recovery by FR, or by OMP and what picks as it does: factor 1, to rounding."""
+    k = spectrum.k
+    certain = np.array([found.factor, 1.0])
     sparse: Hypotheses = (("y in the span of k columns", found.exact if found.known else None),)
     if run.algorithm == "FR":
         own = (("ERC < 1, with unit columns", found.erc_unit < 1),)
-        return [bound("exact recovery", run, "1", _SOUSSEN, sparse + own, one)]
+        return [bound("exact recovery", run, "1", _SOUSSEN, sparse + own, np.array([found.factor_unit, 1.0]))]
     lengths = (equal_lengths(data.problem),)
     babel = spectrum.babel[k - 1] + (spectrum.babel[k - 2] if k > 1 else 0.0)
     margin = 1 - data.problem.rounding()
@@ -99,7 +130,12 @@ def of_recovery(run: Run, found: Condition, spectrum: SparseEigenvalues, data: D
     )
     return [
         bound(
-            "exact recovery", run, "1", f"{_TROPP}, Theorem 3.1", (*sparse, ("ERC < 1", found.erc < 1)), one
+            "exact recovery",
+            run,
+            "1",
+            f"{_TROPP}, Theorem 3.1",
+            (*sparse, ("ERC < 1", found.erc < 1)),
+            certain,
         ),
         bound(
             "exact recovery, babel function",
@@ -107,7 +143,7 @@ def of_recovery(run: Run, found: Condition, spectrum: SparseEigenvalues, data: D
             "1",
             f"{_TROPP}, Theorem 3.5",
             (*sparse, *lengths, ("μ₁(k − 1) + μ₁(k) < 1", bool(babel < margin))),
-            one,
+            certain,
         ),
         bound(
             "exact recovery, coherence",
@@ -115,9 +151,9 @@ def of_recovery(run: Run, found: Condition, spectrum: SparseEigenvalues, data: D
             "1",
             f"{_TROPP}, Corollary 3.6",
             (*sparse, *lengths, ("k < (1 + 1/μ)/2", bool((2 * k - 1) * mu < margin))),
-            one,
+            certain,
         ),
-        bound("recovery in noise", run, "1", f"{OURS}, Theorem 4", noisy, one),
+        bound("recovery in noise", run, "1", f"{OURS}, Theorem 4", noisy, np.ones(2)),
     ]
 
 
