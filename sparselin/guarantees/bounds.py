@@ -81,7 +81,8 @@ def guarantee_bounds(
     algorithms : whose promises.
     regularizer, nu, eps : f, ν ≥ 0 and ε ≥ 0 of `greedy_local_search`.
     node_limit : of the search for the best subset and of each for an eigenvalue, of fewer for many columns
-        (4e7/(k·d²)). Where it is reached, `best` and `achieved`, or the constants, are intervals.
+        (4e7/(k·d²), for d > 200 times 200/d: some ten seconds for d = 500, k = 5). Where it
+        is reached, `best` and `achieved`, or the constants, are intervals.
     pair_limit : of the pairs that γ_{S,k} is the least ratio of (see `submodularity_ratio`).
 
     Returns
