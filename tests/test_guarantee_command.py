@@ -231,6 +231,7 @@ def test_ctrl_c_in_the_middle(tmp_path):
         text=True,
     )
     while not (tmp_path / "report").exists():
+        assert process.poll() is None, process.communicate()[0]
         time.sleep(0.1)
     time.sleep(3)
     process.send_signal(signal.SIGINT)
