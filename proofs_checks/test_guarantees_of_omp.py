@@ -132,7 +132,7 @@ def test_the_form_of_the_guarantee(check):
         k = min(3, X.shape[1])
         least = sparse_eigenvalue(X, 2 * k)
         ours = sl.sparse_eigenvalues(X, 2 * k)
-        if not (ours.lower - 1e-12 <= least <= ours.smallest.upper + 1e-12 and ours.smallest.exact):
+        if not (ours.lower - 1e-12 <= least <= ours.lambda_min.upper + 1e-12 and ours.lambda_min.exact):
             return False
         best = max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
         got = r2(X, y, sl.omp(X, y, k).support) if (X.T @ y).any() else 0.0

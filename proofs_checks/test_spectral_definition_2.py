@@ -173,7 +173,7 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
                 ours = sl.submodularity_ratio(design.X, design.y, members(U), k)
                 if not (exactly(ours.lower) <= gamma <= exactly(ours.upper) and ours.exact):
                     return False
-                least = sl.sparse_eigenvalues(design.X, size).smallest  # of N·C, in integers
+                least = sl.sparse_eigenvalues(design.X, size).lambda_min  # of N·C, in integers
                 below, above = (exactly(value) / design.N for value in (least.lower, least.upper))
                 held = definite(C, size, below, strictly=False) and not definite(C, size, above)
                 if not (held and least.exact):

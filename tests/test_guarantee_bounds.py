@@ -617,3 +617,15 @@ def test_bad_data():
         sl.guarantee_bounds([[np.nan]], [1.0], 1)
     with pytest.raises(TypeError, match="y is missing"):
         sl.guarantee_bounds(np.eye(2), None, 1)
+
+
+def test_the_bounds_print_as_a_table():
+    X, y = sl.ensembles.gaussian(20, 5, 0)
+    found = sl.guarantee_bounds(X, y, 2)
+    lines = str(found).splitlines()
+    assert len(lines) == 1 + len(found.bounds)
+    assert lines[0].startswith("k = 2, R² of the best subset")
+    for line, bound in zip(lines[1:], found.bounds, strict=True):
+        assert line.split()[0] == bound.algorithm.split()[0]
+        assert line.endswith(bound.name)
+        assert (f"{bound.lower:.3f} of" in line) == bound.applies

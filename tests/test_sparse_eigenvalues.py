@@ -45,14 +45,14 @@ def check(X, k, **limits):
     values = spectra(X.T @ X, k)
     low, high = max(values.min(), 0.0), values.max()
     error = 1e-13 * high
-    assert found.smallest.lower <= low + error
-    assert found.smallest.upper >= low - error
-    assert found.largest.lower <= high + error
-    assert found.largest.upper >= high - error
+    assert found.lambda_min.lower <= low + error
+    assert found.lambda_min.upper >= low - error
+    assert found.lambda_max.lower <= high + error
+    assert found.lambda_max.upper >= high - error
     assert found.condition_number.lower <= found.condition_number.upper
     for S, attained, end in (
-        (found.smallest_support, found.smallest.upper, -1),
-        (found.largest_support, found.largest.lower, 0),
+        (found.lambda_min_support, found.lambda_min.upper, -1),
+        (found.lambda_max_support, found.lambda_max.lower, 0),
     ):
         assert len(S) <= k
         assert np.all(np.diff(S) > 0)
@@ -66,10 +66,10 @@ def test_it_is_what_enumeration_finds(kind, rng):
     for _ in range(200):
         n, d = rng.integers(1, 13, size=2)
         found = check(draw(rng, kind, n, d), int(rng.integers(1, d + 2)))
-        assert found.smallest.exact
-        assert found.largest.exact
-        assert found.smallest.upper - found.smallest.lower <= 2e-11 * found.largest.upper
-        assert found.largest.upper - found.largest.lower <= 2e-11 * found.largest.upper
+        assert found.lambda_min.exact
+        assert found.lambda_max.exact
+        assert found.lambda_min.upper - found.lambda_min.lower <= 2e-11 * found.lambda_max.upper
+        assert found.lambda_max.upper - found.lambda_max.lower <= 2e-11 * found.lambda_max.upper
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -78,8 +78,8 @@ def test_intervals_hold_it_whatever_the_node_limit(kind, node_limit, rng):
     for _ in range(25):
         n, d = rng.integers(4, 15, size=2)
         found = check(draw(rng, kind, n, d), int(rng.integers(2, 7)), node_limit=node_limit)
-        assert ("node limit" in found.smallest.method) or found.smallest.exact
-        assert ("node limit" in found.largest.method) or found.largest.exact
+        assert ("node limit" in found.lambda_min.method) or found.lambda_min.exact
+        assert ("node limit" in found.lambda_max.method) or found.lambda_max.exact
 
 
 def is_semidefinite(A):
@@ -108,10 +108,10 @@ def test_the_bounds_hold_in_rationals(design, k):
     for S in itertools.combinations(range(X.shape[1]), min(k, X.shape[1])):
         assert is_semidefinite(shifted(C, S, low, 1))
         assert is_semidefinite(shifted(C, S, high, -1))
-    over, under = Fraction(found.smallest.upper), Fraction(found.largest.lower)
+    over, under = Fraction(found.lambda_min.upper), Fraction(found.lambda_max.lower)
     strictly = Fraction(1, 2**1000)
-    assert not is_semidefinite(shifted(C, found.smallest_support, over + strictly, 1))
-    assert not is_semidefinite(shifted(C, found.largest_support, under - strictly, -1)) or under == 0
+    assert not is_semidefinite(shifted(C, found.lambda_min_support, over + strictly, 1))
+    assert not is_semidefinite(shifted(C, found.lambda_max_support, under - strictly, -1)) or under == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -169,8 +169,8 @@ def test_a_planted_set_is_found_and_proved(n, d, k, rng):
     X[:, S[-1]] = X[:, S[:-1]].sum(axis=1) + 1e-3 * X[:, S[-1]]
     X[:, S[-1]] /= np.linalg.norm(X[:, S[-1]])
     found = sl.sparse_eigenvalues(X, k)
-    assert found.smallest.exact
-    assert found.smallest_support.tolist() == S.tolist()
+    assert found.lambda_min.exact
+    assert found.lambda_min_support.tolist() == S.tolist()
 
 
 def test_coherence_and_babel_function(rng):
@@ -195,7 +195,7 @@ def test_all_columns_give_the_spectrum(rng):
     for k in (5, 50):
         found = sl.sparse_eigenvalues(X, k)
         np.testing.assert_allclose([found.lower, found.upper], values[[0, -1]], rtol=1e-12)
-        assert found.smallest_support.tolist() == [0, 1, 2, 3, 4]
+        assert found.lambda_min_support.tolist() == [0, 1, 2, 3, 4]
         assert found.condition_number.lower <= values[-1] / values[0] * (1 + 1e-14)
 
 
@@ -205,11 +205,11 @@ def test_dependent_columns_give_zero(rng):
     for k, zero in ((1, False), (2, True), (6, True), (8, True)):
         found = sl.sparse_eigenvalues(X, k)
         assert (found.lower == 0) == zero
-        assert (found.smallest.upper < 1e-25) == zero
-        assert found.smallest.exact
+        assert (found.lambda_min.upper < 1e-25) == zero
+        assert found.lambda_min.exact
         assert np.isinf(found.condition_number.upper) == zero
     X[:, 2] = 0
-    assert sl.sparse_eigenvalues(X, 1).smallest.upper == 0
+    assert sl.sparse_eigenvalues(X, 1).lambda_min.upper == 0
     nothing = sl.sparse_eigenvalues(np.zeros((3, 4)), 2)
     assert (nothing.lower, nothing.upper) == (0.0, 0.0)
 
@@ -217,8 +217,8 @@ def test_dependent_columns_give_zero(rng):
 def test_a_small_eigenvalue_has_many_digits():
     X = np.array([[1.0, 1.0], [0.0, 2.0**-24]])
     found = sl.sparse_eigenvalues(X, 2)  # λ_min = det/λ_max, det = 2⁻⁴⁸
-    assert found.smallest.upper == pytest.approx(2.0**-49, rel=1e-6)
-    assert found.smallest.exact
+    assert found.lambda_min.upper == pytest.approx(2.0**-49, rel=1e-6)
+    assert found.lambda_min.exact
 
 
 def test_kinds_of_data(rng):
@@ -237,10 +237,10 @@ def test_kinds_of_data(rng):
     ):
         found = sl.sparse_eigenvalues(data, 3)
         assert (found.lower, found.upper) == (expected.lower, expected.upper)
-        assert found.smallest_support.tolist() == expected.smallest_support.tolist()
+        assert found.lambda_min_support.tolist() == expected.lambda_min_support.tolist()
     gram = sl.sparse_eigenvalues(sl.Problem.from_gram(X.T @ X, X.T @ y, 7.0), 3)
-    assert gram.lower <= expected.smallest.upper <= gram.smallest.upper * (1 + 1e-9)
-    assert gram.smallest.exact
+    assert gram.lower <= expected.lambda_min.upper <= gram.lambda_min.upper * (1 + 1e-9)
+    assert gram.lambda_min.exact
     assert np.array_equal(X, before)
 
 
@@ -248,10 +248,10 @@ def test_kinds_of_data(rng):
 def test_scale(factor, rng):
     X = rng.normal(size=(12, 10))
     plain, scaled = sl.sparse_eigenvalues(X, 4), sl.sparse_eigenvalues(factor * X, 4)
-    assert scaled.smallest_support.tolist() == plain.smallest_support.tolist()
+    assert scaled.lambda_min_support.tolist() == plain.lambda_min_support.tolist()
     assert scaled.lower == pytest.approx(factor**2 * plain.lower, rel=1e-12)
     assert scaled.upper == pytest.approx(factor**2 * plain.upper, rel=1e-12)
-    assert scaled.smallest.exact
+    assert scaled.lambda_min.exact
 
 
 def test_bad_input():

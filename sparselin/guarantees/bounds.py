@@ -250,10 +250,10 @@ class _Spectrum:
         return ("2k − 1", 2 * self.k - 1), ("2k", 2 * self.k)
 
     def _least(self, X: FloatArray, size: int) -> Interval:
-        return sparse_eigenvalues(X, size, node_limit=self.node_limit).smallest
+        return sparse_eigenvalues(X, size, node_limit=self.node_limit).lambda_min
 
     def of_given(self) -> dict[str, FloatArray]:
-        least = {"k": self.given.smallest, **self.doubled}
+        least = {"k": self.given.lambda_min, **self.doubled}
         return {size: _pair(value) for size, value in least.items()}
 
     def correlation(self) -> dict[str, FloatArray]:
@@ -267,7 +267,7 @@ class _Spectrum:
         return self._correlation
 
     def named(self) -> list[tuple[str, Interval]]:
-        return [(f"λ({size})", value) for size, value in {"k": self.given.smallest, **self.doubled}.items()]
+        return [(f"λ({size})", value) for size, value in {"k": self.given.lambda_min, **self.doubled}.items()]
 
 
 def _pair(value: Interval) -> FloatArray:

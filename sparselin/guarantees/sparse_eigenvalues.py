@@ -77,9 +77,9 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 
     Returns
     -------
-    SparseEigenvalues. `smallest` and `largest` are intervals that hold what they bound in spite of rounding
-    (some 8·eps·(√n + d)·tr C_S); `method` says whether a search was complete. `babel` and `coherence` are
-    those of the nonzero columns, scaled to unit norm (Tropp, *Greed is good*, 2004).
+    SparseEigenvalues. `lambda_min` and `lambda_max` are intervals that hold what they bound in spite of
+    rounding (some 8·eps·(√n + d)·tr C_S); `method` says whether a search was complete. `babel` and `coherence`
+    are those of the nonzero columns, scaled to unit norm (Tropp, *Greed is good*, 2004).
 
     Raises
     ------
@@ -90,7 +90,7 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
     >>> spectrum = sparse_eigenvalues(X, 2)
-    >>> round(spectrum.lower, 12), spectrum.smallest_support, round(spectrum.upper, 12)
+    >>> round(spectrum.lower, 12), spectrum.lambda_min_support, round(spectrum.upper, 12)
     (0.2, array([1, 2]), 1.8)
     >>> spectrum.coherence, spectrum.babel.round(12)
     (0.8, array([0.8, 1.4]))

@@ -52,19 +52,20 @@ class SparseEigenvalues:
     Attributes
     ----------
     k : the size.
-    smallest : λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S).
-    largest : λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S).
-    smallest_support, largest_support : sets S at which `smallest.upper` and `largest.lower` are attained.
+    lambda_min : λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S).
+    lambda_max : λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S).
+    lambda_min_support, lambda_max_support : sets S at which `lambda_min.upper`, `lambda_max.lower` are
+        attained.
     condition_number : λ_max(C, k)/λ_min(C, k), an interval.
     coherence : max_{i≠j} |C_ij|/√(C_ii·C_jj), NaN for fewer than two nonzero columns.
     babel : (k,) μ₁(1), …, μ₁(k): the largest sum of m moduli of correlations in a row (Tropp, 2004).
     """
 
     k: int
-    smallest: Interval
-    largest: Interval
-    smallest_support: IndexArray
-    largest_support: IndexArray
+    lambda_min: Interval
+    lambda_max: Interval
+    lambda_min_support: IndexArray
+    lambda_max_support: IndexArray
     condition_number: Interval
     coherence: float
     babel: FloatArray
@@ -72,15 +73,15 @@ class SparseEigenvalues:
     @property
     def lower(self) -> float:
         """lower·‖v‖² ≤ ‖Xv‖² ≤ upper·‖v‖² for every v with at most k nonzeros."""
-        return self.smallest.lower
+        return self.lambda_min.lower
 
     @property
     def upper(self) -> float:
-        return self.largest.upper
+        return self.lambda_max.upper
 
     @property
     def method(self) -> str:
-        return f"λ_min: {self.smallest.method}; λ_max: {self.largest.method}"
+        return f"λ_min: {self.lambda_min.method}; λ_max: {self.lambda_max.method}"
 
 
 @result
@@ -173,3 +174,11 @@ class GuaranteeBounds:
     def of(self, algorithm: str) -> tuple[Bound, ...]:
         """The promises of one algorithm."""
         return tuple(bound for bound in self.bounds if bound.algorithm == algorithm)
+
+    def __str__(self) -> str:
+        """A line for each promise: the algorithm, what is promised, what was achieved, and by which bound."""
+        lines = [f"k = {self.k}, R² of the best subset {self.best.upper:.4g} ({self.best.method})"]
+        for bound in self.bounds:
+            promised = f"{bound.lower:.3f}" if bound.applies else "    –"
+            lines.append(f"{bound.algorithm:>20}  {promised} of {bound.achieved.upper:.3f}  {bound.name}")
+        return "\n".join(lines)
