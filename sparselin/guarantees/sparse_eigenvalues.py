@@ -78,7 +78,7 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     Returns
     -------
     SparseEigenvalues. `lambda_min` and `lambda_max` are intervals that hold what they bound in spite of
-    rounding (some 8·eps·(√n + d)·tr C_S); `method` says whether a search was complete. `babel` and `coherence`
+    rounding (some 8·eps·(√n + d)·tr C_S); `method` says whether a search was complete. `babel`, `coherence`
     are those of the nonzero columns, scaled to unit norm (Tropp, *Greed is good*, 2004).
 
     Raises
