@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger test bench lint types check doctest install clean
+.PHONY: verify ledger guarantee diversity test bench lint types check doctest install clean
 
 verify: $(STAMP)
 	$(BIN)/sparselin verify $(ARGS)
@@ -16,6 +16,14 @@ verify: $(STAMP)
 # Every claim of the papers, with the cases that the stored ledger has; e.g. `make ledger ARGS="--paper LN"`.
 ledger: $(STAMP)
 	$(BIN)/sparselin ledger $(ARGS)
+
+# How far greedy selection is from the best subset, and what was promised; e.g. `make guarantee ARGS="--quick"`.
+guarantee: $(STAMP)
+	$(BIN)/sparselin guarantee $(ARGS)
+
+# Figure 1 of the spectral paper, on MNIST if SPARSELIN_DATA names its folder, else on scikit-learn's digits.
+diversity: $(STAMP)
+	$(BIN)/sparselin diversity $(ARGS)
 
 test: lint types check doctest
 
