@@ -7,7 +7,38 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import Any
+
+
+def run_jobs(jobs: Iterator[tuple[Callable[..., Any], tuple[Any, ...]]], count: int) -> Iterator[Any]:
+    """The results of jobs (function, arguments) as they come; closing the iterator stops the work.
+
+    From `count` spawned processes, a few jobs for each at a time, or from this one if count is 1. Spawned,
+    not forked: a progress bar has a thread of its own, and a fork of a process with threads may hang. BLAS
+    has one thread everywhere, so that the number of processes changes no bit.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if count == 1:
+        with threadpool_limits(1):
+            yield from (function(*arguments) for function, arguments in jobs)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=spawn, initializer=work_quietly) as pool:
+        pending: set[Future[Any]] = set()
+        try:
+            while True:
+                while len(pending) < 3 * count and (job := next(jobs, None)) is not None:
+                    pending.add(pool.submit(job[0], *job[1]))
+                if not pending:
+                    return
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def work_quietly(path: Sequence[str] = ()) -> None:

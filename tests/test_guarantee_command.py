@@ -19,8 +19,9 @@ from sparselin import plots
 from sparselin.cli import cli
 from sparselin.cli import guarantee as command
 from sparselin.experiments import guarantee_summary as summary
-from sparselin.experiments.guarantee import Outcome, Record, Settings, Task, draw, examine, record, spread
+from sparselin.experiments.guarantee import Outcome, Record, Settings, Task, draw, examine, record
 from sparselin.experiments.worst_designs import Search, Worst, searches, worst_design
+from sparselin.processes import run_jobs
 from sparselin.reports.guarantee_words import Findings, headline
 
 SMALL = [
@@ -156,7 +157,7 @@ def test_a_broken_promise_fails_the_run(tmp_path, monkeypatch):
             if function is command.examine_batch:
                 yield [broken(task) for task in arguments[0]]
 
-    monkeypatch.setattr(command, "spread", planted)
+    monkeypatch.setattr(command, "run_jobs", planted)
     arguments = [
         "guarantee",
         "--designs",
@@ -205,7 +206,7 @@ def test_interruption_keeps_what_was_done(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             yield function(*arguments)
 
-    monkeypatch.setattr(command, "spread", interrupted)
+    monkeypatch.setattr(command, "run_jobs", interrupted)
     result = CliRunner().invoke(cli, [*SMALL, "--output", str(tmp_path)])
     assert result.exit_code == 130
     assert "Interrupted" in (tmp_path / "index.html").read_text()
@@ -321,7 +322,7 @@ def test_summaries_by_hand():
 
 def test_spread_yields_everything():
     jobs = iter([(abs, (-i,)) for i in range(20)])
-    assert sorted(spread(jobs, 1)) == list(range(20))
+    assert sorted(run_jobs(jobs, 1)) == list(range(20))
 
 
 def test_the_view_from_y():

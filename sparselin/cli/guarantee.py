@@ -17,9 +17,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sparselin.cli.common import make_folder
 from sparselin.cli.saved_design import read_design
-from sparselin.experiments.guarantee import FAMILIES, REAL, Record, Settings, batches, examine_batch, spread
+from sparselin.experiments.guarantee import FAMILIES, REAL, Record, Settings, batches, examine_batch
 from sparselin.experiments.worst_designs import Worst, searches, worst_design
 from sparselin.guarantees.bounds import guarantee_bounds
+from sparselin.processes import run_jobs
 from sparselin.reports import guarantee as report
 from sparselin.reports import guarantee_words as words
 
@@ -143,7 +144,7 @@ def _collect(console: Console, settings: Settings, quick: bool) -> tuple[words.F
     interrupted, tasks, plan = False, settings.tasks(), searches(quick)
     bar = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     columns = (TextColumn("{task.description}"), *bar, TextColumn("{task.fields[state]}"))
-    stream = spread(_jobs(settings, quick), settings.jobs)
+    stream = run_jobs(_jobs(settings, quick), settings.jobs)
     with Progress(*columns, console=console) as progress, contextlib.closing(stream):  # type: ignore[type-var]
         line = progress.add_task("designs", total=len(tasks) + len(plan), state="")
         try:

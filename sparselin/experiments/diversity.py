@@ -22,16 +22,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 
 from sparselin.datasets import Images
 from sparselin.problem import Problem
-from sparselin.processes import work_quietly
+from sparselin.processes import run_jobs
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
 from sparselin.spectral.choice import LassoFit, Method, choose_nu_for_each, lasso_fits
@@ -289,30 +287,8 @@ def noise(seed: int, repeat: int, n: int, d: int) -> tuple[FloatArray, FloatArra
 
 
 def select_all(design: Design, settings: Settings) -> Iterator[list[Selection]]:
-    """The selections of each task as it ends, from `jobs` processes. Closing the iterator stops the work.
-
-    With one job everything runs in this process; others are spawned (see `equivalence.verify_all`). BLAS has
-    one thread everywhere, so that the number of jobs changes no bit.
-    """
-    from threadpoolctl import threadpool_limits
-
-    if settings.jobs == 1:
-        with threadpool_limits(1):
-            for task in settings.tasks():
-                yield select(design, task, settings)
-        return
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(settings.jobs, mp_context=spawn, initializer=work_quietly) as pool:
-        try:
-            pending: set[Future[list[Selection]]] = {
-                pool.submit(select, design, task, settings) for task in settings.tasks()
-            }
-            while pending:
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    """The selections of each task as it ends, from `jobs` processes. Closing the iterator stops the work."""
+    yield from run_jobs(((select, (design, task, settings)) for task in settings.tasks()), settings.jobs)
 
 
 def in_order(selections: Sequence[Selection]) -> list[Selection]:

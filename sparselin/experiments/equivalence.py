@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import multiprocessing
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments import step_checks
 from sparselin.experiments.step import AGREES, SEVERITY, Finding, Step, Verdict, violates
 from sparselin.experiments.step_checks import Methods
-from sparselin.processes import work_quietly
+from sparselin.processes import run_jobs
 from sparselin.results import FloatArray, SelectionPath
 from sparselin.sequential_lasso import first_entry
 
@@ -247,33 +245,8 @@ def verify_one(task: tuple[str, int], settings: Settings, methods: Methods | Non
 
 
 def verify_all(settings: Settings) -> Iterator[DesignRecord]:
-    """The records as they come, from `jobs` processes. Closing the iterator stops the work.
-
-    With one job everything runs in this process. Others are spawned, not forked: a progress bar has a
-    thread of its own, and a fork of a process with threads may hang. BLAS has one thread everywhere, so
-    that the number of jobs changes no bit.
-    """
-    from threadpoolctl import threadpool_limits
-
-    tasks = iter(settings.tasks())
-    if settings.jobs == 1:
-        with threadpool_limits(1):
-            yield from (verify_one(task, settings) for task in tasks)
-        return
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(settings.jobs, mp_context=spawn, initializer=work_quietly) as pool:
-        pending: set[Future[DesignRecord]] = set()
-        try:
-            while True:
-                while len(pending) < 4 * settings.jobs and (task := next(tasks, None)) is not None:
-                    pending.add(pool.submit(verify_one, task, settings))
-                if not pending:
-                    return
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
+    yield from run_jobs(((verify_one, (task, settings)) for task in settings.tasks()), settings.jobs)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import multiprocessing
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ import numpy as np
 import sparselin as sl
 from sparselin import ensembles
 from sparselin.ensembles import Design
-from sparselin.processes import work_quietly
+from sparselin.processes import run_jobs
 from sparselin.results import Bound, FloatArray, GuaranteeBounds
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
 
@@ -246,31 +244,7 @@ def batches(tasks: Sequence[Task]) -> Iterator[list[Task]]:
         yield small[start : start + _BATCH]
 
 
-def run_all(settings: Settings) -> Iterator[list[Record]]:
+def examine_all(settings: Settings) -> Iterator[list[Record]]:
     """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
     jobs = ((examine_batch, (batch, settings.seed)) for batch in batches(settings.tasks()))
-    yield from spread(jobs, settings.jobs)
-
-
-def spread(jobs: Iterator[tuple[Callable[..., Any], tuple[Any, ...]]], count: int) -> Iterator[Any]:
-    """The results of jobs (function, arguments) as they come, from `count` spawned processes."""
-    from threadpoolctl import threadpool_limits
-
-    if count == 1:
-        with threadpool_limits(1):
-            yield from (function(*arguments) for function, arguments in jobs)
-        return
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=spawn, initializer=work_quietly) as pool:
-        pending: set[Future[Any]] = set()
-        try:
-            while True:
-                while len(pending) < 3 * count and (job := next(jobs, None)) is not None:
-                    pending.add(pool.submit(job[0], *job[1]))
-                if not pending:
-                    return
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    yield from run_jobs(jobs, settings.jobs)
