@@ -15,7 +15,7 @@ matrices: W errs by eps·√n·‖X_j‖, and the corrections together by that t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,12 +32,14 @@ from sparselin.selection import (
     relative_margin,
     tied_at_maximum,
 )
-from sparselin.threads import workers
+from sparselin.threads import spread, workers
 
 Rule = Callable[[Selection], Pick | Status]
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
-_MOST = 32  # guesses a block; more would go wrong too often
+_MOST = 32  # columns multiplied for a block; more would go wrong too often
+_NARROW = 2048  # up to so many columns, to fetch some from C order is to read them all
+_STRIP = 512  # columns of W that are turned at a time
 _STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
 # A guess counts while its score is so many times the best one left out: more of them where a block costs
 # more than the columns guessed wrong.
@@ -116,7 +118,10 @@ class Pursuit:
         self.problem, self.selection, self.k, self.count = problem, selection, k, count
         self.lengths, self.clear_sets, self.complete = lengths, clear_sets, complete
         t, d = selection.qr.size, problem.d
-        self.W = np.empty((min(k, problem.n) + _STRIDE, d), problem.dtype)  # XᵀQ, by rows
+        self._most = self._block = min(_MOST, max(2 * _STRIDE, problem.n // 40))
+        room = min(k, problem.n) + 2 * self._block + _STRIDE
+        selection.qr.make_room(room)
+        self.W = np.empty((room, d), problem.dtype)  # Xᵀ[Q Z], by rows
         if t:
             problem.correlate_rows(selection.qr.Qt, self.W[:t], count)
         self.c = selection.correlations()
@@ -130,18 +135,21 @@ class Pursuit:
         self._out = np.full(d + 1, -1)
         self._out[: len(selection.picks)] = selection.support
         self._n_out = len(selection.picks)
-        self._most = _MOST
+        self._spare = np.zeros(d, bool)  # what the QR holds as spare
         # how many near the maximum a block may pass by, to be told apart in float64
         self._patience = 16 if lengths is None and problem.dtype == np.float32 else 1
+        small = problem.n * d <= _SMALL
+        self._trust = _TRUST_SMALL if small else _TRUST
         self._candidates = d if d <= 128 else max(64, min(192, d // 8))
-        self._trust = _TRUST if problem.n * d > _SMALL else _TRUST_SMALL
+        if not small and d <= _NARROW:
+            self._candidates = min(320, d // 6)
         # columns of unit length, in the precision that guesses need
-        self._unit = np.empty((max(self._candidates, min(1024, d // 5)), problem.n), np.float32)
+        self._unit = np.empty((max(self._candidates, min(1024, d // 8)), problem.n), np.float32)
         self._slot = np.full(d, -1)  # where in _unit a column is
         self._owner = np.full(len(self._unit), -1)  # and which column a row is
         self.next = self._search()
 
-    def _error(self, kappa: float) -> float:
+    def _error(self, kappa: Any) -> Any:
         """e_c/‖X_j‖."""
         return self.problem.rounding(kappa) * self.problem.y_norm
 
@@ -174,8 +182,8 @@ class Pursuit:
         t, m = qr.size, self._n_out
         if pick.index in self._out[:m]:
             return False
-        J = self._guess(pick.index, min(limit, self.k - len(selection.picks), self.problem.n - t, self._most))
-        p = qr.extend(J, self.problem.rows_of_columns(J, self.count), self.W[:t, J])
+        J, checks = self._factor(self._guess(pick.index, min(limit, self.k - len(selection.picks))))
+        p = len(J)
         if p == 0:
             self._out[m], self._n_out = pick.index, m + 1
             self.c[pick.index] = 0
@@ -183,43 +191,71 @@ class Pursuit:
                 self.lengths.bar(pick.index)
             self.next = self._search()
             return True
-        shares = qr.Qt[t:] @ selection.residual
-        norms = self._residual_norms(qr.Qt[t:], shares)
+        shares, norms = qr.reductions(t, selection.residual)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
-        stand, nexts, stale = self._check(J[:p], t, m, shares)
+        stand, nexts, stale = self._check(np.array(J[:p]), min(p, checks), t, m, shares)
         qr.truncate(t + stand)
+        del qr.spare[self._block if checks == len(J) else checks - stand :]
+        self._spare[:] = False
+        self._spare[qr.spare] = True
         self._n_out = m + stand
         picks = [pick, *(self._pick(*step) for step in nexts[: stand - 1] if step)]
-        residual = selection.residual - shares[:stand] @ qr.Qt[t:]
+        residual = selection.residual - shares[:stand] @ qr.Qt[t : t + stand]
         selection.record(picks, shares[:stand].tolist(), residual, norms[:stand].tolist())
         selection.c = self.c
         grown = stand + (stand + 1) // 2
-        self._most = min(_MOST, max(self._most, grown) if stand == p else max(2, grown))
+        self._most = min(self._block, max(self._most, grown) if stand == p else max(_STRIDE, grown))
         if self.lengths is not None:
             self.lengths.size = qr.size
         self.next = self._search() if stale else nexts[stand - 1]
         return True
 
-    def _residual_norms(self, Qt: FloatArray, shares: FloatArray) -> FloatArray:
-        """‖r‖ after each column of a block: of the last residual, and by Pythagoras upwards, without loss."""
-        last = self.selection.residual - shares @ Qt
-        squares = np.append(shares[1:] ** 2, last @ last)[::-1]
-        return np.asarray(np.sqrt(np.cumsum(squares))[::-1])
+    def _factor(self, J: list[int]) -> tuple[list[int], int]:
+        """Take the columns J, as far as independent, into the QR, with their W; how many of these are known.
+
+        What the QR holds in spare costs no product with X: W turns with Z.
+        """
+        qr = self.selection.qr
+        t, start, spare = qr.size, qr.size + len(qr.spare), set(qr.spare)
+        new = np.array([j for j in J if j not in spare], np.intp)
+        added = qr.reserve(new, self.problem.rows_of_columns(new, self.count), self.W[:start, new])
+        order = J if added == len(new) else J[: J.index(new[added])]
+        # after the k-th pick no correlation is needed, unless W is wanted complete
+        last = len(self.selection.picks) + len(order) == self.k and not self.complete
+        unneeded = int(last and start == t)
+        self._multiply(start, added - unneeded)
+        U = qr.arrange(order)
+        if U is not None:
+            self._turn(U, self.W[t : t + len(U)])
+        p = qr.take(len(order))
+        if p == 0 and spare:
+            qr.spare.clear()
+            return self._factor(J)
+        return order[:p], min(p, len(order) - unneeded)
+
+    def _turn(self, U: FloatArray, W: FloatArray) -> None:
+        """W ← UᵀW."""
+
+        def turn(start: int, stop: int) -> None:
+            for a in range(start, stop, _STRIP):
+                strip = W[:, a : min(a + _STRIP, stop)]
+                strip[:] = U.T @ strip
+
+        spread(turn, self.problem.d, self.count)
 
     def _check(
-        self, J: IndexArray, t: int, m: int, shares: FloatArray
+        self, J: IndexArray, checks: int, t: int, m: int, shares: FloatArray
     ) -> tuple[int, list[Next | None], bool]:
-        """How many of the picks J stand (the first does), what is clear to come after each, and STALE."""
+        """How many of the picks J stand (the first does), what is clear to come after each, and STALE.
+
+        Of their W the first `checks` are known: all, or all but the last.
+        """
         p, qr, lengths = len(J), self.selection.qr, self.lengths
-        # after the k-th pick no correlation is needed, unless W is wanted complete
-        last = len(self.selection.picks) + p == self.k
-        checks = p - 1 if last and not self.complete else p
         W = self.W[t : t + checks]
-        self._multiply(t, checks)
         self._out[m : m + p] = J
         self._out[m + p] = -1
-        errors = np.array([self._error(kappa) for kappa in qr.kappas(t + 1)])
+        errors = self._error(qr.kappas(t + 1)[:p])
         lam, margin, counts = np.empty(p), np.empty(p), np.zeros(p, np.intp)
         near = np.empty((p, self._patience), np.intp)
         before = self.c.copy() if self._patience > 1 else self.c
@@ -265,11 +301,12 @@ class Pursuit:
             return None
         return Next(int(near[0]), lam, relative_margin(c, 0, lam))
 
-    def _guess(self, first: int, room: int) -> IndexArray:
+    def _guess(self, first: int, room: int) -> list[int]:
         """The pick that is known and those guessed to follow, `room` at most in all."""
-        t, d, M = self.selection.qr.size, self.problem.d, self._candidates
+        qr, d, M = self.selection.qr, self.problem.d, self._candidates
+        t, stop = qr.size, qr.size + len(qr.spare)
         if room == 1:
-            return np.array([first])
+            return [first]
         size = np.abs(self.score)
         if d > M:
             order = np.argpartition(size, d - M - 1)
@@ -280,13 +317,13 @@ class Pursuit:
         else:
             C, cut = np.flatnonzero(size), 0.0
         top = float(size[C].max())
-        picks = np.empty(room, np.intp)
+        picks = np.empty(min(room, 2 * self._block), np.intp)
         scale = self._norms if self.lengths is None else self.lengths.scale
         p = kernels.guess(
-            self._unit, self._fetch(C), C, self.W[:t], self.c, self._norms, scale, self.lengths is not None,
-            top, first, cut / top, _STRIDE, picks,
+            self._unit, self._fetch(C), C, self._spare[C], self.W[:stop], t, self.c, self._norms, scale,
+            self.lengths is not None, top, first, cut / top, self._most, _STRIDE, picks,
         )  # fmt: skip
-        return picks[:p]
+        return list(dict.fromkeys(picks[:p].tolist()))
 
     def _fetch(self, C: IndexArray) -> IndexArray:
         """Where in `_unit` the columns C are, once those that were not are fetched."""

@@ -15,14 +15,20 @@ from sparselin.results import FloatArray, IndexArray
 class ThinQR:
     """X_J = QR for a list J of independent columns of a problem, updated a column at a time.
 
+    Q may go on, beyond J, in directions that were made for columns not taken yet: [Q Z] is orthonormal, and
+    the spare columns are [Q Z] times an upper triangle. In whatever order they are wanted, an orthogonal
+    change of Z alone makes them the next columns of the factorisation.
+
     Attributes
     ----------
     index : J, the columns in the order of the factorisation.
+    spare : the columns of Z, in its order.
     """
 
     def __init__(self, problem: Problem, columns: Iterable[int] = (), capacity: int = 8) -> None:
         self.problem = problem
         self.index: list[int] = []
+        self.spare: list[int] = []
         self._allocate(capacity)
         for j in columns:
             self.append(int(j))
@@ -38,8 +44,7 @@ class ThinQR:
 
     def rows(self, start: int, stop: int) -> FloatArray:
         """Rows start..stop of the array that Qᵀ is the first part of."""
-        while stop > len(self._Qt):
-            self._grow()
+        self.make_room(stop)
         return self._Qt[start:stop]
 
     @property
@@ -54,9 +59,9 @@ class ThinQR:
 
     def append(self, j: int) -> bool:
         """Add column j unless it is in the span of J to rounding; says whether it was added."""
-        if self.size == len(self._Qt):
-            self._grow()
+        self.spare.clear()
         t = self.size
+        self.make_room(t + 1)
         norm = float(self.problem.column_norms[j])
         rho = kernels.orthogonalize(self._Qt, self._R, t, self.problem.columns([j])[:, 0])
         if rho <= self.problem.length_error(self.kappa) * norm:
@@ -66,37 +71,75 @@ class ThinQR:
         self.index.append(j)
         return True
 
-    def extend(self, columns: IndexArray, X: FloatArray, shares: FloatArray) -> int:
-        """Add the columns, given as the rows of X (p, n), up to the first dependent one; says how many.
+    def reserve(self, columns: IndexArray, X: FloatArray, shares: FloatArray) -> int:
+        """Make the columns, given as the rows of X (p, n), spare ones; says how many, up to a dependent one.
 
-        `shares` (t, p) is QᵀXᵀ, which the caller knows. Block Gram-Schmidt: all columns are projected off Q
+        `shares` is [Q Z]ᵀXᵀ, which the caller knows. Block Gram-Schmidt: all columns are projected off [Q Z]
         by matrix products, a second time if one of them loses half its length, then off the columns of
         their own block: the same orthogonality as one at a time, at a fraction of the passes over Q.
         """
-        t, p = self.size, len(columns)
-        while t + p > len(self._Qt):
-            self._grow()
-        Q, V, R = self._Qt[:t], self._Qt[t : t + p], self._R[:t, t : t + p]
+        s, p = self.size + len(self.spare), len(columns)
+        self.make_room(s + p)
+        Q, V, R = self._Qt[:s], self._Qt[s : s + p], self._R[:s, s : s + p]
         norms = self.problem.column_norms[columns]
         V[:], R[:] = X, shares
-        if t:
+        if s:
             V -= shares.T @ Q
             if np.any(np.einsum("ij,ij->i", V, V) < 0.25 * norms**2):
                 again = Q @ V.T
                 V -= again.T @ Q
                 R += again
-        self._norms[t : t + p] = norms
+        self._norms[s : s + p] = norms
+        least = self.problem.length_error(self.kappa) * norms
+        added = int(kernels.orthogonalize_block(self._Qt, self._R, s, p, least))
+        self.spare.extend(columns[:added].tolist())
+        return added
+
+    def arrange(self, columns: list[int]) -> FloatArray | None:
+        """Put these spare columns first, by Z ← ZU; returns U (m, m), or None if they are first already.
+
+        With C the coordinates of the columns in Z, in their new order, U is the orthogonal factor of C.
+        """
+        if self.spare[: len(columns)] == columns:
+            return None
+        t, stop = self.size, self.size + len(self.spare)
+        wanted = set(columns)
+        spare = columns + [j for j in self.spare if j not in wanted]
+        place = {j: i for i, j in enumerate(self.spare)}
+        order = np.array([t + place[j] for j in spare])
+        U, C = np.linalg.qr(self._R[t:stop, order])
+        sign = np.where(np.diag(C) < 0, -1, 1).astype(C.dtype)
+        U *= sign
+        self._R[:t, t:stop] = self._R[:t, order]
+        self._R[t:stop, t:stop] = sign[:, None] * C
+        self._Qt[t:stop] = U.T @ self._Qt[t:stop]
+        self._norms[t:stop] = self._norms[order]
+        self.spare = spare
+        return np.asarray(U)
+
+    def take(self, p: int) -> int:
+        """Add the first p spare columns, up to the first dependent one, which is forgotten with all after it.
+
+        Says how many were added.
+        """
+        t = self.size
         base = self.problem.length_error(0.0)
         slope = self.problem.length_error(1.0) - base
-        added = int(
-            kernels.orthogonalize_block(self._Qt, self._R, t, p, self._norms, self._inverse, base, slope)
-        )
-        self.index.extend(columns[:added].tolist())
+        added = int(kernels.independent(self._R, t, p, self._norms, self._inverse, base, slope))
+        self.index.extend(self.spare[:added])
+        self.spare = self.spare[p:] if added == p else []
         return added
 
     def truncate(self, t: int) -> None:
-        """Keep the first t columns."""
+        """Keep the first t columns; the others become spare."""
+        self.spare = self.index[t:] + self.spare
         del self.index[t:]
+
+    def reductions(self, t: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """⟨q, r⟩ for each column q of Q from the t-th on, and ‖r‖ after it has been projected off q."""
+        shares, norms = np.empty((2, self.size - t), r.dtype)
+        kernels.reductions(self.Qt[t:], r.copy(), shares, norms)
+        return shares, norms
 
     def kappas(self, t: int) -> FloatArray:
         """κ of the first t, t + 1, … columns, all that there are."""
@@ -110,6 +153,7 @@ class ThinQR:
 
     def delete(self, position: int) -> None:
         """Remove the column at a position of `index`."""
+        self.spare.clear()
         t = self.size
         kernels.delete(self._Qt, self._R, t, position)
         self._norms[position : t - 1] = self._norms[position + 1 : t].copy()
@@ -137,10 +181,12 @@ class ThinQR:
         norms: FloatArray = np.sqrt(np.einsum("ij,ij->j", X, X))
         return np.asarray(norms <= self.problem.length_error(self.kappa) * self.problem.column_norms)
 
-    def _grow(self) -> None:
-        """Twice the capacity."""
+    def make_room(self, least: int) -> None:
+        """Room for so many columns, and for half as many again as there was room for."""
+        if least <= len(self._Qt):
+            return
         old = self._Qt, self._R, self._norms, self._inverse
-        self._allocate(2 * len(self._Qt))
+        self._allocate(max(least, 3 * len(self._Qt) // 2))
         for array, before in zip((self._Qt, self._R, self._norms, self._inverse), old, strict=True):
             array[tuple(map(slice, before.shape))] = before
 

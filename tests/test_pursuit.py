@@ -13,6 +13,8 @@ import sparselin as sl
 from sparselin import Status, threads
 from sparselin._kernels import pursuit as kernels
 from sparselin.ensembles import gaussian
+from sparselin.pursuit import Pursuit
+from sparselin.thin_qr import ThinQR
 
 METHODS = {"omp": (sl.omp, textbook_omp), "ols": (sl.ols, textbook_ols)}
 
@@ -47,7 +49,7 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
     right, rng = kernels.guess, np.random.default_rng(1)
 
     def guess(*arguments):
-        columns, first, picks = arguments[2], arguments[9], arguments[-1]
+        columns, first, picks = arguments[2], arguments[11], arguments[-1]
         p = right(*arguments)
         if blunder == "arbitrary":
             picks[1:] = rng.choice(columns, len(picks) - 1)
@@ -69,6 +71,44 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
         assert path.residual_norm[-1] == pytest.approx(
             np.linalg.norm(residual(X, y, path.support)), rel=1e-10
         )
+
+
+@pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])
+@pytest.mark.parametrize("kind", ["gaussian", "walks", "lengths"])
+def test_no_column_is_multiplied_twice(monkeypatch, method, kind):
+    """W is Xᵀ[Q Z] whatever the guesses were, and a wrong one is at hand when its turn comes."""
+    right_guess, right_take, right_reserve = kernels.guess, Pursuit.take, ThinQR.reserve
+    kept, rng = [], np.random.default_rng(0)
+
+    def guess(*arguments):
+        picks, p = arguments[-1], right_guess(*arguments)
+        picks[1:p] = rng.permutation(picks[1:p])
+        return p
+
+    def reserve(qr, columns, X, shares):
+        assert not set(columns.tolist()) & {*qr.index, *qr.spare}
+        kept.append(len(qr.spare))
+        return right_reserve(qr, columns, X, shares)
+
+    def take(pursuit, *arguments):
+        taken = right_take(pursuit, *arguments)
+        qr = pursuit.selection.qr
+        basis, least = qr.rows(0, qr.size + len(qr.spare)), pursuit.problem.rounding()
+        error = pursuit.W[: len(basis)] - basis @ pursuit.problem.X
+        complete = len(pursuit.selection.picks) < pursuit.k
+        assert np.all(np.abs(error) <= least * pursuit.problem.column_norms) or not complete
+        assert np.flatnonzero(pursuit._spare).tolist() == sorted(qr.spare)
+        assert not set(qr.spare) & set(qr.index)
+        return taken
+
+    monkeypatch.setattr(kernels, "guess", guess)
+    monkeypatch.setattr(Pursuit, "take", take)
+    monkeypatch.setattr(ThinQR, "reserve", reserve)
+    for seed in range(6):
+        X, y = design(kind, seed)
+        path = method(X, y, 12)
+        assert path.support.tolist() == (textbook_ols if method is sl.ols else textbook_omp)(X, y, 12)
+    assert sum(kept) > 60
 
 
 @pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])

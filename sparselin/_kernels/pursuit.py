@@ -38,44 +38,53 @@ def _dots(A, rows, x, out):
 
 
 @kernel(**VECTORIZED)
-def guess(unit, rows, columns, W, c, norms, scale, scaled, top, first, cut, stride, picks):
+def guess(unit, rows, columns, spare, W, t, c, norms, scale, scaled, top, first, cut, most, stride, picks):
     """Tentative picks among the candidate `columns`: greedy selection there, in the precision of `unit`.
 
-    Row rows[m] of `unit` is x = X_j/‖X_j‖ for the m-th candidate j, and W (t, d) is XᵀQ, so that
-    ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩. Scores are |c_j|, or |c_j|·scale_j = |c_j|/ρ_j when
-    scaled, in units of `top`. A score up to `cut`, which a column left out may reach, is not worth checking,
-    unless it fills a block of `stride`. Writes columns into `picks`, beginning with `first`, a candidate, and
-    returns how many.
+    Row rows[m] of `unit` is x = X_j/‖X_j‖ for the m-th candidate j, and W is [Q Z]ᵀX, t rows of it for Q:
+    ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩, or Σ_l ⟨z_l, x⟩⟨z_l, x'⟩ where x is `spare`. Scores
+    are |c_j|, or |c_j|·scale_j = |c_j|/ρ_j when scaled, in units of `top`. What is not spare costs a product:
+    at most `most` columns; and a score up to `cut`, which a column left out may reach, is not worth it,
+    unless it fills a block of `stride`, or four, which cost little more than one. Writes columns into
+    `picks`, beginning with `first`, a candidate, and returns how many.
     """
-    M, t = rows.size, W.shape[0]
-    B, R = np.empty((t, M), unit.dtype), np.empty((picks.size, M), unit.dtype)
+    M, s = rows.size, W.shape[0]
+    B, R = np.empty((s, M), unit.dtype), np.empty((picks.size, M), unit.dtype)
     corr, weight = np.empty(M, unit.dtype), np.empty(M, unit.dtype)
     for m in range(M):
         j = columns[m]
         corr[m] = c[j] / norms[j] / top
         weight[m] = norms[j] * scale[j] if scaled else norms[j]
-        for l in range(t):
+        for l in range(s):
             B[l, m] = W[l, j] / norms[j]
-    best = 0
+    best, multiplied = 0, 0
     while columns[best] != first:
         best += 1
-    for s in range(picks.size):
-        if s > 0:
+    for i in range(picks.size):
+        if i > 0:
             best = 0
             for m in range(M):
                 if abs(corr[m]) * weight[m] > abs(corr[best]) * weight[best]:
                     best = m
-            if abs(corr[best]) * weight[best] <= cut and (s < stride - 1 or s % stride == 0):
-                return s
-        picks[s] = columns[best]
-        row = R[s]
-        _dots(unit, rows, unit[rows[best]], row)
-        for l in range(t):
-            _subtract(B[l, best], B[l], row)
-        for l in range(s):
+            score = abs(corr[best]) * weight[best]
+            short = multiplied == 0 or 4 <= multiplied < stride - 1 or multiplied % stride == 0
+            if score == 0 or (not spare[best] and (multiplied == most or (score <= cut and short))):
+                return i
+        multiplied += not spare[best]
+        picks[i] = columns[best]
+        row = R[i]
+        if spare[best]:
+            row[:] = 0
+            for l in range(t, s):
+                _subtract(-B[l, best], B[l], row)
+        else:
+            _dots(unit, rows, unit[rows[best]], row)
+            for l in range(t):
+                _subtract(B[l, best], B[l], row)
+        for l in range(i):
             _subtract(R[l, best], R[l], row)
         if row[best] <= 1e-4:  # what follows a nearly dependent column would be lost to rounding
-            return s + 1
+            return i + 1
         rho = math.sqrt(row[best])
         for m in range(M):
             row[m] /= rho

@@ -59,16 +59,13 @@ def orthogonalize(Qt, R, t, x):
 
 
 @kernel(**VECTORIZED)
-def orthogonalize_block(Qt, R, t, p, norms, inverse, base, slope):
+def orthogonalize_block(Qt, R, t, p, least):
     """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
 
     R[:t, t:t+p] holds what was taken out so far. What loses half its length here may have lost its
     orthogonality with it, and is projected off all rows once more. Stops before the first column with
-    ρ ≤ (base + slope·κ)·norm, κ = ‖D R⁻¹‖_F so far; returns how many come before it.
+    ρ ≤ least; returns how many come before it.
     """
-    total = 0.0
-    for l in range(t):
-        total += inverse[l]
     for s in range(t, t + p):
         q = Qt[s]
         for l in range(t, s):
@@ -79,11 +76,40 @@ def orthogonalize_block(Qt, R, t, p, norms, inverse, base, slope):
         if rho < 0.5 * before:
             _project(Qt, R, 0, s)
             rho = _length(q)
-        if rho <= (base + slope * max(1.0, math.sqrt(total))) * norms[s]:
+        if rho <= least[s - t]:
             return s - t
         R[s, s] = rho
         for i in range(q.size):
             q[i] /= rho
+    return p
+
+
+@kernel(**VECTORIZED)
+def reductions(Qt, r, shares, norms):
+    """Project r off the rows of Qt, one by one: what each takes out, and the length of what is left."""
+    for s in range(Qt.shape[0]):
+        q = Qt[s]
+        share = q[0] * 0
+        for i in range(q.size):
+            share += q[i] * r[i]
+        for i in range(q.size):
+            r[i] -= share * q[i]
+        shares[s] = share
+        norms[s] = _length(r)
+
+
+@kernel()
+def independent(R, t, p, norms, inverse, base, slope):
+    """How many of the columns t..t+p of R come before the first that is dependent on those before it.
+
+    Dependent is ρ ≤ (base + slope·κ)·norm, κ = ‖D R⁻¹‖_F of those before it.
+    """
+    total = 0.0
+    for l in range(t):
+        total += inverse[l]
+    for s in range(t, t + p):
+        if R[s, s] <= (base + slope * max(1.0, math.sqrt(total))) * norms[s]:
+            return s - t
         inverse[s] = inverse_column_norm(R, norms, s)
         total += inverse[s]
     return p
