@@ -296,9 +296,29 @@ MEASURES: tuple[Measure, ...] = (
         {"n": 1000, "d": 20000, "k": 100},
         {"n": 100, "d": 2000, "k": 10},
     ),
-    Measure("start/import", "import sparselin, seconds", "s", measures.import_time, 0.4),
+    Measure("start/import", "import sparselin", "s", measures.import_time, 0.4),
     Measure(
-        "start/warm", "first omp over second, kernels cached, seconds more", "s", measures.warm_start, 0.25
+        "start/import-numba",
+        "of that, import numpy, numba",
+        "s",
+        measures.import_time,
+        size={"modules": "numpy, numba"},
+        toy={"modules": "numpy, numba"},
     ),
-    Measure("start/cold", "compiling omp with an empty cache, seconds", "s", measures.cold_start, 8.0),
+    Measure("start/warm", "first omp over second, kernels cached", "s", measures.warm_start, 0.25),
+    Measure(
+        "start/warm-numba",
+        "of that, a cached Numba function of one line, first call over second",
+        "s",
+        measures.numba_start,
+    ),
+    Measure(
+        "start/warm-ours",
+        "first omp over second, after that function",
+        "s",
+        measures.warm_start,
+        size={"before": measures.AFTER_NUMBA},
+        toy={"before": measures.AFTER_NUMBA},
+    ),
+    Measure("start/cold", "compiling omp with an empty cache", "s", measures.cold_start, 8.0),
 )

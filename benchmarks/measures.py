@@ -22,13 +22,16 @@ ROOT = Path(__file__).parent.parent
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """take(seed, **size) returns the value of one seed and, where there is something to check, an Outcome."""
+    """take(seed, **size) returns the value of one seed and, where there is something to check, an Outcome.
+
+    Without a bound it is there for comparison.
+    """
 
     key: str
     title: str
     unit: str
     take: Callable[..., tuple[float, Outcome | None]]
-    at_most: float
+    at_most: float | None = None
     size: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     toy: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     needs: str = ""
@@ -41,7 +44,7 @@ def run_measure(measure: Measure, options: Options) -> dict[str, Any]:
         "title": measure.title,
         "kind": "measure",
         "unit": measure.unit,
-        "goal": f"≤ {measure.at_most:g} {measure.unit}".strip(),
+        "goal": "" if measure.at_most is None else f"≤ {measure.at_most:g} {measure.unit}".strip(),
         "skipped": missing(measure.needs),
         "correct": None,
         "outcomes": [],
@@ -61,7 +64,8 @@ def run_measure(measure: Measure, options: Options) -> dict[str, Any]:
             row["outcomes"].append(outcome.text)
             row["correct"] = outcome.right and row["correct"] is not False
     value = statistics.median(values)
-    return row | {"value": value, "worst": max(values), "by_seed": values, "met": value <= measure.at_most}
+    met = None if measure.at_most is None else value <= measure.at_most
+    return row | {"value": value, "worst": max(values), "by_seed": values, "met": met}
 
 
 def sweep(seed: int, n: int, d: int, k: int, designs: int) -> tuple[float, Outcome]:
@@ -127,6 +131,7 @@ print(max(resident, tracemalloc.get_traced_memory()[1]) / X.nbytes)
 SMALL, BIGGER = "(300, 1000, 20)", "(1000, 5000, 50)"
 FIRST_AND_SECOND = """
 import time, numpy as np, sparselin as sl
+{before}
 rng, spent = np.random.default_rng(0), 0.0
 for n, d, k in [{sizes}]:
     X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
@@ -138,40 +143,67 @@ for n, d, k in [{sizes}]:
     spent += seconds[0] - seconds[1]
 print(spent)
 """
+NUMBA_ALONE = """
+import time, numpy as np
+from benchmarks.one_line import one_line
+x, seconds = np.ones(1), []
+for _ in range(2):
+    started = time.perf_counter()
+    one_line(x)
+    seconds.append(time.perf_counter() - started)
+print(seconds[0] - seconds[1])
+"""
+AFTER_NUMBA = "import numpy as np; from benchmarks.one_line import one_line; one_line(np.ones(1))"
 
 
-def import_time(seed: int) -> tuple[float, None]:
+def import_time(seed: int, modules: str = "sparselin") -> tuple[float, None]:
     """Seconds of the import statement alone."""
-    _warm_cache()
-    code = "import time; t = time.perf_counter(); import sparselin; print(time.perf_counter() - t)"
-    return float(_fresh(code)), None
+    code = f"import time; t = time.perf_counter(); import {modules}; print(time.perf_counter() - t)"
+    return _in_second_process(code), None
 
 
-def warm_start(seed: int) -> tuple[float, None]:
-    _warm_cache()
-    return float(_fresh(FIRST_AND_SECOND.format(sizes=SMALL))), None
+def warm_start(seed: int, before: str = "") -> tuple[float, None]:
+    """First call less second call, after `before` has been run."""
+    return _in_second_process(FIRST_AND_SECOND.format(before=before, sizes=SMALL)), None
+
+
+def numba_start(seed: int) -> tuple[float, None]:
+    """First call less second call of a function of one line.
+
+    It is what Numba does once in every process: import SciPy's BLAS and its own implementations, and
+    register these with the compiler, whatever the first function is and though it comes from the cache.
+    """
+    return _in_second_process(NUMBA_ALONE), None
 
 
 def cold_start(seed: int) -> tuple[float, None]:
     """First calls less second calls, on a small and a bigger problem, which may take other kernels."""
     with tempfile.TemporaryDirectory() as folder:
-        code = FIRST_AND_SECOND.format(sizes=f"{SMALL}, {BIGGER}")
+        code = FIRST_AND_SECOND.format(before="", sizes=f"{SMALL}, {BIGGER}")
         return float(_fresh(code, NUMBA_CACHE_DIR=folder)), None
 
 
+def _in_second_process(code: str) -> float:
+    """What the code prints in a process that finds bytecode and kernels cached by an earlier one."""
+    _once(code)
+    return float(_fresh(code))
+
+
 @functools.cache
-def _warm_cache() -> None:
-    _fresh(FIRST_AND_SECOND.format(sizes=SMALL))
+def _once(code: str) -> None:
+    _fresh(code)
 
 
 def _fresh(code: str, **environment: str) -> str:
+    """What a new process prints; it may keep bytecode, which an installed package has."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=False,
         cwd=ROOT,
-        env=os.environ | environment,
+        env=kept | environment,
     )
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])

@@ -7,9 +7,7 @@ polytope they share, and checks that they select the same features.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sparselin import ensembles
 from sparselin.batch_omp import batch_omp
-from sparselin.dual_polytope import project_dual
 from sparselin.hadamard import hadamard_descent
 from sparselin.lasso_path import lasso_path
 from sparselin.ols import ols
@@ -39,9 +37,11 @@ from sparselin.sequential_lasso import first_entry, lambda_star, sequential_lass
 from sparselin.softmax_penalty import q, softmax_penalty
 
 if TYPE_CHECKING:
+    from sparselin import ensembles as ensembles
     from sparselin.certification import Certificate as Certificate
     from sparselin.certification import Verification as Verification
     from sparselin.certification import certify as certify
+    from sparselin.dual_polytope import project_dual as project_dual
     from sparselin.guarantees.best_subset import best_subset as best_subset
     from sparselin.guarantees.bounds import guarantee_bounds as guarantee_bounds
     from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
@@ -104,9 +104,9 @@ __all__ = [
     "submodularity_ratio_of",
 ]
 
-# `plots` needs matplotlib, `testing` hypothesis; `spectral` compiles nothing before its use
-_MODULES = ("plots", "spectral", "testing")
-# loaded at first use, so that the import stays short
+# loaded at first use, so that the import stays short; `plots` needs matplotlib, `testing` hypothesis
+_MODULES = ("ensembles", "plots", "spectral", "testing")
+# so are these; never a function with the name of its module, which would be taken for it once imported
 _LATER = {
     "Certificate": "certification",
     "Verification": "certification",
@@ -119,6 +119,7 @@ _LATER = {
     "guarantee_bounds": "guarantees.bounds",
     "hier_prox": "hierarchical_prox",
     "local_search": "spectral.search",
+    "project_dual": "dual_polytope",
     "sparse_eigenvalues": "guarantees.sparse_eigenvalues",
     "submodularity_ratio": "guarantees.submodularity",
     "submodularity_ratio_of": "guarantees.submodularity",
@@ -126,7 +127,7 @@ _LATER = {
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_MODULES, "__version__"]
+    return sorted({*__all__, *_MODULES, "__version__"})
 
 
 def __getattr__(name: str) -> Any:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import sparselin as sl
-from benchmarks import checks, entrants, report, scaling, textbook
+from benchmarks import checks, entrants, measures, report, scaling, textbook
 from benchmarks.__main__ import main, select
 from benchmarks.cases import CASES, MEASURES
 from benchmarks.contest import Case, Entrant, Goal, Job, Options, Outcome, missing, run_case, summarize
-from benchmarks.measures import import_time, memory, run_measure
+from benchmarks.measures import Measure, import_time, memory, numba_start, run_measure, warm_start
 from benchmarks.timing import interleaved
 
 TOY = Options(seeds=(0,), runs=2, least_runs=1, pause=0.0, toy=True)
@@ -224,9 +224,37 @@ def test_wrong_paths_and_projections_are_called_wrong(rng):
 
 def test_measures():
     assert 0 <= memory(0, 100, 2000, 10)[0] < 20
-    assert 0.01 < import_time(0)[0] < 60
+    starts = import_time(0), import_time(0, "numpy, numba"), numba_start(0), warm_start(0)
+    assert all(0.01 < seconds < 60 for seconds, _ in starts)
     sweeps = [run_measure(measure, TOY) for measure in MEASURES if measure.key.startswith("sweep/")]
     assert all(row["skipped"] or row["correct"] for row in sweeps)
+
+
+def test_a_measure_is_held_to_its_bound_if_it_has_one():
+    """The median of the seeds is; the row for comparison is never missed, and shows no goal."""
+
+    def take(seed):
+        return [1.0, 2.0, 9.0][seed], None
+
+    options = dataclasses.replace(TOY, seeds=(2, 0, 1))
+    rows = [run_measure(Measure("a/b", "a", "s", take, bound), options) for bound in (2.0, 1.9, None)]
+    assert [row["met"] for row in rows] == [True, False, None]
+    assert [(row["value"], row["worst"]) for row in rows] == [(2.0, 9.0)] * 3
+    assert [report.cells(row)[3:5] for row in rows] == [("≤ 2 s", "yes"), ("≤ 1.9 s", "no"), ("", "")]
+    assert "goal" not in report.line(rows[2])
+
+
+def test_fresh_processes_keep_bytecode(monkeypatch):
+    """Else the import would be charged for compiling the sources, which an installed package is spared."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert measures._fresh("import sys; print(sys.dont_write_bytecode)").strip() == "False"
+    assert measures._fresh("import os; print(os.environ['NAMED'])", NAMED="here").strip() == "here"
+
+
+def test_start_up_is_measured_with_what_an_earlier_process_cached(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    code = f"{measures.AFTER_NUMBA}; print(sum(one_line.stats.cache_hits.values()))"
+    assert measures._in_second_process(code) == 1
 
 
 def test_what_is_written(tmp_path, monkeypatch, capsys):

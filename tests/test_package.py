@@ -1,5 +1,6 @@
 """The package as an installed thing: what importing costs, what a missing extra says."""
 
+import importlib.util
 import inspect
 import subprocess
 import sys
@@ -14,17 +15,30 @@ def run(code):
 
 
 def test_import_is_light():
-    """Neither the heavy needs nor the extras are loaded, and nothing is compiled."""
-    heavy = "sklearn scipy.sparse scipy.optimize matplotlib cvxpy pandas polars hypothesis rich click"
-    code = f"import sys, sparselin; print([name for name in '{heavy}'.split() if name in sys.modules])"
-    assert run(code).stdout.strip() == "[]"
+    """Neither the heavy needs nor the extras are loaded; no kernel is compiled or taken from the cache."""
+    scipy = "scipy.linalg scipy.sparse scipy.optimize"
+    heavy = f"{scipy} sklearn matplotlib cvxpy pandas polars hypothesis rich click"
+    code = f"""
+import sys, sparselin
+print([name for name in {heavy.split()} if name in sys.modules])
+kernels = [vars(module) for name, module in sys.modules.items() if name.startswith("sparselin._kernels.")]
+compiled = [f.signatures for kernel in kernels for f in kernel.values() if hasattr(f, "signatures")]
+print(len(compiled) > 10, [signatures for signatures in compiled if signatures])
+"""
+    assert run(code).stdout.splitlines() == ["[]", "True []"]
 
 
 def test_lazy_parts_are_attributes():
     assert sl.testing.integer_designs
     assert sl.plots.contours
+    assert len(dir(sl)) == len(set(dir(sl)))
     with pytest.raises(AttributeError, match="no attribute 'omq'"):
         sl.omq  # noqa: B018
+
+
+def test_what_is_loaded_later_has_not_the_name_of_a_module():
+    """The import of a module sets its name in the package, so `__getattr__` would not be asked again."""
+    assert not [name for name in sl._LATER if importlib.util.find_spec(f"sparselin.{name}")]
 
 
 @pytest.mark.parametrize("missing", ["click", "cvxpy"])
