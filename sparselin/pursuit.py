@@ -39,6 +39,7 @@ Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
 _MOST = 32  # columns multiplied for a block; more would go wrong too often
 _NARROW = 2048  # up to so many columns, to fetch some from C order is to read them all
+_WORTH_A_THREAD = 5 * 10**6  # products in turning W that repay the waking of a thread
 _STRIP = 512  # columns of W that are turned at a time
 _STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
 # A guess counts while its score is so many times the best one left out: more of them where a block costs
@@ -140,7 +141,7 @@ class Pursuit:
         self._patience = 16 if lengths is None and problem.dtype == np.float32 else 1
         small = problem.n * d <= _SMALL
         self._trust = _TRUST_SMALL if small else _TRUST
-        self._candidates = d if d <= 128 else max(64, min(192, d // 8))
+        self._candidates = d if d <= 128 else max(64, min(256, d // 8))
         if not small and d <= _NARROW:
             self._candidates = min(320, d // 6)
         # columns of unit length, in the precision that guesses need
@@ -242,7 +243,7 @@ class Pursuit:
                 strip = W[:, a : min(a + _STRIP, stop)]
                 strip[:] = U.T @ strip
 
-        spread(turn, self.problem.d, self.count)
+        spread(turn, self.problem.d, self.count if W.size * len(U) > _WORTH_A_THREAD else 1)
 
     def _check(
         self, J: IndexArray, checks: int, t: int, m: int, shares: FloatArray
@@ -274,14 +275,20 @@ class Pursuit:
             Next(*step) if count == 1 else None
             for *step, count in zip(*(a.tolist() for a in (near[:, 0], lam, margin, counts)), strict=True)
         ]
-        for s in range(min(stand, p - 1) if self._patience > 1 else 0):
-            if near[s, 0] == J[s + 1] and 1 < counts[s] <= self._patience:
-                nexts[s] = self._confirm(near[s, : counts[s]], t + s + 1)
-                if nexts[s] is None:
-                    self.c[:] = before - shares[: s + 1] @ W[: s + 1]
-                    self.c[self._out[: m + s + 1]] = 0
-                    stand = s + 1
-                    break
+        unclear = {
+            s: near[s, : counts[s]]
+            for s in range(min(stand, p - 1))
+            if near[s, 0] == J[s + 1] and 1 < counts[s] <= self._patience
+        }
+        if unclear:
+            self.selection.double.fetch(np.unique(np.concatenate([J, *unclear.values()])))
+        for s, columns in unclear.items():
+            nexts[s] = self._confirm(columns, t + s + 1)
+            if nexts[s] is None:
+                self.c[:] = before - shares[: s + 1] @ W[: s + 1]
+                self.c[self._out[: m + s + 1]] = 0
+                stand = s + 1
+                break
         if checks < p and stand in (0, checks):
             end = nexts[checks - 1] if checks else None
             stand = p if checks == 0 or (end is not None and end.feature == J[checks]) else stand

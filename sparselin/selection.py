@@ -39,13 +39,21 @@ class Double:
         self.index: list[int] = []
         self.Qt = np.zeros((0, problem.n))
         self.y = problem.y.astype(np.float64)
+        self._place: dict[int, int] = {}
+        self._rows = self.Qt
+
+    def fetch(self, J: IndexArray) -> None:
+        """Have the columns J at hand, all read in one go, until others are fetched."""
+        self._place, self._rows = {}, self._columns(J)
+        self._place = {j: i for i, j in enumerate(J.tolist())}
 
     def correlations(self, J: IndexArray, qr: ThinQR, size: int) -> tuple[FloatArray, FloatArray]:
         """c_i and e_c for the columns J, with the first `size` columns of the QR as S."""
-        self._follow(qr.index[:size])
+        self._follow(qr.index)
+        Q = self.Qt[:size]
         shrink = np.finfo(np.float64).eps / self.problem.eps
         error = shrink * self.problem.rounding(qr.kappa) * self.problem.column_norms[J] * self.problem.y_norm
-        return self._columns(J) @ (self.y - (self.Qt @ self.y) @ self.Qt), error
+        return self._columns(J) @ (self.y - (Q @ self.y) @ Q), error
 
     def lengths(self, J: IndexArray, qr: ThinQR) -> FloatArray:
         """‖P_S^⊥X_i‖ for the columns J."""
@@ -63,6 +71,8 @@ class Double:
 
     def _columns(self, J: IndexArray) -> FloatArray:
         """X_Jᵀ, by rows."""
+        if self._place and all(j in self._place for j in J.tolist()):
+            return self._rows[[self._place[j] for j in J.tolist()]]
         dense = isinstance(self.problem.X, np.ndarray)
         rows = self.problem.rows_of_columns(J, 1) if dense else self.problem.columns(J).T
         return np.asarray(rows, np.float64)

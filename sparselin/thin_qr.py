@@ -107,15 +107,13 @@ class ThinQR:
         spare = columns + [j for j in self.spare if j not in wanted]
         place = {j: i for i, j in enumerate(self.spare)}
         order = np.array([t + place[j] for j in spare])
-        U, C = np.linalg.qr(self._R[t:stop, order])
-        sign = np.where(np.diag(C) < 0, -1, 1).astype(C.dtype)
-        U *= sign
-        self._R[:t, t:stop] = self._R[:t, order]
-        self._R[t:stop, t:stop] = sign[:, None] * C
+        self._R[:stop, t:stop] = self._R[:stop, order]
+        U = np.eye(stop - t, dtype=self._R.dtype)
+        kernels.triangulate(self._R[t:stop, t:stop], U)
         self._Qt[t:stop] = U.T @ self._Qt[t:stop]
         self._norms[t:stop] = self._norms[order]
         self.spare = spare
-        return np.asarray(U)
+        return U
 
     def take(self, p: int) -> int:
         """Add the first p spare columns, up to the first dependent one, which is forgotten with all after it.

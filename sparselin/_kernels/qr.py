@@ -154,6 +154,42 @@ def delete(Qt, R, t, j):
             Qt[l + 1, i] = c * lower - s * upper
 
 
+@kernel(**VECTORIZED)
+def triangulate(C, U):
+    """C ← HC and U ← UHᵀ by Householder reflections, so that HC is a triangle with a diagonal ≥ 0."""
+    m = C.shape[0]
+    v = np.empty(m, C.dtype)
+    for s in range(m):
+        square = C[s, s] * 0
+        for i in range(s, m):
+            v[i] = C[i, s]
+            square += v[i] * v[i]
+        length = math.sqrt(square)
+        if length == 0:
+            continue
+        v[s] += math.copysign(length, v[s])
+        beta = 1 / (length * abs(v[s]))  # 2/‖v‖²
+        for l in range(s, m):
+            dot = v[s] * 0
+            for i in range(s, m):
+                dot += v[i] * C[i, l]
+            for i in range(s, m):
+                C[i, l] -= beta * dot * v[i]
+        for l in range(m):
+            dot = v[s] * 0
+            for i in range(s, m):
+                dot += v[i] * U[l, i]
+            for i in range(s, m):
+                U[l, i] -= beta * dot * v[i]
+        for i in range(s + 1, m):
+            C[i, s] = 0
+        if C[s, s] < 0:
+            for l in range(s, m):
+                C[s, l] = -C[s, l]
+            for l in range(m):
+                U[l, s] = -U[l, s]
+
+
 @kernel()
 def solve(R, b):
     """R⁻¹b by back substitution, R (t, t) upper triangular."""
