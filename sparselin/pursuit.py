@@ -8,8 +8,14 @@ matrix product W = XᵀQ_p tells all correlations after each of them,
 
 so that every guess is checked against all d columns. The picks up to the first wrong guess stand, and
 the first is no guess, so that each product serves at least as well as the textbook's. It reads X once
-for p picks, and is bound by arithmetic, not by memory. No correlation comes from a recurrence on Gram
-matrices: W errs by eps·√n·‖X_j‖, and the corrections together by that times ‖y‖, as c itself does.
+for p picks, and is bound by arithmetic, not by memory.
+
+What was guessed wrongly was mostly guessed too early. The directions Z of such columns are kept beside
+Q, with XᵀZ. When some of the columns are wanted after all, after others that have come in between, Z is
+turned by an orthogonal U so that they come first, and XᵀZ by the same U: no second product with X.
+
+No correlation comes from a recurrence on Gram matrices: W errs by eps·√n·‖X_j‖, also after turns, which are
+orthogonal, and the corrections together by that times ‖y‖, as c itself does.
 """
 
 from __future__ import annotations
