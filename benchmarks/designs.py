@@ -44,7 +44,10 @@ def ar1(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
 
 
 def ar1_path(seed: int, n: int, d: int, steps: int) -> SimpleNamespace:
-    return ar1(seed, n, d, steps)
+    """The same; y times n, because scikit-learn ends a path, short of its steps, where λ/n is about 1e-7."""
+    data = ar1(seed, n, d, steps)
+    data.y = n * data.y
+    return data
 
 
 def random_walk(seed: int, n: int, d: int, k: int) -> SimpleNamespace:

@@ -14,6 +14,8 @@ from sparselin.results import FloatArray, IndexArray
 from sparselin.threads import spread, spread_chunks, workers
 
 _CHUNK = 512  # columns a thread takes at a time
+_BY_COLUMNS = 400_000  # numbers up to which NumPy, one column after the other, gathers them faster
+_ROOM = 256  # columns that a path may take up before its arrays grow
 _WORTH_HALVING = (
     2e8  # operations below which a whole Gram matrix costs less than half of it and a transposition
 )
@@ -84,8 +86,9 @@ class Candidates:
         self.index, self.place = np.zeros(0, np.intp), np.full(problem.d, -1)
         self._room = np.empty((0, problem.n))
         self.columns = self._room  # X_Cᵀ, of a dense X
-        self.gram, self.c0 = np.zeros((0, 0)), np.zeros(0)
-        self.add(np.arange(problem.d) if whole else S)
+        self.gram, self.c0, self.norms = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
+        if whole or len(S):
+            self.add(np.arange(problem.d) if whole else S)
 
     def add(self, J: IndexArray) -> None:
         """Make the columns J candidates."""
@@ -118,8 +121,10 @@ class Candidates:
             if M == 0 and flops < _WORTH_HALVING:
                 spread(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, count)
             else:
-                spread_chunks(products, len(J), 128, count)
-            self.c0 = np.concatenate([self.c0, columns[M:] @ y])
+                # 2m equal shares of a triangle among m threads: the longest go with the shortest
+                spread_chunks(products, len(J), max(128, -(-len(J) // (2 * count))), count)
+            known = problem.dtype == np.float64
+            self.c0 = np.concatenate([self.c0, problem.Xty[J] if known else columns[M:] @ y])
 
     def _gather(self, J: IndexArray, M: int) -> FloatArray:
         """X_Cᵀ (M + |J|, n) in float64, M rows of which are there."""
@@ -131,8 +136,11 @@ class Candidates:
             room[:M] = self._room[:M]
             self._room = room
         out = self._room[M:size]
-        with workers(8.0 * out.size) as count:
-            self.problem.gather(J, np.ones(len(J)), out, np.arange(len(J)), count)
+        if out.size <= _BY_COLUMNS:
+            out[:] = X.T[J]
+        else:
+            with workers(8.0 * out.size) as count:
+                self.problem.gather(J, np.ones(len(J)), out, np.arange(len(J)), count)
         return self._room[:size]
 
     def add_largest(self, level: FloatArray, many: int) -> bool:
@@ -148,9 +156,11 @@ class Candidates:
         problem, t = self.problem, len(self.S)
         if not t:
             return problem.Xty
-        coef = np.zeros(problem.d, problem.dtype)
-        coef[self.S] = self.beta[:t]
-        return problem.correlate(problem.y - problem.predict(coef))
+        if isinstance(problem.X, np.ndarray):
+            fit = self.beta[:t] @ self.columns[self.place[self.S]]
+        else:
+            fit = problem.X[:, self.S] @ self.beta[:t]
+        return problem.correlate((problem.y - fit).astype(problem.dtype, copy=False))
 
     def refined(self, lam: float) -> tuple[FloatArray, FloatArray]:
         """β on S ∪ P and r = y − Xβ at λ, where the path is, corrected by what X_Pᵀr itself lacks of λs.
@@ -184,7 +194,7 @@ class Candidates:
         return self._seat(point.lam, order, signs, point.coef)
 
     def _seat(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> bool:
-        p, room = len(order), len(order) + 64
+        p, room = len(order), len(order) + _ROOM
         if math.isinf(lam):  # |c_j| ≤ ‖X_j‖‖y‖
             lam = 2 * float(self.problem.column_norms.max()) * self.problem.y_norm
         self.state, self.point = np.array([p, -1]), np.array([lam])
@@ -197,7 +207,7 @@ class Candidates:
         """Follow the path on from where it is."""
         M = len(self.index)
         rows = limit if record else 0
-        coef = np.zeros((rows, M))
+        coef = np.empty((rows, M))
         lams, sizes, events = np.empty(rows), np.empty(rows), np.empty(rows, np.intp)
         passed = 0
         while True:

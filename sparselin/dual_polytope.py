@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,7 @@ from sparselin.certificates import gap_at, gap_of
 from sparselin.homotopy import Homotopy
 from sparselin.problem import Problem, check_indices, check_level
 from sparselin.results import DualProjection, FloatArray, IndexArray, Status
+from sparselin.threads import workers
 from sparselin.working_set import solution_at
 
 
@@ -53,14 +55,15 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
     problem = Problem(X, v)
     S = check_indices(unpenalized, problem.d, "unpenalized")
     lam = check_level(lam, "lam")
-    solution = solution_at(problem, S, lam) if isinstance(problem.X, np.ndarray) else None
-    if solution is None:
-        return _by_the_careful_homotopy(problem, S, lam)
-    coef = np.zeros(problem.d, problem.dtype)
-    coef[solution.columns] = solution.coef
-    u = solution.residual
-    gap = gap_at(u, u, solution.correlation, S, coef, lam, problem.column_norms).gap
-    return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED)
+    with workers(math.inf):  # for each of many small products BLAS would wake a thread of its own
+        solution = solution_at(problem, S, lam) if isinstance(problem.X, np.ndarray) else None
+        if solution is None:
+            return _by_the_careful_homotopy(problem, S, lam)
+        coef = np.zeros(problem.d, problem.dtype)
+        coef[solution.columns] = solution.coef
+        u = solution.residual
+        gap = gap_at(u, u, solution.correlation, S, coef, lam, problem.column_norms).gap
+        return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED)
 
 
 def _by_the_careful_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:

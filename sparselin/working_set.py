@@ -28,6 +28,8 @@ from sparselin.threads import spread_chunks, workers
 
 _CHUNK = 512  # columns a thread takes at a time
 _FEW, _MANY = 96, 4000  # so few columns are all candidates, and so many never
+_ALL = slice(None)
+_FIRST = 64  # columns with the largest |c| that a projection is tried with
 _NEXT = 96  # the columns likeliest to enter next that are candidates
 
 
@@ -35,7 +37,7 @@ class Stretch(NamedTuple):
     """Knots of the path: λ (m,), β on `columns` (m, M) and zero elsewhere, and what is nonzero below each."""
 
     lams: FloatArray
-    columns: IndexArray
+    columns: IndexArray | slice
     coef: FloatArray
     active: list[tuple[int, ...]]
 
@@ -57,7 +59,6 @@ class Guess:
         self.sound = self.candidates.start()
         if self.sound and not whole:
             self.candidates.add_largest(np.abs(self.candidates.first_correlations()), 2 * _NEXT)
-            self.candidates.start()
 
     def stretches(self, lam_min: float, limit: int) -> Iterator[Stretch]:
         """The path on from where the candidates are, up to where an event is not clear."""
@@ -71,7 +72,8 @@ class Guess:
             keep = m if stands == m else max(0, stands - 1)
             active = _replay(start.P, columns, run.events[:keep])
             if keep:
-                yield Stretch(run.lams[:keep], columns, run.coef[:keep], active)
+                where = _ALL if candidates.whole else columns
+                yield Stretch(run.lams[:keep], where, run.coef[:keep], active)
                 limit -= keep
             if stands < m:
                 self.points = max(16, self.points // 2)
@@ -121,14 +123,14 @@ class Guess:
 
         with workers(2.0 * coef.size * problem.d) as count:
             spread_chunks(check, problem.d, _CHUNK, count)
-        stands = int(first.min())
-        if stands < m or (run.ending == kernels.LIMIT and m < limit):
-            i = min(stands, m - 1)
-            ends = coef[max(0, i - 1) : i + 1]
-            level = _entry_levels(problem.Xty - ends @ G, run.lams[max(0, i - 1) : i + 1])
-            if stands < m:
-                level[first == stands] = np.inf
-            candidates.add_largest(level, _NEXT)
+            stands = int(first.min())
+            if stands < m or (run.ending == kernels.LIMIT and m < limit):
+                i = min(stands, m - 1)
+                ends = coef[max(0, i - 1) : i + 1]
+                level = _entry_levels(problem.Xty - ends @ G, run.lams[max(0, i - 1) : i + 1])
+                if stands < m:
+                    level[first == stands] = np.inf
+                candidates.add_largest(level, _NEXT)
         return stands
 
 
@@ -153,17 +155,14 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
     if not candidates.whole:
         c = np.abs(candidates.first_correlations())
         c[S] = 0
-        shrinkage = min(3.0, math.log10(max(1.0, float(c.max()) / lam)) if lam > 0 else 3.0)
-        candidates.add_largest(c, _NEXT + int(0.5 * problem.n * shrinkage))
+        candidates.add_largest(c, _FIRST)
     t, none = len(S), np.zeros(problem.d, bool)
-    candidates.start()
-    lams, trail = np.zeros(0), np.zeros((0, len(candidates.index)))  # the points passed: λ, β
+    lams: FloatArray = np.zeros(0)  # of the points passed: λ and β
+    trail: FloatArray = np.zeros((0, 0))
     while True:
         run = candidates.follow(lam, 1000 + 4 * problem.n, none, 1, True)
         if run.ending != kernels.DONE:
             return None
-        lams = np.concatenate([lams, run.lams])
-        trail = np.concatenate([np.pad(trail, ((0, 0), (0, run.coef.shape[1] - trail.shape[1]))), run.coef])
         coef, r = candidates.refined(lam)
         residual = r.astype(problem.dtype, copy=False)
         c = problem.correlate(residual)
@@ -177,6 +176,7 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
         M = len(candidates.index)
         if not candidates.add_largest(excess, min(_NEXT, int(np.count_nonzero(excess > 0)))):
             return None
+        lams, trail = np.concatenate([lams, run.lams]), _stacked(trail, run.coef)
         c = candidates.c0[M:, None] - candidates.gram[M:, :M] @ trail.T
         stands = int(np.argmax((np.abs(c) > lams).any(axis=0)))
         keep = max(0, stands - 2)
@@ -187,8 +187,17 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
 
 def _last(candidates: Candidates, lams: FloatArray, trail: FloatArray, keep: int) -> Point:
     """The last of the points kept. No coefficient changes its sign before the next: P shows in their sum."""
-    P = candidates.index[(trail[keep - 1] + trail[keep]).nonzero()[0]]
-    return candidates.at(float(lams[keep - 1]), trail[keep - 1], P[~np.isin(P, candidates.S)])
+    places = np.flatnonzero(trail[keep - 1] + trail[keep])
+    P = candidates.index[places[places >= len(candidates.S)]]  # S comes first
+    return candidates.at(float(lams[keep - 1]), trail[keep - 1], P)
+
+
+def _stacked(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Coefficients on candidates, below those on the first of them."""
+    coef = np.zeros((len(above) + len(below), below.shape[1]))
+    coef[: len(above), : above.shape[1]] = above
+    coef[len(above) :] = below
+    return coef
 
 
 def _entry_levels(c: FloatArray, lams: FloatArray) -> FloatArray:
@@ -218,7 +227,6 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
 
     Of knots with the same λ only the last counts, and only one towards the limit.
     """
-    everything = np.arange(problem.d)
     guess = Guess(problem, S, limit)
     sound, begun, patience, lam = guess.sound, False, 1, math.inf
     careful: Homotopy | None = None
@@ -246,7 +254,7 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
             if knot is None:
                 return
             begun, fallen, lam = True, fallen + (knot.lam < lam), knot.lam
-            yield Stretch(np.array([knot.lam]), everything, knot.coef[None], [knot.active])
+            yield Stretch(np.array([knot.lam]), _ALL, knot.coef[None], [knot.active])
             if knot.lam <= lam_min:
                 return
         limit -= fallen

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
+import threadpoolctl
 from oracles import lasso_kkt
 from ties import DESIGNS, KINDS, tied
 
 import sparselin as sl
-from sparselin import Problem, Status, working_set
+from sparselin import Problem, Status, candidates, dual_polytope, working_set
 from sparselin._kernels import homotopy as kernels
 from sparselin.homotopy import Homotopy
 
@@ -141,11 +142,13 @@ def test_knots_that_are_one_in_float32_are_one(rng):
 
 @pytest.mark.parametrize("share", [0.6, 0.2, 0.03])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_projection_with_candidates(rng, share, dtype):
+def test_projection_with_candidates(rng, share, dtype, monkeypatch):
     X, v = ar1(80, 700, rng)
     S = [4, 200, 333]
     lam = share * sl.lambda_star(X, v, unpenalized=S)
-    projection = sl.project_dual(X.astype(dtype), v.astype(dtype), lam, unpenalized=S)
+    with monkeypatch.context() as no_help:
+        no_help.setattr(Homotopy, "knots", None)
+        projection = sl.project_dual(X.astype(dtype), v.astype(dtype), lam, unpenalized=S)
     assert projection.u.dtype == dtype
     tol = 1e-12 if dtype == np.float64 else 1e-4
     assert lasso_kkt(X, v, projection.coef.astype(float), lam, S) <= tol
@@ -167,6 +170,82 @@ def test_the_projection_is_fast_and_widens_its_candidates(rng, monkeypatch):
     assert len(widened) > 2
 
 
+def test_blas_keeps_to_one_thread_throughout_a_projection(rng, monkeypatch):
+    """Its own threads would be woken for products that take less time than the waking."""
+    X, v = rng.normal(size=(20, 150)), rng.normal(size=20)
+    seen = []
+    solution_at, gap_at = dual_polytope.solution_at, dual_polytope.gap_at
+
+    def watched(function):
+        return lambda *arguments: seen.append(blas_threads()) or function(*arguments)
+
+    monkeypatch.setattr(dual_polytope, "solution_at", watched(solution_at))
+    monkeypatch.setattr(dual_polytope, "gap_at", watched(gap_at))
+    before = blas_threads()
+    sl.project_dual(X, v, 0.3 * np.abs(X.T @ v).max())
+    assert seen == [{1}, {1}]
+    assert blas_threads() == before
+
+
+def blas_threads():
+    return {info["num_threads"] for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas"}
+
+
+def test_nothing_is_read_that_was_not_written(rng, monkeypatch):
+    """Arrays that NumPy leaves as they come are full of NaN here."""
+    X, y = ar1(60, 400, rng)
+    lam = 0.05 * np.abs(X.T @ y).max()
+    path, projection = sl.lasso_path(X, y, unpenalized=[5]), sl.project_dual(X, y, lam, unpenalized=[5])
+
+    def unwritten(shape, dtype=float, **_):
+        return np.full(shape, -7 if np.issubdtype(dtype, np.integer) else np.nan, dtype)
+
+    monkeypatch.setattr(np, "empty", unwritten)
+    np.testing.assert_array_equal(sl.lasso_path(X, y, unpenalized=[5]).coef, path.coef)
+    np.testing.assert_array_equal(sl.project_dual(X, y, lam, unpenalized=[5]).u, projection.u)
+
+
+def test_a_path_that_outgrows_its_arrays(rng, monkeypatch):
+    X, y = rng.normal(size=(60, 150)), rng.normal(size=60)
+    path = sl.lasso_path(X, y)
+    monkeypatch.setattr(candidates, "_ROOM", 3)
+    monkeypatch.setattr(Homotopy, "knots", None)
+    again = sl.lasso_path(X, y)
+    assert again.active == path.active
+    np.testing.assert_allclose(again.coef, path.coef, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["C", "F", "float32", "sparse"])
+@pytest.mark.parametrize("by_columns", [0, 10**9])
+def test_candidates_know_their_products(rng, kind, by_columns, monkeypatch):
+    """Enough of them for threads to share the triangle; more come, few of them."""
+    monkeypatch.setattr(candidates, "_BY_COLUMNS", by_columns)
+    X, y = rng.normal(size=(420, 900)), rng.normal(size=420)
+    if kind == "float32":
+        X, y = X.astype(np.float32), y.astype(np.float32)
+    design = {"F": np.asfortranarray(X), "sparse": scipy.sparse.csc_array(X)}.get(kind, X)
+    some = candidates.Candidates(Problem(design, y), np.array([7, 3]), False)
+    assert some.start()
+    X, y = X.astype(float), y.astype(float)
+    r = y - X[:, [7, 3]] @ np.linalg.lstsq(X[:, [7, 3]], y, rcond=None)[0]
+    np.testing.assert_allclose(some.first_correlations(), X.T @ r, atol=1e-10 if kind != "float32" else 1e-3)
+    some.add(np.setdiff1d(np.arange(800), [3, 7]))
+    some.add(np.arange(850, 880))
+    C = X[:, some.index]
+    np.testing.assert_allclose(some.gram, C.T @ C, atol=1e-10)
+    np.testing.assert_allclose(some.c0, C.T @ y, atol=1e-10)
+    np.testing.assert_array_equal(some.place[some.index], np.arange(830))
+    if kind != "sparse":
+        np.testing.assert_array_equal(some.columns, C.T)
+
+
+def test_all_columns_are_candidates(rng):
+    X, y = rng.normal(size=(450, 700)), rng.normal(size=450)
+    every = candidates.Candidates(Problem(X, y), np.array([5]), True)
+    np.testing.assert_allclose(every.gram, X.T @ X, atol=1e-10)
+    np.testing.assert_allclose(every.c0, X.T @ y, atol=1e-10)
+
+
 def test_a_column_taken_out_of_the_cholesky_factor(rng):
     A = rng.normal(size=(20, 9))
     gram, order = A.T @ A, rng.permutation(9)
@@ -182,3 +261,10 @@ def test_nearly_dependent_columns_are_left_to_the_careful_homotopy(rng):
     A = rng.normal(size=(20, 3))
     A = np.c_[A, A[:, 0] + 1e-6 * A[:, 1]]
     assert not kernels.factor(A.T @ A, np.arange(4), 4, np.zeros((4, 4)))
+
+
+def test_norms_and_products_of_more_columns_than_a_strip(rng):
+    X, y = rng.normal(size=(7, 20_000)), rng.normal(size=7)
+    problem = Problem(X, y)
+    np.testing.assert_allclose(problem.column_norms, np.linalg.norm(X, axis=0), rtol=1e-14)
+    np.testing.assert_allclose(problem.Xty, y @ X, atol=1e-13)

@@ -292,6 +292,8 @@ def follow(
             order0[k], sign0[k], beta0[k] = order[k], sign[k], beta[k]
         if passed >= 0 and len(coefs) > 0:
             lams[passed], sizes[passed], events[passed] = lam, size, event
+            for j in range(M):
+                coefs[passed, j] = 0
             for k in range(p):
                 coefs[passed, order[k]] = beta[k]
         passed += 1
