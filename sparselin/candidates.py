@@ -14,7 +14,6 @@ from sparselin.results import FloatArray, IndexArray
 from sparselin.threads import spread, spread_chunks, workers
 
 _CHUNK = 512  # columns a thread takes at a time
-_BY_COLUMNS = 400_000  # numbers up to which NumPy, one column after the other, gathers them faster
 _ROOM = 256  # columns that a path may take up before its arrays grow
 _WORTH_HALVING = (
     2e8  # operations below which a whole Gram matrix costs less than half of it and a transposition
@@ -136,11 +135,8 @@ class Candidates:
             room[:M] = self._room[:M]
             self._room = room
         out = self._room[M:size]
-        if out.size <= _BY_COLUMNS:
-            out[:] = X.T[J]
-        else:
-            with workers(8.0 * out.size) as count:
-                self.problem.gather(J, np.ones(len(J)), out, np.arange(len(J)), count)
+        with workers(8.0 * out.size) as count:
+            self.problem.rows_of_columns(J, count, out)
         return self._room[:size]
 
     def add_largest(self, level: FloatArray, many: int) -> bool:

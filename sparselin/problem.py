@@ -26,6 +26,8 @@ _SAFETY = 8.0
 _TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t in (np.float32, np.float64)}
 # Up to so many rows V, VX costs less by our kernel than by BLAS, which packs all of X for it.
 _THIN = 6
+# Numbers up to which NumPy gathers columns, one after the other, faster than our kernel, row by row.
+_BY_COLUMNS = 400_000
 # Numbers to gather from X that repay the waking of a thread.
 _WORTH_A_THREAD = 30_000
 
@@ -166,12 +168,14 @@ class Problem:
         else:
             spread(lambda a, b: products.by_columns(X.T, V, out, a, b), self.d, count)
 
-    def rows_of_columns(self, J: IndexArray, count: int) -> FloatArray:
+    def rows_of_columns(self, J: IndexArray, count: int, out: FloatArray | None = None) -> FloatArray:
         """X_Jᵀ (|J|, n) of a dense X, contiguous by row, on `count` threads that `workers` gave."""
-        if not self.X.flags.c_contiguous:
-            return np.asarray(self.X.T[J])
-        out = np.empty((len(J), self.n), self.dtype)
-        self.gather(J, np.ones(len(J), self.dtype), out, np.arange(len(J)), count)
+        if out is None:
+            out = np.empty((len(J), self.n), self.dtype)
+        if self.X.flags.c_contiguous and out.size > _BY_COLUMNS:
+            self.gather(J, np.ones(len(J), out.dtype), out, np.arange(len(J)), count)
+        else:
+            out[:] = self.X.T[J]
         return out
 
     def gather(self, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int) -> None:

@@ -107,26 +107,30 @@ class ThinQR:
         spare = columns + [j for j in self.spare if j not in wanted]
         place = {j: i for i, j in enumerate(self.spare)}
         order = np.array([t + place[j] for j in spare])
-        self._R[:stop, t:stop] = self._R[:stop, order]
-        U = np.eye(stop - t, dtype=self._R.dtype)
-        kernels.triangulate(self._R[t:stop, t:stop], U)
+        U, C = np.linalg.qr(self._R[t:stop, order])
+        sign = np.where(np.diag(C) < 0, -1, 1).astype(C.dtype)
+        U *= sign
+        self._R[:t, t:stop] = self._R[:t, order]
+        self._R[t:stop, t:stop] = sign[:, None] * C
         self._Qt[t:stop] = U.T @ self._Qt[t:stop]
         self._norms[t:stop] = self._norms[order]
         self.spare = spare
-        return U
+        return np.asarray(U)
 
     def take(self, p: int) -> int:
         """Add the first p spare columns, up to the first dependent one, which is forgotten with all after it.
 
         Says how many were added.
         """
-        t = self.size
-        base = self.problem.length_error(0.0)
-        slope = self.problem.length_error(1.0) - base
-        added = int(kernels.independent(self._R, t, p, self._norms, self._inverse, base, slope))
-        self.index.extend(self.spare[:added])
-        self.spare = self.spare[p:] if added == p else []
-        return added
+        wanted, self.spare = self.spare[:p], self.spare[p:]
+        for added, j in enumerate(wanted):
+            t = self.size
+            if self._R[t, t] <= self.problem.length_error(self.kappa) * self._norms[t]:
+                self.spare = []
+                return added
+            self._inverse[t] = kernels.inverse_column_norm(self._R, self._norms, t)
+            self.index.append(j)
+        return len(wanted)
 
     def truncate(self, t: int) -> None:
         """Keep the first t columns; the others become spare."""
@@ -135,9 +139,10 @@ class ThinQR:
 
     def reductions(self, t: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
         """⟨q, r⟩ for each column q of Q from the t-th on, and ‖r‖ after it has been projected off q."""
-        shares, norms = np.empty((2, self.size - t), r.dtype)
-        kernels.reductions(self.Qt[t:], r.copy(), shares, norms)
-        return shares, norms
+        shares = self.Qt[t:] @ r
+        last = r - shares @ self.Qt[t:]
+        squares = np.append(shares[1:] ** 2, last @ last)[::-1]  # Pythagoras upwards, without loss
+        return shares, np.sqrt(np.cumsum(squares))[::-1]
 
     def kappas(self, t: int) -> FloatArray:
         """κ of the first t, t + 1, … columns, all that there are."""

@@ -84,37 +84,6 @@ def orthogonalize_block(Qt, R, t, p, least):
     return p
 
 
-@kernel(**VECTORIZED)
-def reductions(Qt, r, shares, norms):
-    """Project r off the rows of Qt, one by one: what each takes out, and the length of what is left."""
-    for s in range(Qt.shape[0]):
-        q = Qt[s]
-        share = q[0] * 0
-        for i in range(q.size):
-            share += q[i] * r[i]
-        for i in range(q.size):
-            r[i] -= share * q[i]
-        shares[s] = share
-        norms[s] = _length(r)
-
-
-@kernel()
-def independent(R, t, p, norms, inverse, base, slope):
-    """How many of the columns t..t+p of R come before the first that is dependent on those before it.
-
-    Dependent is ρ ≤ (base + slope·κ)·norm, κ = ‖D R⁻¹‖_F of those before it.
-    """
-    total = 0.0
-    for l in range(t):
-        total += inverse[l]
-    for s in range(t, t + p):
-        if R[s, s] <= (base + slope * max(1.0, math.sqrt(total))) * norms[s]:
-            return s - t
-        inverse[s] = inverse_column_norm(R, norms, s)
-        total += inverse[s]
-    return p
-
-
 @kernel()
 def inverse_column_norm(R, norms, l):
     """Squared norm of column l of D R⁻¹: back substitution for R z = e_l."""
@@ -152,42 +121,6 @@ def delete(Qt, R, t, j):
             upper, lower = Qt[l, i], Qt[l + 1, i]
             Qt[l, i] = c * upper + s * lower
             Qt[l + 1, i] = c * lower - s * upper
-
-
-@kernel(**VECTORIZED)
-def triangulate(C, U):
-    """C ← HC and U ← UHᵀ by Householder reflections, so that HC is a triangle with a diagonal ≥ 0."""
-    m = C.shape[0]
-    v = np.empty(m, C.dtype)
-    for s in range(m):
-        square = C[s, s] * 0
-        for i in range(s, m):
-            v[i] = C[i, s]
-            square += v[i] * v[i]
-        length = math.sqrt(square)
-        if length == 0:
-            continue
-        v[s] += math.copysign(length, v[s])
-        beta = 1 / (length * abs(v[s]))  # 2/‖v‖²
-        for l in range(s, m):
-            dot = v[s] * 0
-            for i in range(s, m):
-                dot += v[i] * C[i, l]
-            for i in range(s, m):
-                C[i, l] -= beta * dot * v[i]
-        for l in range(m):
-            dot = v[s] * 0
-            for i in range(s, m):
-                dot += v[i] * U[l, i]
-            for i in range(s, m):
-                U[l, i] -= beta * dot * v[i]
-        for i in range(s + 1, m):
-            C[i, s] = 0
-        if C[s, s] < 0:
-            for l in range(s, m):
-                C[s, l] = -C[s, l]
-            for l in range(m):
-                U[l, s] = -U[l, s]
 
 
 @kernel()
