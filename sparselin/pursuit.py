@@ -126,7 +126,9 @@ class Pursuit:
         self.lengths, self.clear_sets, self.complete = lengths, clear_sets, complete
         t, d = selection.qr.size, problem.d
         self._most = self._block = min(_MOST, max(2 * _STRIDE, problem.n // 40))
-        room = min(k, problem.n) + 2 * self._block + _STRIDE
+        small = problem.n * d <= _SMALL
+        self._kept = 0 if small else self._block  # spare columns: to turn them repays on large X
+        room = min(k, problem.n) + self._block + self._kept + _STRIDE
         selection.qr.make_room(room)
         self.W = np.empty((room, d), problem.dtype)  # Xᵀ[Q Z], by rows
         if t:
@@ -145,7 +147,6 @@ class Pursuit:
         self._spare = np.zeros(d, bool)  # what the QR holds as spare
         # how many near the maximum a block may pass by, to be told apart in float64
         self._patience = 16 if lengths is None and problem.dtype == np.float32 else 1
-        small = problem.n * d <= _SMALL
         self._trust = _TRUST_SMALL if small else _TRUST
         self._candidates = d if d <= 128 else max(64, min(256, d // 8))
         if not small and d <= _NARROW:
@@ -203,7 +204,7 @@ class Pursuit:
         p = int(low[0]) + 1 if low.size else p
         stand, nexts, stale = self._check(np.array(J[:p]), min(p, checks), t, m, shares)
         qr.truncate(t + stand)
-        del qr.spare[self._block if checks == len(J) else checks - stand :]
+        del qr.spare[self._kept if checks == len(J) else min(self._kept, checks - stand) :]
         self._spare[:] = False
         self._spare[qr.spare] = True
         self._n_out = m + stand

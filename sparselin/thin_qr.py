@@ -123,12 +123,14 @@ class ThinQR:
         Says how many were added.
         """
         wanted, self.spare = self.spare[:p], self.spare[p:]
+        square = float(self._inverse[: self.size].sum())
         for added, j in enumerate(wanted):
-            t = self.size
-            if self._R[t, t] <= self.problem.length_error(self.kappa) * self._norms[t]:
+            t, kappa = self.size, max(1.0, math.sqrt(square))
+            if self._R[t, t] <= self.problem.length_error(kappa) * self._norms[t]:
                 self.spare = []
                 return added
             self._inverse[t] = kernels.inverse_column_norm(self._R, self._norms, t)
+            square += self._inverse[t]
             self.index.append(j)
         return len(wanted)
 

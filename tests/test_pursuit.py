@@ -10,7 +10,7 @@ from oracles import residual, textbook_ols, textbook_omp
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
-from sparselin import Status, threads
+from sparselin import Status, pursuit, threads
 from sparselin._kernels import pursuit as kernels
 from sparselin.ensembles import gaussian
 from sparselin.pursuit import Pursuit
@@ -42,9 +42,10 @@ def test_long_paths_are_the_textbook_ones(kind):
         np.testing.assert_allclose(path.coef, coef, rtol=1e-8)
 
 
+@pytest.mark.parametrize("small", [True, False])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("blunder", ["arbitrary", "repeated", "reversed", "nothing to follow"])
-def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder):
+def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder, small):
     function, textbook = METHODS[method]
     right, rng = kernels.guess, np.random.default_rng(1)
 
@@ -64,6 +65,8 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
         return p
 
     monkeypatch.setattr(kernels, "guess", guess)
+    if not small:  # designs so small keep no wrong guesses
+        monkeypatch.setattr(pursuit, "_SMALL", 0)
     for seed in range(3):
         X, y = design("gaussian", seed)
         path = function(X, y, 12)
@@ -90,17 +93,18 @@ def test_no_column_is_multiplied_twice(monkeypatch, method, kind):
         kept.append(len(qr.spare))
         return right_reserve(qr, columns, X, shares)
 
-    def take(pursuit, *arguments):
-        taken = right_take(pursuit, *arguments)
-        qr = pursuit.selection.qr
-        basis, least = qr.rows(0, qr.size + len(qr.spare)), pursuit.problem.rounding()
-        error = pursuit.W[: len(basis)] - basis @ pursuit.problem.X
-        complete = len(pursuit.selection.picks) < pursuit.k
-        assert np.all(np.abs(error) <= least * pursuit.problem.column_norms) or not complete
-        assert np.flatnonzero(pursuit._spare).tolist() == sorted(qr.spare)
+    def take(run, *arguments):
+        taken = right_take(run, *arguments)
+        qr = run.selection.qr
+        basis, least = qr.rows(0, qr.size + len(qr.spare)), run.problem.rounding()
+        error = run.W[: len(basis)] - basis @ run.problem.X
+        complete = len(run.selection.picks) < run.k
+        assert np.all(np.abs(error) <= least * run.problem.column_norms) or not complete
+        assert np.flatnonzero(run._spare).tolist() == sorted(qr.spare)
         assert not set(qr.spare) & set(qr.index)
         return taken
 
+    monkeypatch.setattr(pursuit, "_SMALL", 0)
     monkeypatch.setattr(kernels, "guess", guess)
     monkeypatch.setattr(Pursuit, "take", take)
     monkeypatch.setattr(ThinQR, "reserve", reserve)
