@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import pursuit as kernels
+from sparselin.guesses import STRIDE, Guesses
 from sparselin.lengths import Lengths
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
@@ -43,14 +44,8 @@ from sparselin.threads import spread, workers
 Rule = Callable[[Selection], Pick | Status]
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
-_MOST = 32  # columns multiplied for a block; more would go wrong too often
-_NARROW = 2048  # up to so many columns, to fetch some from C order is to read them all
 _WORTH_A_THREAD = 5 * 10**6  # products in turning W that repay the waking of a thread
 _STRIP = 512  # columns of W that are turned at a time
-_STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
-# A guess counts while its score is so many times the best one left out: more of them where a block costs
-# more than the columns guessed wrong.
-_TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.5, 10**6
 
 
 class Next(NamedTuple):
@@ -125,10 +120,10 @@ class Pursuit:
         self.problem, self.selection, self.k, self.count = problem, selection, k, count
         self.lengths, self.clear_sets, self.complete = lengths, clear_sets, complete
         t, d = selection.qr.size, problem.d
-        self._most = self._block = min(_MOST, max(2 * _STRIDE, problem.n // 40))
-        small = problem.n * d <= _SMALL
-        self._kept = 0 if small else self._block  # spare columns: to turn them repays on large X
-        room = min(k, problem.n) + self._block + self._kept + _STRIDE
+        self.guesses = Guesses(problem, count)
+        self._most = self.guesses.most
+        self._kept = 0 if self.guesses.small else self._most  # spare columns: to turn them repays on large X
+        room = min(k, problem.n) + self._most + self._kept + STRIDE
         selection.qr.make_room(room)
         self.W = np.empty((room, d), problem.dtype)  # Xᵀ[Q Z], by rows
         if t:
@@ -144,17 +139,8 @@ class Pursuit:
         self._out = np.full(d + 1, -1)
         self._out[: len(selection.picks)] = selection.support
         self._n_out = len(selection.picks)
-        self._spare = np.zeros(d, bool)  # what the QR holds as spare
         # how many near the maximum a block may pass by, to be told apart in float64
         self._patience = 16 if lengths is None and problem.dtype == np.float32 else 1
-        self._trust = _TRUST_SMALL if small else _TRUST
-        self._candidates = d if d <= 128 else max(64, min(256, d // 8))
-        if not small and d <= _NARROW:
-            self._candidates = min(320, d // 6)
-        # columns of unit length, in the precision that guesses need
-        self._unit = np.empty((max(self._candidates, min(1024, d // 8)), problem.n), np.float32)
-        self._slot = np.full(d, -1)  # where in _unit a column is
-        self._owner = np.full(len(self._unit), -1)  # and which column a row is
         self.next = self._search()
 
     def _error(self, kappa: Any) -> Any:
@@ -190,7 +176,9 @@ class Pursuit:
         t, m = qr.size, self._n_out
         if pick.index in self._out[:m]:
             return False
-        J, checks = self._factor(self._guess(pick.index, min(limit, self.k - len(selection.picks))))
+        scale = None if self.lengths is None else self.lengths.scale
+        room = min(limit, self.k - len(selection.picks))
+        J, checks = self._factor(self.guesses.after(pick.index, room, self._most, qr, self.W, self.c, scale))
         p = len(J)
         if p == 0:
             self._out[m], self._n_out = pick.index, m + 1
@@ -205,15 +193,13 @@ class Pursuit:
         stand, nexts, stale = self._check(np.array(J[:p]), min(p, checks), t, m, shares)
         qr.truncate(t + stand)
         del qr.spare[self._kept if checks == len(J) else min(self._kept, checks - stand) :]
-        self._spare[:] = False
-        self._spare[qr.spare] = True
         self._n_out = m + stand
         picks = [pick, *(self._pick(*step) for step in nexts[: stand - 1] if step)]
         residual = selection.residual - shares[:stand] @ qr.Qt[t : t + stand]
         selection.record(picks, shares[:stand].tolist(), residual, norms[:stand].tolist())
         selection.c = self.c
         grown = stand + (stand + 1) // 2
-        self._most = min(self._block, max(self._most, grown) if stand == p else max(_STRIDE, grown))
+        self._most = min(self.guesses.most, max(self._most, grown) if stand == p else max(STRIDE, grown))
         if self.lengths is not None:
             self.lengths.size = qr.size
         self.next = self._search() if stale else nexts[stand - 1]
@@ -303,7 +289,7 @@ class Pursuit:
 
     def _multiply(self, t: int, p: int) -> None:
         """W for p columns of the QR from t on; as many more, of no use, as make the product faster."""
-        stop = t + (p if p < _STRIDE - 1 else -(-p // _STRIDE) * _STRIDE)
+        stop = t + (p if p < STRIDE - 1 else -(-p // STRIDE) * STRIDE)
         if p:
             self.problem.correlate_rows(self.selection.qr.rows(t, stop), self.W[t:stop], self.count)
 
@@ -314,45 +300,6 @@ class Pursuit:
         if tied.tolist() != [0]:
             return None
         return Next(int(near[0]), lam, relative_margin(c, 0, lam))
-
-    def _guess(self, first: int, room: int) -> list[int]:
-        """The pick that is known and those guessed to follow, `room` at most in all."""
-        qr, d, M = self.selection.qr, self.problem.d, self._candidates
-        t, stop = qr.size, qr.size + len(qr.spare)
-        if room == 1:
-            return [first]
-        size = np.abs(self.score)
-        if d > M:
-            order = np.argpartition(size, d - M - 1)
-            C, cut = np.sort(order[-M:]), self._trust * float(size[order[-M - 1]])
-            C = C[size[C] > 0]
-            if not np.any(first == C):
-                C[0] = first
-        else:
-            C, cut = np.flatnonzero(size), 0.0
-        top = float(size[C].max())
-        picks = np.empty(min(room, 2 * self._block), np.intp)
-        scale = self._norms if self.lengths is None else self.lengths.scale
-        p = kernels.guess(
-            self._unit, self._fetch(C), C, self._spare[C], self.W[:stop], t, self.c, self._norms, scale,
-            self.lengths is not None, top, first, cut / top, self._most, _STRIDE, picks,
-        )  # fmt: skip
-        return list(dict.fromkeys(picks[:p].tolist()))
-
-    def _fetch(self, C: IndexArray) -> IndexArray:
-        """Where in `_unit` the columns C are, once those that were not are fetched."""
-        slots = self._slot[C]
-        missing = slots < 0
-        new = C[missing]
-        # rows that no candidate needs, those that were never filled first
-        needed = np.zeros(len(self._unit), bool)
-        needed[slots[~missing]] = True
-        rows = np.argsort(needed * 2 + (self._owner >= 0), kind="stable")[: len(new)]
-        old = self._owner[rows]
-        self._slot[old[old >= 0]] = -1
-        self._owner[rows], self._slot[new] = new, rows
-        self.problem.gather(new, 1 / self._norms[new], self._unit, rows, self.count)
-        return self._slot[C]
 
 
 def _block_maxima(weights: FloatArray) -> FloatArray:

@@ -1,0 +1,98 @@
+"""What greedy selection would take next, guessed among a few columns.
+
+The guesses follow the same rule on the columns with the largest scores, in float32. They need not be right:
+`sparselin.pursuit` checks each on all columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparselin._kernels import pursuit as kernels
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray
+from sparselin.thin_qr import ThinQR
+
+STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
+_MOST = 32  # columns multiplied for a block; more would go wrong too often
+# A guess counts while its score is so many times the best one left out: more of them where a block costs
+# more than the columns guessed wrong.
+_TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.5, 10**6
+_NARROW = 2048  # up to so many columns, to fetch some from C order is to read them all
+
+
+class Guesses:
+    """The columns of a dense problem among which guesses are made.
+
+    Attributes
+    ----------
+    most : columns that guesses may add to a block, at the most.
+    small : whether the design is so small that a block costs more than columns guessed wrong.
+    """
+
+    def __init__(self, problem: Problem, count: int) -> None:
+        self.problem, self.count = problem, count
+        n, d = problem.n, problem.d
+        self.most = min(_MOST, max(2 * STRIDE, n // 40))
+        self.small = n * d <= _SMALL
+        self._trust = _TRUST_SMALL if self.small else _TRUST
+        self._candidates = d if d <= 128 else max(64, min(256, d // 8))
+        if not self.small and d <= _NARROW:
+            self._candidates = min(320, d // 6)
+        # columns of unit length that are candidates, or were: a tenth of the memory of X at most
+        self._unit = np.empty((max(self._candidates, min(1024, d // 8)), n), np.float32)
+        self._slot = np.full(d, -1)  # where in _unit a column is
+        self._owner = np.full(len(self._unit), -1)  # and which column a row is
+        self._spare = np.zeros(d, bool)
+
+    def after(
+        self,
+        first: int,
+        room: int,
+        most: int,
+        qr: ThinQR,
+        W: FloatArray,
+        c: FloatArray,
+        scale: FloatArray | None,
+    ) -> list[int]:
+        """The column `first`, which is known, and those guessed to follow it, `room` at most in all.
+
+        `most` of them are not among the spare columns of `qr`, for which W = Xᵀ[Q Z] has to be made. Scores
+        are |c_j|, or |c_j|·scale_j.
+        """
+        if room == 1:
+            return [first]
+        size, M = np.abs(c if scale is None else c * scale), self._candidates
+        if len(size) > M:
+            order = np.argpartition(size, len(size) - M - 1)
+            C, cut = np.sort(order[-M:]), self._trust * float(size[order[-M - 1]])
+            C = C[size[C] > 0]
+            if not np.any(first == C):
+                C[0] = first
+        else:
+            C, cut = np.flatnonzero(size), 0.0
+        top = float(size[C].max())
+        self._spare[qr.spare] = True
+        picks = np.empty(min(room, 2 * self.most), np.intp)
+        norms = self.problem.column_norms
+        p = kernels.guess(
+            self._unit, self._fetch(C), C, self._spare[C], W[: qr.size + len(qr.spare)], qr.size, c, norms,
+            norms if scale is None else scale, scale is not None, top, first, cut / top, most, STRIDE, picks,
+        )  # fmt: skip
+        self._spare[qr.spare] = False
+        return list(dict.fromkeys(picks[:p].tolist()))
+
+    def _fetch(self, C: IndexArray) -> IndexArray:
+        """Where in `_unit` the columns C are, once those that were not are fetched."""
+        slots = self._slot[C]
+        missing = slots < 0
+        new = C[missing]
+        # rows that no candidate needs, those that were never filled first
+        needed = np.zeros(len(self._unit), bool)
+        needed[slots[~missing]] = True
+        rows = np.argsort(needed * 2 + (self._owner >= 0), kind="stable")[: len(new)]
+        old = self._owner[rows]
+        self._slot[old[old >= 0]] = -1
+        self._owner[rows], self._slot[new] = new, rows
+        self.problem.gather(new, 1 / self.problem.column_norms[new], self._unit, rows, self.count)
+        return self._slot[C]
