@@ -26,7 +26,7 @@ _TRIFLE, _WORTH_A_THREAD = 2e6, 6e7
 _lock = threading.Lock()
 _users = 0
 _workers = 1
-_limits: Any = None
+_usual: list[tuple[Any, Any]] = []  # the threads of each BLAS before
 
 
 @functools.cache
@@ -59,14 +59,16 @@ def thread_count() -> int:
 @contextlib.contextmanager
 def workers(flops: float) -> Iterator[int]:
     """The number of threads for work of this size, BLAS being held to one thread meanwhile."""
-    global _users, _workers, _limits
+    global _users, _workers, _usual
     if flops < _TRIFLE:
         yield 1
         return
     with _lock:  # of calls that overlap, the first sets the limit and the last lifts it
         if _users == 0:
             _workers = thread_count()
-            _limits = _controller().limit(limits=1)
+            _usual = [(library, library.num_threads) for library in _controller().lib_controllers]
+            for library, _ in _usual:  # what `limit(limits=1)` does, without its bookkeeping
+                library.set_num_threads(1)
         _users += 1
         count = _workers if flops >= _WORTH_A_THREAD else 1
     try:
@@ -75,7 +77,8 @@ def workers(flops: float) -> Iterator[int]:
         with _lock:
             _users -= 1
             if _users == 0:
-                _limits.restore_original_limits()
+                for library, number in _usual:
+                    library.set_num_threads(number)
 
 
 def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
