@@ -25,7 +25,7 @@ _SAFETY = 8.0
 # Norms below these have squares that lose digits to underflow.
 _TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t in (np.float32, np.float64)}
 # Up to so many rows V, VX costs less by our kernel than by BLAS, which packs all of X for it.
-_THIN = 6
+THIN = 10
 # Numbers up to which NumPy gathers columns, one after the other, faster than our kernel, row by row.
 _BY_COLUMNS = 400_000
 # Numbers to gather from X that repay the waking of a thread.
@@ -161,7 +161,7 @@ class Problem:
     def correlate_rows(self, V: FloatArray, out: FloatArray, count: int) -> None:
         """VX into out (p, d), for rows V (p, n) and a dense X, on `count` threads that `workers` gave."""
         X, p = self.X, len(V)
-        if p == 1 or p > _THIN:
+        if p == 1 or p > THIN:
             spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), self.d, count)
         elif X.flags.c_contiguous:
             spread(lambda a, b: products.by_rows(X, V, out, a, b), self.d, count)

@@ -28,7 +28,7 @@ import numpy as np
 from sparselin._kernels import pursuit as kernels
 from sparselin.guesses import STRIDE, Guesses
 from sparselin.lengths import Lengths
-from sparselin.problem import Problem
+from sparselin.problem import THIN, Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.selection import (
     Callback,
@@ -289,7 +289,7 @@ class Pursuit:
 
     def _multiply(self, t: int, p: int) -> None:
         """W for p columns of the QR from t on; as many more, of no use, as make the product faster."""
-        stop = t + (p if p < STRIDE - 1 else -(-p // STRIDE) * STRIDE)
+        stop = t + (p if p <= THIN else -(-p // STRIDE) * STRIDE)
         if p:
             self.problem.correlate_rows(self.selection.qr.rows(t, stop), self.W[t:stop], self.count)
 

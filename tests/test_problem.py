@@ -202,3 +202,20 @@ def test_no_warnings_on_ordinary_data(rng):
         warnings.simplefilter("error")
         for method in METHODS.values():
             method(rng.normal(size=(6, 9)), rng.normal(size=6))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("n", "d"), [(1, 5), (7, 40), (8, 4097), (20, 9000), (61, 30)])
+def test_products_of_few_rows(n, d, order, dtype):
+    """By our kernels up to ten rows, by BLAS from more; with strips, remainders of rows, odd numbers."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, d)).astype(dtype, order=order)
+    problem = Problem(X, np.ones(n))
+    for p in range(1, 13):
+        V = rng.normal(size=(p, n)).astype(dtype)
+        for count in (1, 2):
+            out = np.full((p, d), np.nan, dtype)
+            problem.correlate_rows(V, out, count)
+            bound = 4 * n * np.finfo(dtype).eps * np.abs(V) @ np.abs(X)
+            assert np.all(np.abs(out - V.astype(float) @ X) <= bound)

@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sparselin._kernels import VECTORIZED, kernel
 
 _IN_CACHE = 10**6  # numbers
-_WIDTH = 1024  # columns a strip: four rows of X and two of Z then stay in the first cache levels
+_WIDTH = 4096  # columns a strip: rows long enough to stream, short enough for the second cache level
 
 
 @kernel(**VECTORIZED)
 def by_rows(X, V, Z, start, stop):
-    """Columns start..stop of Z (p, d), X (n, d) in C order: four rows of X meet two of Z at a time."""
+    """Columns start..stop of Z (p, d), X (n, d) in C order: eight rows of X meet two of Z at a time.
+
+    Beside the last of an odd number of rows its copy is computed.
+    """
     n = X.shape[0]
     p = V.shape[0]
-    even = p - p % 2
-    for s in range(p):
-        for j in range(start, stop):
-            Z[s, j] = 0
+    copy = np.zeros(_WIDTH, Z.dtype)
     for left in range(start, stop, _WIDTH):
         right = min(left + _WIDTH, stop)
-        for i in range(0, n - 3, 4):
+        for s in range(p):
+            for j in range(left, right):
+                Z[s, j] = 0
+        for i in range(0, n - 7, 8):
             a, b, c, e = X[i, left:right], X[i + 1, left:right], X[i + 2, left:right], X[i + 3, left:right]
-            for s in range(0, even, 2):
-                ua, ub, uc, ue = V[s, i], V[s, i + 1], V[s, i + 2], V[s, i + 3]
-                va, vb, vc, ve = V[s + 1, i], V[s + 1, i + 1], V[s + 1, i + 2], V[s + 1, i + 3]
-                upper, lower = Z[s, left:right], Z[s + 1, left:right]
+            f, g = X[i + 4, left:right], X[i + 5, left:right]
+            h, k = X[i + 6, left:right], X[i + 7, left:right]
+            for s in range(0, p, 2):
+                u, v = V[s], V[min(s + 1, p - 1)]
+                ua, ub, uc, ue = u[i], u[i + 1], u[i + 2], u[i + 3]
+                uf, ug, uh, uk = u[i + 4], u[i + 5], u[i + 6], u[i + 7]
+                va, vb, vc, ve = v[i], v[i + 1], v[i + 2], v[i + 3]
+                vf, vg, vh, vk = v[i + 4], v[i + 5], v[i + 6], v[i + 7]
+                upper = Z[s, left:right]
+                lower = Z[s + 1, left:right] if s + 1 < p else copy[: right - left]
                 for j in range(right - left):
-                    upper[j] += (ua * a[j] + ub * b[j]) + (uc * c[j] + ue * e[j])
-                    lower[j] += (va * a[j] + vb * b[j]) + (vc * c[j] + ve * e[j])
-            if even < p:
-                ua, ub, uc, ue = V[even, i], V[even, i + 1], V[even, i + 2], V[even, i + 3]
-                upper = Z[even, left:right]
-                for j in range(right - left):
-                    upper[j] += (ua * a[j] + ub * b[j]) + (uc * c[j] + ue * e[j])
-        for i in range(n - n % 4, n):
-            a = X[i, left:right]
+                    upper[j] += (ua * a[j] + ub * b[j] + uc * c[j] + ue * e[j]) + (
+                        uf * f[j] + ug * g[j] + uh * h[j] + uk * k[j]
+                    )
+                    lower[j] += (va * a[j] + vb * b[j] + vc * c[j] + ve * e[j]) + (
+                        vf * f[j] + vg * g[j] + vh * h[j] + vk * k[j]
+                    )
+        for i in range(n - n % 8, n):
+            row = X[i, left:right]
             for s in range(p):
-                ua = V[s, i]
+                share = V[s, i]
                 upper = Z[s, left:right]
                 for j in range(right - left):
-                    upper[j] += ua * a[j]
+                    upper[j] += share * row[j]
 
 
 @kernel(**VECTORIZED)
