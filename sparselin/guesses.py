@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from sparselin._kernels import pursuit as kernels
-from sparselin.problem import Problem
+from sparselin.problem import THIN, Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.thin_qr import ThinQR
 
+FEW = 4  # rows of a product that cost little more than one
 STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
 _MOST = 32  # columns multiplied for a block; more would go wrong too often
 # A guess counts while its score is so many times the best one left out: more of them where a block costs
@@ -37,9 +38,9 @@ class Guesses:
         self.small = n * d <= _SMALL
         self._trust = _TRUST_SMALL if self.small else _TRUST
         self._candidates = d if d <= 128 else max(64, min(256, d // 8))
-        if not self.small and d <= _NARROW:
-            self._candidates = min(320, d // 6)
-        # columns of unit length that are candidates, or were: a tenth of the memory of X at most
+        if not self.small and 128 < d <= _NARROW:
+            self._candidates = max(64, min(320, d // 6))
+        # columns of unit length that are candidates, or were
         self._unit = np.empty((max(self._candidates, min(1024, d // 8)), n), np.float32)
         self._slot = np.full(d, -1)  # where in _unit a column is
         self._owner = np.full(len(self._unit), -1)  # and which column a row is
@@ -77,7 +78,8 @@ class Guesses:
         norms = self.problem.column_norms
         p = kernels.guess(
             self._unit, self._fetch(C), C, self._spare[C], W[: qr.size + len(qr.spare)], qr.size, c, norms,
-            norms if scale is None else scale, scale is not None, top, first, cut / top, most, STRIDE, picks,
+            norms if scale is None else scale, scale is not None, top, first, cut / top,
+            most, FEW, THIN, STRIDE, picks,
         )  # fmt: skip
         self._spare[qr.spare] = False
         return list(dict.fromkeys(picks[:p].tolist()))

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import pursuit as kernels
-from sparselin.guesses import STRIDE, Guesses
+from sparselin.guesses import FEW, STRIDE, Guesses
 from sparselin.lengths import Lengths
 from sparselin.problem import THIN, Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
@@ -45,6 +45,7 @@ Rule = Callable[[Selection], Pick | Status]
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
 _WORTH_A_THREAD = 5 * 10**6  # products in turning W that repay the waking of a thread
+_TURNS = 64  # of Z before it is made anew: each adds about eps to the error of its lengths
 _STRIP = 512  # columns of W that are turned at a time
 
 
@@ -122,8 +123,11 @@ class Pursuit:
         t, d = selection.qr.size, problem.d
         self.guesses = Guesses(problem, count)
         self._most = self.guesses.most
-        self._kept = 0 if self.guesses.small else self._most  # spare columns: to turn them repays on large X
-        room = min(k, problem.n) + self._most + self._kept + STRIDE
+        # spare columns to keep: to turn them repays on large X, and they take room like the selected ones
+        self._kept = 0 if self.guesses.small else min(self._most, problem.n // 40)
+        self._turns = 0
+        # [Q Z] has at most k + kept columns, and n; a product is filled up by less than a stride
+        room = min(k, problem.n) + self._kept + STRIDE
         selection.qr.make_room(room)
         self.W = np.empty((room, d), problem.dtype)  # Xᵀ[Q Z], by rows
         if t:
@@ -178,7 +182,7 @@ class Pursuit:
             return False
         scale = None if self.lengths is None else self.lengths.scale
         room = min(limit, self.k - len(selection.picks))
-        J, checks = self._factor(self.guesses.after(pick.index, room, self._most, qr, self.W, self.c, scale))
+        J, known = self._factor(self.guesses.after(pick.index, room, self._most, qr, self.W, self.c, scale))
         p = len(J)
         if p == 0:
             self._out[m], self._n_out = pick.index, m + 1
@@ -190,37 +194,43 @@ class Pursuit:
         shares, norms = qr.reductions(t, selection.residual)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
-        stand, nexts, stale = self._check(np.array(J[:p]), min(p, checks), t, m, shares)
+        stand, nexts, stale = self._check(np.array(J[:p]), min(p, known), t, m, shares)
         qr.truncate(t + stand)
-        del qr.spare[self._kept if checks == len(J) else min(self._kept, checks - stand) :]
+        del qr.spare[
+            min(self._kept, known - stand if known < len(J) else self._kept) :
+        ]  # W is known of these
         self._n_out = m + stand
         picks = [pick, *(self._pick(*step) for step in nexts[: stand - 1] if step)]
         residual = selection.residual - shares[:stand] @ qr.Qt[t : t + stand]
         selection.record(picks, shares[:stand].tolist(), residual, norms[:stand].tolist())
         selection.c = self.c
         grown = stand + (stand + 1) // 2
-        self._most = min(self.guesses.most, max(self._most, grown) if stand == p else max(STRIDE, grown))
+        self._most = min(self.guesses.most, max(self._most, grown) if stand == p else max(FEW, grown))
         if self.lengths is not None:
             self.lengths.size = qr.size
         self.next = self._search() if stale else nexts[stand - 1]
         return True
 
     def _factor(self, J: list[int]) -> tuple[list[int], int]:
-        """Take the columns J, as far as independent, into the QR, with their W; how many of these are known.
+        """Take the columns J, as far as independent, into the QR; for how many of them W is known then.
 
-        What the QR holds in spare costs no product with X: W turns with Z.
+        What the QR holds in spare costs no product with X: W turns with Z. After the k-th pick no correlation
+        is needed, unless W is wanted complete.
         """
         qr = self.selection.qr
+        end = self.k if not self.complete else -1
+        if self._turns == _TURNS or len(self.selection.picks) + 1 == end:
+            qr.spare.clear()
+            self._turns = 0
         t, start, spare = qr.size, qr.size + len(qr.spare), set(qr.spare)
         new = np.array([j for j in J if j not in spare], np.intp)
         added = qr.reserve(new, self.problem.rows_of_columns(new, self.count), self.W[:start, new])
         order = J if added == len(new) else J[: J.index(new[added])]
-        # after the k-th pick no correlation is needed, unless W is wanted complete
-        last = len(self.selection.picks) + len(order) == self.k and not self.complete
-        unneeded = int(last and start == t)
+        unneeded = int(len(self.selection.picks) + len(order) == end and start == t)
         self._multiply(start, added - unneeded)
         U = qr.arrange(order)
         if U is not None:
+            self._turns += 1
             self._turn(U, self.W[t : t + len(U)])
         p = qr.take(len(order))
         if p == 0 and spare:
@@ -239,14 +249,14 @@ class Pursuit:
         spread(turn, self.problem.d, self.count if W.size * len(U) > _WORTH_A_THREAD else 1)
 
     def _check(
-        self, J: IndexArray, checks: int, t: int, m: int, shares: FloatArray
+        self, J: IndexArray, known: int, t: int, m: int, shares: FloatArray
     ) -> tuple[int, list[Next | None], bool]:
         """How many of the picks J stand (the first does), what is clear to come after each, and STALE.
 
-        Of their W the first `checks` are known: all, or all but the last.
+        Of their W the first `known` are: all, or all but the last.
         """
         p, qr, lengths = len(J), self.selection.qr, self.lengths
-        W = self.W[t : t + checks]
+        W = self.W[t : t + known]
         self._out[m : m + p] = J
         self._out[m + p] = -1
         errors = self._error(qr.kappas(t + 1)[:p])
@@ -274,7 +284,9 @@ class Pursuit:
             if near[s, 0] == J[s + 1] and 1 < counts[s] <= self._patience
         }
         if unclear:
-            self.selection.double.fetch(np.unique(np.concatenate([J, *unclear.values()])))
+            last = max(unclear)
+            near_by = np.unique(np.concatenate([J[: last + 1], *unclear.values()]))
+            self.selection.double.prepare(near_by, qr.index[: t + last + 1])
         for s, columns in unclear.items():
             nexts[s] = self._confirm(columns, t + s + 1)
             if nexts[s] is None:
@@ -282,9 +294,9 @@ class Pursuit:
                 self.c[self._out[: m + s + 1]] = 0
                 stand = s + 1
                 break
-        if checks < p and stand in (0, checks):
-            end = nexts[checks - 1] if checks else None
-            stand = p if checks == 0 or (end is not None and end.feature == J[checks]) else stand
+        if known < p and stand in (0, known):
+            end = nexts[known - 1] if known else None
+            stand = p if known == 0 or (end is not None and end.feature == J[known]) else stand
         return stand, nexts, bool(counts[stand - 1] == kernels.STALE)
 
     def _multiply(self, t: int, p: int) -> None:

@@ -42,32 +42,35 @@ class Double:
         self._place: dict[int, int] = {}
         self._rows = self.Qt
 
-    def fetch(self, J: IndexArray) -> None:
-        """Have the columns J at hand, all read in one go, until others are fetched."""
-        self._place, self._rows = {}, self._columns(J)
+    def prepare(self, J: IndexArray, index: list[int]) -> None:
+        """Read the columns J in one go, to be at hand until others are, and follow S = index at once."""
+        self._place = {}
+        self._rows = self._columns(J)
         self._place = {j: i for i, j in enumerate(J.tolist())}
+        self._follow(index)
 
     def correlations(self, J: IndexArray, qr: ThinQR, size: int) -> tuple[FloatArray, FloatArray]:
         """c_i and e_c for the columns J, with the first `size` columns of the QR as S."""
-        self._follow(qr.index)
-        Q = self.Qt[:size]
+        Q = self._follow(qr.index[:size])
         shrink = np.finfo(np.float64).eps / self.problem.eps
         error = shrink * self.problem.rounding(qr.kappa) * self.problem.column_norms[J] * self.problem.y_norm
         return self._columns(J) @ (self.y - (Q @ self.y) @ Q), error
 
     def lengths(self, J: IndexArray, qr: ThinQR) -> FloatArray:
         """‖P_S^⊥X_i‖ for the columns J."""
-        self._follow(qr.index)
-        return np.asarray(np.linalg.norm(self._project(self._columns(J)), axis=1))
+        Q = self._follow(qr.index)
+        return np.asarray(np.linalg.norm(_projected(self._columns(J), Q), axis=1))
 
-    def _follow(self, index: list[int]) -> None:
+    def _follow(self, index: list[int]) -> FloatArray:
+        """Qᵀ for S = index; what is there beyond it stays."""
         same = 0
         while same < min(len(index), len(self.index)) and index[same] == self.index[same]:
             same += 1
-        self.Qt, self.index = self.Qt[:same], list(index)
         if same < len(index):
-            new = self._project(self._columns(np.array(index[same:])))
-            self.Qt = np.vstack([self.Qt, np.linalg.qr(new.T)[0].T])
+            Q = self.Qt[:same]
+            new = _projected(self._columns(np.array(index[same:])), Q)
+            self.Qt, self.index = np.vstack([Q, np.linalg.qr(new.T)[0].T]), list(index)
+        return self.Qt[: len(index)]
 
     def _columns(self, J: IndexArray) -> FloatArray:
         """X_Jᵀ, by rows."""
@@ -77,10 +80,12 @@ class Double:
         rows = self.problem.rows_of_columns(J, 1) if dense else self.problem.columns(J).T
         return np.asarray(rows, np.float64)
 
-    def _project(self, X: FloatArray) -> FloatArray:
-        for _ in range(2):
-            X = X - (X @ self.Qt.T) @ self.Qt
-        return X
+
+def _projected(X: FloatArray, Q: FloatArray) -> FloatArray:
+    """The rows of X, projected off those of Q."""
+    for _ in range(2):
+        X = X - (X @ Q.T) @ Q
+    return X
 
 
 class Selection:

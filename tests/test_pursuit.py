@@ -10,7 +10,7 @@ from oracles import residual, textbook_ols, textbook_omp
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
-from sparselin import Status, guesses, threads
+from sparselin import Status, guesses, pursuit, threads
 from sparselin._kernels import pursuit as kernels
 from sparselin.ensembles import gaussian
 from sparselin.pursuit import Pursuit
@@ -68,7 +68,7 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
     if not small:  # designs so small keep no wrong guesses
         monkeypatch.setattr(guesses, "_SMALL", 0)
     for seed in range(3):
-        X, y = design("gaussian", seed)
+        X, y = design("gaussian", seed) if small else design("gaussian", seed, 400, 600)
         path = function(X, y, 12)
         assert path.support.tolist() == textbook(X, y, 12)
         assert path.residual_norm[-1] == pytest.approx(
@@ -107,11 +107,54 @@ def test_no_column_is_multiplied_twice(monkeypatch, method, kind):
     monkeypatch.setattr(kernels, "guess", guess)
     monkeypatch.setattr(Pursuit, "take", take)
     monkeypatch.setattr(ThinQR, "reserve", reserve)
-    for seed in range(6):
-        X, y = design(kind, seed)
+    for seed in range(4):
+        X, y = design(kind, seed, 400, 1100)
         path = method(X, y, 12)
         assert path.support.tolist() == (textbook_ols if method is sl.ols else textbook_omp)(X, y, 12)
     assert sum(kept) > 60
+
+
+@pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])
+@pytest.mark.parametrize("k", [1, 2, 5, 12])
+def test_no_row_of_W_is_used_before_it_is_made(monkeypatch, method, k):
+    right = Pursuit.__init__
+
+    def init(run, *arguments):
+        right(run, *arguments)
+        run.W[run.selection.qr.size :] = np.nan
+
+    monkeypatch.setattr(Pursuit, "__init__", init)
+    for small in (10**6, 0):
+        monkeypatch.setattr(guesses, "_SMALL", small)
+        for seed in range(4):
+            path = method(*design("walks", seed, 200, 600), k)
+            assert path.status is Status.COMPLETED
+            assert np.all(np.isfinite(path.coef))
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 11, 128, 130, 2100])
+def test_any_number_of_columns(monkeypatch, d):
+    for small in (10**6, 0):
+        monkeypatch.setattr(guesses, "_SMALL", small)
+        X, y = design("gaussian", 1, 50, d)
+        k = min(d, 20)
+        assert sl.omp(X, y, k).support.tolist() == textbook_omp(X, y, k)
+
+
+def test_a_direction_is_made_anew_after_so_many_turns(monkeypatch):
+    monkeypatch.setattr(guesses, "_SMALL", 0)
+    monkeypatch.setattr(pursuit, "_TURNS", 2)
+    right, counts = Pursuit._turn, []
+
+    def turn(run, *arguments):
+        counts.append(run._turns)
+        right(run, *arguments)
+
+    monkeypatch.setattr(Pursuit, "_turn", turn)
+    for seed in range(4):
+        X, y = design("walks", seed, 400, 600)
+        assert sl.omp(X, y, 40).support.tolist() == textbook_omp(X, y, 40)
+    assert set(counts) == {1, 2}
 
 
 @pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])

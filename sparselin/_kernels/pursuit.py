@@ -38,15 +38,18 @@ def _dots(A, rows, x, out):
 
 
 @kernel(**VECTORIZED)
-def guess(unit, rows, columns, spare, W, t, c, norms, scale, scaled, top, first, cut, most, stride, picks):
+def guess(
+    unit, rows, columns, spare, W, t, c, norms, scale, scaled, top, first, cut,
+    most, few, thin, stride, picks,
+):  # fmt: skip
     """Tentative picks among the candidate `columns`: greedy selection there, in the precision of `unit`.
 
     Row rows[m] of `unit` is x = X_j/‖X_j‖ for the m-th candidate j, and W is [Q Z]ᵀX, t rows of it for Q:
     ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩, or Σ_l ⟨z_l, x⟩⟨z_l, x'⟩ where x is `spare`. Scores
     are |c_j|, or |c_j|·scale_j = |c_j|/ρ_j when scaled, in units of `top`. What is not spare costs a product:
     at most `most` columns; and a score up to `cut`, which a column left out may reach, is not worth it,
-    unless it fills a block of `stride`, or four, which cost little more than one. Writes columns into
-    `picks`, beginning with `first`, a candidate, and returns how many.
+    unless it fills a product: of `few`, which cost little more than one, or, beyond `thin`, of `stride`.
+    Writes columns into `picks`, beginning with `first`, a candidate, and returns how many.
     """
     M, s = rows.size, W.shape[0]
     B, R = np.empty((s, M), unit.dtype), np.empty((picks.size, M), unit.dtype)
@@ -67,8 +70,8 @@ def guess(unit, rows, columns, spare, W, t, c, norms, scale, scaled, top, first,
                 if abs(corr[m]) * weight[m] > abs(corr[best]) * weight[best]:
                     best = m
             score = abs(corr[best]) * weight[best]
-            short = multiplied == 0 or 4 <= multiplied < stride - 1 or multiplied % stride == 0
-            if score == 0 or (not spare[best] and (multiplied == most or (score <= cut and short))):
+            whole = multiplied == 0 or few <= multiplied <= thin or multiplied % stride == 0
+            if score == 0 or (not spare[best] and (multiplied == most or (score <= cut and whole))):
                 return i
         multiplied += not spare[best]
         picks[i] = columns[best]
