@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from sparselin._kernels import qr as kernels
 from sparselin.problem import Problem, check_count, check_indices, check_level
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.thin_qr import ThinQR
@@ -67,9 +68,11 @@ class Double:
         while same < min(len(index), len(self.index)) and index[same] == self.index[same]:
             same += 1
         if same < len(index):
-            Q = self.Qt[:same]
-            new = _projected(self._columns(np.array(index[same:])), Q)
-            self.Qt, self.index = np.vstack([Q, np.linalg.qr(new.T)[0].T]), list(index)
+            Q, p = self.Qt[:same], len(index) - same
+            self.Qt = np.vstack([Q, _projected(self._columns(np.array(index[same:])), Q)])
+            scratch = np.zeros((len(index), len(index)))
+            kernels.orthogonalize_block(self.Qt, scratch, same, p, np.zeros(p))
+            self.index = list(index)
         return self.Qt[: len(index)]
 
     def _columns(self, J: IndexArray) -> FloatArray:
