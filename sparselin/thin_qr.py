@@ -151,9 +151,13 @@ class ThinQR:
         return np.maximum(1.0, np.sqrt(np.cumsum(self._inverse[: self.size])[t - 1 :]))
 
     def coefficients(self, z: FloatArray, position: IndexArray, size: int) -> FloatArray:
-        """(size, size): row j has R⁻¹z for the columns whose `position` is at most j, at these positions."""
-        path = np.empty((size, size), self.problem.dtype)
-        kernels.coefficients(self.R, z, position, path)
+        """(size, size): row j has R⁻¹z for the columns whose `position` is at most j, at these positions.
+
+        The positions increase. LU factorisation leaves a triangle as it is, so that this is back substitution.
+        """
+        path = np.zeros((size, size), self.problem.dtype)
+        until = np.where(position[:, None] <= np.arange(size), z[:, None], 0)
+        path[:, position] = np.linalg.solve(self.R, until).T
         return path
 
     def delete(self, position: int) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from sparselin._kernels import VECTORIZED, kernel
 
 
@@ -143,25 +141,3 @@ def solve_transposed(R, b):
             z[i] -= R[s, i] * z[s]
         z[i] /= R[i, i]
     return z
-
-
-@kernel()
-def coefficients(R, z, position, path):
-    """Row j of `path` (m, m): R_t⁻¹z_t for the t columns of R at positions ≤ j, zeros elsewhere.
-
-    `position` says which selected feature each column of R is; dependent ones have none.
-    """
-    t = 0
-    b = np.empty(z.size, R.dtype)
-    for j in range(path.shape[0]):
-        while t < z.size and position[t] <= j:
-            t += 1
-        row = path[j]
-        for l in range(row.size):
-            row[l] = 0
-        for i in range(t - 1, -1, -1):
-            b[i] = z[i]
-            for s in range(i + 1, t):
-                b[i] -= R[i, s] * b[s]
-            b[i] /= R[i, i]
-            row[position[i]] = b[i]
