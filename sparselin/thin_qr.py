@@ -153,7 +153,7 @@ class ThinQR:
     def coefficients(self, z: FloatArray, position: IndexArray, size: int) -> FloatArray:
         """(size, size): row j has R⁻¹z for the columns whose `position` is at most j, at these positions.
 
-        The positions increase. LU factorisation leaves a triangle as it is, so that this is back substitution.
+        The positions increase. LU factorisation leaves a triangle as it is: this is back substitution.
         """
         path = np.zeros((size, size), self.problem.dtype)
         until = np.where(position[:, None] <= np.arange(size), z[:, None], 0)
