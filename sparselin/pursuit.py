@@ -124,7 +124,7 @@ class Pursuit:
         self.guesses = Guesses(problem, count)
         self._most = self.guesses.most
         # spare columns to keep: to turn them repays on large X, and they take room like the selected ones
-        self._kept = 0 if self.guesses.small else min(self._most, problem.n // 40)
+        self._kept = 0 if self.guesses.small else min(self._most, problem.n // 100)
         self._turns = 0
         # [Q Z] has at most k + kept columns, and n; a product is filled up by less than a stride
         room = min(k, problem.n) + self._kept + STRIDE
