@@ -1,14 +1,14 @@
 """What greedy selection would take next, guessed among a few columns.
 
 The guesses follow the same rule on the columns with the largest scores, in float32. They need not be right:
-`sparselin.pursuit` checks each on all columns.
+`sparselin.blocks` checks each on all columns.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sparselin._kernels import pursuit as kernels
+from sparselin._kernels import blocks as kernels
 from sparselin.problem import THIN, Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.thin_qr import ThinQR

@@ -212,6 +212,11 @@ class Problem:
         power = 2 if self.kind == "gram" else 1
         return _SAFETY * self.eps * (math.sqrt(self.n) + kappa**power)
 
+    @property
+    def rounding_terms(self) -> tuple[float, float]:
+        """√n and 8·eps, for kernels that follow κ: `rounding` is 8·eps·(√n + κ), if not of a Gram problem."""
+        return math.sqrt(self.n), _SAFETY * self.eps
+
     def correlation_error(self, kappa: float = 1.0) -> FloatArray:
         """e_c (d,): bounds on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩, rounding·‖X_i‖·‖y‖."""
         return self.rounding(kappa) * self.column_norms * self.y_norm

@@ -1,60 +1,43 @@
-"""Greedy selection a block of picks at a time, at a fraction of one pass over X for each.
-
-The textbook reads all of X for every pick. Here the next p picks are guessed, by exact selection among
-the columns whose correlations are largest now; their orthonormal directions q_1..q_p are formed; and one
-matrix product W = XᵀQ_p tells all correlations after each of them,
-
-    c_{s+1} = Xᵀr_{s+1} = c_s − ⟨q_s, r_s⟩ W_s,
-
-so that every guess is checked against all d columns. The picks up to the first wrong guess stand, and
-the first is no guess, so that each product serves at least as well as the textbook's. It reads X once
-for p picks, and is bound by arithmetic, not by memory.
-
-What was guessed wrongly was mostly guessed too early. The directions Z of such columns are kept beside
-Q, with XᵀZ. When some of the columns are wanted after all, after others that have come in between, Z is
-turned by an orthogonal U so that they come first, and XᵀZ by the same U: no second product with X.
-
-No correlation comes from a recurrence on Gram matrices: W errs by eps·√n·‖X_j‖, also after turns, which are
-orthogonal, and the corrections together by that times ‖y‖, as c itself does.
-"""
+"""The run of OMP, OLS and Sequential LASSO: by blocks of picks where guesses pay, else by single steps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Protocol
 
 import numpy as np
 
-from sparselin._kernels import pursuit as kernels
-from sparselin.guesses import FEW, STRIDE, Guesses
+from sparselin.blocks import Blocks
 from sparselin.lengths import Lengths
-from sparselin.problem import THIN, Problem
-from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.selection import (
-    Callback,
-    Pick,
-    Selection,
-    begin,
-    greedy,
-    relative_margin,
-    tied_at_maximum,
-)
-from sparselin.threads import spread, workers
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, SelectionPath, Status
+from sparselin.selection import Callback, Pick, Selection, begin, greedy
+from sparselin.steps import FEWEST, Steps, can_step, step_at_once
+from sparselin.threads import workers
 
 Rule = Callable[[Selection], Pick | Status]
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
-_WORTH_A_THREAD = 5 * 10**6  # products in turning W that repay the waking of a thread
-_TURNS = 64  # of Z before it is made anew: each adds about eps to the error of its lengths
-_STRIP = 512  # columns of W that are turned at a time
 
+class Scheme(Protocol):
+    """A way to carry a selection forward by the picks that are clear."""
 
-class Next(NamedTuple):
-    """The pick that is clear to come next."""
+    @property
+    def pays(self) -> bool:
+        """Whether it is worth going on with, as far as can be told by now."""
 
-    feature: int
-    lam_star: float
-    margin: float
+    def clear_pick(self) -> Pick | None:
+        """The next pick, or None where it is not clear."""
+
+    def take(self, pick: Pick, floor: float, limit: int) -> bool:
+        """Take this pick, and of those that follow it such as are clear, `limit` at most.
+
+        None is taken once ‖r‖ ≤ floor. A pick in the span of S, as a Gram problem can suggest, is barred in
+        place of taken; False means that it was so already.
+        """
+
+    def products(self, t: int) -> FloatArray:
+        """W = XᵀQ, by rows, for the columns of Q from the t-th on."""
 
 
 def pursue(
@@ -69,251 +52,41 @@ def pursue(
     clear_sets: bool = False,
     audit: Audit | None = None,
 ) -> SelectionPath:
-    """OMP, or OLS where `lengths` are given, by blocks of picks.
+    """OMP, or OLS where `lengths` are given.
 
     The rule decides where rounding leaves open which column comes next, and for sparse designs always.
-    With `clear_sets` a clear pick is its own A(S). audit(selection, c, W, threads) is told of each block
-    c = Xᵀr before it and the rows W = XᵀQ of its picks, and says how many of these pass; if not all do, the
+    With `clear_sets` a clear pick is its own A(S). audit(selection, c, W, threads) is told of picks in a
+    row c = Xᵀr before them and the rows W = XᵀQ, and says how many of them pass; if not all do, the
     path ends before the first that does not, BEYOND_PRECISION.
     """
     if not isinstance(problem.X, np.ndarray):
         return greedy(problem, k, rule, tol=tol, forced=forced, callback=callback)
     selection, k, floor = begin(problem, k, tol, forced)
+    single = lengths is None and can_step(problem)
     with workers(2.0 * problem.n * problem.d * k) as count:
-        pursuit = Pursuit(selection, k, count, lengths, clear_sets, audit is not None)
+        scheme: Scheme
+        if single and step_at_once(problem, k - len(selection.picks)):
+            scheme = Steps(selection, k, count, clear_sets)
+        else:
+            scheme = Blocks(selection, k, count, lengths, clear_sets, audit is not None)
         while selection.residual_norm > floor:
-            if len(selection.picks) == k:
+            m, t = len(selection.picks), selection.qr.size
+            if m == k:
                 return selection.path(Status.COMPLETED)
-            pick = pursuit.clear_pick() or rule(selection)
+            if single and k - m >= FEWEST and not scheme.pays:
+                del scheme  # its room is given back first
+                scheme = Steps(selection, k, count, clear_sets)
+            pick = scheme.clear_pick() or rule(selection)
             if isinstance(pick, Status):
                 return selection.path(pick)
-            before, m, t = pursuit.c.copy() if audit else pursuit.c, len(selection.picks), selection.qr.size
-            if not pursuit.take(pick, floor, k if callback is None else 1):
+            before = selection.correlations().copy() if audit else selection.residual
+            if not scheme.take(pick, floor, k if callback is None else 1):
                 return selection.path(Status.BEYOND_PRECISION)
             if audit is not None and selection.qr.size > t:
-                passed = audit(selection, before, pursuit.W[t : selection.qr.size], count)
+                passed = audit(selection, before, scheme.products(t), count)
                 if passed < len(selection.picks) - m:
                     selection.forget(m + passed)
                     return selection.path(Status.BEYOND_PRECISION)
             if len(selection.picks) > m and callback is not None and callback(selection.path(Status.STOPPED)):
                 return selection.path(Status.STOPPED)
         return selection.path(Status.TOLERANCE)
-
-
-class Pursuit:
-    """The block scheme on a dense problem, carrying a selection forward.
-
-    Attributes
-    ----------
-    next : the next pick, or None where it is not clear.
-    """
-
-    def __init__(
-        self,
-        selection: Selection,
-        k: int,
-        count: int,
-        lengths: Lengths | None,
-        clear_sets: bool,
-        complete: bool,
-    ) -> None:
-        problem = selection.problem
-        self.problem, self.selection, self.k, self.count = problem, selection, k, count
-        self.lengths, self.clear_sets, self.complete = lengths, clear_sets, complete
-        t, d = selection.qr.size, problem.d
-        self.guesses = Guesses(problem, count)
-        self._most = self.guesses.most
-        # spare columns to keep: to turn them repays on large X, and they take room like the selected ones
-        self._kept = 0 if self.guesses.small else min(self._most, problem.n // 100)
-        self._turns = 0
-        # [Q Z] has at most k + kept columns, and n; a product is filled up by less than a stride
-        room = min(k, problem.n) + self._kept + STRIDE
-        selection.qr.make_room(room)
-        self.W = np.empty((room, d), problem.dtype)  # Xᵀ[Q Z], by rows
-        if t:
-            problem.correlate_rows(selection.qr.Qt, self.W[:t], count)
-        self.c = selection.correlations()
-        self.score = self.c if lengths is None else np.empty_like(self.c)
-        integer = np.int32 if problem.dtype == np.float32 else np.int64
-        self._bits, self._mask = self.score.view(integer), integer(np.iinfo(integer).max)
-        self._norms = problem.column_norms
-        self._weights = self._norms if lengths is None else np.empty_like(self.c)
-        self._heavy = _block_maxima(self._norms)
-        # what is selected or barred, barred being what the QR refuses: dependent columns
-        self._out = np.full(d + 1, -1)
-        self._out[: len(selection.picks)] = selection.support
-        self._n_out = len(selection.picks)
-        # how many near the maximum a block may pass by, to be told apart in float64
-        self._patience = 16 if lengths is None and problem.dtype == np.float32 else 1
-        self.next = self._search()
-
-    def _error(self, kappa: Any) -> Any:
-        """e_c/‖X_j‖."""
-        return self.problem.rounding(kappa) * self.problem.y_norm
-
-    def _search(self) -> Next | None:
-        qr, lengths = self.selection.qr, self.lengths
-        if lengths is not None:
-            lengths.follow(qr)
-            self.score[:] = self.c * lengths.scale
-            self._weights[:] = lengths.weights(self.score)
-            self._heavy = _block_maxima(self._weights)
-        best, margin, count = kernels.find(
-            self.score, self._bits, self._mask, self._weights, self._heavy, self._error(qr.kappa)
-        )
-        return Next(best, float(abs(self.c[best])), margin) if count == 1 else None
-
-    def clear_pick(self) -> Pick | None:
-        return None if self.next is None else self._pick(*self.next)
-
-    def _pick(self, feature: int, lam_star: float, margin: float) -> Pick:
-        tied = (feature,)
-        return Pick(feature, lam_star, margin, tied, tied if self.clear_sets else ())
-
-    def take(self, pick: Pick, floor: float, limit: int) -> bool:
-        """Take this pick, and of those guessed to follow it all that prove right, `limit` at most.
-
-        None is taken once ‖r‖ ≤ floor. A pick in the span of S, as a Gram problem can suggest, is barred in
-        place of taken; False means that it was so already.
-        """
-        selection, qr = self.selection, self.selection.qr
-        t, m = qr.size, self._n_out
-        if pick.index in self._out[:m]:
-            return False
-        scale = None if self.lengths is None else self.lengths.scale
-        room = min(limit, self.k - len(selection.picks))
-        J, known = self._factor(self.guesses.after(pick.index, room, self._most, qr, self.W, self.c, scale))
-        p = len(J)
-        if p == 0:
-            self._out[m], self._n_out = pick.index, m + 1
-            self.c[pick.index] = 0
-            if self.lengths is not None:
-                self.lengths.bar(pick.index)
-            self.next = self._search()
-            return True
-        shares, norms = qr.reductions(t, selection.residual)
-        low = np.flatnonzero(norms <= floor)
-        p = int(low[0]) + 1 if low.size else p
-        stand, nexts, stale = self._check(np.array(J[:p]), min(p, known), t, m, shares)
-        qr.truncate(t + stand)
-        del qr.spare[
-            min(self._kept, known - stand if known < len(J) else self._kept) :
-        ]  # W is known of these
-        self._n_out = m + stand
-        picks = [pick, *(self._pick(*step) for step in nexts[: stand - 1] if step)]
-        residual = selection.residual - shares[:stand] @ qr.Qt[t : t + stand]
-        selection.record(picks, shares[:stand].tolist(), residual, norms[:stand].tolist())
-        selection.c = self.c
-        grown = stand + (stand + 1) // 2
-        self._most = min(self.guesses.most, max(self._most, grown) if stand == p else max(FEW, grown))
-        if self.lengths is not None:
-            self.lengths.size = qr.size
-        self.next = self._search() if stale else nexts[stand - 1]
-        return True
-
-    def _factor(self, J: list[int]) -> tuple[list[int], int]:
-        """Take the columns J, as far as independent, into the QR; for how many of them W is known then.
-
-        What the QR holds in spare costs no product with X: W turns with Z. After the k-th pick no correlation
-        is needed, unless W is wanted complete.
-        """
-        qr = self.selection.qr
-        end = self.k if not self.complete else -1
-        if self._turns == _TURNS or len(self.selection.picks) + 1 == end:
-            qr.spare.clear()
-            self._turns = 0
-        t, start, spare = qr.size, qr.size + len(qr.spare), set(qr.spare)
-        new = np.array([j for j in J if j not in spare], np.intp)
-        added = qr.reserve(new, self.problem.rows_of_columns(new, self.count), self.W[:start, new])
-        order = J if added == len(new) else J[: J.index(new[added])]
-        unneeded = int(len(self.selection.picks) + len(order) == end and start == t)
-        self._multiply(start, added - unneeded)
-        U = qr.arrange(order)
-        if U is not None:
-            self._turns += 1
-            self._turn(U, self.W[t : t + len(U)])
-        p = qr.take(len(order))
-        if p == 0 and spare:
-            qr.spare.clear()
-            return self._factor(J)
-        return order[:p], min(p, len(order) - unneeded)
-
-    def _turn(self, U: FloatArray, W: FloatArray) -> None:
-        """W ← UᵀW."""
-
-        def turn(start: int, stop: int) -> None:
-            for a in range(start, stop, _STRIP):
-                strip = W[:, a : min(a + _STRIP, stop)]
-                strip[:] = U.T @ strip
-
-        spread(turn, self.problem.d, self.count if W.size * len(U) > _WORTH_A_THREAD else 1)
-
-    def _check(
-        self, J: IndexArray, known: int, t: int, m: int, shares: FloatArray
-    ) -> tuple[int, list[Next | None], bool]:
-        """How many of the picks J stand (the first does), what is clear to come after each, and STALE.
-
-        Of their W the first `known` are: all, or all but the last.
-        """
-        p, qr, lengths = len(J), self.selection.qr, self.lengths
-        W = self.W[t : t + known]
-        self._out[m : m + p] = J
-        self._out[m + p] = -1
-        errors = self._error(qr.kappas(t + 1)[:p])
-        lam, margin, counts = np.empty(p), np.empty(p), np.zeros(p, np.intp)
-        near = np.empty((p, self._patience), np.intp)
-        before = self.c.copy() if self._patience > 1 else self.c
-        arguments = (
-            self._bits, self._mask, W, shares, self._out, m,
-            self._weights, self._heavy, errors, lam, margin, near, counts,
-        )  # fmt: skip
-        if lengths is None:
-            stand = kernels.descend(self.c, *arguments)
-        else:
-            stand = kernels.descend_scaled(
-                self.c, *arguments, lengths.squares, lengths.measured, lengths.norms, lengths.ratio,
-                lengths.scale, self.score,
-            )  # fmt: skip
-        nexts = [
-            Next(*step) if count == 1 else None
-            for *step, count in zip(*(a.tolist() for a in (near[:, 0], lam, margin, counts)), strict=True)
-        ]
-        unclear = {
-            s: near[s, : counts[s]]
-            for s in range(min(stand, p - 1))
-            if near[s, 0] == J[s + 1] and 1 < counts[s] <= self._patience
-        }
-        if unclear:
-            last = max(unclear)
-            near_by = np.unique(np.concatenate([J[: last + 1], *unclear.values()]))
-            self.selection.double.prepare(near_by, qr.index[: t + last + 1])
-        for s, columns in unclear.items():
-            nexts[s] = self._confirm(columns, t + s + 1)
-            if nexts[s] is None:
-                self.c[:] = before - shares[: s + 1] @ W[: s + 1]
-                self.c[self._out[: m + s + 1]] = 0
-                stand = s + 1
-                break
-        if known < p and stand in (0, known):
-            end = nexts[known - 1] if known else None
-            stand = p if known == 0 or (end is not None and end.feature == J[known]) else stand
-        return stand, nexts, bool(counts[stand - 1] == kernels.STALE)
-
-    def _multiply(self, t: int, p: int) -> None:
-        """W for p columns of the QR from t on; as many more, of no use, as make the product faster."""
-        stop = t + (p if p <= THIN else -(-p // STRIDE) * STRIDE)
-        if p:
-            self.problem.correlate_rows(self.selection.qr.rows(t, stop), self.W[t:stop], self.count)
-
-    def _confirm(self, near: IndexArray, size: int) -> Next | None:
-        """The first of those near the maximum if float64 finds it clearly largest, S being `size` columns."""
-        c, error = self.selection.double.correlations(near, self.selection.qr, size)
-        lam, tied = tied_at_maximum(c, error)
-        if tied.tolist() != [0]:
-            return None
-        return Next(int(near[0]), lam, relative_margin(c, 0, lam))
-
-
-def _block_maxima(weights: FloatArray) -> FloatArray:
-    """Maxima over the blocks that the kernels search."""
-    return np.maximum.reduceat(weights, np.arange(0, len(weights), kernels.BLOCK))

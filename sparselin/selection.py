@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,16 +16,21 @@ from sparselin.thin_qr import ThinQR
 Callback = Callable[[SelectionPath], object]
 
 
-@dataclasses.dataclass(frozen=True)
-class Pick:
+class Pick(NamedTuple):
     """One choice of a rule, with what it knew."""
 
-    index: int
+    feature: int
     lam_star: float = math.nan
     margin: float = math.nan
     tied: tuple[int, ...] = ()
     active: tuple[int, ...] = ()
     weights: FloatArray | None = None
+
+    @classmethod
+    def clear(cls, feature: int, lam_star: float, margin: float, set_too: bool) -> Pick:
+        """What is tied with nothing, and so, if that is asked for, the whole of A(S)."""
+        tied = (feature,)
+        return cls(feature, lam_star, margin, tied, tied if set_too else ())
 
 
 class Double:
@@ -107,7 +112,7 @@ class Selection:
 
     @property
     def support(self) -> list[int]:
-        return [pick.index for pick in self.picks]
+        return [pick.feature for pick in self.picks]
 
     @property
     def residual_norm(self) -> float:
@@ -115,11 +120,11 @@ class Selection:
 
     def take(self, pick: Pick) -> None:
         """Add a feature. A dependent one (a forced one can be) gets the coefficient zero."""
-        if not self.qr.append(pick.index):
+        if not self.qr.append(pick.feature):
             self.picks.append(pick)
             self._residual_norm.append(self.residual_norm)
             if self.c is not None:
-                self.c[pick.index] = 0
+                self.c[pick.feature] = 0
             return
         q = self.qr.Qt[-1]
         share = q @ self.residual

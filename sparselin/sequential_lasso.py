@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin._kernels import pursuit as kernels
+from sparselin._kernels import blocks as kernels
 from sparselin.homotopy import Homotopy
 from sparselin.omp import largest_correlation
 from sparselin.problem import Problem, as_problem, check_indices, takes_problem
@@ -170,7 +170,7 @@ def first_to_enter_of_the_tied(selection: Selection) -> Pick | Status:
     pick = largest_correlation(selection)
     if isinstance(pick, Status) or len(pick.tied) > 1:
         return first_to_enter(selection)
-    return Pick(pick.index, pick.lam_star, pick.margin, pick.tied, pick.tied)
+    return pick._replace(active=pick.tied)
 
 
 def _entry(homotopy: Homotopy) -> FirstEntry:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from sparselin._kernels import qr as kernels
+from sparselin._kernels import steps
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
@@ -63,11 +64,11 @@ class ThinQR:
         t = self.size
         self.make_room(t + 1)
         norm = float(self.problem.column_norms[j])
-        rho = kernels.orthogonalize(self._Qt, self._R, t, self.problem.columns([j])[:, 0])
+        rho = steps.orthogonalize(self._Qt, self._R, t, self.problem.columns([j])[:, 0])
         if rho <= self.problem.length_error(self.kappa) * norm:
             return False
         self._norms[t] = norm
-        self._inverse[t] = kernels.inverse_column_norm(self._R, self._norms, t)
+        self._inverse[t] = steps.inverse_column_norm(self._R, self._norms, t)
         self.index.append(j)
         return True
 
@@ -129,7 +130,7 @@ class ThinQR:
             if self._R[t, t] <= self.problem.length_error(kappa) * self._norms[t]:
                 self.spare = []
                 return added
-            self._inverse[t] = kernels.inverse_column_norm(self._R, self._norms, t)
+            self._inverse[t] = steps.inverse_column_norm(self._R, self._norms, t)
             square += self._inverse[t]
             self.index.append(j)
         return len(wanted)
@@ -138,6 +139,15 @@ class ThinQR:
         """Keep the first t columns; the others become spare."""
         self.spare = self.index[t:] + self.spare
         del self.index[t:]
+
+    def arrays(self) -> steps.Factor:
+        """For a kernel that appends columns, before `extend` tells which."""
+        return steps.Factor(self._Qt, self._R, self._norms, self._inverse)
+
+    def extend(self, columns: list[int]) -> None:
+        """The columns that a kernel has appended."""
+        self.spare.clear()
+        self.index.extend(columns)
 
     def reductions(self, t: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
         """⟨q, r⟩ for each column q of Q from the t-th on, and ‖r‖ after it has been projected off q."""
@@ -168,7 +178,7 @@ class ThinQR:
         self._norms[position : t - 1] = self._norms[position + 1 : t].copy()
         del self.index[position]
         for l in range(position, t - 1):
-            self._inverse[l] = kernels.inverse_column_norm(self._R, self._norms, l)
+            self._inverse[l] = steps.inverse_column_norm(self._R, self._norms, l)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """R⁻¹b."""

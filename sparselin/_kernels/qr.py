@@ -35,28 +35,6 @@ def _project(Qt, R, first, s):
 
 
 @kernel(**VECTORIZED)
-def orthogonalize(Qt, R, t, x):
-    """Put x = Σ R[s, t] q_s + ρ q into row and column t; returns ρ = ‖P^⊥x‖.
-
-    Two passes of Gram-Schmidt: after the second, ⟨q, q_s⟩ is of the order of eps whatever the angle
-    of x with the span was ("twice is enough", Kahan and Parlett).
-    """
-    q = Qt[t]
-    for i in range(x.size):
-        q[i] = x[i]
-    for s in range(t):
-        R[s, t] = 0
-    _project(Qt, R, 0, t)
-    _project(Qt, R, 0, t)
-    rho = _length(q)
-    R[t, t] = rho
-    if rho > 0:
-        for i in range(q.size):
-            q[i] /= rho
-    return rho
-
-
-@kernel(**VECTORIZED)
 def orthogonalize_block(Qt, R, t, p, least):
     """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
 
@@ -80,22 +58,6 @@ def orthogonalize_block(Qt, R, t, p, least):
         for i in range(q.size):
             q[i] /= rho
     return p
-
-
-@kernel()
-def inverse_column_norm(R, norms, l):
-    """Squared norm of column l of D R⁻¹: back substitution for R z = e_l."""
-    z = R[: l + 1, l].copy()
-    z[l] = 1 / R[l, l]
-    square = (norms[l] * z[l]) ** 2
-    for i in range(l):
-        z[i] = 0
-    for i in range(l - 1, -1, -1):
-        for s in range(i + 1, l + 1):
-            z[i] -= R[i, s] * z[s]
-        z[i] /= R[i, i]
-        square += (norms[i] * z[i]) ** 2
-    return square
 
 
 @kernel(**VECTORIZED)

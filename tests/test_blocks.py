@@ -10,11 +10,19 @@ from oracles import residual, textbook_ols, textbook_omp
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
-from sparselin import Status, guesses, pursuit, threads
-from sparselin._kernels import pursuit as kernels
+from sparselin import Status, blocks, guesses, steps, threads
+from sparselin._kernels import blocks as kernels
+from sparselin.blocks import Blocks
 from sparselin.ensembles import gaussian
-from sparselin.pursuit import Pursuit
 from sparselin.thin_qr import ThinQR
+
+
+@pytest.fixture(autouse=True)
+def blocks_only(monkeypatch):
+    """Never by single steps, however small the design and however wrong the guesses."""
+    monkeypatch.setattr(steps, "_AT_ONCE", 0)
+    monkeypatch.setattr(Blocks, "pays", True)
+
 
 METHODS = {"omp": (sl.omp, textbook_omp), "ols": (sl.ols, textbook_ols)}
 
@@ -80,7 +88,7 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
 @pytest.mark.parametrize("kind", ["gaussian", "walks", "lengths"])
 def test_no_column_is_multiplied_twice(monkeypatch, method, kind):
     """W is Xᵀ[Q Z] whatever the guesses were, and a wrong one is at hand when its turn comes."""
-    right_guess, right_take, right_reserve = kernels.guess, Pursuit.take, ThinQR.reserve
+    right_guess, right_take, right_reserve = kernels.guess, Blocks.take, ThinQR.reserve
     kept, rng = [], np.random.default_rng(0)
 
     def guess(*arguments):
@@ -105,7 +113,7 @@ def test_no_column_is_multiplied_twice(monkeypatch, method, kind):
 
     monkeypatch.setattr(guesses, "_SMALL", 0)
     monkeypatch.setattr(kernels, "guess", guess)
-    monkeypatch.setattr(Pursuit, "take", take)
+    monkeypatch.setattr(Blocks, "take", take)
     monkeypatch.setattr(ThinQR, "reserve", reserve)
     for seed in range(4):
         X, y = design(kind, seed, 400, 1100)
@@ -117,13 +125,13 @@ def test_no_column_is_multiplied_twice(monkeypatch, method, kind):
 @pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])
 @pytest.mark.parametrize("k", [1, 2, 5, 12])
 def test_no_row_of_W_is_used_before_it_is_made(monkeypatch, method, k):
-    right = Pursuit.__init__
+    right = Blocks.__init__
 
     def init(run, *arguments):
         right(run, *arguments)
         run.W[run.selection.qr.size :] = np.nan
 
-    monkeypatch.setattr(Pursuit, "__init__", init)
+    monkeypatch.setattr(Blocks, "__init__", init)
     for small in (10**6, 0):
         monkeypatch.setattr(guesses, "_SMALL", small)
         for seed in range(4):
@@ -143,14 +151,14 @@ def test_any_number_of_columns(monkeypatch, d):
 
 def test_a_direction_is_made_anew_after_so_many_turns(monkeypatch):
     monkeypatch.setattr(guesses, "_SMALL", 0)
-    monkeypatch.setattr(pursuit, "_TURNS", 2)
-    right, counts = Pursuit._turn, []
+    monkeypatch.setattr(blocks, "_TURNS", 2)
+    right, counts = Blocks._turn, []
 
     def turn(run, *arguments):
         counts.append(run._turns)
         right(run, *arguments)
 
-    monkeypatch.setattr(Pursuit, "_turn", turn)
+    monkeypatch.setattr(Blocks, "_turn", turn)
     for seed in range(4):
         X, y = design("walks", seed, 400, 600)
         assert sl.omp(X, y, 40).support.tolist() == textbook_omp(X, y, 40)
@@ -163,11 +171,11 @@ def test_blocks_and_single_steps_agree(method):
     for kind in ("gaussian", "walks", "lengths"):
         for seed in range(4):
             X, y = design(kind, seed)
-            blocks, singly = method(X, y, 30), method(X, y, 30, callback=lambda path: False)
-            assert blocks.support.tolist() == singly.support.tolist()
-            assert blocks.ties == singly.ties
-            np.testing.assert_allclose(blocks.lam_star, singly.lam_star, rtol=1e-10)
-            np.testing.assert_allclose(blocks.margin, singly.margin, atol=1e-10)
+            at_once, singly = method(X, y, 30), method(X, y, 30, callback=lambda path: False)
+            assert at_once.support.tolist() == singly.support.tolist()
+            assert at_once.ties == singly.ties
+            np.testing.assert_allclose(at_once.lam_star, singly.lam_star, rtol=1e-10)
+            np.testing.assert_allclose(at_once.margin, singly.margin, atol=1e-10)
 
 
 def test_ties_in_the_middle_of_a_block():

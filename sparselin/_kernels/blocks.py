@@ -22,7 +22,7 @@ def _dots(A, rows, x, out):
     n = x.size
     for m in range(0, M - 3, 4):
         a, b, c, e = A[rows[m]], A[rows[m + 1]], A[rows[m + 2]], A[rows[m + 3]]
-        sa = sb = sc = se = x[0] * 0
+        sa = sb = sc = se = np.float32(0)
         for i in range(n):
             sa += a[i] * x[i]
             sb += b[i] * x[i]
@@ -31,7 +31,7 @@ def _dots(A, rows, x, out):
         out[m], out[m + 1], out[m + 2], out[m + 3] = sa, sb, sc, se
     for m in range(M - M % 4, M):
         a = A[rows[m]]
-        sa = x[0] * 0
+        sa = np.float32(0)
         for i in range(n):
             sa += a[i] * x[i]
         out[m] = sa

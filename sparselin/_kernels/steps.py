@@ -1,0 +1,376 @@
+"""Steps of OMP, compiled as a whole.
+
+A copy of X in 16 bits, X_j ≈ unit_j·q_j with integers q_ij, shows which few columns may be the argmax or come
+second; these are compared in full precision. Also the Gram-Schmidt step that all of this rests on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparselin._kernels import VECTORIZED, kernel
+
+LARGEST = 32767
+PIECE = 1024  # entries of a column, in Fortran order, that are summed up in single precision
+_STRIP = 8192  # columns of X, in C order, that are copied at a time: long streams
+_WIDTH = 4096  # columns of the copy that are screened at a time: their sums fit into the first cache level
+_SHIFT = 2**15
+
+
+class Screen(NamedTuple):
+    """The design in both precisions.
+
+    Attributes
+    ----------
+    X : (n, d).
+    copy : the integers q, (n, d) if `by_rows`, else by columns (d, n).
+    unit : (d,).
+    blur : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, all rounding included.
+    norms : ‖X_j‖ (d,).
+    x, z, near : room for r/‖r‖ (n,) and ⟨q_j, x⟩ (d,) in single precision, and for the columns compared.
+    """
+
+    X: NDArray[np.float64]
+    copy: NDArray[np.int16]
+    by_rows: bool
+    unit: NDArray[np.float64]
+    blur: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    x: NDArray[np.float32]
+    z: NDArray[np.float32]
+    near: NDArray[np.intp]
+
+
+class Factor(NamedTuple):
+    """The arrays of a `sparselin.thin_qr.ThinQR`."""
+
+    Qt: NDArray[np.float64]
+    R: NDArray[np.float64]
+    lengths: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+
+
+class Record(NamedTuple):
+    """What is noted of each step: ⟨q, r⟩, ‖r‖ after it, and λ* and the margin of the next pick."""
+
+    shares: NDArray[np.float64]
+    left: NDArray[np.float64]
+    lam: NDArray[np.float64]
+    margin: NDArray[np.float64]
+
+
+@kernel(**VECTORIZED)
+def _rounded(x, inverse, out, used):
+    """out = x/unit to the nearest integers; `used` collects the bits of these + 2¹⁵."""
+    for j in range(out.size):
+        # a conversion cuts off, which rounds what is positive when a half is added
+        shifted = np.int32(x[j] * inverse[j] + _SHIFT + 0.5)
+        used[j] |= shifted
+        out[j] = np.int16(shifted - np.int32(_SHIFT))
+
+
+@kernel()
+def copy_by_rows(X, copy, unit, start, stop):
+    """Columns start..stop of the copy (n, d) of X (n, d) in C order.
+
+    The units are guesses: those that do not suffice for a column are enlarged, and all is done again.
+    """
+    n = X.shape[0]
+    for left in range(start, stop, _STRIP):
+        right = min(left + _STRIP, stop)
+        width = right - left
+        inverse, used = np.empty(width), np.empty(width, np.int32)
+        enough = False
+        while not enough:
+            used[:] = 0
+            for j in range(width):
+                inverse[j] = 1 / unit[left + j] if unit[left + j] > 0 else 0.0
+            for i in range(n):
+                _rounded(X[i, left:right], inverse, copy[i, left:right], used)
+            enough = True
+            for j in range(width):
+                if used[j] >> 16 != 0:
+                    enough = False
+                    unit[left + j] = _least_unit(X[:, left + j])
+
+
+@kernel()
+def copy_by_columns(Xt, copy, unit, start, stop):
+    """The same for X in Fortran order, as rows start..stop of Xt (d, n); the copy is (d, n) too."""
+    n = Xt.shape[1]
+    inverse, used = np.empty(n), np.empty(n, np.int32)
+    for j in range(start, stop):
+        enough = False
+        while not enough:
+            inverse[:] = 1 / unit[j] if unit[j] > 0 else 0.0
+            used[:] = 0
+            _rounded(Xt[j], inverse, copy[j], used)
+            enough = True
+            for i in range(n):
+                enough &= used[i] >> 16 == 0
+            if not enough:
+                unit[j] = _least_unit(Xt[j])
+
+
+@kernel()
+def _least_unit(x):
+    top = 0.0
+    for i in range(x.size):
+        top = max(top, abs(x[i]))
+    return top * (1 + 1e-9) / LARGEST
+
+
+@kernel(**VECTORIZED)
+def _screen_by_rows(copy, x, z, start, stop):
+    """z = Σ x_i·copy_i for rows copy_i, eight at a time."""
+    n = copy.shape[0]
+    for left in range(start, stop, _WIDTH):
+        right = min(left + _WIDTH, stop)
+        out = z[left:right]
+        out[:] = 0
+        for i in range(0, n - 7, 8):
+            a, b, c = copy[i, left:right], copy[i + 1, left:right], copy[i + 2, left:right]
+            e, f, g = copy[i + 3, left:right], copy[i + 4, left:right], copy[i + 5, left:right]
+            h, k = copy[i + 6, left:right], copy[i + 7, left:right]
+            xa, xb, xc, xe = x[i], x[i + 1], x[i + 2], x[i + 3]
+            xf, xg, xh, xk = x[i + 4], x[i + 5], x[i + 6], x[i + 7]
+            for j in range(out.size):
+                out[j] += (
+                    (xa * np.float32(a[j]) + xb * np.float32(b[j]))
+                    + (xc * np.float32(c[j]) + xe * np.float32(e[j]))
+                ) + (
+                    (xf * np.float32(f[j]) + xg * np.float32(g[j]))
+                    + (xh * np.float32(h[j]) + xk * np.float32(k[j]))
+                )
+        for i in range(n - n % 8, n):
+            row, share = copy[i, left:right], x[i]
+            for j in range(out.size):
+                out[j] += share * np.float32(row[j])
+
+
+@kernel(**VECTORIZED)
+def _screen_by_columns(copy, x, z, start, stop):
+    """z_j = ⟨copy_j, x⟩ for rows copy_j, four at a time and a PIECE of them at a time."""
+    n = copy.shape[1]
+    last = stop - (stop - start) % 4
+    z[start:stop] = 0
+    for low in range(0, n, PIECE):
+        high = min(low + PIECE, n)
+        v = x[low:high]
+        for j in range(start, last, 4):
+            a, b = copy[j, low:high], copy[j + 1, low:high]
+            c, e = copy[j + 2, low:high], copy[j + 3, low:high]
+            sa = sb = sc = se = np.float32(0)
+            for i in range(v.size):
+                sa += v[i] * np.float32(a[i])
+                sb += v[i] * np.float32(b[i])
+                sc += v[i] * np.float32(c[i])
+                se += v[i] * np.float32(e[i])
+            z[j] += sa
+            z[j + 1] += sb
+            z[j + 2] += sc
+            z[j + 3] += se
+        for j in range(last, stop):
+            a = copy[j, low:high]
+            sa = np.float32(0)
+            for i in range(v.size):
+                sa += v[i] * np.float32(a[i])
+            z[j] += sa
+
+
+@kernel()
+def screen(design, start, stop):
+    """⟨q_j, x⟩ for columns start..stop."""
+    if design.by_rows:
+        _screen_by_rows(design.copy, design.x, design.z, start, stop)
+    else:
+        _screen_by_columns(design.copy, design.x, design.z, start, stop)
+
+
+@kernel(**VECTORIZED)
+def _dot(x, y):
+    total = x[0] * 0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@kernel()
+def normalize(r, x):
+    """x = r/‖r‖ in single precision, unless r = 0; returns ‖r‖."""
+    length = math.sqrt(_dot(r, r))
+    if length > 0:
+        for i in range(r.size):
+            x[i] = r[i] / length
+    return length
+
+
+@kernel(**VECTORIZED)
+def _contenders(design, length, error, out, m):
+    """Put into `near` the columns that may be first or second in |c_j|; how many, or −1 if it is too short.
+
+    With ‖r‖ = length, c_j is known to ‖r‖·blur_j + error·‖X_j‖. The columns out[:m] are left out.
+    """
+    d, near = design.z.size, design.near
+    slack = error / length
+    low, width = np.empty(d), np.empty(d)
+    for j in range(d):
+        width[j] = design.blur[j] + slack * design.norms[j]
+        low[j] = design.unit[j] * abs(design.z[j]) - width[j]
+    for l in range(m):
+        low[out[l]] = -np.inf
+    first = second = 0.0
+    for j in range(d):
+        if low[j] > second:
+            second = min(low[j], first)
+            first = max(low[j], first)
+    count = 0
+    for j in range(d):
+        if low[j] + 2 * width[j] >= second:
+            if count == near.size:
+                return -1
+            near[count] = j
+            count += 1
+    return count
+
+
+@kernel()
+def compare(design, r, length, error, out, m):
+    """The pick that is clear once `screen` has been, its |c_j| and margin; −1 where none is. ‖r‖ is `length`.
+
+    Clear is an argmax of |c_j|, c = Xᵀr, that no other column reaches within the errors, error·‖X_j‖ each.
+    """
+    near, norms = design.near, design.norms
+    count = _contenders(design, length, error, out, m) if length > 0 else -1
+    value = np.empty(max(count, 0))
+    best, top, second = -1, 0.0, 0.0
+    for l in range(count):
+        value[l] = abs(_dot(design.X[:, near[l]], r))
+        if value[l] > top:
+            best, top, second = l, value[l], top
+        elif value[l] > second:
+            second = value[l]
+    low = top - error * norms[near[best]] if best >= 0 else 0.0
+    if low <= 0:
+        return -1, 0.0, 0.0
+    for l in range(count):
+        slack = error * norms[near[l]]
+        if l != best and value[l] > slack and value[l] + slack >= low:
+            return -1, 0.0, 0.0
+    return near[best], top, (top - second) / top
+
+
+@kernel(**VECTORIZED)
+def _project(Qt, R, t):
+    """Take out of row t of Qt its shares of the rows before, four at a time, adding them to column t of R."""
+    q = Qt[t]
+    for s in range(0, t - 3, 4):
+        a, b, c, e = Qt[s], Qt[s + 1], Qt[s + 2], Qt[s + 3]
+        sa = sb = sc = se = q[0] * 0
+        for i in range(q.size):
+            sa += a[i] * q[i]
+            sb += b[i] * q[i]
+            sc += c[i] * q[i]
+            se += e[i] * q[i]
+        for i in range(q.size):
+            q[i] -= (sa * a[i] + sb * b[i]) + (sc * c[i] + se * e[i])
+        R[s, t] += sa
+        R[s + 1, t] += sb
+        R[s + 2, t] += sc
+        R[s + 3, t] += se
+    for s in range(t - t % 4, t):
+        row = Qt[s]
+        dot = _dot(row, q)
+        for i in range(q.size):
+            q[i] -= dot * row[i]
+        R[s, t] += dot
+
+
+@kernel(**VECTORIZED)
+def orthogonalize(Qt, R, t, x):
+    """Put x = Σ R[s, t] q_s + ρ q into row and column t; returns ρ = ‖P^⊥x‖.
+
+    A second pass of Gram-Schmidt if the first leaves less than half of x: then ⟨q, q_s⟩ is of the order of
+    eps whatever the angle of x with the span was ("twice is enough", Kahan and Parlett).
+    """
+    q = Qt[t]
+    for i in range(x.size):
+        q[i] = x[i]
+    for s in range(t):
+        R[s, t] = 0
+    before = math.sqrt(_dot(q, q))
+    _project(Qt, R, t)
+    rho = math.sqrt(_dot(q, q))
+    if rho < 0.5 * before:
+        _project(Qt, R, t)
+        rho = math.sqrt(_dot(q, q))
+    R[t, t] = rho
+    if rho > 0:
+        for i in range(q.size):
+            q[i] /= rho
+    return rho
+
+
+@kernel()
+def inverse_column_norm(R, norms, l):
+    """Squared norm of column l of D R⁻¹: back substitution for R z = e_l."""
+    z = R[: l + 1, l].copy()
+    z[l] = 1 / R[l, l]
+    square = (norms[l] * z[l]) ** 2
+    for i in range(l):
+        z[i] = 0
+    for i in range(l - 1, -1, -1):
+        for s in range(i + 1, l + 1):
+            z[i] -= R[i, s] * z[s]
+        z[i] /= R[i, i]
+        square += (norms[i] * z[i]) ** 2
+    return square
+
+
+@kernel()
+def rounding(factor, t, root, unit):
+    """`Problem.rounding` of the first t columns: unit·(root + κ)."""
+    return unit * (root + max(1.0, math.sqrt(factor.inverse[:t].sum())))
+
+
+@kernel(**VECTORIZED)
+def take(design, factor, t, r, j, least):
+    """Append column j, and project r off it; returns ⟨q, r⟩ and ‖r‖ after it, or −1 if ρ ≤ least·‖X_j‖."""
+    rho = orthogonalize(factor.Qt, factor.R, t, design.X[:, j])
+    if rho <= least * design.norms[j]:
+        return 0.0, -1.0
+    factor.lengths[t] = design.norms[j]
+    factor.inverse[t] = inverse_column_norm(factor.R, factor.lengths, t)
+    q = factor.Qt[t]
+    share = _dot(q, r)
+    for i in range(r.size):
+        r[i] -= share * q[i]
+    return share, math.sqrt(_dot(r, r))
+
+
+@kernel()
+def advance(design, factor, t, r, y_norm, root, unit, floor, out, m, first, record):
+    """Take `first` and what is clear to come after it, until ‖r‖ ≤ floor or `record` is full.
+
+    Picks are put into out[m:]. Returns how many there are.
+    """
+    j, size = first, record.left.size
+    for p in range(size):
+        least = rounding(factor, t + p, root, unit)
+        record.shares[p], record.left[p] = take(design, factor, t + p, r, j, least)
+        out[m + p] = j
+        if record.left[p] < 0:
+            return p
+        if record.left[p] <= floor or p + 1 == size:
+            return p + 1
+        length = normalize(r, design.x)
+        screen(design, 0, design.z.size)
+        error = rounding(factor, t + p + 1, root, unit) * y_norm
+        j, record.lam[p], record.margin[p] = compare(design, r, length, error, out, m + p + 1)
+        if j < 0:
+            return p + 1
+    return size

@@ -1,0 +1,115 @@
+"""OMP a pick at a time, at a quarter of a pass over X for each.
+
+The textbook's pass over X for every pick is made over a copy of X in 16-bit integers. With
+X_j = unit_j·q_j + e_j, q_j integers, |e_ij| ≤ unit_j/2, and x = r/‖r‖ rounded to float32,
+
+    |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ blur_j = unit_j·√n/2 + γ‖X_j‖,
+
+γ from the rounding of the sum: so that all but a few columns can be neither the argmax nor second to it, and
+these few are compared in float64. What is left open there, ties and whatever else, is the rule's to decide.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparselin._kernels import steps as kernels
+from sparselin.problem import Problem
+from sparselin.results import FloatArray
+from sparselin.selection import Pick, Selection, relative_margin, tied_at_maximum
+from sparselin.threads import spread
+
+FEWEST = 5  # picks that repay the copy
+_AT_ONCE = 5 * 10**6  # numbers in X up to which blocks of guesses are not tried first
+_NEAR = 64  # columns that are compared, at the most
+_USUAL = 6.0  # largest entry of a column, at a guess, over its root mean square
+_RUN = 64  # steps that are compiled as a whole, before Python can be interrupted
+
+
+def can_step(problem: Problem) -> bool:
+    return problem.kind == "dense" and problem.dtype == np.float64
+
+
+def step_at_once(problem: Problem, k: int) -> bool:
+    """Whether single steps are as fast as blocks of guesses, if all of them should be right, for k picks."""
+    return k >= FEWEST and problem.n * problem.d <= _AT_ONCE
+
+
+class Steps:
+    """The scheme of single steps on a dense problem in float64, carrying a selection forward."""
+
+    pays = True
+
+    def __init__(self, selection: Selection, k: int, count: int, clear_sets: bool) -> None:
+        problem = selection.problem
+        self.problem, self.selection, self.k, self.count = problem, selection, k, count
+        self.clear_sets = clear_sets
+        self._screen = _screen(problem, count)
+        self._root, self._unit = problem.rounding_terms
+        selection.qr.make_room(min(k, problem.n))
+        # what is selected or barred, barred being what the QR refuses: dependent columns
+        self._out = np.empty(problem.d, np.intp)
+        self._out[: len(selection.picks)] = selection.support
+        self._n_out = len(selection.picks)
+        self._unclear = False
+
+    def clear_pick(self) -> Pick | None:
+        if self._unclear:
+            return None
+        r, problem = self.selection.residual, self.problem
+        if not self.selection.picks:
+            lam_star, tied = tied_at_maximum(problem.Xty, problem.correlation_error())
+            if len(tied) != 1:
+                return None
+            first = int(tied[0])
+            return Pick.clear(first, lam_star, relative_margin(problem.Xty, first, lam_star), self.clear_sets)
+        length = kernels.normalize(r, self._screen.x)
+        kernels.screen(self._screen, 0, problem.d)
+        error = problem.rounding(self.selection.qr.kappa) * problem.y_norm
+        best, lam_star, margin = kernels.compare(self._screen, r, length, error, self._out, self._n_out)
+        return Pick.clear(best, lam_star, margin, self.clear_sets) if best >= 0 else None
+
+    def take(self, pick: Pick, floor: float, limit: int) -> bool:
+        selection, qr, m = self.selection, self.selection.qr, self._n_out
+        if pick.feature in self._out[:m]:
+            return False
+        size = min(limit, self.k - len(selection.picks), _RUN)
+        record = kernels.Record(*np.empty((4, size)))
+        r = selection.residual.copy()
+        p = kernels.advance(
+            self._screen, qr.arrays(), qr.size, r, self.problem.y_norm, self._root, self._unit, floor,
+            self._out, m, pick.feature, record,
+        )  # fmt: skip
+        self._n_out = m + max(p, 1)
+        self._unclear = 0 < p < size
+        if p:
+            taken = self._out[m : m + p].tolist()
+            qr.extend(taken)
+            steps = zip(taken[1:], record.lam.tolist(), record.margin.tolist(), strict=False)
+            picks = [pick, *(Pick.clear(*step, self.clear_sets) for step in steps)]
+            selection.record(picks, record.shares[:p].tolist(), r, record.left[:p].tolist())
+        return True
+
+    def products(self, t: int) -> FloatArray:
+        rows = self.selection.qr.Qt[t:]
+        W = np.empty((len(rows), self.problem.d))
+        self.problem.correlate_rows(rows, W, self.count)
+        return W
+
+
+def _screen(problem: Problem, count: int) -> kernels.Screen:
+    X, n, d = problem.X, problem.n, problem.d
+    by_rows = bool(X.flags.c_contiguous)
+    copy = np.empty(X.shape if by_rows else (d, n), np.int16)
+    unit = min(1.0, _USUAL / math.sqrt(n)) / kernels.LARGEST * problem.column_norms
+    fill, data = (kernels.copy_by_rows, X) if by_rows else (kernels.copy_by_columns, X.T)
+    spread(lambda a, b: fill(data, copy, unit, a, b), d, count)
+    # the most roundings that a product goes through on its way into the sum, and 2 in x
+    chain = 2 + (n / 8 + 16 if by_rows else min(n, kernels.PIECE) + n / kernels.PIECE + 4)
+    gamma = 1.2 * chain * float(np.finfo(np.float32).eps) / 2
+    off = unit * math.sqrt(n)
+    blur = 1.001 * (off / 2 + gamma * (problem.column_norms + off))
+    x, z, near = np.empty(n, np.float32), np.empty(d, np.float32), np.empty(_NEAR, np.intp)
+    return kernels.Screen(X, copy, by_rows, unit, blur, problem.column_norms, x, z, near)
