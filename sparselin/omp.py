@@ -41,8 +41,9 @@ def omp(
     (Algorithm 2 of *Sequential Attention for Feature Selection*). Correlations within rounding of the
     largest are tied (`Problem.correlation_error`; of float32 data, the rounding of float64), and the lowest
     index of T is picked. X is used as given: for unit columns the pick is the column at the smallest angle
-    to r. Blocks of picks are guessed and checked on all columns at once, so that a step costs a fraction of a
-    pass over X (see `sparselin.pursuit`); the threads are those that BLAS and Numba may use.
+    to r. Blocks of picks are guessed and checked on all columns at once, or X is read as 16-bit integers
+    that leave few columns to compare, so that a step costs a fraction of a pass over X (docs/speed.md); the
+    threads are those that BLAS and Numba may use.
 
     Parameters
     ----------

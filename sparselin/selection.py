@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin._kernels import qr as kernels
+from sparselin._kernels import steps as kernels
 from sparselin.problem import Problem, check_count, check_indices, check_level
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.thin_qr import ThinQR
@@ -75,8 +75,8 @@ class Double:
         if same < len(index):
             Q, p = self.Qt[:same], len(index) - same
             self.Qt = np.vstack([Q, _projected(self._columns(np.array(index[same:])), Q)])
-            scratch = np.zeros((len(index), len(index)))
-            kernels.orthogonalize_block(self.Qt, scratch, same, p, np.zeros(p))
+            lengths, R = np.linalg.norm(self.Qt, axis=1), np.eye(len(index))  # only of what is new
+            kernels.orthogonalize_block(self.Qt, R, lengths, same, p, np.zeros(p))
             self.index = list(index)
         return self.Qt[: len(index)]
 

@@ -107,7 +107,7 @@ def _screen(problem: Problem, count: int) -> kernels.Screen:
     fill, data = (kernels.copy_by_rows, X) if by_rows else (kernels.copy_by_columns, X.T)
     spread(lambda a, b: fill(data, copy, unit, a, b), d, count)
     # the most roundings that a product goes through on its way into the sum, and 2 in x
-    chain = 2 + (n / 8 + 16 if by_rows else min(n, kernels.PIECE) + n / kernels.PIECE + 4)
+    chain = 2 + (n / 4 + 8 if by_rows else min(n, kernels.PIECE) + n / kernels.PIECE + 4)
     gamma = 1.2 * chain * float(np.finfo(np.float32).eps) / 2
     off = unit * math.sqrt(n)
     blur = 1.001 * (off / 2 + gamma * (problem.column_norms + off))

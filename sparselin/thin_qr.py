@@ -64,10 +64,11 @@ class ThinQR:
         t = self.size
         self.make_room(t + 1)
         norm = float(self.problem.column_norms[j])
-        rho = steps.orthogonalize(self._Qt, self._R, t, self.problem.columns([j])[:, 0])
+        self._Qt[t] = self.problem.columns([j])[:, 0]
+        self._norms[t] = norm
+        rho = steps.orthogonalize(self._Qt, self._R, self._norms, t)
         if rho <= self.problem.length_error(self.kappa) * norm:
             return False
-        self._norms[t] = norm
         self._inverse[t] = steps.inverse_column_norm(self._R, self._norms, t)
         self.index.append(j)
         return True
@@ -92,7 +93,7 @@ class ThinQR:
                 R += again
         self._norms[s : s + p] = norms
         least = self.problem.length_error(self.kappa) * norms
-        added = int(kernels.orthogonalize_block(self._Qt, self._R, s, p, least))
+        added = int(steps.orthogonalize_block(self._Qt, self._R, self._norms, s, p, least))
         self.spare.extend(columns[:added].tolist())
         return added
 

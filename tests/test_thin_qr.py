@@ -115,3 +115,40 @@ def test_single_columns_leave_nothing_spare(change):
         qr.delete(1)
     assert qr.spare == []
     check(qr)
+
+
+def chains(apart):
+    """Columns that keep a share of their length each, of which no step by itself loses much."""
+    rng = np.random.default_rng(0)
+    Q, _ = np.linalg.qr(rng.normal(size=(200, 60)))
+    for keep, length in ((0.51, 30), (0.51, 40), (0.6, 60), (0.72, 60), (0.9, 60)):
+        R = np.eye(length) * keep
+        R[np.arange(length - 1), np.arange(1, length)] = -np.sqrt(1 - keep**2)
+        R[0, 0] = 1
+        yield Q[:, :length] @ R
+    # each keeps 0.72 of its length, and the rest lies where those before are weakest
+    worst = [Q[:, 0]]
+    for t in range(1, 30):
+        basis, upper = np.linalg.qr(np.array(worst).T)
+        worst.append(0.72 * Q[:, t] - np.sqrt(1 - 0.72**2) * basis @ np.linalg.svd(upper)[0][:, -1])
+    yield np.array(worst).T
+    yield rng.normal(size=(200, 1)) + apart * rng.normal(size=(200, 40))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("block", [0, 1, 7, 40])
+def test_q_is_orthonormal_however_long_the_chain(dtype, block):
+    """One pass of Gram-Schmidt a column, or a block, would lose a factor √(1 − ρ²)/ρ at each."""
+    for X in chains(10 * np.sqrt(np.finfo(dtype).eps)):
+        qr = ThinQR(sl.Problem(X.astype(dtype), X[:, 0].astype(dtype)))
+        if block:
+            for start in range(0, X.shape[1], block):
+                J = range(start, min(start + block, X.shape[1]))
+                if reserve(qr, J) < len(J) or qr.take(len(J)) < len(J):
+                    break
+        else:
+            for j in range(X.shape[1]):
+                qr.append(j)
+        assert qr.size >= (8 if dtype == np.float32 else 20)
+        off = np.abs(qr.Qt.astype(float) @ qr.Qt.T - np.eye(qr.size)).max()
+        assert off <= 40 * qr.problem.eps

@@ -13,54 +13,6 @@ from sparselin._kernels import VECTORIZED, kernel
 
 
 @kernel(**VECTORIZED)
-def _length(q):
-    square = q[0] * 0
-    for i in range(q.size):
-        square += q[i] * q[i]
-    return math.sqrt(square)
-
-
-@kernel(**VECTORIZED)
-def _project(Qt, R, first, s):
-    """Take out of row s of Qt its shares of rows first..s, adding them to column s of R."""
-    q = Qt[s]
-    for l in range(first, s):
-        row = Qt[l]
-        dot = q[0] * 0
-        for i in range(q.size):
-            dot += row[i] * q[i]
-        for i in range(q.size):
-            q[i] -= dot * row[i]
-        R[l, s] += dot
-
-
-@kernel(**VECTORIZED)
-def orthogonalize_block(Qt, R, t, p, least):
-    """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
-
-    R[:t, t:t+p] holds what was taken out so far. What loses half its length here may have lost its
-    orthogonality with it, and is projected off all rows once more. Stops before the first column with
-    ρ ≤ least; returns how many come before it.
-    """
-    for s in range(t, t + p):
-        q = Qt[s]
-        for l in range(t, s):
-            R[l, s] = 0
-        before = _length(q)
-        _project(Qt, R, t, s)
-        rho = _length(q)
-        if rho < 0.5 * before:
-            _project(Qt, R, 0, s)
-            rho = _length(q)
-        if rho <= least[s - t]:
-            return s - t
-        R[s, s] = rho
-        for i in range(q.size):
-            q[i] /= rho
-    return p
-
-
-@kernel(**VECTORIZED)
 def delete(Qt, R, t, j):
     """Remove column j of t: shift the later columns left, restore the triangle by Givens rotations."""
     n = Qt.shape[1]

@@ -65,12 +65,13 @@ class Record(NamedTuple):
 
 @kernel(**VECTORIZED)
 def _rounded(x, inverse, out, used):
-    """out = x/unit to the nearest integers; `used` collects the bits of these + 2¹⁵."""
+    """out = x/unit to the nearest integers; `used` gets bits beyond the 16th where they do not fit."""
     for j in range(out.size):
-        # a conversion cuts off, which rounds what is positive when a half is added
-        shifted = np.int32(x[j] * inverse[j] + _SHIFT + 0.5)
-        used[j] |= shifted
-        out[j] = np.int16(shifted - np.int32(_SHIFT))
+        # a conversion cuts off, which rounds what is positive when a half is added; 3·2¹⁵ + q has the bits of
+        # 2·2¹⁵, and 16 more, if −2¹⁵ ≤ q < 2¹⁵
+        shifted = np.int32(x[j] * inverse[j] + (3 * _SHIFT + 0.5))
+        used[j] |= shifted ^ np.int32(2 * _SHIFT)
+        out[j] = np.int16(shifted - np.int32(3 * _SHIFT))
 
 
 @kernel()
@@ -84,8 +85,7 @@ def copy_by_rows(X, copy, unit, start, stop):
         right = min(left + _STRIP, stop)
         width = right - left
         inverse, used = np.empty(width), np.empty(width, np.int32)
-        enough = False
-        while not enough:
+        for _ in range(2):
             used[:] = 0
             for j in range(width):
                 inverse[j] = 1 / unit[left + j] if unit[left + j] > 0 else 0.0
@@ -96,6 +96,8 @@ def copy_by_rows(X, copy, unit, start, stop):
                 if used[j] >> 16 != 0:
                     enough = False
                     unit[left + j] = _least_unit(X[:, left + j])
+            if enough:
+                break
 
 
 @kernel()
@@ -104,19 +106,19 @@ def copy_by_columns(Xt, copy, unit, start, stop):
     n = Xt.shape[1]
     inverse, used = np.empty(n), np.empty(n, np.int32)
     for j in range(start, stop):
-        enough = False
-        while not enough:
+        for _ in range(2):
             inverse[:] = 1 / unit[j] if unit[j] > 0 else 0.0
             used[:] = 0
             _rounded(Xt[j], inverse, copy[j], used)
             enough = True
             for i in range(n):
                 enough &= used[i] >> 16 == 0
-            if not enough:
-                unit[j] = _least_unit(Xt[j])
+            if enough:
+                break
+            unit[j] = _least_unit(Xt[j])
 
 
-@kernel()
+@kernel(inline="always")
 def _least_unit(x):
     top = 0.0
     for i in range(x.size):
@@ -124,29 +126,26 @@ def _least_unit(x):
     return top * (1 + 1e-9) / LARGEST
 
 
-@kernel(**VECTORIZED)
+@kernel(fastmath={"contract"})
 def _screen_by_rows(copy, x, z, start, stop):
-    """z = Σ x_i·copy_i for rows copy_i, eight at a time."""
+    """z = Σ x_i·copy_i for rows copy_i, four at a time, summed up in pairs: n/4 + 4 roundings at most.
+
+    To reassociate would make one chain of them all.
+    """
     n = copy.shape[0]
     for left in range(start, stop, _WIDTH):
         right = min(left + _WIDTH, stop)
         out = z[left:right]
         out[:] = 0
-        for i in range(0, n - 7, 8):
-            a, b, c = copy[i, left:right], copy[i + 1, left:right], copy[i + 2, left:right]
-            e, f, g = copy[i + 3, left:right], copy[i + 4, left:right], copy[i + 5, left:right]
-            h, k = copy[i + 6, left:right], copy[i + 7, left:right]
+        for i in range(0, n - 3, 4):
+            a, b = copy[i, left:right], copy[i + 1, left:right]
+            c, e = copy[i + 2, left:right], copy[i + 3, left:right]
             xa, xb, xc, xe = x[i], x[i + 1], x[i + 2], x[i + 3]
-            xf, xg, xh, xk = x[i + 4], x[i + 5], x[i + 6], x[i + 7]
             for j in range(out.size):
-                out[j] += (
-                    (xa * np.float32(a[j]) + xb * np.float32(b[j]))
-                    + (xc * np.float32(c[j]) + xe * np.float32(e[j]))
-                ) + (
-                    (xf * np.float32(f[j]) + xg * np.float32(g[j]))
-                    + (xh * np.float32(h[j]) + xk * np.float32(k[j]))
+                out[j] += (xa * np.float32(a[j]) + xb * np.float32(b[j])) + (
+                    xc * np.float32(c[j]) + xe * np.float32(e[j])
                 )
-        for i in range(n - n % 8, n):
+        for i in range(n - n % 4, n):
             row, share = copy[i, left:right], x[i]
             for j in range(out.size):
                 out[j] += share * np.float32(row[j])
@@ -209,7 +208,7 @@ def normalize(r, x):
     return length
 
 
-@kernel(**VECTORIZED)
+@kernel(inline="always")
 def _contenders(design, length, error, out, m):
     """Put into `near` the columns that may be first or second in |c_j|; how many, or −1 if it is too short.
 
@@ -265,10 +264,11 @@ def compare(design, r, length, error, out, m):
 
 
 @kernel(**VECTORIZED)
-def _project(Qt, R, t):
-    """Take out of row t of Qt its shares of the rows before, four at a time, adding them to column t of R."""
+def _project(Qt, R, first, t):
+    """Take out of row t of Qt its shares of rows first..t, four at a time, adding them to column t of R."""
     q = Qt[t]
-    for s in range(0, t - 3, 4):
+    last = t - (t - first) % 4
+    for s in range(first, last, 4):
         a, b, c, e = Qt[s], Qt[s + 1], Qt[s + 2], Qt[s + 3]
         sa = sb = sc = se = q[0] * 0
         for i in range(q.size):
@@ -282,37 +282,12 @@ def _project(Qt, R, t):
         R[s + 1, t] += sb
         R[s + 2, t] += sc
         R[s + 3, t] += se
-    for s in range(t - t % 4, t):
+    for s in range(last, t):
         row = Qt[s]
         dot = _dot(row, q)
         for i in range(q.size):
             q[i] -= dot * row[i]
         R[s, t] += dot
-
-
-@kernel(**VECTORIZED)
-def orthogonalize(Qt, R, t, x):
-    """Put x = Σ R[s, t] q_s + ρ q into row and column t; returns ρ = ‖P^⊥x‖.
-
-    A second pass of Gram-Schmidt if the first leaves less than half of x: then ⟨q, q_s⟩ is of the order of
-    eps whatever the angle of x with the span was ("twice is enough", Kahan and Parlett).
-    """
-    q = Qt[t]
-    for i in range(x.size):
-        q[i] = x[i]
-    for s in range(t):
-        R[s, t] = 0
-    before = math.sqrt(_dot(q, q))
-    _project(Qt, R, t)
-    rho = math.sqrt(_dot(q, q))
-    if rho < 0.5 * before:
-        _project(Qt, R, t)
-        rho = math.sqrt(_dot(q, q))
-    R[t, t] = rho
-    if rho > 0:
-        for i in range(q.size):
-            q[i] /= rho
-    return rho
 
 
 @kernel()
@@ -331,21 +306,75 @@ def inverse_column_norm(R, norms, l):
     return square
 
 
+@kernel(**VECTORIZED)
+def _settle(Qt, R, norms, t, before):
+    """Normalise row t, of length `before` until rows above were taken out of it; returns ρ, that of the rest.
+
+    One pass of Gram-Schmidt errs from orthogonality by eps times the amplification ‖D R⁻¹e_t‖ (Björck, 1967):
+    where that may exceed 4, or half the length is lost, there is another. "Twice is enough" (Kahan, Parlett).
+    """
+    q = Qt[t]
+    rho = math.sqrt(_dot(q, q))
+    R[t, t] = rho
+    if rho > 0 and (rho < 0.5 * before or inverse_column_norm(R, norms, t) > 16):
+        _project(Qt, R, 0, t)
+        rho = math.sqrt(_dot(q, q))
+        R[t, t] = rho
+    if rho > 0:
+        for i in range(q.size):
+            q[i] /= rho
+    return rho
+
+
 @kernel()
+def orthogonalize(Qt, R, norms, t):
+    """Replace x, in row t of Qt, by q: x = Σ R[s, t] q_s + ρ q, ρ = R[t, t] = ‖P^⊥x‖, which is returned."""
+    for s in range(t):
+        R[s, t] = 0
+    q = Qt[t]
+    before = math.sqrt(_dot(q, q))
+    _project(Qt, R, 0, t)
+    return _settle(Qt, R, norms, t, before)
+
+
+@kernel()
+def orthogonalize_block(Qt, R, norms, t, p, least):
+    """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
+
+    R[:t, t:t+p] holds what was taken out so far. Stops before the first column with ρ ≤ least; returns how
+    many come before it.
+    """
+    for s in range(t, t + p):
+        for l in range(t, s):
+            R[l, s] = 0
+        q = Qt[s]
+        before = math.sqrt(_dot(q, q))
+        _project(Qt, R, t, s)
+        if _settle(Qt, R, norms, s, before) <= least[s - t]:
+            return s - t
+    return p
+
+
+@kernel(inline="always")
 def rounding(factor, t, root, unit):
     """`Problem.rounding` of the first t columns: unit·(root + κ)."""
-    return unit * (root + max(1.0, math.sqrt(factor.inverse[:t].sum())))
+    square = 0.0
+    for l in range(t):
+        square += factor.inverse[l]
+    return unit * (root + max(1.0, math.sqrt(square)))
 
 
-@kernel(**VECTORIZED)
+@kernel(inline="always")
 def take(design, factor, t, r, j, least):
     """Append column j, and project r off it; returns ⟨q, r⟩ and ‖r‖ after it, or −1 if ρ ≤ least·‖X_j‖."""
-    rho = orthogonalize(factor.Qt, factor.R, t, design.X[:, j])
+    q = factor.Qt[t]
+    for i in range(q.size):
+        q[i] = design.X[i, j]
+    factor.lengths[t] = design.norms[j]
+    rho = orthogonalize(factor.Qt, factor.R, factor.lengths, t)
     if rho <= least * design.norms[j]:
         return 0.0, -1.0
-    factor.lengths[t] = design.norms[j]
     factor.inverse[t] = inverse_column_norm(factor.R, factor.lengths, t)
-    q = factor.Qt[t]
     share = _dot(q, r)
     for i in range(r.size):
         r[i] -= share * q[i]
@@ -360,6 +389,8 @@ def advance(design, factor, t, r, y_norm, root, unit, floor, out, m, first, reco
     """
     j, size = first, record.left.size
     for p in range(size):
+        if t + p == r.size:  # a basis, of which nothing is independent
+            return p
         least = rounding(factor, t + p, root, unit)
         record.shares[p], record.left[p] = take(design, factor, t + p, r, j, least)
         out[m + p] = j

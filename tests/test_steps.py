@@ -1,0 +1,360 @@
+"""Single steps over a copy of X in 16 bits: it may err as far as its bound says, and no pick changes."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from oracles import residual, textbook_omp
+
+import sparselin as sl
+from sparselin import Problem, Status, blocks, selection, steps
+from sparselin._kernels import steps as kernels
+from sparselin.blocks import Blocks
+from sparselin.ensembles import random_walk
+from sparselin.steps import Steps
+
+KINDS = ["gaussian", "walks", "lengths", "heavy tails", "signs", "one-hot"]
+
+
+def design(kind, seed, n=61, d=250):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+    if kind == "walks":
+        X = X.cumsum(axis=seed % 2)
+    elif kind == "lengths":
+        X *= np.exp(9 * rng.normal(size=d))
+    elif kind == "heavy tails":
+        X = rng.standard_cauchy(size=(n, d))
+    elif kind == "signs":
+        X = rng.integers(-1, 2, (n, d)).astype(float)
+    elif kind == "one-hot":
+        X[:, : d // 2] = 0
+        X[rng.integers(0, n, d // 2), np.arange(d // 2)] = 3
+    return X, y
+
+
+def only_steps(monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("a block")
+
+    monkeypatch.setattr(steps, "_AT_ONCE", np.inf)
+    monkeypatch.setattr(Blocks, "take", refuse)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_paths_are_the_textbook_ones(monkeypatch, kind, order):
+    only_steps(monkeypatch)
+    for seed in range(4):
+        X, y = design(kind, seed)
+        X = np.asarray(X, order=order)
+        path = sl.omp(X, y, 30)
+        clear = [len(tied) == 1 for tied in path.ties]
+        if all(clear):
+            assert path.support.tolist() == textbook_omp(X, y, 30)
+        for t in range(len(path.support)):
+            r = residual(X, y, path.support[:t])
+            c = np.abs(X.T @ r)
+            c[path.support[:t]] = 0
+            assert path.lam_star[t] == pytest.approx(c.max(), rel=1e-9)
+            assert c[path.support[t]] == pytest.approx(c.max(), rel=1e-9)
+            assert path.residual_norm[t] == pytest.approx(np.linalg.norm(r), rel=1e-10)
+            if clear[t]:
+                second = np.partition(c, -2)[-2]
+                assert path.margin[t] == pytest.approx((c.max() - second) / c.max(), abs=1e-9)
+        coef = np.linalg.lstsq(X[:, path.support], y, rcond=None)[0]
+        np.testing.assert_allclose(path.coef, coef, rtol=1e-7, atol=1e-10 * np.abs(coef).max())
+    assert path.status is Status.COMPLETED
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 2, 7, 61, kernels.PIECE + 5])
+def test_the_copy_errs_by_half_a_unit(kind, order, n):
+    for seed in range(3):
+        X, y = design(kind, seed, n, 90)
+        X[:, 3] = 0
+        X[0, 4] = 1e8
+        screen = steps._screen(Problem(np.asarray(X, order=order), y), 1)
+        assert screen.by_rows == (order == "C" or n == 1)
+        copy = screen.copy if screen.by_rows else screen.copy.T
+        assert np.all(np.abs(copy * screen.unit - X) <= (0.5 + 1e-9) * screen.unit)
+        usual = 6 * np.sqrt(np.mean(X**2, axis=0))
+        assert np.all(screen.unit * kernels.LARGEST <= 1.0001 * np.maximum(np.abs(X).max(axis=0), usual))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n", [61, 500, 2 * kernels.PIECE + 3])
+def test_the_bound_holds_and_is_not_loose(order, n):
+    """Entries half a unit off, and the residual that makes the errors of a column add up; longer floats."""
+    X, y = design("gaussian", 0, n, 40)
+    unit = steps._screen(Problem(X, y), 1).unit
+    X = np.asarray(unit * (np.rint(X / unit) + 0.49), order=order)
+    screen = steps._screen(Problem(X, y), 1)
+    copy = screen.copy if screen.by_rows else screen.copy.T
+    exact, shares = X.astype(np.longdouble), []
+    for j in range(40):
+        r = np.sign(X[:, j] - screen.unit[j] * copy[:, j])
+        length = kernels.normalize(r, screen.x)
+        kernels.screen(screen, 0, 40)
+        error = np.abs(exact.T @ (r.astype(np.longdouble) / length) - screen.unit * screen.z)
+        assert np.all(error <= screen.blur)
+        shares.append(float(error[j] / screen.blur[j]))
+    assert min(shares) > 0.5
+
+
+def column_of_few_large_entries(n, rest):
+    """Length 32767·√n/6, so that the unit is 1: n/36 entries of 32767, and `rest` elsewhere."""
+    square, m = 32767**2 * n / 36, n // 36 - 1
+    v = np.full(n, rest)
+    v[:m] = 32767
+    v[m] = min(32767, np.sqrt(square - v @ v + rest**2))
+    v[m + 1] = np.sqrt(max(square - v @ v + rest**2, 0))
+    return v, m
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_bound_allows_for_a_long_sum_in_single_precision(order):
+    """20,000 small terms after a few large ones, of which each addition cuts off some."""
+    n, a = 20_000, 0.8
+    v, m = column_of_few_large_entries(n, 5.4999)
+    x = np.full(n, np.sqrt((1 - a**2) / (n - m)))
+    x[:m] = a / np.sqrt(m)
+    x[m : m + 2] = 0
+    screen = steps._screen(Problem(np.asarray(np.stack([v] * 8, axis=1), order=order), x), 1)
+    length = kernels.normalize(x, screen.x)
+    kernels.screen(screen, 0, 8)
+    exact = v.astype(np.longdouble) @ x.astype(np.longdouble) / length
+    error = np.abs(exact - screen.unit * screen.z)
+    assert np.all(error <= 0.6 * screen.blur)
+    if order == "C":
+        assert np.all(error > 0.5 * np.sqrt(n) * screen.unit)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("end", [32767.45, 32767.55, 32768.4, 32769.4, 40000.0, 98304.2, 98305.4, 1e5])
+def test_entries_that_the_first_unit_does_not_hold(order, end):
+    n = 400
+    for sign in (1, -1):
+        v = np.full(n, 0.4999)
+        v[5] = sign * end
+        rest = 32767**2 * n / 36 - v @ v  # of the squared length at which the first unit is 1
+        m = int(rest / 30000**2) + 1
+        v[6 : 6 + m] = np.sqrt(rest / m)
+        X = np.asarray(np.stack([v * 2.0**j for j in range(5)], axis=1), order=order)
+        screen = steps._screen(Problem(X, np.ones(n)), 1)
+        copy = screen.copy if screen.by_rows else screen.copy.T
+        assert np.all(np.abs(copy * screen.unit - X) <= (0.5 + 1e-9) * screen.unit)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_near_tie_that_single_precision_turns_round(order):
+    """The largest correlation is the one that a long chain of roundings would take most from."""
+    n, a = 20_000, 0.7
+    v, m = column_of_few_large_entries(n, 6.4999)
+    x = np.full(n, np.sqrt((1 - a**2) / (n - m)))
+    x[:m] = a / np.sqrt(m)
+    x[m : m + 2] = 0
+    x /= np.linalg.norm(x)
+    X = np.zeros((n + 1, 10))
+    X[n, 0] = 1
+    X[:n, 1] = v
+    X[:n, 2:4] = np.outer(x * (v @ x), [1 - 2e-5, 1 - 3e-5])
+    X[:n, 4:] = 1e-3 * np.random.default_rng(0).normal(size=(n, 6))
+    path = sl.omp(np.asarray(X, order=order), np.append(x, 1.0), 6, forced=[0])
+    assert path.support[1] == 1
+    assert path.margin[1] == pytest.approx(2e-5, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind):
+    """Errors of 0.99 of the bound, the worst for the picks or by chance, in place of the copy's own."""
+    only_steps(monkeypatch)
+    right, rng = kernels.screen, np.random.default_rng(0)
+
+    def screen(view, start, stop):
+        r = view.x.astype(float)
+        exact = view.X.T @ r
+        spread = view.blur * rng.choice([-0.99, 0.99], len(exact))
+        if rng.random() < 0.5:  # the largest too small, all others too large
+            spread = 0.99 * view.blur * np.sign(exact)
+            spread[np.argmax(np.abs(exact))] *= -1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            view.z[:] = np.nan_to_num((exact + spread) / view.unit, posinf=0, neginf=0)
+
+    for seed in range(3):
+        X, y = design(kind, seed)
+        usual = sl.omp(X, y, 25)
+        monkeypatch.setattr(kernels, "screen", screen)
+        path = sl.omp(X, y, 25, callback=lambda path: False)  # which makes every step one of Python's
+        monkeypatch.setattr(kernels, "screen", right)
+        assert path.support.tolist() == usual.support.tolist()
+        assert path.ties == usual.ties
+        np.testing.assert_allclose(path.lam_star, usual.lam_star, rtol=1e-12)
+        np.testing.assert_allclose(path.margin, usual.margin, atol=1e-12)
+
+
+def test_more_contenders_than_are_compared(monkeypatch):
+    """200 columns that the copy cannot tell apart: then all correlations are computed."""
+    only_steps(monkeypatch)
+    asked = []
+    right = selection.Selection.correlations
+    monkeypatch.setattr(
+        selection.Selection, "correlations", lambda self: asked.append(len(self.picks)) or right(self)
+    )
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=50)
+    X = np.hstack([rng.normal(size=(50, 5)), y[:, None] + 1e-7 * rng.normal(size=(50, 200))])
+    path = sl.omp(X, y, 6)
+    assert path.support.tolist() == textbook_omp(X, y, 6)
+    X = np.hstack([X[:, :5] + 30 * y[:, None], rng.normal(size=(50, 1)) + 1e-7 * rng.normal(size=(50, 200))])
+    path = sl.omp(X, y, 7)
+    assert path.support.tolist() == textbook_omp(X, y, 7)
+    assert max(asked) > 0
+
+
+def test_runner_up_among_many_that_are_close():
+    """3 to 40 columns within the bound of the copy: margins are those of float64."""
+    rng = np.random.default_rng(3)
+    for count, apart in ((3, 1e-4), (10, 1e-5), (40, 1e-6), (40, 1e-8)):
+        y = rng.normal(size=80)
+        near = y[:, None] + apart * rng.normal(size=(80, count))
+        X = np.hstack([0.1 * rng.normal(size=(80, 60)), near, near[:, :2] * 0.3])
+        path = sl.omp(X, y, 6, forced=[0])  # the first unforced pick is searched by the copy
+        c = np.sort(np.abs(X.T @ residual(X, y, [0])))
+        assert path.support[1] == textbook_omp(X, y, 2, [0])[1]
+        assert path.lam_star[1] == pytest.approx(c[-1], rel=1e-12)
+        assert path.margin[1] == pytest.approx((c[-1] - c[-2]) / c[-1], abs=1e-12)
+
+
+def test_what_the_factorisation_refuses_is_barred():
+    X, y = design("gaussian", 0)
+    X[:, 9] = X[:, 7]
+    chosen, k, count = _fresh(X, y)
+    scheme = Steps(chosen, k, count, False)
+    assert scheme.take(selection.Pick(7), -1.0, 1)
+    for _ in range(2):  # first it is found to be dependent, then known to be
+        held = scheme.take(selection.Pick(9), -1.0, 1)
+        assert chosen.support == [7]
+    assert not held
+    assert scheme.clear_pick().feature not in (7, 9)
+
+
+def test_a_basis_is_never_exceeded():
+    rng = np.random.default_rng(0)
+    for n, d in ((8, 12), (5, 40), (8, 8)):
+        X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+        path = sl.omp(X, y, min(d, n + 4))
+        assert path.status is (Status.COMPLETED if d == n else Status.EXACT_FIT)
+        chosen, k, count = _fresh(X, y)
+        scheme = Steps(chosen, k, count, False)
+        for j in range(n):
+            assert scheme.take(selection.Pick(j), -1.0, 1)
+        assert chosen.qr.size == n
+        assert d == n or scheme.take(selection.Pick(n), -1.0, 5)
+        assert chosen.qr.size == n
+
+
+def test_runs_of_any_length_agree(monkeypatch):
+    only_steps(monkeypatch)
+    for kind in KINDS[:4]:
+        X, y = design(kind, 1)
+        whole = sl.omp(X, y, 30)
+        with monkeypatch.context() as patch:
+            patch.setattr(steps, "_RUN", 3)
+            pieces = sl.omp(X, y, 30)
+        singly = sl.omp(X, y, 30, callback=lambda path: False)
+        for path in (pieces, singly):
+            assert path.support.tolist() == whole.support.tolist()
+            assert path.ties == whole.ties
+            for name in ("coef_path", "lam_star", "margin", "residual_norm"):
+                np.testing.assert_allclose(getattr(path, name), getattr(whole, name), rtol=1e-9, atol=1e-9)
+
+
+METHODS = {
+    "omp": sl.omp,
+    "by omp": lambda X, y, k, **options: sl.sequential_lasso(X, y, k, method="omp", **options),
+    "lasso": sl.sequential_lasso,
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("forced", [(), (3, 1)])
+def test_blocks_give_way_to_steps(monkeypatch, method, forced):
+    taken = []
+    for scheme in (Blocks, Steps):
+        right = scheme.take
+        monkeypatch.setattr(
+            scheme,
+            "take",
+            lambda self, *arguments, right=right: taken.append(type(self)) or right(self, *arguments),
+        )
+    monkeypatch.setattr(steps, "_AT_ONCE", 0)
+    for seed in (0, 2, 4):
+        X, y = design("walks", seed, 400, 600)
+        taken.clear()
+        path = METHODS[method](X, y, 30, forced=forced)
+        assert taken[0] is Blocks
+        assert taken[-1] is Steps
+        assert path.support.tolist() == textbook_omp(X, y, 30, forced)
+        assert path.residual_norm[-1] == pytest.approx(
+            np.linalg.norm(residual(X, y, path.support)), rel=1e-10
+        )
+        if method != "omp":
+            chosen, sets = path.support.tolist(), path.active_sets
+            assert sets == ((),) * len(forced) + tuple((i,) for i in chosen[len(forced) :])
+
+
+def test_blocks_stay_where_guesses_are_right(monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("a step")
+
+    monkeypatch.setattr(steps, "_AT_ONCE", 0)
+    monkeypatch.setattr(Steps, "take", refuse)
+    for seed in range(3):
+        X, y = design("gaussian", seed, 1000, 2000)
+        assert len(sl.omp(X, y, 40).support) == 40
+
+
+def test_few_picks_and_other_problems_need_no_copy(monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("a copy")
+
+    monkeypatch.setattr(steps, "_screen", refuse)
+    X, y = design("walks", 0)
+    assert len(sl.omp(X, y, steps.FEWEST - 1).support) == steps.FEWEST - 1
+    assert len(sl.omp(X, y, steps.FEWEST + 1, forced=(0, 1)).support) == steps.FEWEST + 1
+    sl.ols(X, y, 9)
+    sl.omp(X.astype(np.float32), y, 9)
+    sl.omp(Problem.from_gram(X.T @ X, X.T @ y, y @ y), 9)
+    with pytest.raises(AssertionError, match="a copy"):
+        sl.omp(X, y, steps.FEWEST)
+
+
+def test_the_copy_is_all_that_is_added(monkeypatch):
+    """Winners wander from the first step: blocks give way, and their room is given back before."""
+    data = random_walk(800, 8000, 0)
+    X, y = data[:2]
+    sl.omp(X, y, 10)
+    for at_once in (0, np.inf):
+        monkeypatch.setattr(steps, "_AT_ONCE", at_once)
+        tracemalloc.start()
+        sl.omp(X, y, 80)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak <= 0.3 * X.nbytes
+
+
+def test_blocks_pay_by_the_picks_that_they_hold(monkeypatch):
+    X, y = design("walks", 0)
+    scheme = Blocks(*_fresh(X, y), None, False, False)
+    assert scheme.pays
+    scheme._blocks = 2
+    assert not scheme.pays
+    monkeypatch.setattr(blocks, "_WORTH_A_BLOCK", 0)
+    assert scheme.pays
+
+
+def _fresh(X, y):
+    chosen, k, _ = selection.begin(Problem(X, y), min(20, X.shape[1]), None, ())
+    return chosen, k, 1
