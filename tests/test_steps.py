@@ -227,6 +227,19 @@ def test_runner_up_among_many_that_are_close():
         assert path.margin[1] == pytest.approx((c[-1] - c[-2]) / c[-1], abs=1e-12)
 
 
+def test_a_long_column_ties_past_the_runner_up():
+    """S is so nearly dependent that c_j errs by 2e-6·‖X_j‖: more than the third is off, but not the second."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(60, 20)))[0].T
+    u, w, v, others = Q[0], Q[1], Q[2], Q[3:]
+    X = np.array([u, u + 1e-9 * w, v, 0.9 * v, 0.7 * v, *(0.1 * v + 0.01 * others[3:])]).T
+    X[:, 2:5] += others[:3].T * np.array([1, 1, 200])
+    y = u + 1e-3 * v
+    path = sl.omp(X, y, 8, forced=[0, 1])
+    assert path.ties[2] == (2, 4)
+    assert path.support[2] == 2
+
+
 def test_what_the_factorisation_refuses_is_barred():
     X, y = design("gaussian", 0)
     X[:, 9] = X[:, 7]

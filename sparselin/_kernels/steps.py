@@ -264,11 +264,11 @@ def compare(design, r, length, error, out, m):
 
 
 @kernel(**VECTORIZED)
-def _project(Qt, R, first, t):
-    """Take out of row t of Qt its shares of rows first..t, four at a time, adding them to column t of R."""
+def _project(Qt, R, t, count):
+    """Take out of row t of Qt its shares of the `count` rows before it, adding them to column t of R."""
     q = Qt[t]
-    last = t - (t - first) % 4
-    for s in range(first, last, 4):
+    last = t - count % 4
+    for s in range(t - count, last, 4):
         a, b, c, e = Qt[s], Qt[s + 1], Qt[s + 2], Qt[s + 3]
         sa = sb = sc = se = q[0] * 0
         for i in range(q.size):
@@ -317,7 +317,7 @@ def _settle(Qt, R, norms, t, before):
     rho = math.sqrt(_dot(q, q))
     R[t, t] = rho
     if rho > 0 and (rho < 0.5 * before or inverse_column_norm(R, norms, t) > 16):
-        _project(Qt, R, 0, t)
+        _project(Qt, R, t, t)
         rho = math.sqrt(_dot(q, q))
         R[t, t] = rho
     if rho > 0:
@@ -333,7 +333,7 @@ def orthogonalize(Qt, R, norms, t):
         R[s, t] = 0
     q = Qt[t]
     before = math.sqrt(_dot(q, q))
-    _project(Qt, R, 0, t)
+    _project(Qt, R, t, t)
     return _settle(Qt, R, norms, t, before)
 
 
@@ -349,7 +349,7 @@ def orthogonalize_block(Qt, R, norms, t, p, least):
             R[l, s] = 0
         q = Qt[s]
         before = math.sqrt(_dot(q, q))
-        _project(Qt, R, t, s)
+        _project(Qt, R, s, s - t)
         if _settle(Qt, R, norms, s, before) <= least[s - t]:
             return s - t
     return p
@@ -389,11 +389,11 @@ def advance(design, factor, t, r, y_norm, root, unit, floor, out, m, first, reco
     """
     j, size = first, record.left.size
     for p in range(size):
+        out[m + p] = j
         if t + p == r.size:  # a basis, of which nothing is independent
             return p
         least = rounding(factor, t + p, root, unit)
         record.shares[p], record.left[p] = take(design, factor, t + p, r, j, least)
-        out[m + p] = j
         if record.left[p] < 0:
             return p
         if record.left[p] <= floor or p + 1 == size:
