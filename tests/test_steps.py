@@ -227,8 +227,19 @@ def test_runner_up_among_many_that_are_close():
         assert path.margin[1] == pytest.approx((c[-1] - c[-2]) / c[-1], abs=1e-12)
 
 
+def test_ties_are_left_to_the_rule(monkeypatch):
+    """±copies of every column: each pick is a tie, which is listed and goes to the lowest."""
+    only_steps(monkeypatch)
+    rng = np.random.default_rng(5)
+    half, y = rng.normal(size=(40, 100)), rng.normal(size=40)
+    path = sl.omp(np.hstack([half, -half]), y, 20)
+    assert path.support.tolist() == textbook_omp(half, y, 20)
+    assert path.ties == tuple((i, i + 100) for i in path.support)
+    assert np.all(path.margin == 0)
+
+
 def test_a_long_column_ties_past_the_runner_up():
-    """S is so nearly dependent that c_j errs by 2e-6·‖X_j‖: more than the third is off, but not the second."""
+    """S is so nearly dependent that c_j errs by 2e-6·‖X_j‖: the third may be first, the second not."""
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.normal(size=(60, 20)))[0].T
     u, w, v, others = Q[0], Q[1], Q[2], Q[3:]
