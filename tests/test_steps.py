@@ -251,6 +251,21 @@ def test_a_long_column_ties_past_the_runner_up():
     assert path.support[2] == 2
 
 
+@pytest.mark.parametrize(("gap", "tied"), [(1.5, (2, 3)), (2.5, (2,))])
+def test_both_that_are_compared_may_err(gap, tied):
+    """S as above, and columns of unit length: a tie until |c| differs by twice the error of each."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(60, 20)))[0].T
+    u, w, v, others = Q[0], Q[1], Q[2], Q[3:]
+    S = np.array([u, u + 1e-9 * w]).T
+    kappa = np.linalg.norm(np.linalg.inv(np.linalg.qr(S)[1]))
+    apart = gap * 8 * np.finfo(float).eps * kappa / 1e-3
+    shares = np.array([0.8, 0.8 * (1 - apart / 0.8)])
+    pair = shares[:, None] * v + np.sqrt(1 - shares[:, None] ** 2) * others[:2]
+    X = np.vstack([S.T, pair, 0.1 * v + 0.01 * others[3:]]).T
+    assert sl.omp(X, u + 1e-3 * v, 8, forced=[0, 1]).ties[2] == tied
+
+
 def test_what_the_factorisation_refuses_is_barred():
     X, y = design("gaussian", 0)
     X[:, 9] = X[:, 7]
