@@ -18,18 +18,19 @@ import numpy as np
 from sparselin._kernels import steps as kernels
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
-from sparselin.selection import Pick, Selection, relative_margin, tied_at_maximum
+from sparselin.selection import Pick, Selection
 from sparselin.threads import spread
 
 FEWEST = 5  # picks that repay the copy
 _AT_ONCE = 5 * 10**6  # numbers in X up to which blocks of guesses are not tried first
 _NEAR = 64  # columns that are compared, at the most
 _USUAL = 6.0  # largest entry of a column, at a guess, over its root mean square
+_LONGEST = 2 * 10**7  # columns of which the sums in single precision are of use
 _RUN = 64  # steps that are compiled as a whole, before Python can be interrupted
 
 
 def can_step(problem: Problem) -> bool:
-    return problem.kind == "dense" and problem.dtype == np.float64
+    return problem.kind == "dense" and problem.dtype == np.float64 and problem.n <= _LONGEST
 
 
 def step_at_once(problem: Problem, k: int) -> bool:
@@ -59,12 +60,6 @@ class Steps:
         if self._unclear:
             return None
         r, problem = self.selection.residual, self.problem
-        if not self.selection.picks:
-            lam_star, tied = tied_at_maximum(problem.Xty, problem.correlation_error())
-            if len(tied) != 1:
-                return None
-            first = int(tied[0])
-            return Pick.clear(first, lam_star, relative_margin(problem.Xty, first, lam_star), self.clear_sets)
         length = kernels.normalize(r, self._screen.x)
         kernels.screen(self._screen, 0, problem.d)
         error = problem.rounding(self.selection.qr.kappa) * problem.y_norm
@@ -106,8 +101,9 @@ def _screen(problem: Problem, count: int) -> kernels.Screen:
     unit = min(1.0, _USUAL / math.sqrt(n)) / kernels.LARGEST * problem.column_norms
     fill, data = (kernels.copy_by_rows, X) if by_rows else (kernels.copy_by_columns, X.T)
     spread(lambda a, b: fill(data, copy, unit, a, b), d, count)
-    # the most roundings that a product goes through on its way into the sum, and 2 in x
-    chain = 2 + (n / 4 + 8 if by_rows else min(n, kernels.PIECE) + n / kernels.PIECE + 4)
+    # the most roundings that a product goes through on its way into the sum, and 2 in x: m of them amount to
+    # γ_m = mu/(1 − mu), u = 2⁻²⁴, at most 1.2·mu for n ≤ 2·10⁷
+    chain = 2 + (n / 8 + 11 if by_rows else min(n, kernels.PIECE) + n / kernels.PIECE + 4)
     gamma = 1.2 * chain * float(np.finfo(np.float32).eps) / 2
     off = unit * math.sqrt(n)
     blur = 1.001 * (off / 2 + gamma * (problem.column_norms + off))

@@ -117,7 +117,7 @@ def column_of_few_large_entries(n, rest):
 def test_the_bound_allows_for_a_long_sum_in_single_precision(order):
     """20,000 small terms after a few large ones, of which each addition cuts off some."""
     n, a = 20_000, 0.8
-    v, m = column_of_few_large_entries(n, 5.4999)
+    v, m = column_of_few_large_entries(n, 8.4999)
     x = np.full(n, np.sqrt((1 - a**2) / (n - m)))
     x[:m] = a / np.sqrt(m)
     x[m : m + 2] = 0
