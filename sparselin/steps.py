@@ -18,7 +18,7 @@ import numpy as np
 from sparselin._kernels import steps as kernels
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
-from sparselin.selection import Pick, Selection
+from sparselin.selection import Pick, Selection, relative_margin, tied_at_maximum
 from sparselin.threads import spread
 
 FEWEST = 5  # picks that repay the copy
@@ -60,6 +60,12 @@ class Steps:
         if self._unclear:
             return None
         r, problem = self.selection.residual, self.problem
+        if not self.selection.picks:  # what is known already: then no kernel for this is compiled
+            lam_star, tied = tied_at_maximum(problem.Xty, problem.correlation_error())
+            if len(tied) != 1:
+                return None
+            first = int(tied[0])
+            return Pick.clear(first, lam_star, relative_margin(problem.Xty, first, lam_star), self.clear_sets)
         length = kernels.normalize(r, self._screen.x)
         kernels.screen(self._screen, 0, problem.d)
         error = problem.rounding(self.selection.qr.kappa) * problem.y_norm

@@ -187,7 +187,7 @@ def _screen_by_columns(copy, x, z, start, stop):
             z[j] += sa
 
 
-@kernel()
+@kernel(inline="always")
 def screen(design, start, stop):
     """⟨q_j, x⟩ for columns start..stop."""
     if design.by_rows:
@@ -204,7 +204,7 @@ def _dot(x, y):
     return total
 
 
-@kernel()
+@kernel(inline="always")
 def normalize(r, x):
     """x = r/‖r‖ in single precision, unless r = 0; returns ‖r‖."""
     length = math.sqrt(_dot(r, r))
@@ -243,7 +243,7 @@ def _contenders(design, length, error, out, m):
     return count
 
 
-@kernel()
+@kernel(inline="always")
 def compare(design, r, length, error, out, m):
     """The pick that is clear once `screen` has been, its |c_j| and margin; −1 where none is. ‖r‖ is `length`.
 
