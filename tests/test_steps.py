@@ -103,24 +103,28 @@ def test_the_bound_holds_and_is_not_loose(order, n):
     assert min(shares) > 0.5
 
 
-def column_of_few_large_entries(n, rest):
-    """Length 32767·√n/6, so that the unit is 1: n/36 entries of 32767, and `rest` elsewhere."""
+def few_large_entries(n, rest, a):
+    """A column of unit 1, of length 32767·√n/6: n/36 entries of 32767, and `rest` elsewhere; and a direction.
+
+    The direction has the share a² of its square on the large entries, so that a sum in their order is large
+    when the small terms come.
+    """
     square, m = 32767**2 * n / 36, n // 36 - 1
     v = np.full(n, rest)
     v[:m] = 32767
     v[m] = min(32767, np.sqrt(square - v @ v + rest**2))
     v[m + 1] = np.sqrt(max(square - v @ v + rest**2, 0))
-    return v, m
+    x = np.full(n, np.sqrt((1 - a**2) / (n - m)))
+    x[:m] = a / np.sqrt(m)
+    x[m : m + 2] = 0
+    return v, x / np.linalg.norm(x)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_bound_allows_for_a_long_sum_in_single_precision(order):
     """20,000 small terms after a few large ones, of which each addition cuts off some."""
-    n, a = 20_000, 0.8
-    v, m = column_of_few_large_entries(n, 8.4999)
-    x = np.full(n, np.sqrt((1 - a**2) / (n - m)))
-    x[:m] = a / np.sqrt(m)
-    x[m : m + 2] = 0
+    n = 20_000
+    v, x = few_large_entries(n, 8.4999, 0.8)
     screen = steps._screen(Problem(np.asarray(np.stack([v] * 8, axis=1), order=order), x), 1)
     length = kernels.normalize(x, screen.x)
     kernels.screen(screen, 0, 8)
@@ -150,12 +154,8 @@ def test_entries_that_the_first_unit_does_not_hold(order, end):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_a_near_tie_that_single_precision_turns_round(order):
     """The largest correlation is the one that a long chain of roundings would take most from."""
-    n, a = 20_000, 0.7
-    v, m = column_of_few_large_entries(n, 6.4999)
-    x = np.full(n, np.sqrt((1 - a**2) / (n - m)))
-    x[:m] = a / np.sqrt(m)
-    x[m : m + 2] = 0
-    x /= np.linalg.norm(x)
+    n = 20_000
+    v, x = few_large_entries(n, 6.4999, 0.7)
     X = np.zeros((n + 1, 10))
     X[n, 0] = 1
     X[:n, 1] = v
