@@ -34,7 +34,7 @@ from sparselin.threads import spread
 
 # Picks that a block must hold, on the average, to be faster than single steps, which read a copy of X of two
 # bytes a number, either from the cache or from memory.
-_WORTH_A_BLOCK, _WORTH_A_LARGE_BLOCK, _IN_CACHE = 8, 3, 16 * 10**6
+_WORTH_A_BLOCK, _WORTH_A_LARGE_BLOCK, _IN_CACHE = 16, 8, 24 * 10**6
 _WORTH_A_THREAD = 5 * 10**6  # products in turning W that repay the waking of a thread
 _TURNS = 64  # of Z before it is made anew: each adds about eps to the error of its lengths
 _STRIP = 512  # columns of W that are turned at a time

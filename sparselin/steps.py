@@ -11,6 +11,7 @@ these few are compared in float64. What is left open there, ties and whatever el
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import numpy as np
@@ -19,14 +20,19 @@ from sparselin._kernels import steps as kernels
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.selection import Pick, Selection, relative_margin, tied_at_maximum
-from sparselin.threads import spread
+from sparselin.threads import alongside, spread
 
 FEWEST = 5  # picks that repay the copy
-_AT_ONCE = 5 * 10**6  # numbers in X up to which blocks of guesses are not tried first
+_AT_ONCE = 12 * 10**6  # numbers in X up to which blocks of guesses are not tried first
+_STRIDED = 2000  # numbers a row at which the columns that are fetched one by one cost little beside the pass
 _NEAR = 64  # columns that are compared, at the most
 _USUAL = 6.0  # largest entry of a column, at a guess, over its root mean square
 _LONGEST = 2 * 10**7  # columns of which the sums in single precision are of use
 _RUN = 64  # steps that are compiled as a whole, before Python can be interrupted
+_WORTH_A_TEAM = 10**8  # products in all that repay the waking of threads for them
+_MOST = 4  # threads that read the copy: they are bound by the memory that they share
+_PIECES = 4  # of a pass, for each thread, at least
+_PIECE = 4096  # rows, in C order, that one sum in single precision should not exceed by much
 
 
 def can_step(problem: Problem) -> bool:
@@ -35,7 +41,7 @@ def can_step(problem: Problem) -> bool:
 
 def step_at_once(problem: Problem, k: int) -> bool:
     """Whether single steps are as fast as blocks of guesses, if all of them should be right, for k picks."""
-    return k >= FEWEST and problem.n * problem.d <= _AT_ONCE
+    return k >= FEWEST and problem.n * max(problem.d, _STRIDED) <= _AT_ONCE
 
 
 class Steps:
@@ -47,7 +53,11 @@ class Steps:
         problem = selection.problem
         self.problem, self.selection, self.k, self.count = problem, selection, k, count
         self.clear_sets = clear_sets
-        self._screen = _screen(problem, count)
+        threads = min(count, _MOST) if problem.n * problem.d * k >= _WORTH_A_TEAM else 1
+        # a sum over more rows would err by more than the copy
+        pieces = max(problem.n // _PIECE, 1 if threads == 1 else _PIECES * threads)
+        self._screen = _screen(problem, count, pieces)
+        self._team = _team(self._screen, threads, pieces)
         self._root, self._unit = problem.rounding_terms
         selection.qr.make_room(min(k, problem.n))
         # what is selected or barred, barred being what the QR refuses: dependent columns
@@ -67,7 +77,7 @@ class Steps:
             first = int(tied[0])
             return Pick.clear(first, lam_star, relative_margin(problem.Xty, first, lam_star), self.clear_sets)
         length = kernels.normalize(r, self._screen.x)
-        kernels.screen(self._screen, 0, problem.d)
+        kernels.screen(self._screen, self._team)
         error = problem.rounding(self.selection.qr.kappa) * problem.y_norm
         best, lam_star, margin = kernels.compare(self._screen, r, length, error, self._out, self._n_out)
         return Pick.clear(best, lam_star, margin, self.clear_sets) if best >= 0 else None
@@ -79,10 +89,11 @@ class Steps:
         size = min(limit, self.k - len(selection.picks), _RUN)
         record = kernels.Record(*np.empty((4, size)))
         r = selection.residual.copy()
-        p = kernels.advance(
-            self._screen, qr.arrays(), qr.size, r, self.problem.y_norm, self._root, self._unit, floor,
-            self._out, m, pick.feature, record,
-        )  # fmt: skip
+        with self._helped():
+            p = kernels.advance(
+                self._screen, self._team, qr.arrays(), qr.size, r, self.problem.y_norm, self._root, self._unit,
+                floor, self._out, m, pick.feature, record,
+            )  # fmt: skip
         self._n_out = m + max(p, 1)
         self._unclear = 0 < p < size
         if p:
@@ -93,6 +104,15 @@ class Steps:
             selection.record(picks, record.shares[:p].tolist(), r, record.left[:p].tolist())
         return True
 
+    def _helped(self) -> contextlib.AbstractContextManager[None]:
+        screen, team = self._screen, self._team
+        team.now[1] = 0
+        return alongside(
+            lambda own: kernels.help_out(screen, team, own),
+            lambda: team.now.__setitem__(1, 1),
+            len(team.sums),
+        )
+
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]
         W = np.empty((len(rows), self.problem.d))
@@ -100,7 +120,7 @@ class Steps:
         return W
 
 
-def _screen(problem: Problem, count: int) -> kernels.Screen:
+def _screen(problem: Problem, count: int, pieces: int = 1) -> kernels.Screen:
     X, n, d = problem.X, problem.n, problem.d
     by_rows = bool(X.flags.c_contiguous)
     copy = np.empty(X.shape if by_rows else (d, n), np.int16)
@@ -109,9 +129,16 @@ def _screen(problem: Problem, count: int) -> kernels.Screen:
     spread(lambda a, b: fill(data, copy, unit, a, b), d, count)
     # the most roundings that a product goes through on its way into the sum, and 2 in x: m of them amount to
     # γ_m = mu/(1 − mu), u = 2⁻²⁴, at most 1.2·mu for n ≤ 2·10⁷
-    chain = 2 + (n / 8 + 11 if by_rows else min(n, kernels.PIECE) + n / kernels.PIECE + 4)
+    chain = 2 + (n / (8 * pieces) + 12 + pieces if by_rows else min(n, kernels.PIECE) + n / kernels.PIECE + 4)
     gamma = 1.2 * chain * float(np.finfo(np.float32).eps) / 2
     off = unit * math.sqrt(n)
     blur = 1.001 * (off / 2 + gamma * (problem.column_norms + off))
     x, z, near = np.empty(n, np.float32), np.empty(d, np.float32), np.empty(_NEAR, np.intp)
     return kernels.Screen(X, copy, by_rows, unit, blur, problem.column_norms, x, z, near)
+
+
+def _team(screen: kernels.Screen, threads: int, pieces: int) -> kernels.Team:
+    sums = screen.z[None, None]
+    if pieces > 1:
+        sums = np.empty((threads, pieces if screen.by_rows else 1, screen.z.size), np.float32)
+    return kernels.Team(np.zeros(2, np.int64), np.zeros(pieces, np.int64), np.zeros(pieces, np.int64), sums)

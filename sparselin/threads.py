@@ -94,6 +94,22 @@ def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
             other.result()
 
 
+@contextlib.contextmanager
+def alongside(task: Callable[[int], object], end: Callable[[], object], count: int) -> Iterator[None]:
+    """task(1), …, task(count − 1) in threads of their own during the block; end() makes them return after it.
+
+    The block must not wait for them: they may start late, or never.
+    """
+    others = [_pool(count - 1).submit(task, i) for i in range(1, count)]
+    try:
+        yield
+    finally:
+        end()
+        for other in others:
+            if not other.cancel():
+                other.result()
+
+
 def spread_chunks(task: Callable[[int, int], object], size: int, chunk: int, count: int) -> None:
     """task(start, stop) on chunks of 0..size, each thread taking the next one when it is free.
 

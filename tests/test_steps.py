@@ -96,7 +96,7 @@ def test_the_bound_holds_and_is_not_loose(order, n):
     for j in range(40):
         r = np.sign(X[:, j] - screen.unit[j] * copy[:, j])
         length = kernels.normalize(r, screen.x)
-        kernels.screen(screen, 0, 40)
+        kernels.screen(screen, steps._team(screen, 1, 1))
         error = np.abs(exact.T @ (r.astype(np.longdouble) / length) - screen.unit * screen.z)
         assert np.all(error <= screen.blur)
         shares.append(float(error[j] / screen.blur[j]))
@@ -127,7 +127,7 @@ def test_the_bound_allows_for_a_long_sum_in_single_precision(order):
     v, x = few_large_entries(n, 8.4999, 0.8)
     screen = steps._screen(Problem(np.asarray(np.stack([v] * 8, axis=1), order=order), x), 1)
     length = kernels.normalize(x, screen.x)
-    kernels.screen(screen, 0, 8)
+    kernels.screen(screen, steps._team(screen, 1, 1))
     exact = v.astype(np.longdouble) @ x.astype(np.longdouble) / length
     error = np.abs(exact - screen.unit * screen.z)
     assert np.all(error <= 0.6 * screen.blur)
@@ -172,7 +172,7 @@ def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind):
     only_steps(monkeypatch)
     right, rng = kernels.screen, np.random.default_rng(0)
 
-    def screen(view, start, stop):
+    def screen(view, team):
         r = view.x.astype(float)
         exact = view.X.T @ r
         spread = view.blur * rng.choice([-0.99, 0.99], len(exact))
@@ -374,7 +374,7 @@ def test_the_copy_is_all_that_is_added(monkeypatch):
     """Winners wander from the first step: blocks give way, and their room is given back before."""
     data = random_walk(800, 8000, 0)
     X, y = data[:2]
-    sl.omp(X, y, 10)
+    sl.omp(X, y, 80)
     for at_once in (0, np.inf):
         monkeypatch.setattr(steps, "_AT_ONCE", at_once)
         tracemalloc.start()

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.atomic import load, store
 
 LARGEST = 32767
 PIECE = 1024  # entries of a column, in Fortran order, that are summed up in single precision
@@ -43,6 +44,26 @@ class Screen(NamedTuple):
     x: NDArray[np.float32]
     z: NDArray[np.float32]
     near: NDArray[np.intp]
+
+
+class Team(NamedTuple):
+    """What T threads share, so that each pass over the copy is done in `done.size` pieces by who comes first.
+
+    The first thread runs the steps, and waits for no other: see `_gather`. So x and what the others make of
+    it may be overwritten under their hands, when they are late; and that is why each has sums of its own.
+
+    Attributes
+    ----------
+    now : the number of the pass, and whether the others are to return (2,).
+    begun : the last pass for which each piece was begun.
+    done : T·(the last pass for which each piece was finished) + (the thread whose sums these are).
+    sums : (T, 1, d), or (T, pieces, d), one row a piece, where the pieces are rows of the copy.
+    """
+
+    now: NDArray[np.int64]
+    begun: NDArray[np.int64]
+    done: NDArray[np.int64]
+    sums: NDArray[np.float32]
 
 
 class Factor(NamedTuple):
@@ -127,14 +148,14 @@ def _least_unit(x):
 
 
 @kernel(fastmath={"contract"})
-def _screen_by_rows(copy, x, z, start, stop):
+def _screen_by_rows(copy, x, z):
     """z = Σ x_i·copy_i for rows copy_i, eight at a time, summed up in pairs: n/8 + 11 roundings at most.
 
     To reassociate would make one chain of them all.
     """
     n = copy.shape[0]
-    for left in range(start, stop, _WIDTH):
-        right = min(left + _WIDTH, stop)
+    for left in range(0, z.size, _WIDTH):
+        right = min(left + _WIDTH, z.size)
         out = z[left:right]
         out[:] = 0
         for i in range(0, n - 7, 8):
@@ -188,12 +209,74 @@ def _screen_by_columns(copy, x, z, start, stop):
 
 
 @kernel(inline="always")
-def screen(design, start, stop):
-    """⟨q_j, x⟩ for columns start..stop."""
+def _piece(design, team, own, c):
+    """⟨q_j, x⟩ for the share c of the columns, into the sums of thread `own`; if by rows, that share of each."""
+    n, d = design.X.shape
+    pieces = team.done.size
     if design.by_rows:
-        _screen_by_rows(design.copy, design.x, design.z, start, stop)
+        low, high = n * c // pieces, n * (c + 1) // pieces
+        _screen_by_rows(design.copy[low:high], design.x[low:high], team.sums[own, c])
     else:
-        _screen_by_columns(design.copy, design.x, design.z, start, stop)
+        low, high = d * c // pieces, d * (c + 1) // pieces
+        _screen_by_columns(design.copy, design.x, team.sums[own, 0], low, high)
+
+
+@kernel()
+def _join(design, team, own, now):
+    """Do what pieces of pass `now` nobody has begun, from the thread's own share of them on."""
+    pieces, threads = team.done.size, team.sums.shape[0]
+    for l in range(pieces):
+        c = (own * pieces // threads + l) % pieces
+        if load(team.begun, c) < now:
+            store(team.begun, c, now)
+            _piece(design, team, own, c)
+            store(team.done, c, now * threads + own)
+
+
+@kernel()
+def help_out(design, team, own):
+    """Join in every pass that another thread makes, until told to return."""
+    last = 0
+    while load(team.now, 1) == 0:
+        now = load(team.now, 0)
+        if now > last:
+            _join(design, team, own, now)
+            last = now
+
+
+@kernel(inline="always")
+def _gather(design, team, now):
+    """z from the sums of all threads, for whom it waits about as long as it takes to do a piece over again."""
+    pieces, threads = team.done.size, team.sums.shape[0]
+    d = design.z.size
+    design.z[:] = 0
+    for c in range(pieces):
+        owner = -1
+        for _ in range(design.X.size // (8 * pieces)):
+            done = load(team.done, c)
+            if done // threads == now:
+                owner = done % threads
+                break
+        if owner < 0:
+            owner = 0
+            _piece(design, team, 0, c)
+        if design.by_rows:
+            part = team.sums[owner, c]
+            for j in range(d):
+                design.z[j] += part[j]
+        else:
+            low, high = d * c // pieces, d * (c + 1) // pieces
+            design.z[low:high] = team.sums[owner, 0, low:high]
+
+
+@kernel(inline="always")
+def screen(design, team):
+    """z_j = ⟨q_j, x⟩ for all columns."""
+    now = team.now[0] + 1
+    store(team.now, 0, now)
+    _join(design, team, 0, now)
+    if team.done.size > 1:  # z is the sums themselves otherwise
+        _gather(design, team, now)
 
 
 @kernel(**VECTORIZED)
@@ -388,7 +471,7 @@ def take(design, factor, t, r, j, least):
 
 
 @kernel()
-def advance(design, factor, t, r, y_norm, root, unit, floor, out, m, first, record):
+def advance(design, team, factor, t, r, y_norm, root, unit, floor, out, m, first, record):
     """Take `first` and what is clear to come after it, until ‖r‖ ≤ floor or `record` is full.
 
     Picks are put into out[m:]. Returns how many there are.
@@ -405,7 +488,7 @@ def advance(design, factor, t, r, y_norm, root, unit, floor, out, m, first, reco
         if record.left[p] <= floor or p + 1 == size:
             return p + 1
         length = normalize(r, design.x)
-        screen(design, 0, design.z.size)
+        screen(design, team)
         error = rounding(factor, t + p + 1, root, unit) * y_norm
         j, record.lam[p], record.margin[p] = compare(design, r, length, error, out, m + p + 1)
         if j < 0:

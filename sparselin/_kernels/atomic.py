@@ -1,0 +1,39 @@
+"""Reads and writes of int64 arrays that order those before and after them between threads.
+
+A thread that `load`s what another has `store`d sees all that the other had written by then. These are not
+kernels but single instructions, written out where they are used; so kernels of any file may use them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.extending import intrinsic
+
+
+def _entry(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.gep(data, [i])
+
+
+@intrinsic
+def load(typing: Any, array: Any, i: Any) -> Any:
+    """array[i], read before all that the thread reads or writes afterwards ("acquire")."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load_atomic(_entry(context, builder, array, *args), "acquire", 8)
+
+    return types.int64(array, types.intp), emit
+
+
+@intrinsic
+def store(typing: Any, array: Any, i: Any, value: Any) -> Any:
+    """array[i] = value, written after all that the thread has read or written before ("release")."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        entry = _entry(context, builder, array, args[0], args[1])
+        builder.store_atomic(args[2], entry, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.int64), emit
