@@ -11,7 +11,6 @@ these few are compared in float64. What is left open there, ties and whatever el
 
 from __future__ import annotations
 
-import contextlib
 import math
 
 import numpy as np
@@ -61,7 +60,7 @@ class Steps:
         self._root, self._unit = problem.rounding_terms
         selection.qr.make_room(min(k, problem.n))
         # what is selected or barred, barred being what the QR refuses: dependent columns
-        self._out = np.empty(problem.d, np.intp)
+        self._out = np.empty(problem.d + 1, np.intp)
         self._out[: len(selection.picks)] = selection.support
         self._n_out = len(selection.picks)
         self._unclear = False
@@ -76,42 +75,47 @@ class Steps:
                 return None
             first = int(tied[0])
             return Pick.clear(first, lam_star, relative_margin(problem.Xty, first, lam_star), self.clear_sets)
-        length = kernels.normalize(r, self._screen.x)
-        kernels.screen(self._screen, self._team)
-        error = problem.rounding(self.selection.qr.kappa) * problem.y_norm
-        best, lam_star, margin = kernels.compare(self._screen, r, length, error, self._out, self._n_out)
-        return Pick.clear(best, lam_star, margin, self.clear_sets) if best >= 0 else None
+        m = self._n_out
+        self._out[m] = -1
+        _, record = self._advance(r, floor=0.0, first=-1, size=0)
+        if self._out[m] < 0:
+            return None
+        return Pick.clear(int(self._out[m]), float(record.lam[0]), float(record.margin[0]), self.clear_sets)
 
     def take(self, pick: Pick, floor: float, limit: int) -> bool:
-        selection, qr, m = self.selection, self.selection.qr, self._n_out
+        selection, m = self.selection, self._n_out
         if pick.feature in self._out[:m]:
             return False
         size = min(limit, self.k - len(selection.picks), _RUN)
-        record = kernels.Record(*np.empty((4, size)))
         r = selection.residual.copy()
-        with self._helped():
-            p = kernels.advance(
-                self._screen, self._team, qr.arrays(), qr.size, r, self.problem.y_norm, self._root, self._unit,
-                floor, self._out, m, pick.feature, record,
-            )  # fmt: skip
+        p, record = self._advance(r, floor, pick.feature, size)
         self._n_out = m + max(p, 1)
         self._unclear = 0 < p < size
         if p:
             taken = self._out[m : m + p].tolist()
-            qr.extend(taken)
-            steps = zip(taken[1:], record.lam.tolist(), record.margin.tolist(), strict=False)
+            selection.qr.extend(taken)
+            steps = zip(taken[1:], record.lam[1:].tolist(), record.margin[1:].tolist(), strict=False)
             picks = [pick, *(Pick.clear(*step, self.clear_sets) for step in steps)]
             selection.record(picks, record.shares[:p].tolist(), r, record.left[:p].tolist())
         return True
 
-    def _helped(self) -> contextlib.AbstractContextManager[None]:
-        screen, team = self._screen, self._team
+    def _advance(self, r: FloatArray, floor: float, first: int, size: int) -> tuple[int, kernels.Record]:
+        """`kernels.advance`, with others at its side if many steps are wanted."""
+        qr, team = self.selection.qr, self._team
+        record = kernels.Record(*np.empty((4, max(size, 1))))
         team.now[1] = 0
-        return alongside(
-            lambda own: kernels.help_out(screen, team, own),
-            lambda: team.now.__setitem__(1, 1),
-            len(team.sums),
-        )
+        with alongside(self._help_out, self._end, len(team.sums) if size > 1 else 1):
+            p = kernels.advance(
+                self._screen, team, qr.arrays(), qr.size, r, self.problem.y_norm, self._root, self._unit,
+                floor, self._out, self._n_out, first, size, record,
+            )  # fmt: skip
+        return p, record
+
+    def _help_out(self, own: int) -> None:
+        kernels.help_out(self._screen.copy, self._screen.x, self._team, own)
+
+    def _end(self) -> None:
+        self._team.now[1] = 1
 
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]
@@ -122,23 +126,22 @@ class Steps:
 
 def _screen(problem: Problem, count: int, pieces: int = 1) -> kernels.Screen:
     X, n, d = problem.X, problem.n, problem.d
-    by_rows = bool(X.flags.c_contiguous)
-    copy = np.empty(X.shape if by_rows else (d, n), np.int16)
+    copy = np.empty((n, d), np.int16)
     unit = min(1.0, _USUAL / math.sqrt(n)) / kernels.LARGEST * problem.column_norms
+    by_rows = X.flags.c_contiguous
     fill, data = (kernels.copy_by_rows, X) if by_rows else (kernels.copy_by_columns, X.T)
     spread(lambda a, b: fill(data, copy, unit, a, b), d, count)
     # the most roundings that a product goes through on its way into the sum, and 2 in x: m of them amount to
     # γ_m = mu/(1 − mu), u = 2⁻²⁴, at most 1.2·mu for n ≤ 2·10⁷
-    chain = 2 + (n / (8 * pieces) + 12 + pieces if by_rows else min(n, kernels.PIECE) + n / kernels.PIECE + 4)
-    gamma = 1.2 * chain * float(np.finfo(np.float32).eps) / 2
+    gamma = 1.2 * (n / (8 * pieces) + pieces + 14) * float(np.finfo(np.float32).eps) / 2
     off = unit * math.sqrt(n)
     blur = 1.001 * (off / 2 + gamma * (problem.column_norms + off))
     x, z, near = np.empty(n, np.float32), np.empty(d, np.float32), np.empty(_NEAR, np.intp)
-    return kernels.Screen(X, copy, by_rows, unit, blur, problem.column_norms, x, z, near)
+    return kernels.Screen(X, copy, unit, blur, problem.column_norms, x, z, near)
 
 
 def _team(screen: kernels.Screen, threads: int, pieces: int) -> kernels.Team:
     sums = screen.z[None, None]
     if pieces > 1:
-        sums = np.empty((threads, pieces if screen.by_rows else 1, screen.z.size), np.float32)
+        sums = np.empty((threads, pieces, screen.z.size), np.float32)
     return kernels.Team(np.zeros(2, np.int64), np.zeros(pieces, np.int64), np.zeros(pieces, np.int64), sums)

@@ -17,7 +17,7 @@ def _entry(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> A
     return builder.gep(data, [i])
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def load(typing: Any, array: Any, i: Any) -> Any:
     """array[i], read before all that the thread reads or writes afterwards ("acquire")."""
 
@@ -27,7 +27,7 @@ def load(typing: Any, array: Any, i: Any) -> Any:
     return types.int64(array, types.intp), emit
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def store(typing: Any, array: Any, i: Any, value: Any) -> Any:
     """array[i] = value, written after all that the thread has read or written before ("release")."""
 

@@ -16,8 +16,11 @@ from sparselin._kernels import VECTORIZED, kernel
 from sparselin._kernels.atomic import load, store
 
 LARGEST = 32767
-PIECE = 1024  # entries of a column, in Fortran order, that are summed up in single precision
 _STRIP = 8192  # columns of X, in C order, that are copied at a time: long streams
+_TILE, _DEPTH = (
+    32,
+    2048,
+)  # columns and rows, in Fortran order: the rows of a tile are a line of the cache each
 _WIDTH = 4096  # columns of the copy that are screened at a time: their sums fit into the first cache level
 _SHIFT = 2**15
 
@@ -28,7 +31,7 @@ class Screen(NamedTuple):
     Attributes
     ----------
     X : (n, d).
-    copy : the integers q, (n, d) if `by_rows`, else by columns (d, n).
+    copy : the integers q (n, d).
     unit : (d,).
     blur : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, all rounding included.
     norms : ‖X_j‖ (d,).
@@ -37,7 +40,6 @@ class Screen(NamedTuple):
 
     X: NDArray[np.float64]
     copy: NDArray[np.int16]
-    by_rows: bool
     unit: NDArray[np.float64]
     blur: NDArray[np.float64]
     norms: NDArray[np.float64]
@@ -49,15 +51,15 @@ class Screen(NamedTuple):
 class Team(NamedTuple):
     """What T threads share, so that each pass over the copy is done in `done.size` pieces by who comes first.
 
-    The first thread runs the steps, and waits for no other: see `_gather`. So x and what the others make of
-    it may be overwritten under their hands, when they are late; and that is why each has sums of its own.
+    A piece is some rows of the copy. The first thread runs the steps, and waits for no other for long: see
+    `_gather`. So x may change while one that is late reads it, and that is why each has sums of its own.
 
     Attributes
     ----------
     now : the number of the pass, and whether the others are to return (2,).
     begun : the last pass for which each piece was begun.
     done : T·(the last pass for which each piece was finished) + (the thread whose sums these are).
-    sums : (T, 1, d), or (T, pieces, d), one row a piece, where the pieces are rows of the copy.
+    sums : (T, pieces, d).
     """
 
     now: NDArray[np.int64]
@@ -76,12 +78,12 @@ class Factor(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What is noted of each step: ⟨q, r⟩, ‖r‖ after it, and λ* and the margin of the next pick."""
+    """What is noted of each step: λ* and the margin of its pick, ⟨q, r⟩, and ‖r‖ after it."""
 
-    shares: NDArray[np.float64]
-    left: NDArray[np.float64]
     lam: NDArray[np.float64]
     margin: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    left: NDArray[np.float64]
 
 
 @kernel(**VECTORIZED)
@@ -123,20 +125,32 @@ def copy_by_rows(X, copy, unit, start, stop):
 
 @kernel()
 def copy_by_columns(Xt, copy, unit, start, stop):
-    """The same for X in Fortran order, as rows start..stop of Xt (d, n); the copy is (d, n) too."""
+    """The same for X in Fortran order, Xt (d, n), by tiles."""
     n = Xt.shape[1]
-    inverse, used = np.empty(n), np.empty(n, np.int32)
-    for j in range(start, stop):
+    tile, inverse, used = np.empty((_TILE, _DEPTH), np.int16), np.empty(_DEPTH), np.empty(_DEPTH, np.int32)
+    for left in range(start, stop, _TILE):
+        right = min(left + _TILE, stop)
+        bits = np.zeros(_TILE, np.int32)
         for _ in range(2):
-            inverse[:] = 1 / unit[j] if unit[j] > 0 else 0.0
-            used[:] = 0
-            _rounded(Xt[j], inverse, copy[j], used)
+            bits[:] = 0
+            for low in range(0, n, _DEPTH):
+                high = min(low + _DEPTH, n)
+                for j in range(left, right):
+                    inverse[:] = 1 / unit[j] if unit[j] > 0 else 0.0
+                    used[:] = 0
+                    _rounded(Xt[j, low:high], inverse, tile[j - left, : high - low], used)
+                    for i in range(high - low):
+                        bits[j - left] |= used[i]
+                for i in range(low, high):
+                    for j in range(left, right):
+                        copy[i, j] = tile[j - left, i - low]
             enough = True
-            for i in range(n):
-                enough &= used[i] >> 16 == 0
+            for j in range(left, right):
+                if bits[j - left] >> 16 != 0:
+                    enough = False
+                    unit[j] = _least_unit(Xt[j])
             if enough:
                 break
-            unit[j] = _least_unit(Xt[j])
 
 
 @kernel(inline="always")
@@ -148,7 +162,7 @@ def _least_unit(x):
 
 
 @kernel(fastmath={"contract"})
-def _screen_by_rows(copy, x, z):
+def _sum_rows(copy, x, z):
     """z = Σ x_i·copy_i for rows copy_i, eight at a time, summed up in pairs: n/8 + 11 roundings at most.
 
     To reassociate would make one chain of them all.
@@ -178,105 +192,64 @@ def _screen_by_rows(copy, x, z):
                 out[j] += share * np.float32(row[j])
 
 
-@kernel(**VECTORIZED)
-def _screen_by_columns(copy, x, z, start, stop):
-    """z_j = ⟨copy_j, x⟩ for rows copy_j, four at a time and a PIECE of them at a time."""
-    n = copy.shape[1]
-    last = stop - (stop - start) % 4
-    z[start:stop] = 0
-    for low in range(0, n, PIECE):
-        high = min(low + PIECE, n)
-        v = x[low:high]
-        for j in range(start, last, 4):
-            a, b = copy[j, low:high], copy[j + 1, low:high]
-            c, e = copy[j + 2, low:high], copy[j + 3, low:high]
-            sa = sb = sc = se = np.float32(0)
-            for i in range(v.size):
-                sa += v[i] * np.float32(a[i])
-                sb += v[i] * np.float32(b[i])
-                sc += v[i] * np.float32(c[i])
-                se += v[i] * np.float32(e[i])
-            z[j] += sa
-            z[j + 1] += sb
-            z[j + 2] += sc
-            z[j + 3] += se
-        for j in range(last, stop):
-            a = copy[j, low:high]
-            sa = np.float32(0)
-            for i in range(v.size):
-                sa += v[i] * np.float32(a[i])
-            z[j] += sa
-
-
 @kernel(inline="always")
-def _piece(design, team, own, c):
-    """⟨q_j, x⟩ for the share c of the columns, into the sums of thread `own`; if by rows, that share of each."""
-    n, d = design.X.shape
-    pieces = team.done.size
-    if design.by_rows:
-        low, high = n * c // pieces, n * (c + 1) // pieces
-        _screen_by_rows(design.copy[low:high], design.x[low:high], team.sums[own, c])
-    else:
-        low, high = d * c // pieces, d * (c + 1) // pieces
-        _screen_by_columns(design.copy, design.x, team.sums[own, 0], low, high)
+def _piece(copy, x, team, own, c):
+    """Σ x_i·copy_i over the rows of piece c, into the sums of thread `own`."""
+    low, high = x.size * c // team.done.size, x.size * (c + 1) // team.done.size
+    _sum_rows(copy[low:high], x[low:high], team.sums[own, c])
 
 
 @kernel()
-def _join(design, team, own, now):
+def _join(copy, x, team, own, now):
     """Do what pieces of pass `now` nobody has begun, from the thread's own share of them on."""
     pieces, threads = team.done.size, team.sums.shape[0]
     for l in range(pieces):
         c = (own * pieces // threads + l) % pieces
         if load(team.begun, c) < now:
             store(team.begun, c, now)
-            _piece(design, team, own, c)
+            _piece(copy, x, team, own, c)
             store(team.done, c, now * threads + own)
 
 
 @kernel()
-def help_out(design, team, own):
+def help_out(copy, x, team, own):
     """Join in every pass that another thread makes, until told to return."""
     last = 0
     while load(team.now, 1) == 0:
         now = load(team.now, 0)
         if now > last:
-            _join(design, team, own, now)
+            _join(copy, x, team, own, now)
             last = now
 
 
 @kernel(inline="always")
-def _gather(design, team, now):
-    """z from the sums of all threads, for whom it waits about as long as it takes to do a piece over again."""
+def _gather(copy, x, z, team, now):
+    """z from the sums of all threads, who are waited for about as long as it takes to do a piece over."""
     pieces, threads = team.done.size, team.sums.shape[0]
-    d = design.z.size
-    design.z[:] = 0
+    z[:] = 0
     for c in range(pieces):
         owner = -1
-        for _ in range(design.X.size // (8 * pieces)):
+        for _ in range(copy.size // (8 * pieces)):
             done = load(team.done, c)
             if done // threads == now:
                 owner = done % threads
                 break
         if owner < 0:
             owner = 0
-            _piece(design, team, 0, c)
-        if design.by_rows:
-            part = team.sums[owner, c]
-            for j in range(d):
-                design.z[j] += part[j]
-        else:
-            low, high = d * c // pieces, d * (c + 1) // pieces
-            design.z[low:high] = team.sums[owner, 0, low:high]
+            _piece(copy, x, team, owner, c)
+        part = team.sums[owner, c]
+        for j in range(z.size):
+            z[j] += part[j]
 
 
 @kernel(inline="always")
-def screen(design, team):
+def _screen(copy, x, z, team):
     """z_j = ⟨q_j, x⟩ for all columns."""
     now = team.now[0] + 1
     store(team.now, 0, now)
-    _join(design, team, 0, now)
+    _join(copy, x, team, np.intp(0), now)
     if team.done.size > 1:  # z is the sums themselves otherwise
-        _gather(design, team, now)
+        _gather(copy, x, z, team, now)
 
 
 @kernel(**VECTORIZED)
@@ -288,7 +261,7 @@ def _dot(x, y):
 
 
 @kernel(inline="always")
-def normalize(r, x):
+def _normalize(r, x):
     """x = r/‖r‖ in single precision, unless r = 0; returns ‖r‖."""
     length = math.sqrt(_dot(r, r))
     if length > 0:
@@ -327,12 +300,14 @@ def _contenders(design, length, error, out, m):
 
 
 @kernel(inline="always")
-def compare(design, r, length, error, out, m):
-    """The pick that is clear once `screen` has been, its |c_j| and margin; −1 where none is. ‖r‖ is `length`.
+def _clear_pick(design, team, r, error, out, m):
+    """The pick that is clear, its |c_j| and margin; −1 where none is.
 
     Clear is an argmax of |c_j|, c = Xᵀr, that no other column reaches within the errors, error·‖X_j‖ each.
     """
     near, norms = design.near, design.norms
+    length = _normalize(r, design.x)
+    _screen(design.copy, design.x, design.z, team)
     count = _contenders(design, length, error, out, m) if length > 0 else -1
     value = np.empty(max(count, 0))
     best, top, second = -1, 0.0, 0.0
@@ -471,26 +446,25 @@ def take(design, factor, t, r, j, least):
 
 
 @kernel()
-def advance(design, team, factor, t, r, y_norm, root, unit, floor, out, m, first, record):
-    """Take `first` and what is clear to come after it, until ‖r‖ ≤ floor or `record` is full.
+def advance(design, team, factor, t, r, y_norm, root, unit, floor, out, m, first, size, record):
+    """Take `first`, or what is clear to come if it is −1, and so on, until ‖r‖ ≤ floor or `size` are taken.
 
-    Picks are put into out[m:]. Returns how many there are.
+    Picks are put into out[m:]. Returns how many are taken; another one is there if it could not be.
     """
-    j, size = first, record.left.size
-    for p in range(size):
-        out[m + p] = j
-        if t + p == r.size:  # a basis, of which nothing is independent
+    j, p = first, 0
+    while True:
+        scale = rounding(factor, t + p, root, unit)
+        if j < 0:
+            j, record.lam[p], record.margin[p] = _clear_pick(design, team, r, scale * y_norm, out, m + p)
+        if j < 0:
             return p
-        least = rounding(factor, t + p, root, unit)
-        record.shares[p], record.left[p] = take(design, factor, t + p, r, j, least)
+        out[m + p] = j
+        if p == size or t + p == r.size:  # of a basis, nothing is independent
+            return p
+        record.shares[p], record.left[p] = take(design, factor, t + p, r, j, scale)
         if record.left[p] < 0:
             return p
-        if record.left[p] <= floor or p + 1 == size:
-            return p + 1
-        length = normalize(r, design.x)
-        screen(design, team)
-        error = rounding(factor, t + p + 1, root, unit) * y_norm
-        j, record.lam[p], record.margin[p] = compare(design, r, length, error, out, m + p + 1)
-        if j < 0:
-            return p + 1
-    return size
+        p += 1
+        if record.left[p - 1] <= floor or p == size:
+            return p
+        j = -1
