@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -127,14 +128,14 @@ def test_no_bit_of_a_path_depends_on_them(monkeypatch, order, count):
         monkeypatch.setattr(threads, "thread_count", lambda: count)
         with monkeypatch.context() as patch:
             if not helped:
-                patch.setattr(kernels, "help_out", lambda *arguments: asked.append(arguments[-1]))
+                patch.setattr(steps, "alongside", lambda task, end, size: asked.append(size) or nullcontext())
             return [sl.omp(X, y, 40), sl.omp(wide, y, 20), sl.sequential_lasso(X, y, 30)]
 
     for path, alone in zip(paths(True), paths(False), strict=True):
         for name in ("support", "coef_path", "lam_star", "margin", "residual_norm"):
             np.testing.assert_array_equal(getattr(path, name), getattr(alone, name))
         assert path.ties == alone.ties
-    assert set(asked) == set(range(1, min(count, steps._MOST)))
+    assert max(asked) == min(count, steps._MOST)
 
 
 def test_others_end_when_the_block_does():
