@@ -19,7 +19,7 @@ from sparselin._kernels import steps as kernels
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.selection import Pick, Selection, relative_margin, tied_at_maximum
-from sparselin.threads import alongside, spread
+from sparselin.threads import send, spread
 
 FEWEST = 5  # picks that repay the copy
 _AT_ONCE = 12 * 10**6  # numbers in X up to which blocks of guesses are not tried first
@@ -30,8 +30,9 @@ _LONGEST = 2 * 10**7  # columns of which the sums in single precision are of use
 _RUN = 64  # steps that are compiled as a whole, before Python can be interrupted
 _WORTH_A_TEAM = 10**8  # products in all that repay the waking of threads for them
 _MOST = 4  # threads that read the copy: they are bound by the memory that they share
-_PIECES = 4  # of a pass, for each thread, at least
-_PIECE = 4096  # rows, in C order, that one sum in single precision should not exceed by much
+_PIECES = 4  # of a pass, for each of T threads, at least
+_ROWS = 100  # and T²·_ROWS rows at least, so that the sums, 16T²d bytes, are 2 % of X at most
+_PIECE = 4096  # rows of a piece, about, at the most: a longer sum would err by more than the copy does
 
 
 def can_step(problem: Problem) -> bool:
@@ -52,11 +53,12 @@ class Steps:
         problem = selection.problem
         self.problem, self.selection, self.k, self.count = problem, selection, k, count
         self.clear_sets = clear_sets
-        threads = min(count, _MOST) if problem.n * problem.d * k >= _WORTH_A_TEAM else 1
-        # a sum over more rows would err by more than the copy
-        pieces = max(problem.n // _PIECE, 1 if threads == 1 else _PIECES * threads)
-        self._screen = _screen(problem, count, pieces)
-        self._team = _team(self._screen, threads, pieces)
+        worth = problem.n * problem.d * k >= _WORTH_A_TEAM
+        self._threads = min(count, _MOST, max(1, math.isqrt(problem.n // _ROWS))) if worth else 1
+        self._pieces = max(problem.n // _PIECE, _PIECES * self._threads if self._threads > 1 else 1)
+        self._screen = _screen(problem, count, self._pieces)
+        if self._threads > 1:  # compiled here, and not in a thread that nobody waits for
+            kernels.help_out(self._screen.copy, self._screen.x, _team(self._screen, 2, 1, over=True), 1)
         self._root, self._unit = problem.rounding_terms
         selection.qr.make_room(min(k, problem.n))
         # what is selected or barred, barred being what the QR refuses: dependent columns
@@ -101,21 +103,17 @@ class Steps:
 
     def _advance(self, r: FloatArray, floor: float, first: int, size: int) -> tuple[int, kernels.Record]:
         """`kernels.advance`, with others at its side if many steps are wanted."""
-        qr, team = self.selection.qr, self._team
+        qr, screen = self.selection.qr, self._screen
+        team = _team(screen, self._threads if size > 1 else 1, self._pieces)
         record = kernels.Record(*np.empty((4, max(size, 1))))
-        team.now[1] = 0
-        with alongside(self._help_out, self._end, len(team.sums) if size > 1 else 1):
-            p = kernels.advance(
-                self._screen, team, qr.arrays(), qr.size, r, self.problem.y_norm, self._root, self._unit,
-                floor, self._out, self._n_out, first, size, record,
-            )  # fmt: skip
+        send(lambda own: kernels.help_out(screen.copy, screen.x, team, own), len(team.sums))
+        p = kernels.advance(
+            screen, team, qr.arrays(), qr.size, r, self.problem.y_norm, self._root, self._unit, floor,
+            self._out, self._n_out, first, size, record,
+        )  # fmt: skip
+        if team.now[2] >= kernels.LATE:
+            self._threads = 1
         return p, record
-
-    def _help_out(self, own: int) -> None:
-        kernels.help_out(self._screen.copy, self._screen.x, self._team, own)
-
-    def _end(self) -> None:
-        self._team.now[1] = 1
 
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]
@@ -140,8 +138,10 @@ def _screen(problem: Problem, count: int, pieces: int = 1) -> kernels.Screen:
     return kernels.Screen(X, copy, unit, blur, problem.column_norms, x, z, near)
 
 
-def _team(screen: kernels.Screen, threads: int, pieces: int) -> kernels.Team:
+def _team(screen: kernels.Screen, threads: int, pieces: int, over: bool = False) -> kernels.Team:
     sums = screen.z[None, None]
     if pieces > 1:
         sums = np.empty((threads, pieces, screen.z.size), np.float32)
-    return kernels.Team(np.zeros(2, np.int64), np.zeros(pieces, np.int64), np.zeros(pieces, np.int64), sums)
+    return kernels.Team(
+        np.array([0, over, 0], np.int64), np.zeros(pieces, np.int64), np.zeros(pieces, np.int64), sums
+    )

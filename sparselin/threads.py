@@ -2,19 +2,24 @@
 
 NumPy's BLAS, SciPy's BLAS and Numba's own `parallel=True` each keep a pool whose threads busy-wait for a
 while after each task. So kernels here are serial and release the GIL, work is cut by columns or by
-signals for the threads of one executor, and BLAS gets one thread for that long.
+signals for the threads of one pool, and BLAS gets one thread for that long.
+
+The pool is threads and a SimpleQueue, not a `ThreadPoolExecutor`, whose locks are written in Python: one that
+a KeyboardInterrupt meets on its way in stays locked (https://bugs.python.org/issue29988), and the next call
+waits for ever.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, TypeAlias
 
 import numba
 from threadpoolctl import ThreadpoolController
@@ -22,6 +27,9 @@ from threadpoolctl import ThreadpoolController
 # Below these numbers of floating point operations BLAS is left alone (it stays serial by itself), and a
 # second thread is not woken (which takes up to some milliseconds after a pause).
 _TRIFLE, _WORTH_A_THREAD = 2e6, 6e7
+
+_Outbox: TypeAlias = SimpleQueue[BaseException | None]
+_Inbox: TypeAlias = SimpleQueue[tuple[Callable[[], object], _Outbox] | None]
 
 _lock = threading.Lock()
 _users = 0
@@ -34,9 +42,37 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
+def _work(inbox: _Inbox) -> None:
+    while (item := inbox.get()) is not None:
+        task, outbox = item
+        error: BaseException | None = None
+        try:
+            task()
+        except BaseException as raised:
+            error = raised
+        outbox.put(error)
+        del item, task, outbox, error  # what they hold is not kept while the thread waits
+
+
 @functools.cache
-def _pool(workers: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(workers, thread_name_prefix="sparselin")
+def _pool(workers: int, name: str) -> _Inbox:
+    inbox: _Inbox = SimpleQueue()
+    threads = [
+        threading.Thread(target=_work, args=(inbox,), name=f"sparselin-{name}-{i}", daemon=True)
+        for i in range(workers)
+    ]
+    for thread in threads:
+        thread.start()
+    atexit.register(_close, inbox, threads)
+    return inbox
+
+
+def _close(inbox: _Inbox, threads: list[threading.Thread]) -> None:
+    """Before the interpreter ends: it does not suffer threads that come back from compiled code later."""
+    for _ in threads:
+        inbox.put(None)
+    for thread in threads:
+        thread.join()
 
 
 def _forget_pools() -> None:
@@ -63,51 +99,48 @@ def workers(flops: float) -> Iterator[int]:
     if flops < _TRIFLE:
         yield 1
         return
-    with _lock:  # of calls that overlap, the first sets the limit and the last lifts it
-        if _users == 0:
-            _workers = thread_count()
-            _usual = [(library, library.num_threads) for library in _controller().lib_controllers]
-            for library, _ in _usual:  # what `limit(limits=1)` does, without its bookkeeping
-                library.set_num_threads(1)
-        _users += 1
-        count = _workers if flops >= _WORTH_A_THREAD else 1
+    counted = False
     try:
-        yield count
+        with _lock:  # of calls that overlap, the first sets the limit and the last lifts it
+            if _users == 0:
+                if not _usual:  # there are some where an interrupt kept them from being put back
+                    _workers = thread_count()
+                    _usual = [(library, library.num_threads) for library in _controller().lib_controllers]
+                for library, _ in _usual:  # what `limit(limits=1)` does, without its bookkeeping
+                    library.set_num_threads(1)
+            _users += 1
+            counted = True
+        yield _workers if flops >= _WORTH_A_THREAD else 1
     finally:
         with _lock:
-            _users -= 1
+            _users -= counted
             if _users == 0:
                 for library, number in _usual:
                     library.set_num_threads(number)
+                _usual = []
 
 
 def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
     """task(start, stop) on `count` equal parts of 0..size, the first of them in this thread."""
     cuts = [size * i // count for i in range(count + 1)]
     parts = [(a, b) for a, b in itertools.pairwise(cuts) if a < b]
-    others = [_pool(count - 1).submit(task, a, b) for a, b in parts[1:]] if count > 1 else []
+    outbox: _Outbox = SimpleQueue()
+    for part in parts[1:]:
+        _pool(count - 1, "worker").put((functools.partial(task, *part), outbox))
     try:
         if parts:
             task(*parts[0])
     finally:
-        for other in others:
-            other.result()
+        errors = [outbox.get() for _ in parts[1:]]
+    for error in errors:
+        if error is not None:
+            raise error
 
 
-@contextlib.contextmanager
-def alongside(task: Callable[[int], object], end: Callable[[], object], count: int) -> Iterator[None]:
-    """task(1), …, task(count − 1) in threads of their own during the block; end() makes them return after it.
-
-    The block must not wait for them: they may start late, or never.
-    """
-    others = [_pool(count - 1).submit(task, i) for i in range(1, count)]
-    try:
-        yield
-    finally:
-        end()
-        for other in others:
-            if not other.cancel():
-                other.result()
+def send(task: Callable[[int], object], count: int) -> None:
+    """task(1), …, task(count − 1) in other threads, which nobody waits for: tasks that end by themselves."""
+    for i in range(1, count):
+        _pool(count - 1, "helper").put((functools.partial(task, i), SimpleQueue()))
 
 
 def spread_chunks(task: Callable[[int, int], object], size: int, chunk: int, count: int) -> None:

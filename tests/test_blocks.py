@@ -1,6 +1,5 @@
 """The block scheme: guesses may be as wrong as they like, the picks are the textbook's."""
 
-import threading
 import tracemalloc
 
 import numpy as np
@@ -10,7 +9,7 @@ from oracles import residual, textbook_ols, textbook_omp
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
-from sparselin import Status, blocks, guesses, steps, threads
+from sparselin import Status, blocks, guesses, steps
 from sparselin._kernels import blocks as kernels
 from sparselin.blocks import Blocks
 from sparselin.ensembles import gaussian
@@ -305,56 +304,3 @@ def test_runs_are_identical_bit_for_bit():
     assert np.array_equal(first.lam_star, second.lam_star)
     with threadpool_limits(1):
         assert sl.omp(X, y, 50).support.tolist() == first.support.tolist()
-
-
-def blas_threads():
-    """Of the libraries that products run on; others may be loaded later and are left alone."""
-    return [library.num_threads for library in threads._controller().lib_controllers]
-
-
-def test_the_number_of_blas_threads_is_put_back():
-    before, usual = blas_threads(), threads.thread_count()
-    with threads.workers(1e12) as count, threads.workers(1e12) as inner:
-        assert count == inner == usual
-        assert set(blas_threads()) == {1}
-    assert blas_threads() == before
-    with pytest.raises(KeyError), threads.workers(1e12):
-        raise KeyError
-    assert blas_threads() == before
-    with threadpool_limits(1), threads.workers(1e12) as count:
-        assert count == 1
-
-
-def test_calls_from_several_threads_at_once():
-    before = blas_threads()
-    X, y = gaussian(300, 3000, 0)
-    expected = sl.omp(X, y, 30).support.tolist()
-    found = []
-    runs = [
-        threading.Thread(target=lambda: found.append(sl.omp(X, y, 30).support.tolist())) for _ in range(6)
-    ]
-    for run in runs:
-        run.start()
-    for run in runs:
-        run.join()
-    assert found == [expected] * 6
-    assert blas_threads() == before
-
-
-def test_an_error_in_any_part_is_raised():
-    def task(start, stop):
-        if start:
-            raise ValueError("second part")
-
-    with pytest.raises(ValueError, match="second part"):
-        threads.spread(task, 10, 2)
-    with pytest.raises(ValueError, match="second part"):
-        threads.spread_chunks(task, 10, 3, 2)
-
-
-def test_chunks_cover_everything_once():
-    for size in (0, 1, 7, 100):
-        for count in (1, 2, 3):
-            seen = []
-            threads.spread_chunks(lambda a, b, seen=seen: seen.extend(range(a, b)), size, 7, count)
-            assert sorted(seen) == list(range(size))

@@ -186,6 +186,7 @@ def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind):
             for name in ("advance", "_clear_pick"):
                 patch.setattr(kernels, name, getattr(kernels, name).py_func)
             patch.setattr(kernels, "_screen", screen)
+            patch.setattr(kernels, "store", np.ndarray.__setitem__)
             path = sl.omp(X, y, 25)
         assert path.support.tolist() == usual.support.tolist()
         assert path.ties == usual.ties

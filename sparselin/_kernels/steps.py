@@ -23,6 +23,7 @@ _TILE, _DEPTH = (
 )  # columns and rows, in Fortran order: the rows of a tile are a line of the cache each
 _WIDTH = 4096  # columns of the copy that are screened at a time: their sums fit into the first cache level
 _SHIFT = 2**15
+LATE = 4  # pieces that may be late before a run goes on alone: there are fewer cores than threads
 
 
 class Screen(NamedTuple):
@@ -49,14 +50,14 @@ class Screen(NamedTuple):
 
 
 class Team(NamedTuple):
-    """What T threads share, so that each pass over the copy is done in `done.size` pieces by who comes first.
+    """What T threads share for a run of steps: passes in pieces, rows of the copy, done by who comes first.
 
-    A piece is some rows of the copy. The first thread runs the steps, and waits for no other for long: see
-    `_gather`. So x may change while one that is late reads it, and that is why each has sums of its own.
+    The first thread runs the steps, and waits for no other for long: see `_gather`. So x may change while one
+    that is late reads it, and that is why each has sums of its own, and each run a team.
 
     Attributes
     ----------
-    now : the number of the pass, and whether the others are to return (2,).
+    now : the number of the pass (0 before the first), whether the run is over, and how many pieces were late.
     begun : the last pass for which each piece was begun.
     done : T·(the last pass for which each piece was finished) + (the thread whose sums these are).
     sums : (T, pieces, d).
@@ -127,10 +128,10 @@ def copy_by_rows(X, copy, unit, start, stop):
 def copy_by_columns(Xt, copy, unit, start, stop):
     """The same for X in Fortran order, Xt (d, n), by tiles."""
     n = Xt.shape[1]
-    tile, inverse, used = np.empty((_TILE, _DEPTH), np.int16), np.empty(_DEPTH), np.empty(_DEPTH, np.int32)
+    tile, bits = np.empty((_TILE, _DEPTH), np.int16), np.empty(_TILE, np.int32)
+    inverse, used = np.empty(_DEPTH), np.empty(_DEPTH, np.int32)
     for left in range(start, stop, _TILE):
         right = min(left + _TILE, stop)
-        bits = np.zeros(_TILE, np.int32)
         for _ in range(2):
             bits[:] = 0
             for low in range(0, n, _DEPTH):
@@ -213,13 +214,14 @@ def _join(copy, x, team, own, now):
 
 @kernel()
 def help_out(copy, x, team, own):
-    """Join in every pass that another thread makes, until told to return."""
-    last = 0
-    while load(team.now, 1) == 0:
+    """Join in every pass that another thread makes, until the run is over, or seems to be."""
+    last = idle = 0
+    while load(team.now, 1) == 0 and idle < copy.size:
         now = load(team.now, 0)
+        idle += 1
         if now > last:
             _join(copy, x, team, own, now)
-            last = now
+            last, idle = now, 0
 
 
 @kernel(inline="always")
@@ -229,7 +231,7 @@ def _gather(copy, x, z, team, now):
     z[:] = 0
     for c in range(pieces):
         owner = -1
-        for _ in range(copy.size // (8 * pieces)):
+        for _ in range(1 + copy.size // (8 * pieces)):
             done = load(team.done, c)
             if done // threads == now:
                 owner = done % threads
@@ -237,6 +239,9 @@ def _gather(copy, x, z, team, now):
         if owner < 0:
             owner = 0
             _piece(copy, x, team, owner, c)
+            team.now[2] += 1
+            if team.now[2] == LATE:
+                store(team.now, 1, 1)
         part = team.sums[owner, c]
         for j in range(z.size):
             z[j] += part[j]
@@ -247,7 +252,7 @@ def _screen(copy, x, z, team):
     """z_j = ⟨q_j, x⟩ for all columns."""
     now = team.now[0] + 1
     store(team.now, 0, now)
-    _join(copy, x, team, np.intp(0), now)
+    _join(copy, x, team, np.intp(0), now)  # a literal 0 would have it compiled twice
     if team.done.size > 1:  # z is the sums themselves otherwise
         _gather(copy, x, z, team, now)
 
@@ -457,14 +462,16 @@ def advance(design, team, factor, t, r, y_norm, root, unit, floor, out, m, first
         if j < 0:
             j, record.lam[p], record.margin[p] = _clear_pick(design, team, r, scale * y_norm, out, m + p)
         if j < 0:
-            return p
+            break
         out[m + p] = j
         if p == size or t + p == r.size:  # of a basis, nothing is independent
-            return p
+            break
         record.shares[p], record.left[p] = take(design, factor, t + p, r, j, scale)
         if record.left[p] < 0:
-            return p
+            break
         p += 1
         if record.left[p - 1] <= floor or p == size:
-            return p
+            break
         j = -1
+    store(team.now, 1, 1)  # here, where no signal comes in between
+    return p

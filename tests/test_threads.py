@@ -1,0 +1,156 @@
+"""The pool: it does all parts, passes errors on, gives BLAS its threads back, and survives interrupts."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+import sparselin as sl
+from sparselin import threads
+from sparselin.ensembles import gaussian
+
+
+def blas_threads():
+    """Of the libraries that products run on; others may be loaded later and are left alone."""
+    return [library.num_threads for library in threads._controller().lib_controllers]
+
+
+def test_the_number_of_blas_threads_is_put_back():
+    before, usual = blas_threads(), threads.thread_count()
+    with threads.workers(1e12) as count, threads.workers(1e12) as inner:
+        assert count == inner == usual
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+    with pytest.raises(KeyError), threads.workers(1e12):
+        raise KeyError
+    assert blas_threads() == before
+    with threadpool_limits(1), threads.workers(1e12) as count:
+        assert count == 1
+
+
+def test_calls_from_several_threads_at_once():
+    before = blas_threads()
+    X, y = gaussian(300, 3000, 0)
+    expected = sl.omp(X, y, 30).support.tolist()
+    found = []
+    runs = [
+        threading.Thread(target=lambda: found.append(sl.omp(X, y, 30).support.tolist())) for _ in range(6)
+    ]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    assert found == [expected] * 6
+    assert blas_threads() == before
+
+
+def test_an_error_in_any_part_is_raised():
+    def task(start, stop):
+        if start:
+            raise ValueError("second part")
+
+    with pytest.raises(ValueError, match="second part"):
+        threads.spread(task, 10, 2)
+    with pytest.raises(ValueError, match="second part"):
+        threads.spread_chunks(task, 10, 3, 2)
+
+
+def test_chunks_cover_everything_once():
+    for size in (0, 1, 7, 100):
+        for count in (1, 2, 3):
+            seen = []
+            threads.spread_chunks(lambda a, b, seen=seen: seen.extend(range(a, b)), size, 7, count)
+            assert sorted(seen) == list(range(size))
+
+
+def test_an_error_here_waits_for_the_others():
+    done = threading.Event()
+
+    def task(start, stop):
+        if start == 0:
+            raise KeyError("first part")
+        time.sleep(0.05)
+        done.set()
+
+    with pytest.raises(KeyError, match="first part"):
+        threads.spread(task, 10, 2)
+    assert done.is_set()
+
+
+def test_who_is_sent_is_not_waited_for():
+    told, came = threading.Event(), threading.Semaphore(0)
+
+    def task(i):
+        came.release()
+        told.wait(60)
+
+    threads.send(task, 3)
+    assert all(came.acquire(timeout=60) for _ in range(2))
+    threads.spread(lambda a, b: came.release(), 2, 2)  # has threads of its own
+    told.set()
+    threads.send(task, 1)
+    assert [came.acquire(timeout=0) for _ in range(3)] == [True, True, False]
+
+
+def test_nothing_is_held_by_threads_that_wait():
+    class Held:
+        pass
+
+    held, gone = Held(), threading.Event()
+    weakref.finalize(held, gone.set)
+    threads.spread(lambda a, b, held=held: None, 2, 2)
+    del held
+    assert gone.wait(60)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timer")
+def test_interrupts_at_any_time_leave_it_usable():
+    before, thread_count = blas_threads(), threads.thread_count()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    usual = signal.signal(signal.SIGALRM, interrupt)
+    rng, got = np.random.default_rng(0), 0
+    try:
+        for _ in range(300):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 1e-3))
+                for _ in range(20):
+                    with threads.workers(1e12):
+                        threads.spread(lambda a, b: None, 2, 2)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                got += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            parts = []
+            threads.spread(lambda a, b, parts=parts: parts.append((a, b)), 4, 2)
+            assert sorted(parts) == [(0, 2), (2, 4)]
+    finally:
+        signal.signal(signal.SIGALRM, usual)
+    assert got > 100
+    with threads.workers(1e12) as count:
+        assert count == thread_count
+    assert blas_threads() == before
+
+
+def test_the_interpreter_ends_while_threads_work():
+    code = """
+import time, threading
+from sparselin import threads
+threads.send(lambda i: time.sleep(0.3), 3)
+threads.spread(lambda a, b: None, 4, 2)
+print("end")
+"""
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert process.stdout == "end\n"
+    assert not process.stderr
