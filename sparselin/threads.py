@@ -4,7 +4,7 @@ NumPy's BLAS, SciPy's BLAS and Numba's own `parallel=True` each keep a pool whos
 while after each task. So kernels here are serial and release the GIL, work is cut by columns or by
 signals for the threads of one pool, and BLAS gets one thread for that long.
 
-The pool is threads and a SimpleQueue, not a `ThreadPoolExecutor`. Its locks are conditions written in Python: one
+The pool is threads and a SimpleQueue, not a `ThreadPoolExecutor`. Its locks are written in Python: one
 that a KeyboardInterrupt meets on its way in stays locked, and the next call waits for ever
 (https://github.com/python/cpython/issues/148874).
 """
