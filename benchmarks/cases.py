@@ -321,4 +321,10 @@ MEASURES: tuple[Measure, ...] = (
         toy={"before": measures.AFTER_NUMBA},
     ),
     Measure("start/cold", "compiling omp with an empty cache", "s", measures.cold_start, 8.0),
+    Measure(
+        "start/cold-steps",
+        "of that, what up to some ten million entries need",
+        "s",
+        measures.cold_start_of_steps,
+    ),
 )

@@ -128,7 +128,7 @@ print(max(resident, tracemalloc.get_traced_memory()[1]) / X.nbytes)
     return float(_fresh(code, **giving_back)), None
 
 
-SMALL, BIGGER = "(300, 1000, 20)", "(1500, 4000, 50)"  # by single steps, by blocks
+SMALL, BIGGER = "(300, 1000, 20)", "(1500, 10000, 50)"  # by single steps, by blocks
 FIRST_AND_SECOND = """
 import time, numpy as np, sparselin as sl
 {before}
@@ -177,10 +177,19 @@ def numba_start(seed: int) -> tuple[float, None]:
 
 
 def cold_start(seed: int) -> tuple[float, None]:
-    """First calls less second calls, on a small and a bigger problem, which may take other kernels."""
+    """First calls less second calls, on a small and a bigger problem, which take other kernels."""
+    return _with_empty_cache(f"{SMALL}, {BIGGER}"), None
+
+
+def cold_start_of_steps(seed: int) -> tuple[float, None]:
+    """The same on the small problem alone."""
+    return _with_empty_cache(SMALL), None
+
+
+def _with_empty_cache(sizes: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        code = FIRST_AND_SECOND.format(before="", sizes=f"{SMALL}, {BIGGER}")
-        return float(_fresh(code, NUMBA_CACHE_DIR=folder)), None
+        code = FIRST_AND_SECOND.format(before="", sizes=sizes)
+        return float(_fresh(code, NUMBA_CACHE_DIR=folder))
 
 
 def _in_second_process(code: str) -> float:
