@@ -1,14 +1,18 @@
-"""Reads and writes of int64 arrays that order those before and after them between threads.
+"""What threads in compiled code need to work together: ordered reads and writes, and giving way.
 
 A thread that `load`s what another has `store`d sees all that the other had written by then. These are not
-kernels but single instructions, written out where they are used; so kernels of any file may use them.
+kernels but single instructions, or a call, written out where they are used; so kernels of any file may use
+them.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 
@@ -37,3 +41,16 @@ def store(typing: Any, array: Any, i: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.int64), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def give_way(typing: Any) -> Any:
+    """Let another thread have the core, if one waits for it (`sched_yield`; nothing where there is none)."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if os.name == "posix":
+            kind = ir.FunctionType(ir.IntType(32), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+        return context.get_dummy_value()
+
+    return types.void(), emit

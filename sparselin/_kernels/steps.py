@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
-from sparselin._kernels.atomic import load, store
+from sparselin._kernels.atomic import give_way, load, store
 
 LARGEST = 32767
 _STRIP = 8192  # columns of X, in C order, that are copied at a time: long streams
@@ -222,6 +222,8 @@ def help_out(copy, x, team, own):
         if now > last:
             _join(copy, x, team, own, now)
             last, idle = now, 0
+        elif idle % 1024 == 0:  # there may be more threads than cores, and the run's be waiting for this one
+            give_way()
 
 
 @kernel(inline="always")
