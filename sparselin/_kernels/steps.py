@@ -17,10 +17,8 @@ from sparselin._kernels.atomic import give_way, load, store
 
 LARGEST = 32767
 _STRIP = 8192  # columns of X, in C order, that are copied at a time: long streams
-_TILE, _DEPTH = (
-    32,
-    2048,
-)  # columns and rows, in Fortran order: the rows of a tile are a line of the cache each
+_TILE = 32  # columns of X, in Fortran order, that are copied at a time: a row of them is a line of the cache
+_DEPTH = 2048  # and rows
 _WIDTH = 4096  # columns of the copy that are screened at a time: their sums fit into the first cache level
 _SHIFT = 2**15
 LATE = 4  # pieces that may be late before a run goes on alone: there are fewer cores than threads
