@@ -226,6 +226,14 @@ def test_who_helps_returns_where_nothing_happens():
     assert np.all(team.begun == 0)
 
 
+def test_who_waits_gives_way_now_and_then(monkeypatch):
+    given = []
+    as_python(monkeypatch, lambda array, i: array[i], None, None)
+    monkeypatch.setattr(kernels, "give_way", lambda: given.append(1))
+    kernels.help_out(np.zeros((1, 5000), np.int16), None, small_team(2, 1), 1)
+    assert len(given) == 4  # in 5000 looks
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_any_interleaving_gives_the_right_sums(monkeypatch, count):
     """One thread runs at a time, up to its next read or write of what is shared; who is next is random."""

@@ -92,10 +92,12 @@ def test_who_is_sent_is_not_waited_for():
 
     threads.send(task, 3)
     assert all(came.acquire(timeout=60) for _ in range(2))
-    threads.spread(lambda a, b: came.release(), 2, 2)  # has threads of its own
+    started = time.monotonic()
+    threads.spread(lambda a, b: came.release(), 3, 3)  # has threads of its own
+    assert time.monotonic() - started < 30
     told.set()
     threads.send(task, 1)
-    assert [came.acquire(timeout=0) for _ in range(3)] == [True, True, False]
+    assert [came.acquire(timeout=0) for _ in range(4)] == [True, True, True, False]
 
 
 def test_nothing_is_held_by_threads_that_wait():
