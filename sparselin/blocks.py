@@ -29,8 +29,9 @@ from sparselin.guesses import FEW, STRIDE, Guesses
 from sparselin.lengths import Lengths
 from sparselin.problem import THIN
 from sparselin.results import FloatArray, IndexArray
-from sparselin.selection import Pick, Selection, relative_margin, tied_at_maximum
+from sparselin.selection import Pick, Selection
 from sparselin.threads import spread
+from sparselin.ties import relative_margin, tied_at_maximum
 
 # Picks that a block must hold, on the average, to be faster than single steps, which read a copy of X of two
 # bytes a number, either from the cache or from memory.
@@ -252,11 +253,11 @@ class Blocks:
 
     def _confirm(self, near: IndexArray, size: int) -> Pick | None:
         """The first of those near the maximum if float64 finds it clearly largest, S being `size` columns."""
-        c, error = self.selection.double.correlations(near, self.selection.qr, size)
-        lam, tied = tied_at_maximum(c, error)
+        beside = self.selection.double.measure(near, self.selection.qr.index[:size])
+        lam, tied = tied_at_maximum(beside.c, beside.error)
         if tied.tolist() != [0]:
             return None
-        return self._clear(int(near[0]), lam, relative_margin(c, 0, lam))
+        return self._clear(int(near[0]), lam, relative_margin(beside.c, 0, lam))
 
 
 def _block_maxima(weights: FloatArray) -> FloatArray:

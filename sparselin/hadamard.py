@@ -22,6 +22,7 @@ from sparselin.certificates import lasso_gap, orthonormal_basis
 from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
 from sparselin.results import DescentResult, FloatArray, IndexArray, Status
 from sparselin.thin_qr import ThinQR
+from sparselin.ties import measure, tied_at_maximum
 
 FORMS = {
     "linear": kernels.LINEAR,
@@ -133,12 +134,10 @@ def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool =
     free = np.delete(np.arange(problem.d), S)
     X = qr.residual(problem.columns(free))
     y = qr.residual(problem.y)
-    lengths: FloatArray = np.sqrt(np.einsum("ij,ij->j", X, X))
-    error = problem.length_error(qr.kappa)
-    lengths[lengths <= error * problem.column_norms[free]] = 0
+    beside = measure(qr, free)
+    lengths = np.where(beside.outside, beside.length, 0)
     X[:, lengths == 0] = 0
-    c = np.abs(X.T @ y)
-    lam_star = float(c[c > problem.correlation_error(qr.kappa)[free]].max(initial=0))
+    lam_star = tied_at_maximum(*beside.correlations())[0]
     norm = math.sqrt(float(y @ y))
     if len(free) < problem.n or only_range:
         basis = orthonormal_basis(X)

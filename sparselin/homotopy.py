@@ -26,8 +26,8 @@ import numpy as np
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
-from sparselin.selection import tied_at_maximum
 from sparselin.thin_qr import ThinQR
+from sparselin.ties import tied_at_maximum
 
 
 class Knot(NamedTuple):

@@ -7,6 +7,7 @@ import numpy as np
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.thin_qr import ThinQR
+from sparselin.ties import measure
 
 
 class Lengths:
@@ -29,7 +30,7 @@ class Lengths:
         self.measured = self.squares.copy()
         self.scale = np.zeros_like(self.squares)
         self.size = 0
-        self.ratio = self.problem.dtype.type(0.5 / problem.y_norm if problem.y_norm else 0)
+        self.ratio = self.problem.dtype.type(1 / problem.y_norm if problem.y_norm else 0)
 
     def follow(self, qr: ThinQR) -> None:
         """Account for all columns of the factorisation."""
@@ -43,10 +44,8 @@ class Lengths:
         self.measured[qr.index] = 0
         stale = np.flatnonzero((self.squares <= 1e-4 * self.measured) & (self.measured > 0))
         if len(stale):
-            X = qr.residual(self.problem.columns(stale))
-            length = np.sqrt(np.einsum("ij,ij->j", X, X))
-            length[length <= self.problem.length_error(qr.kappa) * self.norms[stale]] = 0
-            self.squares[stale] = self.measured[stale] = length**2
+            beside = measure(qr, stale)
+            self.squares[stale] = self.measured[stale] = np.where(beside.outside, beside.length, 0) ** 2
         free = self.measured > 0
         self.scale[:] = 0
         self.scale[free] = 1 / np.sqrt(self.squares[free])
@@ -58,6 +57,6 @@ class Lengths:
     def weights(self, score: FloatArray) -> FloatArray:
         """What, times e_c/‖X_j‖, bounds the error of the scores (see the kernel `rescale`)."""
         weights: FloatArray = self.scale * (
-            self.norms + self.ratio * np.abs(score) * self.measured * self.scale
+            self.norms * (1 + self.ratio * np.abs(score) * np.sqrt(self.measured) * self.scale)
         )
         return weights

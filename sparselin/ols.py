@@ -11,15 +11,9 @@ from numpy.typing import ArrayLike
 from sparselin.lengths import Lengths
 from sparselin.problem import as_problem, takes_problem
 from sparselin.pursuit import pursue
-from sparselin.results import SelectionPath, Status
-from sparselin.selection import (
-    Callback,
-    Pick,
-    Selection,
-    ending,
-    relative_margin,
-    tied_at_maximum,
-)
+from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
+from sparselin.selection import Callback, Pick, Selection
+from sparselin.ties import argmax, relative_margin
 
 
 @takes_problem
@@ -67,23 +61,20 @@ def ols(
     lengths = Lengths(problem)
 
     def largest_fall(selection: Selection) -> Pick | Status:
-        qr = selection.qr
-        lengths.follow(qr)
-        c = selection.correlations()
-        score = np.abs(c) * lengths.scale
-        error = problem.rounding(qr.kappa) * problem.y_norm * lengths.weights(score)
-        top, tied = tied_at_maximum(score, error)
-        if top == 0:
-            return ending(problem, qr, selection.residual_norm)
-        if len(tied) > 1 and problem.dtype == np.float32:
-            score = score.astype(np.float64)
-            exact, error = selection.double.correlations(tied, qr, qr.size)
-            rho = selection.double.lengths(tied, qr)
-            score[tied] = np.abs(exact) / rho
-            tied = tied[tied_at_maximum(score[tied], error / rho)[1]]
-            top = float(score[tied].max())
-        pick = int(tied[0])
-        margin = relative_margin(score, pick, top)
-        return Pick(pick, float(abs(c[pick])), margin, tuple(tied.tolist()))
+        lengths.follow(selection.qr)
+        return largest_quotient(selection, lengths, selection.correlations(), selection.support)
 
     return pursue(problem, k, largest_fall, tol=tol, forced=forced, callback=callback, lengths=lengths)
+
+
+def largest_quotient(
+    selection: Selection, lengths: Lengths, c: FloatArray, barred: IndexArray | list[int]
+) -> Pick | Status:
+    """The column with the largest |c_j|/‖P_S^⊥X_j‖, c = Xᵀr, of those not barred."""
+    score = np.abs(c) * lengths.scale
+    error = selection.problem.rounding(selection.qr.kappa) * selection.problem.y_norm * lengths.weights(score)
+    best, score = argmax(score, error, barred, lambda J: selection.measure(J).quotients())
+    if best is None:
+        return selection.ending()
+    margin = relative_margin(score, best.pick, best.top)
+    return Pick(best.pick, float(abs(c[best.pick])), margin, best.tied)

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.problem import as_problem, takes_problem
 from sparselin.pursuit import pursue
 from sparselin.results import SelectionPath, Status
-from sparselin.selection import (
-    Callback,
-    Pick,
-    Selection,
-    ending,
-    relative_margin,
-    tied_at_maximum,
-)
+from sparselin.selection import Callback, Pick, Selection
+from sparselin.ties import argmax, relative_margin
 
 
 @takes_problem
@@ -39,11 +32,11 @@ def omp(
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}
 
     (Algorithm 2 of *Sequential Attention for Feature Selection*). Correlations within rounding of the
-    largest are tied (`Problem.correlation_error`; of float32 data, the rounding of float64), and the lowest
-    index of T is picked. X is used as given: for unit columns the pick is the column at the smallest angle
-    to r. Blocks of picks are guessed and checked on all columns at once, or X is read as 16-bit integers
-    that leave few columns to compare, so that a step costs a fraction of a pass over X (docs/speed.md); the
-    threads are those that BLAS and Numba may use.
+    largest are tied (measured as `sparselin.ties` says; of float32 data, the rounding of float64), and the
+    lowest index of T is picked, of those whose correlation is certainly not zero. X is used as given: for
+    unit columns the pick is the column at the smallest angle to r. Blocks of picks are guessed and checked
+    on all columns at once, or X is read as 16-bit integers that leave few columns to compare, so that a step
+    costs a fraction of a pass over X (docs/speed.md); the threads are those that BLAS and Numba may use.
 
     Parameters
     ----------
@@ -76,16 +69,11 @@ def omp(
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:
-    """The lowest index of T, unless λ* is zero; what float32 cannot tell apart is compared in float64."""
-    problem, qr = selection.problem, selection.qr
-    c = selection.correlations()
-    lam_star, tied = tied_at_maximum(c, problem.correlation_error(qr.kappa))
-    if lam_star == 0:
-        return ending(problem, qr, selection.residual_norm)
-    if len(tied) > 1 and problem.dtype == np.float32:
-        c = c.astype(np.float64)
-        c[tied], error = selection.double.correlations(tied, qr, qr.size)
-        lam_star, first = tied_at_maximum(c[tied], error)
-        tied = tied[first]
-    pick = int(tied[0])
-    return Pick(pick, lam_star, relative_margin(c, pick, lam_star), tuple(tied.tolist()))
+    """The lowest index of T, unless λ* is zero; what the bounds by κ leave open is measured."""
+    error = selection.problem.correlation_error(selection.qr.kappa)
+    best, c = argmax(
+        selection.correlations(), error, selection.support, lambda J: selection.measure(J).correlations()
+    )
+    if best is None:
+        return selection.ending()
+    return Pick(best.pick, best.top, relative_margin(c, best.pick, best.top), best.tied)

@@ -190,9 +190,12 @@ class Problem:
 
     def columns(self, J: ArrayLike) -> FloatArray:
         """X_J (n, |J|), dense and contiguous by column."""
-        J = np.asarray(J, np.intp)
-        block = self.X[:, J]
+        block = self.block(np.asarray(J, np.intp))
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
+
+    def block(self, J: IndexArray) -> Any:
+        """X_J (n, |J|), sparse if X is."""
+        return self.X[:, J]
 
     def gram_columns(self, J: ArrayLike) -> FloatArray:
         """Xᵀ X_J (d, |J|)."""
@@ -202,12 +205,25 @@ class Problem:
         """X @ coef (n,)."""
         return np.asarray(self.X @ coef)
 
+    @property
+    def unit(self) -> float:
+        """u = 8·eps: P_S^⊥x errs by u·s(x), s(x) the size of x (see `ThinQR.sizes`)."""
+        return _SAFETY * self.eps
+
+    @property
+    def length_unit(self) -> float:
+        """X_i counts as in the span of S when ‖P_S^⊥X_i‖ ≤ length_unit·s(X_i).
+
+        That is u, or 8·√eps for a Gram problem, which knows only squares of lengths to eps.
+        """
+        return _SAFETY * (math.sqrt(self.eps) if self.kind == "gram" else self.eps)
+
     def rounding(self, kappa: float = 1.0) -> float:
         """A bound on the relative rounding error of an inner product with P_S^⊥: 8·eps·(√n + κ^p).
 
         A sum of n products errs by about √n·eps (n·eps at worst); the computed span of S is that of
         a matrix whose columns are off by eps, at an angle of κ·eps, κ a bound on the condition of X_S
-        with unit columns. p is 1, or 2 for a Gram problem.
+        with unit columns. p is 1, or 2 for a Gram problem. What it leaves open `sparselin.ties` measures.
         """
         power = 2 if self.kind == "gram" else 1
         return _SAFETY * self.eps * (math.sqrt(self.n) + kappa**power)
@@ -215,20 +231,16 @@ class Problem:
     @property
     def rounding_terms(self) -> tuple[float, float]:
         """√n and 8·eps, for kernels that follow κ: `rounding` is 8·eps·(√n + κ), if not of a Gram problem."""
-        return math.sqrt(self.n), _SAFETY * self.eps
+        return math.sqrt(self.n), self.unit
 
     def correlation_error(self, kappa: float = 1.0) -> FloatArray:
         """e_c (d,): bounds on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩, rounding·‖X_i‖·‖y‖."""
         return self.rounding(kappa) * self.column_norms * self.y_norm
 
     def length_error(self, kappa: float = 1.0) -> float:
-        """e_ρ/‖X_i‖: X_i counts as in the span of S when ‖P_S^⊥X_i‖ ≤ length_error·‖X_i‖.
-
-        The relative rounding error, or for a Gram problem, which knows only squares of lengths to
-        eps, 8·√eps·κ.
-        """
+        """A bound on the error of ‖P_S^⊥X_i‖/‖X_i‖, whatever the column: `length_unit` at s(X_i) ≤ κ‖X_i‖."""
         if self.kind == "gram":
-            return _SAFETY * math.sqrt(self.eps) * kappa
+            return self.length_unit * kappa
         return self.rounding(kappa)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin._kernels import steps as kernels
 from sparselin.problem import Problem, check_count, check_indices, check_level
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.thin_qr import ThinQR
+from sparselin.ties import Measured, ending, measure
 
 Callback = Callable[[SelectionPath], object]
 
@@ -36,64 +37,62 @@ class Pick(NamedTuple):
 class Double:
     """A selection on a float32 problem followed in float64, as far as someone asks.
 
-    What float32 correlations leave open is decided by the correlations of the few columns concerned, with
-    the residual of a factorisation in float64 that grows with the selection.
+    What float32 correlations leave open is decided by those of the few columns concerned, with a
+    factorisation in float64 that grows with the selection.
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.index: list[int] = []
-        self.Qt = np.zeros((0, problem.n))
-        self.y = problem.y.astype(np.float64)
-        self._place: dict[int, int] = {}
-        self._rows = self.Qt
+        self.problem = _InDouble(problem)
+        self.qr = ThinQR(self.problem)
 
     def prepare(self, J: IndexArray, index: list[int]) -> None:
         """Read the columns J in one go, to be at hand until others are, and follow S = index at once."""
-        self._place = {}
-        self._rows = self._columns(J)
-        self._place = {j: i for i, j in enumerate(J.tolist())}
+        self.problem.keep(J)
         self._follow(index)
 
-    def correlations(self, J: IndexArray, qr: ThinQR, size: int) -> tuple[FloatArray, FloatArray]:
-        """c_i and e_c for the columns J, with the first `size` columns of the QR as S."""
-        Q = self._follow(qr.index[:size])
-        shrink = np.finfo(np.float64).eps / self.problem.eps
-        error = shrink * self.problem.rounding(qr.kappa) * self.problem.column_norms[J] * self.problem.y_norm
-        return self._columns(J) @ (self.y - (Q @ self.y) @ Q), error
+    def measure(self, J: IndexArray, index: list[int]) -> Measured:
+        """The columns J beside S = index."""
+        return measure(self._follow(index), J)
 
-    def lengths(self, J: IndexArray, qr: ThinQR) -> FloatArray:
-        """‖P_S^⊥X_i‖ for the columns J."""
-        Q = self._follow(qr.index)
-        return np.asarray(np.linalg.norm(_projected(self._columns(J), Q), axis=1))
-
-    def _follow(self, index: list[int]) -> FloatArray:
-        """Qᵀ for S = index; what is there beyond it stays."""
-        same = 0
-        while same < min(len(index), len(self.index)) and index[same] == self.index[same]:
+    def _follow(self, index: list[int]) -> ThinQR:
+        """The factorisation for S = index."""
+        qr, same = self.qr, 0
+        while same < min(len(index), qr.size) and index[same] == qr.index[same]:
             same += 1
-        if same < len(index):
-            Q, p = self.Qt[:same], len(index) - same
-            self.Qt = np.vstack([Q, _projected(self._columns(np.array(index[same:])), Q)])
-            lengths, R = np.linalg.norm(self.Qt, axis=1), np.eye(len(index))  # only of what is new
-            kernels.orthogonalize_block(self.Qt, R, lengths, same, p, np.zeros(p))
-            self.index = list(index)
-        return self.Qt[: len(index)]
+        qr.truncate(same)
+        qr.spare.clear()
+        new = np.array(index[same:], np.intp)
+        if len(new):
+            rows = np.ascontiguousarray(self.problem.columns(new).T)
+            qr.reserve(new, rows, qr.Qt @ rows.T)
+            qr.take(len(new))
+        return qr
 
-    def _columns(self, J: IndexArray) -> FloatArray:
-        """X_Jᵀ, by rows."""
+
+class _InDouble(Problem):
+    """A float32 problem in float64; columns are converted as they are asked for."""
+
+    def __init__(self, problem: Problem) -> None:
+        vars(self).update(vars(problem))
+        self.dtype = np.dtype(np.float64)
+        if problem.kind != "gram":  # whose factor is rounded like G
+            self.eps = float(np.finfo(np.float64).eps)
+        self.y = problem.y.astype(np.float64)
+        self.column_norms = problem.column_norms.astype(np.float64)
+        self._single = problem
+        self.keep(np.zeros(0, np.intp))
+
+    def keep(self, J: IndexArray) -> None:
+        """Have the columns J at hand, and no others."""
+        dense = isinstance(self.X, np.ndarray)
+        J = J if dense else J[:0]
+        self._rows = self._single.rows_of_columns(J, 1).astype(np.float64)
+        self._place = {j: i for i, j in enumerate(J.tolist())}
+
+    def block(self, J: IndexArray) -> Any:
         if self._place and all(j in self._place for j in J.tolist()):
-            return self._rows[[self._place[j] for j in J.tolist()]]
-        dense = isinstance(self.problem.X, np.ndarray)
-        rows = self.problem.rows_of_columns(J, 1) if dense else self.problem.columns(J).T
-        return np.asarray(rows, np.float64)
-
-
-def _projected(X: FloatArray, Q: FloatArray) -> FloatArray:
-    """The rows of X, projected off those of Q."""
-    for _ in range(2):
-        X = X - (X @ Q.T) @ Q
-    return X
+            return self._rows[[self._place[j] for j in J.tolist()]].T
+        return self.X[:, J].astype(np.float64)
 
 
 class Selection:
@@ -102,13 +101,16 @@ class Selection:
     def __init__(self, problem: Problem, capacity: int = 8) -> None:
         self.problem = problem
         self.qr = ThinQR(problem, capacity=min(capacity, problem.n))
-        self.double = Double(problem)
         self.residual = problem.y
         self.c: FloatArray | None = None  # the correlations, when they are known
         self.picks: list[Pick] = []
         self.shares: list[float] = []  # ⟨q_s, y⟩
         self._basis: list[int] = []  # position in the support of each column of the QR
         self._residual_norm = [problem.y_norm]
+
+    @functools.cached_property
+    def double(self) -> Double:
+        return Double(self.problem)
 
     @property
     def support(self) -> list[int]:
@@ -123,13 +125,17 @@ class Selection:
         if not self.qr.append(pick.feature):
             self.picks.append(pick)
             self._residual_norm.append(self.residual_norm)
-            if self.c is not None:
-                self.c[pick.feature] = 0
+            self.c = None
             return
         q = self.qr.Qt[-1]
         share = q @ self.residual
         residual = self.residual - share * q
         self.record([pick], [share], residual, [math.sqrt(float(residual @ residual))])
+
+    def refresh(self) -> None:
+        """Project y off S anew, twice: what is left of a large y is then right to what is left."""
+        self.residual = self.qr.residual(self.problem.y)
+        self._residual_norm[-1] = math.sqrt(float(self.residual @ self.residual))
 
     def record(
         self, picks: list[Pick], shares: list[float], residual: FloatArray, norms: list[float]
@@ -154,6 +160,16 @@ class Selection:
             self.c = self.problem.correlate(self.residual) if self.shares else self.problem.Xty.copy()
             self.c[self.support] = 0
         return self.c
+
+    def measure(self, J: IndexArray) -> Measured:
+        """The columns J beside S, in float64."""
+        if self.problem.dtype == np.float32:
+            return self.double.measure(J, self.qr.index)
+        return measure(self.qr, J)
+
+    def ending(self) -> Status:
+        """Why λ*(S) is zero."""
+        return ending(self.problem, self.qr)
 
     def path(self, status: Status) -> SelectionPath:
         """The record as a result."""
@@ -183,6 +199,8 @@ def begin(problem: Problem, k: int, tol: float | None, forced: Iterable[int]) ->
     selection = Selection(problem, k)
     for j in forced:
         selection.take(Pick(int(j)))
+    if len(forced):
+        selection.refresh()
     return selection, k, floor
 
 
@@ -207,32 +225,3 @@ def greedy(
         if callback is not None and callback(selection.path(Status.STOPPED)):
             return selection.path(Status.STOPPED)
     return selection.path(Status.TOLERANCE)
-
-
-def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray]:
-    """λ* = max|c_i| and T, for correlations c (d,) known to ±e (d,).
-
-    c_i is zero when |c_i| ≤ e_i, and λ* when all are. Tied is what may be the largest:
-    |c_i| + e_i ≥ max_j (|c_j| − e_j).
-    """
-    size = np.where(np.abs(c) > error, np.abs(c), 0)
-    lam_star = float(size.max())
-    if lam_star == 0:
-        return 0.0, np.zeros(0, np.intp)
-    return lam_star, np.flatnonzero((size > 0) & (size + error >= (size - error).max()))
-
-
-def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
-    """(λ* − max_{j ≠ pick}|c_j|)/λ*, at least 0."""
-    size = np.abs(c)
-    size[pick] = 0
-    return max(0.0, (lam_star - float(size.max())) / lam_star)
-
-
-def ending(problem: Problem, qr: ThinQR, residual_norm: float) -> Status:
-    """Why λ*(S) is zero: the residual is, or nothing independent is left, or it is orthogonal to X."""
-    if residual_norm <= problem.length_error(qr.kappa) * problem.y_norm:
-        return Status.EXACT_FIT
-    if qr.in_span().all():
-        return Status.RANK_EXHAUSTED
-    return Status.NO_CORRELATION

@@ -14,7 +14,8 @@ from sparselin.omp import largest_correlation
 from sparselin.problem import Problem, as_problem, check_indices, takes_problem
 from sparselin.pursuit import pursue
 from sparselin.results import FirstEntry, FloatArray, IndexArray, SelectionPath, Status
-from sparselin.selection import Callback, Pick, Selection, ending, relative_margin
+from sparselin.selection import Callback, Pick, Selection
+from sparselin.ties import ending, relative_margin
 
 
 @takes_problem
@@ -179,7 +180,7 @@ def _entry(homotopy: Homotopy) -> FirstEntry:
     norm = float(np.sqrt(homotopy.residual @ homotopy.residual))
     if lam == 0:
         none = np.zeros(0, problem.dtype)
-        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, ending(problem, homotopy.qr, norm))
+        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, ending(problem, homotopy.qr))
     T = homotopy.tied
     homotopy.enter()
     window_lower = _window_lower(homotopy, c, T, np.isin(T, homotopy.qr.index))

@@ -18,8 +18,9 @@ import numpy as np
 from sparselin._kernels import steps as kernels
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
-from sparselin.selection import Pick, Selection, relative_margin, tied_at_maximum
+from sparselin.selection import Pick, Selection
 from sparselin.threads import send, spread
+from sparselin.ties import relative_margin, tied_at_maximum
 
 FEWEST = 5  # picks that repay the copy
 _AT_ONCE = 12 * 10**6  # numbers in X up to which blocks of guesses are not tried first

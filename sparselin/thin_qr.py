@@ -66,8 +66,8 @@ class ThinQR:
         norm = float(self.problem.column_norms[j])
         self._Qt[t] = self.problem.columns([j])[:, 0]
         self._norms[t] = norm
-        rho = steps.orthogonalize(self._Qt, self._R, self._norms, t)
-        if rho <= self.problem.length_error(self.kappa) * norm:
+        steps.orthogonalize(self._Qt, self._R, self._norms, t)
+        if steps.dependent(self._R, self._norms, t, self.problem.length_unit):
             return False
         self._inverse[t] = steps.inverse_column_norm(self._R, self._norms, t)
         self.index.append(j)
@@ -92,8 +92,8 @@ class ThinQR:
                 V -= again.T @ Q
                 R += again
         self._norms[s : s + p] = norms
-        least = self.problem.length_error(self.kappa) * norms
-        added = int(steps.orthogonalize_block(self._Qt, self._R, self._norms, s, p, least))
+        unit = self.problem.length_unit
+        added = int(steps.orthogonalize_block(self._Qt, self._R, self._norms, s, p, unit))
         self.spare.extend(columns[:added].tolist())
         return added
 
@@ -125,14 +125,12 @@ class ThinQR:
         Says how many were added.
         """
         wanted, self.spare = self.spare[:p], self.spare[p:]
-        square = float(self._inverse[: self.size].sum())
         for added, j in enumerate(wanted):
-            t, kappa = self.size, max(1.0, math.sqrt(square))
-            if self._R[t, t] <= self.problem.length_error(kappa) * self._norms[t]:
+            t = self.size
+            if steps.dependent(self._R, self._norms, t, self.problem.length_unit):
                 self.spare = []
                 return added
             self._inverse[t] = steps.inverse_column_norm(self._R, self._norms, t)
-            square += self._inverse[t]
             self.index.append(j)
         return len(wanted)
 
@@ -195,11 +193,16 @@ class ThinQR:
             v = v - self.Qt.T @ (self.Qt @ v)
         return v
 
-    def in_span(self) -> np.ndarray:
-        """(d,) bool: which columns of X lie in the span of J to rounding, all-zero ones included."""
-        X = self.residual(self.problem.columns(np.arange(self.problem.d)))
-        norms: FloatArray = np.sqrt(np.einsum("ij,ij->j", X, X))
-        return np.asarray(norms <= self.problem.length_error(self.kappa) * self.problem.column_norms)
+    def sizes(self, norms: FloatArray | float, shares: FloatArray) -> FloatArray:
+        """s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), b = X_J⁺x = R⁻¹Qᵀx, from ‖x‖ and the shares Qᵀx (t,) or (t, m).
+
+        The computed QR is that of columns off by F_j, ‖F_j‖ about eps‖X_j‖; so is what was rounded to give X.
+        With z = P_J^⊥x, the projection off QR is z + Fb to first order, and u·s(x), u = 8·eps, bounds its
+        error: ‖Fb‖ for independent rounding, and eps‖x‖. By s(x) ≤ √(1 + κ²)‖x‖ it is no larger than the
+        bound by the condition of X_J, and it is smaller by κ for what has no part in a near-dependence.
+        """
+        scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), shares).T
+        return np.asarray(np.hypot(norms, np.sqrt((scaled**2).sum(axis=-1))))
 
     def make_room(self, least: int) -> None:
         """Room for so many columns, and for half as many again as there was room for."""

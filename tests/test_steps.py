@@ -239,16 +239,17 @@ def test_ties_are_left_to_the_rule(monkeypatch):
 
 
 def test_a_long_column_ties_past_the_runner_up():
-    """S is so nearly dependent that c_j errs by 2e-6·‖X_j‖: the third may be first, the second not."""
+    """y has such a share of S, nearly dependent, that c_j errs by 2e-6·‖X_j‖: the third may be first."""
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.normal(size=(60, 20)))[0].T
     u, w, v, others = Q[0], Q[1], Q[2], Q[3:]
     X = np.array([u, u + 1e-9 * w, v, 0.9 * v, 0.7 * v, *(0.1 * v + 0.01 * others[3:])]).T
     X[:, 2:5] += others[:3].T * np.array([1, 1, 200])
-    y = u + 1e-3 * v
-    path = sl.omp(X, y, 8, forced=[0, 1])
+    path = sl.omp(X, w + 1e-3 * v, 8, forced=[0, 1])
     assert path.ties[2] == (2, 4)
     assert path.support[2] == 2
+    # what has no share of w is not concerned by how nearly S is dependent
+    assert sl.omp(X, u + 1e-3 * v, 8, forced=[0, 1]).ties[2] == (2,)
 
 
 @pytest.mark.parametrize(("gap", "tied"), [(1.5, (2, 3)), (2.5, (2,))])
@@ -263,7 +264,7 @@ def test_both_that_are_compared_may_err(gap, tied):
     shares = np.array([0.8, 0.8 * (1 - apart / 0.8)])
     pair = shares[:, None] * v + np.sqrt(1 - shares[:, None] ** 2) * others[:2]
     X = np.vstack([S.T, pair, 0.1 * v + 0.01 * others[3:]]).T
-    assert sl.omp(X, u + 1e-3 * v, 8, forced=[0, 1]).ties[2] == tied
+    assert sl.omp(X, w + 1e-3 * v, 8, forced=[0, 1]).ties[2] == tied
 
 
 def test_what_the_factorisation_refuses_is_barred():

@@ -153,7 +153,7 @@ def _find(score, bits, mask, weights, heavy, error, near):
         if reach[b] + error * heavy[b] >= low:
             for j in range(b * BLOCK, min((b + 1) * BLOCK, size)):
                 value, slack = abs(score[j]), error * weights[j]
-                if j != best and value > slack and value + slack >= low:
+                if j != best and value + slack >= low:
                     if count < near.size:
                         near[count] = j
                     count += 1
@@ -189,8 +189,9 @@ def descend(c, bits, mask, W, shares, support, m, weights, heavy, errors, lam, m
 def rescale(c, squares, measured, norms, ratio, scale, score, weights, heavy):
     """Scores |c_j|/ρ_j and the weights of their errors; says whether a ρ_j² must be measured anew.
 
-    With errors eps‖X_j‖‖y‖ of c_j and eps·measured_j of ρ_j² (what it was when measured), |c_j|/ρ_j errs by
-    eps‖y‖ times ‖X_j‖/ρ_j + |score_j|·measured_j/(2ρ_j²‖y‖); ratio is 1/(2‖y‖).
+    With errors eps‖X_j‖‖y‖ of c_j and eps‖X_j‖ of each ⟨q, X_j⟩, whose squares sum to measured_j − ρ_j², ρ_j
+    errs by eps‖X_j‖√measured_j/ρ_j, and so |c_j|/ρ_j by eps‖y‖‖X_j‖/ρ_j times
+    1 + |score_j|√measured_j/(ρ_j‖y‖); ratio is 1/‖y‖.
     """
     stale = False
     for j in range(c.size):
@@ -204,7 +205,8 @@ def rescale(c, squares, measured, norms, ratio, scale, score, weights, heavy):
         heavy[b] = 0
         for j in range(b * BLOCK, min((b + 1) * BLOCK, c.size)):
             score[j] = c[j] * scale[j]
-            weights[j] = scale[j] * (norms[j] + ratio * abs(score[j]) * measured[j] * scale[j])
+            spread = ratio * abs(score[j]) * math.sqrt(measured[j]) * scale[j]
+            weights[j] = scale[j] * norms[j] * (1 + spread)
             heavy[b] = max(heavy[b], weights[j])
     return stale
 

@@ -327,7 +327,7 @@ def _clear_pick(design, team, r, error, out, m):
         return -1, 0.0, 0.0
     for l in range(count):
         slack = error * norms[near[l]]
-        if l != best and value[l] > slack and value[l] + slack >= low:
+        if l != best and value[l] + slack >= low:
             return -1, 0.0, 0.0
     return near[best], top, (top - second) / top
 
@@ -407,11 +407,18 @@ def orthogonalize(Qt, R, norms, t):
 
 
 @kernel()
-def orthogonalize_block(Qt, R, norms, t, p, least):
+def dependent(R, norms, t, unit):
+    """Whether column t counts as in the span of those before: ρ ≤ unit·s, s = ρ‖D R⁻¹e_t‖ its size."""
+    rho = R[t, t]
+    return rho == 0 or not inverse_column_norm(R, norms, t) * unit * unit < 1
+
+
+@kernel()
+def orthogonalize_block(Qt, R, norms, t, p, unit):
     """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
 
-    R[:t, t:t+p] holds what was taken out so far. Stops before the first column with ρ ≤ least; returns how
-    many come before it.
+    R[:t, t:t+p] holds what was taken out so far. Stops before the first dependent column; returns how many
+    come before it.
     """
     for s in range(t, t + p):
         for l in range(t, s):
@@ -419,7 +426,8 @@ def orthogonalize_block(Qt, R, norms, t, p, least):
         q = Qt[s]
         before = math.sqrt(_dot(q, q))
         _project(Qt, R, s, s - t)
-        if _settle(Qt, R, norms, s, before) <= least[s - t]:
+        _settle(Qt, R, norms, s, before)
+        if dependent(R, norms, s, unit):
             return s - t
     return p
 
@@ -434,14 +442,14 @@ def rounding(factor, t, root, unit):
 
 
 @kernel(inline="always")
-def take(design, factor, t, r, j, least):
-    """Append column j, and project r off it; returns ⟨q, r⟩ and ‖r‖ after it, or −1 if ρ ≤ least·‖X_j‖."""
+def take(design, factor, t, r, j, unit):
+    """Append column j, and project r off it; returns ⟨q, r⟩ and ‖r‖ after it, or −1 if it is dependent."""
     q = factor.Qt[t]
     for i in range(q.size):
         q[i] = design.X[i, j]
     factor.lengths[t] = design.norms[j]
-    rho = orthogonalize(factor.Qt, factor.R, factor.lengths, t)
-    if rho <= least * design.norms[j]:
+    orthogonalize(factor.Qt, factor.R, factor.lengths, t)
+    if dependent(factor.R, factor.lengths, t, unit):
         return 0.0, -1.0
     factor.inverse[t] = inverse_column_norm(factor.R, factor.lengths, t)
     share = _dot(q, r)
@@ -458,15 +466,15 @@ def advance(design, team, factor, t, r, y_norm, root, unit, floor, out, m, first
     """
     j, p = first, 0
     while True:
-        scale = rounding(factor, t + p, root, unit)
         if j < 0:
-            j, record.lam[p], record.margin[p] = _clear_pick(design, team, r, scale * y_norm, out, m + p)
+            error = rounding(factor, t + p, root, unit) * y_norm
+            j, record.lam[p], record.margin[p] = _clear_pick(design, team, r, error, out, m + p)
         if j < 0:
             break
         out[m + p] = j
         if p == size or t + p == r.size:  # of a basis, nothing is independent
             break
-        record.shares[p], record.left[p] = take(design, factor, t + p, r, j, scale)
+        record.shares[p], record.left[p] = take(design, factor, t + p, r, j, unit)
         if record.left[p] < 0:
             break
         p += 1

@@ -20,9 +20,10 @@ from __future__ import annotations
 import numpy as np
 
 from sparselin.lengths import Lengths
+from sparselin.ols import largest_quotient
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
-from sparselin.selection import Pick, Selection, ending, tied_at_maximum
+from sparselin.selection import Pick, Selection
 from sparselin.spectral.gram import Gram
 from sparselin.spectral.growth import Growth, PowerGrowth, SetFunction, grow
 
@@ -157,12 +158,10 @@ class Objective:
 
     def _pick_explained(self, J: IndexArray) -> int | Status:
         assert self.explained is not None
-        score, error = self.explained.scores()
-        top, tied = tied_at_maximum(score[J], error[J])
-        if top > 0:
-            return int(J[tied[0]])
-        selection = self.explained.selection
-        return ending(selection.problem, selection.qr, selection.residual_norm)
+        barred = np.setdiff1d(np.arange(self.gram.d), J)
+        selection, lengths = self.explained.selection, self.explained.lengths
+        pick = largest_quotient(selection, lengths, self.explained.c, barred)
+        return pick if isinstance(pick, Status) else pick.feature
 
     def _pick_lazily(self, J: IndexArray, r2: FloatArray, error: FloatArray) -> int:
         assert isinstance(self.growth, PowerGrowth)

@@ -1,0 +1,160 @@
+"""What rounding leaves open: T, λ*, and why λ* is zero.
+
+Bounds by the condition of X_S (`Problem.correlation_error`) are cheap, and far too large for a column that
+has no part in what makes X_S ill-conditioned, an intercept beside uncentred columns say. They are the screen.
+Columns that it does not exclude are measured: with z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes`
+and u = 8·eps, projections off the computed span are z_i + Fb_i and r + Fa, so that c_i = ⟨X_i, r⟩ is off by
+
+    (Fb_i)ᵀr + z_iᵀFa + …  ≤  e_i = u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n·‖z_i‖‖r‖),
+
+the last term being that of the sum. The same bound says what rounding X and y by eps can do to c_i: no
+arithmetic decides below it. For a Gram problem, G being known to eps, e_i = u·s(X_i)s(y).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.thin_qr import ThinQR
+
+# A square that has lost so much to cancellation is measured anew, by projection.
+_STALE = 1e-4
+_AT_ONCE = 4 * 10**6  # numbers of X that are projected at a time
+
+
+class Measured(NamedTuple):
+    """Columns as they are after projection off S, with error bounds.
+
+    Attributes
+    ----------
+    c, error : (m,) ⟨X_i, r⟩ and e_i.
+    length, size : (m,) ‖z_i‖ and s(X_i).
+    outside : (m,) which are out of the span of S: ‖z_i‖ > length_unit·s(X_i).
+    residual_norm, y_size : ‖r‖ and s(y).
+    length_unit : that of the problem.
+    """
+
+    c: FloatArray
+    error: FloatArray
+    length: FloatArray
+    size: FloatArray
+    outside: np.ndarray
+    residual_norm: float
+    y_size: float
+    length_unit: float
+
+    def correlations(self) -> tuple[FloatArray, FloatArray]:
+        """c_i and e_i, zero in the span of S."""
+        return np.where(self.outside, self.c, 0), np.where(self.outside, self.error, 0)
+
+    def quotients(self) -> tuple[FloatArray, FloatArray]:
+        """c_i/‖z_i‖, zero in the span of S, and its error e_i/‖z_i‖ + |c_i|·length_unit·s(X_i)/‖z_i‖²."""
+        inverse = np.zeros_like(self.length)
+        np.divide(1, self.length, out=inverse, where=self.outside)
+        quotient = self.c * inverse
+        return quotient, inverse * (self.error + np.abs(quotient) * self.length_unit * self.size)
+
+
+def measure(qr: ThinQR, J: IndexArray) -> Measured:
+    """The columns J (m,) beside S, the columns of the factorisation."""
+    problem = qr.problem
+    r = qr.residual(problem.y)
+    y_size = float(qr.sizes(problem.y_norm, qr.Qt @ problem.y))
+    step = max(1, _AT_ONCE // problem.n if problem.kind != "sparse" else len(J))
+    parts = [_measured(qr, J[at : at + step], r, y_size) for at in range(0, max(1, len(J)), step)]
+    c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    outside, norm = length > problem.length_unit * size, math.sqrt(float(r @ r))
+    return Measured(c, error, length, size, outside, norm, y_size, problem.length_unit)
+
+
+def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:
+    """c, e, lengths and sizes."""
+    problem, norms, norm = qr.problem, qr.problem.column_norms[J], math.sqrt(float(r @ r))
+    X = problem.block(J)
+    # ‖z_i‖² = ‖X_i‖² − ‖QᵀX_i‖², and c_i from X_i itself, where that does not cancel
+    shares = np.asarray(X.T @ qr.Qt.T).T
+    size = qr.sizes(norms, shares)
+    squares = norms**2 - (shares**2).sum(axis=0)
+    length, reach, c = np.sqrt(np.maximum(squares, 0)), norms.copy(), np.asarray(X.T @ r)
+    stale = np.flatnonzero(squares <= _STALE * norms**2)
+    if len(stale):
+        Z = qr.residual(problem.columns(J[stale]))
+        length[stale] = reach[stale] = np.sqrt(np.einsum("ij,ij->j", Z, Z))
+        c[stale] = r @ Z
+    if problem.kind == "gram":
+        error = problem.unit * size * y_size
+    else:
+        error = problem.unit * (size * norm + length * y_size + math.sqrt(problem.n) * reach * norm)
+    return c, error, length, size
+
+
+def contenders(size: FloatArray, error: FloatArray, barred: IndexArray | list[int]) -> IndexArray:
+    """What may be the largest, size_i + e_i ≥ max_j (size_j − e_j), for sizes known to ±e; not `barred`."""
+    high, low = size + error, size - error
+    low[barred] = high[barred] = -1
+    return np.flatnonzero((high > 0) & (high >= low.max(initial=0)))
+
+
+def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray]:
+    """λ* = max|c_i| and T, for correlations c (d,) known to ±e (d,).
+
+    λ* is zero when |c_i| ≤ e_i for all i. Tied is what may be the largest: |c_i| + e_i ≥ max_j (|c_j| − e_j).
+    """
+    size = np.abs(c)
+    if not np.any(size > error):
+        return 0.0, np.zeros(0, np.intp)
+    tied = contenders(size, error, [])
+    return float(size[tied].max()), tied
+
+
+class Argmax(NamedTuple):
+    """The largest |score|, T, and the pick: the lowest index of T whose score is certainly not zero."""
+
+    top: float
+    tied: tuple[int, ...]
+    pick: int
+
+
+def argmax(
+    score: FloatArray,
+    error: FloatArray,
+    barred: IndexArray | list[int],
+    measured: Callable[[IndexArray], tuple[FloatArray, FloatArray]],
+) -> tuple[Argmax | None, FloatArray]:
+    """Where |score| is largest, columns `barred` left out, and the scores as they are known then.
+
+    What the errors leave open is asked of `measured`, which gives scores and errors of some columns, both
+    zero for what does not compete. None where all scores may be zero then.
+    """
+    near = contenders(np.abs(score), error, barred)
+    if len(near) == 1 and abs(score[near[0]]) > error[near[0]]:
+        return Argmax(float(abs(score[near[0]])), (int(near[0]),), int(near[0])), score
+    some, errors = measured(near)
+    score = score.astype(np.float64)
+    score[near] = some
+    top, tied = tied_at_maximum(some, errors)
+    if top == 0:
+        return None, score
+    pick = tied[np.argmax(np.abs(some[tied]) > errors[tied])]
+    return Argmax(top, tuple(near[tied].tolist()), int(near[pick])), score
+
+
+def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
+    """(λ* − max_{j ≠ pick}|c_j|)/λ*, at least 0."""
+    size = np.abs(c)
+    size[pick] = 0
+    return max(0.0, (lam_star - float(size.max())) / lam_star)
+
+
+def ending(problem: Problem, qr: ThinQR) -> Status:
+    """Why λ*(S) is zero: the residual is, or nothing independent is left, or it is orthogonal to X."""
+    beside = measure(qr, np.setdiff1d(np.arange(problem.d), qr.index))
+    if beside.residual_norm <= problem.length_unit * beside.y_size:
+        return Status.EXACT_FIT
+    return Status.NO_CORRELATION if beside.outside.any() else Status.RANK_EXHAUSTED
