@@ -66,8 +66,9 @@ def measure(qr: ThinQR, J: IndexArray) -> Measured:
     problem = qr.problem
     r = qr.residual(problem.y)
     y_size = float(qr.sizes(problem.y_norm, qr.Qt @ problem.y))
-    step = max(1, _AT_ONCE // problem.n if problem.kind != "sparse" else len(J))
-    parts = [_measured(qr, J[at : at + step], r, y_size) for at in range(0, max(1, len(J)), step)]
+    whole = problem.kind == "sparse" or len(J) == 0
+    blocks = [J] if whole else _blocks(J, problem.n)
+    parts = [_measured(qr, block, r, y_size) for block in blocks]
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     outside, norm = length > problem.length_unit * size, math.sqrt(float(r @ r))
     return Measured(c, error, length, size, outside, norm, y_size, problem.length_unit)
@@ -82,8 +83,7 @@ def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[
     size = qr.sizes(norms, shares)
     squares = norms**2 - (shares**2).sum(axis=0)
     length, reach, c = np.sqrt(np.maximum(squares, 0)), norms.copy(), np.asarray(X.T @ r)
-    stale = np.flatnonzero(squares <= _STALE * norms**2)
-    if len(stale):
+    for stale in _blocks(np.flatnonzero(squares <= _STALE * norms**2), problem.n):
         Z = qr.residual(problem.columns(J[stale]))
         length[stale] = reach[stale] = np.sqrt(np.einsum("ij,ij->j", Z, Z))
         c[stale] = r @ Z
@@ -92,6 +92,12 @@ def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[
     else:
         error = problem.unit * (size * norm + length * y_size + math.sqrt(problem.n) * reach * norm)
     return c, error, length, size
+
+
+def _blocks(J: IndexArray, n: int) -> list[IndexArray]:
+    """J in parts of columns that are few enough to be held dense."""
+    step = max(1, _AT_ONCE // n)
+    return [J[at : at + step] for at in range(0, len(J), step)]
 
 
 def contenders(size: FloatArray, error: FloatArray, barred: IndexArray | list[int]) -> IndexArray:

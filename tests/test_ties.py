@@ -84,7 +84,7 @@ def test_what_may_be_the_largest_is_tied_though_it_may_be_zero():
 @pytest.mark.parametrize("apart", [1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("scale", [1.0, 2.0**20])
 def test_measured_errors_bound_those_that_are_made(apart, scale, rng):
-    """Beside a nearly dependent S, in rationals: |ĉ − c| ≤ e, and e is no larger than data so rounded imply."""
+    """Beside a nearly dependent S, in rationals: |ĉ − c| ≤ e, and e as small as rounded data allow."""
     for _ in range(5):
         X = rng.standard_normal((9, 6)) * np.array([1, 1, 1, 1, scale, 1 / scale])
         X[:, 1] = X[:, 0] + apart * X[:, 1]
