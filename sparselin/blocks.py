@@ -253,11 +253,11 @@ class Blocks:
 
     def _confirm(self, near: IndexArray, size: int) -> Pick | None:
         """The first of those near the maximum if float64 finds it clearly largest, S being `size` columns."""
-        beside = self.selection.double.measure(near, self.selection.qr.index[:size])
-        lam, tied = tied_at_maximum(beside.c, beside.error)
-        if tied.tolist() != [0]:
+        c, error, coarse = self.selection.double.measure(near, self.selection.qr.index[:size]).correlations()
+        lam, tied = tied_at_maximum(c, error)
+        if tied.tolist() != [0] or lam <= coarse * error[0]:
             return None
-        return self._clear(int(near[0]), lam, relative_margin(beside.c, 0, lam))
+        return self._clear(int(near[0]), lam, relative_margin(c, 0, lam))
 
 
 def _block_maxima(weights: FloatArray) -> FloatArray:

@@ -137,7 +137,7 @@ def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool =
     beside = measure(qr, free)
     lengths = np.where(beside.outside, beside.length, 0)
     X[:, lengths == 0] = 0
-    lam_star = tied_at_maximum(*beside.correlations())[0]
+    lam_star = tied_at_maximum(*beside.correlations()[:2])[0]
     norm = math.sqrt(float(y @ y))
     if len(free) < problem.n or only_range:
         basis = orthonormal_basis(X)

@@ -13,7 +13,7 @@ from sparselin.problem import as_problem, takes_problem
 from sparselin.pursuit import pursue
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.selection import Callback, Pick, Selection
-from sparselin.ties import argmax, relative_margin
+from sparselin.ties import Scores, argmax, relative_margin
 
 
 @takes_problem
@@ -73,7 +73,14 @@ def largest_quotient(
     """The column with the largest |c_j|/‖P_S^⊥X_j‖, c = Xᵀr, of those not barred."""
     score = np.abs(c) * lengths.scale
     error = selection.problem.rounding(selection.qr.kappa) * selection.problem.y_norm * lengths.weights(score)
-    best, score = argmax(score, error, barred, lambda J: selection.measure(J).quotients())
+    c = c.astype(np.float64)
+
+    def measured(J: IndexArray) -> Scores:
+        beside = selection.measure(J)
+        c[J] = beside.c
+        return beside.quotients()
+
+    best, score = argmax(score, error, barred, measured)
     if best is None:
         return selection.ending()
     margin = relative_margin(score, best.pick, best.top)

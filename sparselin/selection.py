@@ -42,7 +42,7 @@ class Double:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = _InDouble(problem)
+        self.data, self.problem = problem, _InDouble(problem)
         self.qr = ThinQR(self.problem)
 
     def prepare(self, J: IndexArray, index: list[int]) -> None:
@@ -52,7 +52,7 @@ class Double:
 
     def measure(self, J: IndexArray, index: list[int]) -> Measured:
         """The columns J beside S = index."""
-        return measure(self._follow(index), J)
+        return measure(self._follow(index), J, self.data)
 
     def _follow(self, index: list[int]) -> ThinQR:
         """The factorisation for S = index."""
@@ -84,10 +84,9 @@ class _InDouble(Problem):
 
     def keep(self, J: IndexArray) -> None:
         """Have the columns J at hand, and no others."""
-        dense = isinstance(self.X, np.ndarray)
-        J = J if dense else J[:0]
-        self._rows = self._single.rows_of_columns(J, 1).astype(np.float64)
-        self._place = {j: i for i, j in enumerate(J.tolist())}
+        self._rows, self._place = np.zeros((0, self.n)), {j: i for i, j in enumerate(J.tolist())}
+        if len(J):
+            self._rows = self._single.rows_of_columns(J, 1).astype(np.float64)
 
     def block(self, J: IndexArray) -> Any:
         if self._place and all(j in self._place for j in J.tolist()):
@@ -171,6 +170,14 @@ class Selection:
         """Why λ*(S) is zero."""
         return ending(self.problem, self.qr)
 
+    def _lam_star(self) -> FloatArray:
+        """λ* of each pick: ⟨X_i, r⟩ = ρ⟨q, r⟩, X_i being ρq + X_Sb, without what r has left of S."""
+        known = np.array([pick.lam_star for pick in self.picks])
+        alone = [len(self.picks[place].tied) == 1 for place in self._basis]
+        places = np.array(self._basis, np.intp)[alone]
+        known[places] = np.abs(np.diag(self.qr.R) * np.array(self.shares))[alone]
+        return known
+
     def path(self, status: Status) -> SelectionPath:
         """The record as a result."""
         dtype, t = self.problem.dtype, len(self.picks)
@@ -178,7 +185,7 @@ class Selection:
         return SelectionPath(
             support=np.array(self.support, np.intp),
             coef_path=self.qr.coefficients(np.array(self.shares, dtype), basis, t),
-            lam_star=np.array([pick.lam_star for pick in self.picks], dtype),
+            lam_star=self._lam_star().astype(dtype),
             margin=np.array([pick.margin for pick in self.picks], dtype),
             ties=tuple(pick.tied for pick in self.picks),
             active_sets=tuple(pick.active for pick in self.picks),

@@ -34,50 +34,70 @@ class Measured(NamedTuple):
     Attributes
     ----------
     c, error : (m,) ⟨X_i, r⟩ and e_i.
-    length, size : (m,) ‖z_i‖ and s(X_i).
-    outside : (m,) which are out of the span of S: ‖z_i‖ > length_unit·s(X_i).
-    residual_norm, y_size : ‖r‖ and s(y).
-    length_unit : that of the problem.
+    length, length_error : (m,) ‖z_i‖ and length_unit·s(X_i).
+    outside : (m,) which are out of the span of S, ‖z_i‖ > length_error by the rounding of the data.
+    residual_norm, residual_error : ‖r‖ and length_unit·s(y).
+    coarse : how many times as large the errors by the rounding of the data are: 1, or for float32 data, whose
+        ties are those of float64, the ratio of both eps. c_i is zero when |c_i| ≤ coarse·e_i.
     """
 
     c: FloatArray
     error: FloatArray
     length: FloatArray
-    size: FloatArray
+    length_error: FloatArray
     outside: np.ndarray
     residual_norm: float
-    y_size: float
-    length_unit: float
+    residual_error: float
+    coarse: float
 
-    def correlations(self) -> tuple[FloatArray, FloatArray]:
+    def correlations(self) -> Scores:
         """c_i and e_i, zero in the span of S."""
-        return np.where(self.outside, self.c, 0), np.where(self.outside, self.error, 0)
+        return Scores(np.where(self.outside, self.c, 0), np.where(self.outside, self.error, 0), self.coarse)
 
-    def quotients(self) -> tuple[FloatArray, FloatArray]:
-        """c_i/‖z_i‖, zero in the span of S, and its error e_i/‖z_i‖ + |c_i|·length_unit·s(X_i)/‖z_i‖²."""
+    def quotients(self) -> Scores:
+        """c_i/‖z_i‖, zero in the span of S, and its error e_i/‖z_i‖ + |c_i|·length_error_i/‖z_i‖²."""
         inverse = np.zeros_like(self.length)
         np.divide(1, self.length, out=inverse, where=self.outside)
         quotient = self.c * inverse
-        return quotient, inverse * (self.error + np.abs(quotient) * self.length_unit * self.size)
+        error = inverse * (self.error + np.abs(quotient) * self.length_error)
+        return Scores(quotient, error, self.coarse)
 
 
-def measure(qr: ThinQR, J: IndexArray) -> Measured:
-    """The columns J (m,) beside S, the columns of the factorisation."""
+class Scores(NamedTuple):
+    """What competes, known to ±error, and zero when at most coarse·error."""
+
+    score: FloatArray
+    error: FloatArray
+    coarse: float
+
+
+def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None) -> Measured:
+    """The columns J (m,) beside S, the columns of the factorisation; `data` if they were less precise."""
     problem = qr.problem
+    data = problem if data is None else data
     r = qr.residual(problem.y)
     y_size = float(qr.sizes(problem.y_norm, qr.Qt @ problem.y))
     whole = problem.kind == "sparse" or len(J) == 0
     blocks = [J] if whole else _blocks(J, problem.n)
     parts = [_measured(qr, block, r, y_size) for block in blocks]
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    outside, norm = length > problem.length_unit * size, math.sqrt(float(r @ r))
-    return Measured(c, error, length, size, outside, norm, y_size, problem.length_unit)
+    return Measured(
+        c=c,
+        error=error,
+        length=length,
+        length_error=problem.length_unit * size,
+        outside=length > data.length_unit * size,
+        residual_norm=math.sqrt(float(r @ r)),
+        residual_error=problem.length_unit * y_size,
+        coarse=data.unit / problem.unit,
+    )
 
 
 def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:
     """c, e, lengths and sizes."""
-    problem, norms, norm = qr.problem, qr.problem.column_norms[J], math.sqrt(float(r @ r))
+    problem, norm = qr.problem, math.sqrt(float(r @ r))
     X = problem.block(J)
+    norms: FloatArray = np.sqrt((X * X).sum(axis=0))
     # ‖z_i‖² = ‖X_i‖² − ‖QᵀX_i‖², and c_i from X_i itself, where that does not cancel
     shares = np.asarray(X.T @ qr.Qt.T).T
     size = qr.sizes(norms, shares)
@@ -131,23 +151,24 @@ def argmax(
     score: FloatArray,
     error: FloatArray,
     barred: IndexArray | list[int],
-    measured: Callable[[IndexArray], tuple[FloatArray, FloatArray]],
+    measured: Callable[[IndexArray], Scores],
 ) -> tuple[Argmax | None, FloatArray]:
     """Where |score| is largest, columns `barred` left out, and the scores as they are known then.
 
-    What the errors leave open is asked of `measured`, which gives scores and errors of some columns, both
-    zero for what does not compete. None where all scores may be zero then.
+    What the errors leave open is asked of `measured`, where score and error are both zero for what does not
+    compete. None where all scores may be zero then.
     """
     near = contenders(np.abs(score), error, barred)
     if len(near) == 1 and abs(score[near[0]]) > error[near[0]]:
         return Argmax(float(abs(score[near[0]])), (int(near[0]),), int(near[0])), score
-    some, errors = measured(near)
+    some, errors, coarse = measured(near)
     score = score.astype(np.float64)
     score[near] = some
-    top, tied = tied_at_maximum(some, errors)
-    if top == 0:
+    certain = np.abs(some) > coarse * errors
+    if not certain.any():
         return None, score
-    pick = tied[np.argmax(np.abs(some[tied]) > errors[tied])]
+    top, tied = tied_at_maximum(some, errors)
+    pick = tied[np.argmax(certain[tied])]
     return Argmax(top, tuple(near[tied].tolist()), int(near[pick])), score
 
 
@@ -161,6 +182,6 @@ def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
 def ending(problem: Problem, qr: ThinQR) -> Status:
     """Why λ*(S) is zero: the residual is, or nothing independent is left, or it is orthogonal to X."""
     beside = measure(qr, np.setdiff1d(np.arange(problem.d), qr.index))
-    if beside.residual_norm <= problem.length_unit * beside.y_size:
+    if beside.residual_norm <= beside.residual_error:
         return Status.EXACT_FIT
     return Status.NO_CORRELATION if beside.outside.any() else Status.RANK_EXHAUSTED
