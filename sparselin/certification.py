@@ -151,7 +151,9 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """The certificate that `to_json` wrote. Raises ValueError when the text is not one."""
+        """The certificate that `to_json` wrote. Raises TypeError for no text, ValueError for another."""
+        if not isinstance(text, (str, bytes, bytearray)):
+            raise TypeError(f"text must be what `to_json` returned; got {type(text).__name__}")
         try:
             fields = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -259,7 +261,7 @@ def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
             "a Gram problem has no certificate: in place of the design it holds a rounded Cholesky factor; "
             "pass X and y"
         )
-    X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+    X = problem.X if isinstance(problem.X, np.ndarray) else problem.columns(np.arange(problem.d))
     return np.asarray(X, np.float64), np.asarray(problem.y, np.float64)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -21,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.problem import check_count
+from sparselin.problem import check_count, check_real
 
 Design: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 Rng: TypeAlias = (
@@ -61,7 +62,7 @@ def ar1(n: int, d: int, rng: Rng = 0, *, rho: float = 0.9) -> Design:
     array([1. , 0.9, 0.8])
     """
     n, d, rng = _sizes(n, d, rng)
-    _require(-1 < rho < 1, "rho", "in (−1, 1)", rho)
+    rho = _within(rho, "rho", "in (−1, 1)", lambda value: -1 < value < 1)
     X = rng.standard_normal((n, d))
     X[:, 1:] *= np.sqrt(1 - rho**2)
     for j in range(1, d):
@@ -79,7 +80,7 @@ def equicorrelated(n: int, d: int, rng: Rng = 0, *, rho: float = 0.5) -> Design:
     array([1. , 0.5, 0.5])
     """
     n, d, rng = _sizes(n, d, rng)
-    _require(0 <= rho < 1, "rho", "in [0, 1)", rho)
+    rho = _within(rho, "rho", "in [0, 1)", lambda value: 0 <= value < 1)
     common = rng.standard_normal((n, 1))
     return _generic(np.sqrt(rho) * common + np.sqrt(1 - rho) * rng.standard_normal((n, d)), rng)
 
@@ -109,7 +110,7 @@ def partial_dft(n: int, d: int, rng: Rng = 0, *, oversampling: float = 4.0) -> D
     array([1. , 0.6, 0. ])
     """
     n, d, rng = _sizes(n, d, rng)
-    _require(1 <= oversampling < np.inf, "oversampling", "finite and at least 1", oversampling)
+    oversampling = _within(oversampling, "oversampling", "at least 1", lambda value: value >= 1)
     return _generic(np.cos(2 * np.pi / oversampling * np.outer(rng.random(n), np.arange(1, d + 1))), rng)
 
 
@@ -186,7 +187,7 @@ def ill_conditioned(n: int, d: int, rng: Rng = 0, *, kappa: float | None = None)
     """
     n, d, rng = _sizes(n, d, rng)
     kappa = 10 ** rng.uniform(6, 8) if kappa is None else kappa
-    _require(1 <= kappa <= 1e14, "kappa", "in [1, 1e14]", kappa)
+    kappa = _within(kappa, "kappa", "in [1, 1e14]", lambda value: 1 <= value <= 1e14)
     m = min(n, d)
     U, V = (np.linalg.qr(rng.standard_normal((rows, m)))[0] for rows in (n, d))
     return _generic(U * np.geomspace(1, 1 / kappa, m) @ V.T, rng)
@@ -200,12 +201,12 @@ def heavy_tails(n: int, d: int, rng: Rng = 0, *, df: float = 2.0) -> Design:
     True
     """
     n, d, rng = _sizes(n, d, rng)
-    _require(1 <= df < np.inf, "df", "finite and at least 1", df)
+    df = _within(df, "df", "at least 1", lambda value: value >= 1)
     return _generic(rng.standard_t(df, (n, d)), rng)
 
 
 def sparse_signal(n: int, d: int, rng: Rng = 0, *, s: int = 5, snr: float = 10.0) -> Design:
-    """Gaussian unit columns and y = Xβ + noise, β = ±1 on s ≤ d columns, ‖Xβ‖ = snr·‖noise‖, snr > 0.
+    """Gaussian unit columns and y = Xβ + noise, β = ±1 on s ≤ d columns, ‖Xβ‖ = snr·‖noise‖, snr ≥ 1e-100.
 
     Equal magnitudes are the hardest for greedy selection. (Tropp and Gilbert, 2007, with noise.)
 
@@ -215,7 +216,8 @@ def sparse_signal(n: int, d: int, rng: Rng = 0, *, s: int = 5, snr: float = 10.0
     """
     n, d, rng = _sizes(n, d, rng)
     s = check_count(s, "s", 1, d)
-    _require(0 < snr < np.inf, "snr", "finite and positive", snr)
+    # below, ‖y‖² would overflow
+    snr = _within(snr, "snr", "at least 1e-100", lambda value: value >= 1e-100)
     X = _unit(rng.standard_normal((n, d)))
     return X, _signal(X, rng.choice([-1.0, 1.0], s), snr, rng)
 
@@ -291,7 +293,7 @@ class Ensemble:
         (True, (442, 55))
         """
         index = check_count(index, "index", 0)
-        seed = check_count(seed, "seed", 0)
+        seed = check_count(seed, "seed", 0, math.inf)
         if index == 0 and self.full is not None:
             return self.full()
         key = (zlib.crc32(self.name.encode()), index)
@@ -363,9 +365,12 @@ def _sizes(n: int, d: int, rng: Rng) -> tuple[int, int, np.random.Generator]:
     return check_count(n, "n", 1), check_count(d, "d", 1), np.random.default_rng(rng)
 
 
-def _require(holds: bool, name: str, expected: str, value: float) -> None:
-    if not holds:
+def _within(value: float, name: str, expected: str, holds: Callable[[float], bool]) -> float:
+    """A finite number for which `holds` is true, as a float."""
+    number = check_real(value, name)
+    if not holds(number):
         raise ValueError(f"{name} must be {expected}; got {value}")
+    return number
 
 
 def _unit(X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import moments, products
+from sparselin.memory import check_room
 from sparselin.results import FloatArray, IndexArray
 from sparselin.threads import spread, workers
 
@@ -30,6 +31,8 @@ THIN = 10
 _BY_COLUMNS = 400_000
 # Numbers to gather from X that repay the waking of a thread.
 _WORTH_A_THREAD = 30_000
+# The largest count that a kernel can be given.
+_MOST = 2**63 - 1
 
 
 class Problem:
@@ -101,12 +104,13 @@ class Problem:
         """
         gram = check_design(G, "G")
         if not isinstance(gram, np.ndarray):
+            check_room(gram.shape, gram.dtype, "G")
             gram = gram.toarray()
         check_finite(gram, "G")
         if gram.shape[0] != gram.shape[1]:
             raise ValueError(f"G must be square, (d, d); got shape {gram.shape}")
         b = _vector(Xty, "Xty", len(gram), gram.dtype)
-        square = _real(yty, "yty")
+        square = check_real(yty, "yty")
         if square < 0:
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
         problem = cls(*_root_of_gram(gram, b, square))
@@ -142,7 +146,7 @@ class Problem:
         norms = np.append(self.column_norms, self.y_norm)
         bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
         zero = np.flatnonzero(norms[:-1] == 0)
-        bad[zero] = np.any(self.columns(zero) != 0, axis=0)
+        bad[zero] = np.asarray((self.X[:, zero] != 0).sum(axis=0)) > 0  # of stored entries, if X is sparse
         bad[-1] |= self.y_norm == 0 and bool(np.any(self.y != 0))
         if bad.any() or not np.isfinite(norms.max() * self.y_norm):
             where = "y" if bad[-1] else f"column {int(np.argmax(bad))} of X"
@@ -189,8 +193,11 @@ class Problem:
             )
 
     def columns(self, J: ArrayLike) -> FloatArray:
-        """X_J (n, |J|), dense and contiguous by column."""
-        block = self.block(np.asarray(J, np.intp))
+        """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
+        J = np.asarray(J, np.intp)
+        if self.kind == "sparse":
+            check_room((self.n, len(J)), self.dtype, "X is sparse, but not here, where it")
+        block = self.block(J)
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
 
     def block(self, J: IndexArray) -> Any:
@@ -298,14 +305,15 @@ def check_indices(indices: Iterable[int], d: int, name: str) -> IndexArray:
     return np.array(J, np.intp)
 
 
-def check_count(k: int, name: str, low: int, high: int | None = None) -> int:
-    """An integer in low..high."""
+def check_count(k: int, name: str, low: int, high: float = _MOST) -> int:
+    """An integer in low..high, by default one that fits into 64 bits; math.inf is no limit."""
     try:
         count = _index(k)
     except TypeError:
         raise TypeError(f"{name} must be an integer; got {k!r}") from None
-    if count < low or (high is not None and count > high):
-        bounds = f"at least {low}" if high is None else f"in {low}..{high}"
+    if not low <= count <= high:
+        beyond = " and below 2**63" if count > high else ""
+        bounds = f"in {low}..{high}" if high < _MOST else f"at least {low}{beyond}"
         raise ValueError(f"{name} must be {bounds}; got {count}")
     return count
 
@@ -318,14 +326,16 @@ def _index(i: Any) -> int:
 
 def check_level(value: float, name: str) -> float:
     """A finite real number ≥ 0 (a λ or a tolerance)."""
-    level = _real(value, name)
+    level = check_real(value, name)
     if level < 0:
         raise ValueError(f"{name} must be nonnegative; got {level}")
     return level
 
 
-def _real(value: Any, name: str) -> float:
-    if isinstance(value, (str, bytes, complex, np.complexfloating)) or np.ndim(value) != 0:
+def check_real(value: Any, name: str) -> float:
+    """A finite real number; a truth value is none."""
+    no_number = (bool, np.bool_, str, bytes, complex, np.complexfloating)
+    if isinstance(value, no_number) or np.ndim(value) != 0:
         raise TypeError(f"{name} must be a real number; got {value!r}")
     try:
         number = float(value)
@@ -354,6 +364,9 @@ def check_design(X: Any, name: str = "X") -> Any:
     sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
     if sparse is not None and sparse.issparse(X):
         X = sparse.csc_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()  # it may share its entries with what was given
+            X.sum_duplicates()
         if X.dtype not in (np.float32, np.float64):
             X = to_numeric(X, name)
         if not np.isfinite(X.data).all():
@@ -392,7 +405,9 @@ def _vector(v: Any, name: str, n: int, dtype: np.dtype[Any]) -> FloatArray:
 def to_array(data: Any, name: str) -> Any:
     try:
         if hasattr(data, "columns") and hasattr(data, "to_numpy"):
-            return np.column_stack([_series(data[column], f"{name}[{column!r}]") for column in data.columns])
+            # by position, as names may repeat: pairs of pandas, columns of polars
+            pairs = data.items() if hasattr(data, "items") else zip(data.columns, data, strict=True)
+            return np.column_stack([_series(column, f"{name}[{label!r}]") for label, column in pairs])
         if hasattr(data, "to_numpy"):
             return _series(data, name)
         return data if np.ma.is_masked(data) else np.asarray(data)

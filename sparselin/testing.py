@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.ensembles import Design
-from sparselin.problem import check_count
+from sparselin.problem import check_count, check_real
 
 try:
     from hypothesis import strategies as st
@@ -61,14 +61,15 @@ def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
 def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
     """Designs whose first pick is clear: |⟨X_i, y⟩| ≤ (1 − margin)·λ* for all i but one, λ* > 0 exactly.
 
-    Entries are multiples of 2⁻¹⁰ in [−4, 4]; where the margin is missed, the column that leads is doubled
-    until it is met. Raises ValueError unless 0 < margin < 1, max_n ≥ 1 and max_d ≥ 1.
+    Entries are multiples of 2⁻¹⁰, in [−4, 4] but for the column that leads, which is doubled until the margin
+    is met. Raises TypeError when margin is no real number, ValueError unless 0 < margin < 1, max_n ≥ 1 and
+    max_d ≥ 1.
 
     >>> from hypothesis import find
     >>> find(designs_with_margin(0.1), lambda design: design[0].all() and design[0].shape[1] == 2)
     (array([[2., 1.]]), array([1.]))
     """
-    if not 0 < margin < 1:
+    if not 0 < check_real(margin, "margin") < 1:
         raise ValueError(f"margin must be in (0, 1); got {margin}")
     check_count(max_n, "max_n", 1)
     check_count(max_d, "max_d", 1)

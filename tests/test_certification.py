@@ -365,6 +365,9 @@ def test_other_text_is_refused():
     for wrong in [*texts, json.dumps(zero), "", "[]", "3", text[:-1], text.replace("/", ":")]:
         with pytest.raises(ValueError, match="this text is no"):
             Certificate.from_json(wrong)
+    for no_text in (None, 3, fields):
+        with pytest.raises(TypeError, match="text must be what `to_json` returned; got"):
+            Certificate.from_json(no_text)
 
 
 # Tampering

@@ -279,20 +279,49 @@ def test_sizes_below_one_are_refused(name):
     ("name", "arguments", "message"),
     [
         ("ar1", {"rho": 1.0}, r"rho must be in \(−1, 1\); got 1.0"),
-        ("ar1", {"rho": float("nan")}, r"rho must be in \(−1, 1\); got nan"),
+        ("ar1", {"rho": float("nan")}, r"rho must be finite; got nan"),
         ("equicorrelated", {"rho": -0.1}, r"rho must be in \[0, 1\); got -0.1"),
-        ("partial_dft", {"oversampling": 0.5}, r"oversampling must be finite and at least 1; got 0.5"),
+        ("partial_dft", {"oversampling": 0.5}, r"oversampling must be at least 1; got 0.5"),
         ("ill_conditioned", {"kappa": 0.5}, r"kappa must be in \[1, 1e14\]; got 0.5"),
         ("ill_conditioned", {"kappa": 1e15}, r"kappa must be in \[1, 1e14\]; got 1000000000000000.0"),
-        ("heavy_tails", {"df": 0.9}, r"df must be finite and at least 1; got 0.9"),
-        ("heavy_tails", {"df": np.inf}, r"df must be finite and at least 1; got inf"),
+        ("heavy_tails", {"df": 0.9}, r"df must be at least 1; got 0.9"),
+        ("heavy_tails", {"df": np.inf}, r"df must be finite; got inf"),
         ("sparse_signal", {"s": 6}, r"s must be in 1..5; got 6"),
-        ("sparse_signal", {"snr": 0}, r"snr must be finite and positive; got 0"),
+        ("sparse_signal", {"snr": 0}, r"snr must be at least 1e-100; got 0"),
+        ("sparse_signal", {"snr": 1e-320}, r"snr must be at least 1e-100; got 1e-320"),
     ],
 )
 def test_parameters_out_of_range_are_refused(name, arguments, message):
     with pytest.raises(ValueError, match=message):
         getattr(ensembles, name)(5, 5, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("ar1", "rho"),
+        ("equicorrelated", "rho"),
+        ("partial_dft", "oversampling"),
+        ("ill_conditioned", "kappa"),
+        ("heavy_tails", "df"),
+        ("sparse_signal", "snr"),
+    ],
+)
+@pytest.mark.parametrize("value", ["a", True, [0.5, 0.6], 1j])
+def test_parameters_that_are_no_numbers_are_refused_by_name(name, parameter, value):
+    with pytest.raises(TypeError, match=f"{parameter} must be a real number"):
+        getattr(ensembles, name)(5, 5, **{parameter: value})
+
+
+def test_the_weakest_signal_is_still_finite():
+    y = ensembles.sparse_signal(8, 10, snr=1e-100)[1]
+    assert np.isfinite(y @ y)
+
+
+def test_seeds_may_be_longer_than_64_bits():
+    long = np.random.SeedSequence().entropy | 2**127
+    first, again = (ENSEMBLES["gaussian"].design(1, seed=long)[1] for _ in range(2))
+    assert np.array_equal(first, again)
 
 
 def test_other_bad_input_is_refused():

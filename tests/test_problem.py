@@ -1,5 +1,6 @@
 """The border: every public method refuses the same bad input with the same clear words."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -219,3 +220,145 @@ def test_products_of_few_rows(n, d, order, dtype):
             problem.correlate_rows(V, out, count)
             bound = 4 * n * np.finfo(dtype).eps * np.abs(V) @ np.abs(X)
             assert np.all(np.abs(out - V.astype(float) @ X) <= bound)
+
+
+class TestFrames:
+    def test_columns_are_taken_by_position(self, rng):
+        pandas = pytest.importorskip("pandas")
+        data, y = rng.normal(size=(30, 6)), rng.normal(size=30)
+        expected = sl.omp(data, y, 6).support.tolist()
+        for names in (
+            ["a", "b", "a", "c", "a", "b"],
+            pandas.MultiIndex.from_tuples([("a", 1), ("a", 1), ("a", 2), ("b", 1), ("b", 1), ("a", 1)]),
+            [0, 0, 1, 1, 2, 2],
+        ):
+            frame = pandas.DataFrame(data, columns=names)
+            assert Problem(frame, y).X.tolist() == data.tolist()
+            assert sl.omp(frame, y, 6).support.tolist() == expected
+
+    def test_polars(self, rng):
+        polars = pytest.importorskip("polars")
+        data, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+        frame = polars.DataFrame(data, schema=["c", "a", "b"])
+        assert Problem(frame, polars.Series(y)).X.tolist() == data.tolist()
+
+    def test_a_bad_column_is_named(self):
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame([[1.0, 2.0, "x"], [3.0, 4.0, "y"]], columns=["a", "a", "town"])
+        with pytest.raises(TypeError, match=r"X\['town'\] must hold real numbers"):
+            Problem(frame, [1.0, 2.0])
+        frame.columns = pandas.MultiIndex.from_tuples([("a", 1), ("a", 1), ("a", "town")])
+        with pytest.raises(TypeError, match=r"X\[\('a', 'town'\)\] must hold real numbers"):
+            Problem(frame, [1.0, 2.0])
+
+
+SPARSE_METHODS = {
+    "omp": lambda X, y: sl.omp(X, y, 4),
+    "ols": lambda X, y: sl.ols(X, y, 4),
+    "sequential_lasso": lambda X, y: sl.sequential_lasso(X, y, 4),
+    "sequential_attention": lambda X, y: sl.sequential_attention(X, y, 3),
+    "first_entry": sl.first_entry,
+    "lasso_path": sl.lasso_path,
+    "project_dual": lambda X, y: sl.project_dual(X, y, 0.3),
+    "hadamard_descent": lambda X, y: sl.hadamard_descent(X, y, 0.3),
+    "best_subset": lambda X, y: sl.best_subset(X, y, 3),
+    "forward_regression": lambda X, y: sl.forward_regression(X, y, 3),
+}
+
+
+class TestSparse:
+    @pytest.mark.parametrize("method", SPARSE_METHODS)
+    def test_repeated_unsorted_and_stored_zero_entries(self, method, rng):
+        """The same matrix in six forms; entries are dyadic, so that sums of repeated ones are exact."""
+        dense = rng.integers(-8, 9, (12, 7)) / 4.0 * (rng.random((12, 7)) < 0.5)
+        dense[:, 3] = 0
+        y = rng.integers(-8, 9, 12) / 2.0
+        row, column = (index.ravel() for index in np.indices(dense.shape))
+        parts = np.array([0.25 * dense, 0.75 * dense]).reshape(2, -1)
+        order = rng.permutation(2 * dense.size)
+        triplets = (parts.ravel()[order], (np.tile(row, 2)[order], np.tile(column, 2)[order]))
+        coo = scipy.sparse.coo_array(triplets, dense.shape)
+        by_column = np.argsort(triplets[1][1], kind="stable")
+        pointer = np.arange(0, 2 * dense.size + 1, 2 * len(dense))
+        csc = scipy.sparse.csc_array(
+            (triplets[0][by_column], triplets[1][0][by_column], pointer), dense.shape
+        )
+        by_row = np.argsort(triplets[1][0], kind="stable")
+        pointer = np.arange(0, 2 * dense.size + 1, 2 * dense.shape[1])
+        csr = scipy.sparse.csr_array((triplets[0][by_row], triplets[1][1][by_row], pointer), dense.shape)
+        assert not csc.has_canonical_format
+        expected = repr(SPARSE_METHODS[method](scipy.sparse.csc_array(dense), y))
+        before = csc.data.copy(), csc.indices.copy(), csc.indptr.copy()
+        for form in (coo, csc, csr, scipy.sparse.coo_matrix(coo), scipy.sparse.csc_matrix(csc), csr.tolil()):
+            assert repr(SPARSE_METHODS[method](form, y)) == expected
+        assert all(map(np.array_equal, before, (csc.data, csc.indices, csc.indptr)))
+
+    def test_empty_columns_cost_nothing(self):
+        """20000 × 10⁶, 10,000 columns not empty: 160 GB if the others were made dense."""
+        rng = np.random.default_rng(0)
+        rows, columns = rng.integers(20_000, size=50_000), 100 * rng.integers(10_000, size=50_000)
+        X = scipy.sparse.csr_array((rng.normal(size=50_000), (rows, columns)), (20_000, 10**6))
+        y = rng.normal(size=20_000)
+        tracemalloc.start()
+        problem = Problem(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 1e8
+        occupied = np.unique(columns)
+        picks = sl.omp(X[:, occupied].toarray(), y, 3).support
+        assert sl.omp(problem, 3).support.tolist() == occupied[picks].tolist()
+
+    def test_entries_whose_squares_underflow_are_still_seen(self):
+        tiny = scipy.sparse.csc_array(np.array([[1e-300, 1.0], [0.0, 1.0]]))
+        with pytest.raises(ValueError, match="column 0 of X has a norm whose square"):
+            Problem(tiny, [1.0, 2.0])
+        tiny.data[0] = 0.0
+        assert Problem(tiny, [1.0, 2.0]).column_norms[0] == 0
+
+
+DENSE_INSIDE = {
+    "sequential_attention": lambda X, y: sl.sequential_attention(X, y, 2),
+    "hadamard_descent": lambda X, y: sl.hadamard_descent(X, y, 1.0),
+    "best_subset": lambda X, y: sl.best_subset(X, y, 2),
+    "certify": lambda X, y: sl.certify(X, y, sl.omp(X, y, 2)),
+    "guarantee_bounds": lambda X, y: sl.guarantee_bounds(X, y, 2),
+    "submodularity_ratio": lambda X, y: sl.submodularity_ratio(X, y, [0], 2),
+    "sparse_eigenvalues": lambda X, y: sl.sparse_eigenvalues(X, 1),
+}
+
+
+@pytest.mark.parametrize("method", DENSE_INSIDE)
+def test_what_would_not_fit_into_memory_is_refused_before_it_is_made(method, rng):
+    n, d = 40_000, 4 * 10**6  # 1.2 TiB dense, 116 TiB as a Gram matrix
+    where = rng.integers(n, size=300_000), rng.integers(d, size=300_000)
+    X = scipy.sparse.csc_array((rng.normal(size=300_000), where), (n, d))
+    with pytest.raises(MemoryError, match=r"X .*GiB.*quarter of the memory.*X\[:, "):
+        DENSE_INSIDE[method](X, rng.normal(size=n))
+
+
+def test_a_dense_design_whose_gram_matrix_would_not_fit_is_refused(monkeypatch, rng):
+    monkeypatch.setattr("sparselin.memory.available", lambda: 1e6)
+    X = rng.normal(size=(3, 500))
+    for call in (lambda: sl.sparse_eigenvalues(X, 2), lambda: sl.best_subset(X, X[:, 0], 2)):
+        with pytest.raises(MemoryError, match="500, 500"):
+            call()
+
+
+@pytest.mark.parametrize("count", [2**63, 10**30])
+def test_counts_beyond_64_bits_are_refused(count):
+    for name, call in {
+        "max_steps": lambda: sl.lasso_path(X, Y, max_steps=count),
+        "max_iter": lambda: sl.hadamard_descent(X, Y, 1.0, max_iter=count),
+        "node_limit": lambda: sl.best_subset(X, Y, 2, node_limit=count),
+        "pair_limit": lambda: sl.submodularity_ratio(X, Y, [0], 2, pair_limit=count),
+        "k": lambda: sl.sparse_eigenvalues(X, count),
+    }.items():
+        with pytest.raises(ValueError, match=rf"{name} must be at least \d and below 2\*\*63; got {count}"):
+            call()
+
+
+@pytest.mark.parametrize("value", [True, np.False_])
+def test_truth_values_are_no_levels(value):
+    for call in (lambda: sl.project_dual(X, Y, value), lambda: sl.hadamard_descent(X, Y, value)):
+        with pytest.raises(TypeError, match="lam must be a real number; got"):
+            call()

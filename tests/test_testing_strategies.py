@@ -105,6 +105,12 @@ def test_bad_arguments_are_refused_at_once(call, message):
         call()
 
 
+@pytest.mark.parametrize("margin", ["a", None, True])
+def test_a_margin_that_is_no_number_is_refused(margin):
+    with pytest.raises(TypeError, match="margin must be a real number; got"):
+        designs_with_margin(margin)
+
+
 def test_a_missing_hypothesis_is_told_in_one_sentence(monkeypatch):
     monkeypatch.delitem(sys.modules, "sparselin.testing")
     monkeypatch.setitem(sys.modules, "hypothesis", None)

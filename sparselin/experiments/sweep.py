@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -100,7 +101,7 @@ def sweep_gaussian(
     """
     n, d, k = _check_size(n, d, k)
     designs = check_count(designs, "designs", 1)
-    seed = check_count(seed, "seed", 0)
+    seed = check_count(seed, "seed", 0, math.inf)
     result = Sweep(n, d, k, seed, 0, 0, 0, 0, 0, 1.0, 1.0, np.zeros(_BINS, np.intp), None, None)
     for first in range(0, designs, ROUND):
         result = _add_round(result, first, min(first + ROUND, designs))
@@ -119,7 +120,7 @@ def sweep_design(n: int, d: int, index: int, seed: int = 0) -> Design:
     n, d, _ = _check_size(n, d, 1)
     chunk, position = divmod(check_count(index, "index", 0), CHUNK)
     block, row = divmod(position, BLOCK)
-    blocks = _blocks(n, d, check_count(seed, "seed", 0), chunk)
+    blocks = _blocks(n, d, check_count(seed, "seed", 0, math.inf), chunk)
     X, Y = next(itertools.islice(blocks, block, None))
     kernels.normalize(X[row], np.empty(d))
     return X[row].copy(), Y[row].copy()

@@ -97,8 +97,9 @@ def scaled(problem: Problem) -> Data:
     norms = problem.column_norms.astype(np.float64)
     # where all columns are zero, one of them stands for all
     keep = np.flatnonzero(norms) if norms.any() else np.zeros(1, np.intp)
+    columns = problem.columns(keep)
     A = np.empty((problem.n, len(keep) + 1), order="F")
-    A[:, :-1] = problem.columns(keep)
+    A[:, :-1] = columns
     A[:, :-1] /= norms[keep].max(initial=0) or 1.0
     A[:, -1] = problem.y / np.float64(problem.y_norm or 1.0)
     if problem.n > A.shape[1]:

@@ -60,6 +60,7 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import best_subset as kernels
 from sparselin.guarantees.warm_start import exchange, residual, starts
+from sparselin.memory import check_room
 from sparselin.ols import ols
 from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
 from sparselin.results import BestSubset, FloatArray, IndexArray, SelectionPath, Status
@@ -147,6 +148,8 @@ def best_subset(
         raise ValueError(f"forced features count in k: got {len(J)} of them and k={k}")
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     nodes = 2**62 if node_limit is None else check_count(node_limit, "node_limit", 0)
+    levels = max(1, k - len(J) - 1)
+    check_room((levels, given.d, given.d), np.float64, "The Gram matrix of X at each level of the search")
     problem = _double(given)
     with workers(1e7):  # BLAS held to one thread: the matrices are small
         start = _Start(problem, k, J)

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import sparse_eigenvalues as kernels
+from sparselin.memory import check_room
 from sparselin.problem import Problem, check_count, check_design, check_finite
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
 
@@ -99,6 +100,7 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     X, eps = _design(X)
     n, d = X.shape
     node_limit = default_nodes(d, k) if node_limit is None else check_count(node_limit, "node_limit", 1)
+    check_room((d, d), np.float64, "The Gram matrix of X")
     C = X.T @ X
     C = np.ascontiguousarray(C if isinstance(C, np.ndarray) else C.toarray())
     size = min(k, d)

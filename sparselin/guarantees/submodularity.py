@@ -150,8 +150,9 @@ def _result(
 
 def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray) -> _Data:
     """The data in the coordinates of a triangular factor of (X, y), where that is smaller."""
+    columns = problem.columns(nonzero)
     A = np.empty((problem.n, len(nonzero) + 1), order="F")
-    A[:, :-1] = problem.columns(nonzero)
+    A[:, :-1] = columns
     A[:, -1] = problem.y
     # twice: the first is rounded as the dtype of the problem is
     A /= np.append(problem.column_norms[nonzero], problem.y_norm)

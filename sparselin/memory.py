@@ -1,0 +1,45 @@
+"""What does not fit into memory is refused before it is made: the system would kill the process."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# Methods on dense columns hold up to four copies of them at once: as given, projected, scaled and transposed.
+_COPIES = 4
+# where Linux says what a container may have, in the second version of its control groups and in the first
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+@functools.cache
+def available() -> float:
+    """Bytes of memory of this machine, or of the container that it is.
+
+    Infinite where the system does not say: Windows, where an allocation that cannot be met fails by itself.
+    """
+    try:
+        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+    for path in _LIMITS:
+        with contextlib.suppress(OSError, ValueError):  # no such file, or "max" in it
+            found.append(int(Path(path).read_text()))
+    return float(min(found))
+
+
+def check_room(shape: tuple[int, ...], dtype: np.dtype[Any] | type, what: str) -> None:
+    """Raise MemoryError if an array takes more than a quarter of the memory; `what` begins the sentence."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size > available() / _COPIES:
+        raise MemoryError(
+            f"{what} takes {size / 2**30:.3g} GiB as a dense array of shape {shape}, more than a quarter of "
+            f"the memory here ({available() / 2**30:.3g} GiB). Keep fewer columns, those of a greedy run: "
+            "X[:, sl.omp(X, y, 500).support]. Greedy selection, the LASSO path and the dual projection take a "
+            "sparse X as it is."
+        )
