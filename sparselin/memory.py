@@ -40,6 +40,6 @@ def check_room(shape: tuple[int, ...], dtype: np.dtype[Any] | type, what: str) -
         raise MemoryError(
             f"{what} takes {size / 2**30:.3g} GiB as a dense array of shape {shape}, more than a quarter of "
             f"the memory here ({available() / 2**30:.3g} GiB). Keep fewer columns, those of a greedy run: "
-            "X[:, sl.omp(X, y, 500).support]. Greedy selection, the LASSO path and the dual projection take a "
-            "sparse X as it is."
+            "X[:, sl.omp(X, y, 500).support]. Greedy selection, the LASSO path and the dual projection take "
+            "a sparse X as it is."
         )
