@@ -219,6 +219,7 @@ def test_a_folder_without_a_ledger(tmp_path):
     result = CliRunner().invoke(cli, ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3"])
     assert result.exit_code == 0
     assert "nothing to compare with" in result.output
+    assert "Witnesses" not in result.output
     (folder / "ledger.json").write_text("[]")
     result = CliRunner().invoke(cli, ["ledger", "--folder", str(folder)])
     assert result.exit_code == 2

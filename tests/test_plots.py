@@ -1,5 +1,7 @@
 """Figures show the numbers they are given."""
 
+import io
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -51,6 +53,16 @@ def test_panels_carry_their_range():
     axes = plots.penalty_panels([penalty_contours(limit, points=21) for limit in (1, 10)])
     assert [ax.get_xlim()[1] for ax in axes] == [1, 10]
     plots.close(axes[0].figure)
+
+
+def test_the_colours_between_contours_are_an_image():
+    """As polygons they would be megabytes of SVG, with seams between them that look like contours."""
+    drawn = plots.penalty_panels([penalty_contours(limit) for limit in (1, 10, 100)])
+    buffer = io.StringIO()
+    drawn[0].figure.savefig(buffer, format="svg")
+    plots.close(drawn[0].figure)
+    assert len(buffer.getvalue()) < 1e6
+    assert buffer.getvalue().count("<image") == 3
 
 
 def test_a_missing_matplotlib_is_one_clear_sentence(monkeypatch):

@@ -32,6 +32,24 @@ def test_a_table_with_names(tmp_path, target, names):
     np.testing.assert_array_equal(saved.X, np.transpose([table[name] for name in names]))
 
 
+@pytest.mark.parametrize("index", ["", "Unnamed: 0"])
+def test_an_index_that_a_frame_wrote_is_no_feature(tmp_path, index):
+    """As pandas writes it, and as it writes it again once it has read it."""
+    lines = GOOD.splitlines()
+    rows = [f"{index},{lines[0]}", *(f"patient {i},{line}" for i, line in enumerate(lines[1:]))]
+    path = written(tmp_path, "\n".join(rows), "indexed.csv")
+    saved, plain = read_design(path, None), read_design(written(tmp_path, GOOD), None)
+    assert saved.names == plain.names == ("age", "weight in kg")
+    np.testing.assert_array_equal(saved.X, plain.X)
+    np.testing.assert_array_equal(saved.y, plain.y)
+    assert "the first column has no name, and is left out" in saved.note
+    assert plain.note == ""
+    for command, option in (("guarantee", "--k"), ("verify", "--steps")):
+        result = CliRunner().invoke(cli, [command, "--design", str(path), option, "1"])
+        assert result.exit_code == 0, result.output
+        assert saved.note in result.output
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -42,6 +60,9 @@ def test_a_table_with_names(tmp_path, target, names):
         ("a;b\n1;2\n", "separated by commas; it has 'a;b'"),
         ("a,b\n1,2\n3\n", "line 3 has 1 fields, the first line 2"),
         ("a,b\n1,\n", "line 2 has nothing in column 'b'"),
+        (",a,,b\n0,1,2,3\n", "must name every column; column 3 has no name"),
+        (",a\n0,1\n", "must name every column; column 1 has no name"),
+        (",a,b\n0,1,2\n1,2\n", "line 3 has 2 fields, the first line 3"),
         ("a,city\n1,Rome\n", "line 2 has 'Rome' in column 'city'"),
     ],
 )

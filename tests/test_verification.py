@@ -295,8 +295,64 @@ class TestCommandLine:
         assert "Interrupted" in (tmp_path / "index.html").read_text(encoding="utf-8")
         assert len(json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["designs"]) == 1
 
-    @pytest.mark.parametrize("content", ["junk", "no y", "NaN", "lengths"])
-    def test_a_wrong_design_file_is_a_usage_error(self, tmp_path, content):
+    def test_a_table_is_a_design_too(self, tmp_path):
+        X, y = ENSEMBLES["gaussian"].design(1, 0)
+        for name, order in (("last", slice(None)), ("first", slice(None, None, -1))):
+            rows = np.column_stack([X, y])[:, order].tolist()
+            names = [f"x{j}" for j in range(X.shape[1])] + ["y"]
+            lines = [",".join(map(repr, row)) for row in rows]
+            path = tmp_path / f"{name}.csv"
+            path.write_text("\n".join([",".join(names[order]), *lines]), encoding="utf-8")
+            arguments = ["--target", "y"] if name == "first" else []
+            result = CliRunner().invoke(cli, ["verify", "--design", str(path), "--steps", "2", *arguments])
+            assert result.exit_code == 0, result.output
+            assert result.output.count("agrees") == 2
+
+    @pytest.mark.parametrize("command", ["verify", "guarantee"])
+    @pytest.mark.parametrize(
+        "option", [["--output", "zzz"], ["--quick"], ["--designs", "3"], ["--jobs", "1"]]
+    )
+    def test_options_without_effect_are_refused(self, tmp_path, command, option):
+        np.savez(tmp_path / "design.npz", X=np.eye(2), y=np.ones(2))
+        result = CliRunner().invoke(cli, [command, "--design", str(tmp_path / "design.npz"), *option])
+        assert result.exit_code == 2
+        assert f"{option[0]}: it has no effect with --design" in " ".join(result.output.split())
+
+    def test_reports_of_two_commands_are_not_mixed(self, tmp_path):
+        verify = ["verify", "--designs", "1", "--steps", "1", "--ensembles", "gaussian", "--jobs", "1"]
+        first = CliRunner().invoke(cli, [*verify, "--output", str(tmp_path)])
+        assert first.exit_code == 0, first.output
+        stored = (tmp_path / "results.json").read_bytes()
+        for command in ("diversity", "guarantee"):
+            second = CliRunner().invoke(cli, [command, "--quick", "--output", str(tmp_path)])
+            assert second.exit_code == 2, second.output
+            words = " ".join(second.output.replace("│", "").split())
+            assert "holds a report of `sparselin verify`" in words
+        assert (tmp_path / "results.json").read_bytes() == stored
+        again = CliRunner().invoke(cli, [*verify, "--output", str(tmp_path)])
+        assert again.exit_code == 0, again.output
+        (tmp_path / "results.json").write_text("{}")
+        other = CliRunner().invoke(cli, [*verify, "--output", str(tmp_path)])
+        assert other.exit_code == 2
+        assert "results.json of something else" in " ".join(other.output.replace("│", "").split())
+
+    def test_every_command_has_a_folder_of_its_own(self):
+        folders = [
+            next(option.default for option in cli.get_command(None, name).params if option.name == "output")
+            for name in ("verify", "diversity", "guarantee")
+        ]
+        assert len(set(map(str, folders))) == 3
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ("junk", "must be an .npz with X (n, d) and y (n,)"),
+            ("no y", "must be an .npz with X (n, d) and y (n,)"),
+            ("NaN", "X must be finite"),
+            ("lengths", "y must have 2 entries"),
+        ],
+    )
+    def test_a_wrong_design_file_is_a_usage_error(self, tmp_path, content, words):
         path = tmp_path / "design.npz"
         if content == "junk":
             path.write_bytes(b"not a zip")
@@ -305,7 +361,7 @@ class TestCommandLine:
             np.savez(path, **arrays.get(content, {"X": np.eye(2), "y": np.ones(3)}))
         result = CliRunner().invoke(cli, ["verify", "--design", str(path)])
         assert result.exit_code == 2
-        assert "must be an .npz with X (n, d) and y (n,)" in " ".join(result.output.replace("│", "").split())
+        assert words in " ".join(result.output.replace("│", "").split())
 
     def test_a_folder_that_cannot_be_made_is_said_before_the_run(self, tmp_path):
         (tmp_path / "file").write_text("")

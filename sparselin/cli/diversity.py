@@ -63,7 +63,7 @@ from sparselin.reports import diversity as report
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("report"),
+    default=Path("report/diversity"),
     show_default=True,
     help="Folder for index.html, results.json, selections.csv and the figures.",
 )
@@ -96,7 +96,7 @@ def diversity(
     design = _design(found, count or _default_count(found, quick), seed)
     chosen = _sparsities(ks, design, quick)
     settings = Settings(chosen, sigma, repeats, seed, alpha, refitted, jobs)
-    make_folder(output)
+    make_folder(output, "diversity")
     started = time.perf_counter()
     selections, interrupted = _collect(console, design, settings)
     if not selections:

@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sparselin.cli.common import make_folder
+from sparselin.cli.common import make_folder, refuse
 from sparselin.cli.saved_design import read_design
 from sparselin.experiments.guarantee import FAMILIES, REAL, Record, Settings, batches, examine_batch
 from sparselin.experiments.worst_designs import Worst, searches, worst_design
@@ -23,6 +23,9 @@ from sparselin.guarantees.bounds import guarantee_bounds
 from sparselin.processes import run_jobs
 from sparselin.reports import guarantee as report
 from sparselin.reports import guarantee_words as words
+
+# options that say nothing of one design
+_OF_A_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
 
 
 @click.command()
@@ -79,13 +82,14 @@ def guarantee(
     if target is not None and design is None:
         raise click.BadParameter("it names a column of --design", param_hint="--target")
     if design is not None:
+        refuse(_OF_A_RUN, "--design, which prints what is promised for one design")
         raise SystemExit(_show_one(console, design, target, k))
     settings = Settings(families=_chosen(ensembles), seed=seed, jobs=jobs)
     if quick:
         settings = dataclasses.replace(settings, designs=300, repeats=2, k=3, restarts=32, rounds=150)
     chosen = {name: value for name, value in (("designs", designs), ("k", k)) if value is not None}
     settings = dataclasses.replace(settings, **chosen)  # type: ignore[arg-type]
-    make_folder(output)
+    make_folder(output, "guarantee")
     started = time.perf_counter()
     found, interrupted = _collect(console, settings, quick)
     if not found.records and not found.worst:
@@ -170,8 +174,10 @@ def _show_one(console: Console, path: Path, target: str | None, k: int | None) -
     saved = read_design(path, target)
     try:
         found = guarantee_bounds(saved.X, saved.y, k or saved.k or min(5, saved.X.shape[1]))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, MemoryError) as error:
         raise click.BadParameter(f"{path}: {error}", param_hint="--design") from None
+    if saved.note:
+        console.print(saved.note, soft_wrap=True, highlight=False)
     console.print(words.design_line(saved.X, saved.y, saved.target), soft_wrap=True, highlight=False)
     console.print(words.bounds_table(found))
     for line in (*words.answers(found), *words.constants_lines(found, saved.names)):

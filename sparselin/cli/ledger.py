@@ -78,9 +78,10 @@ def ledger(
     if interrupted:
         console.print(f"Interrupted: {len(results)} of {len(claims)} claims done.")
     count = sum(outcome.cases for _, outcome in results)
+    stored_at = folder / ledger_report.MARKDOWN
+    where = f" Witnesses and corrections: {stored_at}" if stored_at.exists() else ""
     console.print(
-        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not stand. "
-        f"Witnesses and corrections: {folder / ledger_report.MARKDOWN}",
+        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not stand.{where}",
         highlight=False,
     )
     raise SystemExit(1 if failed or changed else 130 if interrupted else 0)

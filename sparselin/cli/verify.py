@@ -7,16 +7,15 @@ import dataclasses
 import os
 import signal
 import time
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sparselin.cli.common import make_folder
+from sparselin.cli.common import make_folder, refuse
+from sparselin.cli.saved_design import read_design
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.equivalence import (
     DesignRecord,
@@ -29,6 +28,9 @@ from sparselin.experiments.equivalence import (
 from sparselin.experiments.step import Verdict
 from sparselin.problem import Problem
 from sparselin.reports import verification
+
+# options that say nothing of one design
+_OF_A_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
 
 
 @click.command()
@@ -56,8 +58,9 @@ from sparselin.reports import verification
 @click.option(
     "--design",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Check one saved design (.npz with X and y) and print every step.",
+    help="Check one design and print every step: .npz with X and y, or .csv with names in its first line.",
 )
+@click.option("--target", help="With a .csv: the column that is y.  [default: the last]")
 def verify(
     designs: int | None,
     steps: int,
@@ -68,6 +71,7 @@ def verify(
     quick: bool,
     uncapped: bool,
     design: Path | None,
+    target: str | None,
 ) -> None:
     """Verify that OMP, Sequential LASSO and linear Sequential Attention select the same features.
 
@@ -75,8 +79,11 @@ def verify(
     130: interrupted (the report of what was done is written).
     """
     console = Console()
+    if target is not None and design is None:
+        raise click.BadParameter("it names a column of --design", param_hint="--target")
     if design is not None:
-        raise SystemExit(_verify_saved(console, design, steps, seed))
+        refuse(_OF_A_RUN, "--design, which prints the checks of one design")
+        raise SystemExit(_verify_saved(console, design, target, steps, seed))
     settings = Settings(
         designs=designs or (32 if quick else 1000),
         steps=steps,
@@ -88,7 +95,7 @@ def verify(
         settings = dataclasses.replace(settings, audit_first=1, reach_every=64)
     if uncapped or settings.designs >= 10_000:
         settings = dataclasses.replace(settings, descent_flops=None)
-    make_folder(output)
+    make_folder(output, "verify")
     started = time.perf_counter()
     records, interrupted = _collect(console, settings)
     if not records:
@@ -161,26 +168,18 @@ def _closing(stream: Iterator[DesignRecord]) -> Iterator[Iterator[DesignRecord]]
         stream.close()  # type: ignore[attr-defined]
 
 
-def _verify_saved(console: Console, path: Path, steps: int, seed: int) -> int:
+def _verify_saved(console: Console, path: Path, target: str | None, steps: int, seed: int) -> int:
     """Every check at every step of one saved design."""
+    saved = read_design(path, target)
     try:
-        with np.load(path) as saved:
-            X, y = np.asarray(saved["X"], np.float64), np.asarray(saved["y"], np.float64)
-            key = [int(part) for part in saved["seed"]] if "seed" in saved else [seed]
-            reach = bool(saved["reach"]) if "reach" in saved else False
-        Problem(X, y)
-    except (
-        OSError,
-        KeyError,
-        ValueError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        zipfile.BadZipFile,
-    ) as error:
-        words = f"{path} must be an .npz with X (n, d) and y (n,): {error}"
-        raise click.BadParameter(words, param_hint="--design") from None
-    selection, supports, records = verify_design(X, y, steps, seed=key, audit=True, reach=reach)
+        Problem(saved.X, saved.y)
+    except (ValueError, TypeError) as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint="--design") from None
+    if saved.note:
+        console.print(saved.note, soft_wrap=True, highlight=False)
+    selection, supports, records = verify_design(
+        saved.X, saved.y, steps, seed=saved.seed or [seed], audit=True, reach=saved.reach
+    )
     console.print(verification.step_table(selection, records))
     console.print(f"Sequential LASSO: {selection.status.name}, {selection.status.message}")
     if supports.reason:

@@ -46,7 +46,8 @@ def contours(
     lines = sorted({float(f"{top * (i / 8) ** 2:.1g}") for i in range(1, 8)})
     # White lines stay visible on colours short of the bright end.
     colours = {"cmap": "viridis", "norm": PowerNorm(0.5, vmin=0, vmax=1.4 * top)}
-    ax.contourf(beta1, beta2, value, top * np.linspace(0, 1, 49) ** 2, **colours)
+    # as an image: polygons would have seams between them, and be megabytes of SVG
+    ax.contourf(beta1, beta2, value, top * np.linspace(0, 1, 49) ** 2, **colours).set_rasterized(True)
     drawn = ax.contour(beta1, beta2, value, lines, colors="white", linewidths=0.7)
     ax.clabel(drawn, fmt=_grouped, fontsize=6.5, manual=_label_points(beta1, beta2, value, lines))
     ax.xaxis.set_major_locator(MaxNLocator(4))

@@ -58,7 +58,7 @@ def figure(output: Path, name: str, caption: str, drawn: Any) -> dict[str, str]:
     """Save a figure as PNG and SVG and close it; the entry for a page, the SVG in it as a data address."""
     drawn.savefig(output / f"{name}.png", dpi=160)
     buffer = io.BytesIO()
-    drawn.savefig(buffer, format="svg", metadata={"Date": None})
+    drawn.savefig(buffer, format="svg", metadata={"Date": None}, dpi=160)
     (output / f"{name}.svg").write_bytes(buffer.getvalue())
     plots.close(drawn)
     address = "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
