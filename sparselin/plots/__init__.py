@@ -1,4 +1,7 @@
-"""Figures. Each function takes results, computes nothing and returns the Axes it drew on."""
+"""Figures. Each function returns the Axes it drew on.
+
+They take results and compute nothing, but for those of two or three dimensions, which take the data.
+"""
 
 from sparselin.plots.diversity import (
     coefficient_errors,

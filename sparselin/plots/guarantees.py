@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, axes, pyplot
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, axes, in_space, pyplot
+from sparselin.problem import check_indices
 from sparselin.results import FloatArray
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ SERIES = {
         r"Das and Kempe: $1-e^{-\gamma}$ (FR), $1-e^{-\gamma\lambda(2k)}$ (OMP)",
     ),
 }
+# up to so many columns each has its number
+_NUMBERED = 12
 _AXIS = {"k": "k", "rho": r"correlation $\rho$", "snr": "signal-to-noise ratio"}
 _ALGORITHM = {"OMP": (BLUE, "o"), "FR": (ORANGE, "s"), "Sequential LASSO": (GREEN, "^")}
 
@@ -157,31 +160,43 @@ def around_y(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Unit columns in R³ as seen from y: the distance from the centre is the angle to ±y, 90° on the rim.
+    """The directions of columns in R³ as seen from y: the distance from the centre is the angle to ±y.
 
-    A column and its opposite explain the same, so that the one nearer to y is drawn. On a line through the
-    centre lie columns in one plane with y.
+    It is 90° on the rim. A column and its opposite explain the same, so that the one nearer to y is drawn. On
+    a line through the centre lie columns in one plane with y. Lengths are not shown, nor are zero columns.
 
     Parameters
     ----------
-    X : (3, d) unit columns. y : (3,).
+    X : (3, d). y : (3,), not zero.
     picks : what greedy selection takes, in order. best : a best subset.
-    ax : where to draw, with a polar projection; a new figure if None.
+    ax : where to draw, with a polar projection; a new figure, with a legend, if None.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), X without three rows, y = 0, or bad `picks` or `best`.
     """
+    problem = in_space(X, y, 3)
+    if problem.y_norm == 0:
+        raise ValueError("y must not be zero: the columns are seen from it")
+    picks, best = (
+        check_indices(J, problem.d, name).tolist() for J, name in ((picks, "picks"), (best, "best"))
+    )
+    alone = ax is None
     if ax is None:
-        shape = {"figsize": (3.6, 3.9), "layout": "constrained", "subplot_kw": {"projection": "polar"}}
+        shape = {"figsize": (3.6, 4.2), "layout": "constrained", "subplot_kw": {"projection": "polar"}}
         ax = pyplot().subplots(**shape)[1]
-    centre = y / np.linalg.norm(y)
+    columns, lengths = problem.columns(np.arange(problem.d)), problem.column_norms
+    centre = problem.y / problem.y_norm
     east = np.linalg.svd(centre[None])[2][1]
     north = np.cross(centre, east)
-    towards = np.where(centre @ X < 0, -1.0, 1.0) * X
+    towards = np.where(centre @ columns < 0, -1.0, 1.0) * columns / np.where(lengths > 0, lengths, np.nan)
     angle = np.degrees(np.arccos(np.clip(centre @ towards, -1, 1)))
     azimuth = np.arctan2(north @ towards, east @ towards)
     ax.plot([0], [0], "*", color="black", markersize=11, label="y", clip_on=False)
-    others = [j for j in range(X.shape[1]) if j not in {*picks, *best}]
+    others = [j for j in np.flatnonzero(lengths) if j not in {*picks, *best}]
     for indices, colour, marker, label, size in (
-        (list(best), GREEN, "s", "best subset", 11),
-        (list(picks), RED, "o", "greedy, in order", 6),
+        (best, GREEN, "s", "best subset", 11),
+        (picks, RED, "o", "greedy, in order", 6),
         (others, GREY, "x", "others", 6),
     ):
         if indices:
@@ -194,10 +209,20 @@ def around_y(
                 label=label,
                 clip_on=False,
             )
-    for step, j in enumerate(picks):
+    for j in np.flatnonzero(lengths) if problem.d <= _NUMBERED else ():
+        ax.annotate(
+            f"$X_{{{j}}}$",
+            (azimuth[j], angle[j]),
+            xytext=(-6, -12),
+            textcoords="offset points",
+            ha="right",
+            color=GREY,
+            fontsize=8,
+        )
+    for step, pick in enumerate(picks):
         ax.annotate(
             str(step + 1),
-            (azimuth[j], angle[j]),
+            (azimuth[pick], angle[pick]),
             xytext=(8, 4),
             textcoords="offset points",
             color=RED,
@@ -208,9 +233,11 @@ def around_y(
     ax.set_xticks([])
     # the angles are written where no column is near
     trial = np.linspace(-np.pi, np.pi, 72, endpoint=False)
-    apart = np.abs(np.angle(np.exp(1j * (trial[:, None] - azimuth))))
-    ax.set_rlabel_position(float(np.degrees(trial[np.argmax(apart.min(axis=1))])))  # type: ignore[union-attr]
+    apart = np.abs(np.angle(np.exp(1j * (trial[:, None] - azimuth[lengths > 0]))))
+    ax.set_rlabel_position(float(np.degrees(trial[np.argmax(apart.min(axis=1, initial=np.pi))])))  # type: ignore[union-attr]
     ax.set_title(title, fontsize=10, pad=12)
+    if alone:
+        _with_legend(ax.figure, ax, ncols=2)
     return ax
 
 
@@ -224,10 +251,17 @@ def around_several(
         "subplot_kw": {"projection": "polar"},
     }
     figure, drawn = pyplot().subplots(1, len(designs), squeeze=False, **shape)
-    handles: dict[str, Any] = {}
     for ax, (X, y, picks, best, title) in zip(drawn[0], designs, strict=True):
         around_y(X, y, picks, best, title=title, ax=ax)
+    _with_legend(figure, *drawn[0], ncols=4)
+    return tuple(drawn[0])
+
+
+def _with_legend(figure: Any, *drawn: Axes, ncols: int) -> None:
+    """One legend below the panels, with room for what stands out of a polar one."""
+    handles: dict[str, Any] = {}
+    for ax in drawn:
         handles |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.12)
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    return tuple(drawn[0])
+    place = {"loc": "outside lower center", "ncols": ncols, "frameon": False, "fontsize": 9}
+    figure.legend(handles.values(), handles, **place)

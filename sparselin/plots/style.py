@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sparselin.problem import Problem
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -29,6 +31,17 @@ def axes(
     ax.spines[:].set_linewidth(0.6)
     ax.set_axisbelow(True)
     return ax
+
+
+def in_space(X: Any, y: Any, n: int, name: str = "y") -> Problem:
+    """The problem of a picture in the plane (n = 2) or in space (n = 3)."""
+    problem = Problem(X, y)
+    if problem.n != n:
+        raise ValueError(
+            f"X must have {n} rows and {name} {n} entries, those of the picture; got X of shape "
+            f"{problem.X.shape}. np.linalg.qr gives the coordinates of columns that span no more."
+        )
+    return problem
 
 
 def pyplot() -> Any:
