@@ -86,10 +86,12 @@ def _from_csv(path: Path, target: str | None) -> SavedDesign:
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
         raise _bad(path, f"must not name two columns {twice[0]!r}")
+    if target is not None and target not in names[first:]:
+        raise click.BadParameter(
+            f"no column {target!r} among {', '.join(names[first:])}", param_hint="--target"
+        )
     data = np.array([_numbers(path, line, row, names, first) for line, row in lines[1:]])
     names = names[first:]
-    if target is not None and target not in names:
-        raise click.BadParameter(f"no column {target!r} among {', '.join(names)}", param_hint="--target")
     at = names.index(target) if target is not None else len(names) - 1
     others = names[:at] + names[at + 1 :]
     return SavedDesign(np.delete(data, at, axis=1), data[:, at], others, names[at], note)
