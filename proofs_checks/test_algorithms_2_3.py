@@ -13,8 +13,9 @@ violates |⟨X_i, r⟩| ≤ λ. Two things are left out in print. If P_S^⊥y �
 number, A(S) has no meaning, and the algorithm must stop. And "the" optimal solution need not be unique
 (equal columns): A(S) is then every index that is nonzero in some solution.
 
-The limit exists because the set is constant on (λ₂, λ*): β_T = s∘(εv) with the same v. It is not empty, as
-r ≠ p for λ < λ*; Lemma 3.4 is not needed for that.
+The limit exists because the set is constant on (λ₂, λ*): β_T = s∘(εv) with the same v
+(test_window_length.py, "Sharpness", has the proof). It is not empty, as r ≠ p for λ < λ*; Lemma 3.4 is not
+needed for that.
 """
 
 import numpy as np

@@ -20,6 +20,14 @@ So whatever Sequential LASSO selects at S maximises |∂L/∂β_i| at β̂_S: it
 could make, and a guarantee for gradient OMP that holds however ties are broken holds for Sequential LASSO.
 For ½‖y − η‖² it is Theorem 3.3.
 
+*Prior work.* Axiotis and Yasuda, Performance of ℓ₁ Regularization for Sparse Convex Optimization, arXiv
+2307.07405 (2023), answered the question first: for strictly convex losses, and groups of features, the
+minimiser under a large enough (group) penalty is supported on features of the largest gradient norm, so that
+the selection repeats OMP's. New here: no strict convexity (Huber's loss, the squared hinge, dependent
+columns), so that solutions, their supports and A(S) need not be unique; λ* on both sides; ties; explicit
+windows; separable data, where nothing is attained; and what does not carry over, by counterexamples
+(`ours-glm-no-limit` and its neighbours).
+
 *Proof.* (1) The gradient is constant on minimisers. Let β, β' minimise L∘X + Ω, Ω convex, u = ∇L(Xβ). Then
 −Xᵀu ∈ ∂Ω(β); adding L(Xβ') ≥ L(Xβ) + ⟨u, X(β' − β)⟩ and Ω(β') ≥ Ω(β) − ⟨u, X(β' − β)⟩ gives equality in
 both. So Xβ' minimises L − ⟨u, ·⟩ over ℝⁿ, as Xβ does, whence ∇L(Xβ') = u. With Ω = 0 and X_S this is the
@@ -39,8 +47,9 @@ there (likewise for −∞). So ∇L(Xβ^k) → u_S. If i ∉ S ∪ T were in th
 
 (4) Existence. *The rows J.* As the ℓ_i are bounded below their recession functions are ≥ 0, so d is a
 direction of recession of F_λ, λ > 0, iff d_S̄ = 0 and ℓ_i^∞(⟨x_i, d⟩) = 0 for all i. These d form a convex
-cone; let d⁰ be one that moves every row that any of them moves, J = {i : ⟨x_i, d⁰⟩ ≠ 0}, K = [n]∖J. For i ∈
-J ℓ_i is nonincreasing along d⁰ and tends to its infimum m_i.
+cone; let d⁰ be one that moves every row that any of them moves (take for each such row one that moves it:
+of their positive combinations only those on finitely many hyperplanes leave some of these rows unmoved), J
+= {i : ⟨x_i, d⁰⟩ ≠ 0}, K = [n]∖J. For i ∈ J ℓ_i is nonincreasing along d⁰ and tends to its infimum m_i.
 
 *Reduction to K.* Pushing along d⁰ changes neither the penalty nor the rows K: inf F_λ = Σ_J m_i + inf F_λ^K,
 where F^K has the rows K only. If a direction of recession d of F^K moved a row of K, so would d + Cd⁰, for
@@ -52,14 +61,17 @@ does. If L∘X_S has a minimiser, pushing it along d⁰ lowers no ℓ_i, so each
 there, and F_λ has a minimiser: (b), first half.
 
 *Where L∘X_S has no minimiser* (separable logistic data), some ℓ_i, i ∈ J, does not attain m_i, and F_λ has
-no minimiser for any λ > 0: "the optimal solution" of Algorithm 3 does not exist. By (4), everything holds for
-the rows K, the others being separated: inf F_λ < inf L∘X_S exactly for λ < λ*_K := ‖X_{K,S̄}ᵀ∇L_K‖∞, and
-limit points of β_S̄ along a minimising sequence belong to minimisers of F_λ^K. If no row is left λ*_K = 0:
-there is nothing to select.
+no minimiser for any λ > 0: "the optimal solution" of Algorithm 3 does not exist. By (4), everything holds
+for the rows K, the others being separated: inf F_λ < inf L∘X_S exactly for λ < λ*_K := ‖X_{K,S̄}ᵀ∇L_K‖∞,
+and limit points of β_S̄ along a minimising sequence belong to minimisers of F_λ^K. For such a sequence
+minimises F_λ^K too (F_λ ≥ Σ_J m_i + F_λ^K, with equal infima), and β_S̄ ↦ inf over β_S of F_λ^K is closed
+and its infimum attained, since every direction of recession, all of which have d_S̄ = 0, is one along which
+F_λ^K is constant (Rockafellar, Theorem 9.2). If no row is left λ*_K = 0: there is nothing to select.
 
 *The window.* Among the u with X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ, u_λ = ∇L(Xβ(λ)) minimises L*, hence, as ⟨η̂, u⟩ =
 0, also the divergence D(u, u_S) = L*(u) − L*(u_S) − ⟨η̂, u − u_S⟩: the projection of Section 3, in
-Bregman's sense. (1 − t)u_S is feasible for λ = (1 − t)λ*, so D(u_λ, u_S) ≤ D((1 − t)u_S, u_S): for least
+Bregman's sense. (1 − t)u_S is feasible for λ = (1 − t)λ*, so D(u_λ, u_S) ≤ D((1 − t)u_S, u_S), which is
+finite: ℓ_i*(0) = −inf ℓ_i is, and the domain of L*, to which u_S belongs, is convex. It is for least
 squares ½t²‖r‖², for logistic regression a sum of Kullback-Leibler divergences of Bernoulli laws, for
 Poisson regression of Poisson ones, for Huber's loss ½t²‖u_S‖² + tΣ(|η̂_i − y_i| − 1)₊. If the ℓ_i' are
 M-Lipschitz, ‖u_λ − u_S‖² ≤ 2M·D(u_λ, u_S), and every solution is zero off S ∪ T while |c_j| +
@@ -180,7 +192,9 @@ def entered(check, loss, X, y, S):
     method="proof, float",
     verdict=Verdict.HOLDS,
     consequences="Yes to the paper's question: guarantees of gradient OMP for generalized linear models "
-    "that hold for any breaking of ties are guarantees of Sequential LASSO",
+    "that hold for any breaking of ties are guarantees of Sequential LASSO. Axiotis and Yasuda (arXiv "
+    "2307.07405, 2023) answered it first, for strictly convex losses, with groups of features. Added here: "
+    "no strict convexity, λ* on both sides, ties, windows, separable data, counterexamples.",
     unchecked="losses that are no sums, with gradients that are not Lipschitz",
     tolerance="certified by duality gaps; 1e-9 relative for a tie",
     mutants=("glm_entry", "solve", "glm_window"),

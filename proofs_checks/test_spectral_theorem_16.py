@@ -10,13 +10,23 @@ monotonically increasing in general" but decreasing, and largest at ∅. ‖C_S 
 Theorem 16. Its proof cites Theorem 9, which falls for LS as printed, and there Proposition 10, which fails
 for f_sv. The theorem stands. With ν = 1 ("w.l.o.g.") it says nothing: any set of at most k features has
 f_sv ≥ 9k² − k(k − 1) = 8k² + k, and OPT ≤ 9k² + 1, so every such set attains 8/9 of OPT and more (9/10 for
-k = 1), while the theorem promises (1 − e^{−1/2})/7 < 0.057. For any ν: by the sharper Theorem 5, with γ =
-γ_{S₁,2k}(R²), |S₁∪C*| ≤ 2k and so f(S₁∪C*) ≥ (5/9)·9k²ν ≥ (5/9)f(C*), g(S₁) ≥ min(γ/2, 5/18)·OPT for S₁ =
-FR(U), of which (1 − e^{−γ/2})/7·OPT ≤ (γ/14)·OPT is a part. The set returned is no worse. γ_{S̃,2k} stands
-without a function in print: it is R²'s here. For k ≤ 14 the bound holds with γ_{∅,2k}(R²), the largest of
-them, so for any S̃: the first pick has the largest R² of all, R²(S₁) ≥ γ_{∅,2k}R²(C*)/k, and f(S₁) ≥
-(8/9)f(C*). For k ≥ 15 and ν ≥ 1/30000 any γ ≤ 1 will do: (8k² + k)ν ≥ (1 − e^{−1/2})/7·(9k²ν + 1), which is
-tightest at k = 15, ν = 1/30000.
+k = 1), while the theorem promises (1 − e^{−1/2})/7 < 0.057, whatever γ ≤ 1 is.
+
+For f_sv ν = 1 is some generality lost: ν cannot be put into f. For any ν > 0 FR alone is enough. Let S_i be
+the first i picks, S₁ = S_k = FR(U) as in Theorem 5, D_i = R²(C*) − R²(S_i), γ = γ_{S₁,k}(R²). f loses by
+any x at most 2i and gains by none, so that the pick's gain in R² is at least that of each x ∈ C*∖S_i less
+2νi. The largest of these being at least γD_i/k, D_{i+1} ≤ (1 − γ/k)D_i + 2νi while D_i ≥ 0, whence R²(S₁) ≥
+(1 − e^{−γ})R²(C*) − νk(k − 1); where D_i < 0 once, it stays so. With f(S₁) ≥ 9k² − k(k − 1) and OPT ≤
+R²(C*) + 9k²ν, as 7/9 > 1 − 1/e,
+
+    g(S₁) ≥ (1 − e^{−γ})R²(C*) + 7k²ν ≥ (1 − e^{−γ})·OPT,   γ = γ_{S₁,k}(R²),
+
+and the set returned is no worse. (If fewer than k features are there S₁ has them all: D ≤ 0 at the end.)
+This has γ of S₁; γ_{S̃,2k} stands without a function in print, and is R²'s here. For k ≤ 14 the printed
+bound holds with γ_{∅,2k}(R²), the largest of them, so for any S̃: the first pick has the largest R² of all,
+all singletons having the same f, so R²(S₁) ≥ γ_{∅,2k}R²(C*)/k, and f(S₁) ≥ (8/9)f(C*). For k ≥ 15 and ν ≥
+1/30000 any γ ≤ 1 will do: (8k² + k)ν ≥ (1 − e^{−1/2})/7·(9k²ν + 1), which is tightest at k = 15, ν =
+1/30000.
 
 Exact; 1 − e^{−γ/2} in balls of 128 bits.
 """
@@ -203,12 +213,13 @@ def test_variance_never_increases(check):
     "SR-theorem-16",
     paper="SR",
     number="Theorem 16",
-    statement="GLS on R² + νf_sv attains (1 − e^{−γ_{S̃,2k}/2})/7 of the optimum.",
-    hypotheses="unit columns; ν ≥ 1/30000 (printed: ν = 1, 'w.l.o.g.'), or k ≤ 14, or γ at S₁; γ of R²",
+    statement="GLS on R² + νf_sv, ν = 1 “w.l.o.g.”, attains (1 − e^{−γ_{S̃,2k}/2})/7 of the optimum.",
+    hypotheses="unit columns; ν = 1; any γ ≤ 1. For other ν > 0, which print means but loses by ν = 1: γ of "
+    "R², and ν ≥ 1/30000 or k ≤ 14 or S̃ = S₁",
     method="exact, interval, brute force, proof",
     verdict=Verdict.HOLDS,
     consequences="By a proof that needs neither Theorem 9 nor Proposition 10, which fall: FR alone attains "
-    "min(γ_{S₁,2k}(R²)/2, 5/18). With ν = 1 every set of at most k features attains 8/9.",
+    "1 − e^{−γ_{S₁,k}(R²)} for every ν > 0. With ν = 1 every set of at most k features attains 8/9.",
     unchecked="k > 14 and ν < 1/30000 with the γ of S₁' or S₂, where that is returned",
     tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
     mutants=("sl.greedy_local_search", "greedy_local_search", "variance", "r_squared", "submodularity_ratio"),
@@ -245,8 +256,8 @@ def test_guarantee_with_the_variance(check):
             known = known and reports(ours, g) and len(ours.support) <= k
             for S in {found.best, mask_of(ours.support.tolist())}:
                 settle(check, arb(g[S]) if known else arb(-1), printed, f"{where}: the printed bound")
-            first = submodularity_ratio(R, found.S1, 2 * k)
-            settle(check, g[found.S1], min(first / 2, fmpq(5, 18)) * best, f"{where}: the sharper bound")
+            sharper = (1 - (-arb(submodularity_ratio(R, found.S1, k))).exp()) * best
+            settle(check, arb(g[found.S1]), sharper, f"{where}: the sharper bound")
             if nu == 1:
                 worst = min(g[S] for S in subsets(len(g) - 1, k))
                 settle(check, worst, fmpq(8 * k * k + k, 9 * k * k + 1) * best, f"{where}: any set")

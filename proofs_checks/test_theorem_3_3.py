@@ -5,10 +5,12 @@ Theorem 3.3 (both versions). In print: X has unit columns, "y ∈ R^d" (a mispri
 each step Sequential LASSO selects an i ∈ S̄ with |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.
 
 Proof, without unit columns and without Lemma 3.4: let r = P_S^⊥y and λ < λ* = ‖Xᵀr‖∞. A solution β has the
-residual p with X_Sᵀp = 0, |⟨X_i, p⟩| ≤ λ, and |⟨X_i, p⟩| = λ where β_i ≠ 0, i ∉ S. As p is the projection of
-r onto a convex set that contains (λ/λ*)r, ‖r − p‖ ≤ (1 − λ/λ*)‖r‖ → 0 for λ → λ*; so for λ near λ*,
-|⟨X_i, p⟩| < λ wherever |⟨X_i, r⟩| < λ*, and β_i = 0 there. β_S̄ ≠ 0, since r is not feasible: A(S) is not
-empty and lies in T.
+residual p with X_Sᵀp = 0, |⟨X_i, p⟩| ≤ λ, and |⟨X_i, p⟩| = λ where β_i ≠ 0, i ∉ S. As p is the projection
+of r onto a convex set that contains (λ/λ*)r, ‖r − p‖ ≤ (1 − λ/λ*)‖r‖ → 0 for λ → λ*; so for λ near λ*,
+|⟨X_i, p⟩| < λ wherever |⟨X_i, r⟩| < λ*, and β_i = 0 there. β_S̄ ≠ 0, since r is not feasible: near λ* every
+solution has a support off S that is not empty and lies in T. So is their limit A(S), which exists because
+the indices that are nonzero in some solution are the same in the whole window: test_window_length.py,
+"Sharpness".
 
 Exact: A(S) by enumeration (`proofs_checks.rational.segment`), with its KKT conditions verified in rational
 arithmetic at three λ below λ*; ties are exact. Not checked: steps with more than five tied columns.
