@@ -3,15 +3,15 @@
 Source: *Sequential Attention for Feature Selection*, Algorithms 2 and 3 (both versions; the poster's
 "Sequential LASSO" and "Orthogonal Matching Pursuit").
 
-Algorithm 3 in print: β*(λ, S) is "the optimal solution" of ½‖Xβ − y‖² + λ‖β_S̄‖₁,
-λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}, A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0}, "non-empty by Lemma 3.4".
+Algorithm 3 in print: β*(λ, S) is "the optimal solution" of ½‖Xβ − y‖² + λ‖β_S̄‖₁, λ*(S) = sup{λ > 0 : β*(λ,
+S)_S̄ ≠ 0}, A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0}, "non-empty by Lemma 3.4".
 
 λ*(S) = ‖XᵀP_S^⊥y‖∞ wherever that is positive. For λ ≥ ‖XᵀP_S^⊥y‖∞, λ > 0, the point u = P_S^⊥y is dual
-feasible and attains ½‖P_S^⊥y‖², the value of (β_S*, 0); so that is optimal, and as the fit Xβ is the same in
-all solutions, so is ‖β_S̄‖₁, = 0. For smaller λ no β with β_S̄ = 0 is optimal: its best is β_S*, whose residual
-violates |⟨X_i, r⟩| ≤ λ. Two things are left out in print. If P_S^⊥y ⟂ X the set is empty: its supremum is no
-number, A(S) has no meaning, and the algorithm must stop. And "the" optimal solution need not be unique
-(equal columns): A(S) is then every index that is nonzero in some solution.
+feasible and attains ½‖P_S^⊥y‖², the value of (β_S*, 0); so that is optimal, and as the fit Xβ is the same
+in all solutions, so is ‖β_S̄‖₁, = 0. For smaller λ no β with β_S̄ = 0 is optimal: its best is β_S*, whose
+residual violates |⟨X_i, r⟩| ≤ λ. Two things are left out in print. If P_S^⊥y ⟂ X the set is empty: its
+supremum is no number, A(S) has no meaning, and the algorithm must stop. And "the" optimal solution need not
+be unique (equal columns): A(S) is then every index that is nonzero in some solution.
 
 The limit exists because the set is constant on (λ₂, λ*): β_T = s∘(εv) with the same v
 (test_window_length.py, "Sharpness", has the proof). It is not empty, as r ≠ p for λ < λ*; Lemma 3.4 is not
@@ -94,11 +94,11 @@ def test_omp_picks_a_largest_correlation(check):
     mutants=("sl.first_entry", "sl.lambda_star"),
 )
 def test_the_largest_penalty_with_a_feature(check):
-    X, y = np.array([[1.0, 0.0]]), np.array([1.0])
+    X, y = np.array([[1.0, 1.0]]), np.array([1.0])
     stops = sl.sequential_lasso(X, y, 2)
     check.refutes(
         stops.status is sl.Status.EXACT_FIT and sl.lambda_star(X, y, unpenalized=[0]) == 0,
-        "X = [[1, 0]], y = (1), S = {0}: P_S^⊥y = 0, and β*(λ, S)_S̄ = 0 for every λ > 0: no step 2",
+        "X = [[1, 1]], y = (1), S = {0}: P_S^⊥y = 0, and β*(λ, S)_S̄ = 0 for every λ > 0: no step 2",
     )
     twins, one = np.array([[1.0, 1.0]]), np.array([1.0])
     half = fmpq(1, 2)

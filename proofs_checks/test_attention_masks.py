@@ -19,15 +19,18 @@ g₂, inner product h and correlations c,
 
     R = [z₁c₁²(λ + z₂g₂) + z₂c₂²(λ + z₁g₁) − 2z₁z₂hc₁c₂] / [(λ + z₁g₁)(λ + z₂g₂) − z₁z₂h²].
 
-If g₁ = g₂, R(z₁, z₂) − R(z₂, z₁) = λ(z₁ − z₂)(c₁² − c₂²)/[…]: as the decay is symmetric, the smaller |c_i|
-never has the larger weight, and z₁ = z₂ > 0 is not stationary. So every mask gives its largest weight to the
-larger |c_i|, for every λ. With unequal lengths that ends, and the witnesses below are such; |w| alone keeps
-to OMP, in its window. As R is monotone, λ·inf(decay) − R(upper corner) bounds ‖w‖²λ − R below on a box: a
-finite subdivision certifies on which side the global minimum lies.
+(For any d, det(λI + X diag(z)Xᵀ + yyᵀ)/det(λI + X diag(z)Xᵀ) − 1 = yᵀ(λI + X diag(z)Xᵀ)⁻¹y, and the
+expansion of both in principal minors give R as in `gain`.) If g₁ = g₂, R(z₁, z₂) − R(z₂, z₁) = λ(z₁ −
+z₂)(c₁² − c₂²)/[…]: as the decay is symmetric, the smaller |c_i| never has the larger weight, and z₁ = z₂ >
+0 is not stationary. So every mask gives its largest weight to the larger |c_i|, for every λ. With unequal
+lengths that ends (diag(3, 1), y = (1, 2)), and with three columns of one length: the witness below is such;
+|w| alone keeps to OMP, in its window. As R is monotone, λ·inf(decay) − R(upper corner) bounds ‖w‖²λ − R
+below on a box: a finite subdivision certifies on which side the global minimum lies.
 """
 
 import functools
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -50,6 +53,11 @@ def precisely(check):
             check(*arguments)
 
     return at_128_bits
+
+
+def ball(q):
+    """A fraction."""
+    return arb(fmpq(q.numerator, q.denominator))
 
 
 def fractions(rng, d, low=-12):
@@ -159,14 +167,30 @@ def test_the_normalised_masks(check):
     check.over(range(check.cases), as_derived)
 
 
+@functools.cache
+def minors(columns, y):
+    """(S, det G_S, ‖y‖² det G_S − det G_{S+y}) for all sets S of integer columns, G their Gram matrix."""
+    found = []
+    for size in range(len(columns) + 1):
+        for S in itertools.combinations(range(len(columns)), size):
+            vectors = [columns[i] for i in S] + [y]
+            G = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in vectors] for u in vectors]
+            inside = fmpq_mat(size, size, [G[i][j] for i in range(size) for j in range(size)]).det()
+            whole = fmpq_mat(size + 1, size + 1, [entry for row in G for entry in row]).det()
+            found.append((S, int(inside.p), int((G[-1][-1] * inside - whole).p)))
+    return found
+
+
 def gain(z, X, y, lam):
-    """R(z) for two columns, in the arithmetic of z."""
-    (g1, h), (_, g2) = (X.T @ X).astype(int).tolist()
-    c1, c2 = (X.T @ y).astype(int).tolist()
-    u, v = lam + z[0] * g1, lam + z[1] * g2
-    return (z[0] * c1**2 * v + z[1] * c2**2 * u - 2 * z[0] * z[1] * h * c1 * c2) / (
-        u * v - z[0] * z[1] * h**2
-    )
+    """R(z), in the arithmetic of z.
+
+    Σ_S λ^{d−|S|} z_S (‖y‖² det G_S − det G_{S+y}) / Σ_S λ^{d−|S|} z_S det G_S, z_S the product over S.
+    """
+    above, below = 0 * lam, 0 * lam
+    for S, inside, fit in minors(tuple(map(tuple, X.T.tolist())), tuple(y.tolist())):
+        weight = math.prod((z[i] for i in S), start=lam ** (len(z) - len(S)))
+        above, below = above + weight * fit, below + weight * inside
+    return above / below
 
 
 @claim(
@@ -231,26 +255,32 @@ def boxes_above(boxes, below, target, limit=20_000):
     return count
 
 
-# orthogonal columns of lengths 3 and 1, Xᵀy = (3, 2): OMP takes 0; for λ in (2, 3) so does |w|
-UNEQUAL = np.diag([3.0, 1.0]), np.array([1.0, 2.0])
+# columns of length 3, Xᵀy = (7, 6, 5): OMP takes 0, and so does |w| in its window. Columns 1 and 2, at an
+# obtuse angle, say more of y together. With unit columns: X/3, y/3, λ/9, which divides R and λ by 9
+EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
 
 
-def departs(check, parametrization, lam, certified, boxes):
-    """OMP takes 0, the global minimum has its largest weight at 1, and the descent takes 1."""
-    X, y = UNEQUAL
+def departs(check, parametrization, lam, boxes):
+    """OMP takes 0, the global minimum has its largest weight elsewhere, and the descent takes 1."""
+    X, y = (part + 0.0 for part in EQUAL)
     path = sl.sequential_attention(X, y, 1, parametrization=parametrization, lam=lam)
-    check.tally(max(boxes, 1), int(step(X, y).tied != (0,) or boxes < 0 or not certified), "no certificate")
+    check.tally(max(boxes, 1), int(step(X, y).tied != (0,) or boxes < 0), "no certificate")
     check.tally(1, int(path.support.tolist() != [1] or path.weights[0].argmax() != 1), "the descent picks 0")
     check.measured(f"{parametrization}: certified by {boxes} boxes")
+
+
+def not_largest(first, others):
+    """Whether the first of some numbers, each in an interval, cannot be the largest."""
+    return any(first[1] < other[0] for other in others)
 
 
 @claim(
     "ours-mask-normalized-departs",
     paper="ours",
     number=SECTION,
-    statement="With either normalised mask the feature of largest weight need not be OMP's, even for "
-    "orthogonal columns: X = diag(3, 1), y = (1, 2), λ = 1.",
-    hypotheses="Xᵀy = (3, 2); s = (0, 1) gives R = 2, and R < 2 wherever s₁ ≥ ½",
+    statement="With either normalised mask the feature of largest weight need not be OMP's, for columns of "
+    "one length too: X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.",
+    hypotheses="Xᵀy = (7, 6, 5); s = (0, ½, ½) gives more R than every s with s₁ ≥ s₂, s₃",
     method="proof, exact, float",
     verdict=Verdict.HOLDS,
     consequences="For λ → ∞ R tends to Σ s_i²c_i²/λ, and they do pick OMP's.",
@@ -258,71 +288,91 @@ def departs(check, parametrization, lam, certified, boxes):
 )
 @precisely
 def test_normalised_masks_depart(check):
-    at_one = gain((Fraction(0), Fraction(1)), *UNEQUAL, 1)
+    half = Fraction(1, 2)
+    value = gain((Fraction(0), half**2, half**2), *EQUAL, 1)
 
-    def below(box):  # −R on a piece of s₁
-        low, high = box[0]
-        return -gain((high**2, (1 - low) ** 2), *UNEQUAL, 1)
+    def below(box):  # −R on a box of (s₂, s₃)
+        (a, b), (c, e) = box
+        first = (1 - b - e, 1 - a - c)
+        if first[1] < 0 or not_largest(first, box):
+            return 0
+        return -gain((first[1] ** 2, b**2, e**2), *EQUAL, 1)
 
-    boxes = boxes_above([((Fraction(1, 2), Fraction(1)),)], below, -at_one)
+    boxes = boxes_above([((Fraction(0), half), (Fraction(0), half))], below, -value)
     for parametrization in ("l1_normalized", "l2_normalized"):
-        departs(check, parametrization, 1.0, at_one == 2, boxes)
+        departs(check, parametrization, 1.0, boxes)
 
 
 @claim(
     "ours-mask-l2-departs",
     paper="ours",
     number=SECTION,
-    statement="With s_i = w_i² the feature of largest weight need not be OMP's, even for orthogonal columns: "
-    "X = diag(3, 1), y = (1, 2), λ = ¼.",
-    hypotheses="Xᵀy = (3, 2); v = w² = (½, 2) has a lower objective than every v with v₁ ≥ v₂",
+    statement="With s_i = w_i² the feature of largest weight need not be OMP's, for columns of one length "
+    "too: X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1; and so at λ = 4, near the critical "
+    "λ from which on 0 is the minimum (4.25, in floating point).",
+    hypotheses="Xᵀy = (7, 6, 5); v = w² = (0, 7/4, 7/4), at λ = 4 (0, 5/4, 5/4), has a lower objective than "
+    "every v with v₁ ≥ v₂, v₃",
     method="proof, exact, float",
     verdict=Verdict.HOLDS,
+    unchecked="a descent at λ = 4, which ends at the local minimum 0",
     mutants=("sl.sequential_attention", "gain"),
 )
 @precisely
 def test_squares_depart(check):
-    lam = Fraction(1, 4)
+    square = int(EQUAL[1] @ EQUAL[1])
 
-    def twice(v):  # 2F − ‖y‖²
-        return lam * (v[0] + v[1]) - gain((v[0] ** 2, v[1] ** 2), *UNEQUAL, lam)
+    def certified(lam, v):
+        def twice(low, high):  # a lower bound of 2F − ‖y‖²; its value where low = high
+            return lam * sum(low) - gain([a**2 for a in high], *EQUAL, lam)
 
-    best = twice((Fraction(1, 2), Fraction(2)))
+        def below(box):
+            first, *others = box
+            return 1 if not_largest(first, others) else twice(*zip(*box, strict=True))
 
-    def below(box):
-        (a, b), (c, e) = box
-        return Fraction(1) if c > b else lam * (a + c) - gain((b**2, e**2), *UNEQUAL, lam)
+        best = twice((0, v, v), (0, v, v))
+        # from v₁ = (‖y‖² + best)/λ on, 2F − ‖y‖² ≥ λv₁ − ‖y‖² ≥ best
+        return boxes_above([((Fraction(0), (square + best) / lam),) * 3], below, best)
 
-    # beyond v₁ = 8, 2F − ‖y‖² ≥ 8λ − ‖y‖² = −3 > best
-    boxes = boxes_above([((Fraction(0), Fraction(8)), (Fraction(0), Fraction(8)))], below, best)
-    departs(check, "l2", 0.25, best < -3, boxes)
+    boxes = certified(1, Fraction(7, 4)), certified(4, Fraction(5, 4))
+    check.tally(max(boxes[1], 1), int(boxes[1] < 0), "no certificate at λ = 4")
+    departs(check, "l2", 1.0, boxes[0])
 
 
 @claim(
     "ours-mask-softmax-departs",
     paper="ours",
     number=SECTION,
-    statement="With softmax the feature of largest weight need not be OMP's, even for orthogonal columns: X "
-    "= diag(3, 1), y = (1, 2), λ = 1.",
-    hypotheses="Xᵀy = (3, 2); at a minimiser w = (a, −a), and the objective is lower at a = −3/16 than for "
-    "every a ≥ 0",
+    statement="With softmax the feature of largest weight need not be OMP's, for columns of one length too: "
+    "X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = ¼.",
+    hypotheses="Xᵀy = (7, 6, 5); at a minimiser Σw_i = 0, and the objective is lower at w = (−5/4, 5/8, 5/8) "
+    "than for every w with w₁ ≥ w₂, w₃",
     method="proof, interval, float",
     verdict=Verdict.HOLDS,
     mutants=("sl.sequential_attention", "gain"),
 )
 @precisely
 def test_softmax_departs(check):
-    def mask(a):
-        return 1 / (1 + (-2 * arb(a.numerator) / a.denominator).exp())
+    lam, square = Fraction(1, 4), int(EQUAL[1] @ EQUAL[1])
 
-    def twice(low, high):  # a lower bound of 2F − ‖y‖² for 0 ≤ low ≤ a ≤ high; its value where low = high
-        s, t = mask(high), 1 - mask(low)
-        return 2 * (arb(low.numerator) / low.denominator) ** 2 - gain((s * s, t * t), *UNEQUAL, arb(1))
+    def largest(i, low, high):
+        """The largest softmax_i(w) for low ≤ w ≤ high."""
+        return 1 / (1 + sum((ball(low[j] - high[i]).exp() for j in range(3) if j != i), arb(0)))
 
-    best = twice(Fraction(-3, 16), Fraction(-3, 16))
-    # beyond a = 2, 2F − ‖y‖² ≥ 8 − ‖y‖² > 0
-    boxes = boxes_above([((Fraction(0), Fraction(2)),)], lambda box: twice(*box[0]), best)
-    departs(check, "softmax", 1.0, bool(best < arb(-1.5)), boxes)
+    def twice(low, high):  # a lower bound of 2F − ‖y‖²; its value where low = high
+        least = sum(max(a, -b, Fraction(0)) ** 2 for a, b in zip(low, high, strict=True))
+        return ball(lam * least) - gain([largest(i, low, high) ** 2 for i in range(3)], *EQUAL, ball(lam))
+
+    def below(box):  # of (w₂, w₃)
+        (a, b), (c, e) = box
+        first = (-b - e, -a - c)
+        return arb(1) if not_largest(first, box) else twice((first[0], a, c), (first[1], b, e))
+
+    w = Fraction(-5, 4), Fraction(5, 8), Fraction(5, 8)
+    best = twice(w, w)
+    # w₂ or w₃ beyond ±6: λ‖w‖² ≥ 9, and 9 − ‖y‖² > best
+    side = Fraction(-6), Fraction(6)
+    boxes = boxes_above([(side, side)], below, best) if best < 9 - square else -1
+    departs(check, "softmax", 0.25, boxes)
 
 
 @claim(

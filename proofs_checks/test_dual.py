@@ -1,6 +1,7 @@
 """Equations (8)-(13) and Appendix A.1: the dual of Sequential LASSO is a projection, term by term.
 
-Source: *Sequential Attention for Feature Selection*, Section 3.2 and Appendix A.1 (both versions).
+Source: *Sequential Attention for Feature Selection*, Section 3.2 and Appendix A.1 (both versions; overbars
+are lost in the text of the submission, which has ‖β‖₁ in (12) and (13)).
 
 (8)  min ½‖z − y‖² + λ‖β_S̄‖₁ over z = Xβ; (12) max_u min_{z,β} of that plus uᵀ(z − Xβ); its part in z is
      ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least at z = y − u;
@@ -99,14 +100,15 @@ def completed_square(y, z, u):
 @claim(
     "SA-equation-13",
     paper="SA",
-    number="equation (13) and the sentences after it, " + SECTION,
+    number="equation (13) and the sentences after it, " + SECTION + " (ICLR)",
     statement="λ‖β_S̄‖₁ − uᵀXβ can be made arbitrarily negative if (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and is "
     "minimised at β = 0 otherwise.",
     hypotheses="any S, u; λ > 0",
     method="exact, proof",
     verdict=Verdict.HOLDS,
     consequences="(13) is a sum over i of positively homogeneous functions of β_i: nonnegative at every "
-    "±e_i it is nonnegative everywhere, and one negative value makes it unbounded.",
+    "±e_i it is nonnegative everywhere, and one negative value makes it unbounded. With ‖β‖₁, as the text of "
+    "the submission has it without its overbars, (Xᵀu)_S ≠ 0 would not be enough.",
     mutants=("direction", "lagrangian_in_beta"),
 )
 def test_the_terms_in_beta(check):

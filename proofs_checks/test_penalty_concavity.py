@@ -63,6 +63,10 @@ from proofs_checks.rational import is_solution, rational
 from sparselin.ledger import Verdict, claim
 
 FIGURE = "Figure 2 and the sentence before it (ICLR, NeurIPS submission)"
+SENTENCE = (
+    "“These plots suggest that Q*(β∘β) is a concave regularizer when |β₁| + |β₂| > 2, which would thus "
+    "approximate the ℓ₀ regularizer and induce a sparse solution of β, as ℓ₁ regularization does”"
+)
 
 
 def precisely(check):
@@ -132,6 +136,7 @@ def minimiser(x):
     "SA-figure-2-jointly",
     paper="SA",
     number=FIGURE,
+    reading_of=SENTENCE,
     statement="β ↦ Q*(β∘β) is concave on the part |β₁| + |β₂| > 2 of a quadrant.",
     hypotheses="m = 2 in print; the correction for every m",
     method="proof, interval",
@@ -238,6 +243,7 @@ CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.491
     "SA-figure-2-coordinatewise",
     paper="SA",
     number=FIGURE,
+    reading_of=SENTENCE,
     statement="Q*(β∘β) is concave in each |β_i| ≥ 0 where |β₁| + |β₂| > 2.",
     hypotheses="m = 2; the reading closest to the penalties of Zhang & Zhang (2012)",
     method="proof, interval, float",
@@ -304,6 +310,7 @@ def test_in_one_coordinate(check):
     "SA-figure-2-across-diagonal",
     paper="SA",
     number=FIGURE,
+    reading_of=SENTENCE,
     statement="At the points β = (b, b) with |β₁| + |β₂| > 2 the curvature of Q*(β∘β) across the diagonal is "
     "negative.",
     hypotheses="curvature in the directions δ with Σδ_i = 0 at β = b·1, any m ≥ 2",
@@ -398,6 +405,7 @@ LEAST = ((2.0, 0.9542, 2e-4), (3.0, 0.98530, 5e-5), (10.0, 0.999613, 5e-6))
     "SA-figure-2-segments",
     paper="SA",
     number=FIGURE,
+    reading_of=SENTENCE,
     statement="Q*(β∘β) is concave along the segments |β₁| + |β₂| = s, s > 2, of a quadrant, and least where "
     "they meet the axes.",
     hypotheses="m = 2",
@@ -471,6 +479,7 @@ CONTOURS = ((2.0, 0.264, 0.263), (3.0, 0.193, 0.192), (5.0, 0.118, 0.117), (10.0
     "SA-figure-2-contours",
     paper="SA",
     number=FIGURE,
+    reading_of=SENTENCE,
     statement="In a quadrant the contours of Q*(β∘β) bend towards the origin wherever |β₁| + |β₂| > 2, like "
     "those of a concave penalty: there the second derivative along the level line is negative.",
     hypotheses="m = 2",
@@ -534,6 +543,7 @@ def test_where_the_contours_bend_inwards(check):
     "SA-figure-2-in-x",
     paper="SA",
     number=FIGURE,
+    reading_of=SENTENCE,
     statement="Q*(x) is concave in x = β∘β, everywhere, and increases in each x_i with slope q_i ≥ 1.",
     hypotheses="any m",
     method="proof, interval",
@@ -610,6 +620,7 @@ def test_it_grows_like_a_square(check):
     "SA-figure-2-sparse",
     paper="SA",
     number=FIGURE,
+    reading_of=SENTENCE,
     statement="Q*(β∘β) induces a sparse solution β of (7), as ℓ₁ regularization does: for λ large enough "
     "some β_i is zero.",
     hypotheses="any X, y, λ > 0; S = ∅",

@@ -6,9 +6,10 @@ submission, in the same words and numbers). In print, with D(w)_i = 1/softmax_i(
 
     inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)  =  inf_β ‖Xβ − y‖² + (λ/2)Q*(β∘β).
 
-It holds, for any loss: for given w, softmax being positive, θ = β/softmax(w) is the only choice, and Σ_S̄
-θ_i² = Σ β_i²D(w)_i. As D does not depend on w_S, which the decay sends to 0, the infimum over w is Q̃*(x) =
-inf_w h(w) + ‖w‖² with x = β∘β on S̄,
+Two slips of notation: Q* is real on [0, ∞)^S̄ only, being −∞ at x_i < 0 (for |S̄| > 1), and what it is
+applied to is β_S̄∘β_S̄, as β∘β ∈ ℝ^d. So read it holds, for any loss: for given w, softmax being positive,
+θ = β/softmax(w) is the only choice, and Σ_S̄ θ_i² = Σ β_i²D(w)_i. As D does not depend on w_S, which the
+decay sends to 0, the infimum over w is Q̃*(x) = inf_w h(w) + ‖w‖² with x = β∘β on S̄,
 
     h(w) = Σ_i x_i (Σ_j e^{w_j − w_i})².
 
@@ -99,11 +100,12 @@ def least_by_quasi_newton(x):
     "SA-lemma-3.2",
     paper="SA",
     number="Lemma 3.2 and equation (7) (ICLR, NeurIPS submission)",
-    statement="With β = softmax(w, S̄)∘θ the decay (λ/2)(‖w‖² + ‖θ_S̄‖²) amounts to the penalty "
-    "(λ/2)Q*(β∘β): the two infima of (7) are equal.",
+    statement="Q* is a function ℝ^S̄ → ℝ, and with β = softmax(w, S̄)∘θ the decay (λ/2)(‖w‖² + ‖θ_S̄‖²) amounts "
+    "to the penalty (λ/2)Q*(β∘β): the two infima of (7) are equal.",
     hypotheses="any S, any loss of β, λ ≥ 0",
     method="proof, interval, float",
-    verdict=Verdict.HOLDS,
+    verdict=Verdict.CORRECTED,
+    correction="Q*: [0, ∞)^S̄ → ℝ, and Q*(β_S̄∘β_S̄): slips of notation. Then (7) holds as it stands.",
     consequences="Equation (14) and “this only changes the choice of regularization” hold.",
     tolerance="none between balls; 1e-12 of the value for what comes from float64, 1e-6 for two global "
     "minima found from several starts",
@@ -113,6 +115,19 @@ def least_by_quasi_newton(x):
 )
 @precisely
 def test_softmax_only_changes_the_penalty(check):
+    # w = (−t, t): F = 2t² − (1 + e^{2t})², less than −e^{4t}/2 from t = 1 on
+    falling = [decayed(balls([-1, 0]), balls([-t, t]))[0] for t in (1, 2, 4, 8)]
+    check.refutes(
+        all(F + arb(4 * t).exp() / 2 < 0 for F, t in zip(falling, (1, 2, 4, 8), strict=True)),
+        "|S̄| = 2, x = (−1, 0): Σ x_iq_i + Q(q) < −½e^{4t} at w = (−t, t), t ≥ 1: Q*(x) = −∞",
+    )
+    both = np.array([1.0, 0.0])
+    check.refutes(
+        enclosure(both, sl.softmax_penalty(both).minimizer)[0] > 0,
+        "d = 2, S = {1}: β∘β has two entries, the argument of Q* one. With both, X = I₂ and y = (1, 0): the "
+        "left side of (7) is 0, at β = y, the right side more, as Q*(1, 0) > 0",
+    )
+
     def never_below_and_reached(_):
         rng, m = check.rng, int(check.rng.integers(1, 7))
         x = random_x(rng, m)

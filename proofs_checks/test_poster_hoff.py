@@ -188,8 +188,9 @@ def test_what_the_residual_is_orthogonal_to(check):
     check.forall(open_steps(max_selected=0), correlated_and_parallel)
 
 
-LEAVES = np.array([[2.0, 1.0], [1.0, 0.0]]), np.array([2.0, -1.0])
-TIED = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 0.0, 0.0])
+# columns of length 3
+LEAVES = np.array([[-2.0, -2.0, 0.0], [-1.0, 2.0, 3.0], [2.0, 1.0, 0.0]]), np.array([0.0, 1.0, 2.0])
+TIED = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 1.0, -1.0])
 
 
 @claim(
@@ -209,17 +210,18 @@ TIED = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 1.0]]), np.array([
 )
 def test_which_witness_enters(check):
     X, y = LEAVES
-    left = vector([fmpq(0), fmpq(4, 3)])
+    left = vector([fmpq(13, 30), fmpq(0), fmpq(13, 30)])
     check.refutes(
-        step(X, y).tied == (0,) and step(X, y).lam_star == 3 and is_solution(X, y, (), left, fmpq(2, 3)),
-        "X = [[2, 1], [1, 0]], y = (2, −1), λ = ⅔: i* = 0, ‖Xᵀy‖∞ = 3, and β = (0, 4/3)",
+        step(X, y).tied == (1,) and step(X, y).lam_star == 4 and is_solution(X, y, (), left, fmpq(2, 5)),
+        "X = [[−2, −2, 0], [−1, 2, 3], [2, 1, 0]] (columns of length 3), y = (0, 1, 2), λ = 2/5: i* = 1, "
+        "‖Xᵀy‖∞ = 4, and β = (13/30, 0, 13/30)",
     )
     X, y = TIED
     found = segment(X, y)
     check.refutes(
-        found.step.tied == (0, 1, 2) and found.active == (0,),
-        "X = [[1, 1, 1], [0, 1, 2], [0, 0, 1]], y = (1, 0, 0): all three attain the maximum, only β_0 ≠ 0 "
-        "just below it",
+        found.step.tied == (0, 1, 2) and found.active == (0, 1),
+        "X = [[3, 0, 2], [0, 3, 2], [0, 0, 1]] (columns of length 3), y = (1, 1, −1): all three attain the "
+        "maximum, only β_0, β_1 ≠ 0 just below it",
     )
 
     def only_active_ones(selection):

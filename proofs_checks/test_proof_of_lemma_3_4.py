@@ -1,7 +1,8 @@
 """The proof of Lemma 3.4 (3.5 in the submission), step by step: where it breaks, and what still carries.
 
-Source: *Sequential Attention for Feature Selection*, Appendix A.2 (both versions). With r = P_S^⊥y,
-λ = (1 − ε)λ*, F_{λ,i,±} = {u : ±⟨X_i, u⟩ = λ}, unit columns:
+Source: *Sequential Attention for Feature Selection*, Appendix A.2 (both versions; X_T for X_T̄ in the text
+of the submission, which has lost overbars). With r = P_S^⊥y, λ = (1 − ε)λ*, F_{λ,i,±} = {u : ±⟨X_i, u⟩ =
+λ}, unit columns:
 
 1. (1 − ε)r lies in C_λ ∩ colspan(X_S)^⊥, on a face of each i ∈ T: so ‖r − p‖ ≤ ε‖r‖.
 2. For i ∉ T, ‖r − u‖² over u ∈ F_{λ,i,±} is at least min ⟨X_i, r − u⟩² = (|⟨X_i, r⟩| − λ)²

@@ -71,6 +71,7 @@ class Claim:
     consequences : which other statements fall with it, or survive and why.
     unchecked : what is not checked.
     tolerance : of comparisons in floating point, and where it comes from.
+    reading_of : the words of which the statement is one reading, where print is not definite; else empty.
     mutants : functions under test, as "sl.name" (the public face) or "name" (in the file): the row
         must turn red when one of them returns something else.
     cases, ci_cases : how many a thorough run and a test draw, where the check asks for `Check.cases`.
@@ -89,6 +90,7 @@ class Claim:
     consequences: str
     unchecked: str
     tolerance: str
+    reading_of: str
     mutants: tuple[str, ...]
     cases: int
     ci_cases: int
@@ -201,6 +203,7 @@ def claim(
     consequences: str = "",
     unchecked: str = "",
     tolerance: str = "none",
+    reading_of: str = "",
     mutants: Sequence[str] = (),
     cases: int = 1000,
     ci_cases: int = 40,
@@ -225,6 +228,7 @@ def claim(
             consequences,
             unchecked,
             tolerance,
+            reading_of,
             tuple(mutants),
             cases,
             ci_cases,

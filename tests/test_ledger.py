@@ -261,6 +261,23 @@ def test_a_ledger_is_written_and_read_back(tmp_path):
     assert report._text(made.correction) in text
 
 
+def test_a_reading_of_a_vague_sentence_is_not_said_to_be_in_print():
+    def fails(check):
+        check.refutes(True, "w")
+        check.tally(1)
+
+    corrected = {"verdict": Verdict.FALSE, "correction": "c"}
+    for words, label, other in (
+        ("“these plots suggest”", "Read as", "In print"),
+        ("", "In print", "Read as"),
+    ):
+        made = a_claim(fails, reading_of=words, **corrected).claim
+        text = report.markdown(report.document([(made, decide(made))], 0, datetime.date(2026, 11, 21)))
+        assert f"  - {label}: s\n" in text
+        assert f"  - {other}: " not in text
+        assert ("- A reading of: “these plots suggest”\n" in text) == bool(words)
+
+
 def test_brackets_and_underscores_are_shown_not_obeyed(tmp_path):
     def fails(check):
         raise AssertionError("at X = [[1, 2], [/b]]")

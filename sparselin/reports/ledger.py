@@ -41,6 +41,7 @@ STATED = (
     "consequences",
     "unchecked",
     "tolerance",
+    "reading_of",
     "test",
 )
 FOUND = ("cases", "undecided", "witnesses", "found")
