@@ -14,9 +14,14 @@ print:
 (6) is not (4): it has no ½. (6) at λ is twice (4) at λ/2, so its λ*(S) is 2‖XᵀP_S^⊥y‖∞ and its window (2λ₂,
 2λ*).
 
-Algorithm 1 adds argmax w_i*. With softmax that is the largest mask; with s_i = w_i it is not: (−w, −θ) has
-the value of (w, θ), and where w_i* < 0 the largest w_j is 0, at a feature with coefficient zero. |w_i| is
-meant, which at a minimiser is |θ_i| = √|β_i|.
+Algorithm 1 with softmax as printed has no decay, and says nothing for a linear f: softmax is positive and θ
+free, so that at every w the least of ‖X(softmax(w)∘θ) − y‖² over θ is that of ‖Xβ − y‖², at θ =
+β/softmax(w). Every w is optimal, and argmax w_i* any feature off S. What chooses is the descent, or a decay
+(Lemma 3.2).
+
+With the decay of (5), line 5 adds argmax w_i*. With softmax that is the largest mask; with s_i = w_i it is
+not: (−w, −θ) has the value of (w, θ), and where w_i* < 0 the largest w_j is 0, at a feature with
+coefficient zero. |w_i| is meant, which at a minimiser is |θ_i| = √|β_i|.
 
 "In practice, λ can simply be set to a large enough value …, since beyond a critical value of λ, the feature
 ranking according to LASSO coefficients does not change." Just below λ*, on (λ₂, λ*), |β_i| = εv_i on T and 0
@@ -27,12 +32,23 @@ elsewhere: the ranking is constant there. At and above λ* all of β_S̄ is zero
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.rational import coefficients, is_solution, rational, real, reals, segment, step, vector
-from proofs_checks.steps import open_steps
+from proofs_checks.rational import (
+    coefficients,
+    is_solution,
+    least_squares,
+    off,
+    rational,
+    real,
+    reals,
+    segment,
+    step,
+    vector,
+)
+from proofs_checks.steps import open_steps, selections
 from sparselin.ledger import Verdict, claim
 
 ONE = np.array([[1.0]]), np.array([1.0])
@@ -170,6 +186,55 @@ def test_the_scale_of_lambda(check):
 def picked(w, S):
     """argmax over S̄ of |w_i|."""
     return int(np.argmax([-1 if i in S else abs(a) for i, a in enumerate(w)]))
+
+
+def masked_loss(X, y, mask, theta):
+    """‖X(mask∘θ) − y‖², exactly."""
+    beta = fmpq_mat(len(mask), 1, [m * t for m, t in zip(mask, theta, strict=True)])
+    return sum((r * r for r in (rational(X) * beta - rational(y)).entries()), fmpq(0))
+
+
+@claim(
+    "SA-algorithm-1-objective",
+    paper="SA",
+    number="Algorithm 1, lines 4 and 5 (ICLR, NeurIPS submission, poster)",
+    statement="For least squares the minimisers (θ*, w*) of line 4 determine the feature of largest weight "
+    "that line 5 selects.",
+    reading_of="“Let (θ*, w*) ← argmin ℓ(f(X∘W; θ), y)”, “Set i* ← argmax w*_i”, f(X; θ) = Xθ, ℓ the "
+    "squared loss",
+    hypotheses="the softmax of (1), no decay, as printed; masks softmax(w) are the positive ones of sum 1 "
+    "off S, 1 on S",
+    method="proof, exact",
+    verdict=Verdict.FALSE,
+    correction="Every w* is optimal, with θ* = β*/softmax(w*), and any feature off S can have the largest "
+    "weight. The descent's start and path choose, or a decay (SA-lemma-3.2).",
+    consequences="None for Theorem 1.1, whose variant has the decay.",
+    mutants=("masked_loss",),
+)
+def test_without_decay_no_weight_is_preferred(check):
+    X, y = np.eye(2), np.array([1.0, 0.0])
+    masks = [fmpq(3, 4), fmpq(1, 4)], [fmpq(1, 4), fmpq(3, 4)]
+    check.refutes(
+        all(masked_loss(X, y, mask, [1 / mask[0], fmpq(0)]) == 0 for mask in masks),
+        "X = I₂, y = (1, 0), S = ∅: loss 0 with softmax(w) = (¾, ¼) and with (¼, ¾), which selects the "
+        "feature that is orthogonal to y",
+    )
+
+    def any_feature(selection):
+        X, y, S = selection
+        A, b = rational(X), rational(y)
+        beta = least_squares(A, b).entries()
+        least = sum((r * r for r in off(A, range(X.shape[1]), b).entries()), fmpq(0))
+        free = [i for i in range(X.shape[1]) if i not in S]
+        for largest in free:
+            total = len(free) + 1
+            mask = [fmpq(1) if i in S else fmpq(1 + (i == largest), total) for i in range(X.shape[1])]
+            theta = [t / m for t, m in zip(beta, mask, strict=True)]
+            if masked_loss(X, y, mask, theta) != least:
+                return False
+        return True
+
+    check.forall(selections(dependent=True), any_feature)
 
 
 @claim(
