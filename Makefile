@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test bench lint types check doctest install clean
+.PHONY: verify ledger guarantee diversity test bench attack lint types check doctest install clean
 
 verify: $(STAMP)
 	$(BIN)/sparselin verify $(ARGS)
@@ -31,6 +31,10 @@ test: lint types check doctest
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# Hard designs against exact oracles, fresh ones each time; e.g. `make attack ARGS="--minutes 60"`.
+attack: $(STAMP)
+	$(BIN)/python -m tests.attacks $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,0 +1,48 @@
+"""The table of attacks: a method, the size of its designs, and the function that judges its answers."""
+
+from __future__ import annotations
+
+import sparselin
+
+from . import paths
+from .designs import draw
+from .run import CLOCK, FAILURES, Case, verdict
+
+# name → (size of designs, attack)
+ATTACKS = {
+    "omp": ("step", paths.omp),
+    "ols": ("step", paths.ols),
+    "sequential_lasso": ("step", paths.sequential_lasso),
+    "sequential_lasso_omp": ("step", paths.sequential_lasso_omp),
+    "first_entry": ("step", paths.first_entry),
+    "lasso_path": ("path", paths.lasso_path),
+}
+# Layouts, drawn by the seed: most in C order.
+FORMS = ("C", "C", "C", "F", "sparse")
+
+
+def make(family, method, seed):
+    """The case of a family, a method and a seed."""
+    X, y, forced = draw(family, seed, ATTACKS[method][0])
+    return Case(method, X, y, tuple(int(j) for j in forced), seed, FORMS[seed % len(FORMS)])
+
+
+def attempt(case, sl=sparselin):
+    """(verdict, words)."""
+    return verdict(ATTACKS[case.method][1], sl, case)
+
+
+def warm_up(methods):
+    """Compile what there is to compile, so that limits can be short."""
+    CLOCK.warm = False
+    for method in methods:
+        for family in ("gaussian", "copies", "float32"):
+            for seed in range(len(FORMS)):
+                attempt(make(family, method, seed))
+    CLOCK.warm = True
+
+
+def stands(case):
+    """A case that was found once no longer fails."""
+    kind, words = attempt(case)
+    assert kind not in FAILURES, f"{kind}: {words}"

@@ -1,0 +1,288 @@
+"""Exact oracles: every float is a rational number, and what is asked of a design is computed from those.
+
+They share no code with the package. With M = [X y] in integers times a power of two, G = MᵀM is exact, and
+all that greedy selection speaks of are entries of its Schur complements H = G − G_·S B, B = G_SS⁻¹G_S·:
+
+    c_i = ⟨X_i, P_S^⊥y⟩ = H_iy,   ⟨P_S^⊥X_i, P_S^⊥X_j⟩ = H_ij,   ‖P_S^⊥y‖² = H_yy.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq, fmpq_mat, fmpz_mat
+
+# A claim may be off by C times the first-order rounding error of the data; stated here and nowhere else. The
+# package allows itself 8·eps a term, so that honest bounds stay clear of it.
+C = 64
+# What a KKT violation may be of λ, whatever bounds on rounding allow: more is a wrong answer.
+SHARE = 1e-2
+
+
+def integers(A, low=None):
+    """A = N·2^low, N as rows of Python integers; the largest low that serves, if none is given."""
+    mantissa, exponent = np.frexp(np.asarray(A, np.float64))
+    mantissa, exponent = (mantissa * 2.0**53).astype(np.int64), exponent - 53
+    nonzero = mantissa != 0
+    low = int(exponent[nonzero].min(initial=0)) if low is None else low
+    shift = np.where(nonzero, exponent - low, 0)
+    return [
+        [m << e if e >= 0 else m >> -e for m, e in zip(*rows, strict=True)]
+        for rows in zip(mantissa.tolist(), shift.tolist(), strict=True)
+    ], low
+
+
+def power(p):
+    return fmpq(2) ** p if p >= 0 else 1 / fmpq(2) ** -p
+
+
+def number(q):
+    """A rational, rounded once."""
+    return int(q.p) / int(q.q)
+
+
+def root(q):
+    """√q, whatever the size of its parts."""
+    p, q = int(q.p), int(q.q)
+    if p <= 0:
+        return 0.0
+    shift = (p.bit_length() - q.bit_length() - 110) // 2
+    p, q = (p >> 2 * shift, q) if shift > 0 else (p << -2 * shift, q)
+    return math.ldexp(math.sqrt(p / q), shift) if p else 0.0
+
+
+def part(M, rows, columns):
+    return fmpq_mat(len(rows), len(columns), [M[i, j] for i in rows for j in columns])
+
+
+class Design:
+    """(X, y) exactly; `at(S)` is what is true once the columns S are selected."""
+
+    def __init__(self, X, y, eps=None):
+        X = np.asarray(X)
+        self.n, self.d = X.shape
+        self.eps = float(np.finfo(X.dtype).eps) if eps is None else eps
+        rows, low = integers(np.column_stack([X, y]))
+        M = fmpz_mat(rows)
+        self.G = fmpq_mat(M.transpose() * M) * power(2 * low)
+        self.square = [self.G[j, j] for j in range(self.d + 1)]
+        self.length = np.array([root(q) for q in self.square])
+        self._at = {}
+
+    def at(self, S):
+        key = tuple(sorted(S))
+        if key not in self._at:
+            self._at[key] = Step(self, key)
+        return self._at[key]
+
+    @functools.cached_property
+    def explained(self):
+        """‖y‖² − ‖P_S^⊥y‖² for all S, as a list over bit masks; for few columns."""
+        y, table = self.d, [fmpq(0)] * 2**self.d
+
+        def grow(H, J, mask):  # J: the columns that may still be added to S = mask, H their Schur complement
+            table[mask] = self.square[y] - H[y, y]
+            for place, j in enumerate(J):
+                if H[j, j] == 0:
+                    smaller = H
+                else:
+                    row = [H[j, i] / H[j, j] for i in range(y + 1)]
+                    smaller = H - fmpq_mat(y + 1, y + 1, [H[i, j] * q for i in range(y + 1) for q in row])
+                grow(smaller, J[place + 1 :], mask | 1 << j)
+
+        grow(self.G, list(range(self.d)), 0)
+        return table
+
+
+class Step:
+    """At S: c, ‖z‖, ‖r‖ and what rounding of the data moves them by, z_i = P_S^⊥X_i, r = P_S^⊥y.
+
+    The *size* of x is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), b = X_S⁺x: to first order, relative rounding u of the
+    columns moves z_i by u·s_i, r by u·s_y, and c_i by e_i = u(s_i‖r‖ + ‖z_i‖s_y), and by u√n‖z_i‖‖r‖ its sum.
+    """
+
+    def __init__(self, design, S):
+        d, G = design.d, design.G
+        everything = list(range(d + 1))
+        basis = []
+        H = G
+        B = fmpq_mat(0, d + 1)
+        for j in S:  # of dependent ones the later are left out
+            if H[j, j] != 0:
+                basis.append(j)
+                B = part(G, basis, basis).solve(part(G, basis, everything))
+                H = G - part(G, everything, basis) * B
+        self.design, self.S, self.basis, self.H = design, S, basis, H
+        self.free = [j for j in range(d) if j not in S]
+        self.exact = [H[j, d] for j in range(d)]
+        square = [
+            G[j, j] + sum((design.square[i] * B[t, j] ** 2 for t, i in enumerate(basis)), fmpq(0))
+            for j in everything
+        ]
+        size = np.array([root(q) for q in square])
+        self.c = np.array([number(q) for q in self.exact])
+        self.z = np.array([root(H[j, j]) for j in range(d)])
+        self.s, self.sy, self.r = size[:d], size[d], root(H[d, d])
+        self.error = self.s * self.r + self.z * self.sy + math.sqrt(design.n) * self.z * self.r
+        # in the span of S to rounding: such a column may count as being there
+        self.spanned = self.z <= C * design.eps * self.s
+        self.seen = [j for j in self.free if not self.spanned[j]]
+
+    def e(self, eps=None):
+        unit = C * (self.design.eps if eps is None else eps)
+        return unit * (self.error + unit * self.s * self.sy)
+
+    @functools.cached_property
+    def lam(self):
+        """λ* exactly, over the columns that rounding does not put into the span of S."""
+        return max((abs(self.exact[j]) for j in self.seen), default=fmpq(0))
+
+    @functools.cached_property
+    def tied(self):
+        return tuple(j for j in self.seen if self.lam and abs(self.exact[j]) == self.lam)
+
+    @functools.cached_property
+    def falls(self):
+        """c_j²/‖z_j‖² for those columns."""
+        return {j: self.exact[j] ** 2 / self.H[j, j] for j in self.seen}
+
+    def entry(self, T=None):
+        """A(S), one v (|T|,), Hv: by enumeration of supports.
+
+        v ≥ 0 solves min ½vᵀHv − 1ᵀv iff Hv ≥ 1 with equality where v > 0. All solutions share Zv, so they are
+        a polytope (1ᵀv = ‖Zv‖² bounds it), whose vertices have supports P with independent Z_P: v_P = H_P⁻¹1.
+        A(S), every index that is positive in some solution, is the union of those P.
+        """
+        T = self.tied if T is None else T
+        sign = [1 if self.exact[j] > 0 else -1 for j in T]
+        signed = list(zip(sign, T, strict=True))
+        H = fmpq_mat(len(T), len(T), [a * b * self.H[i, j] for a, i in signed for b, j in signed])
+        ones = fmpq_mat(len(T), 1, [1] * len(T))
+        active, found = set(), None
+        for size in range(1, len(T) + 1):
+            for P in itertools.combinations(range(len(T)), size):
+                try:
+                    v = part(H, P, P).solve(part(ones, P, [0]))
+                except ZeroDivisionError:
+                    continue
+                if all(v[i, 0] > 0 for i in range(size)):
+                    rate = part(H, range(len(T)), P) * v
+                    if all(rate[i, 0] >= 1 for i in range(len(T))):
+                        active |= {T[i] for i in P}
+                        whole = [fmpq(0)] * len(T)
+                        for i, j in enumerate(P):
+                            whole[j] = v[i, 0]
+                        found = whole, [rate[i, 0] for i in range(len(T))]
+        return tuple(sorted(active)), *found
+
+    def window(self, T, v):
+        """(c_j, ⟨X_j, Zv⟩) for j ∉ T ∪ S, as floats, from which λ₂ follows."""
+        outside = [j for j in self.seen if j not in T]
+        signed = [(w if self.exact[i] > 0 else -w, i) for w, i in zip(v, T, strict=True)]
+        slope = [number(sum((w * self.H[j, i] for w, i in signed), fmpq(0))) for j in outside]
+        return outside, np.array(slope)
+
+
+class Reduced:
+    """Solutions β (m, d) of the LASSO at m levels λ, judged with the columns S projected out, exactly.
+
+    What S takes of a fit is settled by least squares, and is another claim: with r = P_S^⊥(y − Xβ), c = Xᵀr,
+    rounding a β moves c_j by eps·‖z_j‖·Σ‖z_i‖|β_i|, z_i = P_S^⊥X_i, without the offsets that S explains.
+
+    off (m, d) : |c_j − λ sign β_j| where β_j ≠ 0, (|c_j| − λ)₊ elsewhere off S; |⟨X_j, y − Xβ⟩| for j ∈ S.
+    slack (m, d) : λ − |c_j|.
+    raw (m, d) : √n·‖X_j‖(‖y‖ + Σ‖X_i‖|β_i|), of which a backward error is some eps.
+    size, data (m, d) : the like with S projected out (see `Step`), and that at β = 0.
+    """
+
+    def __init__(self, X, y, coef, lam, S):
+        X, y = np.asarray(X, np.float64), np.asarray(y, np.float64)
+        coef, lam = np.atleast_2d(np.asarray(coef, np.float64)), np.atleast_1d(np.asarray(lam, np.float64))
+        rows, a = integers(np.column_stack([X, y]))
+        b = min(integers(coef)[1], integers(lam[None])[1] - 2 * a, 0)
+        beta, levels = fmpz_mat(integers(coef, b)[0]).transpose(), integers(lam[None], 2 * a + b)[0][0]
+        A, target = fmpz_mat([row[:-1] for row in rows]), fmpz_mat([[row[-1]] for row in rows])
+        (n, d), m = X.shape, len(lam)
+        fit = A * beta
+        R = fmpz_mat(n, m, [int(target[i, 0] << -b) - int(fit[i, t]) for i in range(n) for t in range(m)])
+        raw = A.transpose() * R
+        basis, scale, M = [], 1, fmpz_mat(rows)
+        for j in sorted(S):  # of dependent ones the later are left out
+            tried = fmpz_mat(n, len(basis) + 1, [rows[i][s] for i in range(n) for s in [*basis, j]])
+            if tried.rank() > len(basis):
+                basis.append(j)
+        B = np.zeros((0, d + 1))
+        if basis:
+            Q = fmpz_mat(n, len(basis), [rows[i][s] for i in range(n) for s in basis])
+            G = Q.transpose() * Q
+            scale = int(G.det())
+            adjugate = (fmpq_mat(G).inv() * scale).numer_denom()[0] * Q.transpose()
+            B = np.array([[int(x) / scale for x in row] for row in (adjugate * M).tolist()])
+            R, M = R * scale - Q * (adjugate * R), M * scale - Q * (adjugate * M)
+        c = A.transpose() * R
+        unit, scale = Fraction(2) ** (2 * a + b), abs(scale)
+        self.off, self.slack = np.zeros((m, d)), np.zeros((m, d))
+        for t, level in enumerate(levels):
+            level *= scale
+            for j in range(d):
+                at = int(c[j, t]) * (1 if scale == 1 else np.sign(int(scale)))
+                wrong = abs(at) - level
+                self.slack[t, j] = float(-wrong * unit / scale)
+                if j in S:
+                    wrong = int(abs(raw[j, t])) * scale
+                elif coef[t, j]:
+                    wrong = abs(at - (level if coef[t, j] > 0 else -level))
+                self.off[t, j] = float(max(wrong, 0) * unit / scale)
+
+        def length(column, p):
+            return root(fmpq(sum(int(i) ** 2 for i in column), scale**2) * power(2 * p))
+
+        lengths = np.linalg.norm(np.column_stack([X, y]), axis=0)
+        z = np.array([length(column, a) for column in M.transpose().tolist()])
+        s = np.sqrt(lengths**2 + lengths[basis] ** 2 @ B**2)
+        absolute = np.abs(coef)
+        absolute[:, list(S)] = 0
+        r = np.array([length(column, a + b) for column in R.transpose().tolist()])
+        fitted = z[-1] + absolute @ z[:-1]  # ‖P_S^⊥y‖ + Σ‖z_j‖|β_j|
+        sized = s[-1] + absolute @ s[:-1]
+        root_n = math.sqrt(n)
+        inside = lengths[-1] + np.abs(coef) @ lengths[:-1]
+        self.raw = root_n * np.outer(inside, lengths[:-1])
+        self.size = np.outer(r, s[:-1]) + np.outer(sized, z[:-1]) + root_n * np.outer(fitted, z[:-1])
+        self.data = np.ones((m, 1)) * (z[-1] * s[:-1] + z[:-1] * (s[-1] + root_n * z[-1]))
+        self.size[:, list(S)] = self.data[:, list(S)] = self.raw[:, list(S)]
+
+    def allowed(self, unit, lam):
+        """A backward error; and SHARE·λ, but where even at β = 0 rounding of the data says no more."""
+        share = SHARE * np.asarray(lam)[:, None]
+        return np.minimum(unit * self.raw, np.where(share > unit * self.data, share, unit * self.size))
+
+
+def objective(X, y, coef, lam, S):
+    """½‖y − Xβ‖² + λ‖β_{S̄}‖₁, a Fraction."""
+    beta = [Fraction(float(b)) for b in coef]
+    total = Fraction(0)
+    for row in np.column_stack([X, y]).astype(np.float64).tolist():
+        fit = sum(Fraction(x) * b for x, b in zip(row[:-1], beta, strict=True) if b)
+        total += (Fraction(row[-1]) - fit) ** 2
+    return total / 2 + Fraction(float(lam)) * sum(abs(b) for j, b in enumerate(beta) if j not in S)
+
+
+def semidefinite(M, definite=False):
+    """Whether a symmetric rational matrix is positive semidefinite, or definite, by elimination."""
+    J = list(range(M.nrows()))
+    while J:
+        pivot = max(J, key=lambda j: M[j, j])
+        if M[pivot, pivot] <= 0:
+            return not definite and all(M[i, j] == 0 for i in J for j in J)
+        J.remove(pivot)
+        n = M.nrows()
+        column = [M[i, pivot] for i in range(n)]
+        M = M - fmpq_mat(n, n, [column[i] * column[j] / column[pivot] for i in range(n) for j in range(n)])
+        if any(M[j, j] < 0 for j in J):
+            return False
+    return True

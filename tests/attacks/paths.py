@@ -1,0 +1,294 @@
+"""What selection paths, first entries and LASSO paths claim, judged step by step, each at its own picks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .oracles import C, Design, Reduced, number
+from .run import UNDECIDED, call, claim
+
+# Up to so many tied columns A(S) is found by enumeration.
+TIED = 9
+
+
+def design(case):
+    return Design(case.X, case.y)
+
+
+def asked(case):
+    """k: at least what is forced."""
+    low, d = max(1, len(case.forced)), case.X.shape[1]
+    return low if low == d else int(case.rng().integers(low, d + 1))
+
+
+def near(claimed, true, error, words):
+    claim(
+        abs(float(claimed) - true) <= error, f"{words} is {true!r}, claimed {float(claimed)!r} (±{error:.1e})"
+    )
+
+
+def judge_end(exact, path, k):
+    """The status of a path, and its numbers as a whole."""
+    status, support = path.status.name, path.support.tolist()
+    end = exact.at(support)
+    if status == "COMPLETED":
+        claim(len(support) == k, f"COMPLETED with {len(support)} of {k}")
+    elif status == "EXACT_FIT":
+        claim(end.r <= C * exact.eps * end.sy, f"EXACT_FIT, but ‖r‖ = {end.r:.3g} beside s_y = {end.sy:.3g}")
+    elif status == "NO_CORRELATION":
+        left = [j for j in end.seen if abs(end.c[j]) > end.e()[j]]
+        claim(
+            not left, f"NO_CORRELATION after {support}, but c = {end.c[left]} at {left} (e = {end.e()[left]})"
+        )
+    elif status == "RANK_EXHAUSTED":
+        claim(not end.seen, f"RANK_EXHAUSTED, but {end.seen} are independent: ‖z‖ = {end.z[end.seen]}")
+    else:
+        claim(status == "BEYOND_PRECISION", f"status {status}")
+    # X_Sᵀ(y − X_S b) = 0 to a backward error
+    least = Reduced(exact.X, exact.y, path.dense_coef(), 0.0, support)
+    off, size = least.off[0], least.size[0]
+    bad = [j for j in end.basis if off[j] > C * exact.eps * size[j]]
+    claim(not bad, f"coef is no least squares solution: ⟨X_j, r⟩ = {off[bad]} at {bad}")
+    return UNDECIDED if status == "BEYOND_PRECISION" else None
+
+
+def judge_norms(exact, path):
+    for t, norm in enumerate(path.residual_norm.tolist()):
+        step = exact.at(path.support[:t].tolist())
+        near(norm, step.r, C * exact.eps * step.sy + exact.eps * step.r, f"‖r‖ after {t} picks")
+
+
+def judge_correlation(step, T, lam_star, margin, eps, words):
+    """T and λ* = max|c|: T holds the exact one, and nothing that rounding could tell from it."""
+    if not step.seen:  # whatever is left may count as being in the span
+        return
+    size, e = np.abs(step.c), step.e(eps)
+    true = number(step.lam)
+    missing = set(step.tied) - set(T)
+    claim(
+        not missing,
+        f"{words}: T = {T} lacks {sorted(missing)}, |c| = {size[list(missing | set(T))]}, λ* = {true}",
+    )
+    slack = e + e[list(step.tied)].max(initial=0)
+    extra = [j for j in T if size[j] < true - slack[j]]
+    claim(not extra, f"{words}: {extra} in T = {T}, |c| = {size[extra]}, λ* = {true}")
+    wide = step.e()[list(T)].max(initial=0) + step.design.eps * true
+    near(lam_star, true, wide, f"{words}: λ*")
+    if margin is not None:
+        pick, e = margin[0], step.e()
+        others = [j for j in step.free if j != pick]
+        low = max((size[j] - e[j] for j in others), default=0.0)
+        high = max((size[j] + e[j] for j in others), default=0.0)
+        claimed = (1 - float(margin[1])) * true
+        slack = wide + 4 * step.design.eps * true
+        claim(low - slack <= claimed <= high + slack or (claimed > true - slack and high >= true - slack),
+              f"{words}: runner-up in [{low}, {high}], margin says {claimed}")  # fmt: skip
+
+
+def each_pick(exact, path, forced):
+    support = path.support.tolist()
+    claim(support[: len(forced)] == list(forced), f"forced {forced} do not come first in {support}")
+    claim(len(set(support)) == len(support), f"{support} repeats a feature")
+    for t in range(len(forced), len(support)):
+        step, pick, T = exact.at(support[:t]), support[t], path.ties[t]
+        claim(step.H[pick, pick] != 0, f"pick {pick} of {support} is in the span of those before")
+        claim(pick in T, f"pick {pick} is not in its T = {T}")
+        yield t, step, pick, T, f"step {t} of {support}"
+
+
+def omp(sl, case):
+    exact, k = known(case), asked(case)
+    return judge_omp(exact, call(case, sl.omp, case.given(), case.y, k, forced=case.forced), k, case.forced)
+
+
+def judge_omp(exact, path, k, forced):
+    for t, step, pick, T, words in each_pick(exact, path, forced):
+        judge_correlation(step, T, path.lam_star[t], (pick, path.margin[t]), DOUBLE, words)
+        claim(pick == min(T), f"{words}: picked {pick} of T = {T}")
+    judge_norms(exact, path)
+    return judge_end(exact, path, k)
+
+
+def ols(sl, case):
+    exact, k = known(case), asked(case)
+    path = call(case, sl.ols, case.given(), case.y, k, forced=case.forced)
+    for t, step, pick, T, words in each_pick(exact, path, case.forced):
+        near(
+            path.lam_star[t],
+            abs(step.c[pick]),
+            step.e()[pick] + exact.eps * abs(step.c[pick]),
+            f"{words}: |c|",
+        )
+        judge_fall(step, T, words)
+        claim(pick == min(T), f"{words}: picked {pick} of T = {T}")
+    judge_norms(exact, path)
+    return judge_end(exact, path, k)
+
+
+def judge_fall(step, T, words):
+    """T of the quotients |c_i|/‖z_i‖, whose first-order error is (e_i + |c_i|u·s_i/‖z_i‖)/‖z_i‖."""
+    if not step.seen:
+        return
+    top = max(step.falls.values())
+    best = [j for j in step.seen if step.falls[j] == top]
+    missing = set(best) - set(T)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        q = np.abs(step.c) / step.z
+        error = (step.e(DOUBLE) + C * DOUBLE * q * step.s) / step.z
+    claim(not missing, f"{words}: T = {T} lacks {sorted(missing)}, q = {q[list(missing | set(T))]}")
+    extra = [j for j in T if not q[j] >= q[best].max() - error[j] - error[best].max()]
+    claim(not extra, f"{words}: {extra} in T = {T}, |c|/‖z‖ = {q[extra]} below {q[best]}")
+
+
+def sequential_lasso(sl, case):
+    return judge_sequential(sl, case, "lasso")
+
+
+def sequential_lasso_omp(sl, case):
+    return judge_sequential(sl, case, "omp")
+
+
+def judge_sequential(sl, case, method):
+    exact, k = known(case), asked(case)
+    path = call(case, sl.sequential_lasso, case.given(), case.y, k, method=method, forced=case.forced)
+    for t, step, pick, T, words in each_pick(exact, path, case.forced):
+        judge_correlation(step, T, path.lam_star[t], (pick, path.margin[t]), None, words)
+        A = path.active_sets[t]
+        judge_active(step, T, A, words)
+        claim(pick == min(A), f"{words}: picked {pick} of A(S) = {A}")
+    judge_norms(exact, path)
+    return judge_end(exact, path, k)
+
+
+def judge_active(step, T, A, words):
+    """A(S) ⊆ T; equal to the exact one where T is. Returns the exact solution there."""
+    claim(A and set(A) <= set(T), f"{words}: A(S) = {A} of T = {T}")
+    if tuple(sorted(T)) != step.tied or len(T) > TIED:
+        return None
+    true, v, rate = step.entry()
+    decided = all(j in true or number(g) > 1 + 1e-6 or g == 1 for j, g in zip(step.tied, rate, strict=True))
+    claim(not decided or tuple(A) == true, f"{words}: A(S) = {true}, claimed {A}")
+    return (v, rate) if tuple(A) == true else None
+
+
+def first_entry(sl, case):
+    exact, S = known(case), case.forced
+    step = exact.at(S)
+    entry = call(case, sl.first_entry, case.given(), case.y, unpenalized=S)
+    near(entry.residual_norm, step.r, C * exact.eps * step.sy + exact.eps * step.r, "‖r‖")
+    status = entry.status.name
+    if status == "BEYOND_PRECISION":
+        return UNDECIDED
+    if status != "COMPLETED":
+        left = [j for j in step.seen if abs(step.c[j]) > step.e()[j]]
+        claim(entry.lam_star == 0 and not left, f"{status}, but c = {step.c[left]} at {left}")
+        claim(status != "EXACT_FIT" or step.r <= C * exact.eps * step.sy, f"EXACT_FIT, but ‖r‖ = {step.r}")
+        claim(status != "RANK_EXHAUSTED" or not step.seen, f"RANK_EXHAUSTED, but {step.seen} are independent")
+        return None
+    T = entry.tied
+    judge_correlation(step, T, entry.lam_star, None, None, "first entry")
+    claim(entry.window_lower <= entry.proof_lower <= entry.lam_star, "λ₂ ≤ λ₀ ≤ λ* fails")
+    claim(tuple(np.array(T)[entry.direction > 0]) == entry.active, "v is not positive exactly on A(S)")
+    known_to_sign = [i for i, j in enumerate(T) if abs(step.c[j]) > step.e()[j]]
+    claim(
+        (entry.signs == np.sign(step.c[list(T)]))[known_to_sign].all(),
+        f"signs {entry.signs}, c {step.c[list(T)]}",
+    )
+    solution = judge_active(step, T, entry.active, "first entry")
+    if solution is not None:
+        judge_direction(step, T, entry)
+        judge_window(step, T, entry, solution)
+    return None
+
+
+def judge_direction(step, T, entry):
+    """Hv ≥ 1, equal on A(S): H_ij errs by u(s_i‖z_j‖ + ‖z_i‖s_j)."""
+    T, v = list(T), entry.direction.astype(float)
+    sign = np.sign(step.c[T])
+    H = np.array([[number(step.H[i, j]) for j in T] for i in T]) * np.outer(sign, sign)
+    s, z = step.s[T], step.z[T]
+    unit = C * step.design.eps * math.sqrt(step.design.n)
+    error = unit * (s * (z @ v) + z * (s @ v)) + unit
+    rate = H @ v
+    on = v > 0
+    claim(
+        (rate >= 1 - error).all() and (np.abs(rate - 1) <= error)[on].all(),
+        f"v = {v} gives Hv = {rate}, not ≥ 1 with equality on A(S) (±{error})",
+    )
+
+
+def judge_window(step, T, entry, solution):
+    """λ₂ lies between the first events with correlations and slopes moved by rounding, up and down."""
+    lam, unit = number(step.lam), C * step.design.eps
+    v, rate = solution
+    outside, slope = step.window(T, v)
+    w = np.array([number(x) for x in v])
+    u = math.sqrt(max(number(sum(v)), 0))  # ‖Zv‖² = 1ᵀv
+    c, e = step.c[outside], step.e()[outside] + step.e()[list(T)].max()
+    bend = unit * (step.s[outside] * u + step.z[outside] * float(step.s[list(T)] @ w))
+    bend += unit * (1 + np.abs(slope)) + unit * float(step.s[list(T)] @ w) * u
+    low, high = [lam], [lam]
+    for sign in (-1, 1):
+        room = 1 + sign * slope
+        # c_j − ε·slope_j = −sign·(λ* − ε)
+        gap = lam + sign * c
+        with np.errstate(divide="ignore", invalid="ignore"):
+            early = np.where(room + bend > 0, np.maximum(gap - e, 0) / (room + bend), np.inf)
+            late = np.where((room - bend > 0) & (gap > 0), (gap + e) / (room - bend), np.inf)
+        low += np.where(np.isnan(early), 0, early).tolist()
+        high += late[gap > e].tolist()
+    for j, g in zip(T, rate, strict=True):
+        if j not in entry.active:
+            low.append(2 * lam / (1 + number(g)) * (1 - 1e-6))
+            high.append(2 * lam / (1 + number(g)) * (1 + 1e-6))
+    claimed, slack = lam - entry.window_lower, 4 * step.e().max() + unit * lam
+    claim(
+        min(low) - slack <= claimed <= min(high) + slack,
+        f"λ* − λ₂ lies in [{min(low)}, {min(high)}], claimed {claimed} (λ* = {lam})",
+    )
+
+
+def lasso_path(sl, case):
+    S = list(case.forced)
+    path = call(case, sl.lasso_path, case.given(), case.y, unpenalized=S)
+    knots, coef = path.knots.astype(float), path.coef
+    claim((np.diff(knots) < 0).all(), "the knots do not decrease")
+    middle = (knots[1:] + knots[:-1]) / 2
+    between = np.array([path.at(lam) for lam in middle]).reshape(len(middle), case.X.shape[1])
+    edge = judge_kkt(case, np.concatenate([coef, between]), np.concatenate([knots, middle]), S)
+    for i, active in enumerate(path.active if len(between) else ()):
+        t = len(knots) + min(i, len(between) - 1)
+        on = {j for j in np.flatnonzero(between[t - len(knots)]).tolist() if j not in S}
+        wrong = [j for j in on ^ set(active) if not edge[t, j]]
+        words = f"active[{i}] = {active} of {len(knots)}, but {sorted(on)} are nonzero beside λ = {knots[i]}"
+        claim(not wrong and list(active) == sorted(active), words)
+    claim(path.status.name in ("COMPLETED", "BEYOND_PRECISION"), f"status {path.status.name}")
+    claim(path.status.name != "COMPLETED" or knots[-1] == 0, "COMPLETED above λ = 0")
+    return UNDECIDED if path.status.name == "BEYOND_PRECISION" else None
+
+
+def judge_kkt(case, coef, lam, S):
+    """Violations as `Reduced` allows them; returns where |c_j| is λ to that."""
+    exact = Reduced(case.X, case.y, coef, lam, S)
+    unit = C * float(np.finfo(case.X.dtype).eps)
+    allowed = exact.allowed(unit, lam)
+    t, j = np.unravel_index(np.argmax(exact.off - allowed), exact.off.shape)
+    words = f"at λ = {lam[t]} (of {lam[0]}) the KKT conditions fail by {exact.off[t, j]:.3g} at column {j}"
+    claim(exact.off[t, j] <= allowed[t, j], f"{words}; rounding explains {unit * exact.raw[t, j]:.3g}")
+    return np.abs(exact.slack) <= allowed
+
+
+DOUBLE = float(np.finfo(np.float64).eps)
+_last = (None, None)
+
+
+def known(case):
+    """The design of a case exactly; the last one is kept, as one family's methods share it."""
+    global _last
+    if _last[0] is not case.X:
+        exact = design(case)
+        exact.X, exact.y = case.X.astype(float), case.y.astype(float)
+        _last = case.X, exact
+    return _last[1]
