@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sparselin
 
-from . import paths
+from . import paths, subsets
 from .designs import draw
 from .run import CLOCK, FAILURES, Case, verdict
 
@@ -16,6 +16,20 @@ ATTACKS = {
     "sequential_lasso_omp": ("step", paths.sequential_lasso_omp),
     "first_entry": ("step", paths.first_entry),
     "lasso_path": ("path", paths.lasso_path),
+    "lambda_star": ("step", subsets.lambda_star),
+    "batch_omp": ("step", subsets.batch_omp),
+    "project_dual": ("step", subsets.project_dual),
+    "hadamard_descent": ("set", subsets.hadamard_descent),
+    "sequential_attention": ("set", subsets.sequential_attention),
+    "forward_regression": ("set", subsets.forward_regression),
+    "spectral_forward": ("set", subsets.spectral_forward),
+    "local_search": ("set", subsets.local_search),
+    "best_subset": ("set", subsets.best_subset),
+    "submodularity_ratio": ("set", subsets.submodularity_ratio),
+    "sparse_eigenvalues": ("set", subsets.sparse_eigenvalues),
+    "guarantee_bounds": ("set", subsets.guarantee_bounds),
+    "regularized_bounds": ("set", subsets.regularized_bounds),
+    "certify": ("set", subsets.certify),
 }
 # Layouts, drawn by the seed: most in C order.
 FORMS = ("C", "C", "C", "F", "sparse")

@@ -79,23 +79,32 @@ class Design:
             self._at[key] = Step(self, key)
         return self._at[key]
 
+    def explained_by(self, S):
+        return self.explained[0][sum(1 << int(j) for j in S)]
+
+    def doubtful(self, S):
+        """Whether S holds a column that rounding may put into the span of those before it."""
+        return self.explained[1][sum(1 << int(j) for j in S)]
+
     @functools.cached_property
     def explained(self):
-        """‖y‖² − ‖P_S^⊥y‖² for all S, as a list over bit masks; for few columns."""
-        y, table = self.d, [fmpq(0)] * 2**self.d
+        """‖y‖² − ‖P_S^⊥y‖² for all S, as a list over bit masks, and whether S is doubtful; for few columns."""
+        y, table, doubt = self.d, [fmpq(0)] * 2**self.d, [False] * 2**self.d
 
-        def grow(H, J, mask):  # J: the columns that may still be added to S = mask, H their Schur complement
-            table[mask] = self.square[y] - H[y, y]
+        def grow(H, J, S, doubted):  # J: the columns that may still be added to S, H what is left by S
+            mask = sum(1 << j for j in S)
+            table[mask], doubt[mask] = self.square[y] - H[y, y], doubted
             for place, j in enumerate(J):
-                if H[j, j] == 0:
-                    smaller = H
-                else:
+                smaller, less = H, doubted
+                if H[j, j] != 0:
                     row = [H[j, i] / H[j, j] for i in range(y + 1)]
                     smaller = H - fmpq_mat(y + 1, y + 1, [H[i, j] * q for i in range(y + 1) for q in row])
-                grow(smaller, J[place + 1 :], mask | 1 << j)
+                    if not doubted and H[j, j] < self.square[j] * fmpq(1, 10**6):
+                        less = bool(self.at(S).spanned[j])
+                grow(smaller, J[place + 1 :], (*S, j), less)
 
-        grow(self.G, list(range(self.d)), 0)
-        return table
+        grow(self.G, list(range(self.d)), (), False)
+        return table, doubt
 
 
 class Step:
@@ -262,27 +271,32 @@ class Reduced:
         return np.minimum(unit * self.raw, np.where(share > unit * self.data, share, unit * self.size))
 
 
-def objective(X, y, coef, lam, S):
-    """½‖y − Xβ‖² + λ‖β_{S̄}‖₁, a Fraction."""
+def residual(X, y, coef):
+    """y − Xβ, in fractions."""
     beta = [Fraction(float(b)) for b in coef]
-    total = Fraction(0)
-    for row in np.column_stack([X, y]).astype(np.float64).tolist():
-        fit = sum(Fraction(x) * b for x, b in zip(row[:-1], beta, strict=True) if b)
-        total += (Fraction(row[-1]) - fit) ** 2
-    return total / 2 + Fraction(float(lam)) * sum(abs(b) for j, b in enumerate(beta) if j not in S)
+    return [
+        Fraction(row[-1]) - sum(Fraction(x) * b for x, b in zip(row[:-1], beta, strict=True) if b)
+        for row in np.column_stack([X, y]).astype(np.float64).tolist()
+    ]
 
 
-def semidefinite(M, definite=False):
-    """Whether a symmetric rational matrix is positive semidefinite, or definite, by elimination."""
-    J = list(range(M.nrows()))
+def objective(X, y, coef, lam, S):
+    """½‖y − Xβ‖² + λ‖β_{S̄}‖₁, a fraction."""
+    penalized = sum(abs(Fraction(float(b))) for j, b in enumerate(coef) if j not in S)
+    return sum(r**2 for r in residual(X, y, coef)) / 2 + Fraction(float(lam)) * penalized
+
+
+def definiteness(design, S, sign, shift):
+    """1, 0, −1: sign·C_S − shift·I is positive definite, semidefinite, neither; by elimination, exactly."""
+    numerator, denominator = float(shift).as_integer_ratio()
+    shift, m = fmpq(numerator, denominator), len(S)
+    M = fmpq_mat(m, m, [sign * design.G[i, j] - (shift if i == j else 0) for i in S for j in S])
+    J = list(range(m))
     while J:
         pivot = max(J, key=lambda j: M[j, j])
         if M[pivot, pivot] <= 0:
-            return not definite and all(M[i, j] == 0 for i in J for j in J)
+            return 0 if all(M[i, j] == 0 for i in J for j in J) else -1
         J.remove(pivot)
-        n = M.nrows()
-        column = [M[i, pivot] for i in range(n)]
-        M = M - fmpq_mat(n, n, [column[i] * column[j] / column[pivot] for i in range(n) for j in range(n)])
-        if any(M[j, j] < 0 for j in J):
-            return False
-    return True
+        column = [M[i, pivot] for i in range(m)]
+        M = M - fmpq_mat(m, m, [a * b / column[pivot] for a in column for b in column])
+    return 1

@@ -128,18 +128,24 @@ def ols(sl, case):
 
 
 def judge_fall(step, T, words):
-    """T of the quotients |c_i|/‖z_i‖, whose first-order error is (e_i + |c_i|u·s_i/‖z_i‖)/‖z_i‖."""
+    """T of the quotients |c_i|/‖z_i‖."""
     if not step.seen:
         return
     top = max(step.falls.values())
     best = [j for j in step.seen if step.falls[j] == top]
     missing = set(best) - set(T)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        q = np.abs(step.c) / step.z
-        error = (step.e(DOUBLE) + C * DOUBLE * q * step.s) / step.z
+    q, error = error_of_fall(step, DOUBLE)
     claim(not missing, f"{words}: T = {T} lacks {sorted(missing)}, q = {q[list(missing | set(T))]}")
     extra = [j for j in T if not q[j] >= q[best].max() - error[j] - error[best].max()]
     claim(not extra, f"{words}: {extra} in T = {T}, |c|/‖z‖ = {q[extra]} below {q[best]}")
+
+
+def error_of_fall(step, eps=None):
+    """q_i = |c_i|/‖z_i‖ and its first-order error (e_i + q_i·u·s_i)/‖z_i‖."""
+    eps = step.design.eps if eps is None else eps
+    with np.errstate(divide="ignore", invalid="ignore"):
+        q = np.abs(step.c) / step.z
+        return q, (step.e(eps) + C * eps * q * step.s) / step.z
 
 
 def sequential_lasso(sl, case):

@@ -1,0 +1,395 @@
+"""What the other methods claim, of few columns: by enumeration, exact inertia, or a witness."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+
+from .oracles import C, definiteness, number, objective, part, residual, root
+from .paths import asked, error_of_fall, judge_end, judge_kkt, known, near
+from .run import UNDECIDED, call, claim
+
+# What intervals of R², a number in [0, 1], and quotients of R² may be off by beside what they say themselves.
+R2 = 1e-9
+
+
+def sets(J, low, high):
+    return itertools.chain.from_iterable(itertools.combinations(J, size) for size in range(low, high + 1))
+
+
+def level(case):
+    """A λ between a hundredth of λ* and a little more than λ*."""
+    lam = number(known(case).at(case.forced).lam)
+    return float(lam * case.rng().uniform(0.01, 1.05))
+
+
+def judge_residual(exact, S, claimed, words):
+    """‖P_S^⊥y‖², r erring by u·s_y."""
+    step = exact.at(S)
+    off = C * exact.eps * step.sy
+    near(claimed, step.r**2, off * (2 * step.r + off) + 4 * exact.eps * step.r**2, words)
+
+
+def judge_r2(exact, S, claimed, words="R²"):
+    square = exact.length[-1] ** 2
+    if square:
+        step = exact.at(S)
+        off = C * exact.eps * step.sy
+        error = off * (2 * step.r + off) / square + 8 * exact.eps
+        near(claimed, number(exact.explained_by(S) / exact.square[-1]), error, f"{words} of {list(S)}")
+
+
+def batch_omp(sl, case):
+    exact, k = known(case), max(1, asked(case) - len(case.forced))
+    Y = np.column_stack([case.y, -2 * case.y, np.roll(case.y, 1)])
+    batch = call(case, sl.batch_omp, case.given(), Y, k)
+    for i in range(2):  # the third signal is there to share the call
+        size = int(batch.n_selected[i])
+        S = batch.support[i, :size].tolist()
+        claim((batch.support[i, size:] == -1).all() and len(set(S)) == size, f"support {batch.support[i]}")
+        scale = (1.0, -2.0)[i]
+        for t, pick in enumerate(S):
+            step = exact.at(S[:t])
+            words = f"signal {i}, step {t} of {S}"
+            claim(step.H[pick, pick] != 0, f"{words}: in the span of those before")
+            if step.seen:
+                e = step.e()
+                low = number(step.lam) - e[pick] - e[list(step.tied)].max(initial=0)
+                claim(
+                    abs(step.c[pick]) >= low, f"{words}: |c| = {abs(step.c[pick])}, λ* = {number(step.lam)}"
+                )
+                claim(not step.tied or pick <= min(step.tied), f"{words}: T = {step.tied}")
+        end = exact.at(S)
+        off = C * exact.eps * end.sy + exact.eps * end.r
+        near(batch.residual_norm[i] / abs(scale), end.r, off, f"signal {i}: ‖r‖")
+        coef = np.zeros(exact.d)
+        coef[S] = batch.coef[i, :size] / scale
+        path = SimpleNamespace(status=batch.status[i], support=np.array(S, int), dense_coef=lambda c=coef: c)
+        judge_end(exact, path, k)
+
+
+def forward_regression(sl, case):
+    """Without a regularizer."""
+    exact, k = known(case), asked(case)
+    found = call(case, sl.forward_regression, case.given(), case.y, k, forced=case.forced)
+    S = found.support.tolist()
+    claim(S[: len(case.forced)] == list(case.forced), f"forced {case.forced} do not come first in {S}")
+    for t in range(len(case.forced), len(S)):
+        step, pick = exact.at(S[:t]), S[t]
+        if step.seen:
+            best = [j for j in step.seen if step.falls[j] == max(step.falls.values())]
+            q, error = error_of_fall(step)
+            low = q[best].max() - error[best].max() - error[pick]
+            claim(not q[pick] < low, f"step {t} of {S}: |c|/‖z‖ = {q[pick]} below {q[best]}")
+            claim(pick <= min(best), f"step {t} of {S}: {best} lead, and the first of them was not taken")
+    judge_r2(exact, S, found.r2)
+    near(found.gains.sum(), found.value, 8 * exact.d * exact.eps, "Σ gains, beside the value,")
+    found = SimpleNamespace(status=found.status, support=found.support, dense_coef=found.dense_coef)
+    return judge_end(exact, found, k)
+
+
+def lambda_star(sl, case):
+    step = known(case).at(case.forced)
+    found = call(case, sl.lambda_star, case.given(), case.y, unpenalized=case.forced)
+    e = step.e()[list(step.tied)].max(initial=0) + step.design.eps * number(step.lam)
+    if step.seen:
+        near(found, number(step.lam), e, "λ*")
+
+
+def project_dual(sl, case):
+    X, y, S, lam = case.X, case.y, list(case.forced), level(case)
+    found = call(case, sl.project_dual, case.given(), y, lam, unpenalized=S)
+    on = tuple(j for j in np.flatnonzero(found.coef).tolist() if j not in S)
+    claim(found.active == on, f"active = {found.active}, nonzero are {on}")
+    if found.status.name == "BEYOND_PRECISION":
+        return UNDECIDED
+    judge_kkt(case, found.coef[None], [lam], S)
+    judge_gap(sl, case, found.coef, lam, S, found.duality_gap)
+    fit = np.abs(X.astype(float)) @ np.abs(found.coef.astype(float)) + np.abs(y)
+    u = np.array([float(r) for r in residual(X, y, found.coef)])
+    off = np.abs(found.u - u)
+    unit = C * math.sqrt(len(X)) * float(np.finfo(X.dtype).eps)
+    claim((off <= unit * np.linalg.norm(fit)).all(), f"u differs from v − Xβ by {off.max()}")
+    return None
+
+
+def judge_gap(sl, case, coef, lam, S, gap):
+    """No β may be better by more than the gap: the path's own is tried, and 0, whoever is right."""
+    value = objective(case.X, case.y, coef, lam, S)
+    path = call(case, sl.lasso_path, case.X, case.y, unpenalized=S)
+    others = [np.zeros(len(coef))] + ([path.at(lam)] if lam >= path.knots[-1] else [])
+    best = min(objective(case.X, case.y, beta, lam, S) for beta in others)
+    eps = float(np.finfo(case.X.dtype).eps)
+    size = np.linalg.norm(case.y) + np.linalg.norm(case.X, axis=0) @ np.abs(coef)
+    room = C * eps * size * float(np.linalg.norm(case.y)) + C * eps * float(value)
+    claim(value - best <= Fraction(float(gap)) + Fraction(float(room)),
+          f"gap {gap:.3g}, but another β is better by {float(value - best):.3g} (λ = {lam})")  # fmt: skip
+
+
+def hadamard_descent(sl, case):
+    S, lam = list(case.forced), level(case)
+    found = call(case, sl.hadamard_descent, case.given(), case.y, lam, unpenalized=S, max_iter=3000)
+    judge_gap(sl, case, found.coef, lam, S, found.duality_gap)
+    return UNDECIDED if found.status.name == "MAX_ITER" else None
+
+
+def best_subset(sl, case):
+    exact, k = known(case), asked(case)
+    limit = {"node_limit": 3} if case.seed % 4 == 3 else {}
+    found = call(case, sl.best_subset, case.given(), case.y, k, forced=case.forced, **limit)
+    S, square = found.support.tolist(), exact.square[-1]
+    claim(
+        set(case.forced) <= set(S) and len(set(S)) == len(S) <= k, f"support {S} of {k}, forced {case.forced}"
+    )
+    judge_residual(exact, S, found.residual, f"‖r‖² of {S}")
+    rest = [j for j in range(exact.d) if j not in case.forced]
+    certain = [A for A in sets(rest, 0, k - len(case.forced)) if not exact.doubtful((*case.forced, *A))]
+    best = max(certain, key=lambda A: exact.explained_by((*case.forced, *A)), default=())
+    best = exact.at((*case.forced, *best))
+    off = C * exact.eps * best.sy
+    room = off * (2 * best.r + off) + 1e-12 * number(square)
+    words = f"‖r‖² of {best.S} is {best.r**2}, ‖y‖² = {number(square)}"
+    claim(found.lower_bound <= best.r**2 + room, f"{words}, lower_bound {found.lower_bound}")
+    if not found.optimal:
+        return UNDECIDED
+    claim(
+        exact.at(S).r ** 2 <= best.r**2 + room + 1e-10 * number(square),
+        f"{words}, optimal {S}: {found.residual}",
+    )
+    if found.status.name == "BEYOND_PRECISION":
+        return UNDECIDED
+    claim(len(S) == k or found.status.name != "COMPLETED", f"COMPLETED with {len(S)} of {k}")
+    return judge_end(exact, found, k)
+
+
+def submodularity_ratio(sl, case):
+    exact, rng = known(case), case.rng()
+    U = rng.permutation(exact.d)[: int(rng.integers(0, min(4, exact.d)))].tolist()
+    k = int(rng.integers(1, 4))
+    found = call(case, sl.submodularity_ratio, case.given(), case.y, U, k)
+    gamma, base, added = exact_ratio(exact, U, k)
+    words = (
+        f"γ = {gamma} at {base}, {added}; U = {U}, k = {k}: [{found.lower}, {found.upper}], {found.method}"
+    )
+    claim(found.lower <= gamma * (1 + R2), words)
+    everything = exact_ratio(exact, U, k, doubtful=True)[0]
+    claim(found.upper >= everything * (1 - R2), f"{words}; {everything} with pairs of no certain gain")
+    wide = found.upper - found.lower > 1e-3 * max(found.upper, 1e-3)
+    claim(not (found.exact and wide), f"exact, though {found.lower} < {found.upper}")
+    return UNDECIDED if wide else None
+
+
+def exact_ratio(exact, U, k, doubtful=False):
+    """γ_{U,k} over the pairs whose joint gain is not one that rounding of the data could make of none."""
+    least, square = (fmpq(1), (), ()), exact.square[-1]
+    for L in sets(U, 0, len(U)):
+        low = exact.explained_by(L)
+        for A in sets([j for j in range(exact.d) if j not in L], 1, k):
+            joint = exact.explained_by((*L, *A)) - low
+            if joint <= 0 or (not doubtful and exact.doubtful((*L, *A))):
+                continue
+            small = not doubtful and joint < square * fmpq(1, 10**10)
+            if small and root(joint) <= C * exact.eps * exact.at((*L, *A)).sy:
+                continue
+            gamma = sum((exact.explained_by((*L, j)) - low for j in A), fmpq(0)) / joint
+            if gamma < least[0]:
+                least = gamma, L, A
+    return number(least[0]), *least[1:]
+
+
+def sparse_eigenvalues(sl, case):
+    exact = known(case)
+    k = int(case.rng().integers(1, exact.d + 1))
+    if exact.eps > 1e-10 and not np.abs(case.X).max() > 1e-70:
+        return None
+    found = call(case, sl.sparse_eigenvalues, case.given(), k)
+    for sign, side, support in (
+        (1, found.lambda_min, found.lambda_min_support),
+        (-1, found.lambda_max, found.lambda_max_support),
+    ):
+        # sign·λ ≥ outer for all S, and ≤ inner at the support
+        outer, inner = (side.lower, side.upper) if sign > 0 else (-side.upper, -side.lower)
+        for S in itertools.combinations(range(exact.d), k):
+            claim(definiteness(exact, S, sign, outer) >= 0, f"{side} fails at {S} (sign {sign})")
+        claim(definiteness(exact, support.tolist(), sign, inner) <= 0, f"{side} is not attained at {support}")
+    wide = any(not side.exact for side in (found.lambda_min, found.lambda_max))
+    return UNDECIDED if wide else None
+
+
+def guarantee_bounds(sl, case):
+    exact = known(case)
+    k = int(case.rng().integers(1, min(exact.d, 4) + 1))
+    found = call(case, sl.guarantee_bounds, case.given(), case.y, k)
+    if not exact.square[-1]:
+        return None
+    certain = [S for S in sets(range(exact.d), 0, k) if not exact.doubtful(S)]
+    top = max(exact.explained_by(S) for S in certain) / exact.square[-1]
+    judge_interval(found.best, number(top), "best")
+    if number(top) < 1e-12:
+        return None
+    supports = dict(found.supports)
+    claim(
+        not found.violated, f"its own promises are broken: {[(b.algorithm, b.name) for b in found.violated]}"
+    )
+    for name, value in found.r2:
+        judge_r2(exact, supports[name].tolist(), value, name)
+    for bound in found.bounds:
+        achieved = number(exact.explained_by(supports[bound.algorithm]) / exact.square[-1] / top)
+        words = f"{bound.algorithm}, {bound.name}, k = {k}"
+        claim(
+            not bound.applies or achieved >= bound.lower - R2,
+            f"{words}: {bound.lower} promised, {achieved} achieved",
+        )
+        judge_interval(bound.achieved, achieved, f"{words}: achieved")
+    return None if found.best.exact else UNDECIDED
+
+
+def judge_interval(interval, true, words):
+    room = 2 * interval.rounding + R2
+    claim(interval.lower - room <= true <= interval.upper + room, f"{words} is {true}, claimed {interval}")
+
+
+def certify(sl, case):
+    """What is certified is true, what is refused is false, and a certificate with another pick is refused."""
+    exact, k = known(case), asked(case)
+    path = call(case, sl.omp, case.given(), case.y, k, forced=case.forced)
+    if len(exact.at(case.forced).basis) < len(case.forced):
+        return None
+    S, m = path.support.tolist(), len(case.forced)
+    true = all(S[t] in tied(exact.at(S[:t])) for t in range(m, len(S)))
+    try:
+        made = call(case, sl.certify, case.X, case.y, path, claim="omp")
+    except Exception as error:
+        claim(not true and isinstance(error.__cause__, ValueError), f"{S} is refused: {error}")
+        return None
+    claim(true, f"{S} is certified, T are {[tied(exact.at(S[:t])) for t in range(m, len(S))]}")
+    for t, step in enumerate(made.steps, m):
+        at = exact.at(S[:t])
+        T = tied(at)
+        claim(step.tied == T and step.pick == S[t], f"step {t} of {S}: T = {T}, certified {step.tied}")
+        square = step.lam_star_squared
+        claim(fmpq(square.numerator, square.denominator) == at.exact[T[0]] ** 2, "λ*² is not that")
+        if len(T) <= 7:
+            claim(step.active == at.entry(T)[0], f"step {t} of {S}: A = {at.entry(T)[0]}, not {step.active}")
+    for exactly in (True, False):
+        held = call(case, made.verify, case.X, case.y, exact=exactly)
+        claim(held or not exactly, f"its own certificate does not hold: {held.failures[:1]}")
+    return None
+
+
+def tied(step):
+    """T exactly, with the columns that are nearly in the span of S."""
+    top = max(abs(step.exact[j]) for j in step.free)
+    return tuple(j for j in step.free if top and abs(step.exact[j]) == top)
+
+
+def spectral(sl, case):
+    """(f, ν, g of a set, by the exact determinant of δI + C_S), and how far rounding moves g."""
+    exact, delta = known(case), 1.0
+    nu = float(case.rng().choice([0.01, 0.3, 2.0]))
+    f = sl.spectral.SmoothedDifferentialEntropy(delta)
+    shift = [exact.square[j] + 1 for j in range(exact.d)]
+
+    def g(S):
+        S = list(S)
+        r2 = number(exact.explained_by(S) / exact.square[-1]) if exact.square[-1] else 0.0
+        M = part(exact.G, S, S)
+        M = (
+            fmpq_mat(len(S), len(S), [shift[i] if i == j else exact.G[i, j] for i in S for j in S])
+            if S
+            else M
+        )
+        return r2 + (nu * log2(M.det()) if S else 0.0)
+
+    off = C * exact.eps * math.sqrt(exact.n) * float(np.sum(exact.length[:-1] ** 2)) * nu * 2
+    return f, nu, g, off + R2
+
+
+def log2(q):
+    p, q = int(q.p), int(q.q)
+    shift = p.bit_length() - q.bit_length()
+    return math.log2((p << max(-shift, 0)) / (q << max(shift, 0))) + shift
+
+
+def spectral_forward(sl, case):
+    exact, k = known(case), asked(case)
+    f, nu, g, off = spectral(sl, case)
+    if off > 1e-3:
+        return None
+    found = call(
+        case, sl.forward_regression, case.given(), case.y, k, regularizer=f, nu=nu, forced=case.forced
+    )
+    S = found.support.tolist()
+    slack = off + max((C * exact.eps * exact.at(S[:t]).sy for t in range(len(S) + 1)), default=0)
+    near(found.value, g(S), slack, f"g({S})")
+    for t in range(len(case.forced), len(S)):
+        values = {j: g([*S[:t], j]) for j in range(exact.d) if j not in S[:t] and exact.square[j]}
+        best = max(values, key=values.get)
+        claim(values[S[t]] >= values[best] - 4 * slack - 4 * C * exact.eps * exact.at([*S[:t], best]).sy,
+              f"step {t} of {S}: g = {values[S[t]]}, but {values[best]} with {best}")  # fmt: skip
+
+
+def local_search(sl, case):
+    """(4 + ε/n)·g ≥ max g for f ≥ 0, submodular; ε = 0.1."""
+    exact = known(case)
+    f, nu, g, off = spectral(sl, case)
+    if off > 1e-3 or not any(exact.square[:-1]):
+        return None
+    for search, args in ((sl.local_search, {}), (sl.greedy_local_search, {"k": asked(case)})):
+        found = call(case, search, case.given(), case.y, regularizer=f, nu=nu, eps=0.1, **args)
+        S = found.support.tolist()
+        slack = off + C * exact.eps * exact.at(S).sy
+        near(found.value, g(S), slack, f"g({S})")
+        if not args:
+            best = max(g(A) for A in sets(range(exact.d), 0, exact.d))
+            claim(
+                (4 + 0.1 / exact.d) * (found.value + slack) >= best, f"g({S}) = {found.value}, max g = {best}"
+            )
+    return None
+
+
+def regularized_bounds(sl, case):
+    """Promises for g, whose largest value is found among all sets."""
+    exact = known(case)
+    k = int(case.rng().integers(1, min(exact.d, 6) + 1))
+    f, nu, g, off = spectral(sl, case)
+    found = call(case, sl.guarantee_bounds, case.given(), case.y, k, regularizer=f, nu=nu)
+    if off > 1e-3:
+        return None
+    top = max(g(S) for S in sets(range(exact.d), 0, k))
+    ahead = call(case, sl.forward_regression, case.given(), case.y, k, regularizer=f, nu=nu)
+    if top <= 1e-6:
+        return None
+    true = g(ahead.support.tolist()) / top
+    for bound in found.bounds:
+        if bound.algorithm.startswith("FR on"):
+            claim(
+                not bound.applies or true >= bound.lower - R2 - off / top,
+                f"{bound.lower} promised, {true} achieved",
+            )
+            if true >= 0:  # what is negative is told as 0
+                judge_interval(bound.achieved, true, "achieved of g")
+    return None
+
+
+def sequential_attention(sl, case):
+    """Each pick is in T, or as near to it as the descent's tolerance, 1e-4 of F, tells columns apart."""
+    exact, k = known(case), min(asked(case), len(case.forced) + 2)
+    path = call(case, sl.sequential_attention, case.given(), case.y, k, forced=case.forced, max_iter=3000)
+    S = path.support.tolist()
+    for t in range(len(case.forced), len(S)):
+        step = exact.at(S[:t])
+        if step.seen:
+            low = number(step.lam) * (1 - 1e-3) - 2 * step.e()[S[t]]
+            claim(
+                abs(step.c[S[t]]) >= low,
+                f"step {t} of {S}: |c| = {abs(step.c[S[t]])}, λ* = {number(step.lam)}",
+            )
+    if path.status.name in ("MAX_ITER", "BEYOND_PRECISION"):
+        return UNDECIDED
+    return judge_end(exact, path, k)
