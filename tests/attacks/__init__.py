@@ -1,1 +1,27 @@
-"""Attacks that stay."""
+"""Attacks that stay: hard designs (`designs`), exact oracles (`oracles`), and what methods claim of them.
+
+`paths` and `subsets` judge an answer claim by claim, and a path step by step, each at the picks made so far,
+so that one near-tie does not cascade. What a claim may be off by is `oracles.C` = 64 times the first-order
+error that relative rounding of the data makes of it, computed from the exact solution (`oracles.Step`). An
+answer that says that it cannot tell (BEYOND_PRECISION, optimal=False, a wide interval) is undecided, and
+never wrong.
+`python -m tests.attacks --help` has the rest; a failure is shrunk and written down in `found`.
+
+What no attack here states, for want of an oracle:
+
+- speed and memory, but for hangs; that a status BEYOND_PRECISION was needed (its share is told);
+- that T is no larger than it must be: rounding of the data, times C, is all that is asked;
+- which of several solutions a LASSO path follows where columns are dependent, and whether it has more knots
+  than it needs: KKT conditions at and between its knots cannot see either;
+- A(S) in ties of more than `paths.TIED` columns, or in ties that are such but for rounding;
+- the forms of `sequential_attention` that are not convex ("softmax", "l2", normalised ones), its weights; how
+  far `hadamard_descent` is from β: only that its gap is not too small is seen, against the path's own β;
+- `greedy_local_search` beyond its value, `choose_nu` (R² is not monotone in ν), `maximize`; SpectralVariance
+  and GeneralizedRank, whose eigenvalues are irrational;
+- whether a promise could be larger, or an interval narrower; `hypotheses` that were not decided;
+- that a certificate proves τ and `epsilon` to be the largest;
+- Gram problems and weights, whose data the package itself rounds first; designs larger than 60 × 250, teams
+  of threads, signals, callbacks.
+
+`hier_prox`, `softmax_penalty` and `q` take no design: `proofs_checks/` and `tests/` have their oracles.
+"""

@@ -1,9 +1,12 @@
 """python -m tests.attacks: fresh designs of every family against every method, for as long as one likes."""
 
 import argparse
+import os
 import sys
+import tempfile
 import time
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +19,7 @@ from .run import CRASH, FAILURES, HANG, RIGHT, UNDECIDED, WRONG, shrink, write_d
 VERDICTS = (RIGHT, UNDECIDED, WRONG, HANG, CRASH)
 # Of one family and method, so many failures are made small and written down; the others are counted.
 KEPT = 3
+LAST = Path(tempfile.gettempdir()) / f"attack-{os.getpid()}"
 
 
 def say(line=""):
@@ -31,7 +35,7 @@ def arguments():
     add("--method", action="append", choices=sorted(ATTACKS), help="this one alone; may be given again")
     add("--seed", type=int, help="of the first designs, the next following; printed, fresh by default")
     add("--cases", type=int, help="at most so many designs of each family: --seed N --cases 1 is one again")
-    add("--keep", action="store_true", help="do not write failures down as tests")
+    add("--dry", action="store_true", help="do not shrink failures, nor write them down as tests")
     return parser.parse_args()
 
 
@@ -39,7 +43,7 @@ def main():
     given = arguments()
     families, methods = given.family or sorted(FAMILIES), given.method or list(ATTACKS)
     seed = int(np.random.SeedSequence().entropy % 2**31) if given.seed is None else given.seed
-    say(f"sparselin in {sparselin.__path__[0]}; seeds from {seed}")
+    say(f"sparselin in {sparselin.__path__[0]}; seeds from {seed}; the last case is named in {LAST}")
     warm_up(methods)
     end, count, kept = time.monotonic() + 60 * given.minutes, Counter(), Counter()
     case_limit, done = given.cases or sys.maxsize, 0
@@ -47,7 +51,7 @@ def main():
         for family in families:
             for method in methods:
                 if time.monotonic() < end:
-                    one(family, method, seed + done, count, kept, not given.keep)
+                    one(family, method, seed + done, count, kept, not given.dry)
         done += 1
     report(count, families, methods)
     return int(any(count[family, method, kind] for family, method, kind in count if kind in FAILURES))
@@ -55,6 +59,8 @@ def main():
 
 def one(family, method, seed, count, kept, write):
     case = make(family, method, seed)
+    with LAST.open("w") as last:  # should compiled code never return, the process is ended from without
+        last.write(f"--family {family} --method {method} --seed {seed} --cases 1\n")
     kind, words = attempt(case)
     count[family, method, kind] += 1
     if kind not in FAILURES:

@@ -17,6 +17,8 @@ def draw(family, seed, size):
     n, d = int(rng.integers(n0, n1 + 1)), int(rng.integers(d0, d1 + 1))
     if size == "path" and rng.random() < 0.3:
         n, d = (14, 60) if rng.random() < 0.5 else (20, 120)
+    if size == "step" and rng.random() < 0.05:
+        n, d = int(rng.integers(20, 60)), int(rng.integers(70, 250))
     X, y, forced = FAMILIES[family](rng, n, d)
     if not forced and rng.random() < 0.5:
         forced = rng.choice(X.shape[1], int(rng.integers(1, 3)), replace=False).tolist()

@@ -1,9 +1,10 @@
 """Exact oracles: every float is a rational number, and what is asked of a design is computed from those.
 
-They share no code with the package. With M = [X y] in integers times a power of two, G = MᵀM is exact, and
-all that greedy selection speaks of are entries of its Schur complements H = G − G_·S B, B = G_SS⁻¹G_S·:
+They share no code with the package. With [X y] = N·2^p, N of integers, Q = N_S for independent S and
+D = det QᵀQ, the matrix D·P_S^⊥N = D·N − Q adj(QᵀQ) QᵀN holds integers, and all that greedy selection speaks
+of are products of its columns:
 
-    c_i = ⟨X_i, P_S^⊥y⟩ = H_iy,   ⟨P_S^⊥X_i, P_S^⊥X_j⟩ = H_ij,   ‖P_S^⊥y‖² = H_yy.
+    c_i = ⟨X_i, P_S^⊥y⟩,   H_ij = ⟨P_S^⊥X_i, P_S^⊥X_j⟩,   ‖P_S^⊥y‖².
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq, fmpq_mat, fmpz_mat
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
 # A claim may be off by C times the first-order rounding error of the data; stated here and nowhere else. The
 # package allows itself 8·eps a term, so that honest bounds stay clear of it.
@@ -59,17 +60,44 @@ def part(M, rows, columns):
     return fmpq_mat(len(rows), len(columns), [M[i, j] for i in rows for j in columns])
 
 
+class Projector:
+    """P_S^⊥ for columns S of a matrix N given by rows of integers; of dependent ones the later are left out.
+
+    basis, scale : S, independent; D = det QᵀQ > 0.
+    coef : (|basis|, ·) floats X_S⁺M.
+    """
+
+    def __init__(self, rows, S):
+        basis, self.scale, Q = [], 1, None
+        for j in S:
+            tried = fmpz_mat([[row[i] for i in (*basis, j)] for row in rows])
+            if tried.rank() > len(basis):
+                basis.append(j)
+                Q = tried
+        self.basis, self.Q, self.coef = basis, Q, np.zeros((0, len(rows[0])))
+        if basis:
+            G = Q.transpose() * Q
+            self.scale = int(G.det())
+            inverse, denominator = fmpq_mat(G).inv().numer_denom()
+            self.adjugate = inverse * (self.scale // int(denominator)) * Q.transpose()
+            solved = self.adjugate * fmpz_mat(rows)
+            self.coef = np.array([[int(x) / self.scale for x in row] for row in solved.tolist()])
+
+    def __call__(self, A):
+        """D·P_S^⊥A."""
+        return A if self.Q is None else A * self.scale - self.Q * (self.adjugate * A)
+
+
 class Design:
     """(X, y) exactly; `at(S)` is what is true once the columns S are selected."""
 
-    def __init__(self, X, y, eps=None):
+    def __init__(self, X, y):
         X = np.asarray(X)
-        self.n, self.d = X.shape
-        self.eps = float(np.finfo(X.dtype).eps) if eps is None else eps
-        rows, low = integers(np.column_stack([X, y]))
-        M = fmpz_mat(rows)
-        self.G = fmpq_mat(M.transpose() * M) * power(2 * low)
-        self.square = [self.G[j, j] for j in range(self.d + 1)]
+        self.X, self.y, (self.n, self.d) = X.astype(np.float64), np.asarray(y, np.float64), X.shape
+        self.eps = float(np.finfo(X.dtype).eps)
+        self.rows, self.low = integers(np.column_stack([X, y]))
+        columns = fmpz_mat(self.rows).transpose().tolist()
+        self.square = [sum((x * x for x in column), fmpq(0)) * power(2 * self.low) for column in columns]
         self.length = np.array([root(q) for q in self.square])
         self._at = {}
 
@@ -78,6 +106,11 @@ class Design:
         if key not in self._at:
             self._at[key] = Step(self, key)
         return self._at[key]
+
+    @functools.cached_property
+    def G(self):
+        M = fmpz_mat(self.rows)
+        return fmpq_mat(M.transpose() * M) * power(2 * self.low)
 
     def explained_by(self, S):
         return self.explained[0][sum(1 << int(j) for j in S)]
@@ -88,7 +121,7 @@ class Design:
 
     @functools.cached_property
     def explained(self):
-        """‖y‖² − ‖P_S^⊥y‖² for all S, as a list over bit masks, and whether S is doubtful; for few columns."""
+        """‖y‖² − ‖P_S^⊥y‖² and whether S is doubtful, for all S, by bit masks; of few columns."""
         y, table, doubt = self.d, [fmpq(0)] * 2**self.d, [False] * 2**self.d
 
         def grow(H, J, S, doubted):  # J: the columns that may still be added to S, H what is left by S
@@ -115,31 +148,28 @@ class Step:
     """
 
     def __init__(self, design, S):
-        d, G = design.d, design.G
-        everything = list(range(d + 1))
-        basis = []
-        H = G
-        B = fmpq_mat(0, d + 1)
-        for j in S:  # of dependent ones the later are left out
-            if H[j, j] != 0:
-                basis.append(j)
-                B = part(G, basis, basis).solve(part(G, basis, everything))
-                H = G - part(G, everything, basis) * B
-        self.design, self.S, self.basis, self.H = design, S, basis, H
+        d, length = design.d, design.length
+        project = Projector(design.rows, S)
+        self.design, self.S, self.basis = design, S, project.basis
+        self.columns = project(fmpz_mat(design.rows)).transpose().tolist()
+        self.unit = power(2 * design.low) / project.scale**2
+        self.square = [self.dot(j, j) for j in range(d + 1)]
         self.free = [j for j in range(d) if j not in S]
-        self.exact = [H[j, d] for j in range(d)]
-        square = [
-            G[j, j] + sum((design.square[i] * B[t, j] ** 2 for t, i in enumerate(basis)), fmpq(0))
-            for j in everything
-        ]
-        size = np.array([root(q) for q in square])
+        self.exact = [self.dot(j, d) for j in range(d)]
+        size = np.sqrt(length**2 + length[project.basis] ** 2 @ project.coef**2)
         self.c = np.array([number(q) for q in self.exact])
-        self.z = np.array([root(H[j, j]) for j in range(d)])
-        self.s, self.sy, self.r = size[:d], size[d], root(H[d, d])
+        self.z = np.array([root(q) for q in self.square[:d]])
+        self.s, self.sy, self.r = size[:d], size[d], root(self.square[d])
         self.error = self.s * self.r + self.z * self.sy + math.sqrt(design.n) * self.z * self.r
         # in the span of S to rounding: such a column may count as being there
         self.spanned = self.z <= C * design.eps * self.s
         self.seen = [j for j in self.free if not self.spanned[j]]
+
+    def dot(self, i, j):
+        """H_ij, y being column d."""
+        return self.unit * sum(
+            (a * b for a, b in zip(self.columns[i], self.columns[j], strict=True)), fmpz(0)
+        )
 
     def e(self, eps=None):
         unit = C * (self.design.eps if eps is None else eps)
@@ -157,7 +187,7 @@ class Step:
     @functools.cached_property
     def falls(self):
         """c_j²/‖z_j‖² for those columns."""
-        return {j: self.exact[j] ** 2 / self.H[j, j] for j in self.seen}
+        return {j: self.exact[j] ** 2 / self.square[j] for j in self.seen}
 
     def entry(self, T=None):
         """A(S), one v (|T|,), Hv: by enumeration of supports.
@@ -169,7 +199,7 @@ class Step:
         T = self.tied if T is None else T
         sign = [1 if self.exact[j] > 0 else -1 for j in T]
         signed = list(zip(sign, T, strict=True))
-        H = fmpq_mat(len(T), len(T), [a * b * self.H[i, j] for a, i in signed for b, j in signed])
+        H = fmpq_mat(len(T), len(T), [a * b * self.dot(i, j) for a, i in signed for b, j in signed])
         ones = fmpq_mat(len(T), 1, [1] * len(T))
         active, found = set(), None
         for size in range(1, len(T) + 1):
@@ -192,7 +222,7 @@ class Step:
         """(c_j, ⟨X_j, Zv⟩) for j ∉ T ∪ S, as floats, from which λ₂ follows."""
         outside = [j for j in self.seen if j not in T]
         signed = [(w if self.exact[i] > 0 else -w, i) for w, i in zip(v, T, strict=True)]
-        slope = [number(sum((w * self.H[j, i] for w, i in signed), fmpq(0))) for j in outside]
+        slope = [number(sum((w * self.dot(j, i) for w, i in signed), fmpq(0))) for j in outside]
         return outside, np.array(slope)
 
 
@@ -218,27 +248,16 @@ class Reduced:
         (n, d), m = X.shape, len(lam)
         fit = A * beta
         R = fmpz_mat(n, m, [int(target[i, 0] << -b) - int(fit[i, t]) for i in range(n) for t in range(m)])
-        raw = A.transpose() * R
-        basis, scale, M = [], 1, fmpz_mat(rows)
-        for j in sorted(S):  # of dependent ones the later are left out
-            tried = fmpz_mat(n, len(basis) + 1, [rows[i][s] for i in range(n) for s in [*basis, j]])
-            if tried.rank() > len(basis):
-                basis.append(j)
-        B = np.zeros((0, d + 1))
-        if basis:
-            Q = fmpz_mat(n, len(basis), [rows[i][s] for i in range(n) for s in basis])
-            G = Q.transpose() * Q
-            scale = int(G.det())
-            adjugate = (fmpq_mat(G).inv() * scale).numer_denom()[0] * Q.transpose()
-            B = np.array([[int(x) / scale for x in row] for row in (adjugate * M).tolist()])
-            R, M = R * scale - Q * (adjugate * R), M * scale - Q * (adjugate * M)
+        project = Projector(rows, sorted(S))
+        raw, scale, basis, B = A.transpose() * R, project.scale, project.basis, project.coef
+        R, M = project(R), project(fmpz_mat(rows))
         c = A.transpose() * R
-        unit, scale = Fraction(2) ** (2 * a + b), abs(scale)
+        unit = Fraction(2) ** (2 * a + b)
         self.off, self.slack = np.zeros((m, d)), np.zeros((m, d))
         for t, level in enumerate(levels):
             level *= scale
             for j in range(d):
-                at = int(c[j, t]) * (1 if scale == 1 else np.sign(int(scale)))
+                at = int(c[j, t])
                 wrong = abs(at) - level
                 self.slack[t, j] = float(-wrong * unit / scale)
                 if j in S:

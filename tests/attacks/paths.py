@@ -13,14 +13,10 @@ from .run import UNDECIDED, call, claim
 TIED = 9
 
 
-def design(case):
-    return Design(case.X, case.y)
-
-
 def asked(case):
     """k: at least what is forced."""
     low, d = max(1, len(case.forced)), case.X.shape[1]
-    return low if low == d else int(case.rng().integers(low, d + 1))
+    return low if low == d else int(case.rng().integers(low, min(d, low + 12) + 1))
 
 
 def near(claimed, true, error, words):
@@ -93,7 +89,7 @@ def each_pick(exact, path, forced):
     claim(len(set(support)) == len(support), f"{support} repeats a feature")
     for t in range(len(forced), len(support)):
         step, pick, T = exact.at(support[:t]), support[t], path.ties[t]
-        claim(step.H[pick, pick] != 0, f"pick {pick} of {support} is in the span of those before")
+        claim(step.square[pick] != 0, f"pick {pick} of {support} is in the span of those before")
         claim(pick in T, f"pick {pick} is not in its T = {T}")
         yield t, step, pick, T, f"step {t} of {support}"
 
@@ -213,7 +209,7 @@ def judge_direction(step, T, entry):
     """Hv ≥ 1, equal on A(S): H_ij errs by u(s_i‖z_j‖ + ‖z_i‖s_j)."""
     T, v = list(T), entry.direction.astype(float)
     sign = np.sign(step.c[T])
-    H = np.array([[number(step.H[i, j]) for j in T] for i in T]) * np.outer(sign, sign)
+    H = np.array([[number(step.dot(i, j)) for j in T] for i in T]) * np.outer(sign, sign)
     s, z = step.s[T], step.z[T]
     unit = C * step.design.eps * math.sqrt(step.design.n)
     error = unit * (s * (z @ v) + z * (s @ v)) + unit
@@ -294,7 +290,5 @@ def known(case):
     """The design of a case exactly; the last one is kept, as one family's methods share it."""
     global _last
     if _last[0] is not case.X:
-        exact = design(case)
-        exact.X, exact.y = case.X.astype(float), case.y.astype(float)
-        _last = case.X, exact
+        _last = case.X, Design(case.X, case.y)
     return _last[1]

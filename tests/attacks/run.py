@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import faulthandler
 import hashlib
 import signal
+import sys
 import time
 import warnings
 from collections import defaultdict
@@ -18,6 +20,8 @@ RIGHT, UNDECIDED, WRONG, HANG, CRASH = "right", "undecided", "wrong", "hang", "c
 FAILURES = (WRONG, HANG, CRASH)
 # A call is a hang beyond 100 times the median of its kind and size, and never below this many seconds.
 FACTOR, FLOOR = 100, 2.0
+# Until kernels are known to be compiled, so many, and no second try.
+COLD = 120.0
 FOUND = Path(__file__).parent / "found"
 
 
@@ -67,7 +71,7 @@ class Clock:
 
     def limit(self, key):
         if not self.warm:
-            return 600.0
+            return COLD
         seen = sorted(self.times[key][-200:])
         return max(FLOOR, FACTOR * seen[len(seen) // 2]) if len(seen) >= 5 else 10 * FLOOR
 
@@ -77,29 +81,33 @@ CLOCK = Clock()
 
 @contextlib.contextmanager
 def within(seconds):
+    """Late after so many seconds of CPU time; long after, if compiled code stays, the process ends."""
+
     def late(*_):
         raise Late
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    faulthandler.dump_traceback_later(10 * seconds + 60, exit=True, file=sys.__stderr__)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def call(case, function, *args, **kwargs):
     """The package's answer, warnings being errors. What is late has a second try: kernels may compile."""
     key = case.method, case.X.dtype.char, case.form, int(np.log2(case.X.size))
     limit = CLOCK.limit(key)
-    for last in (False, True):
+    for last in (False, True) if CLOCK.warm else (True,):
         try:
-            start = time.perf_counter()
+            start = time.process_time()
             with within(limit), warnings.catch_warnings():
                 warnings.simplefilter("error")
                 answer = function(*args, **kwargs)
-            CLOCK.times[key].append(time.perf_counter() - start)
+            CLOCK.times[key].append(time.process_time() - start)
             return answer
         except Late:
             if last:
@@ -121,43 +129,49 @@ def verdict(attack, sl, case):
 
 
 def shrink(case, fails, seconds=60.0):
-    """A smaller case that still fails: fewer rows, columns, forced, then shorter numbers; greedily."""
-    end = time.monotonic() + seconds
-    smaller = True
-    while smaller and time.monotonic() < end:
-        smaller = False
-        for candidate in _smaller(case):
-            if time.monotonic() > end:
-                break
-            if fails(candidate):
-                case, smaller = candidate, True
-                break
+    """A smaller case that still fails: fewer columns, rows, forced, then shorter numbers; greedily."""
+    end, before = time.monotonic() + seconds, None
+    while case is not before:
+        before = case
+        for axis in (1, 0):
+            for share in (2, 4, 8, case.X.shape[axis]):
+                start, size = 0, max(1, case.X.shape[axis] // share)
+                while start < case.X.shape[axis] > size:
+                    candidate = _without(case, axis, range(start, min(start + size, case.X.shape[axis])))
+                    if time.monotonic() < end and fails(candidate):
+                        case = candidate
+                    else:
+                        start += size
+        for candidate in _simpler(case):
+            if time.monotonic() < end and fails(candidate(case)):
+                case = candidate(case)
     return case
 
 
-def _smaller(case):
-    X, y, forced = case.X, case.y, case.forced
-    n, d = X.shape
-    made = dataclasses.replace
-    for share in (2, 4, 8):
-        for start in range(0, n, -(-n // share)) if n > share else ():
-            keep = np.r_[0:start, start + -(-n // share) : n]
-            yield made(case, X=X[keep], y=y[keep])
-    for i in range(n if n > 1 else 0):
-        yield made(case, X=np.delete(X, i, 0), y=np.delete(y, i))
-    for j in range(d if d > 1 else 0):
-        kept = tuple(f - (f > j) for f in forced if f != j)
-        yield made(case, X=np.delete(X, j, 1), forced=kept)
-    for j in forced:
-        yield made(case, forced=tuple(f for f in forced if f != j))
+def _without(case, axis, places):
+    X = np.delete(case.X, list(places), axis)
+    if axis == 0:
+        return dataclasses.replace(case, X=X, y=np.delete(case.y, list(places)))
+    kept = tuple(f - sum(p < f for p in places) for f in case.forced if f not in places)
+    return dataclasses.replace(case, X=X, forced=kept)
+
+
+def _simpler(case):
+    for j in case.forced:
+        yield lambda c, j=j: dataclasses.replace(c, forced=tuple(f for f in c.forced if f != j))
     if case.form != "C":
-        yield made(case, form="C")
-    for bits in (1, 2, 4, 8, 12, 20, 30):
-        for name, value in (("X", X), ("y", y)):
-            mantissa, exponent = np.frexp(value)
-            short = np.ldexp(np.round(mantissa * 2.0**bits) / 2.0**bits, exponent).astype(value.dtype)
-            if (short != value).any():
-                yield made(case, **{name: short})
+        yield lambda c: dataclasses.replace(c, form="C")
+    for bits in (30, 20, 12, 8, 4, 2, 1):
+        for name in ("X", "y"):
+            if (_short(getattr(case, name), bits) != getattr(case, name)).any():
+                yield lambda c, name=name, bits=bits: dataclasses.replace(
+                    c, **{name: _short(getattr(c, name), bits)}
+                )
+
+
+def _short(A, bits):
+    mantissa, exponent = np.frexp(A)
+    return np.ldexp(np.round(mantissa * 2.0**bits) / 2.0**bits, exponent).astype(A.dtype)
 
 
 def write_down(case, words):

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from .oracles import C, definiteness, number, objective, part, residual, root
+from .oracles import C, definiteness, number, objective, residual, root
 from .paths import asked, error_of_fall, judge_end, judge_kkt, known, near
 from .run import UNDECIDED, call, claim
 
@@ -56,7 +56,7 @@ def batch_omp(sl, case):
         for t, pick in enumerate(S):
             step = exact.at(S[:t])
             words = f"signal {i}, step {t} of {S}"
-            claim(step.H[pick, pick] != 0, f"{words}: in the span of those before")
+            claim(step.square[pick] != 0, f"{words}: in the span of those before")
             if step.seen:
                 e = step.e()
                 low = number(step.lam) - e[pick] - e[list(step.tied)].max(initial=0)
@@ -289,24 +289,21 @@ def tied(step):
 
 
 def spectral(sl, case):
-    """(f, ν, g of a set, by the exact determinant of δI + C_S), and how far rounding moves g."""
-    exact, delta = known(case), 1.0
-    nu = float(case.rng().choice([0.01, 0.3, 2.0]))
-    f = sl.spectral.SmoothedDifferentialEntropy(delta)
-    shift = [exact.square[j] + 1 for j in range(exact.d)]
+    """f, ν, g(S) by the exact determinant of δI + C_S, and how far rounding moves g."""
+    exact, rng = known(case), case.rng()
+    nu, delta = float(rng.choice([0.01, 0.3, 2.0])), float(rng.choice([0.3, 1.0]))
+    f = sl.spectral.SmoothedDifferentialEntropy(delta, exact.d)
+    shift, empty = fmpq(*delta.as_integer_ratio()), 0.0 if delta == 1 else -3 * exact.d * math.log2(delta)
 
     def g(S):
         S = list(S)
         r2 = number(exact.explained_by(S) / exact.square[-1]) if exact.square[-1] else 0.0
-        M = part(exact.G, S, S)
-        M = (
-            fmpq_mat(len(S), len(S), [shift[i] if i == j else exact.G[i, j] for i in S for j in S])
-            if S
-            else M
-        )
-        return r2 + (nu * log2(M.det()) if S else 0.0)
+        M = fmpq_mat(len(S), len(S), [exact.G[i, j] + (shift if i == j else 0) for i in S for j in S])
+        return r2 + nu * (empty + (log2(M.det()) if S else 0.0))
 
-    off = C * exact.eps * math.sqrt(exact.n) * float(np.sum(exact.length[:-1] ** 2)) * nu * 2
+    off = (
+        C * exact.eps * math.sqrt(exact.n) * nu * (2 * float(np.sum(exact.length[:-1] ** 2)) / delta + empty)
+    )
     return f, nu, g, off + R2
 
 
@@ -346,7 +343,7 @@ def local_search(sl, case):
         slack = off + C * exact.eps * exact.at(S).sy
         near(found.value, g(S), slack, f"g({S})")
         if not args:
-            best = max(g(A) for A in sets(range(exact.d), 0, exact.d))
+            best = max(g(A) for A in sets(range(exact.d), 0, exact.d) if not exact.doubtful(A))
             claim(
                 (4 + 0.1 / exact.d) * (found.value + slack) >= best, f"g({S}) = {found.value}, max g = {best}"
             )
@@ -361,7 +358,7 @@ def regularized_bounds(sl, case):
     found = call(case, sl.guarantee_bounds, case.given(), case.y, k, regularizer=f, nu=nu)
     if off > 1e-3:
         return None
-    top = max(g(S) for S in sets(range(exact.d), 0, k))
+    top = max(g(S) for S in sets(range(exact.d), 0, k) if not exact.doubtful(S))
     ahead = call(case, sl.forward_regression, case.given(), case.y, k, regularizer=f, nu=nu)
     if top <= 1e-6:
         return None

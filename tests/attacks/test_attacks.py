@@ -1,10 +1,18 @@
 """Every family against every method with fixed seeds, and whether the attacks notice a liar."""
 
+import dataclasses
+import time
+import types
+
+import numpy as np
 import pytest
 
+import sparselin
+
+from . import run
 from .attacks import ATTACKS, attempt, make, warm_up
 from .designs import FAMILIES
-from .run import FAILURES
+from .run import CRASH, FAILURES, HANG, WRONG, Case
 
 # Seconds for each family and method here: `make attack` is for more.
 DESIGNS = {"step": 12, "path": 4, "set": 3}
@@ -24,3 +32,132 @@ def test_no_false_claim(family, method):
         if kind in FAILURES:
             failures.append(f"{kind}: --family {family} --method {method} --seed {seed} --cases 1: {words}")
     assert not failures, "\n".join(failures)
+
+
+def lying(method, lie):
+    """The package, but for one function, whose answers are lied about."""
+    liar = types.SimpleNamespace(**{name: getattr(sparselin, name) for name in sparselin.__all__})
+    liar.spectral, honest = sparselin.spectral, getattr(sparselin, method)
+    setattr(liar, method, lambda *args, **kwargs: lie(honest(*args, **kwargs)))
+    return liar
+
+
+def changed(field, change):
+    """One field of an answer changed; None says that there is nothing to lie about."""
+
+    def lie(answer):
+        new = change(getattr(answer, field))
+        return answer if new is None else dataclasses.replace(answer, **{field: new})
+
+    return lie
+
+
+def swapped(support):
+    return None if len(support) < 2 else support[[*range(len(support) - 2), -1, -2]]
+
+
+def shorter(sets):
+    return tuple(T[1:] if len(T) > 1 else T for T in sets)
+
+
+def raised(interval):
+    return dataclasses.replace(interval, lower=interval.lower + 0.01 * (1 + interval.upper), upper=1e9)
+
+
+def lowered(interval):
+    return dataclasses.replace(interval, upper=0.9 * interval.upper, lower=0.5 * interval.lower)
+
+
+def belittled(bounds):
+    return tuple(dataclasses.replace(b, achieved=lowered(b.achieved)) for b in bounds)
+
+
+def boast(bounds):
+    return tuple(dataclasses.replace(b, lower=0.999999, hypotheses=()) for b in bounds)
+
+
+def crash(answer):
+    raise ZeroDivisionError
+
+
+def hang(answer):
+    end = time.process_time() + 5
+    while time.process_time() < end:
+        pass
+
+
+S = sparselin.Status
+# (attack, function of the package, lie, verdict)
+LIES = {
+    "two picks swapped": ("omp", "omp", changed("support", swapped), WRONG),
+    "an index missing from T": ("omp", "omp", changed("ties", shorter), WRONG),
+    "λ* a little off": ("omp", "omp", changed("lam_star", lambda x: x * (1 + 1e-9)), WRONG),
+    "margins off": ("omp", "omp", changed("margin", lambda x: x / 2 + 0.3), WRONG),
+    "‖r‖ a little off": ("omp", "omp", changed("residual_norm", lambda x: x * (1 + 1e-9)), WRONG),
+    "coefficients off": ("omp", "omp", changed("coef_path", lambda x: x * (1 + 1e-9)), WRONG),
+    "an end that is none": ("omp", "omp", changed("status", lambda s: S.EXACT_FIT), WRONG),
+    "no correlation left": ("ols", "ols", changed("status", lambda s: S.NO_CORRELATION), WRONG),
+    "rank exhausted": ("ols", "ols", changed("status", lambda s: S.RANK_EXHAUSTED), WRONG),
+    "two picks of OLS swapped": ("ols", "ols", changed("support", swapped), WRONG),
+    "T of OLS": ("ols", "ols", changed("ties", shorter), WRONG),
+    "A(S) too small": ("sequential_lasso", "sequential_lasso", changed("active_sets", shorter), WRONG),
+    "A(S) of OMP's": ("sequential_lasso_omp", "sequential_lasso", changed("active_sets", shorter), WRONG),
+    "a first entry's λ₂": ("first_entry", "first_entry", changed("window_lower", lambda x: x * 0.999), WRONG),
+    "its v": ("first_entry", "first_entry", changed("direction", lambda v: v * (1 + 1e-6)), WRONG),
+    "its T": ("first_entry", "first_entry", changed("tied", lambda T: T[1:]), WRONG),
+    "λ* alone": ("lambda_star", "lambda_star", lambda x: x * (1 + 1e-9), WRONG),
+    "a knot": ("lasso_path", "lasso_path", changed("knots", lambda x: np.r_[x[0] * 1.001, x[1:]]), WRONG),
+    "a solution": ("lasso_path", "lasso_path", changed("coef", lambda x: x * (1 + 1e-6)), WRONG),
+    "a path cut short": ("lasso_path", "lasso_path", changed("status", lambda s: S.EXACT_FIT), WRONG),
+    "batch": ("batch_omp", "batch_omp", changed("support", lambda x: x[:, ::-1]), WRONG),
+    "projection": ("project_dual", "project_dual", changed("u", lambda u: u * (1 + 1e-6)), WRONG),
+    "no gap": ("hadamard_descent", "hadamard_descent", changed("duality_gap", lambda g: -g - 1e-6), WRONG),
+    "gains": ("forward_regression", "forward_regression", changed("gains", lambda g: g * 1.001), WRONG),
+    "g": ("spectral_forward", "forward_regression", changed("value", lambda g: g + 0.01), WRONG),
+    "g of a search": ("local_search", "local_search", changed("value", lambda g: g - 0.01), WRONG),
+    "not the best": ("best_subset", "best_subset", changed("lower_bound", lambda x: 1.01 * x + 1e-3), WRONG),
+    "γ from below": ("submodularity_ratio", "submodularity_ratio", raised, WRONG),
+    "γ from above": ("submodularity_ratio", "submodularity_ratio", lowered, WRONG),
+    "λ_min(C, k)": ("sparse_eigenvalues", "sparse_eigenvalues", changed("lambda_min", raised), WRONG),
+    "λ_max(C, k)": ("sparse_eigenvalues", "sparse_eigenvalues", changed("lambda_max", lowered), WRONG),
+    "R² of the best": ("guarantee_bounds", "guarantee_bounds", changed("best", lowered), WRONG),
+    "a promise": ("guarantee_bounds", "guarantee_bounds", changed("bounds", boast), WRONG),
+    "what g achieved": ("regularized_bounds", "guarantee_bounds", changed("bounds", belittled), WRONG),
+    "attention's picks": ("sequential_attention", "sequential_attention", changed("support", swapped), WRONG),
+    "a certificate": (
+        "certify",
+        "certify",
+        changed("steps", lambda s: s[::-1] if len(s) > 1 else None),
+        WRONG,
+    ),
+    "a crash": ("omp", "omp", crash, CRASH),
+    "a hang": ("omp", "omp", hang, HANG),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_liar_is_noticed(name, monkeypatch):
+    method, function, lie, verdict = LIES[name]
+    monkeypatch.setattr(run, "FLOOR", 0.05 if verdict == HANG else run.FLOOR)
+    cases = [make(family, method, seed) for family in ("gaussian", "ties", "copies") for seed in (0, 1, 4)]
+    honest = [attempt(case)[0] for case in cases]
+    assert not set(honest) & set(FAILURES)
+    found = {attempt(case, lying(function, lie))[0] for case in (cases[:2] if verdict == HANG else cases)}
+    assert verdict in found
+
+
+def test_a_failure_is_shrunk_and_written_down(tmp_path, monkeypatch):
+    """To the column of ones and another; and what is written says the same."""
+    monkeypatch.setattr(run, "FOUND", tmp_path)
+    X = np.arange(1.0, 41).reshape(8, 5) ** 1.5
+    case = Case("omp", X, np.ones(8), (1, 2), 3, "F")
+    small = run.shrink(case, lambda c: c.X.shape[1] >= 2 and np.all(c.X[0] > 0) and len(c.X) >= 3)
+    assert small.X.shape == (3, 2)
+    assert (small.forced, small.form) == ((), "C")
+    scope = {"h": float.fromhex, "np": np, "Case": Case}
+    text = run.write_down(small, "words").read_text()
+    again = eval(run.literal(small), scope)
+    assert (again.X == small.X).all()
+    assert (again.y == small.y).all()
+    assert text.count("def test_") == 1
+    compile(text, "found", "exec")
