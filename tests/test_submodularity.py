@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import sparselin as sl
 from sparselin._kernels import submodularity as kernels
 from sparselin.guarantees import submodularity
+from sparselin.guarantees.dependence import known_of
 from sparselin.testing import integer_designs
 
 KINDS = ("gaussian", "integers", "equicorrelated", "duplicates", "scales", "wide", "suppressors")
@@ -168,31 +169,32 @@ def test_pruning_sums_as_many_terms_as_may_follow(left, rng):
         at, ratio = rng.permutation(8)[:m], float(rng.uniform(0.5, 3))
         excess = [ratio * (v @ r) ** 2 / (v @ v) - gains[i] for v, i in zip(V, at, strict=True)]
         most = max(sum(B) for b in range(min(left, m) + 1) for B in itertools.combinations(excess, b))
-        assert kernels._hopeless(V, m, r, gains, at, left, ratio, most + 1e-9)
-        assert not kernels._hopeless(V, m, r, gains, at, left, ratio, most - 1e-9)
+        assert kernels._hopeless(V, m, 3, r, gains, at, left, ratio, most + 1e-9)
+        assert not kernels._hopeless(V, m, 3, r, gains, at, left, ratio, most - 1e-9)
 
 
 def test_pruning_asks_about_all_that_may_follow(monkeypatch, rng):
     """After A of s elements, the last pair that was looked at or a single, about k − s more."""
-    k, size, seen = 5, 1, []
-    X = rng.normal(size=(7, 9))
+    k, n, size, seen = 5, 9, 1, []
+    X = np.zeros((7, n + k))
+    X[:, :n] = rng.normal(size=(7, n))
     X /= np.linalg.norm(X, axis=1)[:, None]
 
-    def take(singles, joint, count, error, best):
+    def take(singles, joint, errors, error, floor, best):
         nonlocal size
-        size = count
+        size = round(singles)  # as every single gain is 1
         return False
 
-    def hopeless(V, m, r, gains, at, left, ratio, slack):
+    def hopeless(V, m, n, r, gains, at, left, ratio, slack):
         seen.append((size, left))
         return False
 
     monkeypatch.setattr(kernels, "_take", take)
     monkeypatch.setattr(kernels, "_hopeless", hopeless)
-    best, bits = np.array([1.0, 1.0, 0.0]), np.array([2e-15, 3.0, 1.0])
-    kernels._added.py_func(
-        X, X[0], np.arange(7), 7, (X @ X[0]) ** 2, 0.0, k, bits, 1e-9, 0.0, 1e9, best, np.full(k, -1)
-    )
+    best, known = np.array([1.0, 1e9, 0.0]), known_of(sl.Problem(X[:, :n].T, np.ones(n)), np.arange(7))
+    facts = np.arange(7), np.ones(7), np.zeros(7), np.ones(7), np.zeros(7)
+    members, found = np.zeros(k, int), np.full(k, -1)
+    kernels._added.py_func(X, X[0], facts, members, 0, n, k, known, 1e-9, 0.0, 1e9, best, found)
     asked_of_pairs_and_more = {(count, left) for count, left in seen if left < k - 1}
     assert asked_of_pairs_and_more == {(2, 3), (3, 2)}
     assert max(left for _, left in seen) == k - 1
@@ -233,7 +235,7 @@ def test_the_chain_of_spectral_bounds(rng):
         X = rng.normal(size=(d + 3, d)) + rng.normal(size=(d + 3, 1))
         X /= np.linalg.norm(X, axis=0)
         U, k = rng.permutation(d)[: rng.integers(1, 3)].tolist(), int(rng.integers(2, 4))
-        data = submodularity._scaled(sl.Problem(X, X[:, 0]), np.arange(d), np.array(U))
+        data = submodularity._scaled(sl.Problem(X, X[:, 0]), np.arange(d), np.array(U), k)
         residual = submodularity._residual_bound(data, k, 10**6)
         joint = min(
             np.linalg.eigvalsh(X[:, S].T @ X[:, S])[0] for _, A in pairs(d, [], k) for S in [sorted({*U, *A})]

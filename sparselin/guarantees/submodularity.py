@@ -23,9 +23,22 @@ A, scaled to unit diagonal, has least eigenvalue at least μ, the bound of (2), 
 R²(L ∪ A ∪ B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ, and no pair (L, A ∪ B) has a ratio below g if
 Σ_{x∈B} (g·h_x/μ − c_x²)₊ ≤ Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)] for the B of largest sum.
 
-**Rounding.** Roots of gains are lengths of projections of y/‖y‖, off by e = `Problem.rounding(κ)`, κ bounding
-1/σ_min(X_{L∪A}). A bracket that is not above e² counts as zero; every other pair gives an interval, and the
-least of the lower and of the upper ends are returned.
+**Rounding.** Let x have the coefficients b on T, z = P_T^⊥X_x, s(x)² = 1 + ‖b‖², and y the coefficients a,
+r = P_T^⊥y, s(y)² = 1 + ‖a‖², all for columns and y of length 1. Modified Gram-Schmidt gives the triangle of
+columns that are off by some eps (Björck, 1967), however far the basis is from orthogonal: one pass is enough.
+Errors F of the columns change z by Fb and r by Fa to first order, beside what is in the span of T; hence ρ by
+u·s(x), ⟨z, r⟩ by u·(s(x)‖r‖ + ρ·s(y) + √n·ρ‖r‖) and the root of a gain, ⟨z, r⟩/ρ, by
+
+    e = u·(2‖r‖·s(x)/ρ + √n‖r‖ + s(y)),    u = 8·eps.                                                   (3)
+
+The root of a joint gain is the length of the vector of such quotients, an x of A after the other, off by the
+length of the vector of their e; and so is the root of the sum of single gains. For a Gram matrix, squares are
+known to u: e = u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). Each pair so gives an interval, whose lower end is
+raised to λ_min(H_A), see (2), where that is more, as for joint gains that are all rounding.
+
+x with ρ > 2u·s(x) is out of the span of T. A nearer one may be in it or not, unless `dependence` tells. If it
+is not, the joint gain of what contains x may be anything up to ‖r‖² (for the r of L), and its single gain, if
+T = L, may be zero: so much the lower bound falls.
 """
 
 from __future__ import annotations
@@ -40,6 +53,7 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import sparse_eigenvalues as spectra
 from sparselin._kernels import submodularity as kernels
+from sparselin.guarantees.dependence import Known, known_of
 from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
 from sparselin.problem import Problem, as_problem, check_count, check_indices
@@ -49,17 +63,20 @@ from sparselin.results import FloatArray, IndexArray, SubmodularityRatio
 _FEW_PAIRS = 2_000_000
 # So many L at most are given their own search, of an eigenvalue or of a pair.
 _MOST_BASES, _TRIED_BASES = 1024, 32
+# Bounds that differ by so small a part count as equal.
+_AGREE = 1e-6
 # Operations for the growth of sets, from as many columns as that allows.
 _GROWTH = 2 * 10**8
 
 
 class _Data(NamedTuple):
-    """Unit columns and unit y in min(n, d + 1) coordinates, by rows; U; what rounding depends on."""
+    """Unit columns and unit y in n ≤ d + 1 coordinates, with room for coefficients, by rows; U."""
 
     X: FloatArray
     y: FloatArray
     U: IndexArray
-    bits: FloatArray
+    n: int
+    known: Known
 
 
 def submodularity_ratio(
@@ -81,7 +98,8 @@ def submodularity_ratio(
 
     (Das and Kempe, *Submodular meets Spectral*, 2011, Definition 2.3; Definition 2 of *Selecting Diverse
     Features via Spectral Regularization*), R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖² uncentred, and 0 for y = 0. Pairs whose
-    right bracket is zero bound nothing; if all are, γ = 1. Scaling y or columns changes nothing.
+    right bracket is zero, up to 1e-24, bound nothing; if all are, γ = 1. Scaling y or columns changes
+    nothing.
 
     All pairs are looked at if they are at most `pair_limit`, or more where a bound excludes the rest.
     Otherwise `lower` is a spectral bound, the least eigenvalue of the residual correlation matrices or of the
@@ -98,8 +116,12 @@ def submodularity_ratio(
 
     Returns
     -------
-    SubmodularityRatio. lower ≤ γ ≤ upper in spite of rounding; `exact` says whether they agree. `base` and
-    `added` attain `upper`; `added` is empty if upper is 1.
+    SubmodularityRatio. lower ≤ γ ≤ upper in spite of rounding; `exact` says whether they agree to a relative
+    1e-6. `base` and `added` attain `upper`; `added` is empty if upper is 1.
+
+    Where rounding leaves open whether a column of length 1 is in the span of some of U, at a distance below
+    16·eps·√(1 + ‖b‖²) for the coefficients b on them, `lower` is 0. It does not if the columns are ± a power
+    of two times each other, or small integers, which rows that `sample_weight` multiplies are no more.
 
     Raises
     ------
@@ -122,33 +144,33 @@ def submodularity_ratio(
     nonzero = np.flatnonzero(problem.column_norms)
     if problem.y_norm == 0 or len(nonzero) == 0:
         return _result((1.0, 1.0), "every gain is zero", nonzero[:0], nonzero[:0])
-    data = _scaled(problem, nonzero, J)
+    data = _scaled(problem, nonzero, J, k)
     best, base, found = np.array([1.0, 1.0, 0.0]), np.full(len(data.U), -1), np.full(k, -1)
     mu, worst, bound = 0.0, 0.0, ""
     if _count(len(nonzero), len(data.U), k) > min(pair_limit, _FEW_PAIRS):
         mu, worst, bound = _spectral_bound(data, k, node_limit)
         _improve(data, k, np.random.default_rng(rng), best, base, found)
         best[2] = 0
-    kernels.every_base(*data[:3], k, data.bits, mu, worst, pair_limit, best, base, found)
+    kernels.every_base(*data[:4], k, data.known, mu, worst, pair_limit, best, base, found)
     lower, upper, pairs = best.tolist()
     if pairs <= pair_limit:
         cut = " and a bound on the rest" if mu > 0 else ""
         method = f"enumeration of {int(pairs)} pairs{cut}"
-        return _result((lower, upper), method, nonzero[base[base >= 0]], nonzero[found[found >= 0]])
-    method = f"lower: {bound}; upper: the least ratio of {int(pairs)} pairs and a greedy search"
-    indices = nonzero[base[base >= 0]], nonzero[found[found >= 0]]
-    return SubmodularityRatio(min(mu, lower), upper, method, np.sort(indices[0]), np.sort(indices[1]))
+        lower = max(lower, mu)
+    else:
+        method = f"lower: {bound}; upper: the least ratio of {int(pairs)} pairs and a greedy search"
+        lower = mu
+    return _result((min(lower, upper), upper), method, nonzero[base[base >= 0]], nonzero[found[found >= 0]])
 
 
 def _result(
     bounds: tuple[float, float], method: str, base: IndexArray, added: IndexArray
 ) -> SubmodularityRatio:
-    """What a complete enumeration gives: rounding alone is between the bounds."""
     lower, upper = bounds
-    return SubmodularityRatio(lower, upper, method, np.sort(base), np.sort(added), rounding=upper - lower)
+    return SubmodularityRatio(lower, upper, method, np.sort(base), np.sort(added), rounding=_AGREE * upper)
 
 
-def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray) -> _Data:
+def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> _Data:
     """The data in the coordinates of a triangular factor of (X, y), where that is smaller."""
     columns = problem.columns(nonzero)
     A = np.empty((problem.n, len(nonzero) + 1), order="F")
@@ -162,10 +184,10 @@ def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray) -> _Data:
     place = np.full(problem.d, -1)
     place[nonzero] = np.arange(len(nonzero))
     U = place[J]
-    gram = problem.kind == "gram"
-    eps = problem.eps if gram else float(np.finfo(np.float64).eps)
-    bits = np.array([8 * eps, math.sqrt(problem.n), 2.0 if gram else 1.0])
-    return _Data(np.ascontiguousarray(A[:, :-1].T), np.ascontiguousarray(A[:, -1]), U[U >= 0], bits)
+    U = U[U >= 0]
+    rows = np.zeros((A.shape[1], len(A) + len(U) + k))
+    rows[:, : len(A)] = A.T
+    return _Data(rows[:-1], rows[-1], U, len(A), known_of(problem, nonzero))
 
 
 def _count(d: int, u: int, k: int) -> int:
@@ -178,11 +200,12 @@ def _count(d: int, u: int, k: int) -> int:
 def _spectral_bound(data: _Data, k: int, node_limit: int) -> tuple[float, float, str]:
     """The best bound of (2) that is found; the joint gain above which it may prune; its name.
 
-    The root of a gain is off by e at most, `rounding` at κ² ≤ tr (C_{L∪A})⁻¹ ≤ (|U| + k)/λ, λ the bound by
-    C_{U∪A}. Where the joint gain is (4e6·e)²·k/λ or more, the sum of single gains, at least λ times that,
-    is at least (4e6·e)²·k, and both are known to a relative 1e-6, which pruning leaves.
+    The root of a gain is off by e = 2u·(√n + 3κ) at most, see (3), as s(x)²/ρ² are among the summands of
+    κ² = tr (C_{L∪A})⁻¹ ≤ (|U| + k)/λ, λ the bound by C_{U∪A}. Where the joint gain is (4e6·e)²·k/λ or more,
+    the sum of single gains, at least λ times that, is at least (4e6·e)²·k, and both are known to a relative
+    1e-6, which pruning leaves.
     """
-    X, _, U, bits = data
+    X, U, bits = data.X[:, : data.n], data.U, data.known.unit
     d, size = len(X), min(len(U) + k, len(X))
     order = np.append(U, np.setdiff1d(np.arange(d), U))
     C = X[order] @ X[order].T
@@ -192,7 +215,7 @@ def _spectral_bound(data: _Data, k: int, node_limit: int) -> tuple[float, float,
     if joint == 0:
         return 0.0, math.inf, "0, the columns of a U ∪ A being dependent or not seen to be independent"
     kappa = math.sqrt(size / joint)
-    worst = (4e6 * bits[0] * (bits[1] + kappa ** bits[2])) ** 2 * k / joint
+    worst = (8e6 * bits[0] * (bits[1] + 3 * kappa ** bits[2])) ** 2 * k / joint
     sharper = _residual_bound(data, k, node_limit)
     if sharper > joint:
         return sharper, worst, "least eigenvalue of the residual correlation matrices"
@@ -201,14 +224,16 @@ def _spectral_bound(data: _Data, k: int, node_limit: int) -> tuple[float, float,
 
 def _residual_bound(data: _Data, k: int, node_limit: int) -> float:
     """min λ_min(H_A) over L ⊆ U, |A| ≤ k, each L asking if it goes below the ones before; 0 if too long."""
-    X, y, U, bits = data
+    X, y, U, n, known = data
     least, error, nodes = 1.0, 0.0, 0
     if 2 ** len(U) > _MOST_BASES or k == 1:
         return 0.0 if k > 1 else 1.0
     for L in _subsets(U):
-        H, off = kernels.correlations(X, y, L, bits)
+        H, off = kernels.correlations(X, y, L, n, known)
         size = min(k, len(H))
-        error = max(error, 3 * (2 * off + bits[0] * len(H)) * size)
+        error = max(error, 3 * (2 * off + known.unit[0] * len(H)) * size)
+        if error == math.inf:
+            return 0.0
         if size < 2:
             continue
         support = np.full(size, -1)
@@ -232,13 +257,13 @@ def _improve(
     data: _Data, k: int, rng: np.random.Generator, best: FloatArray, base: IndexArray, found: IndexArray
 ) -> None:
     """Ratios of pairs that grow greedily, at every L, or at the beginnings of U and others at random."""
-    X, y, U, bits = data
+    X, y, U, n, known = data
     bases = list(_subsets(U)) if 2 ** len(U) <= _TRIED_BASES else [U[:l] for l in range(len(U) + 1)]
     while len(bases) < _TRIED_BASES and len(U) > 5:
         bases.append(U[rng.random(len(U)) < rng.random()])
-    d, n = X.shape
+    d = len(X)
     stride = 1 + len(bases) * d * d * n * k // _GROWTH
     for L in bases:
-        if kernels.grow(X, y, L, k, stride, bits, best, found):
+        if kernels.grow(X, y, L, n, k, stride, known, best, found):
             base[:] = -1
             base[: len(L)] = L

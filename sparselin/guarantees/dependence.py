@@ -1,0 +1,54 @@
+"""What is certain of the dependence of columns that rounding alone would leave open.
+
+A column of floats is a power of two times one of integers; let N be the length of the least such. For
+independent columns of integers det XᵀX ≥ 1, and it is ρ_x²·det X_TᵀX_T ≤ ρ_x²·Π_T N², ρ_x being the distance
+of x from the span of the others, T. So x is in their span if it is closer than N_x/Π_{T+x} N; and so it is if
+it is an exact multiple of one of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray
+
+
+class Known(NamedTuple):
+    """How far columns are known, for the kernels.
+
+    Attributes
+    ----------
+    unit : (u, √n, p): a column x with coefficients b on others T is known to u·s(x), s(x)² = ‖x‖² +
+        Σ_T b_j²‖X_j‖², if p = 1, and for a Gram problem, p = 2, squares are known to u·s(x)²; a sum, to √n·u.
+    twins : equal for columns that are ± a power of two times each other.
+    volumes : log₂ N.
+    """
+
+    unit: FloatArray
+    twins: IndexArray
+    volumes: FloatArray
+
+
+def known_of(problem: Problem, J: IndexArray) -> Known:
+    """Of the columns J, none of which is zero."""
+    gram = problem.kind == "gram"
+    eps = problem.eps if gram else float(np.finfo(np.float64).eps)
+    unit = np.array([8 * eps, np.sqrt(problem.n), 2.0 if gram else 1.0])
+    if gram:  # the factor that stands for X is rounded itself
+        return Known(unit, np.arange(len(J)), np.full(len(J), np.inf))
+    X = problem.columns(J).astype(np.float64)
+    digits, exponents = np.frexp(X)
+    whole = np.ldexp(digits, 53).astype(np.int64)
+    last = exponents - 53 + np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    least = np.where(whole != 0, last, 2**15).min(axis=0)
+    top = np.where(whole != 0, exponents, -(2**15)).max(axis=0)
+    lengths = np.sqrt((np.ldexp(X, -top) ** 2).sum(axis=0))
+    volumes = np.log2(lengths) + (top - least)
+    places: dict[bytes, int] = {}
+    whole *= np.sign(whole[np.argmax(whole != 0, axis=0), np.arange(len(J))])
+    exponents = np.where(whole != 0, exponents - top, 0)
+    keys = [whole[:, j].tobytes() + exponents[:, j].tobytes() for j in range(len(J))]
+    return Known(unit, np.array([places.setdefault(key, len(places)) for key in keys]), volumes)
