@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import sparselin as sl
 from sparselin._kernels import submodularity as kernels
 from sparselin.guarantees import submodularity
-from sparselin.guarantees.dependence import known_of
+from sparselin.guarantees.dependence import exactness
 from sparselin.testing import integer_designs
 
 KINDS = ("gaussian", "integers", "equicorrelated", "duplicates", "scales", "wide", "suppressors")
@@ -191,7 +191,10 @@ def test_pruning_asks_about_all_that_may_follow(monkeypatch, rng):
 
     monkeypatch.setattr(kernels, "_take", take)
     monkeypatch.setattr(kernels, "_hopeless", hopeless)
-    best, known = np.array([1.0, 1e9, 0.0]), known_of(sl.Problem(X[:, :n].T, np.ones(n)), np.arange(7))
+    best, known = (
+        np.array([1.0, 1e9, 0.0]),
+        tuple(exactness(sl.Problem(X[:, :n].T, np.ones(n)), np.arange(7))),
+    )
     facts = np.arange(7), np.ones(7), np.zeros(7), np.ones(7), np.zeros(7)
     members, found = np.zeros(k, int), np.full(k, -1)
     kernels._added.py_func(X, X[0], facts, members, 0, n, k, known, 1e-9, 0.0, 1e9, best, found)

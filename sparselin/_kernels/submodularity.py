@@ -65,7 +65,7 @@ def _looseness(square, size, unit):
 
 @kernel()
 def _error(square, size, rest, aim, unit):
-    """At least the square of what rounding does to c/ρ, ρ² = square; size = s(x)², rest = ‖r‖², aim = s(y)²."""
+    """The square of what rounding does to c/ρ at most; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
     ratio, n = size / square, unit[1] * unit[1]
     if unit[2] == 2:
         return 3 * unit[0] ** 2 * (ratio * aim + rest * (ratio * ratio + n))
@@ -73,20 +73,20 @@ def _error(square, size, rest, aim, unit):
 
 
 @kernel()
-def _span(unit):
+def span(unit):
     """How far from a span, in units of s², is out of it: (2u)², or 2u where squares are known to u."""
     return 2 * unit[0] if unit[2] == 2 else (2 * unit[0]) ** 2
 
 
 @kernel()
-def _standing(square, size, x, members, t, n, known):
+def standing(square, size, x, members, t, n, known):
     """Of a column x against the first t members: 1 out of their span, 0 in it, −1 if rounding leaves it open.
 
     Independent columns of integers have a Gram determinant of at least 1, so that one of them, of length N_x,
     is at a distance of at least 1/Π N of the span of the others, N all lengths but its own.
     """
     unit, twins, volumes = known
-    far = _span(unit) * size
+    far = span(unit) * size
     if square > far:
         return 1
     if unit[2] == 2:
@@ -170,7 +170,7 @@ def _take(singles, joint, errors, error, floor, best):
 def _added(V, r, base, members, l, n, k, known, mu, worst, limit, best, found):
     """All A of 2, …, k of the columns of `base`, residuals V (m, ·) off L like r, but what `mu` excludes."""
     index, gains, errors, squares, loose = base
-    unit, m, width, span = known[0], len(V), len(r), _span(known[0])
+    unit, m, width, near = known[0], len(V), len(r), span(known[0])
     Vs, rs = np.empty((k, m, width)), np.empty((k, 1, width))
     at = np.empty((k, m), np.int64)
     size, turn = np.zeros(k, np.int64), np.zeros(k, np.int64)
@@ -191,13 +191,13 @@ def _added(V, r, base, members, l, n, k, known, mu, worst, limit, best, found):
         v, x = Vs[s, a], at[s, a]
         square, far, c = _dots(v, rs[s, 0], n)
         one, wrong = singles[s] + gains[x], off[s] + errors[x]
-        standing = 1
-        if not square > span * far:
-            standing = _standing(square, far, index[x], members, l + s, n, known)
-        if standing < 0:
+        stands = 1
+        if not square > near * far:
+            stands = standing(square, far, index[x], members, l + s, n, known)
+        if stands < 0:
             # whatever x adds, what L ∪ A gains is ‖r‖² at most
             best[0] = min(best[0], ratio_bounds(one, rest[0], wrong, 1e-6 * rest[0])[0])
-        if standing <= 0:
+        if stands <= 0:
             continue
         both = joint[s] + c * c / square
         less = error[s] + _error(square, far, rest[s], aim[s], unit)
@@ -244,9 +244,9 @@ def _candidates(Z, r, inside, members, l, n, known, ordered):
     for x in range(d):
         if not inside[x]:
             square, size, c = _dots(Z[x], r, n)
-            standing = _standing(square, size, x, members, l, n, known)
-            open_ |= standing < 0
-            if standing > 0:
+            stands = standing(square, size, x, members, l, n, known)
+            open_ |= stands < 0
+            if stands > 0:
                 index[m] = x
                 table[0, m] = c * c / square
                 table[1, m] = _error(square, size, rest, aim, unit)
@@ -306,7 +306,7 @@ def every_base(Z0, r0, U, n, k, known, mu, worst, limit, best, base, found):
         x = U[turn[l]]
         turn[l] += 1
         square, size, _ = _dots(Z[l, x], Z[l, x], n)
-        if _standing(square, size, x, members, l, n, known) > 0:
+        if standing(square, size, x, members, l, n, known) > 0:
             _pivot(Z[l, x], square, l, n, q, f)
             _project(Z[l], d, q, f, Z[l + 1])
             _project(rs[l], 1, q, f, rs[l + 1])
@@ -327,7 +327,7 @@ def residuals(Z0, r0, L, n, known):
     for x in L:
         inside[x] = True
         square, size, _ = _dots(Z[x], Z[x], n)
-        if _standing(square, size, x, members, l, n, known) > 0:
+        if standing(square, size, x, members, l, n, known) > 0:
             _pivot(Z[x], square, l, n, q, f)
             _project(Z, len(Z), q, f, Z)
             _project(r, 1, q, f, r)
@@ -373,7 +373,7 @@ def grow(Z0, r0, L, n, k, stride, known, best, found):
                 if out[a] or (s == 0 and a != start):
                     continue
                 square, size, c = _dots(V[a], r[0], n)
-                if s == 0 or _standing(square, size, index[a], members, l + s, n, known) > 0:
+                if s == 0 or standing(square, size, index[a], members, l + s, n, known) > 0:
                     both = joint + c * c / square
                     if choice < 0 or (both > 0 and (singles + gains[a]) / both < least):
                         choice = a

@@ -20,6 +20,11 @@ for Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² in the one case and ‖c_A‖² �
 factor 1 − θ/m.
 
 **Afterwards.** (1) with the m largest summands bounds R²(best) from every S, whoever chose it.
+
+**Rounding.** Of a column x, with sizes s(x) and s(y) as in `submodularity` but s(x) in proportion to ‖x‖,
+P_S^⊥x is known to u·s(x) beside what is in the span of S, ρ_x to that, c_x to u·(s(x)‖r‖ + ρ_x·s(y) +
+√n·ρ_x‖r‖), and R²(S) to u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))² (for a Gram problem, squares are known to u·s²). If
+the pick has |c_i| ≥ q·max|c| for certain, θ is q² times (2), and so is γ with |c|/ρ in its place.
 """
 
 from __future__ import annotations
@@ -28,7 +33,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 
+from sparselin._kernels import submodularity as kernels
+from sparselin.guarantees.dependence import Exact, exactness
 from sparselin.guarantees.sparse_eigenvalues import bound_below
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem
@@ -40,17 +48,32 @@ _EPS = float(np.finfo(np.float64).eps)
 class Data(NamedTuple):
     """The nonzero columns in float64, the longest of length one, and y of length one, in few rows.
 
-    `place` (d,) says where a column of the problem is in X, −1 for zero columns.
+    `place` (d,) says where a column of the problem is in X, −1 for zero columns; `norms` (d',) are lengths,
+    `exact` says how far the columns are known.
     """
 
     problem: Problem
     X: FloatArray
     y: FloatArray
     place: IndexArray
+    norms: FloatArray
+    exact: Exact
 
     @property
     def d(self) -> int:
         return int(self.X.shape[1])
+
+
+class Basis(NamedTuple):
+    """The places J of independent columns of a set S, whose span is that of S; unit columns X_J = QR.
+
+    `inverse` is R⁻¹; `open` says that rounding leaves open whether the rest of S is in their span.
+    """
+
+    J: IndexArray
+    Q: FloatArray
+    inverse: FloatArray
+    open: bool
 
 
 class Known(NamedTuple):
@@ -73,12 +96,12 @@ class Step(NamedTuple):
     r2, error : R²(S), and how far rounding may have moved it.
     most : m.
     largest_correlation, largest_gain : whether that pick has the largest |c|, the largest |c|/ρ, to rounding;
-        for a path that ends before k picks, whether all are zero. None if S is so ill-conditioned that some
-        column is in its span by `length_error`, but not by what rounding does to that column.
+        for a path that ends before k picks, whether all are zero. None if rounding leaves open which columns
+        are in the span of S.
     gamma : γ.
     theta : θ; ρ_i = 1 stands in where there is no next pick.
     reach : at least R² of any set of k features.
-    doubtful : whether there is such a column.
+    near : at least q² of |c| and of |c|/ρ, 1 where there is no next pick.
     """
 
     r2: float
@@ -89,7 +112,7 @@ class Step(NamedTuple):
     gamma: FloatArray
     theta: FloatArray
     reach: float
-    doubtful: bool = False
+    near: tuple[float, float] = (1.0, 1.0)
 
 
 def scaled(problem: Problem) -> Data:
@@ -106,96 +129,171 @@ def scaled(problem: Problem) -> Data:
         A = np.asarray(np.linalg.qr(A, mode="r"))
     place = np.full(problem.d, -1)
     place[keep] = np.arange(len(keep))
-    return Data(problem, np.ascontiguousarray(A[:, :-1]), np.ascontiguousarray(A[:, -1]), place)
+    X, y = np.ascontiguousarray(A[:, :-1]), np.ascontiguousarray(A[:, -1])
+    lengths = np.sqrt(np.einsum("ij,ij->j", X, X))
+    return Data(problem, X, y, place, lengths, exactness(problem, keep))
+
+
+def basis(data: Data, places: IndexArray) -> Basis:
+    """Of the columns at these places, in this order."""
+    places = places[data.norms[places] > 0]
+    if len(places) <= len(data.y):
+        found = _factors(data, places)
+        if found is not None:
+            return found
+    J = Basis(places[:0], np.zeros((len(data.y), 0)), np.zeros((0, 0)), False)
+    open_ = False
+    for x in places:
+        stands = _standing(data, J, np.array([x]))[0]
+        open_ |= bool(stands < 0)
+        if stands > 0:
+            J = _factors(data, np.append(J.J, x), sure=True) or J
+    return J._replace(open=open_)
+
+
+def _factors(data: Data, J: IndexArray, sure: bool = False) -> Basis | None:
+    """QR of unit columns, if they are independent for certain."""
+    if not len(J):
+        return Basis(J, np.zeros((len(data.y), 0)), np.zeros((0, 0)), False)
+    Q, R = np.linalg.qr(data.X[:, J] / data.norms[J])
+    if not sure and not R.diagonal().all():
+        return None
+    inverse = np.linalg.inv(R)
+    # the columns of R⁻¹ have the lengths s(x)/ρ
+    ratio = (inverse**2).sum(axis=0)
+    if sure or (ratio * kernels.span(data.exact.unit) < 1).all():
+        return Basis(J, np.asarray(Q), np.asarray(inverse), False)
+    return None
+
+
+def _standing(data: Data, J: Basis, places: IndexArray) -> IndexArray:
+    """As the kernel `standing` has it: 1 for columns out of the span of J, 0 in it, −1 if that is open."""
+    unit = data.X[:, places] / data.norms[places]
+    Z, size = _projected(J, unit)
+    squares = np.einsum("ij,ij->j", Z, Z)
+    stands = np.ones(len(places), np.intp)
+    for i in np.flatnonzero(squares <= kernels.span(data.exact.unit) * size):
+        args = places[i], J.J, len(J.J), len(data.y), tuple(data.exact)
+        stands[i] = kernels.standing(squares[i], size[i], *args)
+    return stands
+
+
+def _projected(J: Basis, V: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What J leaves of unit vectors V, and the squares of their sizes, 1 + ‖coefficients‖²."""
+    inner = J.Q.T @ V
+    Z = V - J.Q @ inner
+    return Z - J.Q @ (J.Q.T @ Z), 1 + ((J.inverse @ inner) ** 2).sum(axis=0)
 
 
 def explained(data: Data, S: IndexArray) -> tuple[float, float]:
-    """R²(S) = ‖P_S y‖²/‖y‖² and how far rounding may have moved it: the span of S is known to `rounding`."""
+    """R²(S) = ‖P_S y‖²/‖y‖² and how far rounding may have moved it."""
     J = data.place[S]
-    J = J[J >= 0]
-    if not len(J):
+    return _explained(data, basis(data, J[J >= 0]))
+
+
+def _explained(data: Data, J: Basis) -> tuple[float, float]:
+    if not data.y.any():
         return 0.0, 0.0
-    Q, kappa = _basis(data.X[:, J])
-    r = data.y - Q @ (Q.T @ data.y)
-    r -= Q @ (Q.T @ r)
-    square = float(data.y @ data.y)
-    return max(0.0, square - float(r @ r)), 4 * data.problem.rounding(kappa)
+    r, size = _projected(J, data.y)
+    square, left = float(data.y @ data.y), float(r @ r)
+    if J.open:
+        return max(0.0, square - left), 1.0
+    u, root, power = data.exact.unit
+    if power == 2:
+        error = u * float(size)
+    else:
+        aim = math.sqrt(size)
+        error = u * math.sqrt(left) * (2 * aim + root * math.sqrt(left)) + (u * aim) ** 2
+    return max(0.0, square - left), error if len(J.J) else 0.0
 
 
 def everything(data: Data) -> float:
-    """At least R² of all columns. Singular values that are zero to rounding say nothing of the condition."""
-    norms = np.sqrt(np.einsum("ij,ij->j", data.X, data.X))
-    if data.d >= len(data.y) or not norms.all():
+    """At least R² of all columns."""
+    if data.d >= len(data.y) or not data.norms.all():
         return 1.0
-    U, sigma, _ = np.linalg.svd(data.X / norms, full_matrices=False)
-    kappa = float(sigma[0] / sigma[sigma > data.problem.length_error() * sigma[0]].min())
-    r = data.y - U @ (U.T @ data.y)
-    return min(1.0, 1 - float(r @ r) + 4 * data.problem.rounding(kappa))
+    order = scipy.linalg.qr(data.X / data.norms, mode="r", pivoting=True)[1]
+    r2, error = _explained(data, basis(data, order))
+    return min(1.0, r2 + error)
 
 
 class _Left(NamedTuple):
     """What S leaves of the columns outside its span, which are `places` of the data, and of y.
 
-    `Z` holds P_S^⊥X_x, `rho` ρ_x, `c` c_x; `off` is what rounding does to a projection of a unit vector at
-    most, `off_unit` to one of length 1 of a column by itself. A column Σ_S α_s X_s is found at a distance of
-    some eps·Σ |α_s|·‖X_s‖ from the span of S, however ill-conditioned S is; one that is farther, but within
-    `length_error`, counts as in the span for the algorithms, but may be of use in another set: `doubtful`.
+    `Z` holds P_S^⊥X_x, `rho` ρ_x, `c` c_x. Rounding moves Z by `off`, c by `off_c`, c/ρ by `off_gain` at most,
+    and Z/ρ by `loose`. `open` says that it leaves open which columns are outside, `most` is m for k = d.
     """
 
     places: IndexArray
     Z: FloatArray
     rho: FloatArray
     c: FloatArray
-    off: float
-    off_unit: FloatArray
-    doubtful: bool
+    off: FloatArray
+    off_c: FloatArray
+    off_gain: FloatArray
+    loose: FloatArray
+    rest: float
+    most: int
+    open: bool
 
 
 def step(
     data: Data, S: IndexArray, pick: IndexArray, k: int, known: Known, pair_limit: int, node_limit: int
 ) -> Step:
     """The constants at S, a set of independent columns, from which `pick` (of length 0 or 1) was taken."""
-    r2, error = explained(data, S)
-    left = _left(data, S)
-    if left.doubtful and data.y.any():
+    J = data.place[S]
+    J = basis(data, J[J >= 0])
+    r2, error = _explained(data, J)
+    left = _left(data, J)
+    if left.open and data.y.any():
         undecided = None if len(S) < k else True
-        return Step(r2, error, k, undecided, undecided, np.array([0.0, 1.0]), np.array([0.0, 1.0]), 1.0, True)
-    most = min(k, len(left.places), len(data.y) - len(S))
+        nothing = 0.0 if len(pick) else 1.0
+        bounds = np.array([0.0, 1.0]), np.array([0.0, 1.0])
+        return Step(r2, error, k, undecided, undecided, *bounds, 1.0, (nothing, nothing))
+    most = min(k, left.most)
     if most <= 0 or not data.y.any():
         return Step(r2, error, 0, True, True, np.ones(2), np.ones(2), min(1.0, r2 + error))
     ratio = submodularity_ratio(data.problem, None, S, k, pair_limit=pair_limit, node_limit=node_limit)
     given = _raised(np.array([ratio.lower, ratio.upper]), known.gamma)
     unit = left.Z / left.rho
-    gamma = np.maximum(given, _least(unit, most, float(left.off_unit.max()), node_limit, known.correlation))
+    gamma = np.maximum(given, _least(unit, most, left.loose, node_limit, known.correlation))
     sparse = _least(left.Z, most, left.off, node_limit, known.sparse)
     reach = _reach(left, most, float(gamma[0]), float(sparse[0]))
     at = np.flatnonzero(np.isin(left.places, data.place[pick]))
     theta = _theta(left, at, given, sparse)
     capped = np.minimum(1.0, gamma), np.minimum(1.0, theta)
-    ended = not len(pick) and len(S) < k and 1 - r2 > data.problem.length_error() ** 2 + error
+    ended = not len(pick) and len(S) < k and left.rest**2 > _EPS + error
     largest = _nothing_left(left) if ended else _largest_at(left, at)
-    return Step(r2, error, most, *largest, *capped, min(1.0, r2 + error + reach))
+    # what is left of y is below the rounding of promises
+    near = (1.0, 1.0) if left.rest**2 + error <= _EPS else _near(left, at)
+    return Step(r2, error, most, *largest, *capped, min(1.0, r2 + error + reach), near)
 
 
-def _left(data: Data, S: IndexArray) -> _Left:
-    """P_S^⊥ of everything, projected twice; columns that are in the span of S to rounding are left out."""
-    J = data.place[S]
-    Q, kappa = _basis(data.X[:, J])
-    Z, r = (v - Q @ (Q.T @ v) for v in (data.X, data.y))
-    Z, r = (v - Q @ (Q.T @ v) for v in (Z, r))
-    rho, norms = (np.sqrt(np.einsum("ij,ij->j", V, V)) for V in (Z, data.X))
-    outside = rho > data.problem.length_error(kappa) * norms
-    alpha = np.linalg.lstsq(data.X[:, J] / norms[J], data.X, rcond=None)[0]
-    within = rho <= data.problem.length_error() * (norms + np.abs(alpha).sum(axis=0))
-    doubtful = bool(np.delete(~outside & ~within, J).any())
-    places = np.setdiff1d(np.flatnonzero(outside), J)
-    Z, rho, off = Z[:, places], rho[places], data.problem.rounding(kappa)
-    return _Left(places, Z, rho, Z.T @ r, off, off * norms[places] / rho, doubtful)
+def _left(data: Data, J: Basis) -> _Left:
+    """P_S^⊥ of everything, projected twice; columns that are in the span of S are left out."""
+    rest = np.setdiff1d(np.flatnonzero(data.norms > 0), J.J)
+    stands = _standing(data, J, rest)
+    places = rest[stands > 0]
+    norms = data.norms[places]
+    unit, size = _projected(J, data.X[:, places] / norms)
+    r, aim = _projected(J, data.y)
+    rho = np.sqrt(np.einsum("ij,ij->j", unit, unit))
+    u, root, power = data.exact.unit
+    length, s, a = float(np.sqrt(r @ r)), np.sqrt(size), math.sqrt(aim)
+    if power == 2:
+        loose, off_c = math.sqrt(u) * s / rho, u * (s * a + rho * root * length)
+        off_gain = u * (s * a / rho + length * (size / rho**2 + root))
+    else:
+        loose, off_c = u * s / rho, u * (s * length + rho * (a + root * length))
+        off_gain = u * (2 * s / rho * length + a + root * length)
+    Z, rho = unit * norms, rho * norms
+    most = min(len(places), len(data.y) - len(J.J))
+    open_ = J.open or bool((stands < 0).any())
+    return _Left(places, Z, rho, Z.T @ r, loose * rho, off_c * norms, off_gain, loose, length, most, open_)
 
 
 def _theta(left: _Left, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -> FloatArray:
-    """θ of (2); each ρ is known to a relative `off_unit`. `at` is where the pick is, if there is one."""
-    off = np.array([-1.0, 1.0])[:, None] * left.off_unit
+    """θ of (2). `at` is where the pick is, if there is one."""
+    off = np.array([-1.0, 1.0])[:, None] * left.loose
     shortest = (left.rho * np.maximum(0.0, 1 + off)).min(axis=1)
     length = (left.rho * np.maximum(0.0, 1 - off))[:, at].prod(axis=1)
     above = np.maximum(gamma * shortest**2, sparse)
@@ -205,15 +303,29 @@ def _theta(left: _Left, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -
 def _largest_at(left: _Left, at: IndexArray) -> tuple[bool, bool]:
     """Whether the pick, if there is one, has the largest |c|, and the largest |c|/ρ, to rounding."""
     size, gains = np.abs(left.c), np.abs(left.c) / left.rho
-    most_correlated = bool((size[at] >= size.max() - 2 * left.off).all())
-    most_gained = bool(((gains + left.off_unit)[at] >= (gains - left.off_unit).max()).all())
+    most_correlated = bool(((size + left.off_c)[at] >= (size - left.off_c).max()).all())
+    most_gained = bool(((gains + left.off_gain)[at] >= (gains - left.off_gain).max()).all())
     return most_correlated, most_gained
+
+
+def _near(left: _Left, at: IndexArray) -> tuple[float, float]:
+    """At least q² for |c| and for |c|/ρ."""
+    size, gains = np.abs(left.c), np.abs(left.c) / left.rho
+    pairs = (size, left.off_c), (gains, left.off_gain)
+    one, other = (_square((v - e)[at].prod(), np.delete(v + e, at), len(at)) for v, e in pairs)
+    return one, other
+
+
+def _square(own: float, others: FloatArray, picked: int) -> float:
+    """(own/max(own, others))², 1 where nothing is picked."""
+    most = float(others.max(initial=0.0))
+    return 1.0 if not picked or own >= most else max(0.0, own / most) ** 2
 
 
 def _nothing_left(left: _Left) -> tuple[bool, bool]:
     """Whether the path may end here: whether all c are zero to rounding, and all |c|/ρ."""
     size = np.abs(left.c)
-    return bool((size <= 2 * left.off).all()), bool((size <= 2 * left.off_unit * left.rho).all())
+    return bool((size <= left.off_c).all()), bool((size <= left.off_gain * left.rho).all())
 
 
 def _raised(bounds: FloatArray, known: float) -> FloatArray:
@@ -224,8 +336,8 @@ def _raised(bounds: FloatArray, known: float) -> FloatArray:
 def _reach(left: _Left, m: int, gamma: float, sparse: float) -> float:
     """What k columns can add, by (1)."""
     size = np.abs(left.c)
-    one = _largest(size / left.rho + left.off_unit, m) / gamma if gamma > 0 else math.inf
-    other = _largest(size + left.off, m) / sparse if sparse > 0 else math.inf
+    one = _largest(size / left.rho + left.off_gain, m) / gamma if gamma > 0 else math.inf
+    other = _largest(size + left.off_c, m) / sparse if sparse > 0 else math.inf
     return min(one, other)
 
 
@@ -234,21 +346,12 @@ def _largest(values: FloatArray, m: int) -> float:
     return float((np.sort(values)[len(values) - m :] ** 2).sum())
 
 
-def _basis(X: FloatArray) -> tuple[FloatArray, float]:
-    """An orthonormal basis of independent columns, and the condition of them with unit length."""
-    if not X.shape[1]:
-        return X, 1.0
-    Q = np.linalg.qr(X)[0]
-    sigma = np.linalg.svd(X / np.sqrt(np.einsum("ij,ij->j", X, X)), compute_uv=False)
-    return Q, float(sigma[0] / max(sigma[-1], _EPS))
-
-
-def _least(Z: FloatArray, m: int, off: float, node_limit: int, known: float) -> FloatArray:
+def _least(Z: FloatArray, m: int, off: FloatArray, node_limit: int, known: float) -> FloatArray:
     """λ_min over m columns of ZᵀZ, which is at least `known`.
 
-    The columns are known to `off`, which moves singular values by √m·off.
+    Each column is known to its `off`, and m of them move singular values by the root of the sum of squares.
     """
-    C, moved = Z.T @ Z, math.sqrt(m) * off
+    C, moved = Z.T @ Z, math.sqrt(_largest(off, m))
     trace = float(np.sort(C.diagonal())[len(C) - m :].sum())
     floor = max(0.0, math.sqrt(known) - moved) ** 2
     found = bound_below(C, m, 8 * _EPS * (math.sqrt(len(Z)) + m) * trace, node_limit, known=floor)

@@ -38,6 +38,8 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 # Limits at each set of a path, whose constants the bounds along the path ask for beside γ_{S,k}.
 _PAIRS, _NODES = 200_000, 500
+# R² below this is rounding; how closely bounds of that of the best subset agree, relatively.
+_NOTHING, _AGREE = 1e-20, 1e-6
 # A node of an eigenvalue search costs about k·d², and a part of d³ once that is more.
 _WORK, _WIDE = 4e7, 200
 
@@ -147,14 +149,12 @@ def guarantee_bounds(
 def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> Interval:
     """R²(S)/R²(best), given R²(S) with its error; 1 where the best is zero to rounding."""
     r2, error = value
-    slack = error + best.rounding
-    if not explains or best.upper <= slack:
+    if not explains or best.upper <= _NOTHING + 2 * error:
         return Interval(1.0, 1.0, "there is nothing to explain")
     lower = max(0.0, r2 - error) / best.upper
-    upper = 1.0 if best.lower <= slack else min(1.0, (r2 + error) / (best.lower - best.rounding))
-    return Interval(
-        min(lower, upper), upper, f"the best subset by {best.method}", rounding=3 * slack / best.upper
-    )
+    upper = min(1.0, (r2 + error) / best.lower) if best.lower > 0 else 1.0
+    rounding = 3 * (error + best.rounding) / best.upper
+    return Interval(min(lower, upper), upper, f"the best subset by {best.method}", rounding=rounding)
 
 
 def _of_run(run: promises.Run, spectrum: _Spectrum, data: Data) -> list[Bound]:
@@ -177,16 +177,17 @@ def _best(data: Data, optimum: BestSubset, steps: list[Step]) -> Interval:
         return Interval(0.0, 0.0, "y = 0, of which R² is 0")
     # a coefficient of zero is that of a column in the span of the others, to rounding
     r2, error = explained(data, optimum.support[optimum.coef != 0])
-    lower = max([r2, *(step.r2 for step in steps)])
+    lower = max([0.0, r2 - error, *(step.r2 - step.error for step in steps)])
     square = data.problem.y_norm**2
     proved = 1 - optimum.lower_bound / square
     shown = min(step.reach for step in steps) if steps else 1.0
     upper = max(lower, min(proved, shown))
     if optimum.optimal:
-        # the search is exhausted: what is between the two is rounding
-        return Interval(lower, upper, "branch and bound", rounding=2 * error + upper - lower)
+        # the search is exhausted: what is between the two is rounding, if it is as small as that
+        rounding = min(upper - lower, _AGREE * upper)
+        return Interval(lower, upper, "branch and bound", rounding=rounding)
     method = "the search, stopped" if proved <= shown else "the search, stopped, and what greedy runs show"
-    return Interval(lower, upper, method, rounding=2 * error)
+    return Interval(lower, upper, method)
 
 
 class _Seen:
@@ -211,9 +212,6 @@ class _Seen:
         """The steps at ∅, S_1, …, S_k; where the path ended early its last set stands for the rest."""
         gamma = float(self.gamma(support)[0])
         steps = [self.step(support[:i], support[i : i + 1], gamma) for i in range(len(support) + 1)]
-        if any(step.doubtful for step in steps):
-            # nor does γ see what is dependent to rounding
-            steps = [step._replace(reach=1.0) for step in steps]
         return steps + steps[-1:] * (self.k - len(support))
 
     def step(self, S: IndexArray, pick: IndexArray, gamma: float) -> Step:

@@ -16,7 +16,7 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
 
-class Known(NamedTuple):
+class Exact(NamedTuple):
     """How far columns are known, for the kernels.
 
     Attributes
@@ -32,13 +32,13 @@ class Known(NamedTuple):
     volumes: FloatArray
 
 
-def known_of(problem: Problem, J: IndexArray) -> Known:
-    """Of the columns J, none of which is zero."""
+def exactness(problem: Problem, J: IndexArray) -> Exact:
+    """Of the columns J."""
     gram = problem.kind == "gram"
     eps = problem.eps if gram else float(np.finfo(np.float64).eps)
     unit = np.array([8 * eps, np.sqrt(problem.n), 2.0 if gram else 1.0])
     if gram:  # the factor that stands for X is rounded itself
-        return Known(unit, np.arange(len(J)), np.full(len(J), np.inf))
+        return Exact(unit, np.arange(len(J)), np.full(len(J), np.inf))
     X = problem.columns(J).astype(np.float64)
     digits, exponents = np.frexp(X)
     whole = np.ldexp(digits, 53).astype(np.int64)
@@ -46,9 +46,9 @@ def known_of(problem: Problem, J: IndexArray) -> Known:
     least = np.where(whole != 0, last, 2**15).min(axis=0)
     top = np.where(whole != 0, exponents, -(2**15)).max(axis=0)
     lengths = np.sqrt((np.ldexp(X, -top) ** 2).sum(axis=0))
-    volumes = np.log2(lengths) + (top - least)
+    volumes = np.log2(np.where(lengths > 0, lengths, 1)) + (top - least)
     places: dict[bytes, int] = {}
     whole *= np.sign(whole[np.argmax(whole != 0, axis=0), np.arange(len(J))])
     exponents = np.where(whole != 0, exponents - top, 0)
     keys = [whole[:, j].tobytes() + exponents[:, j].tobytes() for j in range(len(J))]
-    return Known(unit, np.array([places.setdefault(key, len(places)) for key in keys]), volumes)
+    return Exact(unit, np.array([places.setdefault(key, len(places)) for key in keys]), volumes)

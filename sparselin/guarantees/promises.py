@@ -53,12 +53,18 @@ def bound(
 def of_forward_regression(run: Run, correlation: dict[str, FloatArray], data: Data) -> list[Bound]:
     """FR's; `correlation` has λ_min of the columns scaled to unit length, at the sizes "2k − 1" and "2k"."""
     picks = (("every pick gains most", _every(step.largest_gain for step in run.steps)),)
+    near = _near(run, 1)
     scaled = (("columns of length 1: scaled so, which changes neither FR nor R²", True),)
     least = correlation["2k"]
-    path = [step.gamma for step in run.steps]
+    path = [step.gamma * np.array([step.near[1], 1.0]) for step in run.steps]
     return [
         bound(
-            "submodularity ratio", run, "1 − exp(−γ)", f"{DAS_KEMPE}, Theorem 3.2", picks, saturate(run.gamma)
+            "submodularity ratio",
+            run,
+            "1 − exp(−γ)",
+            f"{DAS_KEMPE}, Theorem 3.2",
+            picks,
+            saturate(run.gamma * near),
         ),
         bound(
             "sparse eigenvalue",
@@ -66,7 +72,7 @@ def of_forward_regression(run: Run, correlation: dict[str, FloatArray], data: Da
             "1 − exp(−λ_min(C, 2k))",
             f"{DAS_KEMPE}, Theorem 3.2",
             (*picks, *scaled, independent(least, "2k")),
-            saturate(least),
+            saturate(least * near),
         ),
         bound(
             "along the path", run, "1 − Π_i (1 − γ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)
@@ -80,9 +86,10 @@ def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]
     picks = (
         ("every pick has the largest |⟨X_i, r⟩|", _every(step.largest_correlation for step in run.steps)),
     )
+    near = _near(run, 0)
     lengths = (*picks, equal_lengths(data.problem))
     gamma, theirs, ours, direct = run.gamma, spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
-    path = [step.theta for step in run.steps]
+    path = [step.theta * np.array([step.near[0], 1.0]) for step in run.steps]
     source = f"{DAS_KEMPE}, Theorem 3.7"
     return [
         bound(
@@ -91,7 +98,7 @@ def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]
             "1 − exp(−γ·λ_min(C, 2k))",
             source,
             (*lengths, independent(theirs, "2k")),
-            saturate(gamma * theirs),
+            saturate(gamma * theirs * near),
         ),
         bound(
             "sparse eigenvalue",
@@ -99,7 +106,7 @@ def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]
             "1 − exp(−λ_min(C, 2k)²)",
             source,
             (*lengths, independent(theirs, "2k")),
-            saturate(theirs**2),
+            saturate(theirs**2 * near),
         ),
         bound(
             "submodularity ratio, sharper",
@@ -107,7 +114,7 @@ def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]
             "1 − exp(−γ·λ(k))",
             f"{OURS}, Theorem 1",
             (*picks, independent(ours, "k")),
-            saturate(gamma * ours),
+            saturate(gamma * ours * near),
         ),
         bound(
             "sparse eigenvalue, sharper",
@@ -115,13 +122,18 @@ def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]
             "1 − exp(−λ(2k − 1))",
             f"{OURS}, Theorem 1",
             (*picks, independent(direct, "2k − 1")),
-            saturate(direct),
+            saturate(direct * near),
         ),
         bound(
             "along the path", run, "1 − Π_i (1 − θ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)
         ),
         certificate(run, data),
     ]
+
+
+def _near(run: Run, score: int) -> FloatArray:
+    """What constants that suppose the largest |c| (0) or |c|/ρ (1) are multiplied by: at least q², and 1."""
+    return np.array([min(step.near[score] for step in run.steps), 1.0])
 
 
 def _every(held: Iterable[bool | None]) -> bool | None:

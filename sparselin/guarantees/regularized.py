@@ -42,7 +42,7 @@ def of_regularized(
         ("f submodular", getattr(f, "submodular", None)),
         ("f(∅) ≥ 0", float(f.value(C, ())) >= 0),
     )
-    run = _run("FR on R² + νf", ahead, first, top)
+    run = _run("FR on R² + νf", data, nu, ahead, first, top)
     source = f"{_PAPER}, Theorem 15"
     promise = bound("submodularity ratio", run, "1 − exp(−γ_{S,k}(R²))", source, increasing, saturate(first))
     size = max(1, len(ahead.support))
@@ -53,7 +53,7 @@ def of_regularized(
         ("deletions in local search", True),
     )
     both = _gamma_of_both(problem, ahead.support, k, f, nu, pair_limit)
-    return [promise, *_of_local_search(_run("GLS", local, both, top), holds, 4 + 4 * eps / size)]
+    return [promise, *_of_local_search(_run("GLS", data, nu, local, both, top), holds, 4 + 4 * eps / size)]
 
 
 def _local(problem: Problem, k: int, f: Any, nu: float, eps: float) -> SubsetResult | None:
@@ -101,20 +101,22 @@ def _of_local_search(run: Run, holds: Hypotheses, alpha: float) -> list[Bound]:
     ]
 
 
-def _run(name: str, found: SubsetResult | None, gamma: FloatArray, top: Interval) -> Run:
-    """g(S)/max g; 1 where the maximum is not positive, and nothing is promised."""
+def _run(
+    name: str, data: Data, nu: float, found: SubsetResult | None, gamma: FloatArray, top: Interval
+) -> Run:
+    """g(S)/max g, at least 0; 1 where the maximum is not positive, and nothing is promised."""
     if found is None:
         refused = Interval(0.0, 1.0, "f is negative, and local search refused")
         return Run(name, np.zeros(0, np.intp), [], gamma, refused)
-    if top.upper <= top.rounding:
+    r2, error = explained(data, found.support)
+    value = r2 + nu * found.diversity
+    error += data.problem.rounding() * abs(nu * found.diversity)
+    if top.upper <= top.rounding + error:
         return Run(name, found.support, [], gamma, Interval(1.0, 1.0, "max g is not positive"))
-    lower = max(0.0, found.value - top.rounding) / top.upper
-    upper = (
-        1.0
-        if top.lower <= top.rounding
-        else min(1.0, max(0.0, found.value + top.rounding) / (top.lower - top.rounding))
-    )
-    achieved = Interval(min(lower, upper), upper, top.method, rounding=4 * top.rounding / top.upper)
+    lower = max(0.0, value - error) / top.upper
+    upper = 1.0 if top.lower <= 0 else min(1.0, max(0.0, value + error) / top.lower)
+    rounding = 4 * (top.rounding + error) / top.upper
+    achieved = Interval(min(lower, upper), upper, top.method, rounding=rounding)
     return Run(name, found.support, [], gamma, achieved)
 
 
@@ -134,19 +136,21 @@ def _maximum(
 ) -> Interval:
     """max g over |S| ≤ k: over all sets where they are few, else a bound of R² and one of a submodular f."""
     columns = np.flatnonzero(data.place >= 0)
-    seen = max(result.value for result in found)
+    unit = data.problem.rounding()
     if sum(math.comb(len(columns), size) for size in range(k + 1)) <= _FEW_SETS:
-        top, error = seen, 0.0
+        lower, upper, rounding = -math.inf, -math.inf, 0.0
         for size in range(k + 1):
             for L in itertools.combinations(columns.tolist(), size):
-                S = np.array(L, np.intp)
-                r2, off = explained(data, S)
+                r2, error = explained(data, np.array(L, np.intp))
                 diversity = nu * float(f.value(C, L))
-                top, error = (
-                    max(top, r2 + diversity),
-                    max(error, off + data.problem.rounding() * abs(diversity)),
+                off = unit * abs(diversity)
+                lower, upper = (
+                    max(lower, r2 - error + diversity - off),
+                    max(upper, min(1.0, r2 + error) + diversity + off),
                 )
-        return Interval(top, top, "all sets", rounding=error)
+                rounding = max(rounding, off)
+        return Interval(lower, upper, "all sets", rounding=rounding)
+    seen = max(result.value - unit * (1 + abs(result.value)) for result in found)
     empty = float(f.value(C, ()))
     gains = np.sort(np.maximum(0.0, np.asarray(f.gains(C, ()))[columns]))[::-1]
     upper = best.upper + nu * (empty + float(gains[:k].sum()))

@@ -53,7 +53,7 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import sparse_eigenvalues as spectra
 from sparselin._kernels import submodularity as kernels
-from sparselin.guarantees.dependence import Known, known_of
+from sparselin.guarantees.dependence import exactness
 from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
 from sparselin.problem import Problem, as_problem, check_count, check_indices
@@ -76,7 +76,7 @@ class _Data(NamedTuple):
     y: FloatArray
     U: IndexArray
     n: int
-    known: Known
+    known: tuple[FloatArray, IndexArray, FloatArray]
 
 
 def submodularity_ratio(
@@ -187,7 +187,8 @@ def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> _Da
     U = U[U >= 0]
     rows = np.zeros((A.shape[1], len(A) + len(U) + k))
     rows[:, : len(A)] = A.T
-    return _Data(rows[:-1], rows[-1], U, len(A), known_of(problem, nonzero))
+    # Numba keeps the name of a named tuple in its cache, where it would outlive a change of it: a plain one
+    return _Data(rows[:-1], rows[-1], U, len(A), tuple(exactness(problem, nonzero)))
 
 
 def _count(d: int, u: int, k: int) -> int:
@@ -205,7 +206,7 @@ def _spectral_bound(data: _Data, k: int, node_limit: int) -> tuple[float, float,
     the sum of single gains, at least λ times that, is at least (4e6·e)²·k, and both are known to a relative
     1e-6, which pruning leaves.
     """
-    X, U, bits = data.X[:, : data.n], data.U, data.known.unit
+    X, U, bits = data.X[:, : data.n], data.U, data.known[0]
     d, size = len(X), min(len(U) + k, len(X))
     order = np.append(U, np.setdiff1d(np.arange(d), U))
     C = X[order] @ X[order].T
@@ -231,7 +232,7 @@ def _residual_bound(data: _Data, k: int, node_limit: int) -> float:
     for L in _subsets(U):
         H, off = kernels.correlations(X, y, L, n, known)
         size = min(k, len(H))
-        error = max(error, 3 * (2 * off + known.unit[0] * len(H)) * size)
+        error = max(error, 3 * (2 * off + known[0][0] * len(H)) * size)
         if error == math.inf:
             return 0.0
         if size < 2:
