@@ -198,7 +198,7 @@ def _explained(data: Data, J: Basis) -> tuple[float, float]:
     square, left = float(data.y @ data.y), float(r @ r)
     if J.open:
         return max(0.0, square - left), 1.0
-    u, root, power = data.exact.unit
+    u, root, power = data.exact.unit.tolist()
     if power == 2:
         error = u * float(size)
     else:
@@ -277,7 +277,7 @@ def _left(data: Data, J: Basis) -> _Left:
     unit, size = _projected(J, data.X[:, places] / norms)
     r, aim = _projected(J, data.y)
     rho = np.sqrt(np.einsum("ij,ij->j", unit, unit))
-    u, root, power = data.exact.unit
+    u, root, power = data.exact.unit.tolist()
     length, s, a = float(np.sqrt(r @ r)), np.sqrt(size), math.sqrt(aim)
     if power == 2:
         loose, off_c = math.sqrt(u) * s / rho, u * (s * a + rho * root * length)
