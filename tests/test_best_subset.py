@@ -31,7 +31,7 @@ def draw(rng, kind):
         X, y = rng.integers(-2, 3, (n, d)).astype(float), rng.integers(-2, 3, n).astype(float)
     elif kind == "duplicated":
         X[:, rng.integers(0, d, d // 2)] = X[:, rng.integers(0, d, d // 2)] * rng.choice(
-            [1.0, -1.0, 3.0], d // 2
+            [1.0, -1.0, 4.0], d // 2
         )
     elif kind == "wide":
         X, y = X[:5], y[:5]
@@ -131,13 +131,13 @@ def test_the_relaxation_bounds_every_subset_for_any_x(rng):
         C, b, square = X.T @ X, X.T @ y, float(y @ y)
         D, v, work = np.zeros(F), np.empty(F), np.empty(F)
         kind, sized, x = np.zeros(1, np.intp), np.zeros(1, np.intp), rng.standard_normal(F)
-        kernels.convexify(C, D, F, m, kind, sized, 0)
+        kernels.convexify(C, D, F, m, kind, sized, 0, np.zeros(F))
         assert kind[0] == kernels.CONVEX
         assert D.min() > 0
         assert np.linalg.eigvalsh(C - np.diag(D))[0] >= 0
         least = brute_force(X, y, m)
         for _ in range(40):
-            base = kernels.relax(C, b, D, x, square, F, m, 0, np.inf, v, work)
+            base = kernels.relax(C, b, D, x, square, F, m, 0, np.inf, v, work, np.zeros(F), 0.0)
             bound = base - np.sort(v)[-m:].sum()
             assert bound <= least + TIE * square
         M = C - np.diag(D)
@@ -151,7 +151,7 @@ def test_circles_are_below_every_submatrix(rng):
     for _ in range(50):
         X = sl.ensembles.gaussian(60, 9, rng)[0] * rng.uniform(0.5, 2, 9)
         C, D, m = X.T @ X, np.zeros(9), 4
-        if kernels._circles(C, D, 9, m) == kernels.SPARSE:
+        if kernels._circles(C, D, 9, m, np.zeros(9)) == kernels.SPARSE:
             for A in itertools.combinations(range(9), m):
                 assert np.linalg.eigvalsh((C - np.diag(D))[np.ix_(A, A)])[0] >= -1e-12
 
@@ -213,11 +213,12 @@ def test_nearly_parallel_pairs_of_a_leaf_are_measured(rng):
         X /= np.linalg.norm(X, axis=1)[:, None]
         y = rng.standard_normal() * Z[:, 2] + 0.1 * Z[:, 3]
         y /= np.linalg.norm(y)
-        value, span = np.array([10.0]), np.array([1e-14, 2e-15])
+        value, unit = np.array([10.0]), np.array([2e-15, 2.0, 1.0])
+        known = (unit, np.arange(3), np.full(3, np.inf), np.ones(4), np.zeros(2), np.zeros(2), np.full((1, 4), 1e-14))
         inside, found, counters = np.array([2, 0, 0]), np.zeros(3, np.intp), np.zeros(4, np.intp)
         tried = kernels._leaf(
             X, y, X @ X.T, X @ y, np.ones(4), np.arange(3), 1.0, 2, inside, 0, found, value, counters, 1e-12,
-            span, np.empty((3, 3)),
+            known, np.empty((4, 3)),
         )  # fmt: skip
         refused += not tried
         if tried:

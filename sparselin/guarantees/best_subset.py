@@ -59,6 +59,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import best_subset as kernels
+from sparselin.guarantees.dependence import exactness
 from sparselin.guarantees.warm_start import exchange, residual, starts
 from sparselin.memory import check_room
 from sparselin.ols import ols
@@ -70,6 +71,8 @@ from sparselin.threads import workers
 SLACK, _MARGIN = 1e-12, 1e-10
 # A residual that is above what the search saw by more, and by four roundings, is beyond precision.
 _APART = 1e-9
+# Bounds that rounding may have moved by so much of ‖y‖² prove nothing.
+_LOST = 1e-6
 # Seconds of search between two looks at clock, callback and Ctrl-C.
 _PATIENCE = 0.05
 
@@ -207,9 +210,8 @@ class Tree:
         problem, forced = start.problem, start.forced
         d, self.start, self.m = problem.d, start, start.k - len(forced)
         levels = max(1, self.m - 1)
-        base = problem.length_error(0.0)
-        self.span = np.array([base, problem.length_error(1.0) - base])
-        self.columns, self.y = _off_forced(start, self.span)
+        self.seen, self.off = np.zeros(2), np.zeros((levels, d + 1))
+        self.columns, self.y, self.known = _off_forced(start, self.seen, self.off)
         self.G = np.empty((levels, d, d))
         self.b, self.D, self.beta = (np.zeros((levels, d)) for _ in range(3))
         self.growth = np.ones((levels, d + 1))
@@ -223,12 +225,15 @@ class Tree:
         self.index[0, : len(free)] = free
         self.count[0], self.square[0] = kernels.measure(
             self.columns, self.y, self.G[0], self.b[0], self.D[0], self.beta[0], self.growth[0],
-            self.index[0], len(free), self.inside, 0, self.span,
+            self.index[0], len(free), self.inside, 0, self.known,
         )  # fmt: skip
         if self.m == 0:
             self.counters[kernels.DEPTH] = -1
         elif self.m > 2:
-            kernels.convexify(self.G[0], self.D[0], self.count[0], self.m, self.kind, self.sized, 0)
+            kernels.convexify(
+                self.G[0], self.D[0], self.count[0], self.m, self.kind, self.sized, 0,
+                self.off[0, self.index[0]],
+            )
 
     def run(self, nodes: int, seconds: float, callback: Callable[[SearchState], object] | None) -> Status:
         """Search until all is explored or a limit, the callback or an interrupt stops it."""
@@ -251,7 +256,7 @@ class Tree:
         done = kernels.search(
             self.columns, self.y, self.G, self.b, self.D, self.beta, self.growth, self.index, self.square,
             self.count, self.bound, self.kind, self.sized, self.inside, self.m, self.found, self.value,
-            self.counters, SLACK, self.span, most,
+            self.counters, SLACK, self.known, most,
         )  # fmt: skip
         return bool(done)
 
@@ -268,8 +273,19 @@ class Tree:
     @property
     def lower(self) -> float:
         """The least of the incumbent's ‖P_S^⊥y‖²/‖y‖² and the bounds of what is open."""
+        if self.open:
+            return 0.0
         open_nodes = self.bound[: self.counters[kernels.DEPTH] + 1]
-        return max(0.0, float(open_nodes.min(initial=self.value[0])) - _MARGIN)
+        return max(0.0, float(open_nodes.min(initial=self.value[0])) - self.margin)
+
+    @property
+    def open(self) -> bool:
+        """Whether rounding left open if some column is in the span of others, which may explain anything."""
+        return bool(self.seen[0])
+
+    @property
+    def margin(self) -> float:
+        return max(_MARGIN, float(self.seen[1]))
 
     def state(self, seconds: float) -> SearchState:
         scale = self.start.problem.y_norm**2
@@ -278,25 +294,41 @@ class Tree:
         )
 
 
-def _off_forced(start: _Start, span: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Columns (d, n'), scaled to unit length anew, and y, projected off the forced ones."""
-    rows, y = np.ascontiguousarray(start.X.T), start.y.copy()
-    if len(start.forced):
-        Q, limit = kernels.basis(rows, start.forced, len(start.forced), span)
-        kernels.project(Q, len(Q), y)
-        for row in rows:
-            length = kernels.project(Q, len(Q), row)
-            row /= length if length > limit else np.inf
-    return rows, y
+def _off_forced(start: _Start, state: FloatArray, off: FloatArray) -> tuple[FloatArray, FloatArray, Any]:
+    """Columns (d, n'), scaled to unit length anew, and y, projected off the forced ones; what is known.
+
+    Columns in the span of the forced ones become zero.
+    """
+    problem, forced = start.problem, start.forced
+    rows, y, t = np.ascontiguousarray(start.X.T), start.y.copy(), len(forced)
+    unit, twins, volumes = exactness(problem, np.arange(problem.d))
+    own = np.ones(problem.d + 1)
+    known = (unit, twins, volumes, own, np.zeros(2), state, off)
+    if t:
+        Q, T, members, count = kernels.basis(rows, forced, t, known)
+        reached = own.copy()
+        reached[-1] = math.sqrt(kernels.reach(Q, T, forced, t, y, problem.d, own))
+        kernels.project(Q, t, y)
+        for x, row in enumerate(rows):
+            size = kernels.reach(Q, T, forced, t, row, x, own)
+            length = kernels.project(Q, t, row)
+            if kernels.standing(length**2, size, x, members, count, rows.shape[1], known) > 0:
+                row /= length
+                reached[x] = math.sqrt(size) / length
+            else:
+                row[:] = reached[x] = 0
+        volume = float(volumes[members[:count]].sum())
+        known = (unit, twins, volumes, reached, np.array([count, volume]), state, off)
+    return rows, y, known
 
 
 def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     problem, k = tree.start.problem, tree.start.k
     scale, value = problem.y_norm**2, float(tree.value[0])
     path = _in_order(problem, k, tree.support, len(tree.start.forced))
-    rows = np.ascontiguousarray(tree.start.X.T)
-    limit = kernels.basis(rows, tree.support, len(tree.support), tree.span)[1]
-    most = (value + max(_APART, 4 * limit)) * scale
+    unforced = tree.support[len(tree.start.forced) :]
+    least, moved = kernels.remainder(tree.columns, tree.y, unforced, len(unforced), tree.known)
+    most = (value + max(_APART, moved)) * scale
     if path.residual_norm[-1] ** 2 > most:  # that order loses a nearly dependent column
         path = ols(problem, len(tree.support), forced=tree.support)
     squares = path.residual_norm**2
@@ -304,7 +336,8 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     optimal = status is Status.COMPLETED
     if optimal:
         status = path.status
-    if squares[-1] > most:
+    fewer = len(path.support) < k and status is Status.COMPLETED
+    if squares[-1] > most or optimal and (tree.open or fewer or max(tree.margin, moved) > _LOST):
         status, optimal = Status.BEYOND_PRECISION, False
     return BestSubset(
         support=path.support,
@@ -318,7 +351,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
         status=status,
         n_features=problem.d,
         residual=float(squares[-1]),
-        lower_bound=min(float(squares[-1]), scale * tree.lower),
+        lower_bound=max(0.0, min(float(squares[-1]), scale * tree.lower, scale * (least - moved))),
         optimal=optimal,
         nodes=tree.nodes,
     )
