@@ -80,8 +80,7 @@ class Candidates:
     def __init__(self, problem: Problem, S: IndexArray, whole: bool) -> None:
         self.problem, self.S, self.whole = problem, S, whole
         self.unit = 8 * float(np.finfo(np.float64).eps) * (math.sqrt(problem.n) + 1)
-        error = problem.correlation_error()
-        self.floor = float(error[error > 0].min(initial=np.inf))
+        self.longest = float(problem.column_norms.max())
         self.index, self.place = np.zeros(0, np.intp), np.full(problem.d, -1)
         self._room = np.empty((0, problem.n))
         self.columns = self._room  # X_Cᵀ, of a dense X
@@ -208,8 +207,8 @@ class Candidates:
         passed = 0
         while True:
             ending, count = kernels.follow(
-                self.gram, self.c0, self.norms, M, self.unit, self.problem.y_norm, lam_min, self.floor,
-                len(self.S), fresh, quota, limit - passed, self.state, self.point,
+                self.gram, self.c0, self.norms, M, self.unit, self.problem.y_norm, self.longest, lam_min,
+                self.problem.n, len(self.S), fresh, quota, limit - passed, self.state, self.point,
                 self.order, self.sign, self.beta, self.L,
                 coef[passed:], lams[passed:], sizes[passed:], events[passed:],
             )  # fmt: skip

@@ -68,18 +68,19 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
 
 def _by_the_careful_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
     homotopy = Homotopy(problem, S)
-    u, coef = homotopy.residual, homotopy.coef()
-    if lam < homotopy.lam:
+    above = lam >= homotopy.lam
+    if not above:
         for _ in homotopy.knots(lam):
             pass
-        coef = homotopy.coef()
-        u = homotopy.qr.residual(problem.y) + problem.dtype.type(homotopy.lam) * homotopy.u
+    dtype = problem.dtype
+    u = (homotopy.base.r if above else homotopy.residual).astype(dtype, copy=False)
+    coef = homotopy.coef().astype(dtype, copy=False)
     return DualProjection(
         u=u,
         coef=coef,
         active=_active(coef, S),
         duality_gap=gap_of(problem, S, coef, lam),
-        status=Status.COMPLETED if homotopy.lam <= lam else Status.BEYOND_PRECISION,
+        status=Status.COMPLETED if homotopy.lam <= lam or above else Status.BEYOND_PRECISION,
     )
 
 

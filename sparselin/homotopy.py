@@ -8,26 +8,37 @@ along β̇ = dβ/dε, λ − ε, where with u = Xβ̇ and g_j = s_j⟨X_j, u⟩ 
 
 the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j over them, a nonnegative least squares problem with
 some free variables, solved by Lawson and Hanson's active sets. A single entry or a single exit needs one
-step of it; ties, duplicates and simultaneous events need no other code. Between knots, with the QR
-factorisation X_{S∪P} = QR of the nonzero columns, z = Qᵀy and w = R⁻ᵀs (s = 0 on S),
+step of it; ties, duplicates and simultaneous events need no other code. Between knots, with
 
-    β(λ) = R⁻¹(z − λw),   y − Xβ(λ) = P_{S∪P}^⊥ y + λQw,
+    r₀ + X_{S∪P}·level = y,  X_{S∪P}ᵀr₀ = 0    and    u = X_{S∪P}·slope,  X_{S∪P}ᵀu = s  (s = 0 on S),
 
-so that every knot is computed afresh and nothing drifts.
+    β(λ) = level − λ·slope,   y − Xβ(λ) = r₀ + λu,
+
+so that every knot is computed afresh and nothing drifts. `Face` refines both systems until r₀ and u are those
+of exact arithmetic rounded, so that c_i = ⟨X_i, r₀ + λu⟩ is known to
+
+    e_i(λ) = 8·eps·(√n + 1)·‖X_i‖(‖r₀‖ + λ‖u‖),
+
+whatever the condition of X_{S∪P}: it is relative to what is left of y, and not to the terms of Xβ. (A Gram
+problem knows c only to e_c, κ² and all.) A knot counts only as long as e_i is below a thousandth of λ for every
+column that may be tied there; else the path ends before it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from sparselin._kernels import refinement
+from sparselin.face import Balance, Face
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
-from sparselin.thin_qr import ThinQR
-from sparselin.ties import tied_at_maximum
+
+_EPS = float(np.finfo(np.float64).eps)
+_CLEAR = 1e-3  # the share of λ that the error of a correlation may be
 
 
 class Knot(NamedTuple):
@@ -48,279 +59,337 @@ class Point(NamedTuple):
 
 
 class Homotopy:
-    """A point on the path: λ, the factorisation of X_{S∪P}, and what is tied there.
+    """A point on the path: λ, the factorisation of X_{S∪P}, and what is tied there. All in float64.
 
     Attributes
     ----------
     lam : λ now; c (d,): the correlations Xᵀ(y − Xβ), zero on S.
     tied, signs : the indices outside S ∪ P with |c_j| = λ, and sign c_j for them.
+    sound : whether all that was decided was clear beyond rounding.
     """
 
     def __init__(self, problem: Problem, S: IndexArray) -> None:
-        self.problem = problem
-        self.qr = ThinQR(problem, S)
-        self.n_free = self.qr.size  # columns of the QR that belong to S
-        self.sign = np.zeros(problem.d, problem.dtype)  # s_j on P
+        self.problem = in_double(problem)
+        self.error_unit = (problem if problem.kind == "gram" else self.problem).rounding()
+        span = 8 * (math.sqrt(problem.eps) if problem.kind == "gram" else _EPS)
+        self.face = Face(self.problem, span)
         self.unpenalized = S
-        self.residual = self.qr.residual(problem.y)
-        self.c = self._correlate(self.residual)
-        self.lam, tied = tied_at_maximum(self.c, problem.correlation_error(self.qr.kappa))
+        for j in S.tolist():
+            self.face.append(j)
+        self.free = list(self.face.index)
+        self.sign = np.zeros(problem.d)  # s_j on P
+        self.lam, self.sound = 0.0, True
+        self._point()
+        self._direct()
+        self.c = self._correlate(self.base.r)
+        tied = self._largest()
+        if len(tied):
+            self.lam = float(np.abs(self.c[tied]).max())
+            self._check_clear(self.error(0.0)[tied])
         self._tie(tied)
-        self._refresh()
 
     @property
-    def error(self) -> FloatArray:
-        """What correlations must differ from λ by to be told apart: e_c, but a thousandth of λ at most.
+    def residual(self) -> FloatArray:
+        """y − Xβ(λ)."""
+        return np.asarray(self.base.r + self.lam * self.way.r)
 
-        e_c bounds the distance from the path of X. The path followed is, to rounding, that of a matrix
-        nearby, whose events go on below e_c where columns are nearly dependent.
-        """
-        return np.minimum(self.problem.correlation_error(self.qr.kappa), 1e-3 * self.lam)
+    def error(self, lam: float) -> FloatArray:
+        """e(λ) (d,): bounds on the errors of c."""
+        base, way, norms = self.base, self.way, self.problem.column_norms
+        if self.problem.kind == "gram":
+            unit = self._gram_unit() * self._extent(lam)
+            return np.asarray(norms * min(unit, _CLEAR * self.lam / float(norms.max())))
+        reach = _norm(base.r) + lam * _norm(way.r) + _EPS * self._extent(lam)
+        return np.asarray(norms * (self.error_unit * reach + base.r_error + lam * way.r_error))
+
+    def _gram_unit(self) -> float:
+        return self.error_unit * self.face.kappa**2
+
+    def _extent(self, lam: float) -> float:
+        """‖y‖ + Σ‖X_j‖|β_j|, level and λ·slope taken apart."""
+        size = np.abs(self.base.x) + lam * np.abs(self.way.x)
+        return self.problem.y_norm + float(self.face.norms @ size)
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
-        """The knots from here down to lam_min; they end early only where rounding hides the next one.
+        """The knots from here down to lam_min; they end early only where rounding hides the next one."""
+        coef = self.coef()
+        self.enter()
+        yield Knot(self.lam, coef, self.active())
+        if self.sound:
+            yield from self._below(lam_min)
 
-        A knot may come again, with what rounding hid the first time: then the last one counts.
-        """
-        yield Knot(self.lam, self.coef(), self.enter())
-        yield from self._below(lam_min)
-
-    def resume(self, point: Point, lam_min: float) -> Iterator[Knot]:
-        """The knots below a point of the path at which P is settled."""
-        signs = dict(zip(point.P, point.signs, strict=True))
-        for j in [j for j in self.qr.index[self.n_free :] if j not in signs]:
+    def resume(self, point: Point, lam_min: float) -> Iterator[Knot] | None:
+        """The knots below a point inside a segment of the path; None if it is found not to be one."""
+        signs = dict(zip(point.P, point.signs.tolist(), strict=True))
+        for j in [j for j in self.active() if j not in signs]:
             self._drop(j)
         for j in point.P:
-            if j in self.qr.index or self.qr.append(j):
-                self.sign[j] = signs[j]
-        self.lam = point.lam
-        self._refresh()
-        self.c = self._correlate(
-            self.qr.residual(self.problem.y) + self.problem.dtype.type(self.lam) * self.u
-        )
-        self._tie(self._at_the_face(self.c))
-        yield from self._below(lam_min)
+            if j not in self.face.index and not self.face.append(j):
+                return None
+            self.sign[j] = signs[j]
+        self.lam, self.sound = point.lam, True
+        self._point()
+        self._direct()
+        self.c = self._correlate(self.residual)
+        self._tie(self._at_the_face(self.error(self.lam)))
+        if not (self.sound and self.optimal(self.lam)):
+            return None
+        return self._below(lam_min)
 
     def here(self) -> Point:
         """Where the path is, once P is settled."""
-        P = self.qr.index[self.n_free :]
-        coef = self.coef()
-        return Point(self.lam, P, self.sign[P], coef[self.qr.index])
+        P = [j for j in self.face.index if j not in self.free]
+        return Point(self.lam, P, self.sign[P], self.coef()[self.free + P])
 
     def _below(self, lam_min: float) -> Iterator[Knot]:
-        """The knots below this one."""
-        stalled, done = 0, self.lam <= lam_min
-        while not done and stalled <= 2 * self.problem.d:
+        """The knots below this one.
+
+        λ falls at each, or the path ends: floats that fall are finitely many, and as in exact arithmetic no
+        face comes twice, since the λ at which it is optimal are an interval.
+        """
+        while self.lam > lam_min:
             above = self.lam
-            done = self.advance(lam_min)
-            if not done:
-                self._settle()
-            coef = self.coef()
-            if not self.optimal(coef):
+            coef = self.advance(lam_min)
+            if self.sound and self.lam > lam_min:
+                self.enter()
+            if not self.sound:
                 self.lam = above
                 return
-            stalled = 0 if self.lam < above else stalled + 1
-            yield Knot(self.lam, coef, self.active() if done else self.enter())
+            yield Knot(self.lam, coef, self.active())
 
-    def optimal(self, coef: FloatArray) -> bool:
-        """Whether β satisfies the KKT conditions at λ to a hundred times the rounding of c itself.
-
-        Computed from β, c_i errs by eps·‖X_i‖(‖y‖ + Σ‖X_j‖|β_j|); the hundred leaves room for what the
-        factorisation adds, while a hidden event is wrong by far more.
-        """
-        problem = self.problem
-        c = problem.correlate(problem.y - problem.predict(coef))
-        size = problem.y_norm + float(problem.column_norms @ np.abs(coef))
-        allowed = 100 * problem.rounding() * problem.column_norms * size
-        penalty = np.full(problem.d, self.lam)
-        penalty[self.unpenalized] = 0
-        off = np.where(coef != 0, np.abs(c - penalty * np.sign(coef)), np.abs(c) - penalty)
-        return bool(np.all(off <= allowed))
+    def optimal(self, lam: float) -> bool:
+        """Whether β(λ) on this face satisfies the KKT conditions to rounding."""
+        c = self._correlate(self.base.r + lam * self.way.r)
+        c[self.face.index] = 0
+        P, beta, error = self._penalized(lam)
+        return bool(np.all(np.abs(c) <= lam + self.error(lam)) and np.all(self.sign[P] * beta >= -error))
 
     def active(self) -> tuple[int, ...]:
         """P, increasing."""
-        return tuple(sorted(self.qr.index[self.n_free :]))
+        return tuple(sorted(set(self.face.index) - set(self.free)))
 
     def coef(self) -> FloatArray:
         """β(λ) (d,). A coefficient that rounding has carried past zero is zero."""
-        coef = np.zeros(self.problem.d, self.problem.dtype)
-        coef[self.qr.index] = self.level - self.problem.dtype.type(self.lam) * self.slope
-        P = self.qr.index[self.n_free :]
+        coef = np.zeros(self.problem.d)
+        coef[self.face.index] = self._beta(self.lam)
+        P = list(self.active())
         coef[P] = np.where(self.sign[P] * coef[P] > 0, coef[P], 0)
         return coef
+
+    def _beta(self, lam: float) -> FloatArray:
+        """β(λ) on S ∪ P, as if in twice the precision and rounded."""
+        base, way = self.base, self.way
+        return np.asarray(refinement.along(base.x, base.x_low, lam, way.x, way.x_low))
+
+    def _penalized(self, lam: float) -> tuple[IndexArray, FloatArray, FloatArray]:
+        """P in the order of the factorisation, β(λ) on it and bounds on its errors."""
+        base, way, inside = self.base, self.way, slice(len(self.free), None)
+        error = 4 * _EPS * (np.abs(base.x) + lam * np.abs(way.x)) + base.x_error + lam * way.x_error
+        return np.array(self.face.index[inside], np.intp), self._beta(lam)[inside], error[inside]
 
     def _correlate(self, r: FloatArray) -> FloatArray:
         c = self.problem.correlate(r)
         c[self.unpenalized] = 0
         return c
 
+    def _largest(self) -> IndexArray:
+        """T: what may be the largest |c_j| outside S and its span, |c_j| + e_j ≥ max(|c| − e); none if c = 0."""
+        size, error = np.abs(self.c), self.error(0.0)
+        near = (size + error >= (size - error).max()) & (self.problem.column_norms > 0)
+        near[self.unpenalized] = False
+        tied = np.flatnonzero(near)
+        if len(self.free) and len(tied):
+            tied = tied[~self.face.in_span(tied)]
+        return tied if np.any(size[tied] > error[tied]) else tied[:0]
+
     def _tie(self, tied: IndexArray) -> None:
         self.tied = tied
         self.signs = np.sign(self.c[tied])
 
-    def _refresh(self) -> None:
-        """For the QR now: `level` R⁻¹z, `slope` R⁻¹w and u = Qw, so that β(λ) = level − λ·slope."""
-        s = self.sign[self.qr.index]
-        w = self.qr.solve_transposed(s)
-        self.level = self.qr.solve(self.qr.Qt @ self.problem.y)
-        self.slope = self.qr.solve(w)
-        self.u = self.qr.Qt.T @ w
+    def _check_clear(self, error: FloatArray) -> None:
+        self.sound &= bool(np.all(error <= _CLEAR * self.lam))
+
+    def _point(self) -> None:
+        """r₀ and `level` for the factorisation now."""
+        self.base = self.face.balance(self.problem.y, None)
+        self.sound &= self.base.sound
+
+    def _direct(self) -> None:
+        """u and `slope`."""
+        way = self.face.balance(None, self.sign[self.face.index])
+        self.way = way._replace(x=-way.x, x_low=-way.x_low)
+        self.sound &= way.sound
+
+    def slope(self) -> dict[int, float]:
+        """slope_j for the columns of the factorisation."""
+        return dict(zip(self.face.index, self.way.x.tolist(), strict=True))
 
     def rates(self) -> FloatArray:
         """g_j = s_j⟨X_j, u⟩ for the tied j; KKT wants g ≥ 1."""
-        return self.signs * self.problem.correlate(self.u)[self.tied]
+        return np.asarray(self.signs * (self.problem.columns(self.tied).T @ self.way.r))
 
     def rate_error(self) -> FloatArray:
-        """A bound on the rounding error of `rates()`, ‖X_j‖‖u‖ times a relative one, as for e_c.
+        """Bounds on the errors of `rates()`."""
+        way, norms, length = self.way, self.problem.column_norms[self.tied], _norm(self.way.r)
+        if self.problem.kind == "gram":
+            return np.asarray(np.minimum(self._gram_unit() * norms * length, _CLEAR))
+        extent = float(self.face.norms @ np.abs(way.x))
+        return np.asarray(norms * (self.error_unit * (length + _EPS * extent) + way.r_error))
 
-        g is compared with one: an error above a thousandth would decide for it, so it is cut there.
-        """
-        unit = self.problem.rounding(self.qr.kappa) * float(np.sqrt(self.u @ self.u))
-        return np.asarray(np.minimum(unit * self.problem.column_norms[self.tied], 1e-3))
-
-    def slope_error(self, j: int) -> float:
-        """A bound on the rounding error of slope_j = ⟨row j of R⁻¹, w⟩, ‖w‖ = ‖u‖."""
-        return (
-            min(self.problem.rounding(self.qr.kappa), 1e-3) * self._row_norm(j) * math.sqrt(self.u @ self.u)
-        )
-
-    def coef_error(self, j: int) -> float:
-        """The same for β_j = ⟨row j of R⁻¹, z − λw⟩."""
-        size = self.problem.y_norm + self.lam * math.sqrt(self.u @ self.u)
-        return self.problem.rounding() * self._row_norm(j) * size
-
-    def _row_norm(self, j: int) -> float:
-        """‖row j of R⁻¹‖ for a column j of the QR."""
-        unit = np.zeros(self.qr.size, self.problem.dtype)
-        unit[self.qr.index.index(j)] = 1
-        row = self.qr.solve_transposed(unit)
-        return math.sqrt(row @ row)
-
-    def enter(self) -> tuple[int, ...]:
-        """Choose the direction that leaves this knot; returns P, the nonzero ones just below it.
+    def enter(self) -> None:
+        """Choose the direction that leaves this knot, and with it P, the nonzero ones just below.
 
         Lawson and Hanson: while some tied j has g_j < 1, let the worst enter; then step from the
-        last feasible direction towards the new minimiser, dropping what would turn negative.
+        last feasible direction towards the new minimiser, dropping what would turn negative. Each exchange
+        that stands increases ‖u‖², which P determines, so that no P comes twice; between two of them each
+        tied column is tried once at most.
         """
         barred = np.zeros(len(self.tied), bool)  # dependent on P, or of no use
         entered: list[int] = []
-        for _ in range(10 * len(self.tied)):
-            lacking = np.where(barred, 0, 1 - self.rates() - self.rate_error())
+        while len(self.tied):
+            error = self.rate_error()
+            lacking = np.where(barred | np.isin(self.tied, entered), 0, 1 - self.rates() - error)
             worst = int(np.argmax(lacking))
             if lacking[worst] <= 0:
+                self.sound &= bool(np.all(error <= _CLEAR))
                 break
-            if self._exchange(int(self.tied[worst]), self.signs[worst], entered):
+            if self._exchange(int(self.tied[worst]), float(self.signs[worst]), entered):
                 barred[:] = False
             else:
                 barred[worst] = True
-        keep = ~np.isin(self.tied, self.qr.index)
+        keep = ~np.isin(self.tied, self.face.index)
         self.tied, self.signs = self.tied[keep], self.signs[keep]
-        return self.active()
+        self._point()
 
-    def _exchange(self, j: int, sign: Any, entered: list[int]) -> bool:
+    def _exchange(self, j: int, sign: float, entered: list[int]) -> bool:
         """Let j enter, and leave what then blocks; says whether that served.
 
         The objective at its minimiser over P is −½‖u‖², so that ‖u‖ must grow; where rounding says
         that it does not, P is put back.
         """
-        old, size = list(entered), float(self.u @ self.u)
-        before = dict(zip(self.qr.index, self.slope, strict=True))
-        if not self.qr.append(j):
+        old, size, before = list(entered), float(self.way.r @ self.way.r), self.slope()
+        if not self.face.append(j):
             return False
         self.sign[j] = sign
         entered.append(j)
-        self._refresh()
+        self._direct()
         self._keep_nonnegative(entered, before)
-        if float(self.u @ self.u) > size:
+        if float(self.way.r @ self.way.r) > size:
             return True
         for i in set(entered) - set(old):
             self._drop(i)
         for i in old:
-            if i not in entered and self.qr.append(i):
+            if i not in entered and self.face.append(i):
                 self.sign[i] = self.signs[self.tied == i][0]
-        entered[:] = [i for i in old if i in self.qr.index]
-        self._refresh()
+        entered[:] = [i for i in old if i in self.face.index]
+        self._direct()
         return False
 
-    def _keep_nonnegative(self, entered: list[int], before: dict[int, Any]) -> None:
+    def _keep_nonnegative(self, entered: list[int], before: dict[int, float]) -> None:
         """Drop from P, one at a time, the entered whose v_j = s_jβ̇_j would not be positive.
 
         On the way from `before` to the new minimiser `after`, v_j vanishes at the share
-        before/(before − after) where after < 0; a v_j that is zero to rounding vanishes at the end.
+        before/(before − after) where after < 0; a v_j that is zero to rounding vanishes at the end. Each turn
+        but the last takes one out of `entered`.
         """
         while True:
-            after = dict(zip(self.qr.index, self.slope, strict=True))
+            after = self.slope()
+            error = dict(zip(self.face.index, self.way.x_error + 4 * _EPS * np.abs(self.way.x), strict=True))
             v = {j: (self.sign[j] * before.get(j, 0), self.sign[j] * after[j]) for j in entered}
             share = {
-                j: old / (old - new) if new < 0 else 1.0
-                for j, (old, new) in v.items()
-                if new <= self.slope_error(j)
+                j: old / (old - new) if new < 0 else 1.0 for j, (old, new) in v.items() if new <= error[j]
             }
             if not share:
                 return
             first = min(share, key=lambda j: (share[j], j))
             before = {
-                j: before.get(j, 0) + share[first] * (after[j] - before.get(j, 0)) for j in self.qr.index
+                j: before.get(j, 0) + share[first] * (after[j] - before.get(j, 0)) for j in self.face.index
             }
             self._drop(first)
             entered.remove(first)
-            self._refresh()
+            self._direct()
 
     def _drop(self, j: int) -> None:
-        self.qr.delete(self.qr.index.index(j))
+        self.face.remove(j)
         self.sign[j] = 0
 
-    def advance(self, lam_min: float) -> bool:
-        """Follow the segment to its next event, or to lam_min; says whether it was the latter.
+    def advance(self, lam_min: float) -> FloatArray:
+        """Follow the segment to its next event, or to lam_min; returns β there.
 
-        With a = XᵀP_{S∪P}^⊥y and b = Xᵀu, c_j(λ) = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j); what
-        is tied now has g_j ≥ 1 and only the opposite face before it. β_j = level − λ·slope is zero at
-        level/slope.
+        With a = Xᵀr₀ and b = Xᵀu, c_j(λ) = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j); what is tied now has
+        g_j ≥ 1 and only the opposite face before it. β_j = level − λ·slope is zero at level/slope. At an
+        event the coefficients that are zero to rounding leave P, and the columns at ±λ to rounding are tied:
+        to the errors of c and β comes what λ itself may be off by, `blur`.
         """
-        residual = self.qr.residual(self.problem.y)
-        a, b = self._correlate(np.stack([residual, self.u], axis=1)).T
-        floor = self.problem.correlation_error()
-        entry = np.where(np.abs(a) > floor, self._entries(a, b), 0)  # a_j ≈ 0: c_j vanishes with λ
-        floor = floor[floor > 0]
-        P = self.qr.index[self.n_free :]
-        level, slope = self.level[self.n_free :], self.slope[self.n_free :]
-        exit_ = np.zeros(len(P))
-        falling = self.sign[P] * slope < 0
-        exit_[falling] = np.maximum(level[falling] / slope[falling], 0)
-        knot = min(self.lam, max(entry.max(initial=0), exit_.max(initial=0)))
-        if knot <= max(lam_min, floor.min()):
-            self.lam = lam_min
-            return True
-        self.lam = float(knot)
-        self.c = a + self.problem.dtype.type(knot) * b
-        self._entry, self._exit = entry, exit_
-        return False
+        a, b = self._correlate(np.stack([self.base.r, self.way.r], axis=1)).T
+        entry = self._entries(a, b)
+        P, level, level_error = self._penalized(0.0)
+        slope = self.way.x[len(self.free) :]
+        falling = (self.sign[P] * slope < 0) & (self.sign[P] * level < -level_error)
+        exit_ = np.where(falling, level / np.where(falling, slope, 1), 0)
+        knot = max(float(entry.max()), float(exit_.max(initial=0)))
+        ends = knot <= lam_min
+        self.sound &= ends or knot < self.lam
+        self.lam = lam_min if ends else knot
+        P, beta, small = self._penalized(self.lam)
+        error, coef = self.error(self.lam), self.coef()
+        self.c = a + self.lam * b
+        if ends:
+            outside = np.abs(self.c)
+            outside[self.face.index] = 0
+            self.sound &= bool(np.all(outside <= self.lam + error) and np.all(self.sign[P] * beta >= -small))
+            return coef
+        blur = 4 * _EPS * knot
+        if entry.max() == knot:
+            j = int(np.argmax(entry))
+            blur += float(error[j] / (1 - np.sign(a[j]) * b[j]))
+        else:
+            i = int(np.argmax(exit_))
+            blur += float(small[i] / abs(slope[i]))
+        small = small + np.abs(slope) * blur
+        self.sound &= bool(np.all(self.sign[P] * beta >= -small))
+        zero = P[(self.sign[P] * slope < 0) & (np.abs(beta) <= small)].tolist()
+        for j in zero:
+            self._drop(j)
+        if zero:  # not only to set β_j = 0: the others are to be right for the λ that rounding has left
+            self._point()
+            self._direct()
+            coef = self.coef()
+        self._tie(self._at_the_face(error + (1 + np.abs(b)) * blur))
+        return coef
 
     def _entries(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """λ at which each column would enter; zero for those that cannot."""
-        sign = np.sign(a)
+        """λ at which each column would enter; zero for those that cannot, or for which a is rounding."""
+        entry = np.zeros(len(a))
+        if self.face.size == self.problem.n:
+            return entry
+        sign = np.where(np.abs(a) > self.error(0.0), np.sign(a), 0)
         room = 1 - sign * b
         sign[self.tied[sign[self.tied] == self.signs]] = 0
-        entry = np.zeros(len(a))
         possible = (sign != 0) & (room > 0)
-        possible[self.qr.index] = False
+        possible[self.face.index] = False
         entry[possible] = np.minimum(np.abs(a[possible]) / room[possible], self.lam)
         return entry
 
-    def _settle(self) -> None:
-        """At the new knot: take out of P what has reached zero, find what is tied."""
-        P = self.qr.index[self.n_free :]
-        size = self.sign[P] * (self.level - self.lam * self.slope)[self.n_free :]
-        near = self._exit >= 0.999 * self.lam
-        zero = [self.coef_error(j) >= size[i] if near[i] else False for i, j in enumerate(P)]
-        for j in [j for j, exit_, gone in zip(P, self._exit, zero, strict=True) if exit_ >= self.lam or gone]:
-            self._drop(j)
-        tied = self._at_the_face(np.where(self._entry >= self.lam, np.inf, self.c))
-        self._refresh()
-        self._tie(tied)
-
-    def _at_the_face(self, c: FloatArray) -> IndexArray:
+    def _at_the_face(self, error: FloatArray) -> IndexArray:
         """The columns outside S ∪ P whose |c_j| is λ to rounding."""
-        tied = (np.abs(c) >= self.lam - self.error) & (self.problem.column_norms > 0)
-        tied[self.qr.index] = tied[self.unpenalized] = False
-        return np.flatnonzero(tied)
+        size = np.abs(self.c)
+        tied = (size >= self.lam - error) & (self.problem.column_norms > 0)
+        tied[self.face.index] = tied[self.unpenalized] = False
+        J = np.flatnonzero(tied)
+        self._check_clear(error[J])
+        self.sound &= bool(np.all(size[J] <= self.lam + error[J]))
+        return J
+
+
+def in_double(problem: Problem) -> Problem:
+    """The problem with its data in float64."""
+    if problem.dtype == np.float64:
+        return problem
+    double = Problem(problem.X.astype(np.float64), problem.y.astype(np.float64))
+    double.kind = problem.kind
+    return double
+
+
+def _norm(v: FloatArray) -> float:
+    return math.sqrt(v @ v)

@@ -37,14 +37,14 @@ def lasso_path(
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     unpenalized : S, columns without penalty; an intercept is a column of ones among them. Of
         dependent ones among them, the later get the coefficient zero.
-    max_steps : at most this many segments; then the status is MAX_ITER.
+    max_steps : at most this many segments; if that is where the path ends, the status is MAX_STEPS.
     lam_min : where the path ends, ≥ 0. At 0 it ends in the least squares solution of least ‖β_{S̄}‖₁.
     sample_weight : (n,) weights of the squared residuals.
     callback : called after each segment with the path so far; returning True stops.
 
     Returns
     -------
-    LassoPath, whose `at(lam)` is exact between the knots. The status is COMPLETED, MAX_ITER, STOPPED, or
+    LassoPath, whose `at(lam)` is exact between the knots. The status is COMPLETED, MAX_STEPS, STOPPED, or
     BEYOND_PRECISION when the path could be followed only so far.
 
     Raises
@@ -62,17 +62,16 @@ def lasso_path(
     pieces: list[Stretch] = []
     most = sys.maxsize if limit is None else limit + 1
     for stretch in stretches(problem, S, lam_min, most):
-        most -= len(stretch.lams) - (bool(pieces) and stretch.lams[0] == pieces[-1].lams[-1])
-        if callback is None:
-            pieces.append(stretch)
-            continue
-        for piece in stretch.knots():
+        while pieces and pieces[-1].lams[0] <= stretch.lams[0]:
+            del pieces[-1]
+        for piece in (stretch,) if callback is None else stretch.knots():
             pieces.append(piece)
-            if len(pieces) > 1 and callback(_path(problem, pieces, Status.STOPPED)):
+            if callback is not None and len(pieces) > 1 and callback(_path(problem, pieces, Status.STOPPED)):
                 return _path(problem, pieces, Status.STOPPED)
     if pieces[-1].lams[-1] <= lam_min:
         return _path(problem, pieces, Status.COMPLETED)
-    return _path(problem, pieces, Status.BEYOND_PRECISION if most else Status.MAX_ITER)
+    whole = sum(len(piece.lams) for piece in pieces) == most
+    return _path(problem, pieces, Status.MAX_STEPS if whole else Status.BEYOND_PRECISION)
 
 
 def _path(problem: Problem, pieces: list[Stretch], status: Status) -> LassoPath:
@@ -83,8 +82,9 @@ def _path(problem: Problem, pieces: list[Stretch], status: Status) -> LassoPath:
         start, stop = stop, stop + len(piece.lams)
         coef[start:stop, piece.columns] = piece.coef
     active = [P for piece in pieces for P in piece.active]
-    last = np.append(knots[1:] < knots[:-1], True)  # of equal knots the last
+    last = np.append(knots[1:] < knots[:-1], True)  # of knots that are equal in float32 the last
     if not last.all():
         knots, coef = knots[last], coef[last]
         active = [P for P, one in zip(active, last, strict=True) if one]
+    active[-1] = active[-2] if len(active) > 1 else ()
     return LassoPath(knots, coef, tuple(active), status)

@@ -4,16 +4,17 @@ The candidates C are the columns with the largest |c|. `_kernels/homotopy.py` fo
 and then the points that it passed are checked on all columns: for one outside C, |c_j(λ)| − λ is convex
 between two points, so that c at the points decides. With the Gram rows X_jᵀX of the columns that entered,
 c = Xᵀy − XᵀX_P B for a block of points is one matrix product, and so are the rows of a block of entries: a
-path of k entries costs the products of X with k vectors, made as a few matrix products. Columns that violate
-|c_j| ≤ λ become candidates, and the guess goes on from the last point that stands.
+path of k entries costs the products of X with k vectors, made as a few matrix products. Columns for which
+|c_j| ≤ λ is not clear become candidates, and the guess goes on from the last point that stands.
 
-Where an event is not clear beyond rounding, `Homotopy` settles it on X itself and hands back.
+Where an event is not clear beyond rounding, `Homotopy` settles it on X itself and hands back. It takes the path
+up inside the last segment that stands, checks that it is one, and finds the knot below it anew, so that no
+knot is given out whose segments on both sides were not proved.
 """
 
 from __future__ import annotations
 
 import bisect
-import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ import numpy as np
 
 from sparselin._kernels import homotopy as kernels
 from sparselin.candidates import Candidates, GramRows, Run
-from sparselin.homotopy import Homotopy, Point
+from sparselin.homotopy import Homotopy, Knot, Point
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.threads import spread_chunks, workers
@@ -31,6 +32,7 @@ _FEW, _MANY = 96, 4000  # so few columns are all candidates, and so many never
 _ALL = slice(None)
 _FIRST = 64  # columns with the largest |c| that a projection is tried with
 _NEXT = 96  # the columns likeliest to enter next that are candidates
+_CLEAR = 0.05  # the share of λ up to which errors of c on columns that are no candidates make them candidates
 
 
 class Stretch(NamedTuple):
@@ -43,8 +45,19 @@ class Stretch(NamedTuple):
 
     def knots(self) -> Iterator[Stretch]:
         """One by one."""
-        for i, active in enumerate(self.active):
-            yield Stretch(self.lams[i : i + 1], self.columns, self.coef[i : i + 1], [active])
+        for i in range(len(self.lams)):
+            yield self.part(i, i + 1)
+
+    def part(self, start: int, stop: int) -> Stretch:
+        """Those from start to stop."""
+        these = slice(start, stop)
+        return Stretch(self.lams[these], self.columns, self.coef[these], self.active[these])
+
+    def dense(self, d: int) -> FloatArray:
+        """β of the last (d,)."""
+        coef = np.zeros(d)
+        coef[self.columns] = self.coef[-1]
+        return coef
 
 
 class Guess:
@@ -61,7 +74,10 @@ class Guess:
             self.candidates.add_largest(np.abs(self.candidates.first_correlations()), 2 * _NEXT)
 
     def stretches(self, lam_min: float, limit: int) -> Iterator[Stretch]:
-        """The path on from where the candidates are, up to where an event is not clear."""
+        """The path on from where the candidates are, up to where an event is not clear.
+
+        It ends: in each round λ falls, or what does not stand brings new candidates, of which there are d.
+        """
         candidates = self.candidates
         while limit > 0:
             start, columns = candidates.here(), candidates.index
@@ -76,6 +92,8 @@ class Guess:
                 yield Stretch(run.lams[:keep], where, run.coef[:keep], active)
                 limit -= keep
             if stands < m:
+                if len(candidates.index) == len(columns):
+                    return
                 self.points = max(16, self.points // 2)
                 if keep:
                     start = candidates.at(
@@ -99,7 +117,7 @@ class Guess:
         return self.candidates.resume(point)
 
     def _prove(self, run: Run, limit: int) -> int:
-        """The first point at which some |c_j| > λ, or their number; new candidates come of it.
+        """The first point at which some |c_j| ≤ λ is not clear, or their number; new candidates come of it.
 
         Where it is likely that columns are wanted, those come that the last segment which stands, or the one
         that does not, shows to enter first.
@@ -114,16 +132,21 @@ class Guess:
             rows.add(candidates.index[new], candidates.columns[new] if problem.kind != "sparse" else None)
         coef, G = rows.combination(run.coef[:, used], J)
         first = np.full(problem.d, m)
+        blur = problem.rounding() * run.sizes  # times ‖X_j‖, the error of c_j
+        clear = int(np.argmax(np.append((blur * candidates.longest > _CLEAR * run.lams) & (run.lams > 0), True)))
+        slack = np.where(run.lams > 0, -blur, blur)  # at zero, which only a P that spans everything reaches, c = 0
 
         def check(a: int, b: int) -> None:
             kernels.first_violations(
-                problem.Xty, coef @ G[:, a:b], run.lams, run.sizes, problem.column_norms,
-                problem.rounding(), a, first,
-            )  # fmt: skip
+                problem.Xty, coef[:clear] @ G[:, a:b], run.lams, slack, problem.column_norms, a, first
+            )
 
         with workers(2.0 * coef.size * problem.d) as count:
             spread_chunks(check, problem.d, _CHUNK, count)
+            first[candidates.index] = m
             stands = int(first.min())
+            if stands == m and clear < m:
+                return clear
             if stands < m or (run.ending == kernels.LIMIT and m < limit):
                 i = min(stands, m - 1)
                 ends = coef[max(0, i - 1) : i + 1]
@@ -225,38 +248,54 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
 def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> Iterator[Stretch]:
     """The knots from λ*(S) down to lam_min, `limit` at most; they end early where rounding hides the next.
 
-    Of knots with the same λ only the last counts, and only one towards the limit.
+    A knot takes the place of those before it whose λ is not larger: what was guessed may have to be taken back,
+    all of it, once. Else λ falls in each round, for the careful homotopy gives at least one knot or the end.
     """
-    guess = Guess(problem, S, limit)
-    sound, begun, patience, lam = guess.sound, False, 1, math.inf
+    guess, whole, patience = Guess(problem, S, limit), limit, 1
+    fast = guess.sound
     careful: Homotopy | None = None
+    knots: Iterator[Knot] | None = None
+    last: Stretch | None = None  # the last knot given
     while limit > 0:
-        if sound:
-            for stretch in guess.stretches(lam_min, limit):
-                if not begun and stretch.lams[0] <= lam_min:
-                    break  # λ* itself is no higher
-                begun, patience, limit = True, 1, limit - len(stretch.lams)
-                lam = stretch.lams[-1]
-                yield stretch
-                if lam <= lam_min:
-                    return
-        if limit == 0:
-            return
+        held: Stretch | None = None  # the last knot guessed, given when what comes below it is proved
+        for stretch in guess.stretches(lam_min, limit) if fast else ():
+            if last is None and stretch.lams[0] <= lam_min:
+                break  # λ* itself is no higher
+            for piece in (held, stretch.part(0, len(stretch.lams) - 1)):
+                if piece is not None and len(piece.lams):
+                    last = piece.part(len(piece.lams) - 1, len(piece.lams))
+                    yield piece
+            limit -= len(stretch.lams)
+            held = stretch.part(len(stretch.lams) - 1, len(stretch.lams))
+            if limit == 0 or held.lams[0] <= lam_min:
+                yield held
+                return
         if careful is None:
             careful = Homotopy(problem, S)
-            free = np.array(careful.qr.index, np.intp)
-            if len(free) < len(S):
-                guess = Guess(problem, free, limit)
-        knots = careful.resume(guess.candidates.here(), lam_min) if begun else careful.knots(lam_min)
-        fallen = 0
-        while fallen < min(patience, limit):  # a λ that does not fall is for `Homotopy` to give up on
+            if len(careful.free) < len(S):
+                guess = Guess(problem, np.array(careful.free, np.intp), limit)
+        if held is not None:
+            limit, patience = limit + 1, 1
+            knots = careful.knots(lam_min) if last is None else careful.resume(_between(last, held, problem.d), lam_min)
+            if knots is None:
+                careful, limit, fast = Homotopy(problem, S), whole, False
+                knots = careful.knots(lam_min)
+        elif knots is None:
+            knots = careful.knots(lam_min)
+        for _ in range(min(patience, limit) if guess.sound else limit):
             knot = next(knots, None)
             if knot is None:
                 return
-            begun, fallen, lam = True, fallen + (knot.lam < lam), knot.lam
-            yield Stretch(np.array([knot.lam]), _ALL, knot.coef[None], [knot.active])
+            last = Stretch(np.array([knot.lam]), _ALL, knot.coef[None], [knot.active])
+            limit -= 1
+            yield last
             if knot.lam <= lam_min:
                 return
-        limit -= fallen
         patience *= 2
-        sound = guess.take_up(careful.here())
+        fast = fast and guess.take_up(careful.here())
+
+
+def _between(above: Stretch, below: Stretch, d: int) -> Point:
+    """Half-way between two knots. No coefficient changes its sign there: the signs show in the sum."""
+    P = list(above.active[-1])
+    return Point(float(above.lams[-1] + below.lams[-1]) / 2, P, np.sign(above.dense(d) + below.dense(d))[P], np.zeros(0))

@@ -10,7 +10,8 @@ until a column outside meets ±λ or a coefficient meets zero. Every point is ch
 is computed afresh from β, must satisfy the KKT conditions to rounding, and what it lacks of λs on P
 is solved for and added to β. So rounding does not pile up, and the square of the condition number, which
 H carries, costs accuracy only in w, where it shortens or lengthens a step that the next check sees.
-Whatever is not clear beyond rounding (ties, columns nearly dependent) is left to the caller.
+Whatever is not clear beyond rounding (ties, columns nearly dependent, a λ that is not large against the
+errors of c) is left to the caller.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ _DEPENDENT = 1e-9
 # The correction of β may shift Xβ by this share of its size at most: what it leaves undone, of the second
 # order, is then below rounding.
 _CORRECTED = 1e-9
+
+# The errors of c may be this share of λ.
+_CLEAR = 1e-5
 
 # Two values of λ this near to each other, relatively, are not told apart.
 _STEP = 1e-13
@@ -149,23 +153,26 @@ def violations(M, lam, c, error):
 
 
 @kernel(**VECTORIZED)
-def entries(M, lam, c, b, error, level):
+def entries(M, lam, c, b, error, level, full):
     """λ at which each column would enter: with a = c − λb, what c is at λ = 0, that is
 
         |a|/(1 − sign(a)·b).
 
-    Where a is zero to rounding c vanishes with λ, and there is none. Returns how many columns are at
-    ±λ now and not clearly on their way from there, to the opposite face.
+    Where a is zero to rounding there is none: if the columns of P span everything (`full`) it is zero, and else
+    what it may be bounds the λ at which the column might yet enter. Returns the largest of these bounds, and
+    how many columns are at ±λ now and not clearly on their way from there, to the opposite face.
     """
-    tied = 0
+    tied, doubt = 0, 0.0
     for j in range(M):
         a = c[j] - lam * b[j]
         s = 1.0 if a > 0 else -1.0
         size = s * a
         room = 1 - s * b[j]
-        level[j] = size / room if (size > error[j]) & (room > 0) else 0.0
+        known = size > error[j]
+        level[j] = size / room if known & (room > 0) & (not full) else 0.0
+        doubt = max(doubt, 0.0 if known | full else (size + error[j]) / max(1 - abs(b[j]), _STEP))
         tied += (lam - abs(c[j]) <= error[j]) & ((s * c[j] > 0) | (size <= 2 * error[j]))
-    return tied
+    return doubt, tied
 
 
 @kernel(**VECTORIZED)
@@ -215,8 +222,9 @@ def follow(
     M,
     unit,
     y_norm,
+    longest,
     lam_min,
-    floor,
+    rank,
     n_free,
     fresh,
     quota,
@@ -236,6 +244,7 @@ def follow(
 
     state, point : p, the place that has just entered or −1; λ. They, order, sign and beta hold the point
         reached at the end, the last one that is clear (but L may be one ahead: then see DECLINED).
+    longest, rank : the largest of the norms of all columns, and the rank at which a set of columns spans everything.
     fresh, quota : the run stops once it has passed the entries of `quota` columns that are `fresh` (M,).
     limit : the most points to pass.
     coefs (limit, M), lams, sizes, events (limit,) : β, λ, ‖y‖ + Σ‖X_j‖|β_j| and j + 1 for an entry, −(j + 1)
@@ -248,7 +257,6 @@ def follow(
     z, w, lack, extra = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
     c, b, error, level = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
     order0, sign0, beta0 = order.copy(), sign.copy(), beta.copy()
-    longest = norms[:M].max()
     forward(L, 0, p, sign, z)
     passed, ended, event, found = -1, False, 0, 0
     while True:
@@ -273,16 +281,19 @@ def follow(
         bound = unit * (size + lam * slope) + math.sqrt(max(shift, 0.0))
         for j in range(M):
             error[j] = norms[j] * bound
+        for k in range(p):
+            error[order[k]] = 0
         clear &= violations(M, lam, c, error) == 0
         exit_place, exit_level, entry, below = -1, 0.0, 0, 0.0
         if not ended:
-            clear &= entries(M, lam, c, b, error, level) == 0
+            doubt, tied = entries(M, lam, c, b, error, level, p == rank)
+            clear &= tied == 0 and bound * longest <= _CLEAR * lam
             for k in range(n_free, p):
                 clear &= beta[k] != 0 or sign[k] * w[k] > 0
             entry = int(np.argmax(level))
             exit_place, exit_level = first_exit(n_free, p, lam, sign, beta, w)
             below = max(level[entry], exit_level)
-            clear &= below < lam * (1 - _STEP)
+            clear &= below < lam * (1 - _STEP) and doubt <= max(below, lam_min)
         if not clear:
             status = DECLINED
             break
@@ -305,7 +316,7 @@ def follow(
             break
 
         enters = level[entry] >= exit_level
-        ended = below <= max(lam_min, floor, bound * longest)
+        ended = below <= lam_min
         if ended:
             below, event, entered = lam_min, 0, -1
         elif enters:
@@ -335,14 +346,14 @@ def follow(
 
 
 @kernel(**VECTORIZED)
-def first_violations(c0, products, lams, sizes, norms, unit, start, first):
+def first_violations(c0, products, lams, slack, norms, start, first):
     """first[j] for the columns start + (0..width − 1) of c = c0 − products (m, width): the first of m points
-    at which |c_j| > λ beyond rounding; it is left alone where there is none.
+    at which |c_j| > λ + slack·‖X_j‖; it is left alone where there is none.
     """
     m, width = products.shape
     for i in range(m - 1, -1, -1):
-        row, lam, size = products[i], lams[i], unit * sizes[i]
+        row, lam, room = products[i], lams[i], slack[i]
         for l in range(width):
             j = start + l
-            if abs(c0[j] - row[l]) > lam + size * norms[j]:
+            if abs(c0[j] - row[l]) > lam + room * norms[j]:
                 first[j] = i

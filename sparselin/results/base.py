@@ -26,6 +26,7 @@ class Status(enum.Enum):
         "columns are so nearly dependent that rounding hides the next event; "
         "use float64, or leave out columns that the others determine"
     )
+    MAX_STEPS = "the path has as many segments as `max_steps` allows; raise it to go on"
     MAX_ITER = "the iteration limit came before the certificate, so the result is undecided; raise the limit"
     STOPPED = "the callback, or an interrupt, asked to stop"
 

@@ -72,7 +72,8 @@ class LassoPath:
     coef : (m, d) solution at each knot.
     active : m tuples of indices outside S: those that are nonzero just below each knot (at
         knots[-1], just above it).
-    status : how the path ended. COMPLETED means that `lam_min` was reached.
+    status : how the path ended. COMPLETED means that `lam_min` was reached, MAX_STEPS that it has as many
+        segments as were asked for.
     """
 
     knots: FloatArray

@@ -161,7 +161,7 @@ def _path_beyond(problem: Problem, k: int) -> LassoPath:
     steps = 2 * k + 8
     while True:
         path = lasso_path(problem, max_steps=steps)
-        if path.status is not Status.MAX_ITER or max(map(len, path.active[:-1]), default=0) > k:
+        if path.status is not Status.MAX_STEPS or max(map(len, path.active[:-1]), default=0) > k:
             return path
         steps *= 2
 

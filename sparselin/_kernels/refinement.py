@@ -1,0 +1,78 @@
+"""Residuals of the augmented system of least squares in twice the working precision.
+
+Each product and sum is split into its rounded value and its error (Dekker, 1971; Knuth), and the errors are
+summed beside it (Ogita, Rump and Oishi, 2005): the result is as if computed with eps² and rounded. That needs
+every operation rounded as written, so nothing here may be reassociated or contracted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparselin._kernels import kernel
+
+_SPLIT = 134217729.0  # 2²⁷ + 1
+
+
+@kernel(inline="always")
+def _product(a, b):
+    """ab and its rounding error."""
+    p = a * b
+    t = _SPLIT * a
+    a1 = t - (t - a)
+    a2 = a - a1
+    t = _SPLIT * b
+    b1 = t - (t - b)
+    b2 = b - b1
+    return p, a2 * b2 - (((p - a1 * b1) - a2 * b1) - a1 * b2)
+
+
+@kernel(inline="always")
+def _sum(a, b):
+    """a + b and its rounding error."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+@kernel()
+def remainders(A, f, g, r, r_low, x, x_low):
+    """f − (r + r_low) − Aᵀ(x + x_low) and g − A(r + r_low), for A (t, n)."""
+    t, n = A.shape
+    above, lost = np.empty(n), np.empty(n)
+    for i in range(n):
+        above[i], lost[i] = _sum(f[i], -r[i])
+        lost[i] -= r_low[i]
+    below = np.empty(t)
+    for j in range(t):
+        row, x1, x2 = A[j], -x[j], x_low[j]
+        for i in range(n):
+            p, e = _product(row[i], x1)
+            above[i], e2 = _sum(above[i], p)
+            lost[i] += e + e2 - row[i] * x2
+        total, rest = g[j], 0.0
+        for i in range(n):
+            p, e = _product(row[i], -r[i])
+            total, e2 = _sum(total, p)
+            rest += e + e2 - row[i] * r_low[i]
+        below[j] = total + rest
+    return above + lost, below
+
+
+@kernel()
+def add(high, low, x):
+    """high + low + x as such a sum."""
+    for j in range(high.size):
+        s, e = _sum(high[j], x[j])
+        high[j], low[j] = _sum(s, low[j] + e)
+
+
+@kernel()
+def along(high, low, lam, slope_high, slope_low):
+    """level − λ·slope, both of them sums of two."""
+    out = np.empty(high.size)
+    for j in range(high.size):
+        p, e = _product(-lam, slope_high[j])
+        s, e2 = _sum(high[j], p)
+        out[j] = s + (e + e2 + low[j] - lam * slope_low[j])
+    return out

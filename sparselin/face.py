@@ -1,0 +1,168 @@
+"""`Face`: least squares on some columns of X, with multipliers, to the precision of the data."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin._kernels import qr as kernels
+from sparselin._kernels import refinement
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray
+
+_EPS = float(np.finfo(np.float64).eps)
+_ROUNDS = 6  # of refinement: each gains the digits that κ·eps leaves
+
+
+class Balance(NamedTuple):
+    """r + X_Jx = f, X_Jᵀr = g with r (n,) and x = x + x_low (t,): r rounded, x as if in twice the precision.
+
+    r_error bounds ‖error of r‖ beyond its rounding, x_error (t,) the error of x; sound says whether the
+    refinement converged.
+    """
+
+    r: FloatArray
+    x: FloatArray
+    x_low: FloatArray
+    r_error: float
+    x_error: FloatArray
+    sound: bool
+
+
+class Face:
+    """X_J = QR in float64 for a list J of independent columns, updated a column at a time.
+
+    The *size* of a column x beside J is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), b = X_J⁺x: rounding of the data moves
+    P_J^⊥x by eps·s(x), whatever the condition of X_J. So x counts as in the span of J when ‖P_J^⊥x‖ ≤ u·s(x),
+    and ⟨x, r⟩ errs by u·s(x)‖r‖ when X_Jᵀr is exact to rounding.
+
+    Attributes
+    ----------
+    index : J. columns, norms : X_Jᵀ (t, n) and ‖X_j‖.
+    """
+
+    def __init__(self, problem: Problem, span_unit: float) -> None:
+        self.problem, self.span_unit = problem, span_unit
+        self.index: list[int] = []
+        self._allocate(8)
+
+    @property
+    def size(self) -> int:
+        return len(self.index)
+
+    @property
+    def columns(self) -> FloatArray:
+        return self._columns[: self.size]
+
+    @property
+    def Qt(self) -> FloatArray:
+        return self._Qt[: self.size]
+
+    @property
+    def R(self) -> FloatArray:
+        return self._R[: self.size, : self.size]
+
+    @property
+    def norms(self) -> FloatArray:
+        return self._norms[: self.size]
+
+    @property
+    def kappa(self) -> float:
+        """‖D R⁻¹‖_F, D = diag ‖X_j‖, which bounds ‖Db‖/‖x‖; at least 1."""
+        return max(1.0, math.sqrt(self._inverse[: self.size].sum()))
+
+    def append(self, j: int) -> bool:
+        """Add column j unless it is in the span of J to rounding; says whether it was added."""
+        t, x, norm = self.size, self.problem.columns([j])[:, 0], float(self.problem.column_norms[j])
+        if t == len(self._Qt):
+            self._allocate(2 * t)
+        z, h = self._off(x)
+        rho, b = math.sqrt(z @ z), kernels.solve(self.R, h)
+        size = math.hypot(norm, *(self.norms * b))
+        if rho <= self.span_unit * size or t == self.problem.n:
+            return False
+        self._columns[t], self._norms[t], self._Qt[t] = x, norm, z / rho
+        self._R[:t, t], self._R[t, t] = h, rho
+        self._inverse[t] = (size / rho) ** 2
+        self.index.append(j)
+        return True
+
+    def remove(self, j: int) -> None:
+        """Take column j out."""
+        position, t = self.index.index(j), self.size
+        kernels.delete(self._Qt, self._R, t, position)
+        for array in (self._columns, self._norms):
+            array[position : t - 1] = array[position + 1 : t].copy()
+        del self.index[position]
+        self._R[t - 1] = self._R[:, t - 1] = 0
+        inverse = np.linalg.solve(self.R, np.eye(t - 1))[:, position:]
+        self._inverse[position : t - 1] = np.sum((self.norms[:, None] * inverse) ** 2, axis=0)
+
+    def beside(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """s(X_i) and ‖P_J^⊥X_i‖ of the columns given."""
+        X = self.problem.columns(J)
+        Z, H = self._off(X)
+        B = np.linalg.solve(self.R, H) if self.size else H
+        norms = self.problem.column_norms[J]
+        sizes = np.sqrt(norms**2 + np.sum((self.norms[:, None] * B) ** 2, axis=0))
+        return sizes, np.sqrt(np.einsum("ij,ij->j", Z, Z))
+
+    def in_span(self, J: IndexArray) -> np.ndarray:
+        """(|J|,) bool: which columns lie in the span of J to rounding."""
+        sizes, lengths = self.beside(J)
+        return np.asarray(lengths <= self.span_unit * sizes)
+
+    def balance(self, f: FloatArray | None, g: FloatArray | None) -> Balance:
+        """Solve r + X_Jx = f, X_Jᵀr = g, each zero where None.
+
+        By R⁻ᵀ, Q and R⁻¹, and then by the same for what is lacking, computed in twice the precision (Björck,
+        1967, for the augmented system of least squares). Each round divides the errors by about 1/(κ·eps), the
+        rate, which the first of them shows; what is left after the last is at most that share of its change.
+        """
+        f = np.zeros(self.problem.n) if f is None else f
+        g = np.zeros(self.size) if g is None else g
+        r, r_low, x, x_low = (np.zeros(m) for m in (len(f), len(f), len(g), len(g)))
+        lack, short, rate = f, g, 1.0
+        for k in range(_ROUNDS):
+            if k:
+                lack, short = refinement.remainders(self.columns, f, g, r, r_low, x, x_low)
+            z, w = self.Qt @ lack, kernels.solve_transposed(self.R, short)
+            change = lack - z @ self.Qt
+            change += (w - self.Qt @ change) @ self.Qt
+            step = kernels.solve(self.R, z - w)
+            refinement.add(r, r_low, change)
+            refinement.add(x, x_low, step)
+            moved = np.array([_norm(self.norms * step), _norm(change)])
+            whole = np.array([_norm(self.norms * x), _norm(r)])
+            whole = np.maximum(whole, _EPS * whole.sum())  # x or r may be zero
+            if k == 1 and whole.all():
+                rate = max(_EPS, float(np.max(moved / whole)))
+            if k and (rate > 0.1 or np.all(rate * moved <= _EPS * whole)):
+                break
+        return Balance(r, x, x_low, rate * moved[1], rate * moved[0] / self.norms, rate <= 0.1 or not whole.any())
+
+    def _off(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """P_J^⊥X and QᵀX, projected three times: what is left of X may be of the order of its rounding."""
+        H = np.zeros((self.size, *X.shape[1:]))
+        if self.size:
+            for _ in range(3):
+                G = self.Qt @ X
+                X = X - self.Qt.T @ G
+                H += G
+        return X, H
+
+    def _allocate(self, capacity: int) -> None:
+        t, n = self.size, self.problem.n
+        old = (self._columns, self._Qt, self._R, self._norms, self._inverse) if t else ()
+        self._columns, self._Qt = np.zeros((capacity, n)), np.zeros((capacity, n))
+        self._R = np.zeros((capacity, capacity))
+        self._norms, self._inverse = np.zeros(capacity), np.zeros(capacity)
+        new = (self._columns, self._Qt, self._R, self._norms, self._inverse)
+        for array, before in zip(new, old, strict=False):
+            array[tuple(map(slice, before.shape))] = before
+
+
+def _norm(v: FloatArray) -> float:
+    return math.sqrt(v @ v)
