@@ -17,13 +17,14 @@ _ROUNDS = 6  # of refinement: each gains the digits that κ·eps leaves
 
 
 class Balance(NamedTuple):
-    """r + X_Jx = f, X_Jᵀr = g with r (n,) and x = x + x_low (t,): r rounded, x as if in twice the precision.
+    """r + X_Jx = f, X_Jᵀr = g with r + r_low (n,) and x + x_low (t,), both as if in twice the precision.
 
-    r_error bounds ‖error of r‖ beyond its rounding, x_error (t,) the error of x; sound says whether the
-    refinement converged.
+    r_error bounds ‖error of r + r_low‖, x_error (t,) that of x + x_low; sound says whether the refinement
+    converged.
     """
 
     r: FloatArray
+    r_low: FloatArray
     x: FloatArray
     x_low: FloatArray
     r_error: float
@@ -141,7 +142,7 @@ class Face:
                 rate = max(_EPS, float(np.max(moved / whole)))
             if k and (rate > 0.1 or np.all(rate * moved <= _EPS * whole)):
                 break
-        return Balance(r, x, x_low, rate * moved[1], rate * moved[0] / self.norms, rate <= 0.1 or not whole.any())
+        return Balance(r, r_low, x, x_low, rate * moved[1], rate * moved[0] / self.norms, rate <= 0.1 or not whole.any())
 
     def _off(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """P_J^⊥X and QᵀX, projected three times: what is left of X may be of the order of its rounding."""

@@ -14,14 +14,18 @@ step of it; ties, duplicates and simultaneous events need no other code. Between
 
     β(λ) = level − λ·slope,   y − Xβ(λ) = r₀ + λu,
 
-so that every knot is computed afresh and nothing drifts. `Face` refines both systems until r₀ and u are those
-of exact arithmetic rounded, so that c_i = ⟨X_i, r₀ + λu⟩ is known to
+so that every knot is computed afresh and nothing drifts. `Face` refines both systems, so that
+a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are known to
 
-    e_i(λ) = 8·eps·(√n + 1)·‖X_i‖(‖r₀‖ + λ‖u‖),
+    8·eps·(√n + 1)·‖X_i‖‖r₀‖  and  8·eps·(√n + 1)·‖X_i‖‖u‖,
 
-whatever the condition of X_{S∪P}: it is relative to what is left of y, and not to the terms of Xβ. (A Gram
-problem knows c only to e_c, κ² and all.) A knot counts only as long as e_i is below a thousandth of λ for every
-column that may be tied there; else the path ends before it.
+whatever the condition of X_{S∪P}: relative to what is left of y, and not to the terms of Xβ. Where that leaves
+open whether c_i = a_i + λb_i is ±λ, both are computed in twice the precision. (A Gram problem knows c only to
+e_c, κ² and all.) A knot counts only if the errors of c are below a thousandth of λ for all columns that may be
+tied there; else the path ends before it.
+
+What the data's own rounding decides is no event: a column in the span of S ∪ P to rounding has a_i = 0, and so
+has each when ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²level_j²), that is, when y is fitted to rounding.
 """
 
 from __future__ import annotations
@@ -82,10 +86,10 @@ class Homotopy:
         self._point()
         self._direct()
         self.c = self._correlate(self.base.r)
-        tied = self._largest()
+        tied, error = self._largest()
         if len(tied):
             self.lam = float(np.abs(self.c[tied]).max())
-            self._check_clear(self.error(0.0)[tied])
+            self._check_clear(error)
         self._tie(tied)
 
     @property
@@ -94,21 +98,33 @@ class Homotopy:
         return np.asarray(self.base.r + self.lam * self.way.r)
 
     def error(self, lam: float) -> FloatArray:
-        """e(λ) (d,): bounds on the errors of c."""
-        base, way, norms = self.base, self.way, self.problem.column_norms
+        """Bounds (d,) on the errors of c(λ) as `_correlate` gives it."""
+        norms = self.problem.column_norms
+        unit = self._unit(self.base, self.problem.y_norm) + lam * self._unit(self.way, 0.0)
         if self.problem.kind == "gram":
-            unit = self._gram_unit() * self._extent(lam)
-            return np.asarray(norms * min(unit, _CLEAR * self.lam / float(norms.max())))
-        reach = _norm(base.r) + lam * _norm(way.r) + _EPS * self._extent(lam)
-        return np.asarray(norms * (self.error_unit * reach + base.r_error + lam * way.r_error))
+            unit = min(unit, _CLEAR * self.lam / float(norms.max()))
+        return np.asarray(unit * norms)
 
-    def _gram_unit(self) -> float:
-        return self.error_unit * self.face.kappa**2
+    def _unit(self, balance: Balance, size: float) -> float:
+        """What times ‖X_i‖ bounds the error of ⟨X_i, r⟩ for the r of a balance, size being ‖r + X_Jx‖."""
+        size += float(self.face.norms @ np.abs(balance.x))
+        if self.problem.kind == "gram":
+            return self.error_unit * self.face.kappa**2 * size
+        return self.error_unit * (_norm(balance.r) + _EPS * size) + balance.r_error
 
-    def _extent(self, lam: float) -> float:
-        """‖y‖ + Σ‖X_j‖|β_j|, level and λ·slope taken apart."""
-        size = np.abs(self.base.x) + lam * np.abs(self.way.x)
-        return self.problem.y_norm + float(self.face.norms @ size)
+    def _sharp(self, balance: Balance, size: float, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """⟨X_i, r⟩ for the r of a balance and the columns J, in twice the precision, and bounds on the errors."""
+        X, norms = np.ascontiguousarray(self.problem.columns(J).T), self.problem.column_norms[J]
+        if self.problem.kind == "gram":
+            return X @ balance.r, self._unit(balance, size) * norms
+        c = refinement.correlations(X, balance.r, balance.r_low)
+        size += float(self.face.norms @ np.abs(balance.x))
+        return c, norms * (self.error_unit * _EPS * (_norm(balance.r) + size) + balance.r_error) + 2 * _EPS * np.abs(c)
+
+    def fitted(self) -> bool:
+        """Whether y is in the span of S ∪ P to rounding."""
+        size = math.hypot(self.problem.y_norm, *(self.face.norms * self.base.x))
+        return self.face.size == self.problem.n or _norm(self.base.r) <= self.face.span_unit * size
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
         """The knots from here down to lam_min; they end early only where rounding hides the next one."""
@@ -192,15 +208,23 @@ class Homotopy:
         c[self.unpenalized] = 0
         return c
 
-    def _largest(self) -> IndexArray:
-        """T: what may be the largest |c_j| outside S and its span, |c_j| + e_j ≥ max(|c| − e); none if c = 0."""
-        size, error = np.abs(self.c), self.error(0.0)
-        near = (size + error >= (size - error).max()) & (self.problem.column_norms > 0)
-        near[self.unpenalized] = False
-        tied = np.flatnonzero(near)
-        if len(self.free) and len(tied):
-            tied = tied[~self.face.in_span(tied)]
-        return tied if np.any(size[tied] > error[tied]) else tied[:0]
+    def _largest(self) -> tuple[IndexArray, FloatArray]:
+        """T: what may be the largest |c_j| outside S and its span, |c_j| + e_j ≥ max(|c| − e); and e_T."""
+        error, none = self.error(0.0), np.zeros(0, np.intp)
+        for sharp in (False, True):
+            size = np.abs(self.c)
+            near = (size + error >= (size - error).max()) & (self.problem.column_norms > 0)
+            near[self.unpenalized] = False
+            T = np.flatnonzero(near)
+            if not sharp:
+                if len(self.free) and len(T):
+                    inside = T[self.face.in_span(T)]
+                    self.c[inside] = error[inside] = 0
+                    T = np.setdiff1d(T, inside)
+                if self.fitted() or not np.any(size[T] > error[T]):
+                    return none, error[none]
+                self.c[T], error[T] = self._sharp(self.base, self.problem.y_norm, T)
+        return T, error[T]
 
     def _tie(self, tied: IndexArray) -> None:
         self.tied = tied
@@ -224,17 +248,10 @@ class Homotopy:
         """slope_j for the columns of the factorisation."""
         return dict(zip(self.face.index, self.way.x.tolist(), strict=True))
 
-    def rates(self) -> FloatArray:
-        """g_j = s_j⟨X_j, u⟩ for the tied j; KKT wants g ≥ 1."""
-        return np.asarray(self.signs * (self.problem.columns(self.tied).T @ self.way.r))
-
-    def rate_error(self) -> FloatArray:
-        """Bounds on the errors of `rates()`."""
-        way, norms, length = self.way, self.problem.column_norms[self.tied], _norm(self.way.r)
-        if self.problem.kind == "gram":
-            return np.asarray(np.minimum(self._gram_unit() * norms * length, _CLEAR))
-        extent = float(self.face.norms @ np.abs(way.x))
-        return np.asarray(norms * (self.error_unit * (length + _EPS * extent) + way.r_error))
+    def rates(self) -> tuple[FloatArray, FloatArray]:
+        """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; KKT wants g ≥ 1."""
+        g, error = self._sharp(self.way, 0.0, self.tied)
+        return self.signs * g, np.minimum(error, _CLEAR) if self.problem.kind == "gram" else error
 
     def enter(self) -> None:
         """Choose the direction that leaves this knot, and with it P, the nonzero ones just below.
@@ -247,8 +264,8 @@ class Homotopy:
         barred = np.zeros(len(self.tied), bool)  # dependent on P, or of no use
         entered: list[int] = []
         while len(self.tied):
-            error = self.rate_error()
-            lacking = np.where(barred | np.isin(self.tied, entered), 0, 1 - self.rates() - error)
+            rates, error = self.rates()
+            lacking = np.where(barred | np.isin(self.tied, entered), 0, 1 - rates - error)
             worst = int(np.argmax(lacking))
             if lacking[worst] <= 0:
                 self.sound &= bool(np.all(error <= _CLEAR))
@@ -321,23 +338,34 @@ class Homotopy:
         event the coefficients that are zero to rounding leave P, and the columns at ±λ to rounding are tied:
         to the errors of c and β comes what λ itself may be off by, `blur`.
         """
-        a, b = self._correlate(np.stack([self.base.r, self.way.r], axis=1)).T
-        entry = self._entries(a, b)
+        a, b, a_error, b_error = self._lines()
         P, level, level_error = self._penalized(0.0)
         slope = self.way.x[len(self.free) :]
         falling = (self.sign[P] * slope < 0) & (self.sign[P] * level < -level_error)
         exit_ = np.where(falling, level / np.where(falling, slope, 1), 0)
-        knot = max(float(entry.max()), float(exit_.max(initial=0)))
+        vague = self.problem.column_norms > 0
+        vague[self.unpenalized] = vague[self.face.index] = False
+        while True:  # fewer are vague each time
+            entry = self._entries(a, b, a_error)
+            knot = max(float(entry.max()), float(exit_.max(initial=0)))
+            lam = max(knot, lam_min)
+            error = a_error + lam * b_error
+            near = np.abs(a + lam * b) >= lam - error
+            hidden = (np.abs(a) <= a_error) & (2 * a_error > lam * (1 - np.abs(b)))
+            J = np.flatnonzero(vague & (near | hidden))
+            if len(J) == 0:
+                break
+            self._sharpen(J, a, b, a_error, b_error)
+            vague[J] = False
         ends = knot <= lam_min
         self.sound &= ends or knot < self.lam
-        self.lam = lam_min if ends else knot
-        P, beta, small = self._penalized(self.lam)
-        error, coef = self.error(self.lam), self.coef()
-        self.c = a + self.lam * b
+        self.lam = lam
+        P, beta, small = self._penalized(lam)
+        coef, self.c = self.coef(), a + lam * b
         if ends:
             outside = np.abs(self.c)
             outside[self.face.index] = 0
-            self.sound &= bool(np.all(outside <= self.lam + error) and np.all(self.sign[P] * beta >= -small))
+            self.sound &= bool(np.all(outside <= lam + error) and np.all(self.sign[P] * beta >= -small))
             return coef
         blur = 4 * _EPS * knot
         if entry.max() == knot:
@@ -349,25 +377,49 @@ class Homotopy:
         small = small + np.abs(slope) * blur
         self.sound &= bool(np.all(self.sign[P] * beta >= -small))
         zero = P[(self.sign[P] * slope < 0) & (np.abs(beta) <= small)].tolist()
+        sign = self.sign[zero]
         for j in zero:
             self._drop(j)
         if zero:  # not only to set β_j = 0: the others are to be right for the λ that rounding has left
             self._point()
             self._direct()
             coef = self.coef()
-        self._tie(self._at_the_face(error + (1 + np.abs(b)) * blur))
+        error += (1 + np.abs(b)) * blur
+        self.c[zero], error[zero] = lam * sign, 4 * _EPS * lam
+        self._tie(self._at_the_face(error))
         return coef
 
-    def _entries(self, a: FloatArray, b: FloatArray) -> FloatArray:
+    def _lines(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """a, b and bounds on their errors (d,) each."""
+        norms = self.problem.column_norms
+        a, b = self._correlate(np.stack([self.base.r, self.way.r], axis=1)).T
+        a_error = self._unit(self.base, self.problem.y_norm) * norms
+        b_error = self._unit(self.way, 0.0) * norms
+        if self.problem.kind == "gram":
+            a_error, b_error = self.error(0.0), np.minimum(b_error, _CLEAR * norms / norms.max())
+        if self.fitted():
+            a, a_error = np.zeros_like(a), np.zeros_like(a)
+        return a, b, a_error, b_error
+
+    def _sharpen(
+        self, J: IndexArray, a: FloatArray, b: FloatArray, a_error: FloatArray, b_error: FloatArray
+    ) -> None:
+        """a and b of the columns J in twice the precision; a is zero for those in the span of S ∪ P."""
+        small = J[np.abs(a[J]) <= a_error[J]]
+        inside = small[self.face.in_span(small)] if len(small) else small
+        a[inside] = a_error[inside] = 0
+        I = J[a_error[J] > 0]
+        a[I], a_error[I] = self._sharp(self.base, self.problem.y_norm, I)
+        b[J], b_error[J] = self._sharp(self.way, 0.0, J)
+
+    def _entries(self, a: FloatArray, b: FloatArray, a_error: FloatArray) -> FloatArray:
         """λ at which each column would enter; zero for those that cannot, or for which a is rounding."""
-        entry = np.zeros(len(a))
-        if self.face.size == self.problem.n:
-            return entry
-        sign = np.where(np.abs(a) > self.error(0.0), np.sign(a), 0)
+        sign = np.where(np.abs(a) > a_error, np.sign(a), 0)
         room = 1 - sign * b
         sign[self.tied[sign[self.tied] == self.signs]] = 0
         possible = (sign != 0) & (room > 0)
         possible[self.face.index] = False
+        entry = np.zeros(len(a))
         entry[possible] = np.minimum(np.abs(a[possible]) / room[possible], self.lam)
         return entry
 

@@ -60,6 +60,21 @@ def remainders(A, f, g, r, r_low, x, x_low):
 
 
 @kernel()
+def correlations(A, r, r_low):
+    """A(r + r_low), for A (t, n)."""
+    t, n = A.shape
+    out = np.empty(t)
+    for j in range(t):
+        row, total, rest = A[j], 0.0, 0.0
+        for i in range(n):
+            p, e = _product(row[i], r[i])
+            total, e2 = _sum(total, p)
+            rest += e + e2 + row[i] * r_low[i]
+        out[j] = total + rest
+    return out
+
+
+@kernel()
 def add(high, low, x):
     """high + low + x as such a sum."""
     for j in range(high.size):
