@@ -119,13 +119,13 @@ class Face:
         """Solve r + X_Jx = f, X_Jᵀr = g, each zero where None.
 
         By R⁻ᵀ, Q and R⁻¹, and then by the same for what is lacking, computed in twice the precision (Björck,
-        1967, for the augmented system of least squares). Each round divides the errors by about 1/(κ·eps), the
-        rate, which the first of them shows; what is left after the last is at most that share of its change.
+        1967, for the augmented system of least squares). In the measure ‖r‖ + ‖Dx‖/κ each round multiplies the
+        error by about κ·eps; the first shows by how much.
         """
         f = np.zeros(self.problem.n) if f is None else f
         g = np.zeros(self.size) if g is None else g
         r, r_low, x, x_low = (np.zeros(m) for m in (len(f), len(f), len(g), len(g)))
-        lack, short, rate = f, g, 1.0
+        lack, short, kappa, rate, left, before = f, g, self.kappa, 0.0, 0.0, 0.0
         for k in range(_ROUNDS):
             if k:
                 lack, short = refinement.remainders(self.columns, f, g, r, r_low, x, x_low)
@@ -135,14 +135,16 @@ class Face:
             step = kernels.solve(self.R, z - w)
             refinement.add(r, r_low, change)
             refinement.add(x, x_low, step)
-            moved = np.array([_norm(self.norms * step), _norm(change)])
-            whole = np.array([_norm(self.norms * x), _norm(r)])
-            whole = np.maximum(whole, _EPS * whole.sum())  # x or r may be zero
-            if k == 1 and whole.all():
-                rate = max(_EPS, float(np.max(moved / whole)))
-            if k and (rate > 0.1 or np.all(rate * moved <= _EPS * whole)):
+            moved = _norm(change) + _norm(self.norms * step) / kappa
+            if k == 1:
+                rate = max(_EPS, moved / before)
+            left, before = rate * moved, moved
+            size = _norm(r), _norm(self.norms * x)
+            if moved == 0 or rate > 0.1:
                 break
-        return Balance(r, r_low, x, x_low, rate * moved[1], rate * moved[0] / self.norms, rate <= 0.1 or not whole.any())
+            if k and left <= _EPS * max(size[0], _EPS * size[1]) and kappa * left <= _EPS * max(size):
+                break
+        return Balance(r, r_low, x, x_low, left, kappa * left / self.norms, rate <= 0.1)
 
     def _off(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """P_J^⊥X and QᵀX, projected three times: what is left of X may be of the order of its rounding."""

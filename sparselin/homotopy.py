@@ -43,6 +43,7 @@ from sparselin.results import FloatArray, IndexArray
 
 _EPS = float(np.finfo(np.float64).eps)
 _CLEAR = 1e-3  # the share of λ that the error of a correlation may be
+_GRAM = 1e-3  # the share of it up to which the errors of a Gram problem are allowed for
 
 
 class Knot(NamedTuple):
@@ -102,7 +103,7 @@ class Homotopy:
         norms = self.problem.column_norms
         unit = self._unit(self.base, self.problem.y_norm) + lam * self._unit(self.way, 0.0)
         if self.problem.kind == "gram":
-            unit = min(unit, _CLEAR * self.lam / float(norms.max()))
+            unit = min(unit, _GRAM * self.lam / float(norms.max()))
         return np.asarray(unit * norms)
 
     def _unit(self, balance: Balance, size: float) -> float:
@@ -177,8 +178,14 @@ class Homotopy:
         """Whether β(λ) on this face satisfies the KKT conditions to rounding."""
         c = self._correlate(self.base.r + lam * self.way.r)
         c[self.face.index] = 0
-        P, beta, error = self._penalized(lam)
-        return bool(np.all(np.abs(c) <= lam + self.error(lam)) and np.all(self.sign[P] * beta >= -error))
+        return bool(np.all(np.abs(c) <= lam + self.error(lam))) and self._signs_hold(lam)
+
+    def _signs_hold(self, lam: float | None = None) -> bool:
+        """Whether the coefficients have their signs, but for what is rounding beside all of them."""
+        P, beta, _ = self._penalized(self.lam if lam is None else lam)
+        size = self.problem.column_norms[P] * beta
+        least = -64 * _EPS * (self.problem.y_norm + float(np.abs(size).sum()))
+        return self.problem.kind == "gram" or bool(np.all(self.sign[P] * size >= least))
 
     def active(self) -> tuple[int, ...]:
         """P, increasing."""
@@ -231,7 +238,7 @@ class Homotopy:
         self.signs = np.sign(self.c[tied])
 
     def _check_clear(self, error: FloatArray) -> None:
-        self.sound &= bool(np.all(error <= _CLEAR * self.lam))
+        self.sound &= self.problem.kind == "gram" or bool(np.all(error <= _CLEAR * self.lam))
 
     def _point(self) -> None:
         """r₀ and `level` for the factorisation now."""
@@ -251,7 +258,7 @@ class Homotopy:
     def rates(self) -> tuple[FloatArray, FloatArray]:
         """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; KKT wants g ≥ 1."""
         g, error = self._sharp(self.way, 0.0, self.tied)
-        return self.signs * g, np.minimum(error, _CLEAR) if self.problem.kind == "gram" else error
+        return self.signs * g, np.minimum(error, _GRAM) if self.problem.kind == "gram" else error
 
     def enter(self) -> None:
         """Choose the direction that leaves this knot, and with it P, the nonzero ones just below.
@@ -268,7 +275,7 @@ class Homotopy:
             lacking = np.where(barred | np.isin(self.tied, entered), 0, 1 - rates - error)
             worst = int(np.argmax(lacking))
             if lacking[worst] <= 0:
-                self.sound &= bool(np.all(error <= _CLEAR))
+                self.sound &= self.problem.kind == "gram" or bool(np.all(error <= _CLEAR))
                 break
             if self._exchange(int(self.tied[worst]), float(self.signs[worst]), entered):
                 barred[:] = False
@@ -365,7 +372,7 @@ class Homotopy:
         if ends:
             outside = np.abs(self.c)
             outside[self.face.index] = 0
-            self.sound &= bool(np.all(outside <= lam + error) and np.all(self.sign[P] * beta >= -small))
+            self.sound &= bool(np.all(outside <= lam + error)) and self._signs_hold()
             return coef
         blur = 4 * _EPS * knot
         if entry.max() == knot:
@@ -375,15 +382,17 @@ class Homotopy:
             i = int(np.argmax(exit_))
             blur += float(small[i] / abs(slope[i]))
         small = small + np.abs(slope) * blur
-        self.sound &= bool(np.all(self.sign[P] * beta >= -small))
-        zero = P[(self.sign[P] * slope < 0) & (np.abs(beta) <= small)].tolist()
+        zero = P[(self.sign[P] * slope < 0) & (np.abs(beta) <= small)]
         sign = self.sign[zero]
-        for j in zero:
+        for j in zero.tolist():
             self._drop(j)
-        if zero:  # not only to set β_j = 0: the others are to be right for the λ that rounding has left
+        if len(zero):  # not only to set β_j = 0: the others are to be right for the λ that rounding has left
             self._point()
             self._direct()
             coef = self.coef()
+            c = self._sharp(self.base, self.problem.y_norm, zero)[0] + lam * self._sharp(self.way, 0.0, zero)[0]
+            self._check_clear(np.abs(c - lam * sign))
+        self.sound &= self._signs_hold()
         error += (1 + np.abs(b)) * blur
         self.c[zero], error[zero] = lam * sign, 4 * _EPS * lam
         self._tie(self._at_the_face(error))
@@ -396,7 +405,7 @@ class Homotopy:
         a_error = self._unit(self.base, self.problem.y_norm) * norms
         b_error = self._unit(self.way, 0.0) * norms
         if self.problem.kind == "gram":
-            a_error, b_error = self.error(0.0), np.minimum(b_error, _CLEAR * norms / norms.max())
+            a_error, b_error = self.error(0.0), np.minimum(b_error, _GRAM * norms / norms.max())
         if self.fitted():
             a, a_error = np.zeros_like(a), np.zeros_like(a)
         return a, b, a_error, b_error
