@@ -15,7 +15,9 @@ from sparselin.problem import Problem, as_problem, check_indices, takes_problem
 from sparselin.pursuit import pursue
 from sparselin.results import FirstEntry, FloatArray, IndexArray, SelectionPath, Status
 from sparselin.selection import Callback, Pick, Selection
-from sparselin.ties import ending, relative_margin
+from sparselin.ties import relative_margin
+
+_ZERO = 1e-9  # the share of the largest coefficient of a dependence below which another counts as zero
 
 
 @takes_problem
@@ -120,8 +122,7 @@ def first_entry(
     (0.5, (0, 1), (0, 1), [1.0, -1.0])
     """
     problem = as_problem(X, y, sample_weight)
-    homotopy = Homotopy(problem, check_indices(unpenalized, problem.d, "unpenalized"))
-    return _entry(homotopy)
+    return _entry(problem, Homotopy(problem, check_indices(unpenalized, problem.d, "unpenalized")))
 
 
 def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: int) -> int:
@@ -159,7 +160,7 @@ def first_to_enter(selection: Selection) -> Pick | Status:
     """The lowest index of A(S), A(S) from the LASSO."""
     homotopy = Homotopy(selection.problem, np.array(selection.support, np.intp))
     c = homotopy.c
-    entry = _entry(homotopy)
+    entry = _entry(selection.problem, homotopy)
     if entry.status is not Status.COMPLETED:
         return entry.status
     pick = entry.active[0]
@@ -174,99 +175,103 @@ def first_to_enter_of_the_tied(selection: Selection) -> Pick | Status:
     return pick._replace(active=pick.tied)
 
 
-def _entry(homotopy: Homotopy) -> FirstEntry:
+def _entry(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     """Let the homotopy leave its first knot, and tell what is to be known there."""
-    problem, lam, c = homotopy.problem, homotopy.lam, homotopy.c
-    norm = float(np.sqrt(homotopy.residual @ homotopy.residual))
+    lam, c, T = homotopy.lam, homotopy.c, homotopy.tied
+    norm = float(np.sqrt(homotopy.base.r @ homotopy.base.r))
     if lam == 0:
         none = np.zeros(0, problem.dtype)
-        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, ending(problem, homotopy.qr))
-    T = homotopy.tied
+        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, _ending(homotopy))
+    signs = np.sign(c[T])
     homotopy.enter()
-    window_lower = _window_lower(homotopy, c, T, np.isin(T, homotopy.qr.index))
-    homotopy.lam = (lam + window_lower) / 2
-    sound = homotopy.optimal(homotopy.coef())
-    v = _direction_of_largest_support(homotopy, T, np.sign(c[T]))
+    v = _direction_of_largest_support(homotopy, T, signs)
+    sound = homotopy.sound and v is not None
+    homotopy.advance(0.0)
+    lower = homotopy.lam
+    sound = sound and lower < lam and homotopy.optimal((lam + lower) / 2)
+    v = np.zeros(len(T)) if v is None else v
     return FirstEntry(
         lam_star=lam,
         tied=tuple(T.tolist()),
         active=tuple(T[v > 0].tolist()),
-        signs=np.sign(c[T]),
-        direction=v,
-        window_lower=window_lower,
+        signs=signs.astype(problem.dtype),
+        direction=v.astype(problem.dtype),
+        window_lower=lower,
         proof_lower=_proof_lower(problem, c, T, homotopy.unpenalized, lam, norm),
         residual_norm=norm,
-        status=Status.COMPLETED if sound and v.max() > 0 else Status.BEYOND_PRECISION,
+        status=Status.COMPLETED if sound else Status.BEYOND_PRECISION,
     )
 
 
-def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray:
+def _ending(homotopy: Homotopy) -> Status:
+    """Why λ*(S) is zero: the residual is, or nothing independent is left, or it is orthogonal to X."""
+    if homotopy.fitted():
+        return Status.EXACT_FIT
+    if homotopy.face.in_span(np.arange(homotopy.problem.d)).all():
+        return Status.RANK_EXHAUSTED
+    return Status.NO_CORRELATION
+
+
+def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:
     """v (|T|,) of the homotopy, or where v is not unique one that is positive wherever some v is.
 
     All solutions share Zv = u. An i with g_i = ⟨z_i, u⟩ > 1 is zero in all of them, so only the tight
-    J = {i : g_i = 1} matter, and v is unique if Z_J has independent columns.
+    J = {i : g_i = 1} matter, and v is unique if Z_J has independent columns. Else each dependent z_j = Σ_i b_i·z_i
+    is a direction e_j − b in which v may move. None if rounding leaves none.
     """
-    coef = np.zeros(homotopy.problem.d, homotopy.problem.dtype)
-    coef[homotopy.qr.index] = homotopy.slope
-    v = np.maximum(signs * coef[T], 0)
-    tight = homotopy.tied[homotopy.rates() <= 1 + homotopy.rate_error()]
-    # every column of J, so that Q spans Z_J below
-    independent = [homotopy.qr.append(int(j)) for j in tight]
-    if all(independent):
-        return v
-    J = np.flatnonzero((v > 0) | np.isin(T, tight))
-    basis = homotopy.qr.Qt[homotopy.n_free :]
-    Z = signs[J] * (basis @ homotopy.problem.columns(T[J]))
-    larger = _largest_support(Z, Z @ v[J])
-    if larger is not None:
-        v[J] = larger
+    face, place = homotopy.face, {int(j): i for i, j in enumerate(T)}
+    slope, v = homotopy.slope(), np.zeros(len(T))
+    for j in homotopy.active():
+        v[place[j]] = max(signs[place[j]] * slope[j], 0.0)
+    rates, error = homotopy.rates()
+    tight = homotopy.tied[rates <= 1 + error]
+    entered = homotopy.active()
+    dependent = [int(j) for j in tight if not face.append(int(j))]
+    if dependent:
+        moves = np.zeros((len(T), len(dependent)))
+        inside = [j for j in face.index if j in place]
+        for k, j in enumerate(dependent):
+            b = face.balance(homotopy.problem.columns([j])[:, 0], None)
+            x = np.where(np.abs(b.x) > _ZERO * np.abs(b.x).max(), b.x, 0)
+            for i, value in zip(face.index, x.tolist(), strict=True):
+                if i in place:
+                    moves[place[i], k] = -signs[place[i]] * signs[place[j]] * value
+            moves[place[j], k] = 1
+        J = np.array([place[j] for j in inside + dependent])
+        larger = _largest_support(v[J], moves[J])
+        v = None if larger is None else np.bincount(J, larger, len(T))
+    for j in set(homotopy.active()) - set(entered):
+        face.remove(j)
     return v
 
 
-def _largest_support(Z: FloatArray, u: FloatArray) -> FloatArray | None:
-    """A v ≥ 0 with Zv = u whose support holds that of every other; None if rounding leaves none.
+def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
+    """A v + Nq ≥ 0 whose support holds that of every other; None if rounding leaves none.
 
-    With v scaled by θ, max Σt over 0 ≤ t ≤ 1, t ≤ v, Zv = θu sets t_i to one exactly where some solution is
+    With v scaled by θ, max Σt over 0 ≤ t ≤ 1, t ≤ θv + Nq sets t_i to one exactly where some solution is
     positive, else to zero (Freund, Roundy and Todd, 1985). The linear program is solved in float64 to
-    1e-7 or so; what is left of Zv − u is taken out on the support by least squares.
+    1e-7 or so; what it leaves where v is to be zero is taken out by least squares.
     """
     from scipy.optimize import linprog
 
-    if len(Z) == 0:
+    m, q = N.shape
+    scale = float(v.max())
+    if not scale > 0:
         return None
-    Z, u = Z.astype(np.float64), u.astype(np.float64)
-    m = Z.shape[1]
-    size = np.abs(Z).max()
-    unit = np.abs(u).max()
-    equal = np.hstack([Z / size, -u[:, None] / unit, np.zeros_like(Z)])
-    below = np.hstack([-np.eye(m), np.zeros((m, 1)), np.eye(m)])
-    cost = np.concatenate([np.zeros(m + 1), -np.ones(m)])
-    bounds = [(0, None)] * (m + 1) + [(0, 1)] * m
-    solution = linprog(cost, A_ub=below, b_ub=np.zeros(m), A_eq=equal, b_eq=np.zeros(len(Z)), bounds=bounds).x
-    if solution is None or not solution[m] > 0:
+    below = np.hstack([-v[:, None] / scale, -N, np.eye(m)])
+    bounds = [(0, None)] + [(None, None)] * q + [(0, 1)] * m
+    cost = np.concatenate([np.zeros(1 + q), -np.ones(m)])
+    solution = linprog(cost, A_ub=below, b_ub=np.zeros(m), bounds=bounds).x
+    if solution is None or not solution[0] > 0:
         return None
-    positive = solution[m + 1 :] > 0.5
-    v = np.where(positive, solution[:m] / solution[m] * (unit / size), 0)
-    v[positive] += np.linalg.lstsq(Z[:, positive], u - Z @ v, rcond=None)[0]
-    return np.asarray(v) if v[positive].min(initial=np.inf) > 0 and positive.any() else None
-
-
-def _window_lower(homotopy: Homotopy, c: FloatArray, T: IndexArray, positive: np.ndarray) -> float:
-    """λ₂ = λ* − ε₂ (see `first_entry`)."""
-    lam = float(homotopy.lam)
-    slope = homotopy.problem.correlate(homotopy.u)
-    outside = homotopy.problem.column_norms > 0
-    outside[T] = outside[homotopy.unpenalized] = False
-    # c_j − ε·slope_j = ±(λ* − ε); a root within rounding of λ* is no event: c_j vanishes with λ
-    event = np.full(len(c), lam)
-    for sign in (-1, 1):
-        room = 1 + sign * slope
-        meets = outside & (room > 0)
-        event[meets] = np.minimum(event[meets], (lam + sign * c[meets]) / room[meets])
-    resting = T[~positive]
-    event[resting] = 2 * lam / (1 + np.abs(slope[resting]))
-    event[lam - event <= homotopy.problem.correlation_error(homotopy.qr.kappa)] = lam
-    return max(0.0, lam - float(event.min()))
+    positive = solution[1 + q :] > 0.5
+    move = solution[1 : 1 + q] * (scale / solution[0])
+    zero = ~positive
+    move -= np.linalg.lstsq(N[zero], v[zero] + N[zero] @ move, rcond=None)[0]
+    w = v + N @ move
+    if np.abs(w[zero]).max(initial=0) > _ZERO * w.max() or not w[positive].min(initial=np.inf) > 0:
+        return None
+    return np.where(positive, w, 0)
 
 
 def _proof_lower(
