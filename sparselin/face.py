@@ -138,11 +138,11 @@ class Face:
             moved = _norm(change) + _norm(self.norms * step) / kappa
             if k == 1:
                 rate = max(_EPS, moved / before)
-            left, before = rate * moved, moved
             size = _norm(r), _norm(self.norms * x)
+            left, before = max(rate * moved, 16 * _EPS**2 * sum(size)), moved
             if moved == 0 or rate > 0.1:
                 break
-            if k and left <= _EPS * max(size[0], _EPS * size[1]) and kappa * left <= _EPS * max(size):
+            if k and left <= _EPS * max(size[0], 16 * _EPS * size[1]) and kappa * left <= _EPS * max(size):
                 break
         return Balance(r, r_low, x, x_low, left, kappa * left / self.norms, rate <= 0.1)
 
