@@ -194,8 +194,9 @@ def certify(
 
     Parameters
     ----------
-    X, y : design (n, d) and response (n,) as given to the method, or one `Problem`; a sparse X is made dense.
-        There is no `sample_weight`: a `Problem` that has some is certified for its weighted rows.
+    X, y : design (n, d) and response (n,) as given to the method, or one `Problem`. A sparse X is made dense:
+        MemoryError if it took more than a quarter of the memory. There is no `sample_weight`: a `Problem`
+        that has some is certified for its weighted rows.
     path : from `omp` or `sequential_lasso`, or any other method.
     normalized : the path was made on X with every column divided by its norm, which no float design
         represents: the certificate is about the exact quotients.

@@ -64,7 +64,7 @@ def hadamard_descent(
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns off S of
-        a sparse X are made dense.
+        a sparse X are made dense: MemoryError if they took more than a quarter of the memory.
     lam : λ ≥ 0.
     unpenalized : S, columns without penalty and without w.
     tol : the relative accuracy of F. In the middle of the window of `first_entry` the largest |w| is then

@@ -41,7 +41,8 @@ class Problem:
     Parameters
     ----------
     X : array (n, d), C or F order, float32 or float64 (kept); integers and booleans become float64;
-        or a SciPy sparse matrix (kept sparse), or a pandas or polars frame.
+        or a SciPy sparse matrix (kept sparse; repeated entries are summed), or a pandas or polars frame
+        (columns by position).
     y : array (n,), converted to the dtype of X.
     sample_weight : (n,) ≥ 0 or None. Row i of X and y is multiplied by √weight_i, so that every
         squared residual is.

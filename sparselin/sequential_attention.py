@@ -63,7 +63,7 @@ def sequential_attention(
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns off S of
-        a sparse X are made dense.
+        a sparse X are made dense: MemoryError if they took more than a quarter of the memory.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     parametrization : the form of s.
     lam : λ ≥ 0 at every step; by default as above.
