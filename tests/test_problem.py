@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 
 import sparselin as sl
+import sparselin.memory
 from sparselin import Problem
 
 X, Y = np.arange(12.0).reshape(4, 3) ** 2, np.array([1.0, -2.0, 3.0, 1.0])
@@ -328,12 +329,17 @@ DENSE_INSIDE = {
 
 
 @pytest.mark.parametrize("method", DENSE_INSIDE)
-def test_what_would_not_fit_into_memory_is_refused_before_it_is_made(method, rng):
+def test_what_would_not_fit_into_memory_is_refused_before_it_is_made(method, monkeypatch, rng):
+    monkeypatch.setattr("sparselin.memory.available", lambda: 2.0**33)
     n, d = 40_000, 4 * 10**6  # 1.2 TiB dense, 116 TiB as a Gram matrix
     where = rng.integers(n, size=300_000), rng.integers(d, size=300_000)
     X = scipy.sparse.csc_array((rng.normal(size=300_000), where), (n, d))
     with pytest.raises(MemoryError, match=r"X .*GiB.*quarter of the memory.*X\[:, "):
         DENSE_INSIDE[method](X, rng.normal(size=n))
+
+
+def test_the_memory_of_this_machine_is_known():
+    assert sparselin.memory.available() > 2**28
 
 
 def test_a_dense_design_whose_gram_matrix_would_not_fit_is_refused(monkeypatch, rng):
