@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from exact_r2 import FAMILIES, ExactR2, nearly_dependent, number
 
 import sparselin as sl
 from sparselin._kernels import best_subset as kernels
@@ -214,7 +215,15 @@ def test_nearly_parallel_pairs_of_a_leaf_are_measured(rng):
         y = rng.standard_normal() * Z[:, 2] + 0.1 * Z[:, 3]
         y /= np.linalg.norm(y)
         value, unit = np.array([10.0]), np.array([2e-15, 2.0, 1.0])
-        known = (unit, np.arange(3), np.full(3, np.inf), np.ones(4), np.zeros(2), np.zeros(2), np.full((1, 4), 1e-14))
+        known = (
+            unit,
+            np.arange(3),
+            np.full(3, np.inf),
+            np.ones(4),
+            np.zeros(2),
+            np.zeros(2),
+            np.full((1, 4), 1e-14),
+        )
         inside, found, counters = np.array([2, 0, 0]), np.zeros(3, np.intp), np.zeros(4, np.intp)
         tried = kernels._leaf(
             X, y, X @ X.T, X @ y, np.ones(4), np.arange(3), 1.0, 2, inside, 0, found, value, counters, 1e-12,
@@ -425,3 +434,44 @@ def test_a_path_that_goes_round_at_one_knot_does_not_hold_up_the_search():
     best = best_subset(X, y * 2.0**-40, 4)
     assert best.optimal
     assert best.residual == pytest.approx(brute_force(X, y * 2.0**-40, 4))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nearly_dependent_columns_in_rationals(family):
+    """No subset is below `lower_bound`, and what is optimal is so; both exactly."""
+    optimal = 0
+    for seed in range(60):
+        rng = np.random.default_rng([seed, FAMILIES.index(family)])
+        X, y = nearly_dependent(family, rng)
+        d, size = X.shape[1], float(y @ y)
+        k = int(rng.integers(1, d + 1))
+        best, least = best_subset(X, y, k), number(1 - ExactR2(X, y).best(d, k)) if size else 0.0
+        assert best.lower_bound <= (least + 1e-15) * size, seed
+        if best.optimal:
+            assert best.residual <= (least + 2e-6) * size, seed
+            assert best.status is not sl.Status.COMPLETED or len(best.support) == k
+        optimal += best.optimal
+    assert optimal >= (20 if family == "rounded multiples" else 60 if "m" in family[:1] else 40)
+
+
+def test_the_bound_follows_the_condition():
+    """Noise of 1e-8 to 3e-7: a fixed margin was too little for one design in ten to four."""
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        X, y = nearly_dependent("clusters", rng, 10.0 ** rng.uniform(-8, -6.5))
+        d = X.shape[1]
+        best = best_subset(X, y, d - 1)
+        least = number(1 - ExactR2(X, y).best(d, d - 1))
+        assert best.lower_bound <= least * float(y @ y) * (1 + 1e-15) + 1e-16, seed
+
+
+def test_a_rank_that_rounding_leaves_open_is_beyond_precision():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((6, 3)), rng.standard_normal(6)
+    X[:, 2] = 3 * X[:, 0]
+    best = best_subset(X, y, 3)
+    assert best.status is sl.Status.BEYOND_PRECISION
+    assert not best.optimal
+    assert best.lower_bound == 0
+    X[:, 2] = -4 * X[:, 0]
+    assert best_subset(X, y, 3).status is sl.Status.RANK_EXHAUSTED

@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse
+from exact_r2 import FAMILIES as FAMILIES_EXACT
+from exact_r2 import ExactR2, nearly_dependent, number
 
 import sparselin as sl
 from sparselin.experiments.guarantee import FAMILIES, Task, examine
@@ -412,6 +414,61 @@ def test_what_is_in_a_span_by_rounding_alone_is_not_counted_out(seed):
         assert not sl.guarantee_bounds(X, rng.standard_normal(5), k).violated
 
 
+@pytest.mark.parametrize("family", FAMILIES_EXACT)
+def test_promises_on_nearly_dependent_columns_in_rationals(family):
+    """What applies is kept, and what was achieved, and the best, are where they are said to be."""
+    for seed in range(25):
+        rng = np.random.default_rng([seed, FAMILIES_EXACT.index(family)])
+        X, y = nearly_dependent(family, rng)
+        d, f = X.shape[1], ExactR2(X, y)
+        k = int(rng.integers(1, min(d, 4) + 1))
+        found, best = sl.guarantee_bounds(X, y, k), f.best(d, k)
+        if number(best) < 1e-18:
+            continue
+        assert not found.violated
+        assert found.best.lower - 1e-12 <= number(best) <= found.best.upper + 1e-12, seed
+        supports = dict(found.supports)
+        for bound in found.bounds:
+            ratio = number(f(supports[bound.algorithm].tolist()) / best)
+            assert not bound.applies or bound.lower <= ratio + 1e-12, (seed, bound.algorithm, bound.name)
+            assert bound.achieved.lower - 1e-9 <= ratio <= bound.achieved.upper + 1e-9, seed
+
+
+def test_a_promise_rests_on_the_pairs_of_nearly_equal_columns():
+    """Two clusters of columns 1e-6 apart: OMP and FR were promised more than they achieved."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((7, 2))[:, [0, 1, 1, 1, 0]] + 1e-6 * rng.standard_normal((7, 5))
+        y, k = rng.standard_normal(7), 3
+        found, f = sl.guarantee_bounds(X, y, k), ExactR2(X, y)
+        for bound in found.bounds:
+            ratio = number(f(dict(found.supports)[bound.algorithm].tolist()) / f.best(5, k))
+            assert not bound.applies or bound.lower <= ratio + 1e-12, (seed, bound.algorithm, bound.name)
+
+
+def test_dependent_sets_do_not_hide_the_maximum_with_a_regularizer():
+    X = np.array(
+        [
+            [2, -4, 2, 2, -4, 2, -2],
+            [-1, -2, -1, -1, 4, -2, 2],
+            [0, 2, 0, 1, -2, 1, -1],
+            [2, 4, 2, 0, -4, 2, -2],
+        ]
+    )
+    f = sl.spectral.SmoothedDifferentialEntropy(0.3, k=6)
+    found = sl.guarantee_bounds(X, [-2.0, 1, 2, 2], 6, regularizer=f, nu=0.3)
+    achieved = found.of("FR on R² + νf")[0].achieved
+    assert achieved.method == "all sets"
+    assert achieved.exact
+    assert achieved.upper == pytest.approx(0.9453232675995, rel=1e-9)
+
+
+def test_no_columns_and_a_regularizer():
+    f = sl.spectral.GeneralizedRank(0.5)
+    found = sl.guarantee_bounds(np.zeros((3, 2)), [1.0, 2, 3], 1, regularizer=f, nu=1.0)
+    assert all(bound.achieved.lower == 1 for bound in found.bounds)
+
+
 # ---- sharpness
 
 
@@ -599,6 +656,7 @@ def test_result():
         ({"k": 1.5}, TypeError, "k must be an integer"),
         ({"algorithms": ("lars",)}, ValueError, "algorithms must be"),
         ({"algorithms": "omp"}, ValueError, "algorithms must be"),
+        ({"algorithms": None}, TypeError, "algorithms must be a sequence of names"),
         ({"nu": 0.5}, ValueError, "nu weighs a regularizer"),
         ({"nu": -1.0}, ValueError, "nu must be nonnegative"),
         ({"eps": -1.0}, ValueError, "eps must be nonnegative"),

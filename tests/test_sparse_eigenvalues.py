@@ -277,3 +277,11 @@ def test_the_default_limit_falls_with_the_size():
     assert default_nodes(10, 5) == 50_000
     assert default_nodes(1000, 5) == 10
     assert default_nodes(1000, 3) == 10_000
+
+
+def test_more_columns_than_there_are(rng):
+    X = rng.standard_normal((6, 4))
+    all_of_them, more = sl.sparse_eigenvalues(X, 4), sl.sparse_eigenvalues(X, 10**9, node_limit=2**63 - 1)
+    assert more.k == 4
+    assert more.lambda_min == all_of_them.lambda_min
+    np.testing.assert_array_equal(more.babel, all_of_them.babel)

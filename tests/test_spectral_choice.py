@@ -181,3 +181,9 @@ def test_bad_input(arguments, message, data):
     given = {"k": 3, "regularizer": SpectralVariance()} | arguments
     with pytest.raises((TypeError, ValueError), match=message):
         sl.choose_nu(X, y, **given)
+
+
+def test_a_problem_has_its_own_y(rng):
+    X, y = rng.standard_normal((8, 4)), rng.standard_normal(8)
+    with pytest.raises(TypeError, match="got a Problem and a y"):
+        sl.choose_nu(sl.Problem(X, y), y, 2, sl.spectral.GeneralizedRank(0.5))

@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
+from exact_r2 import FAMILIES, ExactR2, nearly_dependent, rational
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -327,6 +328,56 @@ def test_bad_input():
         sl.submodularity_ratio(X, y, [1], 2, node_limit=-1)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nearly_dependent_columns_in_rationals(family):
+    """lower ≤ γ ≤ upper, and what is known exactly stays so up to a condition of 1e6."""
+    for seed in range(60):
+        rng = np.random.default_rng([seed, FAMILIES.index(family)])
+        X, y = nearly_dependent(family, rng)
+        d, k = X.shape[1], int(rng.integers(2, 5))
+        U = rng.permutation(d)[: rng.integers(0, 5)].tolist()
+        found = sl.submodularity_ratio(X, y, U, k)
+        gamma = ExactR2(X, y).gamma(d, U, k)
+        assert rational(found.lower) <= gamma <= rational(found.upper), seed
+        assert found.exact == (found.upper - found.lower <= 1e-6 * found.upper)
+        assert found.exact or family not in ("integers", "multiples")
+        if X.any(axis=0).all() and len(X) >= d and np.linalg.cond(X / np.linalg.norm(X, axis=0)) < 1e6:
+            assert found.exact
+
+
+def test_pairs_of_nearly_equal_columns_count():
+    """Four pairs of columns an angle of 1e-4 apart: the condition, multiplied up, took them for dependent."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((8, 1)) + 1e-4 * rng.standard_normal((8, 7))
+        y = rng.standard_normal(8)
+        found = sl.submodularity_ratio(X, y, [3, 4, 5, 6], 4)
+        gamma = ExactR2(X, y).gamma(7, [3, 4, 5, 6], 4)
+        assert rational(found.lower) <= gamma
+        assert found.exact
+        assert int(found.method.split()[2]) == submodularity._count(7, 4, 4)
+
+
+def test_what_rounding_leaves_open_lowers_the_bound():
+    """3x is not three times x, once rounded, and what it differs by may explain anything."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6, 3))
+    X[:, 2] = 3 * X[:, 0]
+    found = sl.submodularity_ratio(X, rng.standard_normal(6), [0], 2)
+    assert found.lower == 0
+    assert not found.exact
+    X[:, 2] = -4 * X[:, 0]
+    assert sl.submodularity_ratio(X, rng.standard_normal(6), [0], 2).exact
+
+
+def test_limits_beyond_64_bits(rng):
+    X, y = rng.standard_normal((6, 4)), rng.standard_normal(6)
+    few = sl.submodularity_ratio(X, y, [0], 2)
+    assert sl.submodularity_ratio(X, y, [0], 2, pair_limit=2**63 - 1, node_limit=2**63 - 1).lower == few.lower
+    with pytest.raises(TypeError, match="rng must be a seed"):
+        sl.submodularity_ratio(X, y, [0], 2, rng="a")
+
+
 # Any set function
 
 
@@ -410,5 +461,9 @@ def test_bad_set_functions():
         sl.submodularity_ratio_of(f, range(3), [1, 1], 2)
     with pytest.raises(ValueError, match=r"f must be finite; f\(\(0, 2\)\) is nan"):
         sl.submodularity_ratio_of(lambda S: np.nan if S == (0, 2) else 0.0, range(3), [], 2)
+    with pytest.raises(TypeError, match=r"f must return a number; f\(\(\)\) is None"):
+        sl.submodularity_ratio_of(lambda S: None, range(3), [], 2)
+    with pytest.raises(TypeError, match="rng must be a seed"):
+        sl.submodularity_ratio_of(f, range(3), [], 2, rng="a")
     with pytest.raises(TypeError, match="monotone must be"):
         sl.submodularity_ratio_of(f, range(3), [], 2, monotone=1)

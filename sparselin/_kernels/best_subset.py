@@ -8,11 +8,11 @@ State of the frames, by level: `G` (levels, d, d); `b`, `D`, `beta`, `index` (le
 (levels,) ‖P_I^⊥y‖², `count` |F|, `bound` a lower bound over what is not yet explored of the frame, `kind`
 which D it has; `inside` the feature that each level adds to I.
 
-`known` = (unit, twins, volumes, own, fixed, state, off): the first three as `_kernels.submodularity` has them;
-`own` (d + 1,) to how many u the columns and last y are known before any other is added, `fixed` how many
-columns they are projected off, and log₂ of the volume of these. `state` says whether rounding left open if a
-column is in a span, and how far it may have moved a residual that counted; `off` (levels, d + 1) to
-what the remainders of the columns and of y are known.
+`known` = (unit, twins, volumes, own, fixed, state, off): the first three as in `_kernels.submodularity`;
+`own` (d + 1,) to how many u the columns and last y are known before any other is added; `fixed` how many
+columns they are projected off, and log₂ of the volume of these; `state` whether rounding left open if a
+column is in a span, and how far it may have moved a residual that counted; `off` (levels, d + 1) to what the
+remainders of the columns and of y are known.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def search(
         if _SHRUNK * sized[level] >= F:
             convexify(G[level], D[level], F, left, kind, sized, level, w)
         base = relax(
-            G[level], b[level], D[level], beta[level], square[level], F, left, kind[level], target, v, work[0],
-            w, known[6][level, -1],
+            G[level], b[level], D[level], beta[level], square[level], F, left, kind[level], target, v,
+            work[0], w, known[6][level, -1],
         )  # fmt: skip
         total, last, _ = _largest(v, F, left)
         lower = base - total
@@ -169,7 +169,7 @@ def relax(G, b, D, beta, square, F, m, kind, target, v, q, w, off):
     if kind == SPARSE:
         for j in range(F):
             v[j] = b[j] ** 2 / D[j]
-        return square - _moved(v, D, beta, F, m, w, off)
+        return square - max(0.0, _moved(v, D, beta, F, m, w, off) - _ERROR)
     for j in range(F):
         q[j] = -D[j] * beta[j]
     for l in range(F):
@@ -189,7 +189,7 @@ def relax(G, b, D, beta, square, F, m, kind, target, v, q, w, off):
         if sweep > 2 and upper < target - _HOPELESS * (square - target):
             break
         _sweep(G, b, D, beta, q, F, following if lam < 0 else lam)
-    return base - _moved(v, D, beta, F, m, w, off)
+    return base - max(0.0, _moved(v, D, beta, F, m, w, off) - _ERROR)
 
 
 @kernel(error_model="numpy")

@@ -65,7 +65,7 @@ def _looseness(square, size, unit):
 
 @kernel()
 def _error(square, size, rest, aim, unit):
-    """The square of what rounding does to c/ρ at most; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
+    """The square of what rounding does to c/ρ; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
     ratio, n = size / square, unit[1] * unit[1]
     if unit[2] == 2:
         return 3 * unit[0] ** 2 * (ratio * aim + rest * (ratio * ratio + n))

@@ -219,8 +219,9 @@ def everything(data: Data) -> float:
 class _Left(NamedTuple):
     """What S leaves of the columns outside its span, which are `places` of the data, and of y.
 
-    `Z` holds P_S^⊥X_x, `rho` ρ_x, `c` c_x. Rounding moves Z by `off`, c by `off_c`, c/ρ by `off_gain` at most,
-    and Z/ρ by `loose`. `open` says that it leaves open which columns are outside, `most` is m for k = d.
+    `Z` holds P_S^⊥X_x, `rho` ρ_x, `c` c_x. Rounding moves Z by `off` at most, c by `off_c`, c/ρ by `off_gain`
+    and Z/ρ by `loose`. `rest` is ‖r‖. `open` says that rounding leaves open which columns are outside,
+    `most` is m for k = d.
     """
 
     places: IndexArray
@@ -240,8 +241,8 @@ def step(
     data: Data, S: IndexArray, pick: IndexArray, k: int, known: Known, pair_limit: int, node_limit: int
 ) -> Step:
     """The constants at S, a set of independent columns, from which `pick` (of length 0 or 1) was taken."""
-    J = data.place[S]
-    J = basis(data, J[J >= 0])
+    places = data.place[S]
+    J = basis(data, places[places >= 0])
     r2, error = _explained(data, J)
     left = _left(data, J)
     if left.open and data.y.any():

@@ -44,8 +44,13 @@ errors are 10⁴·eps; else all of Z is projected anew off an orthonormal basis 
 scaled to unit length, and what lies in the span of I is left out. (C_jj alone do not tell: X_1 = e_1,
 X_{t+1} = e_t + g·e_{t+1} keeps all C_jj ≥ g²/(1 + g²), but errors grow by 1/g² at each step.) The closed form
 for pairs divides by 1 − ρ²; where that is below 0.1, pairs it cannot rule out are compared by projection.
-What errors remain are of the order of 10⁴·eps·‖y‖², a tenth of a billionth of ‖y‖² is taken off the lower
-bound for them, and sets whose residuals differ by less than 1e-12·‖y‖² are not told apart.
+
+The remainder of a column is known to u·s(x)/ρ_x when it is measured, s(x) as in `submodularity`, and from
+there on to what grows as a_j does. By these errors D is less, and (2) falls by what they do to it; leaves
+whose gains they leave open are compared by projection, to u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))², and the most of
+these errors that counted is taken off the lower bound, a tenth of a billionth of ‖y‖² at least. Sets whose
+residuals differ by less than 1e-12·‖y‖² are not told apart. A column nearer than 2u·s(x) to a span, of which
+`dependence` does not say that it is in it, may explain anything: then there is no lower bound.
 """
 
 from __future__ import annotations
@@ -127,9 +132,12 @@ def best_subset(
     -------
     BestSubset. `optimal` says whether the search was exhausted; if not, no subset has a residual below
     `lower_bound`. A callback's True or an interrupt (Ctrl-C) during the search returns the best subset so far
-    with the status STOPPED; BEYOND_PRECISION means that what the search found is lost to rounding when it is
-    computed anew. A column within `Problem.length_error` of the span of others counts as in it. After an
-    exhausted search, fewer than k features come with EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED.
+    with the status STOPPED. BEYOND_PRECISION means that what the search found is lost to rounding when it is
+    computed anew; that rounding may have moved the bounds by 1e-6·‖y‖² or more; or that it leaves open
+    whether some column is in the span of others: for unit columns at a distance below 16·eps·√(1 + ‖b‖²),
+    with coefficients b on them, unless they are ± a power of two times each other or small integers. Then
+    `lower_bound` is 0. After an exhausted search, fewer than k features come with EXACT_FIT, NO_CORRELATION
+    or RANK_EXHAUSTED.
     `candidates` are the starts, `moves` counts the subsets that the search found better. For y = 0, R² is 0.
 
     Raises
@@ -231,7 +239,13 @@ class Tree:
             self.counters[kernels.DEPTH] = -1
         elif self.m > 2:
             kernels.convexify(
-                self.G[0], self.D[0], self.count[0], self.m, self.kind, self.sized, 0,
+                self.G[0],
+                self.D[0],
+                self.count[0],
+                self.m,
+                self.kind,
+                self.sized,
+                0,
                 self.off[0, self.index[0]],
             )
 
@@ -337,7 +351,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     if optimal:
         status = path.status
     fewer = len(path.support) < k and status is Status.COMPLETED
-    if squares[-1] > most or optimal and (tree.open or fewer or max(tree.margin, moved) > _LOST):
+    if squares[-1] > most or (optimal and (tree.open or fewer or max(tree.margin, moved) > _LOST)):
         status, optimal = Status.BEYOND_PRECISION, False
     return BestSubset(
         support=path.support,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -165,6 +165,8 @@ def _of_run(run: promises.Run, spectrum: _Spectrum, data: Data) -> list[Bound]:
 
 def _check_algorithms(algorithms: Sequence[str]) -> None:
     known = get_args(Algorithm)
+    if not isinstance(algorithms, Iterable):
+        raise TypeError(f"algorithms must be a sequence of names from {', '.join(known)}; got {algorithms!r}")
     if isinstance(algorithms, str) or not all(name in known for name in algorithms):
         raise ValueError(
             f"algorithms must be a sequence of names from {', '.join(known)}; got {algorithms!r}"

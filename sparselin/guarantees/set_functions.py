@@ -54,7 +54,7 @@ def submodularity_ratio_of(
 
     Raises
     ------
-    TypeError : f is not callable, k no integer, monotone no bool.
+    TypeError : f is not callable or returns no number, k no integer, monotone no bool, rng no seed.
     ValueError : repeated elements, U not within the ground set, k or the limit below 1, f not finite.
 
     >>> squares = submodularity_ratio_of(lambda S: float(len(S)) ** 2, range(6), [0, 1], 3)
@@ -80,6 +80,7 @@ def submodularity_ratio_of(
     k = min(check_count(k, "k", 1), len(elements))
     tol = check_level(tol, "tol")
     limit = check_count(evaluation_limit, "evaluation_limit", 1)
+    generator = check_generator(rng)
     values = _Values(f, elements)
     d, u = len(elements), len(inside)
     needed = sum(math.comb(d - u, j) for j in range(min(k, d - u) + 1)) << u
@@ -87,10 +88,18 @@ def submodularity_ratio_of(
         ratio, L, A = _enumerate(values, d, inside, k, tol)
         method = f"enumeration, {len(values)} values of f"
         return _result(ratio, ratio, method, L, A)
-    ratio, L, A = _sample(values, d, inside, k, tol, limit, np.random.default_rng(rng))
+    ratio, L, A = _sample(values, d, inside, k, tol, limit, generator)
     known = "0, f being monotone" if monotone else "none"
     method = f"lower: {known}; upper: the least ratio at pairs drawn at random, {len(values)} values of f"
     return _result(0.0 if monotone else -math.inf, ratio, method, L, A)
+
+
+def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
+    """The generator itself, or a new one from a seed."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise TypeError(f"rng must be a seed or a numpy.random.Generator; got {rng!r}") from None
 
 
 class _Values:
@@ -108,7 +117,11 @@ class _Values:
         value = self.known.get(mask)
         if value is None:
             S = tuple(x for i, x in enumerate(self.elements) if mask >> i & 1)
-            value = float(self.f(S))
+            returned = self.f(S)
+            try:
+                value = float(returned)
+            except (TypeError, ValueError):
+                raise TypeError(f"f must return a number; f({S!r}) is {returned!r}") from None
             if not math.isfinite(value):
                 raise ValueError(f"f must be finite; f({S!r}) is {value}")
             self.known[mask] = value

@@ -64,9 +64,9 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 
     λ_min(C, k)·‖v‖² ≤ ‖Xv‖² ≤ λ_max(C, k)·‖v‖² for every v with at most k nonzeros, the best constants. X is
     taken as given; for unit columns the larger of 1 − λ_min and λ_max − 1 is the restricted isometry
-    constant. For k ≥ d these are the extreme eigenvalues of C. λ_min(C, k) is 0 with a zero column, with two
-    parallel columns for k ≥ 2, and for k > n. To compute them is NP-hard; the branch and bound of this module
-    takes some hundredths of a second where a Gaussian design has a few million sets.
+    constant. A k > d counts as d, where these are the extreme eigenvalues of C. λ_min(C, k) is 0 with a zero
+    column, with two parallel columns for k ≥ 2, and for k > n. To compute them is NP-hard; the branch and
+    bound of this module takes some hundredths of a second where a Gaussian design has a few million sets.
 
     Parameters
     ----------
@@ -99,16 +99,17 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     k = check_count(k, "k", 1)
     X, eps = _design(X)
     n, d = X.shape
-    node_limit = default_nodes(d, k) if node_limit is None else check_count(node_limit, "node_limit", 1)
+    k = min(k, d)
+    nodes = default_nodes(d, k) if node_limit is None else check_count(node_limit, "node_limit", 1)
+    node_limit = min(nodes, 2**62)
     check_room((d, d), np.float64, "The Gram matrix of X")
     C = X.T @ X
     C = np.ascontiguousarray(C if isinstance(C, np.ndarray) else C.toarray())
-    size = min(k, d)
-    trace = float(np.sort(C.diagonal())[d - size :].sum())
+    trace = float(np.sort(C.diagonal())[d - k :].sum())
     unit = 8 * eps * (math.sqrt(n) + d)
-    slack = unit * trace, unit * (trace + size * min(trace, float(np.linalg.norm(C))))
-    low = bound_below(C, size, slack[0], node_limit, known=0.0)
-    high = bound_below(-C, size, slack[1], node_limit)
+    slack = unit * trace, unit * (trace + k * min(trace, float(np.linalg.norm(C))))
+    low = bound_below(C, k, slack[0], node_limit, known=0.0)
+    high = bound_below(-C, k, slack[1], node_limit)
     smallest = _attained(X, low.support, eps)[0]
     largest = _attained(X, high.support, eps)[1]
     least = Interval(max(0.0, min(low.lower, smallest)), smallest, low.method, rounding=8 * slack[0])

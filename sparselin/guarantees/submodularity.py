@@ -54,6 +54,7 @@ from numpy.typing import ArrayLike
 from sparselin._kernels import sparse_eigenvalues as spectra
 from sparselin._kernels import submodularity as kernels
 from sparselin.guarantees.dependence import exactness
+from sparselin.guarantees.set_functions import check_generator
 from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
 from sparselin.problem import Problem, as_problem, check_count, check_indices
@@ -63,6 +64,8 @@ from sparselin.results import FloatArray, IndexArray, SubmodularityRatio
 _FEW_PAIRS = 2_000_000
 # So many L at most are given their own search, of an eigenvalue or of a pair.
 _MOST_BASES, _TRIED_BASES = 1024, 32
+# Limits that a kernel can hold.
+_MOST = 2**62
 # Bounds that differ by so small a part count as equal.
 _AGREE = 1e-6
 # Operations for the growth of sets, from as many columns as that allows.
@@ -76,7 +79,7 @@ class _Data(NamedTuple):
     y: FloatArray
     U: IndexArray
     n: int
-    known: tuple[FloatArray, IndexArray, FloatArray]
+    known: tuple[Any, ...]
 
 
 def submodularity_ratio(
@@ -109,7 +112,7 @@ def submodularity_ratio(
     ----------
     X, y, sample_weight : as for `omp`; a `Problem` may stand for X, with y None.
     U : column indices, the greedy support say; may be empty.
-    k : the largest |A|, at least 1 (γ = 1 for k = 1).
+    k : the largest |A|, at least 1 (γ = 1 for k = 1); a k > d counts as d.
     pair_limit, node_limit : of pairs (L, A), and of nodes of each eigenvalue search; by default what takes
         some seconds at most (10⁹/d pairs, at least 5 million, and as for `sparse_eigenvalues`).
     rng : for the choice of L in the search for an upper bound.
@@ -125,7 +128,8 @@ def submodularity_ratio(
 
     Raises
     ------
-    TypeError, ValueError : as for `omp`; U with an index out of range or twice; k, a limit below 1.
+    TypeError, ValueError : as for `omp`; U with an index out of range or twice; k, a limit below 1; an rng
+        that is none.
 
     >>> X, y = [[1.0, 0.0, 0.6], [0.0, 1.0, 0.8], [0.0, 0.0, 0.0]], [1.0, 0.0, 0.0]
     >>> ratio = submodularity_ratio(X, y, [0], 2)  # of the columns 1 and 2 only the third says much of y
@@ -139,8 +143,9 @@ def submodularity_ratio(
         pair_limit = max(5 * 10**6, 10**9 // problem.d)
     if node_limit is None:
         node_limit = default_nodes(problem.d, k)
-    check_count(pair_limit, "pair_limit", 1)
-    check_count(node_limit, "node_limit", 1)
+    pair_limit = min(check_count(pair_limit, "pair_limit", 1), _MOST)
+    node_limit = min(check_count(node_limit, "node_limit", 1), _MOST)
+    generator = check_generator(rng)
     nonzero = np.flatnonzero(problem.column_norms)
     if problem.y_norm == 0 or len(nonzero) == 0:
         return _result((1.0, 1.0), "every gain is zero", nonzero[:0], nonzero[:0])
@@ -149,7 +154,7 @@ def submodularity_ratio(
     mu, worst, bound = 0.0, 0.0, ""
     if _count(len(nonzero), len(data.U), k) > min(pair_limit, _FEW_PAIRS):
         mu, worst, bound = _spectral_bound(data, k, node_limit)
-        _improve(data, k, np.random.default_rng(rng), best, base, found)
+        _improve(data, k, generator, best, base, found)
         best[2] = 0
     kernels.every_base(*data[:4], k, data.known, mu, worst, pair_limit, best, base, found)
     lower, upper, pairs = best.tolist()

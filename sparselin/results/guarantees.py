@@ -15,7 +15,7 @@ class Interval:
     ----------
     lower, upper : the certified bounds; equal to rounding when the number is known.
     method : how each of them was obtained, in words.
-    rounding : how far apart rounding alone may have moved them.
+    rounding : how far apart they may be and count as equal.
     """
 
     lower: float
@@ -26,7 +26,7 @@ class Interval:
 
     @property
     def exact(self) -> bool:
-        """Whether the two bounds agree to rounding: to `rounding`, or to a relative 1e-9."""
+        """Whether the two bounds agree: to `rounding`, or to a relative 1e-9."""
         return self.upper - self.lower <= max(self.rounding, 1e-9 * max(abs(self.lower), abs(self.upper)))
 
 
@@ -39,6 +39,7 @@ class SubmodularityRatio(Interval):
     Attributes (beside `lower`, `upper`, `method`)
     ----------
     base, added : the L and the A at which the ratio is `upper`; both empty if that is 1.
+    exact : for γ of R², whether the bounds agree to a relative 1e-6.
     """
 
     base: IndexArray
@@ -51,7 +52,7 @@ class SparseEigenvalues:
 
     Attributes
     ----------
-    k : the size.
+    k : the size, at most d.
     lambda_min : λ_min(C, k) = min_{|S| ≤ k} λ_min(C_S).
     lambda_max : λ_max(C, k) = max_{|S| ≤ k} λ_max(C_S).
     lambda_min_support, lambda_max_support : sets S at which `lambda_min.upper`, `lambda_max.lower` are
@@ -97,7 +98,8 @@ class Bound:
     hypotheses : pairs (what is supposed, whether it was seen to hold; None if it was not decided).
     lower, upper : the factor from certified lower and from upper bounds of its constants; only `lower` is a
         promise. 0.0 when a hypothesis fails.
-    achieved : R²(greedy)/R²(best), an `Interval`: a point where the best subset is known.
+    achieved : R²(greedy)/R²(best), an `Interval`: a point where the best subset is known. With a regularizer
+        g(greedy)/max g, 0 where g(greedy) < 0 < max g and 1 where max g is not positive.
     """
 
     name: str

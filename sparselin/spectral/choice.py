@@ -101,7 +101,7 @@ def choose_nu(
     ([0, 2], 'every', True)
     """
     return choose_nu_for_each(
-        X if isinstance(X, Problem) else as_problem(X, y, sample_weight),
+        as_problem(X, y, sample_weight),
         None,
         [k],
         regularizer,
