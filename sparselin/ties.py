@@ -103,7 +103,8 @@ def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[
     size = qr.sizes(norms, shares)
     squares = norms**2 - (shares**2).sum(axis=0)
     length, reach, c = np.sqrt(np.maximum(squares, 0)), norms.copy(), np.asarray(X.T @ r)
-    for stale in _blocks(np.flatnonzero(squares <= _STALE * norms**2), problem.n):
+    stales = np.flatnonzero((squares <= _STALE * norms**2) & (norms > 0))
+    for stale in _blocks(stales, problem.n):
         Z = qr.residual(problem.columns(J[stale]))
         length[stale] = reach[stale] = np.sqrt(np.einsum("ij,ij->j", Z, Z))
         c[stale] = r @ Z

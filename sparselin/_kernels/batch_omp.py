@@ -13,7 +13,7 @@ the signal is done again by a QR factorisation in sample space, which is what `o
 
 `scale` (d,) is ‖x_j‖ over the largest, with x_j = ‖x_j‖u_j the columns as given: what competes is
 scale_j|⟨u_j, r⟩|. `eps` is that of the dtype of the data: it sets what counts as zero, as in
-`Problem.correlation_error` and `length_error`. Ties are those of float64. `tol` is negative for none.
+`sparselin.ties`. Ties are those of float64. `tol` is negative for none.
 """
 
 from __future__ import annotations
@@ -109,8 +109,9 @@ def by_gram(dictionary, signal, tol, eps, screen, recurrence, r, size, chosen, g
             return COMPLETED, t
         i = pick(G, c0, c, tops, scale, length, error, zero, kappa2, size, chosen, gamma, t)
         if i < 0:
-            # ‖r‖ ≤ zero makes every |c_j| ≤ e_c, and so ends `omp` too
-            return (EXACT_FIT, t) if residual(y, Ut, chosen, gamma, t, r) <= zero else (_REDO, 0)
+            # ‖r‖ ≤ u‖y‖ ≤ u·s(y) makes every |c_j| ≤ e_j, and so ends `omp` too
+            fits = residual(y, Ut, chosen, gamma, t, r) <= _SAFETY * eps * length
+            return (EXACT_FIT, t) if fits else (_REDO, 0)
         rho2, share = orthogonalize(V, G[i], chosen, t, z, products, column, G[i, i], c0[i])
         if rho2 <= 0:
             return _REDO, 0
@@ -308,10 +309,10 @@ def by_samples(y, Ut, scale, length, tol, eps, factors, r, size, chosen, gamma):
     """
     Q, R, V, z, v = factors
     k, root = gamma.size, math.sqrt(y.size)
+    error, column = np.empty(size.size), np.empty(k)
     condition, norm, t = 0.0, length, 0
     r[:] = y
     while True:
-        relative = _SAFETY * eps * (root + math.sqrt(max(1.0, condition)))
         if tol >= 0 and norm <= tol * length:
             code = TOLERANCE
             break
@@ -321,35 +322,36 @@ def by_samples(y, Ut, scale, length, tol, eps, factors, r, size, chosen, gamma):
         for j in range(size.size):
             size[j] = abs(dot(Ut[j], r))
         for s in range(t):
-            size[chosen[s]] = 0
-        i = lowest_tied(size, scale, relative * length, relative / eps * _EPS * length)
+            size[chosen[s]] = -1
+        bound = _SAFETY * _EPS * (root + math.sqrt(max(1.0, condition))) * length
+        error[:] = bound
+        near, i = contenders(size, scale, error, eps / _EPS)
+        if near > 1 or i < 0:
+            norm, y_size = measure_signal(y, Q, V, t, r, column)
+            measure(Ut, scale, bound, Q, V, t, r, norm, y_size, eps, v, column, size, error)
+            near, i = contenders(size, scale, error, eps / _EPS)
         if i < 0:
             code = NO_CORRELATION
-            if norm <= relative * length:
+            if norm <= _SAFETY * eps * y_size:
                 code = EXACT_FIT
-            elif spans_all(Ut, scale, Q, t, relative, v):
+            elif spans_all(Ut, chosen, Q, V, t, eps, v, column):
                 code = RANK_EXHAUSTED
             break
-        column, q = R[t], Q[t]
-        q[:] = Ut[i]
-        column[:t] = 0
-        for _ in range(2):
-            for s in range(t):
-                share = dot(Q[s], q)
-                column[s] += share
-                subtract(share, Q[s], q)
-        rho = math.sqrt(dot(q, q))
-        if rho > relative:
-            q /= rho
-            condition += extend_inverse(V, column, t, 1 / rho)
+        project(Ut[i], Q, t, Q[t], R[t])
+        rho = math.sqrt(dot(Q[t], Q[t]))
+        if rho > 0:
+            square = extend_inverse(V, R[t], t, 1 / rho)
+        if rho > 0 and square * (_SAFETY * eps) ** 2 < 1:
+            Q[t] /= rho
+            condition += square
         else:
-            q[:] = 0
-            column[:t] = 0
+            Q[t] = 0
+            R[t, :t] = 0
             rho = 1.0
-            extend_inverse(V, column, t, 1 / rho)
-        column[t] = rho
-        z[t] = dot(q, r)
-        subtract(z[t], q, r)
+            extend_inverse(V, R[t], t, 1 / rho)
+        R[t, t] = rho
+        z[t] = dot(Q[t], r)
+        subtract(z[t], Q[t], r)
         norm = math.sqrt(dot(r, r))
         chosen[t] = i
         t += 1
@@ -362,27 +364,73 @@ def by_samples(y, Ut, scale, length, tol, eps, factors, r, size, chosen, gamma):
 
 
 @kernel()
-def lowest_tied(size, scale, zero, error):
-    """The least index of T by the rule of `tied_at_maximum`, size_j known to ±error; −1 if λ* is zero."""
-    level = -1.0
-    for j in range(size.size):
-        if size[j] > zero:
-            level = max(level, scale[j] * (size[j] - error))
-    if level >= 0:
-        for j in range(size.size):
-            if size[j] > zero and scale[j] * (size[j] + error) >= level:
-                return j
-    return -1
+def project(u, Q, t, v, column):
+    """v = u off the t rows of Q, twice, and column[:t] = Qᵀu."""
+    v[:] = u
+    column[:t] = 0
+    for _ in range(2):
+        for s in range(t):
+            share = dot(Q[s], v)
+            column[s] += share
+            subtract(share, Q[s], v)
 
 
 @kernel()
-def spans_all(Ut, scale, Q, t, relative, v):
-    """Whether every column lies in the span of the rows of Q to rounding; v (n,) is scratch."""
-    for j in range(scale.size):
-        v[:] = Ut[j]
-        for _ in range(2):
-            for s in range(t):
-                subtract(dot(Q[s], v), Q[s], v)
-        if math.sqrt(dot(v, v)) > relative:
-            return False
+def extent(V, t, column, square):
+    """√(square + ‖b‖²), b = R⁻¹·column: the size of x, if `square` is ‖x‖² and `column` Qᵀx."""
+    for i in range(t):
+        b = 0.0
+        for s in range(i, t):
+            b += V[s, i] * column[s]
+        square += b * b
+    return math.sqrt(square)
+
+
+@kernel()
+def measure_signal(y, Q, V, t, r, column):
+    """r = P_S^⊥y anew; returns its norm and the size of y."""
+    project(y, Q, t, r, column)
+    return math.sqrt(dot(r, r)), extent(V, t, column, dot(y, y))
+
+
+@kernel()
+def measure(Ut, scale, bound, Q, V, t, r, norm, y_size, eps, v, column, size, error):
+    """|c_j| and e_j of what `bound` leaves open, as `sparselin.ties` has them; −1 for the span of S."""
+    level = 0.0
+    for j in range(size.size):
+        level = max(level, scale[j] * (size[j] - bound))
+    for j in range(size.size):
+        if size[j] < 0 or scale[j] * (size[j] + bound) < level:
+            size[j] = -1
+            continue
+        project(Ut[j], Q, t, v, column)
+        rho, own = math.sqrt(dot(v, v)), extent(V, t, column, 1.0)
+        size[j] = abs(dot(v, r)) if rho > _SAFETY * eps * own else -1.0
+        error[j] = _SAFETY * _EPS * (own * norm + rho * y_size + math.sqrt(r.size) * rho * norm)
+
+
+@kernel()
+def contenders(size, scale, error, coarse):
+    """How many j may have the largest scale_j·size_j, known to ±scale_j·error_j, and the least of them that
+    is certainly not zero, size_j > coarse·error_j; −1 if none is. A negative size does not compete.
+    """
+    level, count, first = 0.0, 0, -1
+    for j in range(size.size):
+        level = max(level, scale[j] * (size[j] - error[j]))
+    for j in range(size.size):
+        if size[j] >= 0 and scale[j] > 0 and scale[j] * (size[j] + error[j]) >= level:
+            count += 1
+            if first < 0 and size[j] > coarse * error[j]:
+                first = j
+    return count, first
+
+
+@kernel()
+def spans_all(Ut, chosen, Q, V, t, eps, v, column):
+    """Whether every column lies in the span of the rows of Q to rounding; v (n,) and column are scratch."""
+    for j in range(Ut.shape[0]):
+        if not is_among(j, chosen, t):
+            project(Ut[j], Q, t, v, column)
+            if math.sqrt(dot(v, v)) > _SAFETY * eps * extent(V, t, column, 1.0):
+                return False
     return True
