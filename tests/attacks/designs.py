@@ -83,6 +83,16 @@ def ties(rng, n, d):
     return rng.integers(low, high, (n, d)).astype(float), small(rng, n), []
 
 
+def degenerate(rng, n, d):
+    """Zeros and ones, or signs, in few rows: many columns tie, and v is zero, or Hv one, beyond A(S)."""
+    n, low = int(rng.integers(3, 7)), int(rng.integers(-1, 1))
+    X = rng.integers(low, 2, (n, d)) if rng.random() < 0.8 else rng.choice([-1, 1], (n, d))
+    X, y = X.astype(float), rng.integers(-1, 4, n).astype(float)
+    if rng.random() < 0.3:
+        X, y = X.astype(np.float32), y.astype(np.float32)
+    return X, y, []
+
+
 def copies(rng, n, d):
     """Duplicates, negated copies, sums and zero columns among others."""
     X = rng.standard_normal((n, d)) if rng.random() < 0.5 else rng.integers(-1, 2, (n, d)).astype(float)
@@ -116,6 +126,7 @@ def single(rng, n, d):
 FAMILIES = {
     "clusters": clusters,
     "copies": copies,
+    "degenerate": degenerate,
     "float32": single,
     "gaussian": gaussian,
     "low-rank": low_rank,

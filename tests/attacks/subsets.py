@@ -239,6 +239,8 @@ def guarantee_bounds(sl, case):
     for name, value in found.r2:
         judge_r2(exact, supports[name].tolist(), value, name)
     for bound in found.bounds:
+        if exact.doubtful(supports[bound.algorithm]):
+            continue
         achieved = number(exact.explained_by(supports[bound.algorithm]) / exact.square[-1] / top)
         words = f"{bound.algorithm}, {bound.name}, k = {k}"
         claim(
@@ -360,7 +362,7 @@ def regularized_bounds(sl, case):
         return None
     top = max(g(S) for S in sets(range(exact.d), 0, k) if not exact.doubtful(S))
     ahead = call(case, sl.forward_regression, case.given(), case.y, k, regularizer=f, nu=nu)
-    if top <= 1e-6:
+    if top <= 1e-6 or exact.doubtful(ahead.support):
         return None
     true = g(ahead.support.tolist()) / top
     for bound in found.bounds:
