@@ -15,7 +15,7 @@ def draw(family, seed, size):
     rng = np.random.default_rng([seed, zlib.crc32(family.encode()), zlib.crc32(size.encode())])
     (n0, n1), (d0, d1) = SIZES[size]
     n, d = int(rng.integers(n0, n1 + 1)), int(rng.integers(d0, d1 + 1))
-    if size == "path" and rng.random() < 0.3:
+    if size == "path" and rng.random() < 0.4:
         n, d = (14, 60) if rng.random() < 0.5 else (20, 120)
     if size == "step" and rng.random() < 0.05:
         n, d = int(rng.integers(20, 60)), int(rng.integers(70, 250))
@@ -50,7 +50,8 @@ def low_rank(rng, n, d):
     """Rank about half of what fits, plus noise of 1e-1 … 1e-12."""
     rank = max(1, min(n, d) // 2)
     X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d))
-    X += 10.0 ** -rng.uniform(1, 12) * rng.standard_normal((n, d))
+    noise = rng.uniform(1, 12) if rng.random() < 0.6 else rng.uniform(3, 5)
+    X += 10.0**-noise * rng.standard_normal((n, d))
     return X, response(rng, X), []
 
 
@@ -63,10 +64,11 @@ def offset(rng, n, d):
 
 
 def scaled(rng, n, d):
-    """Columns times 2^±20."""
+    """Columns times 2^±20, sometimes rows too."""
     X = rng.standard_normal((n, d)) if rng.random() < 0.5 else rng.integers(-2, 3, (n, d)).astype(float)
     y = response(rng, X) if rng.random() < 0.5 else small(rng, n)
-    return X * 2.0 ** rng.integers(-20, 21, d), y, []
+    rows = 2.0 ** rng.integers(-10, 11, n) if rng.random() < 0.3 else np.ones(n)
+    return rows[:, None] * X * 2.0 ** rng.integers(-20, 21, d), rows * y, []
 
 
 def clusters(rng, n, d):

@@ -16,6 +16,8 @@ from .run import UNDECIDED, call, claim
 
 # What intervals of R², a number in [0, 1], and quotients of R² may be off by beside what they say themselves.
 R2 = 1e-9
+# An interval that is wider than this, or may be, decides nothing.
+WIDE = 1e-3
 
 
 def sets(J, low, high):
@@ -179,7 +181,7 @@ def submodularity_ratio(sl, case):
     claim(found.lower <= gamma * (1 + R2), words)
     everything = exact_ratio(exact, U, k, doubtful=True)[0]
     claim(found.upper >= everything * (1 - R2), f"{words}; {everything} with pairs of no certain gain")
-    wide = found.upper - found.lower > 1e-3 * max(found.upper, 1e-3)
+    wide = found.upper - found.lower > WIDE * max(found.upper, WIDE)
     claim(not (found.exact and wide), f"exact, though {found.lower} < {found.upper}")
     return UNDECIDED if wide else None
 
@@ -248,7 +250,7 @@ def guarantee_bounds(sl, case):
             f"{words}: {bound.lower} promised, {achieved} achieved",
         )
         judge_interval(bound.achieved, achieved, f"{words}: achieved")
-    return None if found.best.exact else UNDECIDED
+    return None if found.best.exact and found.best.rounding < WIDE else UNDECIDED
 
 
 def judge_interval(interval, true, words):
@@ -373,7 +375,7 @@ def regularized_bounds(sl, case):
             )
             if true >= 0:  # what is negative is told as 0
                 judge_interval(bound.achieved, true, "achieved of g")
-    return None
+    return UNDECIDED if any(bound.achieved.rounding > WIDE for bound in found.bounds) else None
 
 
 def sequential_attention(sl, case):
