@@ -47,6 +47,7 @@ class Face:
     def __init__(self, problem: Problem, span_unit: float) -> None:
         self.problem, self.span_unit = problem, span_unit
         self.index: list[int] = []
+        self._squares: list[float] = []
         self._allocate(8)
 
     @property
@@ -71,8 +72,12 @@ class Face:
 
     @property
     def kappa(self) -> float:
-        """‖D R⁻¹‖_F, D = diag ‖X_j‖, which bounds ‖Db‖/‖x‖; at least 1."""
-        return max(1.0, math.sqrt(self._inverse[: self.size].sum()))
+        """At least ‖D R⁻¹‖_F, D = diag ‖X_j‖, which bounds ‖Db‖/‖x‖; at least 1.
+
+        The square of the norm is Σ(s/ρ)² of the columns as they came, ρ = ‖P^⊥X_j‖. It is also
+        Σ(‖X_j‖/‖P^⊥X_j‖)² off all others, which falls when a column leaves: what was a bound stays one.
+        """
+        return max(1.0, math.sqrt(sum(self._squares)))
 
     def append(self, j: int) -> bool:
         """Add column j unless it is in the span of J to rounding; says whether it was added."""
@@ -80,13 +85,13 @@ class Face:
         if t == len(self._Qt):
             self._allocate(2 * t)
         z, h = self._off(x)
-        rho, b = math.sqrt(z @ z), kernels.solve(self.R, h)
-        size = math.hypot(norm, *(self.norms * b))
+        rho, b = _norm(z), self.norms * kernels.solve(self.R, h)
+        size = math.sqrt(norm**2 + b @ b)
         if rho <= self.span_unit * size or t == self.problem.n:
             return False
         self._columns[t], self._norms[t], self._Qt[t] = x, norm, z / rho
         self._R[:t, t], self._R[t, t] = h, rho
-        self._inverse[t] = (size / rho) ** 2
+        self._squares.append((size / rho) ** 2)
         self.index.append(j)
         return True
 
@@ -98,8 +103,9 @@ class Face:
             array[position : t - 1] = array[position + 1 : t].copy()
         del self.index[position]
         self._R[t - 1] = self._R[:, t - 1] = 0
-        inverse = np.linalg.solve(self.R, np.eye(t - 1))[:, position:]
-        self._inverse[position : t - 1] = np.sum((self.norms[:, None] * inverse) ** 2, axis=0)
+        last = self._squares.pop()
+        if position < t - 1:
+            self._squares[-1] += last
 
     def beside(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """s(X_i) and ‖P_J^⊥X_i‖ of the columns given."""
@@ -147,22 +153,23 @@ class Face:
         return Balance(r, r_low, x, x_low, left, kappa * left / self.norms, rate <= 0.1)
 
     def _off(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """P_J^⊥X and QᵀX, projected three times: what is left of X may be of the order of its rounding."""
+        """P_J^⊥X and QᵀX, projected twice, or thrice where what is left of X is of the order of its rounding."""
         H = np.zeros((self.size, *X.shape[1:]))
-        if self.size:
-            for _ in range(3):
-                G = self.Qt @ X
-                X = X - self.Qt.T @ G
-                H += G
+        for k in range(3 if self.size else 0):
+            G = self.Qt @ X
+            X = X - self.Qt.T @ G
+            H += G
+            if k and np.all(np.einsum("i...,i...", G, G) <= np.einsum("i...,i...", X, X)):
+                break
         return X, H
 
     def _allocate(self, capacity: int) -> None:
         t, n = self.size, self.problem.n
-        old = (self._columns, self._Qt, self._R, self._norms, self._inverse) if t else ()
+        old = (self._columns, self._Qt, self._R, self._norms) if t else ()
         self._columns, self._Qt = np.zeros((capacity, n)), np.zeros((capacity, n))
         self._R = np.zeros((capacity, capacity))
-        self._norms, self._inverse = np.zeros(capacity), np.zeros(capacity)
-        new = (self._columns, self._Qt, self._R, self._norms, self._inverse)
+        self._norms = np.zeros(capacity)
+        new = (self._columns, self._Qt, self._R, self._norms)
         for array, before in zip(new, old, strict=False):
             array[tuple(map(slice, before.shape))] = before
 

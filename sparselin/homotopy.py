@@ -124,7 +124,7 @@ class Homotopy:
 
     def fitted(self) -> bool:
         """Whether y is in the span of S ∪ P to rounding."""
-        size = math.hypot(self.problem.y_norm, *(self.face.norms * self.base.x))
+        size = math.hypot(self.problem.y_norm, _norm(self.face.norms * self.base.x))
         return self.face.size == self.problem.n or _norm(self.base.r) <= self.face.span_unit * size
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
@@ -272,7 +272,7 @@ class Homotopy:
         entered: list[int] = []
         while len(self.tied):
             rates, error = self.rates()
-            lacking = np.where(barred | np.isin(self.tied, entered), 0, 1 - rates - error)
+            lacking = np.where(barred | (self.sign[self.tied] != 0), 0, 1 - rates - error)
             worst = int(np.argmax(lacking))
             if lacking[worst] <= 0:
                 self.sound &= self.problem.kind == "gram" or bool(np.all(error <= _CLEAR))
@@ -281,7 +281,7 @@ class Homotopy:
                 barred[:] = False
             else:
                 barred[worst] = True
-        keep = ~np.isin(self.tied, self.face.index)
+        keep = self.sign[self.tied] == 0
         self.tied, self.signs = self.tied[keep], self.signs[keep]
         self._point()
 
@@ -352,13 +352,15 @@ class Homotopy:
         exit_ = np.where(falling, level / np.where(falling, slope, 1), 0)
         vague = self.problem.column_norms > 0
         vague[self.unpenalized] = vague[self.face.index] = False
+        free = vague.copy()
+        free[self.tied] = False
         while True:  # fewer are vague each time
             entry = self._entries(a, b, a_error)
             knot = max(float(entry.max()), float(exit_.max(initial=0)))
             lam = max(knot, lam_min)
             error = a_error + lam * b_error
             near = np.abs(a + lam * b) >= lam - error
-            hidden = (np.abs(a) <= a_error) & (2 * a_error > lam * (1 - np.abs(b)))
+            hidden = free & (np.abs(a) <= a_error) & (2 * a_error > lam * (1 - np.abs(b)))
             J = np.flatnonzero(vague & (near | hidden))
             if len(J) == 0:
                 break

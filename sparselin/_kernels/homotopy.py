@@ -162,16 +162,23 @@ def entries(M, lam, c, b, error, level, full):
     what it may be bounds the λ at which the column might yet enter. Returns the largest of these bounds, and
     how many columns are at ±λ now and not clearly on their way from there, to the opposite face.
     """
-    tied, doubt = 0, 0.0
+    tied, unknown = 0, 0
     for j in range(M):
         a = c[j] - lam * b[j]
         s = 1.0 if a > 0 else -1.0
         size = s * a
         room = 1 - s * b[j]
-        known = size > error[j]
-        level[j] = size / room if known & (room > 0) & (not full) else 0.0
-        doubt = max(doubt, 0.0 if known | full else (size + error[j]) / max(1 - abs(b[j]), _STEP))
+        level[j] = size / room if (size > error[j]) & (room > 0) else 0.0
         tied += (lam - abs(c[j]) <= error[j]) & ((s * c[j] > 0) | (size <= 2 * error[j]))
+        unknown += size < error[j]
+    doubt = 0.0
+    if full:
+        level[:] = 0
+    elif unknown > 0:
+        for j in range(M):
+            size = abs(c[j] - lam * b[j])
+            if size < error[j]:
+                doubt = max(doubt, (size + error[j]) / max(1 - abs(b[j]), _STEP))
     return doubt, tied
 
 
