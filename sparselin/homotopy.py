@@ -364,7 +364,12 @@ class Homotopy:
             J = np.flatnonzero(vague & (near | hidden))
             if len(J) == 0:
                 break
-            self._sharpen(J, a, b, a_error, b_error)
+            inside = J[hidden[J]]
+            inside = inside[self.face.in_span(inside)] if len(inside) else inside
+            a[inside] = a_error[inside] = 0
+            sharp = J[a_error[J] > 0]
+            a[sharp], a_error[sharp] = self._sharp(self.base, self.problem.y_norm, sharp)
+            b[J], b_error[J] = self._sharp(self.way, 0.0, J)
             vague[J] = False
         ends = knot <= lam_min
         self.sound &= ends or knot < self.lam
@@ -411,17 +416,6 @@ class Homotopy:
         if self.fitted():
             a, a_error = np.zeros_like(a), np.zeros_like(a)
         return a, b, a_error, b_error
-
-    def _sharpen(
-        self, J: IndexArray, a: FloatArray, b: FloatArray, a_error: FloatArray, b_error: FloatArray
-    ) -> None:
-        """a and b of the columns J in twice the precision; a is zero for those in the span of S ∪ P."""
-        small = J[np.abs(a[J]) <= a_error[J]]
-        inside = small[self.face.in_span(small)] if len(small) else small
-        a[inside] = a_error[inside] = 0
-        I = J[a_error[J] > 0]
-        a[I], a_error[I] = self._sharp(self.base, self.problem.y_norm, I)
-        b[J], b_error[J] = self._sharp(self.way, 0.0, J)
 
     def _entries(self, a: FloatArray, b: FloatArray, a_error: FloatArray) -> FloatArray:
         """λ at which each column would enter; zero for those that cannot, or for which a is rounding."""
