@@ -56,13 +56,17 @@ def judge_norms(exact, path):
         near(norm, step.r, C * exact.eps * step.sy + exact.eps * step.r, f"‖r‖ after {t} picks")
 
 
-def judge_correlation(step, T, lam_star, margin, eps, words):
-    """T and λ* = max|c|: T holds the exact one, and nothing that rounding could tell from it."""
+def judge_correlation(step, T, lam_star, margin, eps, words, spread=0.0):
+    """T and λ* = max|c|: T holds the exact one, and nothing that rounding could tell from it.
+
+    What rounding may put into the span may compete or not. The runner-up is known to `spread`.
+    """
     if not step.seen:  # whatever is left may count as being in the span
         return
     size, e = np.abs(step.c), step.e(eps)
-    true = number(step.lam)
-    missing = set(step.tied) - set(T)
+    rival = max((size[j] for j in T if step.spanned[j]), default=0.0)
+    true = max(number(step.lam), rival)
+    missing = {j for j in step.tied if size[j] >= rival} - set(T)
     claim(
         not missing,
         f"{words}: T = {T} lacks {sorted(missing)}, |c| = {size[list(missing | set(T))]}, λ* = {true}",
@@ -74,13 +78,24 @@ def judge_correlation(step, T, lam_star, margin, eps, words):
     near(lam_star, true, wide, f"{words}: λ*")
     if margin is not None:
         pick, e = margin[0], step.e()
-        others = [j for j in step.free if j != pick]
-        low = max((size[j] - e[j] for j in others), default=0.0)
-        high = max((size[j] + e[j] for j in others), default=0.0)
+        low = max((size[j] - e[j] for j in step.seen if j != pick), default=0.0)
+        high = max((size[j] + e[j] for j in step.free if j != pick), default=0.0)
         claimed = (1 - float(margin[1])) * true
-        slack = wide + 4 * step.design.eps * true
+        slack = wide + 4 * step.design.eps * true + spread
         claim(low - slack <= claimed <= high + slack or (claimed > true - slack and high >= true - slack),
               f"{words}: runner-up in [{low}, {high}], margin says {claimed}")  # fmt: skip
+
+
+def spread_of(exact, forced):
+    """What correlations that are updated from pick to pick are known to: u√n‖X_j‖ times ‖r‖ at the start."""
+    return C * exact.eps * math.sqrt(exact.n) * exact.length[: exact.d].max() * exact.at(list(forced)).r
+
+
+def lowest(step, T, eps=None):
+    """The lowest index of T, and those above what may be zero: which is not, rounding says."""
+    size, e = np.abs(step.c), step.e(eps)
+    certain = next((place for place, j in enumerate(sorted(T)) if size[j] > 2 * e[j]), len(T) - 1)
+    return sorted(T)[: certain + 1]
 
 
 def each_pick(exact, path, forced):
@@ -100,9 +115,10 @@ def omp(sl, case):
 
 
 def judge_omp(exact, path, k, forced):
+    spread = spread_of(exact, forced)
     for t, step, pick, T, words in each_pick(exact, path, forced):
-        judge_correlation(step, T, path.lam_star[t], (pick, path.margin[t]), DOUBLE, words)
-        claim(pick == min(T), f"{words}: picked {pick} of T = {T}")
+        judge_correlation(step, T, path.lam_star[t], (pick, path.margin[t]), DOUBLE, words, spread)
+        claim(pick in lowest(step, T), f"{words}: picked {pick} of T = {T}")
     judge_norms(exact, path)
     return judge_end(exact, path, k)
 
@@ -118,7 +134,7 @@ def ols(sl, case):
             f"{words}: |c|",
         )
         judge_fall(step, T, words)
-        claim(pick == min(T), f"{words}: picked {pick} of T = {T}")
+        claim(pick in lowest(step, T), f"{words}: picked {pick} of T = {T}")
     judge_norms(exact, path)
     return judge_end(exact, path, k)
 
@@ -129,8 +145,9 @@ def judge_fall(step, T, words):
         return
     top = max(step.falls.values())
     best = [j for j in step.seen if step.falls[j] == top]
-    missing = set(best) - set(T)
     q, error = error_of_fall(step, DOUBLE)
+    rival = max((q[j] for j in T if step.spanned[j]), default=0.0)
+    missing = {j for j in best if q[j] >= rival} - set(T)
     claim(not missing, f"{words}: T = {T} lacks {sorted(missing)}, q = {q[list(missing | set(T))]}")
     extra = [j for j in T if not q[j] >= q[best].max() - error[j] - error[best].max()]
     claim(not extra, f"{words}: {extra} in T = {T}, |c|/‖z‖ = {q[extra]} below {q[best]}")
@@ -155,8 +172,9 @@ def sequential_lasso_omp(sl, case):
 def judge_sequential(sl, case, method):
     exact, k = known(case), asked(case)
     path = call(case, sl.sequential_lasso, case.given(), case.y, k, method=method, forced=case.forced)
+    spread = spread_of(exact, case.forced)
     for t, step, pick, T, words in each_pick(exact, path, case.forced):
-        judge_correlation(step, T, path.lam_star[t], (pick, path.margin[t]), None, words)
+        judge_correlation(step, T, path.lam_star[t], (pick, path.margin[t]), None, words, spread)
         A = path.active_sets[t]
         judge_active(step, T, A, words)
         claim(pick == min(A), f"{words}: picked {pick} of A(S) = {A}")
