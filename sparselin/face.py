@@ -35,9 +35,9 @@ class Balance(NamedTuple):
 class Face:
     """X_J = QR in float64 for a list J of independent columns, updated a column at a time.
 
-    The *size* of a column x beside J is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), b = X_J⁺x: rounding of the data moves
-    P_J^⊥x by eps·s(x), whatever the condition of X_J. So x counts as in the span of J when ‖P_J^⊥x‖ ≤ u·s(x),
-    and ⟨x, r⟩ errs by u·s(x)‖r‖ when X_Jᵀr is exact to rounding.
+    The *size* of a column x beside J is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), b = X_J⁺x: rounding of the data
+    moves P_J^⊥x by eps·s(x), whatever the condition of X_J. So x counts as in the span of J when
+    ‖P_J^⊥x‖ ≤ `span_unit`·s(x).
 
     Attributes
     ----------
@@ -125,8 +125,8 @@ class Face:
         """Solve r + X_Jx = f, X_Jᵀr = g, each zero where None.
 
         By R⁻ᵀ, Q and R⁻¹, and then by the same for what is lacking, computed in twice the precision (Björck,
-        1967, for the augmented system of least squares). In the measure ‖r‖ + ‖Dx‖/κ each round multiplies the
-        error by about κ·eps; the first shows by how much.
+        1967, for the augmented system of least squares). In the measure ‖r‖ + ‖Dx‖/κ each round multiplies
+        the error by about κ·eps; the first shows by how much.
         """
         f = np.zeros(self.problem.n) if f is None else f
         g = np.zeros(self.size) if g is None else g
@@ -153,7 +153,7 @@ class Face:
         return Balance(r, r_low, x, x_low, left, kappa * left / self.norms, rate <= 0.1)
 
     def _off(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """P_J^⊥X and QᵀX, projected twice, or thrice where what is left of X is of the order of its rounding."""
+        """P_J^⊥X and QᵀX, projected twice, or thrice where what is left of X is of the order of rounding."""
         H = np.zeros((self.size, *X.shape[1:]))
         for k in range(3 if self.size else 0):
             G = self.Qt @ X

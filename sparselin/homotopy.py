@@ -19,13 +19,13 @@ a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are known to
 
     8·eps·(√n + 1)·‖X_i‖‖r₀‖  and  8·eps·(√n + 1)·‖X_i‖‖u‖,
 
-whatever the condition of X_{S∪P}: relative to what is left of y, and not to the terms of Xβ. Where that leaves
-open whether c_i = a_i + λb_i is ±λ, both are computed in twice the precision. (A Gram problem knows c only to
-e_c, κ² and all.) A knot counts only if the errors of c are below a thousandth of λ for all columns that may be
-tied there; else the path ends before it.
+whatever the condition of X_{S∪P}: relative to what is left of y, and not to the terms of Xβ. Where that
+leaves open whether c_i = a_i + λb_i is ±λ, both are computed in twice the precision. (A Gram problem knows c
+only to e_c, κ² and all.) A knot counts only if the errors of c are below a thousandth of λ for all columns that
+may be tied there; else the path ends before it.
 
-What the data's own rounding decides is no event: a column in the span of S ∪ P to rounding has a_i = 0, and so
-has each when ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²level_j²), that is, when y is fitted to rounding.
+What the data's own rounding decides is no event: a column in the span of S ∪ P to rounding has a_i = 0, and
+so has each when ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²level_j²), that is, when y is fitted to rounding.
 """
 
 from __future__ import annotations
@@ -114,13 +114,15 @@ class Homotopy:
         return self.error_unit * (_norm(balance.r) + _EPS * size) + balance.r_error
 
     def _sharp(self, balance: Balance, size: float, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """⟨X_i, r⟩ for the r of a balance and the columns J, in twice the precision, and bounds on the errors."""
+        """⟨X_i, r⟩ of the columns J in twice the precision, r from a balance, and bounds on the errors."""
         X, norms = np.ascontiguousarray(self.problem.columns(J).T), self.problem.column_norms[J]
         if self.problem.kind == "gram":
             return X @ balance.r, self._unit(balance, size) * norms
         c = refinement.correlations(X, balance.r, balance.r_low)
         size += float(self.face.norms @ np.abs(balance.x))
-        return c, norms * (self.error_unit * _EPS * (_norm(balance.r) + size) + balance.r_error) + 2 * _EPS * np.abs(c)
+        return c, norms * (
+            self.error_unit * _EPS * (_norm(balance.r) + size) + balance.r_error
+        ) + 2 * _EPS * np.abs(c)
 
     def fitted(self) -> bool:
         """Whether y is in the span of S ∪ P to rounding."""
@@ -340,8 +342,8 @@ class Homotopy:
     def advance(self, lam_min: float) -> FloatArray:
         """Follow the segment to its next event, or to lam_min; returns β there.
 
-        With a = Xᵀr₀ and b = Xᵀu, c_j(λ) = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j); what is tied now has
-        g_j ≥ 1 and only the opposite face before it. β_j = level − λ·slope is zero at level/slope. At an
+        With a = Xᵀr₀ and b = Xᵀu, c_j(λ) = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j); what is tied now
+        has g_j ≥ 1 and only the opposite face before it. β_j = level − λ·slope is zero at level/slope. At an
         event the coefficients that are zero to rounding leave P, and the columns at ±λ to rounding are tied:
         to the errors of c and β comes what λ itself may be off by, `blur`.
         """
@@ -397,7 +399,10 @@ class Homotopy:
             self._point()
             self._direct()
             coef = self.coef()
-            c = self._sharp(self.base, self.problem.y_norm, zero)[0] + lam * self._sharp(self.way, 0.0, zero)[0]
+            c = (
+                self._sharp(self.base, self.problem.y_norm, zero)[0]
+                + lam * self._sharp(self.way, 0.0, zero)[0]
+            )
             self._check_clear(np.abs(c - lam * sign))
         self.sound &= self._signs_hold()
         error += (1 + np.abs(b)) * blur

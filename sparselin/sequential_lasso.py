@@ -216,8 +216,8 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
     """v (|T|,) of the homotopy, or where v is not unique one that is positive wherever some v is.
 
     All solutions share Zv = u. An i with g_i = ⟨z_i, u⟩ > 1 is zero in all of them, so only the tight
-    J = {i : g_i = 1} matter, and v is unique if Z_J has independent columns. Else each dependent z_j = Σ_i b_i·z_i
-    is a direction e_j − b in which v may move. None if rounding leaves none.
+    J = {i : g_i = 1} matter, and v is unique if Z_J has independent columns. Else each dependent
+    z_j = Σ_i b_i·z_i is a direction e_j − b in which v may move. None if rounding leaves none.
     """
     face, place = homotopy.face, {int(j): i for i, j in enumerate(T)}
     slope, v = homotopy.slope(), np.zeros(len(T))

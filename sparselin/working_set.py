@@ -7,9 +7,9 @@ c = Xᵀy − XᵀX_P B for a block of points is one matrix product, and so are 
 path of k entries costs the products of X with k vectors, made as a few matrix products. Columns for which
 |c_j| ≤ λ is not clear become candidates, and the guess goes on from the last point that stands.
 
-Where an event is not clear beyond rounding, `Homotopy` settles it on X itself and hands back. It takes the path
-up inside the last segment that stands, checks that it is one, and finds the knot below it anew, so that no
-knot is given out whose segments on both sides were not proved.
+Where an event is not clear beyond rounding, `Homotopy` settles it on X itself and hands back. It takes the
+path up inside the last segment that stands, checks that it is one, and finds the knot below it anew, so that
+no knot is given out whose segments on both sides were not proved.
 """
 
 from __future__ import annotations
@@ -133,8 +133,12 @@ class Guess:
         coef, G = rows.combination(run.coef[:, used], J)
         first = np.full(problem.d, m)
         blur = problem.rounding() * run.sizes  # times ‖X_j‖, the error of c_j
-        clear = int(np.argmax(np.append((blur * candidates.longest > _CLEAR * run.lams) & (run.lams > 0), True)))
-        slack = np.where(run.lams > 0, -blur, blur)  # at zero, which only a P that spans everything reaches, c = 0
+        clear = int(
+            np.argmax(np.append((blur * candidates.longest > _CLEAR * run.lams) & (run.lams > 0), True))
+        )
+        slack = np.where(
+            run.lams > 0, -blur, blur
+        )  # at zero, which only a P that spans everything reaches, c = 0
 
         def check(a: int, b: int) -> None:
             kernels.first_violations(
@@ -248,8 +252,8 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
 def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> Iterator[Stretch]:
     """The knots from λ*(S) down to lam_min, `limit` at most; they end early where rounding hides the next.
 
-    A knot takes the place of those before it whose λ is not larger: what was guessed may have to be taken back,
-    all of it, once. Else λ falls in each round, for the careful homotopy gives at least one knot or the end.
+    A knot takes the place of those before it whose λ is not larger: what was guessed may have to be taken
+    back, all of it, once. Else λ falls in each round, for the careful homotopy gives at least one knot or the end.
     """
     guess, whole, patience = Guess(problem, S, limit), limit, 1
     fast = guess.sound
@@ -276,7 +280,11 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
                 guess = Guess(problem, np.array(careful.free, np.intp), limit)
         if held is not None:
             limit, patience = limit + 1, 1
-            knots = careful.knots(lam_min) if last is None else careful.resume(_between(last, held, problem.d), lam_min)
+            knots = (
+                careful.knots(lam_min)
+                if last is None
+                else careful.resume(_between(last, held, problem.d), lam_min)
+            )
             if knots is None:
                 careful, limit, fast = Homotopy(problem, S), whole, False
                 knots = careful.knots(lam_min)
@@ -298,4 +306,9 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
 def _between(above: Stretch, below: Stretch, d: int) -> Point:
     """Half-way between two knots. No coefficient changes its sign there: the signs show in the sum."""
     P = list(above.active[-1])
-    return Point(float(above.lams[-1] + below.lams[-1]) / 2, P, np.sign(above.dense(d) + below.dense(d))[P], np.zeros(0))
+    return Point(
+        float(above.lams[-1] + below.lams[-1]) / 2,
+        P,
+        np.sign(above.dense(d) + below.dense(d))[P],
+        np.zeros(0),
+    )

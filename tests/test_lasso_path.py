@@ -1,4 +1,5 @@
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -232,3 +233,102 @@ def test_knots_that_do_not_fall_end_the_path():
         path = sl.lasso_path(X, y, max_steps=steps)
         np.testing.assert_allclose(path.knots, full.knots[: steps + 1], rtol=1e-13)
         assert path.status is (Status.MAX_STEPS if len(path.knots) == steps + 1 else full.status)
+
+
+def exact_violation(X, y, coef, lam, S=()):
+    """Of |c_j − λ·sign β_j| and |c_j| − λ the largest, over what the bounds on rounding allow.
+
+    That is 8·(√n + 1) times what rounding of β and y moves c by, and 1e-9·λ. In exact fractions.
+    """
+    columns = [[Fraction(v) for v in column] for column in X.T.tolist()]
+    beta = [Fraction(b) for b in coef.tolist()]
+    r = [
+        Fraction(v) - sum(b * column[i] for b, column in zip(beta, columns, strict=True) if b)
+        for i, v in enumerate(y.tolist())
+    ]
+    c = [sum(x * v for x, v in zip(column, r, strict=True)) for column in columns]
+    penalty = [Fraction(0) if j in S else Fraction(float(lam)) for j in range(len(beta))]
+    off = [
+        abs(v - p * (1 if b > 0 else -1)) if b else abs(v) - p
+        for v, b, p in zip(c, beta, penalty, strict=True)
+    ]
+    norms = np.linalg.norm(X, axis=0)
+    allowed = 1e-9 * lam + 8 * (np.sqrt(len(y)) + 1) * 2.0**-52 * norms * (
+        np.linalg.norm(y) + norms @ np.abs(coef)
+    )
+    return max(float(v) / a for v, a in zip(off, allowed, strict=True) if a > 0)
+
+
+def low_rank(n, d, rank, noise, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d)) + noise * rng.normal(size=(n, d))
+    return X, rng.normal(size=n)
+
+
+@pytest.mark.parametrize("shape", [(14, 60, 7), (20, 120, 10), (30, 40, 8)])
+@pytest.mark.parametrize("noise", [1e-2, 3e-4, 1e-4, 1e-6, 1e-8])
+def test_low_rank_plus_noise(shape, noise):
+    """A guess that was proved, refused and made again went round for ever; others were wrong by 1,300·λ."""
+    for seed in (0, 8):
+        X, y = low_rank(*shape, noise, seed)
+        path = sl.lasso_path(X, y)
+        assert path.status is Status.COMPLETED
+        assert np.all(np.diff(path.knots) < 0)
+        for lam, coef in list(zip(path.knots, path.coef, strict=True))[-1::-9]:
+            assert exact_violation(X, y, coef, lam) <= 1, (seed, lam)
+
+
+def test_noise_that_is_rounding_ends_the_path_or_is_followed():
+    for noise in (1e-10, 1e-12, 1e-14):
+        X, y = low_rank(14, 30, 7, noise, 1)
+        path = sl.lasso_path(X, y)
+        assert path.status in (Status.COMPLETED, Status.BEYOND_PRECISION)
+        assert exact_violation(X, y, path.coef[-1], path.knots[-1]) <= 1
+
+
+def test_long_and_short_columns():
+    """Powers of two from 2⁻²⁰ to 2²⁰: at λ = 0 the fit is that of least squares, or the status says not."""
+    ended = 0
+    for seed in [50, 52, 93, 104, 115, 181, *range(200, 260)]:
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(2, 8)), int(rng.integers(2, 9))
+        X = rng.integers(-2, 3, (n, d)) * 2.0 ** rng.choice([-20, -19, -18, 0, 18, 19, 20], d)
+        y = rng.integers(-3, 4, n).astype(float)
+        if not np.any(X.T @ y):
+            continue
+        path = sl.lasso_path(X, y)
+        if path.status is Status.COMPLETED:
+            ended += 1
+            unit = X / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+            least = np.linalg.norm(residual(unit, y, range(d)))
+            assert np.linalg.norm(y - X @ path.coef[-1]) <= least + 1e-9 * np.linalg.norm(y), seed
+    assert ended > 50
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e4, 1e6, 1e8])
+def test_offsets_beside_an_unpenalised_intercept(offset):
+    rng = np.random.default_rng(5)
+    Z = rng.normal(size=(40, 12))
+    X = np.column_stack([np.ones(40), offset + Z])
+    y = 1e3 + 3 * Z[:, 0] - 2 * Z[:, 5] + Z[:, 7] + 0.1 * rng.normal(size=40)
+    path = sl.lasso_path(X, y, unpenalized=[0])
+    assert path.status is Status.COMPLETED
+    for lam, coef in list(zip(path.knots, path.coef, strict=True))[::4]:
+        assert exact_violation(X, y, coef, lam, (0,)) <= 1
+    # the centred floats, exactly; guesses are right to a share of λ
+    centred = [Fraction(v) for v in X[:, 1].tolist()]
+    mean, mean_y = sum(centred) / 40, sum(Fraction(v) for v in y.tolist()) / 40
+    c = sum((v - mean) * (Fraction(w) - mean_y) for v, w in zip(centred, y.tolist(), strict=True))
+    assert path.knots[0] == pytest.approx(abs(float(c)), rel=1e-8 if offset < 1e6 else 1e-13)
+    assert path.active[0] == (1,)
+
+
+def test_as_many_steps_as_were_asked_for(rng):
+    """The status says so, and `active` at the last knot is what is nonzero just above it."""
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    path = sl.lasso_path(X, y, max_steps=5)
+    assert path.status is Status.MAX_STEPS
+    assert "undecided" not in path.status.message
+    above = (path.coef[-1] + path.coef[-2]) / 2
+    assert path.active[-1] == tuple(np.flatnonzero(above))
+    assert sl.lasso_path(X, y, lam_min=2 * path.knots[0]).active == ((),)

@@ -35,7 +35,7 @@ _DEPENDENT = 1e-9
 _CORRECTED = 1e-9
 
 # The errors of c may be this share of λ.
-_CLEAR = 1e-5
+_CLEAR = 1e-4
 
 # Two values of λ this near to each other, relatively, are not told apart.
 _STEP = 1e-13
@@ -158,9 +158,9 @@ def entries(M, lam, c, b, error, level, full):
 
         |a|/(1 − sign(a)·b).
 
-    Where a is zero to rounding there is none: if the columns of P span everything (`full`) it is zero, and else
-    what it may be bounds the λ at which the column might yet enter. Returns the largest of these bounds, and
-    how many columns are at ±λ now and not clearly on their way from there, to the opposite face.
+    Where a is zero to rounding there is none: if the columns of P span everything (`full`) it is zero, and
+    else what it may be bounds the λ at which the column might yet enter. Returns the largest of these bounds,
+    and how many columns are at ±λ now and not clearly on their way from there, to the opposite face.
     """
     tied, unknown = 0, 0
     for j in range(M):
@@ -251,7 +251,8 @@ def follow(
 
     state, point : p, the place that has just entered or −1; λ. They, order, sign and beta hold the point
         reached at the end, the last one that is clear (but L may be one ahead: then see DECLINED).
-    longest, rank : the largest of the norms of all columns, and the rank at which a set of columns spans everything.
+    longest : the largest norm of all columns.
+    rank : how many independent columns span everything.
     fresh, quota : the run stops once it has passed the entries of `quota` columns that are `fresh` (M,).
     limit : the most points to pass.
     coefs (limit, M), lams, sizes, events (limit,) : β, λ, ‖y‖ + Σ‖X_j‖|β_j| and j + 1 for an entry, −(j + 1)
