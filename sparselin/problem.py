@@ -135,7 +135,9 @@ class Problem:
         with np.errstate(over="ignore"):
             self.column_norms = np.sqrt(squares).astype(self.dtype, copy=False)
             self.Xty = products.astype(self.dtype, copy=False)
-            self.y_norm = math.sqrt(float(self.y @ self.y))
+            y = np.asarray(self.y, np.float64)
+            square = float(y @ y)
+            self.y_norm = math.sqrt(square) if square <= np.finfo(self.dtype).max else math.inf
 
     def _check_range(self) -> None:
         tiny = _TINY[self.dtype]

@@ -29,6 +29,7 @@ from sparselin.spectral.growth import Growth, PowerGrowth, SetFunction, grow
 
 _BATCH = 32  # gains of f evaluated together
 _ILL = 1e3  # κ from which on Xᵀq is taken from X
+_DOUBT = 1e-9  # the error of a gain in R² from which on it is measured
 
 
 class Explained:
@@ -80,16 +81,21 @@ class Explained:
         return score, error * self.lengths.weights(score)
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """R²(S + x) − R²(S) for x in J, with error bounds: a score s ± e gives (s² + e²) ± 2se.
+        """R²(S + x) − R²(S) for x in J, with error bounds.
 
-        As in `ols`, a score within its error is zero.
+        A score s ± e, that is, s² with errors up to 2se + e², lies between max(s − e, 0)² and (s + e)². What the
+        bounds by κ leave open by more than a billionth of R² is measured.
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
         score, error = (v[J] / self.problem.y_norm for v in self.scores())
-        zero = score <= error
-        score[zero] = error[zero] = 0
-        return score**2 + error**2, 2 * score * error
+        doubt = np.flatnonzero((2 * score + error) * error > _DOUBT)
+        if len(doubt):
+            beside = self.selection.measure(J[doubt]).quotients()
+            score[doubt] = np.abs(beside.score) / self.problem.y_norm
+            error[doubt] = beside.coarse * beside.error / self.problem.y_norm
+        low, high = np.maximum(score - error, 0) ** 2, (score + error) ** 2
+        return (high + low) / 2, (high - low) / 2
 
 
 class Objective:
