@@ -13,6 +13,7 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
 _EPS = float(np.finfo(np.float64).eps)
+CHUNK = 1024  # columns that are made dense at a time
 _ROUNDS = 6  # of refinement: each gains the digits that κ·eps leaves
 
 
@@ -118,8 +119,11 @@ class Face:
 
     def in_span(self, J: IndexArray) -> np.ndarray:
         """(|J|,) bool: which columns lie in the span of J to rounding."""
-        sizes, lengths = self.beside(J)
-        return np.asarray(lengths <= self.span_unit * sizes)
+        inside = np.zeros(len(J), bool)
+        for start in range(0, len(J), CHUNK):
+            sizes, lengths = self.beside(J[start : start + CHUNK])
+            inside[start : start + CHUNK] = lengths <= self.span_unit * sizes
+        return inside
 
     def balance(self, f: FloatArray | None, g: FloatArray | None) -> Balance:
         """Solve r + X_Jx = f, X_Jᵀr = g, each zero where None.
@@ -165,13 +169,15 @@ class Face:
 
     def _allocate(self, capacity: int) -> None:
         t, n = self.size, self.problem.n
-        old = (self._columns, self._Qt, self._R, self._norms) if t else ()
-        self._columns, self._Qt = np.zeros((capacity, n)), np.zeros((capacity, n))
-        self._R = np.zeros((capacity, capacity))
-        self._norms = np.zeros(capacity)
-        new = (self._columns, self._Qt, self._R, self._norms)
-        for array, before in zip(new, old, strict=False):
-            array[tuple(map(slice, before.shape))] = before
+        columns, Qt, R, norms = (
+            np.zeros(s) for s in ((capacity, n), (capacity, n), (capacity, capacity), capacity)
+        )
+        if t:
+            columns[:t], Qt[:t], R[:t, :t], norms[:t] = self.columns, self.Qt, self.R, self.norms
+        self._columns: FloatArray = columns
+        self._Qt: FloatArray = Qt
+        self._R: FloatArray = R
+        self._norms: FloatArray = norms
 
 
 def _norm(v: FloatArray) -> float:

@@ -21,8 +21,8 @@ a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are known to
 
 whatever the condition of X_{S∪P}: relative to what is left of y, and not to the terms of Xβ. Where that
 leaves open whether c_i = a_i + λb_i is ±λ, both are computed in twice the precision. (A Gram problem knows c
-only to e_c, κ² and all.) A knot counts only if the errors of c are below a thousandth of λ for all columns that
-may be tied there; else the path ends before it.
+only to e_c, κ² and all.) A knot counts only if the errors of c are below a thousandth of λ for all columns
+that may be tied there; else the path ends before it.
 
 What the data's own rounding decides is no event: a column in the span of S ∪ P to rounding has a_i = 0, and
 so has each when ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²level_j²), that is, when y is fitted to rounding.
@@ -37,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin._kernels import refinement
-from sparselin.face import Balance, Face
+from sparselin.face import CHUNK, Balance, Face
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
@@ -115,10 +115,12 @@ class Homotopy:
 
     def _sharp(self, balance: Balance, size: float, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """⟨X_i, r⟩ of the columns J in twice the precision, r from a balance, and bounds on the errors."""
-        X, norms = np.ascontiguousarray(self.problem.columns(J).T), self.problem.column_norms[J]
+        norms, c = self.problem.column_norms[J], np.empty(len(J))
+        for start in range(0, len(J), CHUNK):
+            X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
+            c[start : start + CHUNK] = refinement.correlations(X, balance.r, balance.r_low)
         if self.problem.kind == "gram":
-            return X @ balance.r, self._unit(balance, size) * norms
-        c = refinement.correlations(X, balance.r, balance.r_low)
+            return c, self._unit(balance, size) * norms
         size += float(self.face.norms @ np.abs(balance.x))
         return c, norms * (
             self.error_unit * _EPS * (_norm(balance.r) + size) + balance.r_error
@@ -413,7 +415,7 @@ class Homotopy:
     def _lines(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """a, b and bounds on their errors (d,) each."""
         norms = self.problem.column_norms
-        a, b = self._correlate(np.stack([self.base.r, self.way.r], axis=1)).T
+        a, b = map(np.asarray, self._correlate(np.stack([self.base.r, self.way.r], axis=1)).T)
         a_error = self._unit(self.base, self.problem.y_norm) * norms
         b_error = self._unit(self.way, 0.0) * norms
         if self.problem.kind == "gram":

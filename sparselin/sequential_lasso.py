@@ -220,7 +220,8 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
     z_j = Σ_i b_i·z_i is a direction e_j − b in which v may move. None if rounding leaves none.
     """
     face, place = homotopy.face, {int(j): i for i, j in enumerate(T)}
-    slope, v = homotopy.slope(), np.zeros(len(T))
+    slope = homotopy.slope()
+    v = np.zeros(len(T))
     for j in homotopy.active():
         v[place[j]] = max(signs[place[j]] * slope[j], 0.0)
     rates, error = homotopy.rates()
@@ -239,7 +240,9 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
             moves[place[j], k] = 1
         J = np.array([place[j] for j in inside + dependent])
         larger = _largest_support(v[J], moves[J])
-        v = None if larger is None else np.bincount(J, larger, len(T))
+        if larger is None:
+            return None
+        v[J] = larger
     for j in set(homotopy.active()) - set(entered):
         face.remove(j)
     return v

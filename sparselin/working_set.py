@@ -253,7 +253,8 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
     """The knots from λ*(S) down to lam_min, `limit` at most; they end early where rounding hides the next.
 
     A knot takes the place of those before it whose λ is not larger: what was guessed may have to be taken
-    back, all of it, once. Else λ falls in each round, for the careful homotopy gives at least one knot or the end.
+    back, all of it, once. Else λ falls in each round, for the careful homotopy gives at least one knot or
+    the end.
     """
     guess, whole, patience = Guess(problem, S, limit), limit, 1
     fast = guess.sound

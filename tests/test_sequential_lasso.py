@@ -211,8 +211,8 @@ def solution(A, b):
 def exact_first_entry(X, y, S):
     """λ*, T and A(S) in fractions.
 
-    Every vertex of the solutions of min ½‖Zv‖² − 1ᵀv, v ≥ 0 is v_P = (Z_PᵀZ_P)⁻¹1 for independent Z_P, so that
-    A(S) is the union of those P with v_P > 0 and Zᵀ(Zv) ≥ 1.
+    Every vertex of the solutions of min ½‖Zv‖² − 1ᵀv, v ≥ 0 is v_P = (Z_PᵀZ_P)⁻¹1 for independent Z_P, so
+    that A(S) is the union of those P with v_P > 0 and Zᵀ(Zv) ≥ 1.
     """
     X, r, basis = rational(X.T), rational([y])[0], []
 
