@@ -415,13 +415,15 @@ class Homotopy:
     def _lines(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """a, b and bounds on their errors (d,) each."""
         norms = self.problem.column_norms
-        a, b = map(np.asarray, self._correlate(np.stack([self.base.r, self.way.r], axis=1)).T)
+        lines = self._correlate(np.stack([self.base.r, self.way.r], axis=1))
+        a: FloatArray = lines[:, 0]
+        b: FloatArray = lines[:, 1]
         a_error = self._unit(self.base, self.problem.y_norm) * norms
         b_error = self._unit(self.way, 0.0) * norms
         if self.problem.kind == "gram":
             a_error, b_error = self.error(0.0), np.minimum(b_error, _GRAM * norms / norms.max())
         if self.fitted():
-            a, a_error = np.zeros_like(a), np.zeros_like(a)
+            a, a_error = 0 * a, 0 * a_error
         return a, b, a_error, b_error
 
     def _entries(self, a: FloatArray, b: FloatArray, a_error: FloatArray) -> FloatArray:

@@ -29,12 +29,12 @@ def lasso_path(
 
     β(λ) is piecewise linear; its knots are the λ at which a coefficient enters or leaves (Efron et al.,
     *Least angle regression*, 2004; Osborne, Presnell and Turlach, 2000). Where solutions are not
-    unique (dependent columns) one of them is followed. Each knot is proved: guesses are accepted where a bound
-    on the errors of c is below 1e-4·λ, and else r and β are refined until they are those of exact arithmetic
-    rounded (`sparselin.homotopy`), so that nearly dependent columns, offsets beside an unpenalised intercept
-    and columns of very different lengths do no harm. Rounding β itself moves c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which
-    among nearly dependent columns can be more than a small λ. Where y is fitted to rounding no event is left,
-    and the last segment is followed to lam_min.
+    unique (dependent columns) one of them is followed. Each knot is proved: guesses are accepted where a
+    bound on the errors of c is below 1e-4·λ, and else r and β are refined until they are those of exact
+    arithmetic rounded (`sparselin.homotopy`), so that nearly dependent columns, offsets beside an unpenalised
+    intercept and columns of very different lengths do no harm. Rounding β itself moves c_i by
+    eps·‖X_i‖Σ‖X_j‖|β_j|, which among nearly dependent columns can be more than a small λ. Where y is fitted to
+    rounding no event is left, and the last segment is followed to lam_min.
 
     Parameters
     ----------

@@ -274,6 +274,10 @@ def test_low_rank_plus_noise(shape, noise):
         path = sl.lasso_path(X, y)
         assert path.status is Status.COMPLETED
         assert np.all(np.diff(path.knots) < 0)
+        norms = np.linalg.norm(X, axis=0)
+        for lam, coef in zip(path.knots, path.coef, strict=True):
+            allowed = 1e-9 * lam + 2e-14 * norms * (np.linalg.norm(y) + norms @ np.abs(coef))
+            assert np.all(np.abs(X.T @ (y - X @ coef)) <= lam + allowed), (seed, lam)
         for lam, coef in list(zip(path.knots, path.coef, strict=True))[-1::-9]:
             assert exact_violation(X, y, coef, lam) <= 1, (seed, lam)
 
