@@ -418,6 +418,8 @@ class Homotopy:
         lines = self._correlate(np.stack([self.base.r, self.way.r], axis=1))
         a: FloatArray = lines[:, 0]
         b: FloatArray = lines[:, 1]
+        a_error: FloatArray
+        b_error: FloatArray
         a_error = self._unit(self.base, self.problem.y_norm) * norms
         b_error = self._unit(self.way, 0.0) * norms
         if self.problem.kind == "gram":

@@ -33,8 +33,8 @@ def lasso_path(
     bound on the errors of c is below 1e-4·λ, and else r and β are refined until they are those of exact
     arithmetic rounded (`sparselin.homotopy`), so that nearly dependent columns, offsets beside an unpenalised
     intercept and columns of very different lengths do no harm. Rounding β itself moves c_i by
-    eps·‖X_i‖Σ‖X_j‖|β_j|, which among nearly dependent columns can be more than a small λ. Where y is fitted to
-    rounding no event is left, and the last segment is followed to lam_min.
+    eps·‖X_i‖Σ‖X_j‖|β_j|, which among nearly dependent columns can be more than a small λ. Where y is fitted
+    to rounding no event is left, and the last segment is followed to lam_min.
 
     Parameters
     ----------
