@@ -99,7 +99,7 @@ class Design:
         columns = fmpz_mat(self.rows).transpose().tolist()
         self.square = [sum((x * x for x in column), fmpq(0)) * power(2 * self.low) for column in columns]
         self.length = np.array([root(q) for q in self.square])
-        self._at = {}
+        self._at, self._tables = {}, {}
 
     def at(self, S):
         key = tuple(sorted(S))
@@ -113,15 +113,16 @@ class Design:
         return fmpq_mat(M.transpose() * M) * power(2 * self.low)
 
     def explained_by(self, S):
-        return self.explained[0][sum(1 << int(j) for j in S)]
+        return self._subsets(self.eps)[0][sum(1 << int(j) for j in S)]
 
-    def doubtful(self, S):
+    def doubtful(self, S, eps=None):
         """Whether S holds a column that rounding may put into the span of those before it."""
-        return self.explained[1][sum(1 << int(j) for j in S)]
+        return self._subsets(self.eps if eps is None else eps)[1][sum(1 << int(j) for j in S)]
 
-    @functools.cached_property
-    def explained(self):
+    def _subsets(self, eps):
         """‖y‖² − ‖P_S^⊥y‖² and whether S is doubtful, for all S, by bit masks; of few columns."""
+        if eps in self._tables:
+            return self._tables[eps]
         y, table, doubt = self.d, [fmpq(0)] * 2**self.d, [False] * 2**self.d
 
         def grow(H, J, S, doubted):  # J: the columns that may still be added to S, H what is left by S
@@ -133,10 +134,11 @@ class Design:
                     row = [H[j, i] / H[j, j] for i in range(y + 1)]
                     smaller = H - fmpq_mat(y + 1, y + 1, [H[i, j] * q for i in range(y + 1) for q in row])
                     if not doubted and H[j, j] < self.square[j] * fmpq(1, 10**6):
-                        less = bool(self.at(S).spanned[j])
+                        less = bool(self.at(S).z[j] <= C * eps * self.at(S).s[j])
                 grow(smaller, J[place + 1 :], (*S, j), less)
 
         grow(self.G, list(range(self.d)), (), False)
+        self._tables[eps] = table, doubt
         return table, doubt
 
 

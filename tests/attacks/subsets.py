@@ -11,7 +11,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from .oracles import C, definiteness, number, objective, residual, root
-from .paths import asked, error_of_fall, judge_end, judge_kkt, known, near
+from .paths import DOUBLE, asked, error_of_fall, judge_end, judge_kkt, known, near
 from .run import UNDECIDED, call, claim
 
 # What intervals of R², a number in [0, 1], and quotients of R² may be off by beside what they say themselves.
@@ -46,6 +46,11 @@ def judge_r2(exact, S, claimed, words="R²"):
         near(claimed, number(exact.explained_by(S) / exact.square[-1]), error, f"{words} of {list(S)}")
 
 
+def certainly_above(step, pick, T):
+    """Whether a lower index of T was passed over that is no zero to rounding."""
+    return any(j < pick and abs(step.c[j]) > 2 * step.e()[j] for j in T)
+
+
 def batch_omp(sl, case):
     exact, k = known(case), max(1, asked(case) - len(case.forced))
     Y = np.column_stack([case.y, -2 * case.y, np.roll(case.y, 1)])
@@ -65,7 +70,7 @@ def batch_omp(sl, case):
                 claim(
                     abs(step.c[pick]) >= low, f"{words}: |c| = {abs(step.c[pick])}, λ* = {number(step.lam)}"
                 )
-                claim(not step.tied or pick <= min(step.tied), f"{words}: T = {step.tied}")
+                claim(not certainly_above(step, pick, step.tied), f"{words}: T = {step.tied}")
         end = exact.at(S)
         off = C * exact.eps * end.sy + exact.eps * end.r
         near(batch.residual_norm[i] / abs(scale), end.r, off, f"signal {i}: ‖r‖")
@@ -88,7 +93,7 @@ def forward_regression(sl, case):
             q, error = error_of_fall(step)
             low = q[best].max() - error[best].max() - error[pick]
             claim(not q[pick] < low, f"step {t} of {S}: |c|/‖z‖ = {q[pick]} below {q[best]}")
-            claim(pick <= min(best), f"step {t} of {S}: {best} lead, and the first of them was not taken")
+            claim(not certainly_above(step, pick, best), f"step {t} of {S}: not the first of {best}")
     judge_r2(exact, S, found.r2)
     near(found.gains.sum(), found.value, 8 * exact.d * exact.eps, "Σ gains, beside the value,")
     found = SimpleNamespace(status=found.status, support=found.support, dense_coef=found.dense_coef)
@@ -135,6 +140,8 @@ def judge_gap(sl, case, coef, lam, S, gap):
 
 def hadamard_descent(sl, case):
     S, lam = list(case.forced), level(case)
+    if lam == 0:
+        return None
     found = call(case, sl.hadamard_descent, case.given(), case.y, lam, unpenalized=S, max_iter=3000)
     judge_gap(sl, case, found.coef, lam, S, found.duality_gap)
     return UNDECIDED if found.status.name == "MAX_ITER" else None
@@ -229,35 +236,41 @@ def guarantee_bounds(sl, case):
     found = call(case, sl.guarantee_bounds, case.given(), case.y, k)
     if not exact.square[-1]:
         return None
-    certain = [S for S in sets(range(exact.d), 0, k) if not exact.doubtful(S)]
-    top = max(exact.explained_by(S) for S in certain) / exact.square[-1]
-    # of float32 data sets are searched in float64, which has fewer doubts
-    most = max(exact.explained_by(S) for S in sets(range(exact.d), 0, k)) / exact.square[-1]
-    judge_interval(found.best, min(max(found.best.lower, number(top)), number(most)), "best")
-    if number(top) < 1e-12:
+    # of float32 data a method may take a column for dependent or not: what is best lies between
+    chosen = sets(range(exact.d), 0, k)
+    r2 = {
+        S: number(exact.explained_by(S) / exact.square[-1]) for S in chosen if not exact.doubtful(S, DOUBLE)
+    }
+    low, high = max(r2[S] for S in r2 if not exact.doubtful(S)), max(r2.values())
+    best = exact.at(max(r2, key=r2.get))
+    off = C * exact.eps * best.sy
+    room = R2 + off * (2 * best.r + off) / exact.length[-1] ** 2
+    judge_interval(found.best, low, high, room, "best")
+    if low < 1e-12:
         return None
     supports = dict(found.supports)
-    claim(
-        not found.violated, f"its own promises are broken: {[(b.algorithm, b.name) for b in found.violated]}"
-    )
+    broken = [(bound.algorithm, bound.name) for bound in found.violated]
+    claim(not broken, f"its own promises are broken: {broken}")
     for name, value in found.r2:
         judge_r2(exact, supports[name].tolist(), value, name)
     for bound in found.bounds:
         if exact.doubtful(supports[bound.algorithm]):
             continue
-        achieved = number(exact.explained_by(supports[bound.algorithm]) / exact.square[-1] / top)
+        achieved = number(exact.explained_by(supports[bound.algorithm]) / exact.square[-1])
         words = f"{bound.algorithm}, {bound.name}, k = {k}"
-        claim(
-            not bound.applies or achieved >= bound.lower - R2,
-            f"{words}: {bound.lower} promised, {achieved} achieved",
-        )
-        judge_interval(bound.achieved, achieved, f"{words}: achieved")
+        kept = not bound.applies or achieved / low >= bound.lower - R2
+        claim(kept, f"{words}: {bound.lower} promised, {achieved / low} achieved")
+        judge_interval(bound.achieved, achieved / high, achieved / low, 2 * room / low, f"{words}: achieved")
     return None if found.best.exact and found.best.rounding < WIDE else UNDECIDED
 
 
-def judge_interval(interval, true, words):
-    room = 2 * interval.rounding + R2
-    claim(interval.lower - room <= true <= interval.upper + room, f"{words} is {true}, claimed {interval}")
+def judge_interval(interval, low, high, room, words):
+    """It holds a number between low and high, but for its own rounding and the room given."""
+    room = room + 2 * interval.rounding
+    claim(
+        interval.lower - room <= high and low <= interval.upper + room,
+        f"{words} is {high}, claimed {interval}",
+    )
 
 
 def certify(sl, case):
@@ -369,6 +382,8 @@ def regularized_bounds(sl, case):
     if top <= 1e-6 or exact.doubtful(ahead.support):
         return None
     true = g(ahead.support.tolist()) / top
+    step = exact.at(ahead.support.tolist())
+    room = R2 + 2 * (off + C * exact.eps * step.sy / max(exact.length[-1], step.sy * exact.eps)) / top
     for bound in found.bounds:
         if bound.algorithm.startswith("FR on"):
             claim(
@@ -376,7 +391,7 @@ def regularized_bounds(sl, case):
                 f"{bound.lower} promised, {true} achieved",
             )
             if true >= 0:  # what is negative is told as 0
-                judge_interval(bound.achieved, true, "achieved of g")
+                judge_interval(bound.achieved, true, true, room, "achieved of g")
     return UNDECIDED if any(bound.achieved.rounding > WIDE for bound in found.bounds) else None
 
 
