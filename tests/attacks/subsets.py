@@ -383,7 +383,8 @@ def regularized_bounds(sl, case):
         return None
     true = g(ahead.support.tolist()) / top
     step = exact.at(ahead.support.tolist())
-    room = R2 + 2 * (off + C * exact.eps * step.sy / max(exact.length[-1], step.sy * exact.eps)) / top
+    relative = step.sy / exact.length[-1] if exact.length[-1] else 0.0
+    room = R2 + 2 * (off + C * exact.eps * relative) / top
     for bound in found.bounds:
         if bound.algorithm.startswith("FR on"):
             claim(
