@@ -164,8 +164,8 @@ def best_subset(sl, case):
     room = off * (2 * best.r + off) + 1e-12 * number(square)
     words = f"‖r‖² of {best.S} is {best.r**2}, ‖y‖² = {number(square)}"
     claim(found.lower_bound <= best.r**2 + room, f"{words}, lower_bound {found.lower_bound}")
-    if not found.optimal:
-        return UNDECIDED
+    if not found.optimal:  # as was asked, where there is a limit
+        return None if limit else UNDECIDED
     claim(
         exact.at(S).r ** 2 <= best.r**2 + room + 1e-10 * number(square),
         f"{words}, optimal {S}: {found.residual}",
