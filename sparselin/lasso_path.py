@@ -86,9 +86,7 @@ def _path(problem: Problem, pieces: list[Stretch], status: Status) -> LassoPath:
         start, stop = stop, stop + len(piece.lams)
         coef[start:stop, piece.columns] = piece.coef
     active = [P for piece in pieces for P in piece.active]
-    last = np.append(knots[1:] < knots[:-1], True)  # of knots that are equal in float32 the last
-    if not last.all():
-        knots, coef = knots[last], coef[last]
-        active = [P for P, one in zip(active, last, strict=True) if one]
+    for i in range(len(knots) - 2, -1, -1):  # λ that are equal in float32, β being quite another, stay apart
+        knots[i] = max(knots[i], np.nextafter(knots[i + 1], np.inf, dtype=knots.dtype))
     active[-1] = active[-2] if len(active) > 1 else ()
     return LassoPath(knots, coef, tuple(active), status)

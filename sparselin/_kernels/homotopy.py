@@ -222,6 +222,19 @@ def correct(p, n_free, extra, entered, sign, beta):
 
 
 @kernel(**VECTORIZED)
+def unbalanced(H, c0, order, p, lam, sign, beta, norms, bound):
+    """Whether c = c0 − Hβ differs from λs on P by more than bound·‖X_j‖."""
+    off = False
+    for k in range(p):
+        row = H[order[k]]
+        total = c0[order[k]] - lam * sign[k]
+        for l in range(p):
+            total -= row[order[l]] * beta[l]
+        off |= abs(total) > bound * norms[order[k]]
+    return off
+
+
+@kernel(**VECTORIZED)
 def follow(
     H,
     c0,
@@ -306,6 +319,10 @@ def follow(
             status = DECLINED
             break
         correct(p, n_free, extra, entered, sign, beta)
+        # a correction that was cut off, or too inexact itself, leaves β off the path
+        if shift > 0 and unbalanced(H, c0, order, p, lam, sign, beta, norms, 4 * unit * size):
+            status = DECLINED
+            break
         state[0], state[1], point[0] = p, entered, lam
         for k in range(p):
             order0[k], sign0[k], beta0[k] = order[k], sign[k], beta[k]

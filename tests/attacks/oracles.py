@@ -22,6 +22,8 @@ from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 C = 64
 # What a KKT violation may be of λ, whatever bounds on rounding allow: more is a wrong answer.
 SHARE = 1e-2
+# Rounding each β_i moves c_j by eps·‖X_j‖Σ‖X_i‖|β_i|/2 at most; interpolated between two knots, by some more.
+ROUNDED = 8
 
 
 def integers(A, low=None):
@@ -287,8 +289,11 @@ class Reduced:
         self.size[:, list(S)] = self.data[:, list(S)] = self.raw[:, list(S)]
 
     def allowed(self, unit, lam):
-        """A backward error; and SHARE·λ, but where even at β = 0 rounding of the data says no more."""
-        share = SHARE * np.asarray(lam)[:, None]
+        """A backward error; and SHARE·λ, but where even at β = 0 rounding of the data says no more.
+
+        Or where the exact β, rounded, violates the conditions as much.
+        """
+        share = np.maximum(SHARE * np.asarray(lam)[:, None], ROUNDED * unit / C * self.raw)
         return np.minimum(unit * self.raw, np.where(share > unit * self.data, share, unit * self.size))
 
 

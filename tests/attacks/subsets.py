@@ -194,7 +194,10 @@ def submodularity_ratio(sl, case):
 
 
 def exact_ratio(exact, U, k, doubtful=False):
-    """γ_{U,k} over the pairs whose joint gain is not one that rounding of the data could make of none."""
+    """γ_{U,k} over the pairs whose joint gain is not one that rounding of the data could make of none.
+
+    Nor of 1e-24·‖y‖² or less, which the definition of the package leaves out.
+    """
     least, square = (fmpq(1), (), ()), exact.square[-1]
     for L in sets(U, 0, len(U)):
         low = exact.explained_by(L)
@@ -203,7 +206,9 @@ def exact_ratio(exact, U, k, doubtful=False):
             if joint <= 0 or (not doubtful and exact.doubtful((*L, *A))):
                 continue
             small = not doubtful and joint < square * fmpq(1, 10**10)
-            if small and root(joint) <= C * exact.eps * exact.at((*L, *A)).sy:
+            if small and (
+                joint < square * fmpq(1, 10**24) or root(joint) <= C * exact.eps * exact.at((*L, *A)).sy
+            ):
                 continue
             gamma = sum((exact.explained_by((*L, j)) - low for j in A), fmpq(0)) / joint
             if gamma < least[0]:
