@@ -23,8 +23,8 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.thin_qr import ThinQR
 
-# A square that has lost so much to cancellation is measured anew, by projection.
-_STALE = 1e-4
+# ‖z‖² that has lost more than two bits to cancellation is measured by projection.
+_STALE = 0.25
 _AT_ONCE = 4 * 10**6  # numbers of X that are projected at a time
 
 

@@ -83,8 +83,8 @@ class Explained:
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """R²(S + x) − R²(S) for x in J, with error bounds.
 
-        A score s ± e, that is, s² with errors up to 2se + e², lies between max(s − e, 0)² and (s + e)². What the
-        bounds by κ leave open by more than a billionth of R² is measured.
+        For a score s ± e that is what lies between max(s − e, 0)² and (s + e)². What the bounds by κ leave
+        open by more than a billionth of R² is measured.
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
