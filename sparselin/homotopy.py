@@ -76,8 +76,7 @@ class Homotopy:
     def __init__(self, problem: Problem, S: IndexArray) -> None:
         self.problem = in_double(problem)
         self.error_unit = (problem if problem.kind == "gram" else self.problem).rounding()
-        span = 8 * (math.sqrt(problem.eps) if problem.kind == "gram" else _EPS)
-        self.face = Face(self.problem, span)
+        self.face = Face(self.problem, problem.length_unit)
         self.unpenalized = S
         for j in S.tolist():
             self.face.append(j)

@@ -273,6 +273,10 @@ def judge_window(step, T, entry, solution):
 def lasso_path(sl, case):
     S = list(case.forced)
     path = call(case, sl.lasso_path, case.given(), case.y, unpenalized=S)
+    if S and Design(case.X[:, S], case.y).doubtful(
+        range(len(S))
+    ):  # which of S are in its span, rounding says
+        return None
     knots, coef = path.knots.astype(float), path.coef
     claim((np.diff(knots) < 0).all(), "the knots do not decrease")
     middle = (knots[1:] + knots[:-1]) / 2
