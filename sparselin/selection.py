@@ -173,7 +173,7 @@ class Selection:
     def _lam_star(self) -> FloatArray:
         """λ* of each pick: ⟨X_i, r⟩ = ρ⟨q, r⟩, X_i being ρq + X_Sb, without what r has left of S."""
         known = np.array([pick.lam_star for pick in self.picks])
-        alone = [len(self.picks[place].tied) == 1 for place in self._basis]
+        alone = [self.picks[place].tied == (self.picks[place].feature,) for place in self._basis]
         places = np.array(self._basis, np.intp)[alone]
         known[places] = np.abs(np.diag(self.qr.R) * np.array(self.shares))[alone]
         return known
