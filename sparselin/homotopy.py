@@ -74,7 +74,7 @@ class Homotopy:
     """
 
     def __init__(self, problem: Problem, S: IndexArray) -> None:
-        self.problem = in_double(problem)
+        self.problem = problem.in_double()
         self.error_unit = (problem if problem.kind == "gram" else self.problem).rounding()
         self.face = Face(self.problem, problem.length_unit)
         self.unpenalized = S
@@ -447,15 +447,6 @@ class Homotopy:
         self._check_clear(error[J])
         self.sound &= bool(np.all(size[J] <= self.lam + error[J]))
         return J
-
-
-def in_double(problem: Problem) -> Problem:
-    """The problem with its data in float64."""
-    if problem.dtype == np.float64:
-        return problem
-    double = Problem(problem.X.astype(np.float64), problem.y.astype(np.float64))
-    double.kind = problem.kind
-    return double
 
 
 def _norm(v: FloatArray) -> float:

@@ -215,6 +215,16 @@ class Problem:
         """X @ coef (n,)."""
         return np.asarray(self.X @ coef)
 
+    def in_double(self) -> Problem:
+        """The problem with its data in float64; that of a Gram matrix stays as inexact as the matrix is."""
+        if self.dtype == np.float64:
+            return self
+        double = Problem(self.X.astype(np.float64), self.y.astype(np.float64))
+        double.kind = self.kind
+        if self.kind == "gram":
+            double.eps = self.eps
+        return double
+
     @property
     def unit(self) -> float:
         """u = 8·eps: P_S^⊥x errs by u·s(x), s(x) the size of x (see `ThinQR.sizes`)."""

@@ -161,23 +161,12 @@ def best_subset(
     nodes = 2**62 if node_limit is None else check_count(node_limit, "node_limit", 0)
     levels = max(1, k - len(J) - 1)
     check_room((levels, given.d, given.d), np.float64, "The Gram matrix of X at each level of the search")
-    problem = _double(given)
+    problem = given.in_double()
     with workers(1e7):  # BLAS held to one thread: the matrices are small
         start = _Start(problem, k, J)
         tree = Tree(start)
         status = tree.run(nodes, seconds, callback)
         return _result(given, tree, status)
-
-
-def _double(problem: Problem) -> Problem:
-    """The problem in float64."""
-    if problem.dtype == np.float64:
-        return problem
-    double = Problem(problem.X.astype(np.float64), problem.y.astype(np.float64))
-    double.kind = problem.kind
-    if problem.kind == "gram":
-        double.eps = problem.eps
-    return double
 
 
 class _Start:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -89,15 +88,3 @@ class Gram:
             return self._matrix[np.ix_(index, index)]
         rows = [self.column(int(j))[index] for j in index]
         return np.array(rows).reshape(len(index), len(index))
-
-
-def in_double(problem: Problem) -> Problem:
-    """The same problem in float64, in which sets are compared: f and ν·f have no float32 of their own."""
-    if problem.dtype == np.float64:
-        return problem
-    double = Problem(problem.X.astype(np.float64), problem.y.astype(np.float64))
-    double.kind = problem.kind
-    if problem.kind == "gram":  # it still knows its squares to the precision in which it was given
-        double = copy.copy(double)
-        double.eps = problem.eps
-    return double

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.ols import ols
 from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
 from sparselin.results import IndexArray, SelectionPath, SubsetResult
-from sparselin.spectral.gram import Gram, in_double
+from sparselin.spectral.gram import Gram
 from sparselin.spectral.growth import SetFunction, grow
 from sparselin.spectral.steps import Callback, Task, forward, greedy_local, local
 
@@ -230,7 +230,7 @@ def task_for(
     """What the searches work on, once the arguments are checked."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
-    double = in_double(problem)
+    double = problem.in_double()
     return Task(
         double,
         Gram.of_problem(double),
@@ -248,7 +248,7 @@ def _by_ols(
     problem: Problem, k: int, f: SetFunction | None, forced: IndexArray, callback: Callback | None
 ) -> SubsetResult:
     """FR for ν = 0."""
-    gram = None if f is None else Gram.of_problem(in_double(problem))
+    gram = None if f is None else Gram.of_problem(problem.in_double())
 
     def subset(path: SelectionPath) -> SubsetResult:
         y_norm = float(path.residual_norm[0])
