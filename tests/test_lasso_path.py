@@ -11,7 +11,9 @@ from sklearn.linear_model import lars_path
 
 import sparselin as sl
 from sparselin import Problem, Status
+from sparselin.lasso_path import _path
 from sparselin.testing import integer_designs, tied_designs
+from sparselin.working_set import Stretch
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -336,3 +338,13 @@ def test_as_many_steps_as_were_asked_for(rng):
     above = (path.coef[-1] + path.coef[-2]) / 2
     assert path.active[-1] == tuple(np.flatnonzero(above))
     assert sl.lasso_path(X, y, lam_min=2 * path.knots[0]).active == ((),)
+
+
+def test_knots_that_are_one_in_float32_stay_apart():
+    """β jumps where λ moves by 1e-12: without the first of both knots the segment above would be another."""
+    problem = sl.Problem(np.eye(2, dtype=np.float32), np.array([2, 1], np.float32))
+    lams, coef = np.array([2, 1 + 1e-12, 1, 0.5]), np.array([[0, 0], [1, 0], [0, 1], [0, 2.0]])
+    path = _path(problem, [Stretch(lams, slice(None), coef, [(0,), (), (1,), (1,)])], sl.Status.COMPLETED)
+    assert np.all(np.diff(path.knots) < 0)
+    assert path.at(1.5) == pytest.approx([0.5, 0], abs=1e-6)
+    assert path.at(0.75) == pytest.approx([0, 1.5], abs=1e-6)
