@@ -213,6 +213,18 @@ class Homotopy:
         error = 4 * _EPS * (np.abs(base.x) + lam * np.abs(way.x)) + base.x_error + lam * way.x_error
         return np.array(self.face.index[inside], np.intp), self._beta(lam)[inside], error[inside]
 
+    def _level_blur(self) -> FloatArray:
+        """How far the data's rounding moves `level` on P where y is fitted, and β(0) = level; else zero.
+
+        Changing y by δ and X_j by δ_j moves level by X_J⁺(δ − Σδ_jlevel_j); the rows of X_J⁺ = R⁻¹Qᵀ are as
+        long as those of R⁻¹. A coefficient that the data send to zero at λ = 0 has a level within it.
+        """
+        if not self.fitted():
+            return np.zeros(self.face.size - len(self.free))
+        inverse = np.linalg.inv(self.face.R)[len(self.free) :]
+        size = math.hypot(self.problem.y_norm, _norm(self.face.norms * self.base.x))
+        return np.asarray(self.face.span_unit * size * np.sqrt(np.einsum("ij,ij->i", inverse, inverse)))
+
     def _correlate(self, r: FloatArray) -> FloatArray:
         c = self.problem.correlate(r)
         c[self.unpenalized] = 0
@@ -351,23 +363,23 @@ class Homotopy:
         a, b, a_error, b_error = self._lines()
         P, level, level_error = self._penalized(0.0)
         slope = self.way.x[len(self.free) :]
-        falling = (self.sign[P] * slope < 0) & (self.sign[P] * level < -level_error)
+        falling = (self.sign[P] * slope < 0) & (self.sign[P] * level < -level_error - self._level_blur())
         exit_ = np.where(falling, level / np.where(falling, slope, 1), 0)
         vague = self.problem.column_norms > 0
         vague[self.unpenalized] = vague[self.face.index] = False
-        free = vague.copy()
-        free[self.tied] = False
+        room = 1 - np.abs(b)
+        room[self.tied] = 1 + self.signs * b[self.tied]
         while True:  # fewer are vague each time
             entry = self._entries(a, b, a_error)
             knot = max(float(entry.max()), float(exit_.max(initial=0)))
             lam = max(knot, lam_min)
             error = a_error + lam * b_error
             near = np.abs(a + lam * b) >= lam - error
-            hidden = free & (np.abs(a) <= a_error) & (2 * a_error > lam * (1 - np.abs(b)))
+            hidden = (np.abs(a) <= a_error) & (2 * a_error > lam * room)
             J = np.flatnonzero(vague & (near | hidden))
             if len(J) == 0:
                 break
-            inside = J[hidden[J]]
+            inside = J[np.abs(a[J]) <= a_error[J]]
             inside = inside[self.face.in_span(inside)] if len(inside) else inside
             a[inside] = a_error[inside] = 0
             sharp = J[a_error[J] > 0]
@@ -377,13 +389,14 @@ class Homotopy:
         ends = knot <= lam_min
         self.sound &= ends or knot < self.lam
         self.lam = lam
-        P, beta, small = self._penalized(lam)
-        coef, self.c = self.coef(), a + lam * b
+        self.c = a + lam * b
         if ends:
             outside = np.abs(self.c)
             outside[self.face.index] = 0
-            self.sound &= bool(np.all(outside <= lam + error)) and self._signs_hold()
-            return coef
+            self.sound &= bool(np.all(outside <= lam + error))
+            return self._end()
+        P, beta, small = self._penalized(lam)
+        coef = self.coef()
         blur = 4 * _EPS * knot
         if entry.max() == knot:
             j = int(np.argmax(entry))
@@ -410,6 +423,23 @@ class Homotopy:
         self.c[zero], error[zero] = lam * sign, 4 * _EPS * lam
         self._tie(self._at_the_face(error))
         return coef
+
+    def _end(self) -> FloatArray:
+        """β at lam_min. Where y is fitted, a level of the wrong sign is zero but for the data's rounding.
+
+        Without the column what is left of y is |level_j|/‖row j of R⁻¹‖, which `_level_blur` holds below
+        the rounding of y: the fit stays one. Each turn takes a column out of P.
+        """
+        while not self._signs_hold():
+            P, beta, _ = self._penalized(self.lam)
+            for j in P[self.sign[P] * beta < 0].tolist():
+                self._drop(j)
+            self._point()
+            self._direct()
+            if not self.fitted():
+                self.sound = False
+                break
+        return self.coef()
 
     def _lines(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """a, b and bounds on their errors (d,) each."""
