@@ -117,13 +117,14 @@ class Face:
         sizes = np.sqrt(norms**2 + np.sum((self.norms[:, None] * B) ** 2, axis=0))
         return sizes, np.sqrt(np.einsum("ij,ij->j", Z, Z))
 
-    def in_span(self, J: IndexArray) -> np.ndarray:
-        """(|J|,) bool: which columns lie in the span of J to rounding."""
-        inside = np.zeros(len(J), bool)
+    def in_span(self, J: IndexArray) -> tuple[np.ndarray, FloatArray]:
+        """(|J|,) bool: which columns lie in the span of J to rounding; and s of each."""
+        inside, sizes = np.zeros(len(J), bool), np.zeros(len(J))
         for start in range(0, len(J), CHUNK):
-            sizes, lengths = self.beside(J[start : start + CHUNK])
-            inside[start : start + CHUNK] = lengths <= self.span_unit * sizes
-        return inside
+            here = slice(start, start + CHUNK)
+            sizes[here], lengths = self.beside(J[here])
+            inside[here] = lengths <= self.span_unit * sizes[here]
+        return inside, sizes
 
     def balance(self, f: FloatArray | None, g: FloatArray | None) -> Balance:
         """Solve r + X_Jx = f, X_Jᵀr = g, each zero where None.

@@ -25,7 +25,8 @@ only to e_c, κ² and all.) A knot counts only if the errors of c are below a th
 that may be tied there; else the path ends before it.
 
 What the data's own rounding decides is no event: a column in the span of S ∪ P to rounding has a_i = 0, and
-so has each when ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²level_j²), that is, when y is fitted to rounding.
+so has each when ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²level_j²), that is, when y is fitted to rounding. Then a level
+that the data's rounding may change to zero is zero, as at the end of a path that fits y by fewer columns.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ class Homotopy:
         self._point()
         self._direct()
         self.c = self._correlate(self.residual)
-        self._tie(self._at_the_face(self.error(self.lam)))
+        self._tie(self._at_the_face(self.error(self.lam), np.zeros(self.problem.d)))
         if not (self.sound and self.optimal(self.lam)):
             return None
         return self._below(lam_min)
@@ -213,6 +214,16 @@ class Homotopy:
         error = 4 * _EPS * (np.abs(base.x) + lam * np.abs(way.x)) + base.x_error + lam * way.x_error
         return np.array(self.face.index[inside], np.intp), self._beta(lam)[inside], error[inside]
 
+    def _span_blur(self) -> FloatArray:
+        """How far the data's rounding moves a on columns in the span of S ∪ P: span_unit·s‖r₀‖ at most (d,).
+
+        s(X_i) ≤ √(1 + κ²)‖X_i‖.
+        """
+        if self.problem.kind == "gram":
+            return np.zeros(self.problem.d)
+        size = self.face.span_unit * math.hypot(1.0, self.face.kappa) * _norm(self.base.r)
+        return np.asarray(size * self.problem.column_norms)
+
     def _level_blur(self) -> FloatArray:
         """How far the data's rounding moves `level` on P where y is fitted, and β(0) = level; else zero.
 
@@ -240,7 +251,7 @@ class Homotopy:
             T = np.flatnonzero(near)
             if not sharp:
                 if len(self.free) and len(T):
-                    inside = T[self.face.in_span(T)]
+                    inside = T[self.face.in_span(T)[0]]
                     self.c[inside] = error[inside] = 0
                     T = np.setdiff1d(T, inside)
                 if self.fitted() or not np.any(size[T] > error[T]):
@@ -367,6 +378,8 @@ class Homotopy:
         exit_ = np.where(falling, level / np.where(falling, slope, 1), 0)
         vague = self.problem.column_norms > 0
         vague[self.unpenalized] = vague[self.face.index] = False
+        loose = np.zeros(len(a))  # how far the data's rounding moves b of columns in the span
+        blurred = a_error + self._span_blur()
         room = 1 - np.abs(b)
         room[self.tied] = 1 + self.signs * b[self.tied]
         while True:  # fewer are vague each time
@@ -375,16 +388,18 @@ class Homotopy:
             lam = max(knot, lam_min)
             error = a_error + lam * b_error
             near = np.abs(a + lam * b) >= lam - error
-            hidden = (np.abs(a) <= a_error) & (2 * a_error > lam * room)
+            hidden = (np.abs(a) <= blurred) & (2 * blurred > lam * room)
             J = np.flatnonzero(vague & (near | hidden))
             if len(J) == 0:
                 break
-            inside = J[np.abs(a[J]) <= a_error[J]]
-            inside = inside[self.face.in_span(inside)] if len(inside) else inside
+            inside = J[np.abs(a[J]) <= blurred[J]]
+            dependent, sizes = self.face.in_span(inside)
+            inside = inside[dependent]
             a[inside] = a_error[inside] = 0
             sharp = J[a_error[J] > 0]
             a[sharp], a_error[sharp] = self._sharp(self.base, self.problem.y_norm, sharp)
             b[J], b_error[J] = self._sharp(self.way, 0.0, J)
+            loose[inside] = self.face.span_unit * sizes[dependent] * _norm(self.way.r)
             vague[J] = False
         ends = knot <= lam_min
         self.sound &= ends or knot < self.lam
@@ -393,7 +408,7 @@ class Homotopy:
         if ends:
             outside = np.abs(self.c)
             outside[self.face.index] = 0
-            self.sound &= bool(np.all(outside <= lam + error))
+            self.sound &= bool(np.all(outside <= lam * (1 + loose) + error))
             return self._end()
         P, beta, small = self._penalized(lam)
         coef = self.coef()
@@ -421,7 +436,7 @@ class Homotopy:
         self.sound &= self._signs_hold()
         error += (1 + np.abs(b)) * blur
         self.c[zero], error[zero] = lam * sign, 4 * _EPS * lam
-        self._tie(self._at_the_face(error))
+        self._tie(self._at_the_face(error, loose))
         return coef
 
     def _end(self) -> FloatArray:
@@ -468,14 +483,14 @@ class Homotopy:
         entry[possible] = np.minimum(np.abs(a[possible]) / room[possible], self.lam)
         return entry
 
-    def _at_the_face(self, error: FloatArray) -> IndexArray:
-        """The columns outside S ∪ P whose |c_j| is λ to rounding."""
+    def _at_the_face(self, error: FloatArray, loose: FloatArray) -> IndexArray:
+        """The columns outside S ∪ P whose |c_j| is λ to rounding; more than λ(1 + loose) is not sound."""
         size = np.abs(self.c)
         tied = (size >= self.lam - error) & (self.problem.column_norms > 0)
         tied[self.face.index] = tied[self.unpenalized] = False
         J = np.flatnonzero(tied)
         self._check_clear(error[J])
-        self.sound &= bool(np.all(size[J] <= self.lam + error[J]))
+        self.sound &= bool(np.all(size[J] <= self.lam * (1 + loose[J]) + error[J]))
         return J
 
 

@@ -207,7 +207,7 @@ def _ending(homotopy: Homotopy) -> Status:
     """Why λ*(S) is zero: the residual is, or nothing independent is left, or it is orthogonal to X."""
     if homotopy.fitted():
         return Status.EXACT_FIT
-    if homotopy.face.in_span(np.arange(homotopy.problem.d)).all():
+    if homotopy.face.in_span(np.arange(homotopy.problem.d))[0].all():
         return Status.RANK_EXHAUSTED
     return Status.NO_CORRELATION
 

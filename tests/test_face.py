@@ -72,4 +72,4 @@ def test_a_column_in_the_span_to_rounding_is_refused_whatever_the_condition():
     assert face.kappa > 1e8
     twice = Face(Problem(np.stack([a, 3 * a + b, b, e], axis=1), e), 8 * EPS)
     assert [twice.append(j) for j in range(4)] == [True, True, False, True]
-    assert twice.in_span(np.arange(4)).all()
+    assert twice.in_span(np.arange(4))[0].all()

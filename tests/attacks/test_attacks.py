@@ -15,7 +15,7 @@ from . import run
 from .attacks import ATTACKS, attempt, make, warm_up
 from .designs import FAMILIES
 from .oracles import Design
-from .run import CRASH, FAILURES, HANG, WRONG, Case
+from .run import CRASH, FAILURES, HANG, RIGHT, WRONG, Case
 
 # Designs of each family for each method, some two minutes in all: `make attack` is for more.
 DESIGNS = {"step": 20, "path": 10, "set": 10}
@@ -60,6 +60,27 @@ ONCE_WRONG = [
 def test_what_was_wrong_once(family, method, seed):
     kind, words = attempt(make(family, method, seed))
     assert kind not in FAILURES, words
+
+
+# Paths that what the data's rounding decides once cut short: a coefficient that y sends to zero at λ = 0,
+# tied columns and float32 sums of others in the span of P.
+ENDED_TOO_EARLY = [
+    ("gaussian", 5022),
+    ("wide", 5055),
+    ("low-rank", 5007),
+    ("low-rank", 5040),
+    ("copies", 5001),
+    ("copies", 5164),
+    ("float32", 5012),
+    ("float32", 5038),
+    ("clusters", 5019),
+]
+
+
+@pytest.mark.parametrize(("family", "seed"), ENDED_TOO_EARLY)
+def test_lasso_path_goes_on_where_the_data_decide(family, seed):
+    kind, words = attempt(make(family, "lasso_path", seed))
+    assert kind == RIGHT, (kind, words)
 
 
 def lying(method, lie):
