@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from sparselin.guarantees.promises import Hypotheses, Run, bound, equal_lengths,
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem
 from sparselin.results import Bound, FloatArray, IndexArray, Interval, SubsetResult
-from sparselin.spectral import SpectralVariance
+from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
+from sparselin.spectral.regularizers import value_error
 from sparselin.spectral.search import forward_regression, greedy_local_search
 
 _PAPER = "Selecting Diverse Features (2012)"
@@ -28,21 +29,43 @@ _PAPER = "Selecting Diverse Features (2012)"
 _FEW_SETS = 5000
 
 
+class _Objective(NamedTuple):
+    """g = R² + ν·f, C = XᵀX."""
+
+    data: Data
+    C: FloatArray
+    f: Any
+    nu: float
+
+    def value(self, S: list[int]) -> tuple[float, float]:
+        """g(S), and a bound on its error."""
+        r2, error = explained(self.data, np.array(S, np.intp))
+        diversity = float(self.f.value(self.C, S))
+        off = self.error(self.C, S) + self.data.problem.rounding() * abs(diversity)
+        return r2 + self.nu * diversity, error + self.nu * off
+
+    def error(self, C: FloatArray, S: list[int]) -> float:
+        """How far the rounding of C moves f(S); zero for an f that is not ours, of which nothing is known."""
+        if not isinstance(self.f, SmoothedDifferentialEntropy | GeneralizedRank | SpectralVariance):
+            return 0.0
+        return value_error(self.f, C, S, self.data.problem.rounding())
+
+
 def of_regularized(
     problem: Problem, k: int, f: Any, nu: float, eps: float, pair_limit: int, best: Interval
 ) -> list[Bound]:
     """FR's promise and that of greedy local search for g; `best` is R² of the best subset."""
-    data, C = scaled(problem), _gram(problem)
+    g = _Objective(scaled(problem), _gram(problem), f, nu)
     ahead = forward_regression(problem, k, regularizer=f, nu=nu)
     local = _local(problem, k, f, nu, eps)
-    top = _maximum(data, C, k, f, nu, best, [ahead, *([local] if local else [])])
+    top = _maximum(g, k, best, [ahead, *([local] if local else [])])
     first = _gamma(problem, ahead.support, k, pair_limit)
     increasing: Hypotheses = (
         ("f increases", getattr(f, "monotone", None)),
         ("f submodular", getattr(f, "submodular", None)),
-        ("f(∅) ≥ 0", float(f.value(C, ())) >= 0),
+        ("f(∅) ≥ 0", float(f.value(g.C, ())) >= 0),
     )
-    run = _run("FR on R² + νf", data, nu, ahead, first, top)
+    run = _run("FR on R² + νf", g, ahead, first, top)
     source = f"{_PAPER}, Theorem 15"
     promise = bound("submodularity ratio", run, "1 − exp(−γ_{S,k}(R²))", source, increasing, saturate(first))
     size = max(1, len(ahead.support))
@@ -53,7 +76,10 @@ def of_regularized(
         ("deletions in local search", True),
     )
     both = _gamma_of_both(problem, ahead.support, k, f, nu, pair_limit)
-    return [promise, *_of_local_search(_run("GLS", data, nu, local, both, top), holds, 4 + 4 * eps / size)]
+    return [
+        promise,
+        *_of_local_search(_run("GLS", g, local, both, top), holds, 4 + 4 * eps / size),
+    ]
 
 
 def _local(problem: Problem, k: int, f: Any, nu: float, eps: float) -> SubsetResult | None:
@@ -101,16 +127,12 @@ def _of_local_search(run: Run, holds: Hypotheses, alpha: float) -> list[Bound]:
     ]
 
 
-def _run(
-    name: str, data: Data, nu: float, found: SubsetResult | None, gamma: FloatArray, top: Interval
-) -> Run:
+def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray, top: Interval) -> Run:
     """g(S)/max g, at least 0; 1 where the maximum is not positive, and nothing is promised."""
     if found is None:
         refused = Interval(0.0, 1.0, "f is negative, and local search refused")
         return Run(name, np.zeros(0, np.intp), [], gamma, refused)
-    r2, error = explained(data, found.support)
-    value = r2 + nu * found.diversity
-    error += data.problem.rounding() * abs(nu * found.diversity)
+    value, error = g.value(found.support.tolist())
     if top.upper <= top.rounding + error:
         return Run(name, found.support, [], gamma, Interval(1.0, 1.0, "max g is not positive"))
     lower = max(0.0, value - error) / top.upper
@@ -125,38 +147,26 @@ def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArr
     return np.array([found.lower, found.upper])
 
 
-def _maximum(
-    data: Data,
-    C: FloatArray,
-    k: int,
-    f: Any,
-    nu: float,
-    best: Interval,
-    found: list[SubsetResult],
-) -> Interval:
+def _maximum(g: _Objective, k: int, best: Interval, found: list[SubsetResult]) -> Interval:
     """max g over |S| ≤ k: over all sets where they are few, else a bound of R² and one of a submodular f."""
-    columns = np.flatnonzero(data.place >= 0)
-    unit = data.problem.rounding()
+    columns = np.flatnonzero(g.data.place >= 0).tolist()
     if sum(math.comb(len(columns), size) for size in range(k + 1)) <= _FEW_SETS:
-        lower, upper, rounding = -math.inf, -math.inf, 0.0
-        for size in range(k + 1):
-            for L in itertools.combinations(columns.tolist(), size):
-                r2, error = explained(data, np.array(L, np.intp))
-                diversity = nu * float(f.value(C, L))
-                off = unit * abs(diversity)
-                lower, upper = (
-                    max(lower, r2 - error + diversity - off),
-                    max(upper, min(1.0, r2 + error) + diversity + off),
-                )
-                rounding = max(rounding, off)
-        return Interval(lower, upper, "all sets", rounding=rounding)
-    seen = max(result.value - unit * (1 + abs(result.value)) for result in found)
-    empty = float(f.value(C, ()))
-    gains = np.sort(np.maximum(0.0, np.asarray(f.gains(C, ()))[columns]))[::-1]
-    upper = best.upper + nu * (empty + float(gains[:k].sum()))
-    rounding = best.rounding + data.problem.rounding() * abs(upper)
+        sets = itertools.chain.from_iterable(itertools.combinations(columns, size) for size in range(k + 1))
+        values, errors = np.array([g.value(list(L)) for L in sets]).T
+        return Interval(
+            float((values - errors).max()),
+            float((values + errors).max()),
+            "all sets",
+            rounding=float(errors[np.argmax(values)]),
+        )
+    seen = max(value - error for value, error in (g.value(result.support.tolist()) for result in found))
+    gains = np.asarray(g.f.gains(g.C, ()))[columns] + [
+        g.error(g.C[j : j + 1, j : j + 1], [0]) for j in columns
+    ]
+    upper = best.upper + g.nu * (float(g.f.value(g.C, ())) + float(np.sort(np.maximum(gains, 0))[-k:].sum()))
+    rounding = best.rounding + g.data.problem.rounding() * abs(upper)
     method = "R² of the best subset and the k largest f of one feature"
-    return Interval(seen, max(seen, upper), method, rounding=rounding)
+    return Interval(seen, max(seen, upper + rounding), method, rounding=rounding)
 
 
 def _nonnegative(f: Any, problem: Problem, k: int) -> bool | None:

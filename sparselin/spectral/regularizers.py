@@ -89,7 +89,10 @@ class SmoothedDifferentialEntropy:
     def value(self, C: ArrayLike, S: Iterable[int]) -> float:
         """f(S) from the eigenvalues of C_S, C (d, d) symmetric positive semidefinite."""
         values, _ = _spectrum(C, S)
-        return self.constant + float(np.log2(self.delta + values).sum())
+        return self.constant + float(self._h(values).sum())
+
+    def _h(self, values: FloatArray) -> FloatArray:
+        return np.asarray(np.log2(self.delta + values))
 
     def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
         """(d,) f(S + x) − f(S), 0 for x in S; O(d|S|²)."""
@@ -155,7 +158,10 @@ class GeneralizedRank:
         values, cutoff = _spectrum(C, S)
         if self.alpha == 1:
             return float(values.sum())
-        return float((values[values > cutoff] ** self.alpha).sum())
+        return float(self._h(values[values > cutoff]).sum())
+
+    def _h(self, values: FloatArray) -> FloatArray:
+        return np.asarray(values**self.alpha)
 
     def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
         """(d,) f(S + x) − f(S), 0 for x in S; O(d|S|²)."""
@@ -223,6 +229,9 @@ class SpectralVariance:
         block = gram.block(check_indices(S, gram.d, "S").tolist())
         return self.constant - float(((block - np.eye(len(block))) ** 2).sum())
 
+    def _h(self, values: FloatArray) -> FloatArray:
+        return -((values - 1) ** 2)
+
     def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
         """(d,) f(S + x) − f(S), 0 for x in S; O(d|S|)."""
         return _gains(self, C, S)
@@ -247,6 +256,26 @@ def _spectrum(C: ArrayLike, S: Iterable[int]) -> tuple[FloatArray, float]:
             f"C must be positive semidefinite, as XᵀX is; C_S has the eigenvalue {values.min():g}"
         )
     return np.maximum(values, 0), cutoff
+
+
+def value_error(
+    f: SmoothedDifferentialEntropy | GeneralizedRank | SpectralVariance,
+    C: FloatArray,
+    S: Iterable[int],
+    unit: float,
+) -> float:
+    """How far f(S) may be off where C_ij is known to unit·√(C_ii·C_jj).
+
+    Then ‖ΔC_S‖_F ≤ e = unit·Σ_S C_ii, and by Weyl each eigenvalue is known to e. h is concave, so that
+    |h(t) − h(λ)| is largest at an end of [λ − e, λ + e]; eigenvalues that count as zero are zero.
+    """
+    index = list(S)
+    values, cutoff = _spectrum(C, index)
+    if isinstance(f, GeneralizedRank):
+        values = values[values > cutoff]
+    e, here = unit * float(np.diag(C)[index].sum()), f._h(values)
+    apart = [np.abs(f._h(end) - here) for end in (np.maximum(values - e, 0), values + e)]
+    return float(np.maximum(*apart).sum())
 
 
 def _gains(
