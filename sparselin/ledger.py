@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.processes import work_quietly
+from sparselin.parallel.processes import work_quietly
 
 PAPERS = {
     "SA": "Sequential Attention for Feature Selection",

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import moments, products
 from sparselin.memory import check_room
+from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
-from sparselin.threads import spread, workers
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
-from sparselin.thin_qr import ThinQR
 
 # ‖z‖² that has lost more than two bits to cancellation is measured by projection.
 _STALE = 0.25

@@ -315,7 +315,7 @@ def test_large_dictionaries_do_without_a_gram_matrix_or_a_dense_copy(rng, monkey
     D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 40))
     Y[:, 3] = D[:, 2]
     expected = batch_omp(D, Y, 5)
-    module = __import__("sys").modules["sparselin.batch_omp"]
+    module = __import__("sys").modules["sparselin.greedy.batch_omp"]
     monkeypatch.setattr(module, "_LARGEST", 100)
     for given_D in (D, scipy.sparse.csr_array(D)):
         batch = batch_omp(given_D, scipy.sparse.csr_array(Y), 5)

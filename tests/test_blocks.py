@@ -9,11 +9,14 @@ from oracles import residual, textbook_ols, textbook_omp
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
-from sparselin import Status, blocks, guesses, steps
+from sparselin import Status
 from sparselin._kernels import blocks as kernels
-from sparselin.blocks import Blocks
 from sparselin.ensembles import gaussian
-from sparselin.thin_qr import ThinQR
+from sparselin.greedy import _blocks as blocks
+from sparselin.greedy import _guesses as guesses
+from sparselin.greedy import _steps as steps
+from sparselin.greedy._blocks import Blocks
+from sparselin.linalg.thin_qr import ThinQR
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from oracles import objective
 
 import sparselin as sl
-from sparselin.certificates import lasso_gap, orthonormal_basis, proved_zero
+from sparselin.lasso.gap import lasso_gap, orthonormal_basis, proved_zero
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparselin as sl
-from sparselin.certification import Certificate, StepCertificate, Verification, certify
+from sparselin.certificates.certify import Certificate, StepCertificate, Verification, certify
 from sparselin.testing import integer_designs, tied_designs
 
 F = Fraction
@@ -333,7 +333,7 @@ def test_python_flint_is_needed_to_find_and_not_to_check(rng, monkeypatch):
     path = sl.omp(X, y, 3)
     certificate = certify(X, y, path)
     monkeypatch.setitem(sys.modules, "flint", None)
-    monkeypatch.delitem(sys.modules, "sparselin.exact")
+    monkeypatch.delitem(sys.modules, "sparselin.certificates._finder")
     monkeypatch.delattr(sl, "exact", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'sparselin\[verify\]'"):
         certify(X, y, path)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparselin import Problem
-from sparselin.face import Face
+from sparselin.linalg.face import Face
 
 EPS = 2.0**-52
 

@@ -21,7 +21,7 @@ from sparselin.cli import guarantee as command
 from sparselin.experiments import guarantee_summary as summary
 from sparselin.experiments.guarantee import Outcome, Record, Settings, Task, draw, examine, record
 from sparselin.experiments.worst_designs import Search, Worst, searches, worst_design
-from sparselin.processes import run_jobs
+from sparselin.parallel.processes import run_jobs
 from sparselin.reports.guarantee_words import Findings, headline
 
 SMALL = [

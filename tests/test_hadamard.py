@@ -12,8 +12,8 @@ from sklearn.linear_model import Lasso
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin._kernels import descent as kernels
-from sparselin.hadamard import FORMS, eliminate, train
-from sparselin.thin_qr import ThinQR
+from sparselin.attention.descent import FORMS, eliminate, train
+from sparselin.linalg.thin_qr import ThinQR
 
 SEEDS = st.integers(0, 2**32 - 1)
 MASKS = {

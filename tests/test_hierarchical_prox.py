@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sparselin.hierarchical_prox import group_hier_prox, hier_prox
+from sparselin.lassonet.prox import group_hier_prox, hier_prox
 
 EPS = np.finfo(float).eps
 TINY = np.finfo(float).smallest_subnormal

@@ -11,9 +11,9 @@ from sklearn.linear_model import lars_path
 
 import sparselin as sl
 from sparselin import Problem, Status
-from sparselin.lasso_path import _path
+from sparselin.lasso._working_set import Stretch
+from sparselin.lasso.path import _path
 from sparselin.testing import integer_designs, tied_designs
-from sparselin.working_set import Stretch
 
 SEEDS = st.integers(0, 2**32 - 1)
 

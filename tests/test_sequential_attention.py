@@ -12,7 +12,7 @@ from oracles import residual, textbook_omp
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin._kernels import descent as kernels
-from sparselin.hadamard import Training, train
+from sparselin.attention.descent import Training, train
 
 SEEDS = st.integers(0, 2**32 - 1)
 CONVEX = ["linear", "l1"]
@@ -72,7 +72,7 @@ def test_the_normalised_forms_tend_to_omp_as_lambda_grows(parametrization):
 
 @pytest.mark.parametrize("parametrization", ALL)
 def test_the_default_lambda_is_the_documented_one(parametrization, monkeypatch):
-    module = importlib.import_module("sparselin.sequential_attention")
+    module = importlib.import_module("sparselin.attention.sequential")
     levels = []
 
     def spy(reduced, lam, *args, **kwargs):
@@ -140,7 +140,7 @@ def test_columns_in_the_span_of_the_selected_are_never_picked(parametrization):
 
 
 def test_not_even_if_they_have_the_largest_weight(monkeypatch):
-    module = importlib.import_module("sparselin.sequential_attention")
+    module = importlib.import_module("sparselin.attention.sequential")
     mask = np.array([0.1, 0.9, 0.3])  # of columns 1, 2, 3
     training = Training(mask, mask, mask, np.zeros(1), kernels.CERTIFIED)
     monkeypatch.setattr(module, "train", lambda *_, **__: training)

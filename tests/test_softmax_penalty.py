@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sparselin import plots
+from sparselin.attention.softmax_penalty import q, softmax_penalty
 from sparselin.experiments.penalty_contours import penalty_contours
-from sparselin.softmax_penalty import q, softmax_penalty
 
-implementation = sys.modules["sparselin.softmax_penalty"]
+implementation = sys.modules["sparselin.attention.softmax_penalty"]
 EPS = np.finfo(float).eps
 
 # |β_i| from 1e-8 to 1e8 and zeros, mixed in one vector.

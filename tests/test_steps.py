@@ -7,11 +7,14 @@ import pytest
 from oracles import residual, textbook_omp
 
 import sparselin as sl
-from sparselin import Problem, Status, blocks, selection, steps
+from sparselin import Problem, Status
 from sparselin._kernels import steps as kernels
-from sparselin.blocks import Blocks
 from sparselin.ensembles import random_walk
-from sparselin.steps import Steps
+from sparselin.greedy import _blocks as blocks
+from sparselin.greedy import _selection as selection
+from sparselin.greedy import _steps as steps
+from sparselin.greedy._blocks import Blocks
+from sparselin.greedy._steps import Steps
 
 KINDS = ["gaussian", "walks", "lengths", "heavy tails", "signs", "one-hot"]
 

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import sparselin as sl
-from sparselin import Problem, selection, steps, threads
+from sparselin import Problem
 from sparselin._kernels import steps as kernels
-from sparselin.steps import Steps
+from sparselin.greedy import _selection as selection
+from sparselin.greedy import _steps as steps
+from sparselin.greedy._steps import Steps
+from sparselin.parallel import threads
 
 THREADS, PIECES = 3, 12
 

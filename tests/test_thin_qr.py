@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparselin as sl
-from sparselin.thin_qr import ThinQR
+from sparselin.linalg.thin_qr import ThinQR
 
 N, D = 30, 14
 

@@ -12,8 +12,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
-from sparselin import threads
 from sparselin.ensembles import gaussian
+from sparselin.parallel import threads
 
 
 def blas_threads():
@@ -146,7 +146,7 @@ def test_interrupts_at_any_time_leave_it_usable():
 def test_the_interpreter_ends_while_threads_work():
     code = """
 import time, threading
-from sparselin import threads
+from sparselin.parallel import threads
 threads.send(lambda i: time.sleep(0.3), 3)
 threads.spread(lambda a, b: None, 4, 2)
 print("end")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sparselin as sl
-from sparselin.thin_qr import ThinQR
+from sparselin.linalg.thin_qr import ThinQR
 from sparselin.ties import Scores, argmax, measure, tied_at_maximum
 
 

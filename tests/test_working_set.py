@@ -9,9 +9,12 @@ from oracles import lasso_kkt
 from ties import DESIGNS, KINDS, tied
 
 import sparselin as sl
-from sparselin import Problem, Status, candidates, dual_polytope, problem, working_set
+from sparselin import Problem, Status, problem
 from sparselin._kernels import homotopy as kernels
-from sparselin.homotopy import Homotopy
+from sparselin.lasso import _candidates as candidates
+from sparselin.lasso import _working_set as working_set
+from sparselin.lasso import projection as dual_polytope
+from sparselin.lasso._homotopy import Homotopy
 
 
 def worst_kkt(path, X, y, S=()):

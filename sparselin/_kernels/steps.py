@@ -68,7 +68,7 @@ class Team(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """The arrays of a `sparselin.thin_qr.ThinQR`."""
+    """The arrays of a `sparselin.linalg.thin_qr.ThinQR`."""
 
     Qt: NDArray[np.float64]
     R: NDArray[np.float64]

@@ -20,7 +20,7 @@ from sparselin.cli.saved_design import read_design
 from sparselin.experiments.guarantee import FAMILIES, REAL, Record, Settings, batches, examine_batch
 from sparselin.experiments.worst_designs import Worst, searches, worst_design
 from sparselin.guarantees.bounds import guarantee_bounds
-from sparselin.processes import run_jobs
+from sparselin.parallel.processes import run_jobs
 from sparselin.reports import guarantee as report
 from sparselin.reports import guarantee_words as words
 

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from sparselin.datasets import Images
+from sparselin.parallel.processes import run_jobs
 from sparselin.problem import Problem
-from sparselin.processes import run_jobs
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
 from sparselin.spectral.choice import LassoFit, Method, choose_nu_for_each, lasso_fits

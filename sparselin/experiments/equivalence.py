@@ -20,9 +20,9 @@ from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments import step_checks
 from sparselin.experiments.step import AGREES, SEVERITY, Finding, Step, Verdict, violates
 from sparselin.experiments.step_checks import Methods
-from sparselin.processes import run_jobs
+from sparselin.lasso.sequential import first_entry
+from sparselin.parallel.processes import run_jobs
 from sparselin.results import FloatArray, SelectionPath
-from sparselin.sequential_lasso import first_entry
 
 
 @dataclasses.dataclass(frozen=True)

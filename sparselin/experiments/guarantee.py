@@ -22,7 +22,7 @@ import numpy as np
 import sparselin as sl
 from sparselin import ensembles
 from sparselin.ensembles import Design
-from sparselin.processes import run_jobs
+from sparselin.parallel.processes import run_jobs
 from sparselin.results import Bound, FloatArray, GuaranteeBounds
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
 

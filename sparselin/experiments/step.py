@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from sparselin.certificates import DualityGap, lasso_gap, orthonormal_basis, project_off
+from sparselin.lasso.gap import DualityGap, lasso_gap, orthonormal_basis, project_off
 from sparselin.results import FirstEntry, FloatArray, IndexArray
 
 

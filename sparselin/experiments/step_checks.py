@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.certificates import orthonormal_basis, proved_zero
-from sparselin.dual_polytope import project_dual
+from sparselin.attention.descent import hadamard_descent
 from sparselin.experiments.independent import InteriorPoint, Solver, columns_independent, solve_lasso
 from sparselin.experiments.step import AGREES, SEVERITY, Finding, Step, Verdict, undecided, violates
-from sparselin.hadamard import hadamard_descent
-from sparselin.omp import omp
+from sparselin.greedy.omp import omp
+from sparselin.lasso.gap import orthonormal_basis, proved_zero
+from sparselin.lasso.projection import project_dual
+from sparselin.lasso.sequential import first_entry, sequential_lasso
 from sparselin.results import DescentResult, FloatArray, IndexArray
-from sparselin.sequential_lasso import first_entry, sequential_lasso
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,11 +17,11 @@ import numpy as np
 
 from sparselin._kernels import sweep as kernels
 from sparselin.ensembles import Design
-from sparselin.omp import omp
+from sparselin.greedy.omp import omp
+from sparselin.lasso.sequential import first_entry
+from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import check_count
 from sparselin.results import FloatArray, IndexArray, Status
-from sparselin.sequential_lasso import first_entry
-from sparselin.threads import spread_chunks, workers
 
 # Designs of one generator, of one array (these stay in the cache), and between two looks at the clock.
 CHUNK, BLOCK, ROUND = 256, 16, 8192

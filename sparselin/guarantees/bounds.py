@@ -8,14 +8,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.attention.sequential import sequential_attention
+from sparselin.greedy.ols import ols
+from sparselin.greedy.omp import omp
 from sparselin.guarantees import promises, recovery
 from sparselin.guarantees.along_path import Data, Known, Step, explained, scaled, step
 from sparselin.guarantees.best_subset import best_subset
 from sparselin.guarantees.regularized import of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
 from sparselin.guarantees.submodularity import submodularity_ratio
-from sparselin.ols import ols
-from sparselin.omp import omp
+from sparselin.lasso.sequential import sequential_lasso
 from sparselin.problem import as_problem, check_count, check_level, takes_problem
 from sparselin.results import (
     BestSubset,
@@ -26,8 +28,6 @@ from sparselin.results import (
     Interval,
     Status,
 )
-from sparselin.sequential_attention import sequential_attention
-from sparselin.sequential_lasso import sequential_lasso
 
 Algorithm = Literal["forward_regression", "omp", "sequential_lasso", "sequential_attention"]
 _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {

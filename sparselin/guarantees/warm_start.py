@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparselin.lasso_path import lasso_path
-from sparselin.ols import ols
-from sparselin.omp import omp
+from sparselin.greedy.ols import ols
+from sparselin.greedy.omp import omp
+from sparselin.lasso.path import lasso_path
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 

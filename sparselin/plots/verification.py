@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.dual_polytope import project_dual
-from sparselin.lasso_path import lasso_path
+from sparselin.lasso.path import lasso_path
+from sparselin.lasso.projection import project_dual
 from sparselin.plots.style import BLUE, GREY, ORANGE, RED, axes, in_space
 from sparselin.problem import check_level
 from sparselin.results import FloatArray

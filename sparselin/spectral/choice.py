@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.lasso_path import lasso_path
+from sparselin.lasso.path import lasso_path
 from sparselin.problem import Problem, as_problem, check_count, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
 from sparselin.spectral.growth import SetFunction, grow

@@ -24,9 +24,9 @@ import scipy.linalg
 
 from sparselin._kernels.log_det import extend
 from sparselin._kernels.secular import power_sums
+from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral.gram import Gram
-from sparselin.threads import spread, workers
 
 
 class SetFunction(Protocol):

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparselin.lengths import Lengths
-from sparselin.ols import largest_quotient
+from sparselin.greedy._lengths import Lengths
+from sparselin.greedy._selection import Pick, Selection
+from sparselin.greedy.ols import largest_quotient
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
-from sparselin.selection import Pick, Selection
 from sparselin.spectral.gram import Gram
 from sparselin.spectral.growth import Growth, PowerGrowth, SetFunction, grow
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.ols import ols
+from sparselin.greedy.ols import ols
 from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
 from sparselin.results import IndexArray, SelectionPath, SubsetResult
 from sparselin.spectral.gram import Gram

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import IndexArray, Status, SubsetResult
 from sparselin.spectral.climbing import Climb
 from sparselin.spectral.gram import Gram
 from sparselin.spectral.growth import SetFunction
 from sparselin.spectral.objective import Objective, lowest_of_largest
-from sparselin.threads import workers
 
 Callback = Callable[[SubsetResult], object]
 

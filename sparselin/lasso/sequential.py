@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import blocks as kernels
-from sparselin.homotopy import Homotopy
-from sparselin.omp import largest_correlation
+from sparselin.greedy._pursuit import pursue
+from sparselin.greedy._selection import Callback, Pick, Selection
+from sparselin.greedy.omp import largest_correlation
+from sparselin.lasso._homotopy import Homotopy
 from sparselin.problem import Problem, as_problem, check_indices, takes_problem
-from sparselin.pursuit import pursue
 from sparselin.results import FirstEntry, FloatArray, IndexArray, SelectionPath, Status
-from sparselin.selection import Callback, Pick, Selection
 from sparselin.ties import relative_margin
 
 _ZERO = 1e-9  # the share of the largest coefficient of a dependence below which another counts as zero

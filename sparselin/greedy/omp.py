@@ -7,10 +7,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparselin.greedy._pursuit import pursue
+from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.problem import as_problem, takes_problem
-from sparselin.pursuit import pursue
 from sparselin.results import SelectionPath, Status
-from sparselin.selection import Callback, Pick, Selection
 from sparselin.ties import argmax, relative_margin
 
 

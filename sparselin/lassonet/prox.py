@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.hierarchical_prox import shrink
+from sparselin.parallel.threads import spread, workers
 from sparselin.problem import check_finite, check_level, to_array, to_numeric
 from sparselin.results import FloatArray, HierarchicalProx, IndexArray
-from sparselin.threads import spread, workers
 
 
 def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> HierarchicalProx:

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 
 from sparselin._kernels import blocks as kernels
-from sparselin.guesses import FEW, STRIDE, Guesses
-from sparselin.lengths import Lengths
+from sparselin.greedy._guesses import FEW, STRIDE, Guesses
+from sparselin.greedy._lengths import Lengths
+from sparselin.greedy._selection import Pick, Selection
+from sparselin.parallel.threads import spread
 from sparselin.problem import THIN
 from sparselin.results import FloatArray, IndexArray
-from sparselin.selection import Pick, Selection
-from sparselin.threads import spread
 from sparselin.ties import relative_margin, tied_at_maximum
 
 # Picks that a block must hold, on the average, to be faster than single steps, which read a copy of X of two

@@ -1,7 +1,7 @@
 """Finding certificates: small rational problems, solved exactly on python-flint.
 
-What is found is checked in `sparselin.certification`, without this module. Matrices are `fmpq_mat`, vectors
-lists of `fmpq`. Nothing rounds, so that a comparison decides.
+What is found is checked in `certify`, without this module. Matrices are `fmpq_mat`, vectors lists of
+`fmpq`. Nothing rounds, so that a comparison decides.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from sparselin.arithmetic import Exact, over_common_denominator, root_bounds
-from sparselin.step_certificate import Fractions, Indices, StepCertificate, rescaled, step_name
+from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
+from sparselin.certificates.step import Fractions, Indices, StepCertificate, rescaled, step_name
 
 try:
     from flint import fmpq, fmpq_mat

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.certificates import gap_at, gap_of
-from sparselin.homotopy import Homotopy
+from sparselin.lasso._homotopy import Homotopy
+from sparselin.lasso._working_set import solution_at
+from sparselin.lasso.gap import gap_at, gap_of
+from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, check_indices, check_level
 from sparselin.results import DualProjection, FloatArray, IndexArray, Status
-from sparselin.threads import workers
-from sparselin.working_set import solution_at
 
 
 def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int] = ()) -> DualProjection:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sparselin.step_certificate import Indices, StepCertificate, step_name
+from sparselin.certificates.step import Indices, StepCertificate, step_name
 
 if TYPE_CHECKING:
-    from sparselin.certification import Certificate
+    from sparselin.certificates.certify import Certificate
 
 CLAIMS = ("sequential_lasso", "omp")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
-from sparselin.thin_qr import ThinQR
 from sparselin.ties import measure
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.lasso._working_set import Stretch, stretches
 from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
 from sparselin.results import LassoPath, Status
-from sparselin.working_set import Stretch, stretches
 
 
 @takes_problem
@@ -31,7 +31,7 @@ def lasso_path(
     *Least angle regression*, 2004; Osborne, Presnell and Turlach, 2000). Where solutions are not
     unique (dependent columns) one of them is followed. Each knot is proved: guesses are accepted where a
     bound on the errors of c is below 1e-4·λ, and else r and β are refined until they are those of exact
-    arithmetic rounded (`sparselin.homotopy`), so that nearly dependent columns, offsets beside an unpenalised
+    arithmetic rounded (`_homotopy`), so that nearly dependent columns, offsets beside an unpenalised
     intercept and columns of very different lengths do no harm. Rounding β itself moves c_i by
     eps·‖X_i‖Σ‖X_j‖|β_j|, which among nearly dependent columns can be more than a small λ. Where y is fitted
     to rounding no event is left, and the last segment is followed to lam_min.

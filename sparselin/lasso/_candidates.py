@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin._kernels import homotopy as kernels
-from sparselin.homotopy import Point
+from sparselin.lasso._homotopy import Point
+from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
-from sparselin.threads import spread, spread_chunks, workers
 
 _CHUNK = 512  # columns a thread takes at a time
 _ROOM = 256  # columns that a path may take up before its arrays grow

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, check_count, check_indices, check_level
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.thin_qr import ThinQR
 from sparselin.ties import Measured, ending, measure
 
 Callback = Callable[[SelectionPath], object]

@@ -16,10 +16,10 @@ import math
 import numpy as np
 
 from sparselin._kernels import steps as kernels
+from sparselin.greedy._selection import Pick, Selection
+from sparselin.parallel.threads import send, spread
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
-from sparselin.selection import Pick, Selection
-from sparselin.threads import send, spread
 from sparselin.ties import relative_margin, tied_at_maximum
 
 FEWEST = 5  # picks that repay the copy

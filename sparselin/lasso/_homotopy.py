@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin._kernels import refinement
-from sparselin.face import CHUNK, Balance, Face
+from sparselin.linalg.face import CHUNK, Balance, Face
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 

@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.arithmetic import Arithmetic, Exact, Rounded
-from sparselin.certificate_form import CLAIMS, malformed
+from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
+from sparselin.certificates.form import CLAIMS, malformed
+from sparselin.certificates.step import Indices, StepCertificate, refutations, step_name
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, SelectionPath
-from sparselin.step_certificate import Indices, StepCertificate, refutations, step_name
 
 _FORMAT = "sparselin certificate 1"
 _T = TypeVar("_T")
@@ -223,7 +223,7 @@ def certify(
     >>> bool(certificate.verify(X, y, exact=True)), certificate.verify(X, [2.0, 1.5]).failures
     (True, ('bound to other data: the digest of X, y and `normalized` differs',))
     """
-    from sparselin import exact
+    from sparselin.certificates import _finder as exact
 
     if claim not in CLAIMS:
         raise ValueError(f"claim must be one of {CLAIMS}; got {claim!r}")

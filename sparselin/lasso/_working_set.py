@@ -21,11 +21,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin._kernels import homotopy as kernels
-from sparselin.candidates import Candidates, GramRows, Run
-from sparselin.homotopy import Homotopy, Knot, Point
+from sparselin.lasso._candidates import Candidates, GramRows, Run
+from sparselin.lasso._homotopy import Homotopy, Knot, Point
+from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
-from sparselin.threads import spread_chunks, workers
 
 _CHUNK = 512  # columns a thread takes at a time
 _FEW, _MANY = 96, 4000  # so few columns are all candidates, and so many never

@@ -7,13 +7,13 @@ from typing import Protocol
 
 import numpy as np
 
-from sparselin.blocks import Blocks
-from sparselin.lengths import Lengths
+from sparselin.greedy._blocks import Blocks
+from sparselin.greedy._lengths import Lengths
+from sparselin.greedy._selection import Callback, Pick, Selection, begin, greedy
+from sparselin.greedy._steps import FEWEST, Steps, can_step, step_at_once
+from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, SelectionPath, Status
-from sparselin.selection import Callback, Pick, Selection, begin, greedy
-from sparselin.steps import FEWEST, Steps, can_step, step_at_once
-from sparselin.threads import workers
 
 Rule = Callable[[Selection], Pick | Status]
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]

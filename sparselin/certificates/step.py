@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sparselin.arithmetic import Arithmetic, root_bounds
+from sparselin.certificates.arithmetic import Arithmetic, root_bounds
 
 Fractions: TypeAlias = tuple[Fraction, ...]
 Indices: TypeAlias = tuple[int, ...]

@@ -1,7 +1,7 @@
 """What greedy selection would take next, guessed among a few columns.
 
 The guesses follow the same rule on the columns with the largest scores, in float32. They need not be right:
-`sparselin.blocks` checks each on all columns.
+`sparselin.greedy._blocks` checks each on all columns.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from sparselin._kernels import blocks as kernels
+from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import THIN, Problem
 from sparselin.results import FloatArray, IndexArray
-from sparselin.thin_qr import ThinQR
 
 FEW = 4  # rows of a product that cost little more than one
 STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer

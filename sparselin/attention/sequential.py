@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
-from sparselin.hadamard import FORMS, Reduced, eliminate, train
+from sparselin.attention.descent import FORMS, Reduced, eliminate, train
+from sparselin.greedy._selection import Callback, Pick, Selection, greedy
+from sparselin.lasso.sequential import first_entry
 from sparselin.problem import as_problem, check_count, check_level, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
-from sparselin.selection import Callback, Pick, Selection, greedy
-from sparselin.sequential_lasso import first_entry
 from sparselin.ties import relative_margin
 
 # The relative accuracy of each training: two columns at an angle with 1 − cos > _TOLERANCE are told apart.

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import descent as kernels
-from sparselin.certificates import lasso_gap, orthonormal_basis
+from sparselin.lasso.gap import lasso_gap, orthonormal_basis
+from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
 from sparselin.results import DescentResult, FloatArray, IndexArray, Status
-from sparselin.thin_qr import ThinQR
 from sparselin.ties import measure, tied_at_maximum
 
 FORMS = {

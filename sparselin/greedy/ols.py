@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.lengths import Lengths
+from sparselin.greedy._lengths import Lengths
+from sparselin.greedy._pursuit import pursue
+from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.problem import as_problem, takes_problem
-from sparselin.pursuit import pursue
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.selection import Callback, Pick, Selection
 from sparselin.ties import Scores, argmax, relative_margin
 
 

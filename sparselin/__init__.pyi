@@ -1,0 +1,52 @@
+"""The public names and where they live. A line here exports a name; type checkers read the same lines."""
+
+from . import ensembles as ensembles
+from . import plots as plots
+from . import spectral as spectral
+from . import testing as testing
+from .attention.descent import hadamard_descent as hadamard_descent
+from .attention.sequential import sequential_attention as sequential_attention
+from .attention.softmax_penalty import q as q
+from .attention.softmax_penalty import softmax_penalty as softmax_penalty
+from .certificates.certify import Certificate as Certificate
+from .certificates.certify import Verification as Verification
+from .certificates.certify import certify as certify
+from .greedy.batch_omp import batch_omp as batch_omp
+from .greedy.ols import ols as ols
+from .greedy.omp import omp as omp
+from .guarantees.best_subset import best_subset as best_subset
+from .guarantees.bounds import guarantee_bounds as guarantee_bounds
+from .guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
+from .guarantees.submodularity import submodularity_ratio as submodularity_ratio
+from .guarantees.submodularity import submodularity_ratio_of as submodularity_ratio_of
+from .lasso.path import lasso_path as lasso_path
+from .lasso.projection import project_dual as project_dual
+from .lasso.sequential import first_entry as first_entry
+from .lasso.sequential import lambda_star as lambda_star
+from .lasso.sequential import sequential_lasso as sequential_lasso
+from .lassonet.prox import group_hier_prox as group_hier_prox
+from .lassonet.prox import hier_prox as hier_prox
+from .problem import Problem as Problem
+from .results import BatchSelection as BatchSelection
+from .results import BestSubset as BestSubset
+from .results import Bound as Bound
+from .results import DescentResult as DescentResult
+from .results import DualProjection as DualProjection
+from .results import FirstEntry as FirstEntry
+from .results import GuaranteeBounds as GuaranteeBounds
+from .results import HierarchicalProx as HierarchicalProx
+from .results import Interval as Interval
+from .results import LassoPath as LassoPath
+from .results import NuChoice as NuChoice
+from .results import PenaltyValue as PenaltyValue
+from .results import SelectionPath as SelectionPath
+from .results import SparseEigenvalues as SparseEigenvalues
+from .results import Status as Status
+from .results import SubmodularityRatio as SubmodularityRatio
+from .results import SubsetResult as SubsetResult
+from .spectral.choice import choose_nu as choose_nu
+from .spectral.search import forward_regression as forward_regression
+from .spectral.search import greedy_local_search as greedy_local_search
+from .spectral.search import local_search as local_search
+
+__version__: str

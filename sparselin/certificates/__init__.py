@@ -1,0 +1,1 @@
+"""Certificates of a selection that exact arithmetic, or rounded with error bounds, checks."""

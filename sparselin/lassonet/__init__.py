@@ -1,0 +1,1 @@
+"""LassoNet's hierarchical proximal operators."""

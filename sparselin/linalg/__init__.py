@@ -1,0 +1,1 @@
+"""Orthogonal factorisations, updated column by column, with measured errors."""

@@ -1,0 +1,1 @@
+"""Threads inside one computation, processes for many."""
