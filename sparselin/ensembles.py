@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.problem import check_count, check_real
+from sparselin.validation import check_count, check_real
 
 Design: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 Rng: TypeAlias = (

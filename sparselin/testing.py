@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.ensembles import Design
-from sparselin.problem import check_count, check_real
+from sparselin.validation import check_count, check_real
 
 try:
     from hypothesis import strategies as st

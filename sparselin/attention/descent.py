@@ -20,9 +20,10 @@ from numpy.typing import ArrayLike
 from sparselin._kernels import descent as kernels
 from sparselin.lasso.gap import lasso_gap, orthonormal_basis
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
+from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import DescentResult, FloatArray, IndexArray, Status
 from sparselin.ties import measure, tied_at_maximum
+from sparselin.validation import check_count, check_indices, check_level
 
 FORMS = {
     "linear": kernels.LINEAR,

@@ -12,9 +12,10 @@ from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
 from sparselin.attention.descent import FORMS, Reduced, eliminate, train
 from sparselin.greedy._selection import Callback, Pick, Selection, greedy
 from sparselin.lasso.sequential import first_entry
-from sparselin.problem import as_problem, check_count, check_level, takes_problem
+from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
 from sparselin.ties import relative_margin
+from sparselin.validation import check_count, check_level
 
 # The relative accuracy of each training: two columns at an angle with 1 − cos > _TOLERANCE are told apart.
 _TOLERANCE = 1e-4

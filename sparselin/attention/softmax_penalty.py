@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparselin._kernels.softmax_penalty import minimize_rows
-from sparselin.problem import check_finite, to_array, to_numeric
 from sparselin.results import FloatArray, PenaltyValue
+from sparselin.validation import check_finite, to_array, to_numeric
 
 # Sums of squares of rounded softmaxes are off by a few eps; a point of the domain may be off by these.
 _DOMAIN_SLACK = 32.0

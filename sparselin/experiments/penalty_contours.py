@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparselin.attention.softmax_penalty import softmax_penalty
-from sparselin.problem import check_count, check_level
 from sparselin.results import FloatArray
+from sparselin.validation import check_count, check_level
 
 
 def penalty_contours(limit: float, points: int = 201) -> tuple[FloatArray, FloatArray, FloatArray]:

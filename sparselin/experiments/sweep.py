@@ -20,8 +20,8 @@ from sparselin.ensembles import Design
 from sparselin.greedy.omp import omp
 from sparselin.lasso.sequential import first_entry
 from sparselin.parallel.threads import spread_chunks, workers
-from sparselin.problem import check_count
 from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.validation import check_count
 
 # Designs of one generator, of one array (these stay in the cache), and between two looks at the clock.
 CHUNK, BLOCK, ROUND = 256, 16, 8192

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.problem import Problem, check_count, check_indices, check_level
+from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.ties import Measured, ending, measure
+from sparselin.validation import check_count, check_indices, check_level
 
 Callback = Callable[[SelectionPath], object]
 

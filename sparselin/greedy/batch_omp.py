@@ -9,8 +9,8 @@ import numpy as np
 
 from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import spread_chunks, workers
-from sparselin.problem import check_count, check_design, check_finite, check_level
 from sparselin.results import BatchSelection, FloatArray, Status
+from sparselin.validation import check_count, check_design, check_finite, check_level
 
 # Numbers that the dense dictionary, or the Gram matrix, may have: one gigabyte of each.
 _LARGEST = 2**27

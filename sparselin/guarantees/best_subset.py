@@ -69,8 +69,9 @@ from sparselin.guarantees.dependence import exactness
 from sparselin.guarantees.warm_start import exchange, residual, starts
 from sparselin.memory import check_room
 from sparselin.parallel.threads import workers
-from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
+from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import BestSubset, FloatArray, IndexArray, SelectionPath, Status
+from sparselin.validation import check_count, check_indices, check_level
 
 # In units of ‖y‖²: residuals closer than this are equal, and this is taken off lower bounds.
 SLACK, _MARGIN = 1e-12, 1e-10

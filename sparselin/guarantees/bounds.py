@@ -18,7 +18,7 @@ from sparselin.guarantees.regularized import of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.lasso.sequential import sequential_lasso
-from sparselin.problem import as_problem, check_count, check_level, takes_problem
+from sparselin.problem import as_problem, takes_problem
 from sparselin.results import (
     BestSubset,
     Bound,
@@ -28,6 +28,7 @@ from sparselin.results import (
     Interval,
     Status,
 )
+from sparselin.validation import check_count, check_level
 
 Algorithm = Literal["forward_regression", "omp", "sequential_lasso", "sequential_attention"]
 _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {

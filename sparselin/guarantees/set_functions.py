@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.problem import check_count, check_level
 from sparselin.results import SubmodularityRatio
+from sparselin.validation import check_count, check_level
 
 
 def submodularity_ratio_of(

@@ -35,8 +35,9 @@ import numpy as np
 
 from sparselin._kernels import sparse_eigenvalues as kernels
 from sparselin.memory import check_room
-from sparselin.problem import Problem, check_count, check_design, check_finite
+from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
+from sparselin.validation import check_count, check_design, check_finite
 
 _EPS = float(np.finfo(np.float64).eps)
 # Largest entries whose fourth powers, which determinants of pairs are, neither over- nor underflow.

@@ -57,8 +57,9 @@ from sparselin.guarantees.dependence import exactness
 from sparselin.guarantees.set_functions import check_generator
 from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
-from sparselin.problem import Problem, as_problem, check_count, check_indices
+from sparselin.problem import Problem, as_problem
 from sparselin.results import FloatArray, IndexArray, SubmodularityRatio
+from sparselin.validation import check_count, check_indices
 
 # Up to so many pairs no bound is worth its price.
 _FEW_PAIRS = 2_000_000

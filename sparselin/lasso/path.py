@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso._working_set import Stretch, stretches
-from sparselin.problem import Problem, as_problem, check_count, check_indices, check_level, takes_problem
+from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import LassoPath, Status
+from sparselin.validation import check_count, check_indices, check_level
 
 
 @takes_problem

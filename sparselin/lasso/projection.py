@@ -13,8 +13,9 @@ from sparselin.lasso._homotopy import Homotopy
 from sparselin.lasso._working_set import solution_at
 from sparselin.lasso.gap import gap_at, gap_of
 from sparselin.parallel.threads import workers
-from sparselin.problem import Problem, check_indices, check_level
+from sparselin.problem import Problem
 from sparselin.results import DualProjection, FloatArray, IndexArray, Status
+from sparselin.validation import check_indices, check_level
 
 
 def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int] = ()) -> DualProjection:

@@ -13,9 +13,10 @@ from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.greedy.omp import largest_correlation
 from sparselin.lasso._homotopy import Homotopy
-from sparselin.problem import Problem, as_problem, check_indices, takes_problem
+from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, SelectionPath, Status
 from sparselin.ties import relative_margin
+from sparselin.validation import check_indices
 
 _ZERO = 1e-9  # the share of the largest coefficient of a dependence below which another counts as zero
 

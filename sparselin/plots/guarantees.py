@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, axes, in_space, pyplot
-from sparselin.problem import check_indices
 from sparselin.results import FloatArray
+from sparselin.validation import check_indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

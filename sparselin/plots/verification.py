@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.path import lasso_path
 from sparselin.lasso.projection import project_dual
 from sparselin.plots.style import BLUE, GREY, ORANGE, RED, axes, in_space
-from sparselin.problem import check_level
 from sparselin.results import FloatArray
+from sparselin.validation import check_level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels.symmetry import asymmetry
 from sparselin.parallel.threads import workers
-from sparselin.problem import Problem, check_finite, to_array, to_numeric
+from sparselin.problem import Problem
 from sparselin.results import FloatArray
+from sparselin.validation import check_finite, to_array, to_numeric
 
 # Up to so many columns all of C costs less than the dozens of matrix-vector products for single ones.
 _SMALL = 1024

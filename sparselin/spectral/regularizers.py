@@ -14,7 +14,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.problem import check_count, check_indices, check_level
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral.gram import Gram
 from sparselin.spectral.growth import (
@@ -24,6 +23,7 @@ from sparselin.spectral.growth import (
     VarianceGrowth,
     grow,
 )
+from sparselin.validation import check_count, check_indices, check_level
 
 
 @dataclasses.dataclass(frozen=True)

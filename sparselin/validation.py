@@ -1,0 +1,166 @@
+"""What is given at the border, checked once: designs, vectors, indices, counts, levels.
+
+A message names the argument, what came, what was expected and what to do.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sparselin.results import FloatArray, IndexArray
+
+# The largest count that a kernel can be given.
+_MOST = 2**63 - 1
+
+
+def check_design(X: Any, name: str = "X") -> Any:
+    """A contiguous array, or a CSC array with finite entries, of two dimensions and a float dtype."""
+    sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
+    if sparse is not None and sparse.issparse(X):
+        X = sparse.csc_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()  # it may share its entries with what was given
+            X.sum_duplicates()
+        if X.dtype not in (np.float32, np.float64):
+            X = to_numeric(X, name)
+        if not np.isfinite(X.data).all():
+            row, column = (index[~np.isfinite(X.data)][0] for index in X.tocoo().coords)
+            raise ValueError(
+                f"{name} must be finite; entry {int(row), int(column)} is not. Drop or impute such first."
+            )
+    else:
+        X = to_numeric(to_array(X, name), name)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}. "
+            f"{name}.reshape(-1, 1) makes one column a matrix."
+        )
+    if 0 in X.shape:
+        raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}")
+    if isinstance(X, np.ndarray):
+        X = X if X.flags.forc and X.flags.aligned else X.copy(order="C")
+    return X
+
+
+def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any]) -> FloatArray:
+    vector: FloatArray = to_numeric(to_array(v, name), name)
+    if vector.ndim != 1:
+        hint = "; pass y.ravel() for a single column" if vector.ndim == 2 and 1 in vector.shape else ""
+        raise ValueError(f"{name} must be a vector of shape ({n},); got shape {vector.shape}{hint}")
+    if len(vector) != n:
+        raise ValueError(f"{name} must have {n} entries, one for each row of X; got {len(vector)}")
+    check_finite(vector, name)
+    with np.errstate(over="ignore"):
+        vector = np.ascontiguousarray(vector, dtype)
+    check_finite(vector, name)
+    return vector
+
+
+def to_array(data: Any, name: str) -> Any:
+    try:
+        if hasattr(data, "columns") and hasattr(data, "to_numpy"):
+            # by position, as names may repeat: pairs of pandas, columns of polars
+            pairs = data.items() if hasattr(data, "items") else zip(data.columns, data, strict=True)
+            return np.column_stack([_series(column, f"{name}[{label!r}]") for label, column in pairs])
+        if hasattr(data, "to_numpy"):
+            return _series(data, name)
+        return data if np.ma.is_masked(data) else np.asarray(data)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
+
+
+def _series(data: Any, name: str) -> Any:
+    """A column of a frame: pandas' nullable numbers with NaN for what is missing, no dates or texts."""
+    array = data.to_numpy()
+    if array.dtype == object and getattr(data.dtype, "kind", "O") in "biuf":
+        array = data.to_numpy(dtype=np.float64, na_value=np.nan)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers; got dtype {data.dtype}. Encode it or leave it out.")
+    return array
+
+
+def to_numeric(array: Any, name: str) -> Any:
+    """float32 and float64 as they come, integers and booleans as float64, nothing else."""
+    if np.ma.is_masked(array):
+        raise ValueError(f"{name} must have no masked entries; fill them or drop their rows first")
+    if array.dtype in (np.float32, np.float64):
+        return array
+    if array.dtype.kind in "iubf":
+        return array.astype(np.float64)
+    raise TypeError(
+        f"{name} must hold real numbers (float32, float64, integers or booleans); got dtype {array.dtype}"
+    )
+
+
+def check_finite(entries: Any, name: str) -> None:
+    finite = np.isfinite(entries)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(
+            f"{name} must be finite; got {np.count_nonzero(~finite)} NaN or infinite entries, "
+            f"the first at {where}. Drop or impute them first."
+        )
+
+
+def check_indices(indices: Iterable[int], d: int, name: str) -> IndexArray:
+    """Distinct column indices in 0..d−1, in the order given."""
+    try:
+        J = [_index(i) for i in indices]
+    except TypeError:
+        raise TypeError(
+            f"{name} must be a sequence of integer column indices; got {indices!r}. "
+            "np.flatnonzero turns a mask into indices."
+        ) from None
+    for i in J:
+        if not 0 <= i < d:
+            raise ValueError(f"{name} must hold column indices in 0..{d - 1}; got {i}")
+    if len(set(J)) < len(J):
+        raise ValueError(f"{name} must not repeat an index; got {J}")
+    return np.array(J, np.intp)
+
+
+def check_count(k: int, name: str, low: int, high: float = _MOST) -> int:
+    """An integer in low..high, by default one that fits into 64 bits; math.inf is no limit."""
+    try:
+        count = _index(k)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer; got {k!r}") from None
+    if not low <= count <= high:
+        beyond = " and below 2**63" if count > high else ""
+        bounds = f"in {low}..{high}" if high < _MOST else f"at least {low}{beyond}"
+        raise ValueError(f"{name} must be {bounds}; got {count}")
+    return count
+
+
+def check_level(value: float, name: str) -> float:
+    """A finite real number ≥ 0 (a λ or a tolerance)."""
+    level = check_real(value, name)
+    if level < 0:
+        raise ValueError(f"{name} must be nonnegative; got {level}")
+    return level
+
+
+def check_real(value: Any, name: str) -> float:
+    """A finite real number; a truth value is none."""
+    no_number = (bool, np.bool_, str, bytes, complex, np.complexfloating)
+    if isinstance(value, no_number) or np.ndim(value) != 0:
+        raise TypeError(f"{name} must be a real number; got {value!r}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a real number; got {value!r}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite; got {number}")
+    return number
+
+
+def _index(i: Any) -> int:
+    if isinstance(i, (bool, np.bool_)):
+        raise TypeError("a truth value is no index")
+    return operator.index(i)
