@@ -216,11 +216,19 @@ class Problem:
         """The problem with its data in float64; that of a Gram matrix stays as inexact as the matrix is."""
         if self.dtype == np.float64:
             return self
-        double = Problem(self.X.astype(np.float64), self.y.astype(np.float64))
-        double.kind = self.kind
+        return self._with(self.X.astype(np.float64), self.y.astype(np.float64))
+
+    def part(self, J: IndexArray) -> Problem:
+        """The problem of the columns J alone."""
+        return self._with(self.block(J), self.y)
+
+    def _with(self, X: Any, y: FloatArray) -> Problem:
+        """The problem of other numbers, known as these are: through a Gram matrix or not."""
+        problem = Problem(X, y)
+        problem.kind = self.kind
         if self.kind == "gram":
-            double.eps = self.eps
-        return double
+            problem.eps = self.eps
+        return problem
 
     @property
     def unit(self) -> float:

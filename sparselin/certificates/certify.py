@@ -120,7 +120,8 @@ class Certificate:
         """
         X, y = _data(as_problem(X, y))
         steps = len(self.steps) if isinstance(self.steps, tuple) else 0
-        if fault := malformed(self, X.shape):
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        if fault := malformed(*X.shape, **fields):
             return Verification(False, steps, (fault,))
         if _digest(X, y, self.normalized) != self.sha256:
             fault = "bound to other data: the digest of X, y and `normalized` differs"

@@ -6,30 +6,28 @@ Types are compared, not asked: a subclass could say of itself what it likes.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparselin.certificates.step import Indices, StepCertificate, step_name
-
-if TYPE_CHECKING:
-    from sparselin.certificates.certify import Certificate
 
 CLAIMS = ("sequential_lasso", "omp")
 
 
-def malformed(certificate: Certificate, shape: tuple[int, int]) -> str:
-    """The first fault in the form of a certificate for X of this shape, "" when there is none."""
-    (n, d), steps, claim = shape, certificate.steps, certificate.claim
-    if not (_are_integers(certificate.shape, 2) and certificate.shape == (n, d)):
+def malformed(
+    n: int, d: int, *, sha256: Any, shape: Any, normalized: Any, claim: Any, forced: Any, steps: Any
+) -> str:
+    """The first fault in the fields of a certificate for X (n, d), "" when there is none."""
+    if not (_are_integers(shape, 2) and shape == (n, d)):
         return f"`shape` is not that of X, {(n, d)}"
     if not (type(claim) is str and claim in CLAIMS):
         return f"`claim` is none of {CLAIMS}"
-    if not (type(certificate.normalized) is bool and type(certificate.sha256) is str):
+    if not (type(normalized) is bool and type(sha256) is str):
         return "`normalized` is neither True nor False, or `sha256` is not text"
-    if not _are_features(certificate.forced, d):
+    if not _are_features(forced, d):
         return "`forced` are not distinct features"
     if not (type(steps) is tuple and all(type(step) is StepCertificate for step in steps)):
         return "`steps` is not a tuple of StepCertificate"
-    S = certificate.forced
+    S = forced
     for step in steps:
         if fault := _fault(step, S, n, d, claim):
             return f"{step_name(S)}: {fault}"

@@ -99,7 +99,7 @@ def _gamma_of_both(
     rest = rest[problem.column_norms[rest] > 0]
     if not len(rest):
         return gamma
-    outside = _part(problem, rest)
+    outside = problem.part(rest)
     S2 = forward_regression(outside, min(k, len(rest)), regularizer=f, nu=nu).support
     return np.minimum(gamma, _gamma(outside, S2, 2 * k, pair_limit))
 
@@ -184,9 +184,3 @@ def _nonnegative(f: Any, problem: Problem, k: int) -> bool | None:
 def _gram(problem: Problem) -> FloatArray:
     X = problem.columns(np.arange(problem.d)).astype(np.float64)
     return np.asarray(X.T @ X)
-
-
-def _part(problem: Problem, J: IndexArray) -> Problem:
-    part = Problem(problem.columns(J), problem.y)
-    part.kind, part.eps = problem.kind, problem.eps
-    return part

@@ -1,0 +1,90 @@
+"""The plan of the house, read from the imports: six storeys, imports downwards only, no circle."""
+
+import ast
+import graphlib
+from pathlib import Path
+
+import pytest
+
+import sparselin
+
+ROOT = Path(sparselin.__file__).parent
+# A room is a folder, or a module of the root; it imports from storeys below, or from rooms named before it in
+# its own. Imports inside functions count.
+STOREYS = {
+    "faces": "plots reports cli __main__",
+    "studies": "ledger experiments",
+    "theory": "spectral guarantees",
+    "methods": "lassonet certificates greedy lasso attention",
+    "border": "problem ensembles datasets testing linalg ties",
+    "ground": "_kernels parallel results memory validation",
+}
+FLOORS = [rooms.split() for rooms in reversed(STOREYS.values())]
+ROOMS = [room for floor in FLOORS for room in floor]
+
+
+def modules():
+    """Name → tree of every module but the root's table of names."""
+    found = {}
+    for path in ROOT.rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+    return {name: tree for name, tree in found.items() if name}
+
+
+MODULES = modules()
+
+
+def imports(name):
+    """The modules of the package that a module imports, inside functions too."""
+    for node in ast.walk(MODULES[name]):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sparselin":
+            inner = node.module.removeprefix("sparselin").lstrip(".")
+            for alias in node.names:
+                whole = f"{inner}.{alias.name}".lstrip(".")
+                yield whole if whole in MODULES else inner
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.removeprefix("sparselin").lstrip(".") for alias in node.names
+                        if alias.name.split(".")[0] == "sparselin")  # fmt: skip
+
+
+def room(name):
+    return name.split(".")[0]
+
+
+def test_every_room_has_its_storey():
+    assert {room(name) for name in MODULES} == set(ROOMS)
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_imports_run_downwards(name):
+    here = ROOMS.index(room(name))
+    for target in imports(name):
+        if target == "":  # the root: its names are public, so only the faces and the studies take them
+            assert room(name) in (*FLOORS[-1], *FLOORS[-2]), name
+        elif room(target) != room(name):
+            assert ROOMS.index(room(target)) < here, f"{name} imports {target}"
+
+
+def test_no_circle():
+    graph = {name: {target for target in imports(name) if target != name} for name in MODULES}
+    list(graphlib.TopologicalSorter(graph).static_order())
+
+
+def test_results_import_nothing_of_the_package_but_results():
+    assert {room(t) for name in MODULES if room(name) == "results" for t in imports(name)} <= {"results"}
+
+
+def test_the_root_is_small():
+    files = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
+    folders = [path for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"]
+    assert len(files) <= 10, sorted(files)
+    assert len(folders) <= 18
+
+
+@pytest.mark.parametrize("path", sorted(p for p in ROOT.rglob("__init__.py") if p.parent != ROOT))
+def test_each_folder_says_what_it_is_for(path):
+    words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert words, path
+    assert "\n" not in words.split("\n\n")[0], path
