@@ -19,10 +19,10 @@ from .guarantees.bounds import guarantee_bounds as guarantee_bounds
 from .guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
 from .guarantees.submodularity import submodularity_ratio as submodularity_ratio
 from .guarantees.submodularity import submodularity_ratio_of as submodularity_ratio_of
+from .lasso.entry import first_entry as first_entry
+from .lasso.entry import lambda_star as lambda_star
 from .lasso.path import lasso_path as lasso_path
 from .lasso.projection import project_dual as project_dual
-from .lasso.sequential import first_entry as first_entry
-from .lasso.sequential import lambda_star as lambda_star
 from .lasso.sequential import sequential_lasso as sequential_lasso
 from .lassonet.prox import group_hier_prox as group_hier_prox
 from .lassonet.prox import hier_prox as hier_prox

@@ -19,7 +19,8 @@ from sparselin import datasets, plots
 from sparselin.cli import cli
 from sparselin.datasets import FOLDER, MNIST, Images, images, read_idx
 from sparselin.experiments import diversity
-from sparselin.experiments.diversity import (
+from sparselin.experiments.diversity.findings import Finding, extremes, judge
+from sparselin.experiments.diversity.run import (
     METHODS,
     SEARCHES,
     Selection,
@@ -31,7 +32,6 @@ from sparselin.experiments.diversity import (
     select,
     select_all,
 )
-from sparselin.experiments.diversity_findings import Finding, extremes, judge
 from sparselin.reports import diversity as report
 
 SETTINGS = Settings(ks=(2, 4), repeats=3, jobs=1, sigmas=(0.3,))

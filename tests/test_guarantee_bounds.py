@@ -12,7 +12,7 @@ from exact_r2 import FAMILIES as FAMILIES_EXACT
 from exact_r2 import ExactR2, nearly_dependent, number
 
 import sparselin as sl
-from sparselin.experiments.guarantee import FAMILIES, Task, examine
+from sparselin.experiments.guarantee.tasks import FAMILIES, Task, examine
 from sparselin.results import Interval
 
 EXACT = 1e-7

@@ -12,9 +12,9 @@ from sparselin.cli import cli
 from sparselin.cli.verify import exit_status
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments import equivalence
-from sparselin.experiments.equivalence import Settings, summarize, verify_design, verify_one
-from sparselin.experiments.step import Step, Verdict
-from sparselin.experiments.step_checks import Methods, bracket
+from sparselin.experiments.verification.checks import Methods, bracket
+from sparselin.experiments.verification.run import Settings, summarize, verify_design, verify_one
+from sparselin.experiments.verification.step import Step, Verdict
 from sparselin.reports import verification
 
 SETTINGS = Settings(steps=4, reach_every=10**9, audit_every=10**9)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
 from sparselin.attention.descent import FORMS, Reduced, eliminate, train
 from sparselin.greedy._selection import Callback, Pick, Selection, greedy
-from sparselin.lasso.sequential import first_entry
+from sparselin.lasso.entry import first_entry
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
 from sparselin.ties import relative_margin

@@ -16,7 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sparselin.cli.common import make_folder
 from sparselin.datasets import FOLDER, Images, Source, images
-from sparselin.experiments.diversity import (
+from sparselin.experiments.diversity.findings import judge
+from sparselin.experiments.diversity.run import (
     KS,
     METHODS,
     Design,
@@ -26,7 +27,6 @@ from sparselin.experiments.diversity import (
     sample,
     select_all,
 )
-from sparselin.experiments.diversity_findings import judge
 from sparselin.reports import diversity as report
 
 

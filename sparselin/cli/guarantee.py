@@ -17,8 +17,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sparselin.cli.common import make_folder, refuse
 from sparselin.cli.saved_design import read_design
-from sparselin.experiments.guarantee import FAMILIES, REAL, Record, Settings, batches, examine_batch
-from sparselin.experiments.worst_designs import Worst, searches, worst_design
+from sparselin.experiments.guarantee.tasks import FAMILIES, REAL, Record, Settings, batches, examine_batch
+from sparselin.experiments.guarantee.worst import Worst, searches, worst_design
 from sparselin.guarantees.bounds import guarantee_bounds
 from sparselin.parallel.processes import run_jobs
 from sparselin.reports import guarantee as report

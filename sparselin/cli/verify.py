@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sparselin.cli.common import make_folder, refuse
 from sparselin.cli.saved_design import read_design
 from sparselin.ensembles import ENSEMBLES
-from sparselin.experiments.equivalence import (
+from sparselin.experiments.verification.run import (
     DesignRecord,
     EnsembleSummary,
     Settings,
@@ -25,7 +25,7 @@ from sparselin.experiments.equivalence import (
     verify_all,
     verify_design,
 )
-from sparselin.experiments.step import Verdict
+from sparselin.experiments.verification.step import Verdict
 from sparselin.problem import Problem
 from sparselin.reports import verification
 

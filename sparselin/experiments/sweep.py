@@ -18,7 +18,7 @@ import numpy as np
 from sparselin._kernels import sweep as kernels
 from sparselin.ensembles import Design
 from sparselin.greedy.omp import omp
-from sparselin.lasso.sequential import first_entry
+from sparselin.lasso.entry import first_entry
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.validation import check_count

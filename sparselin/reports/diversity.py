@@ -14,8 +14,7 @@ from rich import box
 from rich.table import Table
 
 from sparselin import plots
-from sparselin.experiments.diversity import KS, METHODS, RARE, SEARCHES, Design, Selection, Settings
-from sparselin.experiments.diversity_findings import (
+from sparselin.experiments.diversity.findings import (
     PANELS,
     PRINTED_AXES,
     Finding,
@@ -23,7 +22,8 @@ from sparselin.experiments.diversity_findings import (
     judge,
     order_at,
 )
-from sparselin.experiments.diversity_findings import Table as ByMethod
+from sparselin.experiments.diversity.findings import Table as ByMethod
+from sparselin.experiments.diversity.run import KS, METHODS, RARE, SEARCHES, Design, Selection, Settings
 from sparselin.reports import page
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from sparselin import plots
-from sparselin.experiments.guarantee import Settings, draw
-from sparselin.experiments.guarantee_summary import Achieved, achieved, curves, of_study, table
-from sparselin.experiments.worst_designs import ALGORITHMS, Worst
+from sparselin.experiments.guarantee.summary import Achieved, achieved, curves, of_study, table
+from sparselin.experiments.guarantee.tasks import Settings, draw
+from sparselin.experiments.guarantee.worst import ALGORITHMS, Worst
 from sparselin.reports import page
 from sparselin.reports.guarantee_words import MAIN, Findings, family_cells, headline, promise_cells
 

@@ -10,9 +10,9 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from sparselin.experiments.guarantee import Record
-from sparselin.experiments.guarantee_summary import Achieved, Kept, kept, of_study, share_above
-from sparselin.experiments.worst_designs import ALGORITHMS, Worst
+from sparselin.experiments.guarantee.summary import Achieved, Kept, kept, of_study, share_above
+from sparselin.experiments.guarantee.tasks import Record
+from sparselin.experiments.guarantee.worst import ALGORITHMS, Worst
 from sparselin.results import FloatArray, GuaranteeBounds, IndexArray
 
 MAIN = ("OMP", "FR")

@@ -13,9 +13,9 @@ from rich.table import Table
 
 from sparselin import plots
 from sparselin.ensembles import ENSEMBLES
-from sparselin.experiments.equivalence import DesignRecord, EnsembleSummary, Settings, StepRecord
 from sparselin.experiments.penalty_contours import penalty_contours
-from sparselin.experiments.step import Verdict
+from sparselin.experiments.verification.run import DesignRecord, EnsembleSummary, Settings, StepRecord
+from sparselin.experiments.verification.step import Verdict
 from sparselin.reports import page
 from sparselin.results import SelectionPath
 

@@ -16,12 +16,26 @@ from typing import Any
 import numpy as np
 
 from sparselin.attention.descent import hadamard_descent
-from sparselin.experiments.independent import InteriorPoint, Solver, columns_independent, solve_lasso
-from sparselin.experiments.step import AGREES, SEVERITY, Finding, Step, Verdict, undecided, violates
+from sparselin.experiments.verification.independent import (
+    InteriorPoint,
+    Solver,
+    columns_independent,
+    solve_lasso,
+)
+from sparselin.experiments.verification.step import (
+    AGREES,
+    SEVERITY,
+    Finding,
+    Step,
+    Verdict,
+    undecided,
+    violates,
+)
 from sparselin.greedy.omp import omp
+from sparselin.lasso.entry import first_entry
 from sparselin.lasso.gap import orthonormal_basis, proved_zero
 from sparselin.lasso.projection import project_dual
-from sparselin.lasso.sequential import first_entry, sequential_lasso
+from sparselin.lasso.sequential import sequential_lasso
 from sparselin.results import DescentResult, FloatArray, IndexArray
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.experiments.guarantee import Outcome, Record
+from sparselin.experiments.guarantee.tasks import Outcome, Record
 
 ACHIEVED = "achieved"
 # a greedy set is a best one where its ratio is 1 to this

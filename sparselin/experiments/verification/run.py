@@ -1,6 +1,6 @@
 """Theorems 1.1, 1.2 and 3.3 on many designs: OMP, Sequential LASSO and linear Sequential Attention agree.
 
-S follows Sequential LASSO; at every step the checks of `step_checks` establish what is claimed. Designs are
+S follows Sequential LASSO; at every step `checks.py` establishes what is claimed. Designs are
 independent of each other and of the number of processes: each has its own generator, seeded by
 (seed, ensemble, index).
 """
@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from sparselin.ensembles import ENSEMBLES
-from sparselin.experiments import step_checks
-from sparselin.experiments.step import AGREES, SEVERITY, Finding, Step, Verdict, violates
-from sparselin.experiments.step_checks import Methods
-from sparselin.lasso.sequential import first_entry
+from sparselin.experiments.verification import checks
+from sparselin.experiments.verification.checks import Methods
+from sparselin.experiments.verification.step import AGREES, SEVERITY, Finding, Step, Verdict, violates
+from sparselin.lasso.entry import first_entry
 from sparselin.parallel.processes import run_jobs
 from sparselin.results import FloatArray, SelectionPath
 
@@ -157,19 +157,19 @@ def _record(
     if entry.lam_star <= 0:
         findings = {"lam_star": violates(f"first_entry ends ({entry.status.name}) where the path goes on")}
         return _summary(step, findings, math.nan, math.nan, False)
-    projection, gap = step_checks.check_projection(step, methods)
+    projection, gap = checks.check_projection(step, methods)
     findings = {
-        "pick": step_checks.check_pick(step, methods),
-        "entry": step_checks.check_entry(step),
-        "lam_star": step_checks.check_lam_star(step, methods, rng),
-        "active_set": step_checks.check_active_set(step, methods, rng),
-        "attention": step_checks.check_attention(step, methods, rng, max_iter),
+        "pick": checks.check_pick(step, methods),
+        "entry": checks.check_entry(step),
+        "lam_star": checks.check_lam_star(step, methods, rng),
+        "active_set": checks.check_active_set(step, methods, rng),
+        "attention": checks.check_attention(step, methods, rng, max_iter),
         "projection": projection,
-        "audit": step_checks.audit(step, methods) if audit else AGREES,
+        "audit": checks.audit(step, methods) if audit else AGREES,
     }
     if pick not in entry.active:
         findings["active_set"] = violates(f"Sequential LASSO picked {pick}, not in A(S) = {entry.active}")
-    level = step_checks.lowest_level(step, methods, rng, max_iter) if reach else math.nan
+    level = checks.lowest_level(step, methods, rng, max_iter) if reach else math.nan
     return _summary(step, findings, gap, level, audit)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sparselin.experiments.diversity import BASELINES, METHODS, SEARCHES, Selection, Settings
+from sparselin.experiments.diversity.run import BASELINES, METHODS, SEARCHES, Selection, Settings
 
 PANELS = {"ld": "c", "ld-0.1": "d", "sv": "e", "gr": "f"}
 # where the axes of the printed figure end next to the curves, and the tick before: the largest error lies

@@ -1,0 +1,1 @@
+"""Diverse selection: Figure 1 of the spectral paper."""

@@ -1,0 +1,1 @@
+"""What greedy selection achieves, and what was promised."""

@@ -1,0 +1,1 @@
+"""Theorem 3.3 and what goes with it, verified step by step on random designs."""
