@@ -2,55 +2,9 @@
 
 import ast
 import graphlib
-from pathlib import Path
 
 import pytest
-
-import sparselin
-
-ROOT = Path(sparselin.__file__).parent
-# A room is a folder, or a module of the root; it imports from storeys below, or from rooms named before it in
-# its own. Imports inside functions count.
-STOREYS = {
-    "faces": "plots reports cli __main__",
-    "studies": "ledger experiments",
-    "theory": "spectral guarantees",
-    "methods": "lassonet certificates greedy lasso attention",
-    "border": "problem ensembles datasets testing linalg ties",
-    "ground": "_kernels parallel results memory validation",
-}
-FLOORS = [rooms.split() for rooms in reversed(STOREYS.values())]
-ROOMS = [room for floor in FLOORS for room in floor]
-
-
-def modules():
-    """Name → tree of every module but the root's table of names."""
-    found = {}
-    for path in ROOT.rglob("*.py"):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(encoding="utf-8"))
-    return {name: tree for name, tree in found.items() if name}
-
-
-MODULES = modules()
-
-
-def imports(name):
-    """The modules of the package that a module imports, inside functions too."""
-    for node in ast.walk(MODULES[name]):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sparselin":
-            inner = node.module.removeprefix("sparselin").lstrip(".")
-            for alias in node.names:
-                whole = f"{inner}.{alias.name}".lstrip(".")
-                yield whole if whole in MODULES else inner
-        elif isinstance(node, ast.Import):
-            yield from (alias.name.removeprefix("sparselin").lstrip(".") for alias in node.names
-                        if alias.name.split(".")[0] == "sparselin")  # fmt: skip
-
-
-def room(name):
-    return name.split(".")[0]
+from house import FLOORS, MODULES, ROOMS, ROOT, imports, room
 
 
 def test_every_room_has_its_storey():
