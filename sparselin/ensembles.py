@@ -7,7 +7,7 @@ theory, without ties almost surely. A *tying* y is in {−1, 0, 1}ⁿ with proba
 else the sum of two to four signed columns, which greedy selection may fit exactly.
 
 All of them raise TypeError when n or d is not an integer, and ValueError when it is below one or when
-another parameter leaves its range. `ENSEMBLES` maps names to what `sparselin verify` runs over.
+another parameter leaves its range. `ENSEMBLES` maps names to what the commands run over; `register` adds one.
 """
 
 from __future__ import annotations
@@ -272,6 +272,7 @@ class Ensemble:
     ties : some of its designs tie exactly at the first step.
     ill_conditioned : κ(X) (of its nonzero singular values) is about 1e6 or more.
     full : for real data, what returns the whole set.
+    family : for random ones, the function of (n, d, rng) that makes one of any size.
     """
 
     name: str
@@ -281,6 +282,7 @@ class Ensemble:
     ties: bool = False
     ill_conditioned: bool = False
     full: Callable[[], Design] | None = None
+    family: Callable[..., Design] | None = None
 
     def design(self, index: int, seed: int = 0) -> Design:
         """The design at `index` ≥ 0, whatever else has been drawn; real data come in full at index 0.
@@ -300,65 +302,91 @@ class Ensemble:
         return self.draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key)))
 
 
-def _of_random_size(
-    design: Callable[..., Design], rows: tuple[int, int], columns: tuple[int, int], rng: np.random.Generator
+ENSEMBLES: dict[str, Ensemble] = {}
+
+
+def register(ensemble: Ensemble) -> Ensemble:
+    """Add an ensemble to `ENSEMBLES`, from which tables, commands and tests take them.
+
+    Raises ValueError if the name is taken.
+
+    >>> def stars(n, d, rng):
+    ...     return gaussian(n, d, rng)
+    >>> register(of_random_size("stars", "an example", stars)).design(0)[0].shape[0] in range(20, 61)
+    True
+    >>> del ENSEMBLES["stars"]
+    """
+    if ensemble.name in ENSEMBLES:
+        raise ValueError(f"there is an ensemble {ensemble.name!r} already; choose another name")
+    ENSEMBLES[ensemble.name] = ensemble
+    return ensemble
+
+
+def of_random_size(
+    name: str,
+    description: str,
+    family: Callable[..., Design],
+    rows: tuple[int, int] = (20, 60),
+    columns: tuple[int, int] = (30, 120),
+    **properties: Any,
+) -> Ensemble:
+    """The ensemble of family(n, d, rng), n in `rows` and d in `columns`, both ends included."""
+    # a partial, not a closure: an Ensemble can be pickled and sent to another process
+    draw = functools.partial(_draw, family, rows, columns)
+    return Ensemble(name, description, draw, family=family, **properties)
+
+
+def _draw(
+    family: Callable[..., Design], rows: tuple[int, int], columns: tuple[int, int], rng: np.random.Generator
 ) -> Design:
     n, d = (int(rng.integers(low, high, endpoint=True)) for low, high in (rows, columns))
-    return design(n, d, rng)
+    return family(n, d, rng)
 
 
-def _sized(
-    design: Callable[..., Design], rows: tuple[int, int] = (20, 60), columns: tuple[int, int] = (30, 120)
-) -> Callable[[np.random.Generator], Design]:
-    # A partial, not a closure: an Ensemble can be pickled and sent to another process.
-    return functools.partial(_of_random_size, design, rows, columns)
-
-
-ENSEMBLES: dict[str, Ensemble] = {
-    ensemble.name: ensemble
-    for ensemble in (
-        Ensemble("gaussian", "white noise", _sized(gaussian)),
-        Ensemble("rademacher", "random signs", _sized(rademacher)),
-        Ensemble("ar1", "neighbours correlate by 0.9", _sized(ar1)),
-        Ensemble("equicorrelated", "all pairs correlate by 0.5", _sized(equicorrelated)),
-        Ensemble("random_walk", "running sums of white noise", _sized(random_walk)),
-        Ensemble("partial_dft", "oversampled cosines", _sized(partial_dft), ill_conditioned=True),
-        Ensemble(
-            "partial_hadamard",
-            "random part of a Hadamard matrix",
-            _sized(partial_hadamard),
-            unit_columns=False,
-            ties=True,
-        ),
-        Ensemble("duplicated", "half the columns copied or negated", _sized(duplicated), ties=True),
-        Ensemble(
-            "small_integers",
-            "entries −1, 0, 1",
-            _sized(small_integers, rows=(8, 20), columns=(12, 30)),
-            unit_columns=False,
-            ties=True,
-        ),
-        Ensemble(
-            "planted_ties",
-            "half the columns tie at the first step",
-            _sized(planted_ties, rows=(8, 20), columns=(12, 30)),
-            unit_columns=False,
-            ties=True,
-        ),
-        # Few columns: greedy selection avoids near-dependence as long as it can.
-        Ensemble(
-            "ill_conditioned",
-            "condition 1e6 to 1e8",
-            _sized(ill_conditioned, columns=(10, 40)),
-            ill_conditioned=True,
-        ),
-        Ensemble("heavy_tails", "Student t, 2 degrees of freedom", _sized(heavy_tails)),
-        Ensemble("sparse_signal", "five equal coefficients plus noise", _sized(sparse_signal)),
-        Ensemble("diabetes", "real: 442 patients, 55 features", diabetes, full=diabetes),
-        Ensemble("digits", "real: 1797 images, 64 pixels", digits, full=digits),
-        Ensemble("breast_cancer", "real: 569 tumours, 30 features", breast_cancer, full=breast_cancer),
-    )
-}
+for _ensemble in (
+    of_random_size("gaussian", "white noise", gaussian),
+    of_random_size("rademacher", "random signs", rademacher),
+    of_random_size("ar1", "neighbours correlate by 0.9", ar1),
+    of_random_size("equicorrelated", "all pairs correlate by 0.5", equicorrelated),
+    of_random_size("random_walk", "running sums of white noise", random_walk),
+    of_random_size("partial_dft", "oversampled cosines", partial_dft, ill_conditioned=True),
+    of_random_size(
+        "partial_hadamard",
+        "random part of a Hadamard matrix",
+        partial_hadamard,
+        unit_columns=False,
+        ties=True,
+    ),
+    of_random_size("duplicated", "half the columns copied or negated", duplicated, ties=True),
+    of_random_size(
+        "small_integers",
+        "entries −1, 0, 1",
+        small_integers,
+        rows=(8, 20),
+        columns=(12, 30),
+        unit_columns=False,
+        ties=True,
+    ),
+    of_random_size(
+        "planted_ties",
+        "half the columns tie at the first step",
+        planted_ties,
+        rows=(8, 20),
+        columns=(12, 30),
+        unit_columns=False,
+        ties=True,
+    ),
+    # few columns: greedy selection avoids near-dependence as long as it can
+    of_random_size(
+        "ill_conditioned", "condition 1e6 to 1e8", ill_conditioned, columns=(10, 40), ill_conditioned=True
+    ),
+    of_random_size("heavy_tails", "Student t, 2 degrees of freedom", heavy_tails),
+    of_random_size("sparse_signal", "five equal coefficients plus noise", sparse_signal),
+    Ensemble("diabetes", "real: 442 patients, 55 features", diabetes, full=diabetes),
+    Ensemble("digits", "real: 1797 images, 64 pixels", digits, full=digits),
+    Ensemble("breast_cancer", "real: 569 tumours, 30 features", breast_cancer, full=breast_cancer),
+):
+    register(_ensemble)
 
 
 def _sizes(n: int, d: int, rng: Rng) -> tuple[int, int, np.random.Generator]:

@@ -18,7 +18,7 @@ mpl.use("Agg")
 from sparselin import datasets, plots
 from sparselin.cli import cli
 from sparselin.datasets import FOLDER, MNIST, Images, images, read_idx
-from sparselin.experiments import diversity
+from sparselin.experiments.diversity import run as diversity
 from sparselin.experiments.diversity.findings import Finding, extremes, judge
 from sparselin.experiments.diversity.run import (
     METHODS,

@@ -7,10 +7,15 @@ import zlib
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import sparselin as sl
 from sparselin import ensembles
+from sparselin.cli import cli
+from sparselin.cli.common import chosen
 from sparselin.ensembles import ENSEMBLES
+from sparselin.experiments.guarantee import tasks as promises
+from sparselin.experiments.verification import run as verification
 
 REAL = {"diabetes": (442, 55, 221), "digits": (1797, 64, 450), "breast_cancer": (569, 30, 284)}
 RANDOM = [name for name in ENSEMBLES if name not in REAL]
@@ -331,3 +336,26 @@ def test_other_bad_input_is_refused():
         ENSEMBLES["gaussian"].design(-1)
     with pytest.raises(ValueError, match=r"seed must be at least 0; got -1"):
         ENSEMBLES["diabetes"].design(0, seed=-1)
+
+
+# ---- one more
+
+
+def test_a_registered_ensemble_is_in_commands_and_tables(tmp_path):
+    """Nothing but `register` is called: settings, options, reports and the study of promises have it."""
+    with pytest.raises(ValueError, match="an ensemble 'gaussian' already"):
+        ensembles.register(ENSEMBLES["gaussian"])
+    ensembles.register(ensembles.of_random_size("toy", "a toy", ensembles.heavy_tails))
+    try:
+        assert "toy" in verification.Settings().ensembles
+        assert {task.study for task in promises.Settings(designs=20).tasks() if task.ensemble == "toy"} == {
+            "check",
+            "ensembles",
+        }
+        assert chosen("toy", promises.families()) == ("toy",)
+        line = ["verify", "--designs", "1", "--steps", "2", "--ensembles", "toy", "--jobs", "1"]
+        result = CliRunner().invoke(cli, [*line, "--output", str(tmp_path)])
+        assert result.exit_code == 0, result.output
+        assert "a toy" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    finally:
+        del ENSEMBLES["toy"]

@@ -18,7 +18,7 @@ import sparselin as sl
 from sparselin import plots
 from sparselin.cli import cli
 from sparselin.cli import guarantee as command
-from sparselin.experiments import guarantee_summary as summary
+from sparselin.experiments.guarantee import summary
 from sparselin.experiments.guarantee.tasks import Outcome, Record, Settings, Task, draw, examine, record
 from sparselin.experiments.guarantee.worst import Search, Worst, searches, worst_design
 from sparselin.parallel.processes import run_jobs

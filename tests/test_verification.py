@@ -11,7 +11,7 @@ import sparselin as sl
 from sparselin.cli import cli
 from sparselin.cli.verify import exit_status
 from sparselin.ensembles import ENSEMBLES
-from sparselin.experiments import equivalence
+from sparselin.experiments.verification import run as equivalence
 from sparselin.experiments.verification.checks import Methods, bracket
 from sparselin.experiments.verification.run import Settings, summarize, verify_design, verify_one
 from sparselin.experiments.verification.step import Step, Verdict

@@ -37,6 +37,19 @@ def _holds(results: Path) -> str:
         return "a results.json of something else"
 
 
+def chosen(ensembles: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The names of a list with commas, each once; "all" is all that are known."""
+    if ensembles == "all":
+        return tuple(known)
+    names = tuple(dict.fromkeys(name.strip() for name in ensembles.split(",")))
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise click.BadParameter(
+            f"unknown ensemble {unknown[0]!r}; the ensembles are {', '.join(known)}", param_hint="--ensembles"
+        )
+    return names
+
+
 def refuse(names: Sequence[str], reason: str) -> None:
     """Raise click.BadParameter if one of these options was given: it would change nothing."""
     context = click.get_current_context()

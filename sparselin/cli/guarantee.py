@@ -15,9 +15,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sparselin.cli.common import make_folder, refuse
+from sparselin.cli.common import chosen, make_folder, refuse
 from sparselin.cli.saved_design import read_design
-from sparselin.experiments.guarantee.tasks import FAMILIES, REAL, Record, Settings, batches, examine_batch
+from sparselin.experiments.guarantee.tasks import Record, Settings, batches, examine_batch, families
 from sparselin.experiments.guarantee.worst import Worst, searches, worst_design
 from sparselin.guarantees.bounds import guarantee_bounds
 from sparselin.parallel.processes import run_jobs
@@ -41,7 +41,7 @@ _OF_A_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
     "--ensembles",
     default="all",
     show_default=True,
-    help=f"Comma-separated: {', '.join((*FAMILIES, *REAL))}.",
+    help=f"Comma-separated: {', '.join(families())}.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
@@ -84,11 +84,11 @@ def guarantee(
     if design is not None:
         refuse(_OF_A_RUN, "--design, which prints what is promised for one design")
         raise SystemExit(_show_one(console, design, target, k))
-    settings = Settings(families=_chosen(ensembles), seed=seed, jobs=jobs)
+    settings = Settings(families=chosen(ensembles, families()), seed=seed, jobs=jobs)
     if quick:
         settings = dataclasses.replace(settings, designs=300, repeats=2, k=3, restarts=32, rounds=150)
-    chosen = {name: value for name, value in (("designs", designs), ("k", k)) if value is not None}
-    settings = dataclasses.replace(settings, **chosen)  # type: ignore[arg-type]
+    given = {name: value for name, value in (("designs", designs), ("k", k)) if value is not None}
+    settings = dataclasses.replace(settings, **given)  # type: ignore[arg-type]
     make_folder(output, "guarantee")
     started = time.perf_counter()
     found, interrupted = _collect(console, settings, quick)
@@ -113,19 +113,6 @@ def _command(settings: Settings, ensembles: str, quick: bool) -> str:
         f"sparselin guarantee --designs {settings.designs} --k {settings.k} --ensembles {ensembles} "
         f"--seed {settings.seed}{' --quick' if quick else ''}"
     )
-
-
-def _chosen(ensembles: str) -> tuple[str, ...]:
-    known = (*FAMILIES, *REAL)
-    if ensembles == "all":
-        return known
-    names = tuple(dict.fromkeys(name.strip() for name in ensembles.split(",")))
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise click.BadParameter(
-            f"unknown ensemble {unknown[0]!r}; the ensembles are {', '.join(known)}", param_hint="--ensembles"
-        )
-    return names
 
 
 def _jobs(settings: Settings, quick: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sparselin.cli.common import make_folder, refuse
+from sparselin.cli.common import chosen, make_folder, refuse
 from sparselin.cli.saved_design import read_design
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.verification.run import (
@@ -87,7 +87,7 @@ def verify(
     settings = Settings(
         designs=designs or (32 if quick else 1000),
         steps=steps,
-        ensembles=_chosen(ensembles),
+        ensembles=chosen(ensembles, tuple(ENSEMBLES)),
         seed=seed,
         jobs=jobs,
     )
@@ -117,19 +117,6 @@ def verify(
 def exit_status(summary: list[EnsembleSummary]) -> int:
     """0 where every ensemble passes, else 1."""
     return 0 if all(row.passes for row in summary) else 1
-
-
-def _chosen(ensembles: str) -> tuple[str, ...]:
-    if ensembles == "all":
-        return tuple(ENSEMBLES)
-    names = tuple(dict.fromkeys(name.strip() for name in ensembles.split(",")))
-    unknown = [name for name in names if name not in ENSEMBLES]
-    if unknown:
-        raise click.BadParameter(
-            f"unknown ensemble {unknown[0]!r}; the ensembles are {', '.join(ENSEMBLES)}",
-            param_hint="--ensembles",
-        )
-    return names
 
 
 def _collect(console: Console, settings: Settings) -> tuple[list[DesignRecord], bool]:

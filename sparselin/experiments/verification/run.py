@@ -90,7 +90,7 @@ class Settings:
 
     designs: int = 1000
     steps: int = 8
-    ensembles: tuple[str, ...] = tuple(ENSEMBLES)
+    ensembles: tuple[str, ...] = dataclasses.field(default_factory=lambda: tuple(ENSEMBLES))
     seed: int = 0
     jobs: int = 2
     reach_every: int = 40
