@@ -15,6 +15,7 @@ from sparselin.results import FloatArray, IndexArray
 
 _CHUNK = 512  # columns a thread takes at a time
 _ROOM = 256  # columns that a path may take up before its arrays grow
+_SPREAD = 8.0  # ‖X_j‖/‖P^⊥X_j‖ up to which columns of S are far enough from those before them
 _WORTH_HALVING = (
     2e8  # operations below which a whole Gram matrix costs less than half of it and a transposition
 )
@@ -164,7 +165,11 @@ class Candidates:
         seminormal equations, Björck, 1987).
         """
         p = int(self.state[0])
-        columns, beta, sign = self.columns[self.order[:p]], self.beta[:p].copy(), self.sign[:p]
+        beta, sign = self.beta[:p].copy(), self.sign[:p]
+        if isinstance(self.problem.X, np.ndarray):
+            columns = self.columns[self.order[:p]]
+        else:
+            columns = self.problem.columns(self.index[self.order[:p]]).T.astype(np.float64)
         r = self.problem.y.astype(np.float64) - beta @ columns
         extra = np.empty(p)
         kernels.solve(self.L, p, columns @ r - lam * sign, extra)
@@ -174,10 +179,16 @@ class Candidates:
         return beta + extra, r - extra @ columns
 
     def start(self) -> bool:
-        """Take up the path above its first knot; False if S is nearly dependent."""
+        """Take up the path above its first knot; False if S is nearly dependent.
+
+        What X_Sᵀr lacks of zero, which rounding does not show, moves r in the span of S by as much again
+        times the condition of X_S, and c_j with it.
+        """
         t, order = len(self.S), self.place[self.S]
         rhs = self.c0[order]
         if not self._seat(math.inf, order, np.zeros(t), np.zeros(t)):
+            return False
+        if np.any(self.norms[order] > _SPREAD * np.diag(self.L)[:t]):
             return False
         kernels.solve(self.L, t, rhs, self.beta)
         return True
@@ -218,6 +229,9 @@ class Candidates:
             else:
                 break
         passed = min(passed, rows)
+        if record and ending == kernels.DONE:
+            p = int(self.state[0])
+            coef[passed - 1, self.order[:p]] = self.refined(lam_min)[0]
         return Run(lams[:passed], coef[:passed], sizes[:passed], events[:passed], int(ending))
 
     def _grow(self) -> None:

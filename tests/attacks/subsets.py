@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from .oracles import C, definiteness, number, objective, residual, root
+from .oracles import C, Design, definiteness, number, objective, residual, root
 from .paths import DOUBLE, asked, error_of_fall, judge_end, judge_kkt, known, near
 from .run import UNDECIDED, call, claim
 
@@ -115,6 +115,8 @@ def project_dual(sl, case):
     claim(found.active == on, f"active = {found.active}, nonzero are {on}")
     if found.status.name == "BEYOND_PRECISION":
         return UNDECIDED
+    if S and Design(X[:, S], y).doubtful(range(len(S))):  # which of S are in its span, rounding says
+        return None
     judge_kkt(case, found.coef[None], [lam], S)
     judge_gap(sl, case, found.coef, lam, S, found.duality_gap)
     fit = np.abs(X.astype(float)) @ np.abs(found.coef.astype(float)) + np.abs(y)
