@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sparselin._kernels.secular import power_sums, spectrum
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
 from sparselin.spectral.gram import Gram
-from sparselin.spectral.growth import PlainGrowth, grow
+from sparselin.spectral.regularizers import PlainGrowth, grow
 
 ENTROPIES = [SmoothedDifferentialEntropy(delta, k) for delta in (0.1, 0.7, 1.0, 3.0) for k in (None, 2)]
 RANKS = [GeneralizedRank(alpha) for alpha in (0.0, 0.2, 0.5, 1.0)]

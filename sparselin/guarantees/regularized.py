@@ -20,8 +20,7 @@ from sparselin.guarantees.promises import Hypotheses, Run, bound, equal_lengths,
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem
 from sparselin.results import Bound, FloatArray, IndexArray, Interval, SubsetResult
-from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
-from sparselin.spectral.regularizers import value_error
+from sparselin.spectral import SpectralVariance
 from sparselin.spectral.search import forward_regression, greedy_local_search
 
 _PAPER = "Selecting Diverse Features (2012)"
@@ -46,9 +45,8 @@ class _Objective(NamedTuple):
 
     def error(self, C: FloatArray, S: list[int]) -> float:
         """How far the rounding of C moves f(S); zero for an f that is not ours, of which nothing is known."""
-        if not isinstance(self.f, SmoothedDifferentialEntropy | GeneralizedRank | SpectralVariance):
-            return 0.0
-        return value_error(self.f, C, S, self.data.problem.rounding())
+        bound = getattr(self.f, "_value_error", None)
+        return 0.0 if bound is None else float(bound(C, S, self.data.problem.rounding()))
 
 
 def of_regularized(

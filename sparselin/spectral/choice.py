@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
-from sparselin.spectral.growth import SetFunction, grow
+from sparselin.spectral.regularizers import SetFunction, grow
 from sparselin.spectral.search import Variant, check_regularizer, task_for
 from sparselin.spectral.steps import Found, Task, forward, greedy_local
 from sparselin.validation import check_count

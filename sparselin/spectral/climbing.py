@@ -8,8 +8,8 @@ import numpy as np
 
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral.gram import Gram
-from sparselin.spectral.growth import Growth, SetFunction, grow
 from sparselin.spectral.objective import lowest_of_largest
+from sparselin.spectral.regularizers import Growth, SetFunction, grow
 
 Watch = Callable[[list[int]], bool]
 

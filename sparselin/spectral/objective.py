@@ -25,7 +25,7 @@ from sparselin.greedy.ols import largest_quotient
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
 from sparselin.spectral.gram import Gram
-from sparselin.spectral.growth import Growth, PowerGrowth, SetFunction, grow
+from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
 
 _BATCH = 32  # gains of f evaluated together
 _ILL = 1e3  # κ from which on Xᵀq is taken from X

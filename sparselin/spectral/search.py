@@ -12,7 +12,7 @@ from sparselin.greedy.ols import ols
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, SelectionPath, SubsetResult
 from sparselin.spectral.gram import Gram
-from sparselin.spectral.growth import SetFunction, grow
+from sparselin.spectral.regularizers import SetFunction, grow
 from sparselin.spectral.steps import Callback, Task, forward, greedy_local, local
 from sparselin.validation import check_count, check_indices, check_level
 

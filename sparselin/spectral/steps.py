@@ -14,8 +14,8 @@ from sparselin.problem import Problem
 from sparselin.results import IndexArray, Status, SubsetResult
 from sparselin.spectral.climbing import Climb
 from sparselin.spectral.gram import Gram
-from sparselin.spectral.growth import SetFunction
 from sparselin.spectral.objective import Objective, lowest_of_largest
+from sparselin.spectral.regularizers import SetFunction
 
 Callback = Callable[[SubsetResult], object]
 

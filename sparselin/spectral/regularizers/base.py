@@ -1,0 +1,121 @@
+"""What regularizers share: f as a set function, its gains while S grows, its spectrum and its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.results import FloatArray, IndexArray
+from sparselin.spectral.gram import Gram
+from sparselin.validation import check_count, check_indices
+
+
+class SetFunction(Protocol):
+    """f on sets of columns of a design with C = XᵀX: all that the searches need."""
+
+    @property
+    def submodular(self) -> bool: ...
+
+    def value(self, C: FloatArray, S: Sequence[int]) -> float: ...
+
+    def gains(self, C: FloatArray, S: Sequence[int]) -> FloatArray: ...
+
+
+class Growth(Protocol):
+    """The state of f at S.
+
+    Attributes
+    ----------
+    index : S in the order of its growth.
+    value : f(S).
+    """
+
+    index: list[int]
+
+    @property
+    def value(self) -> float: ...
+
+    def add(self, j: int) -> None:
+        """S + j."""
+
+    def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """f(S + x) − f(S) for the x in J, none of them in S, and bounds of their rounding errors."""
+
+    def losses(self) -> tuple[FloatArray, FloatArray]:
+        """f(S) − f(S − x) for each x of `index`, and bounds of their errors."""
+
+
+class PlainGrowth:
+    """Any set function, by its own `value` and `gains` on all of C."""
+
+    def __init__(self, gram: Gram, f: SetFunction) -> None:
+        self.gram, self.f = gram, f
+        self.index: list[int] = []
+        self.C = gram.block(range(gram.d))
+        self.value = float(f.value(self.C, []))
+
+    def add(self, j: int) -> None:
+        self.index.append(j)
+        self.value = float(self.f.value(self.C, self.index))
+
+    def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        gains = np.asarray(self.f.gains(self.C, self.index), np.float64)
+        return gains[J], np.full(len(J), self._error())
+
+    def losses(self) -> tuple[FloatArray, FloatArray]:
+        less = [self.f.value(self.C, [i for i in self.index if i != j]) for j in self.index]
+        return self.value - np.array(less), np.full(len(less), self._error())
+
+    def _error(self) -> float:
+        return self.gram.error * (1 + len(self.index)) * max(1.0, abs(self.value))
+
+
+def grow(gram: Gram, f: SetFunction, S: Sequence[int] = ()) -> Growth:
+    """f at S, ready to grow."""
+    start = getattr(f, "_growth", None)
+    growth: Growth = PlainGrowth(gram, f) if start is None else start(gram)
+    for j in S:
+        growth.add(int(j))
+    return growth
+
+
+def spectrum(C: ArrayLike, S: Iterable[int]) -> tuple[FloatArray, float]:
+    """The eigenvalues of C_S, those negative by rounding as zero, and the bound of what counts as zero."""
+    gram = Gram.of_matrix(C)
+    index = check_indices(S, gram.d, "S").tolist()
+    values = np.linalg.eigvalsh(gram.block(index)) if index else np.zeros(0)
+    cutoff = gram.cutoff(len(index))
+    if values.min(initial=0) < -cutoff:
+        raise ValueError(
+            f"C must be positive semidefinite, as XᵀX is; C_S has the eigenvalue {values.min():g}"
+        )
+    return np.maximum(values, 0), cutoff
+
+
+def gains_of(f: SetFunction, C: ArrayLike, S: Iterable[int]) -> FloatArray:
+    """(d,) f(S + x) − f(S), 0 for x in S."""
+    gram = Gram.of_matrix(C)
+    taken: IndexArray = check_indices(S, gram.d, "S")
+    others = np.setdiff1d(np.arange(gram.d), taken)
+    gains = np.zeros(gram.d)
+    gains[others] = grow(gram, f, taken.tolist()).gains(others)[0]
+    return gains
+
+
+def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: float) -> float:
+    """How far Σ h(λ_i) may be off where C_ij is known to unit·√(C_ii·C_jj), e = unit·Σ_S C_ii.
+
+    Then ‖ΔC_S‖_F ≤ e, and by Weyl each eigenvalue is known to e. h is concave, so that |h(t) − h(λ)| is
+    largest at an end of [λ − e, λ + e]; eigenvalues that count as zero are zero, and left out of `values`.
+    """
+    here = h(values)
+    apart = [np.abs(h(end) - here) for end in (np.maximum(values - e, 0), values + e)]
+    return float(np.maximum(*apart).sum())
+
+
+def check_constant(f: Any) -> None:
+    if f.k is not None:
+        object.__setattr__(f, "k", check_count(f.k, "k", 1))

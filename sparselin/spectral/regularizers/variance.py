@@ -1,0 +1,119 @@
+"""Spectral variance, −Σ (λ_i − 1)².
+
+While S grows: Σ(λ_i − 1)² = ‖C_S − I‖_F², so that only Σ_{j∈S} C_xj² is carried. O(d) a feature.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.results import FloatArray, IndexArray
+from sparselin.spectral.gram import Gram
+from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, spectrum, trace_error
+from sparselin.validation import check_indices
+
+
+@dataclasses.dataclass(frozen=True)
+class SpectralVariance:
+    """f_sv(S) = 9k² − Σ_{i≤|S|} (λ_i(C_S) − 1)² = 9k² − ‖C_S − I‖_F²   (section 5.3).
+
+    Without k, the constant is left out. For every symmetric C
+
+        f(x | S) = −(C_xx − 1)² − 2·Σ_{j∈S} C_xj² ≤ 0,
+
+    which falls as S grows: f is submodular and **decreases**. It increases on no design, and is constant
+    where the columns are orthonormal. For unit columns ‖C_S − I‖_F² ≤ |S|(|S| − 1), and so f ≥ 0 for |S| ≤ 3k
+    with the constant; longer columns can make it negative. Without the constant it is non-negative only
+    where it is zero.
+
+    Parameters
+    ----------
+    k : the k of the constant, at least 1, or None for none.
+
+    Raises
+    ------
+    TypeError, ValueError : k is no positive integer.
+
+    >>> import numpy as np
+    >>> f, C = SpectralVariance(k=1), np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> f.value(C, [0, 1]), f.gains(C, [0])
+    (8.5, array([ 0. , -0.5]))
+    """
+
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        check_constant(self)
+
+    @property
+    def constant(self) -> float:
+        """f(∅)."""
+        return 0.0 if self.k is None else 9.0 * self.k**2
+
+    @property
+    def monotone(self) -> bool:
+        """False: f decreases."""
+        return False
+
+    @property
+    def submodular(self) -> bool:
+        """True: for every symmetric C."""
+        return True
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether f ≥ 0 for unit columns on sets of at most 3k of them."""
+        return self.k is not None
+
+    def value(self, C: ArrayLike, S: Iterable[int]) -> float:
+        """f(S) by its Frobenius form, C (d, d) symmetric positive semidefinite."""
+        gram = Gram.of_matrix(C)
+        block = gram.block(check_indices(S, gram.d, "S").tolist())
+        return self.constant - float(((block - np.eye(len(block))) ** 2).sum())
+
+    def _h(self, values: FloatArray) -> FloatArray:
+        return -((values - 1) ** 2)
+
+    def gains(self, C: ArrayLike, S: Iterable[int]) -> FloatArray:
+        """(d,) f(S + x) − f(S), 0 for x in S; O(d|S|)."""
+        return gains_of(self, C, S)
+
+    def _value_error(self, C: FloatArray, S: Sequence[int], unit: float) -> float:
+        values, _ = spectrum(C, S)
+        return trace_error(self._h, values, unit * float(np.diag(C)[S].sum()))
+
+    def _growth(self, gram: Gram) -> Growth:
+        return VarianceGrowth(gram, self.constant)
+
+
+class VarianceGrowth:
+    """−‖C_S − I‖_F²."""
+
+    def __init__(self, gram: Gram, empty: float) -> None:
+        self.gram = gram
+        self.index: list[int] = []
+        self.value = empty
+        self.squares = np.zeros(gram.d)  # Σ_{j∈S} C_xj²
+
+    def add(self, j: int) -> None:
+        self.value -= (self.gram.diagonal[j] - 1) ** 2 + 2 * self.squares[j]
+        self.squares += self.gram.column(j) ** 2
+        self.index.append(j)
+
+    def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        own, squares, t = self.gram.diagonal[J], self.squares[J], len(self.index)
+        largest = self.gram.diagonal[self.index].max(initial=0)
+        # an entry C_xj errs by e·√(C_xx·C_jj), and Σ|C_xj| ≤ √t·‖C_Sx‖
+        error = self.gram.error * (2 * np.abs(own - 1) * own + 4 * np.sqrt(t * squares * own * largest))
+        return -((own - 1) ** 2) - 2 * squares, error + 4 * 2.0**-52 * (squares + (own - 1) ** 2)
+
+    def losses(self) -> tuple[FloatArray, FloatArray]:
+        S = np.array(self.index, np.intp)
+        own = self.gram.diagonal[S]
+        losses = -((own - 1) ** 2) - 2 * (self.squares[S] - own**2)
+        size = float(self.squares[S].max(initial=0) + own.max(initial=0) ** 2 + 1)
+        return losses, np.full(len(S), 8 * self.gram.error * (1 + len(S)) * size)
