@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
 from sparselin.attention.descent import FORMS, Reduced, eliminate, train
-from sparselin.greedy._selection import Callback, Pick, Selection, greedy
+from sparselin.greedy._pursuit import pursue
+from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.lasso.entry import first_entry
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
@@ -110,7 +111,7 @@ def sequential_attention(
         return _pick(selection, entry, reduced, training.mask)
 
     problem = as_problem(X, y, sample_weight)
-    return greedy(problem, k, most_attended, forced=forced, callback=callback)
+    return pursue(problem, k, most_attended, forced=forced, callback=callback, by_rule=True)
 
 
 def _default_penalty(parametrization: str, entry: FirstEntry, reduced: Reduced) -> float:

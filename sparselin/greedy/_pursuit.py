@@ -1,7 +1,8 @@
-"""The run of OMP, OLS and Sequential LASSO: by blocks of picks where guesses pay, else by single steps."""
+"""The loop of all greedy methods: they differ in their rule, and in how picks that are clear are found."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._lengths import Lengths
-from sparselin.greedy._selection import Callback, Pick, Selection, begin, greedy
+from sparselin.greedy._selection import Callback, Pick, Selection, begin
 from sparselin.greedy._steps import FEWEST, Steps, can_step, step_at_once
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
@@ -40,6 +41,25 @@ class Scheme(Protocol):
         """W = XᵀQ, by rows, for the columns of Q from the t-th on."""
 
 
+class ByRule:
+    """No pick is clear: the rule makes each. For sparse designs, and for rules that no scheme foresees."""
+
+    pays = True
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+
+    def clear_pick(self) -> None:
+        return None
+
+    def take(self, pick: Pick, floor: float, limit: int) -> bool:
+        self.selection.take(pick)
+        return True
+
+    def products(self, t: int) -> FloatArray:
+        return self.selection.problem.correlate(self.selection.qr.Qt[t:].T).T
+
+
 def pursue(
     problem: Problem,
     k: int,
@@ -51,21 +71,26 @@ def pursue(
     lengths: Lengths | None = None,
     clear_sets: bool = False,
     audit: Audit | None = None,
+    by_rule: bool = False,
 ) -> SelectionPath:
-    """OMP, or OLS where `lengths` are given.
+    """Take the `forced` features, then one after the other until k are taken or a status ends it.
 
-    The rule decides where rounding leaves open which column comes next, and for sparse designs always.
+    A scheme takes the columns of largest |c_j|, or with `lengths` of largest |c_j|/ρ_j, as long as they are
+    clear: by blocks of picks where guesses pay, else by single steps. The rule decides where rounding leaves
+    open which column comes next, and for sparse designs, or with `by_rule`, always.
     With `clear_sets` a clear pick is its own A(S). audit(selection, c, W, threads) is told of picks in a
     row c = Xᵀr before them and the rows W = XᵀQ, and says how many of them pass; if not all do, the
     path ends before the first that does not, BEYOND_PRECISION.
     """
-    if not isinstance(problem.X, np.ndarray):
-        return greedy(problem, k, rule, tol=tol, forced=forced, callback=callback)
     selection, k, floor = begin(problem, k, tol, forced)
-    single = lengths is None and can_step(problem)
-    with workers(2.0 * problem.n * problem.d * k) as count:
+    by_rule = by_rule or not isinstance(problem.X, np.ndarray)
+    audit = None if by_rule else audit
+    single = not by_rule and lengths is None and can_step(problem)
+    with contextlib.nullcontext(1) if by_rule else workers(2.0 * problem.n * problem.d * k) as count:
         scheme: Scheme
-        if single and step_at_once(problem, k - len(selection.picks)):
+        if by_rule:
+            scheme = ByRule(selection)
+        elif single and step_at_once(problem, k - len(selection.picks)):
             scheme = Steps(selection, k, count, clear_sets)
         else:
             scheme = Blocks(selection, k, count, lengths, clear_sets, audit is not None)

@@ -1,4 +1,4 @@
-"""The loop that the greedy methods share: they differ only in the rule by which they pick."""
+"""`Selection`: where a greedy method stands, S and its factorisation, and the record of what was picked."""
 
 from __future__ import annotations
 
@@ -210,26 +210,3 @@ def begin(problem: Problem, k: int, tol: float | None, forced: Iterable[int]) ->
     if len(forced):
         selection.refresh()
     return selection, k, floor
-
-
-def greedy(
-    problem: Problem,
-    k: int,
-    rule: Callable[[Selection], Pick | Status],
-    *,
-    tol: float | None = None,
-    forced: Iterable[int] = (),
-    callback: Callback | None = None,
-) -> SelectionPath:
-    """Take the `forced` features, then what the rule picks, until k are taken or a status ends it."""
-    selection, k, floor = begin(problem, k, tol, forced)
-    while selection.residual_norm > floor:
-        if len(selection.picks) == k:
-            return selection.path(Status.COMPLETED)
-        pick = rule(selection)
-        if isinstance(pick, Status):
-            return selection.path(pick)
-        selection.take(pick)
-        if callback is not None and callback(selection.path(Status.STOPPED)):
-            return selection.path(Status.STOPPED)
-    return selection.path(Status.TOLERANCE)
