@@ -1,13 +1,89 @@
-"""What the commands share."""
+"""What the commands share: options, names, the bar and Ctrl-C, the folder of the report, how they end."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 import click
 from click.core import ParameterSource
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+_Item = TypeVar("_Item")
+
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
+)
+target_option = click.option("--target", help="With a .csv: the column that is y.  [default: the last]")
+
+
+def ensembles_option(known: Sequence[str]) -> Callable[[Any], Any]:
+    """--ensembles: see `chosen`."""
+    words = f"Comma-separated: {', '.join(known)}."
+    return click.option("--ensembles", default="all", show_default=True, help=words)
+
+
+def output_option(folder: str, holds: str) -> Callable[[Any], Any]:
+    """--output, with a default of its own for each command."""
+    kind = click.Path(file_okay=False, path_type=Path)
+    return click.option(
+        "--output", type=kind, default=Path(folder), show_default=True, help=f"Folder for {holds}."
+    )
+
+
+def design_option(words: str) -> Callable[[Any], Any]:
+    """--design: see `saved_design`."""
+    return click.option("--design", type=click.Path(exists=True, dir_okay=False, path_type=Path), help=words)
+
+
+def watch(
+    console: Console,
+    name: str,
+    total: int,
+    stream: Iterator[_Item],
+    take: Callable[[_Item], tuple[int, str]],
+    stopped: str = "",
+) -> bool:
+    """Hand each item of a stream to `take`, under a bar; it returns how many it was, and the words beside.
+
+    Ctrl-C closes the stream, prints `stopped` and returns True; what was taken is kept.
+    """
+    columns = (
+        TextColumn("[progress.description]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("{task.fields[state]}"),
+    )
+    with Progress(*columns, console=console) as progress, contextlib.closing(stream):  # type: ignore[type-var]
+        bar = progress.add_task(name, total=total, state="")
+        try:
+            for item in stream:
+                done, state = take(item)
+                progress.update(bar, advance=done, state=state)
+        except KeyboardInterrupt:
+            if stopped:
+                console.print(stopped)
+            return True
+    return False
+
+
+def ignore_interrupts() -> None:
+    """A second Ctrl-C must not cost the report."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def finish(console: Console, index: Path, interrupted: bool, failed: bool = False) -> NoReturn:
+    """Say where the report is, and exit: 130 after Ctrl-C, 1 for what failed, else 0."""
+    console.print(f"Report: {index}", soft_wrap=True, highlight=False)
+    raise SystemExit(130 if interrupted else 1 if failed else 0)
 
 
 def make_folder(output: Path, command: str) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import shlex
-import signal
 import time
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sparselin.cli.common import make_folder
+from sparselin.cli.common import finish, ignore_interrupts, jobs_option, make_folder, output_option, watch
 from sparselin.datasets import FOLDER, Images, Source, images
 from sparselin.experiments.diversity.findings import judge
 from sparselin.experiments.diversity.run import (
@@ -57,16 +53,8 @@ from sparselin.reports import diversity as report
 )
 @click.option("--refitted", is_flag=True, help="ν by R² of least squares on the LASSO's features.")
 @click.option("--quick", is_flag=True, help="Three sparsities and few images: a look in seconds.")
-@click.option(
-    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
-)
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("report/diversity"),
-    show_default=True,
-    help="Folder for index.html, results.json, selections.csv and the figures.",
-)
+@jobs_option
+@output_option("report/diversity", "index.html, results.json, selections.csv and the figures")
 def diversity(
     source: Source,
     ks: str | None,
@@ -101,8 +89,7 @@ def diversity(
     selections, interrupted = _collect(console, design, settings)
     if not selections:
         raise SystemExit(130)
-    # a second Ctrl-C must not cost the report
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_interrupts()
     seconds = time.perf_counter() - started
     index = report.write(
         output, settings, design, selections, _command(design, settings), seconds, interrupted
@@ -115,8 +102,7 @@ def diversity(
         *report.reading(design, selections),
     ):
         console.print(line, highlight=False)
-    console.print(f"Report: {index}", soft_wrap=True, highlight=False)
-    raise SystemExit(130 if interrupted else 0)
+    finish(console, index, interrupted)
 
 
 def _images(source: Source) -> Images:
@@ -167,24 +153,13 @@ def _command(design: Design, settings: Settings) -> str:
 def _collect(console: Console, design: Design, settings: Settings) -> tuple[list[Selection], bool]:
     """All selections, by method and k; Ctrl-C keeps those that have come."""
     selections: list[Selection] = []
-    interrupted = False
-    columns = (
-        TextColumn("[progress.description]{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[state]}"),
-    )
-    stream = select_all(design, settings)
-    with Progress(*columns, console=console) as progress, contextlib.closing(stream):  # type: ignore[type-var]
-        total = len(METHODS) * len(settings.ks)
-        bar = progress.add_task("selections", total=total, state="")
-        try:
-            for found in stream:
-                selections.extend(found)
-                state = f"{found[0].method}, k = {', '.join(str(one.k) for one in found)}"
-                progress.update(bar, advance=len(found), state=state if len(found) == 1 else found[0].method)
-        except KeyboardInterrupt:
-            interrupted = True
-            console.print("Interrupted: the report shows what was done.")
+
+    def take(found: list[Selection]) -> tuple[int, str]:
+        selections.extend(found)
+        state = found[0].method if len(found) > 1 else f"{found[0].method}, k = {found[0].k}"
+        return len(found), state
+
+    total = len(METHODS) * len(settings.ks)
+    words = "Interrupted: the report shows what was done."
+    interrupted = watch(console, "selections", total, select_all(design, settings), take, words)
     return in_order(selections), interrupted

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
-import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +10,21 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sparselin.cli.common import chosen, make_folder, refuse
+from sparselin.cli.common import (
+    chosen,
+    design_option,
+    ensembles_option,
+    finish,
+    ignore_interrupts,
+    jobs_option,
+    make_folder,
+    output_option,
+    refuse,
+    seed_option,
+    target_option,
+    watch,
+)
 from sparselin.cli.saved_design import read_design
 from sparselin.experiments.guarantee.tasks import Record, Settings, batches, examine_batch, families
 from sparselin.experiments.guarantee.worst import Worst, searches, worst_design
@@ -37,31 +46,16 @@ _OF_A_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
     type=click.IntRange(1),
     help="Largest k.  [default: 6; --quick 3].  With --design, k.  [default: the saved one, or 5]",
 )
-@click.option(
-    "--ensembles",
-    default="all",
-    show_default=True,
-    help=f"Comma-separated: {', '.join(families())}.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option(
-    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
-)
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("report/guarantee"),
-    show_default=True,
-    help="Folder for index.html, results.csv, results.json, the figures and the worst designs.",
-)
+@ensembles_option(families())
+@seed_option
+@jobs_option
+@output_option("report/guarantee", "index.html, results.csv, results.json, the figures and the worst designs")
 @click.option("--quick", is_flag=True, help="Fewer designs of everything: a look in seconds.")
-@click.option(
-    "--design",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Your own data: .npz with X and y, or .csv whose first line names the columns. Prints what is "
-    "promised for it, and no report.",
+@design_option(
+    "Your own data: .npz with X and y, or .csv whose first line names the columns. Prints what is "
+    "promised for it, and no report."
 )
-@click.option("--target", help="With a .csv: the column that is y.  [default: the last]")
+@target_option
 def guarantee(
     designs: int | None,
     k: int | None,
@@ -95,16 +89,14 @@ def guarantee(
     if not found.records and not found.worst:
         console.print("Interrupted before anything was done: there is no report.")
         raise SystemExit(130)
-    # a second Ctrl-C must not cost the report
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_interrupts()
     command = _command(settings, ensembles, quick)
     index = report.write(output, settings, command, found, time.perf_counter() - started, interrupted)
     if found.checked:
         console.print(words.promise_table(found.promises))
     for line in (*words.headline(found), *report.violations(output, settings, found)):
         console.print(line, soft_wrap=True, highlight=False)
-    console.print(f"Report: {index}", soft_wrap=True, highlight=False)
-    raise SystemExit(130 if interrupted else 1 if found.violations else 0)
+    finish(console, index, interrupted, failed=bool(found.violations))
 
 
 def _command(settings: Settings, ensembles: str, quick: bool) -> str:
@@ -132,24 +124,19 @@ def _collect(console: Console, settings: Settings, quick: bool) -> tuple[words.F
     """All findings, in the order of the tasks; Ctrl-C keeps those that have come."""
     records: list[Record] = []
     worst: list[Worst] = []
-    interrupted, tasks, plan = False, settings.tasks(), searches(quick)
-    bar = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    columns = (TextColumn("{task.description}"), *bar, TextColumn("{task.fields[state]}"))
+    tasks, plan = settings.tasks(), searches(quick)
+
+    def take(result: Any) -> tuple[int, str]:
+        if isinstance(result, list):
+            records.extend(result)
+        elif result is not None:
+            worst.append(result)
+        broken = sum(record.violated for record in records)
+        return len(result) if isinstance(result, list) else 1, f"{broken} violated" if broken else ""
+
     stream = run_jobs(_jobs(settings, quick), settings.jobs)
-    with Progress(*columns, console=console) as progress, contextlib.closing(stream):  # type: ignore[type-var]
-        line = progress.add_task("designs", total=len(tasks) + len(plan), state="")
-        try:
-            for result in stream:
-                if isinstance(result, list):
-                    records += result
-                elif result is not None:
-                    worst.append(result)
-                broken = sum(record.violated for record in records)
-                done = len(result) if isinstance(result, list) else 1
-                progress.update(line, advance=done, state=f"{broken} violated" if broken else "")
-        except KeyboardInterrupt:
-            interrupted = True
-            console.print("Interrupted: finishing what is under way, then the report.")
+    words_then = "Interrupted: finishing what is under way, then the report."
+    interrupted = watch(console, "designs", len(tasks) + len(plan), stream, take, words_then)
     order = {task: i for i, task in enumerate(tasks)}
     records.sort(key=lambda record: order[record.task])
     worst.sort(key=lambda found: plan.index(found.search))

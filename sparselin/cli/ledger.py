@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import os
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
+from sparselin.cli.common import jobs_option, seed_option, watch
 from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide_all
 from sparselin.reports import ledger as ledger_report
 
@@ -25,10 +24,8 @@ from sparselin.reports import ledger as ledger_report
 @click.option(
     "--cases", type=click.IntRange(1), help="Cases per claim, roughly.  [default: each claim's own number]"
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option(
-    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
-)
+@seed_option
+@jobs_option
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
@@ -111,14 +108,11 @@ def _decide(
 ) -> tuple[list[tuple[Claim, Outcome]], bool]:
     """All outcomes, in the order of the claims; Ctrl-C keeps those that have come."""
     outcomes: dict[str, Outcome] = {}
-    interrupted = False
-    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("claims", total=len(claims))
-        try:
-            for made, outcome in decide_all(claims, cases, seed, jobs):
-                outcomes[made.id] = outcome
-                progress.update(bar, advance=1, description=made.id)
-        except KeyboardInterrupt:
-            interrupted = True
+
+    def take(decided: tuple[Claim, Outcome]) -> tuple[int, str]:
+        made, outcome = decided
+        outcomes[made.id] = outcome
+        return 1, made.id
+
+    interrupted = watch(console, "claims", len(claims), decide_all(claims, cases, seed, jobs), take)
     return [(made, outcomes[made.id]) for made in claims if made.id in outcomes], interrupted

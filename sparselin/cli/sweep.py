@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
+from sparselin.cli.common import seed_option
 from sparselin.experiments.sweep import Sweep, sweep_gaussian
 
 
@@ -22,7 +23,7 @@ from sparselin.experiments.sweep import Sweep, sweep_gaussian
     metavar="N D K",
     help="Rows, columns, steps; K at most N and D.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@seed_option
 def sweep(designs: int, size: tuple[int, int, int], seed: int) -> None:
     """Verify on many small Gaussian designs that the LASSO activates first what OMP picks.
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
-import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sparselin.cli.common import chosen, make_folder, refuse
+from sparselin.cli.common import (
+    chosen,
+    design_option,
+    ensembles_option,
+    finish,
+    ignore_interrupts,
+    jobs_option,
+    make_folder,
+    output_option,
+    refuse,
+    seed_option,
+    target_option,
+    watch,
+)
 from sparselin.cli.saved_design import read_design
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.verification.run import (
@@ -36,31 +44,16 @@ _OF_A_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
 @click.command()
 @click.option("--designs", type=click.IntRange(1), help="Designs in all.  [default: 1000; with --quick 32]")
 @click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
-@click.option(
-    "--ensembles",
-    default="all",
-    show_default=True,
-    help=f"Comma-separated: {', '.join(ENSEMBLES)}.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option(
-    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
-)
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("report"),
-    show_default=True,
-    help="Folder for index.html, results.json and the figures.",
-)
+@ensembles_option(tuple(ENSEMBLES))
+@seed_option
+@jobs_option
+@output_option("report", "index.html, results.json and the figures")
 @click.option("--quick", is_flag=True, help="Fewer designs, fewer of them audited: a look in seconds.")
 @click.option("--uncapped", is_flag=True, help="No cap on a descent (the default from 10000 designs on).")
-@click.option(
-    "--design",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Check one design and print every step: .npz with X and y, or .csv with names in its first line.",
+@design_option(
+    "Check one design and print every step: .npz with X and y, or .csv with names in its first line."
 )
-@click.option("--target", help="With a .csv: the column that is y.  [default: the last]")
+@target_option
 def verify(
     designs: int | None,
     steps: int,
@@ -100,8 +93,7 @@ def verify(
     records, interrupted = _collect(console, settings)
     if not records:
         raise SystemExit(130)
-    # a second Ctrl-C must not cost the report
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_interrupts()
     summary = summarize(records)
     seconds = time.perf_counter() - started
     index = verification.write(output, settings, records, summary, seconds, interrupted)
@@ -110,8 +102,7 @@ def verify(
         console.print(line)
     for line in verification.reproductions(output, settings, records):
         console.print(line, soft_wrap=True, highlight=False)
-    console.print(f"Report: {index}", soft_wrap=True, highlight=False)
-    raise SystemExit(130 if interrupted else exit_status(summary))
+    finish(console, index, interrupted, failed=exit_status(summary) != 0)
 
 
 def exit_status(summary: list[EnsembleSummary]) -> int:
@@ -122,37 +113,18 @@ def exit_status(summary: list[EnsembleSummary]) -> int:
 def _collect(console: Console, settings: Settings) -> tuple[list[DesignRecord], bool]:
     """All records, in the order of the tasks; Ctrl-C keeps those that have come."""
     records: list[DesignRecord] = []
-    interrupted = False
-    columns = (
-        TextColumn("[progress.description]{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[state]}"),
-    )
-    with Progress(*columns, console=console) as progress, _closing(verify_all(settings)) as stream:
-        bar = progress.add_task("designs", total=settings.designs, state="")
-        count = dict.fromkeys(Verdict, 0)
-        try:
-            for record in stream:
-                records.append(record)
-                count[record.verdict] += 1
-                state = f"{count[Verdict.VIOLATES]} violate, {count[Verdict.UNDECIDED]} undecided"
-                progress.update(bar, advance=1, state=state)
-        except KeyboardInterrupt:
-            interrupted = True
-            console.print("Interrupted: finishing the designs under way, then the report.")
+    count = dict.fromkeys(Verdict, 0)
+
+    def take(record: DesignRecord) -> tuple[int, str]:
+        records.append(record)
+        count[record.verdict] += 1
+        return 1, f"{count[Verdict.VIOLATES]} violate, {count[Verdict.UNDECIDED]} undecided"
+
+    words = "Interrupted: finishing the designs under way, then the report."
+    interrupted = watch(console, "designs", settings.designs, verify_all(settings), take, words)
     order = {task: i for i, task in enumerate(settings.tasks())}
     records.sort(key=lambda record: order[record.ensemble, record.index])
     return records, interrupted
-
-
-@contextlib.contextmanager
-def _closing(stream: Iterator[DesignRecord]) -> Iterator[Iterator[DesignRecord]]:
-    try:
-        yield stream
-    finally:
-        stream.close()  # type: ignore[attr-defined]
 
 
 def _verify_saved(console: Console, path: Path, target: str | None, steps: int, seed: int) -> int:
