@@ -174,7 +174,8 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
     """The solution at λ of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for a dense X; None where an event is not clear.
 
     Only the end of the path matters here, so only the end is proved: what violates |c_j| ≤ λ there becomes a
-    candidate, and the path is followed again.
+    candidate, and the path is followed again. Each round brings a candidate that was none, of which there are
+    d, or it is the last.
     """
     candidates = Candidates(problem, S, problem.d <= _FEW)
     if not candidates.start():
