@@ -253,13 +253,11 @@ class Blocks:
 
     def _confirm(self, near: IndexArray, size: int) -> Pick | None:
         """The first of those near the maximum if float64 finds it clearly largest, S being `size` columns."""
-        double, index = self.selection.double, self.selection.qr.index[:size]
-        for scores in (double.screen, lambda *given: double.measure(*given).correlations()):
-            c, error, coarse = scores(near, index)
-            lam, tied = tied_at_maximum(c, error)
-            if tied.tolist() == [0] and lam > coarse * error[0]:
-                return self._clear(int(near[0]), lam, relative_margin(c, 0, lam))
-        return None
+        c, error, coarse = self.selection.double.measure(near, self.selection.qr.index[:size]).correlations()
+        lam, tied = tied_at_maximum(c, error)
+        if tied.tolist() != [0] or lam <= coarse * error[0]:
+            return None
+        return self._clear(int(near[0]), lam, relative_margin(c, 0, lam))
 
 
 def _block_maxima(weights: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.ties import Measured, Scores, ending, measure
+from sparselin.ties import Measured, ending, measure
 from sparselin.validation import check_count, check_indices, check_level
 
 Callback = Callable[[SelectionPath], object]
@@ -50,16 +50,6 @@ class Double:
         """Read the columns J in one go, to be at hand until others are, and follow S = index at once."""
         self.problem.keep(J)
         self._follow(index)
-
-    def screen(self, J: IndexArray, index: list[int]) -> Scores:
-        """c_i of the columns J beside S = index, with bounds by κ: a small part of what `measure` takes."""
-        qr, t, y = self.qr, len(index), self.problem.y
-        if qr.index[:t] != index:
-            self._follow(index)
-        Q = qr.Qt[:t]
-        c = (y - (Q @ y) @ Q) @ self.problem.columns(J)
-        unit = self.problem.rounding(float(qr.kappas(t)[0])) * self.problem.y_norm
-        return Scores(c, unit * self.problem.column_norms[J], self.data.unit / self.problem.unit)
 
     def measure(self, J: IndexArray, index: list[int]) -> Measured:
         """The columns J beside S = index."""
