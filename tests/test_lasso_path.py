@@ -348,3 +348,31 @@ def test_knots_that_are_one_in_float32_stay_apart():
     assert np.all(np.diff(path.knots) < 0)
     assert path.at(1.5) == pytest.approx([0.5, 0], abs=1e-6)
     assert path.at(0.75) == pytest.approx([0, 1.5], abs=1e-6)
+
+
+@pytest.mark.parametrize("rho", [1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("S", [[], [3, 4]])
+def test_the_end_of_a_gram_path_that_fits_y(rho, S):
+    """The level of column 2 at λ = 0 is negative and tiny: without it, (3, 2, 0) fits y."""
+    X, y = np.zeros((6, 6)), np.array([3, 2, -5e-5 * rho, 1, 0.02, 0])
+    X[0, 0] = X[1, 1] = X[3, 3] = X[3, 4] = 1
+    X[0, 2] = X[1, 2] = 0.505
+    X[2, 2], X[4, 4], X[5, 5] = rho, 0.05, 0.3
+    path = sl.lasso_path(Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), unpenalized=S)
+    assert path.status is Status.COMPLETED
+    assert np.linalg.norm(y - X @ path.coef[-1]) <= 1e-4 * rho
+
+
+def test_forced_columns_that_are_dependent_only_together(rng):
+    """κ(X_S) is 2e7, though no column of S is near the span of those before it."""
+    t, n = 24, 30
+    S = np.linalg.qr(rng.normal(size=(n, n)))[0][:, :t] @ (np.eye(t) - np.triu(np.ones((t, t)), 1))
+    S /= np.linalg.norm(S, axis=0)
+    X, y = np.column_stack([S, rng.normal(size=(n, 4))]), S @ rng.normal(size=t) + rng.normal(size=n)
+    lam_star = sl.first_entry(X, y, unpenalized=range(t)).lam_star
+    assert sl.lasso_path(X, y, unpenalized=range(t)).knots[0] == pytest.approx(lam_star, rel=1e-9)
+    Q = np.linalg.qr(S)[0]
+    u = y - Q @ (Q.T @ y)
+    u -= Q @ (Q.T @ u)
+    found = sl.project_dual(X, y, 1.0001 * lam_star, unpenalized=range(t)).u
+    assert np.linalg.norm(found - u) <= 1e-8 * np.linalg.norm(y)

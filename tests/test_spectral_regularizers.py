@@ -12,6 +12,7 @@ from sparselin._kernels.secular import power_sums, spectrum
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
 from sparselin.spectral.gram import Gram
 from sparselin.spectral.regularizers import PlainGrowth, grow
+from sparselin.spectral.regularizers.base import trace_error
 
 ENTROPIES = [SmoothedDifferentialEntropy(delta, k) for delta in (0.1, 0.7, 1.0, 3.0) for k in (None, 2)]
 RANKS = [GeneralizedRank(alpha) for alpha in (0.0, 0.2, 0.5, 1.0)]
@@ -232,3 +233,11 @@ def test_power_sums_cut_off_and_rows():
 def test_bad_input(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
+
+
+def test_the_error_of_a_trace_counts_the_top_of_h_and_the_clip_at_zero():
+    def h(v):
+        return -((v - 1) ** 2)
+
+    assert trace_error(h, np.array([0.0]), 1.5) == 1  # at 1, where h is largest
+    assert trace_error(h, np.array([0.9, 3.0]), 0.5) == pytest.approx(0.6**2 - 0.1**2 + 2.5**2 - 2**2)

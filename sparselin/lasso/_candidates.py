@@ -15,7 +15,7 @@ from sparselin.results import FloatArray, IndexArray
 
 _CHUNK = 512  # columns a thread takes at a time
 _ROOM = 256  # columns that a path may take up before its arrays grow
-_SPREAD = 8.0  # ‖X_j‖/‖P^⊥X_j‖ up to which columns of S are far enough from those before them
+_SPREAD = 8.0  # ‖D R⁻¹‖_F/√t, D = diag ‖X_j‖, X_S = QR, up to which the t columns of S are far from dependent
 _WORTH_HALVING = (
     2e8  # operations below which a whole Gram matrix costs less than half of it and a transposition
 )
@@ -188,7 +188,7 @@ class Candidates:
         rhs = self.c0[order]
         if not self._seat(math.inf, order, np.zeros(t), np.zeros(t)):
             return False
-        if np.any(self.norms[order] > _SPREAD * np.diag(self.L)[:t]):
+        if t and np.linalg.norm(np.linalg.inv(self.L[:t, :t]) * self.norms[order]) > _SPREAD * math.sqrt(t):
             return False
         kernels.solve(self.L, t, rhs, self.beta)
         return True

@@ -374,7 +374,8 @@ class Homotopy:
         a, b, a_error, b_error = self._lines()
         P, level, level_error = self._penalized(0.0)
         slope = self.way.x[len(self.free) :]
-        falling = (self.sign[P] * slope < 0) & (self.sign[P] * level < -level_error - self._level_blur())
+        level_blur = self._level_blur()
+        falling = (self.sign[P] * slope < 0) & (self.sign[P] * level < -level_error - level_blur)
         exit_ = np.where(falling, level / np.where(falling, slope, 1), 0)
         vague = self.problem.column_norms > 0
         vague[self.unpenalized] = vague[self.face.index] = False
@@ -420,7 +421,8 @@ class Homotopy:
             i = int(np.argmax(exit_))
             blur += float(small[i] / abs(slope[i]))
         small = small + np.abs(slope) * blur
-        zero = P[(self.sign[P] * slope < 0) & (np.abs(beta) <= small)]
+        passed = (self.sign[P] * beta < 0) & (np.abs(beta) <= level_blur)
+        zero = P[(self.sign[P] * slope < 0) & (np.abs(beta) <= small) | passed]
         sign = self.sign[zero]
         for j in zero.tolist():
             self._drop(j)
@@ -442,12 +444,17 @@ class Homotopy:
     def _end(self) -> FloatArray:
         """β at lam_min. Where y is fitted, a level of the wrong sign is zero but for the data's rounding.
 
-        Without the column what is left of y is |level_j|/‖row j of R⁻¹‖, which `_level_blur` holds below
-        the rounding of y: the fit stays one. Each turn takes a column out of P.
+        Without that column alone what is left of y is |level_j|/‖row j of R⁻¹‖, which `_level_blur` holds
+        below the rounding of y; for several it is seen whether the fit stays one. Each turn takes a column
+        out of P.
         """
-        while not self._signs_hold():
+        gram = self.problem.kind == "gram"
+        while self.fitted() if gram else not self._signs_hold():
             P, beta, _ = self._penalized(self.lam)
-            for j in P[self.sign[P] * beta < 0].tolist():
+            wrong = P[self.sign[P] * beta < 0].tolist()
+            if not wrong:
+                break
+            for j in wrong:
                 self._drop(j)
             self._point()
             self._direct()

@@ -1,6 +1,7 @@
 """python -m tests.attacks: fresh designs of every family against every method, for as long as one likes."""
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
@@ -47,12 +48,13 @@ def main():
     warm_up(methods)
     end, count, kept = time.monotonic() + 60 * given.minutes, Counter(), Counter()
     case_limit, done = given.cases or sys.maxsize, 0
-    while done < case_limit and time.monotonic() < end:
-        for family in families:
-            for method in methods:
-                if time.monotonic() < end:
-                    one(family, method, seed + done, count, kept, not given.dry)
-        done += 1
+    with contextlib.suppress(KeyboardInterrupt):  # the report shows what was done
+        while done < case_limit and time.monotonic() < end:
+            for family in families:
+                for method in methods:
+                    if time.monotonic() < end:
+                        one(family, method, seed + done, count, kept, not given.dry)
+            done += 1
     report(count, families, methods)
     return int(any(count[family, method, kind] for family, method, kind in count if kind in FAILURES))
 

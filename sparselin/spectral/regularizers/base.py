@@ -109,11 +109,11 @@ def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: fl
     """How far Σ h(λ_i) may be off where C_ij is known to unit·√(C_ii·C_jj), e = unit·Σ_S C_ii.
 
     Then ‖ΔC_S‖_F ≤ e, and by Weyl each eigenvalue is known to e. h is concave, so that |h(t) − h(λ)| is
-    largest at an end of [λ − e, λ + e]; eigenvalues that count as zero are zero, and left out of `values`.
+    largest at an end of [λ − e, λ + e], or of what is left of it above zero, or where h is largest: at 1 if
+    it does not increase. Eigenvalues that count as zero are zero, and left out of `values`.
     """
-    here = h(values)
-    apart = [np.abs(h(end) - here) for end in (np.maximum(values - e, 0), values + e)]
-    return float(np.maximum(*apart).sum())
+    low, high, here = np.maximum(values - e, 0), values + e, h(values)
+    return float(np.max([np.abs(h(t) - here) for t in (low, np.clip(1.0, low, high), high)], axis=0).sum())
 
 
 def check_constant(f: Any) -> None:
