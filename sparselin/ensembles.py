@@ -322,6 +322,15 @@ def register(ensemble: Ensemble) -> Ensemble:
     return ensemble
 
 
+def carried() -> Callable[[], None]:
+    """What another process calls to have the ensembles of this one; what they draw with must be picklable."""
+    return functools.partial(_have, dict(ENSEMBLES))
+
+
+def _have(ensembles: dict[str, Ensemble]) -> None:
+    ENSEMBLES.update(ensembles)
+
+
 def of_random_size(
     name: str,
     description: str,

@@ -353,7 +353,7 @@ def test_a_registered_ensemble_is_in_commands_and_tables(tmp_path):
             "ensembles",
         }
         assert chosen("toy", promises.families()) == ("toy",)
-        line = ["verify", "--designs", "1", "--steps", "2", "--ensembles", "toy", "--jobs", "1"]
+        line = ["verify", "--designs", "2", "--steps", "2", "--ensembles", "toy", "--jobs", "2"]
         result = CliRunner().invoke(cli, [*line, "--output", str(tmp_path)])
         assert result.exit_code == 0, result.output
         assert "a toy" in (tmp_path / "index.html").read_text(encoding="utf-8")

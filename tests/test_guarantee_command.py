@@ -152,7 +152,7 @@ def broken(task):
 
 
 def test_a_broken_promise_fails_the_run(tmp_path, monkeypatch):
-    def planted(jobs, count):
+    def planted(jobs, count, prepare):
         for function, arguments in jobs:
             if function is command.examine_batch:
                 yield [broken(task) for task in arguments[0]]
@@ -200,7 +200,7 @@ def test_only_certified_promises_whose_hypotheses_hold_count():
 
 
 def test_interruption_keeps_what_was_done(tmp_path, monkeypatch):
-    def interrupted(jobs, count):
+    def interrupted(jobs, count, prepare):
         for i, (function, arguments) in enumerate(jobs):
             if i == 3:
                 raise KeyboardInterrupt

@@ -1,7 +1,7 @@
 """Numba kernels: free functions, arrays in, arrays out, no validation.
 
 Numba's cache does not notice a change in a callee that lives in another file, so every file here
-is closed: its kernels call only each other.
+is closed: its kernels call only each other (but for `steps.py`, which calls `atomic.py`).
 """
 
 from __future__ import annotations

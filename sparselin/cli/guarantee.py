@@ -26,6 +26,7 @@ from sparselin.cli.common import (
     watch,
 )
 from sparselin.cli.saved_design import read_design
+from sparselin.ensembles import carried
 from sparselin.experiments.guarantee.tasks import Record, Settings, batches, examine_batch, families
 from sparselin.experiments.guarantee.worst import Worst, searches, worst_design
 from sparselin.guarantees.bounds import guarantee_bounds
@@ -134,7 +135,7 @@ def _collect(console: Console, settings: Settings, quick: bool) -> tuple[words.F
         broken = sum(record.violated for record in records)
         return len(result) if isinstance(result, list) else 1, f"{broken} violated" if broken else ""
 
-    stream = run_jobs(_jobs(settings, quick), settings.jobs)
+    stream = run_jobs(_jobs(settings, quick), settings.jobs, carried())
     words_then = "Interrupted: finishing what is under way, then the report."
     interrupted = watch(console, "designs", len(tasks) + len(plan), stream, take, words_then)
     order = {task: i for i, task in enumerate(tasks)}

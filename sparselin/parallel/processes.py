@@ -12,12 +12,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from typing import Any
 
 
-def run_jobs(jobs: Iterator[tuple[Callable[..., Any], tuple[Any, ...]]], count: int) -> Iterator[Any]:
+def run_jobs(
+    jobs: Iterator[tuple[Callable[..., Any], tuple[Any, ...]]],
+    count: int,
+    prepare: Callable[[], object] | None = None,
+) -> Iterator[Any]:
     """The results of jobs (function, arguments) as they come; closing the iterator stops the work.
 
     From `count` spawned processes, a few jobs for each at a time, or from this one if count is 1. Spawned,
     not forked: a progress bar has a thread of its own, and a fork of a process with threads may hang. BLAS
-    has one thread everywhere, so that the number of processes changes no bit.
+    has one thread everywhere, so that the number of processes changes no bit. Each process calls `prepare`
+    first: it knows nothing of what this one has registered.
     """
     from threadpoolctl import threadpool_limits
 
@@ -26,7 +31,7 @@ def run_jobs(jobs: Iterator[tuple[Callable[..., Any], tuple[Any, ...]]], count: 
             yield from (function(*arguments) for function, arguments in jobs)
         return
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=spawn, initializer=work_quietly) as pool:
+    with ProcessPoolExecutor(count, mp_context=spawn, initializer=_begin, initargs=(prepare,)) as pool:
         pending: set[Future[Any]] = set()
         try:
             while True:
@@ -39,6 +44,12 @@ def run_jobs(jobs: Iterator[tuple[Callable[..., Any], tuple[Any, ...]]], count: 
                     yield future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(prepare: Callable[[], object] | None) -> None:
+    work_quietly()
+    if prepare is not None:
+        prepare()
 
 
 def work_quietly(path: Sequence[str] = ()) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import sparselin as sl
-from sparselin.ensembles import ENSEMBLES, Design
+from sparselin.ensembles import ENSEMBLES, Design, carried
 from sparselin.parallel.processes import run_jobs
 from sparselin.results import Bound, FloatArray, GuaranteeBounds
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
@@ -238,4 +238,4 @@ def batches(tasks: Sequence[Task]) -> Iterator[list[Task]]:
 def examine_all(settings: Settings) -> Iterator[list[Record]]:
     """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
     jobs = ((examine_batch, (batch, settings.seed)) for batch in batches(settings.tasks()))
-    yield from run_jobs(jobs, settings.jobs)
+    yield from run_jobs(jobs, settings.jobs, carried())

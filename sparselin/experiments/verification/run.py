@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.ensembles import ENSEMBLES
+from sparselin.ensembles import ENSEMBLES, carried
 from sparselin.experiments.verification import checks
 from sparselin.experiments.verification.checks import Methods
 from sparselin.experiments.verification.step import AGREES, SEVERITY, Finding, Step, Verdict, violates
@@ -246,7 +246,8 @@ def verify_one(task: tuple[str, int], settings: Settings, methods: Methods | Non
 
 def verify_all(settings: Settings) -> Iterator[DesignRecord]:
     """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
-    yield from run_jobs(((verify_one, (task, settings)) for task in settings.tasks()), settings.jobs)
+    jobs = ((verify_one, (task, settings)) for task in settings.tasks())
+    yield from run_jobs(jobs, settings.jobs, carried())
 
 
 @dataclasses.dataclass(frozen=True)
