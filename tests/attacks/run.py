@@ -106,8 +106,10 @@ def call(case, function, *args, **kwargs):
             start = time.process_time()
             with within(limit), warnings.catch_warnings():
                 warnings.simplefilter("error")
-                # BLAS may compute on lanes beside a small matrix; NaN in a result is judged as before
-                warnings.filterwarnings("ignore", "invalid value encountered in matmul")
+                if case.X.dtype == np.float32 and 5 in case.X.shape:
+                    # OpenBLAS's sgemv for matrices of five rows computes, and throws away, what lies
+                    # beside them in memory: a signalling NaN there warns, of X.T @ r by NumPy alone too
+                    warnings.filterwarnings("ignore", "invalid value encountered in matmul")
                 answer = function(*args, **kwargs)
             CLOCK.times[key].append(time.process_time() - start)
             return answer
