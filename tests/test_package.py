@@ -2,8 +2,11 @@
 
 import importlib.util
 import inspect
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -76,6 +79,40 @@ print(sl.omp([[1.0, 0.0], [0.0, 1.0]], [1.0, 3.0], 2).support.tolist())
     assert result.stdout.strip() == "[1, 0]", result.stderr
 
 
+@pytest.mark.parametrize("chosen", [False, True])
+def test_a_change_in_one_kernel_file_is_noticed_by_those_that_call_it(chosen, tmp_path):
+    """In place, wherever Numba is told to write: nothing out of date is left, for the files are the same."""
+    folder = tmp_path / "sparselin" / "_kernels"
+    shutil.copytree(
+        Path(sl.__file__).parent / "_kernels", folder, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (tmp_path / "sparselin" / "__init__.py").touch()
+    code = f"""
+import sys, numpy as np
+sys.path.insert(0, {str(tmp_path)!r})
+from sparselin._kernels.batch_omp import residual
+r, empty = np.ones(4), np.zeros(0)
+print(residual(r, np.zeros((0, 4)), empty.astype(int), empty, 0, r), sum(residual.stats.cache_hits.values()))
+"""
+    cache = tmp_path / "elsewhere" if chosen else folder / "__pycache__"
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(cache) if chosen else ""}
+
+    def norm_and_hits():
+        result = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
+        )
+        return result.stdout.split()
+
+    assert [norm_and_hits(), norm_and_hits()] == [["2.0", "0"], ["2.0", "1"]]
+    before = sorted(cache.rglob("*.nb?"))
+    shared = folder / "linear_algebra.py"
+    text = shared.read_text(encoding="utf-8")
+    assert text.count("total += a[i] * b[i]") == 1
+    shared.write_text(text.replace("total += a[i] * b[i]", "total += a[i] * b[i] * 9"), encoding="utf-8")
+    assert [norm_and_hits(), norm_and_hits()] == [["6.0", "0"], ["6.0", "1"]]
+    assert sorted(cache.rglob("*.nb?")) == before != []
+
+
 @pytest.mark.parametrize("name", sl.__all__)
 def test_public_things_are_documented(name):
     thing = getattr(sl, name)
@@ -88,7 +125,5 @@ def test_public_things_are_documented(name):
 
 
 def test_the_readme_has_no_blanks_left():
-    from pathlib import Path
-
     text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     assert not __import__("re").findall(r"@[A-Z]+@", text)

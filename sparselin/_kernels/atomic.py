@@ -1,8 +1,7 @@
 """What threads in compiled code need to work together: ordered reads and writes, and giving way.
 
 A thread that `load`s what another has `store`d sees all that the other had written by then. These are not
-kernels but single instructions, or a call, written out where they are used; so kernels of any file may use
-them. Numba's cache does not notice a change here: touch the files that do.
+kernels but single instructions, or a call, written out where they are used.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.linear_algebra import dot, extend_inverse, project, solve, subtract
 
 COMPLETED, TOLERANCE, EXACT_FIT, NO_CORRELATION, RANK_EXHAUSTED = range(5)
 _REDO = -1
@@ -260,23 +261,6 @@ def is_among(j, chosen, t):
 
 
 @kernel(**VECTORIZED)
-def extend_inverse(V, column, t, inverse):
-    """V[t] from column = R[:t, t] and 1/ρ; returns ‖V[t]‖², whose sum over t bounds κ²."""
-    row = V[t]
-    for s in range(t):
-        row[s] = 0
-    for s in range(t):
-        for i in range(s + 1):
-            row[i] -= column[s] * V[s, i]
-    square = 0.0
-    for s in range(t):
-        row[s] *= inverse
-        square += row[s] * row[s]
-    row[t] = inverse
-    return square + row[t] * row[t]
-
-
-@kernel(**VECTORIZED)
 def residual(y, Ut, chosen, gamma, t, r):
     """r = y − U_Sγ; returns its norm."""
     for i in range(y.size):
@@ -284,20 +268,6 @@ def residual(y, Ut, chosen, gamma, t, r):
     for s in range(t):
         subtract(gamma[s], Ut[chosen[s]], r)
     return math.sqrt(dot(r, r))
-
-
-@kernel(**VECTORIZED)
-def dot(a, b):
-    total = 0.0
-    for i in range(b.size):
-        total += a[i] * b[i]
-    return total
-
-
-@kernel(**VECTORIZED)
-def subtract(share, a, b):
-    for i in range(b.size):
-        b[i] -= share * a[i]
 
 
 @kernel()
@@ -337,8 +307,8 @@ def by_samples(y, Ut, scale, length, tol, eps, factors, r, size, chosen, gamma):
             elif spans_all(Ut, chosen, Q, V, t, eps, v, column):
                 code = RANK_EXHAUSTED
             break
-        project(Ut[i], Q, t, Q[t], R[t])
-        rho = math.sqrt(dot(Q[t], Q[t]))
+        Q[t] = Ut[i]
+        rho = project(Q, t, Q[t], R[t])
         if rho > 0:
             square = extend_inverse(V, R[t], t, 1 / rho)
         if rho > 0 and square * (_SAFETY * eps) ** 2 < 1:
@@ -355,24 +325,8 @@ def by_samples(y, Ut, scale, length, tol, eps, factors, r, size, chosen, gamma):
         norm = math.sqrt(dot(r, r))
         chosen[t] = i
         t += 1
-    for i in range(t - 1, -1, -1):
-        gamma[i] = z[i]
-        for s in range(i + 1, t):
-            gamma[i] -= R[s, i] * gamma[s]
-        gamma[i] /= R[i, i]
+    gamma[:t] = solve(R[:t, :t].T, z[:t])
     return code, t
-
-
-@kernel()
-def project(u, Q, t, v, column):
-    """v = u off the t rows of Q, twice, and column[:t] = Qᵀu."""
-    v[:] = u
-    column[:t] = 0
-    for _ in range(2):
-        for s in range(t):
-            share = dot(Q[s], v)
-            column[s] += share
-            subtract(share, Q[s], v)
 
 
 @kernel()
@@ -389,8 +343,8 @@ def extent(V, t, column, square):
 @kernel()
 def measure_signal(y, Q, V, t, r, column):
     """r = P_S^⊥y anew; returns its norm and the size of y."""
-    project(y, Q, t, r, column)
-    return math.sqrt(dot(r, r)), extent(V, t, column, dot(y, y))
+    r[:] = y
+    return project(Q, t, r, column), extent(V, t, column, dot(y, y))
 
 
 @kernel()
@@ -403,8 +357,8 @@ def measure(Ut, scale, bound, Q, V, t, r, norm, y_size, eps, v, column, size, er
         if size[j] < 0 or scale[j] * (size[j] + bound) < level:
             size[j] = -1
             continue
-        project(Ut[j], Q, t, v, column)
-        rho, own = math.sqrt(dot(v, v)), extent(V, t, column, 1.0)
+        v[:] = Ut[j]
+        rho, own = project(Q, t, v, column), extent(V, t, column, 1.0)
         size[j] = abs(dot(v, r)) if rho > _SAFETY * eps * own else -1.0
         error[j] = _SAFETY * _EPS * (own * norm + rho * y_size + math.sqrt(r.size) * rho * norm)
 
@@ -430,7 +384,7 @@ def spans_all(Ut, chosen, Q, V, t, eps, v, column):
     """Whether every column lies in the span of the rows of Q to rounding; v (n,) and column are scratch."""
     for j in range(Ut.shape[0]):
         if not is_among(j, chosen, t):
-            project(Ut[j], Q, t, v, column)
-            if math.sqrt(dot(v, v)) > _SAFETY * eps * extent(V, t, column, 1.0):
+            v[:] = Ut[j]
+            if project(Q, t, v, column) > _SAFETY * eps * extent(V, t, column, 1.0):
                 return False
     return True

@@ -22,6 +22,7 @@ import math
 import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.linear_algebra import dot, project
 
 # what D is: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none
 CONVEX, SPARSE, NONE = 0, 1, 2
@@ -340,25 +341,6 @@ def _note(inside, size, square, best, value, counters, slack):
         counters[MOVES] += 1
 
 
-@kernel(**VECTORIZED, error_model="numpy")
-def _dot(a, b):
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
-
-
-@kernel(**VECTORIZED, error_model="numpy")
-def project(Q, t, z):
-    """Take the t orthonormal rows of Q out of z, twice; returns ‖z‖."""
-    for _ in range(2):
-        for s in range(t):
-            dot = _dot(Q[s], z)
-            for i in range(z.size):
-                z[i] -= dot * Q[s, i]
-    return math.sqrt(_dot(z, z))
-
-
 @kernel(error_model="numpy")
 def standing(square, size, x, members, t, n, known):
     """As `standing` of `_kernels.submodularity`: 1 out of the span of the t members, 0 in it, −1 open."""
@@ -385,7 +367,7 @@ def reach(Q, T, inside, t, z, x, own):
     total = own[x] ** 2
     h = np.empty(t)
     for l in range(t):
-        h[l] = _dot(Q[l], z)
+        h[l] = dot(Q[l], z)
     for i in range(t):
         b = 0.0
         for l in range(i, t):
@@ -402,14 +384,14 @@ def basis(X, inside, t, known):
     """
     n = X.shape[1]
     Q, T = np.zeros((t, n)), np.zeros((t, t))
-    members, p = np.empty(t, np.intp), 0
+    members, shares, p = np.empty(t, np.intp), np.empty(t), 0
     for s in range(t):
         x = inside[s]
         size = reach(Q, T, inside, s, X[x], x, known[3])
         for l in range(s):
-            T[l, s] = -_dot(Q[l], X[x])
+            T[l, s] = -dot(Q[l], X[x])
         Q[s] = X[x]
-        length = project(Q, s, Q[s])
+        length = project(Q, s, Q[s], shares)
         if standing(length * length, size, x, members, p, n, known) <= 0:
             Q[s], T[:, s] = 0, 0
             continue
@@ -446,9 +428,9 @@ def measure(X, y, C, b, D, beta, growth, index, F, inside, t, known):
     growth[:] = 1.0
     unit, own, n = known[0], known[3], X.shape[1]
     Q, T, members, p = basis(X, inside, t, known)
-    r = y.copy()
+    r, shares = y.copy(), np.empty(t)
     aim = math.sqrt(reach(Q, T, inside, t, y, len(own) - 1, own))
-    rho = project(Q, t, r)
+    rho = project(Q, t, r, shares)
     Z = np.empty((F, n))
     kept, off = 0, known[6]
     off[t, -1] = unit[0] * aim
@@ -456,19 +438,19 @@ def measure(X, y, C, b, D, beta, growth, index, F, inside, t, known):
         x = index[j]
         Z[kept] = X[x]
         size = reach(Q, T, inside, t, X[x], x, own)
-        length = project(Q, t, Z[kept])
+        length = project(Q, t, Z[kept], shares)
         if standing(length * length, size, x, members, p, n, known) <= 0:
             continue
         wide = math.sqrt(size) / length
         off[t, x] = unit[0] * (unit[1] + (wide * (aim + wide) if unit[2] == 2 else wide))
         Z[kept] /= length
         index[kept] = x
-        b[kept] = _dot(Z[kept], r)
+        b[kept] = dot(Z[kept], r)
         D[kept] = beta[kept] = 0.0
         kept += 1
     for j in range(kept):
         for l in range(j + 1):
-            C[j, l] = C[l, j] = _dot(Z[j], Z[l])
+            C[j, l] = C[l, j] = dot(Z[j], Z[l])
     return kept, rho * rho
 
 
@@ -667,5 +649,5 @@ def remainder(X, y, inside, t, known):
     """‖P_I^⊥y‖² by projection, and what rounding does to it."""
     Q, T, _, _ = basis(X, inside, t, known)
     size = reach(Q, T, inside, t, y, len(known[3]) - 1, known[3])
-    square = project(Q, t, y.copy()) ** 2
+    square = project(Q, t, y.copy(), np.empty(t)) ** 2
     return square, doubt(square, size, known[0])

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.linear_algebra import subtract
 
 BLOCK = 256  # entries whose maximum is kept; a multiple of every vector length
 STALE = -1
@@ -79,31 +80,25 @@ def guess(
         if spare[best]:
             row[:] = 0
             for l in range(t, s):
-                _subtract(-B[l, best], B[l], row)
+                subtract(-B[l, best], B[l], row)
         else:
             _dots(unit, rows, unit[rows[best]], row)
             for l in range(t):
-                _subtract(B[l, best], B[l], row)
+                subtract(B[l, best], B[l], row)
         for l in range(i):
-            _subtract(R[l, best], R[l], row)
+            subtract(R[l, best], R[l], row)
         if row[best] <= 1e-4:  # what follows a nearly dependent column would be lost to rounding
             return i + 1
         rho = math.sqrt(row[best])
         for m in range(M):
             row[m] /= rho
-        _subtract(corr[best] / rho, row, corr)
+        subtract(corr[best] / rho, row, corr)
         if scaled:
             for m in range(M):
                 square = 1 / (weight[m] * weight[m]) - row[m] * row[m] if weight[m] > 0 else 0.0
                 weight[m] = 1 / math.sqrt(square) if square > 1e-4 else 0.0
         corr[best] = 0
     return picks.size
-
-
-@kernel(**VECTORIZED)
-def _subtract(share, row, w):
-    for m in range(w.size):
-        w[m] -= share * row[m]
 
 
 @kernel()

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.linear_algebra import dot
 
 LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
 
@@ -24,14 +25,6 @@ _OPTIONS = {"error_model": "numpy", **VECTORIZED}
 _MEMORY = 10  # values that the line search looks back on
 _SHORT = 5  # short steps that the step length looks back on
 _TRIALS = 40  # steps that the line search tries
-
-
-@kernel(**_OPTIONS)
-def dot(a, b):
-    total = 0.0
-    for i in range(len(a)):
-        total += a[i] * b[i]
-    return total
 
 
 @kernel(**_OPTIONS)

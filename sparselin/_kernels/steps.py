@@ -1,7 +1,7 @@
 """Steps of OMP, compiled as a whole.
 
 A copy of X in 16 bits, X_j ≈ unit_j·q_j with integers q_ij, shows which few columns may be the argmax or come
-second; these are compared in full precision. Also the Gram-Schmidt step that all of this rests on.
+second; these are compared in full precision.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
 from sparselin._kernels.atomic import give_way, load, store
+from sparselin._kernels.linear_algebra import dependent, dot, inverse_column_norm, orthogonalize
 
 LARGEST = 32767
 _STRIP = 8192  # columns of X, in C order, that are copied at a time: long streams
@@ -65,15 +66,6 @@ class Team(NamedTuple):
     begun: NDArray[np.int64]
     done: NDArray[np.int64]
     sums: NDArray[np.float32]
-
-
-class Factor(NamedTuple):
-    """The arrays of a `sparselin.linalg.thin_qr.ThinQR`."""
-
-    Qt: NDArray[np.float64]
-    R: NDArray[np.float64]
-    lengths: NDArray[np.float64]
-    inverse: NDArray[np.float64]
 
 
 class Record(NamedTuple):
@@ -257,18 +249,10 @@ def _screen(copy, x, z, team):
         _gather(copy, x, z, team, now)
 
 
-@kernel(**VECTORIZED)
-def _dot(x, y):
-    total = x[0] * 0
-    for i in range(x.size):
-        total += x[i] * y[i]
-    return total
-
-
 @kernel(inline="always")
 def _normalize(r, x):
     """x = r/‖r‖ in single precision, unless r = 0; returns ‖r‖."""
-    length = math.sqrt(_dot(r, r))
+    length = math.sqrt(dot(r, r))
     if length > 0:
         for i in range(r.size):
             x[i] = r[i] / length
@@ -317,7 +301,7 @@ def _clear_pick(design, team, r, error, out, m):
     value = np.empty(max(count, 0))
     best, top, second = -1, 0.0, 0.0
     for l in range(count):
-        value[l] = abs(_dot(design.X[:, near[l]], r))
+        value[l] = abs(dot(design.X[:, near[l]], r))
         if value[l] > top:
             best, top, second = l, value[l], top
         elif value[l] > second:
@@ -330,106 +314,6 @@ def _clear_pick(design, team, r, error, out, m):
         if l != best and value[l] + slack >= low:
             return -1, 0.0, 0.0
     return near[best], top, (top - second) / top
-
-
-@kernel(**VECTORIZED)
-def _project(Qt, R, t, count):
-    """Take out of row t of Qt its shares of the `count` rows before it, adding them to column t of R."""
-    q = Qt[t]
-    last = t - count % 4
-    for s in range(t - count, last, 4):
-        a, b, c, e = Qt[s], Qt[s + 1], Qt[s + 2], Qt[s + 3]
-        sa = sb = sc = se = q[0] * 0
-        for i in range(q.size):
-            sa += a[i] * q[i]
-            sb += b[i] * q[i]
-            sc += c[i] * q[i]
-            se += e[i] * q[i]
-        for i in range(q.size):
-            q[i] -= (sa * a[i] + sb * b[i]) + (sc * c[i] + se * e[i])
-        R[s, t] += sa
-        R[s + 1, t] += sb
-        R[s + 2, t] += sc
-        R[s + 3, t] += se
-    for s in range(last, t):
-        row = Qt[s]
-        dot = _dot(row, q)
-        for i in range(q.size):
-            q[i] -= dot * row[i]
-        R[s, t] += dot
-
-
-@kernel()
-def inverse_column_norm(R, norms, l):
-    """Squared norm of column l of D R⁻¹: back substitution for R z = e_l."""
-    z = R[: l + 1, l].copy()
-    z[l] = 1 / R[l, l]
-    square = (norms[l] * z[l]) ** 2
-    for i in range(l):
-        z[i] = 0
-    for i in range(l - 1, -1, -1):
-        for s in range(i + 1, l + 1):
-            z[i] -= R[i, s] * z[s]
-        z[i] /= R[i, i]
-        square += (norms[i] * z[i]) ** 2
-    return square
-
-
-@kernel(**VECTORIZED)
-def _settle(Qt, R, norms, t, before):
-    """Normalise row t, of length `before` until rows above were taken out of it; returns ρ, that of the rest.
-
-    One pass of Gram-Schmidt errs from orthogonality by eps times the amplification ‖D R⁻¹e_t‖ (Björck, 1967):
-    where that may exceed 4, or half the length is lost, there is another. "Twice is enough" (Kahan, Parlett).
-    """
-    q = Qt[t]
-    rho = math.sqrt(_dot(q, q))
-    R[t, t] = rho
-    if rho > 0 and (rho < 0.5 * before or inverse_column_norm(R, norms, t) > 16):
-        _project(Qt, R, t, t)
-        rho = math.sqrt(_dot(q, q))
-        R[t, t] = rho
-    if rho > 0:
-        for i in range(q.size):
-            q[i] /= rho
-    return rho
-
-
-@kernel()
-def orthogonalize(Qt, R, norms, t):
-    """Replace x, in row t of Qt, by q: x = Σ R[s, t] q_s + ρ q, ρ = R[t, t] = ‖P^⊥x‖, which is returned."""
-    for s in range(t):
-        R[s, t] = 0
-    q = Qt[t]
-    before = math.sqrt(_dot(q, q))
-    _project(Qt, R, t, t)
-    return _settle(Qt, R, norms, t, before)
-
-
-@kernel()
-def dependent(R, norms, t, unit):
-    """Whether column t counts as in the span of those before: ρ ≤ unit·s, s = ρ‖D R⁻¹e_t‖ its size."""
-    rho = R[t, t]
-    return rho == 0 or not inverse_column_norm(R, norms, t) * unit * unit < 1
-
-
-@kernel()
-def orthogonalize_block(Qt, R, norms, t, p, unit):
-    """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
-
-    R[:t, t:t+p] holds what was taken out so far. Stops before the first dependent column; returns how many
-    come before it.
-    """
-    for s in range(t, t + p):
-        for l in range(t, s):
-            R[l, s] = 0
-        q = Qt[s]
-        before = math.sqrt(_dot(q, q))
-        _project(Qt, R, s, s - t)
-        _settle(Qt, R, norms, s, before)
-        if dependent(R, norms, s, unit):
-            return s - t
-    return p
 
 
 @kernel(inline="always")
@@ -452,10 +336,10 @@ def take(design, factor, t, r, j, unit):
     if dependent(factor.R, factor.lengths, t, unit):
         return 0.0, -1.0
     factor.inverse[t] = inverse_column_norm(factor.R, factor.lengths, t)
-    share = _dot(q, r)
+    share = dot(q, r)
     for i in range(r.size):
         r[i] -= share * q[i]
-    return share, math.sqrt(_dot(r, r))
+    return share, math.sqrt(dot(r, r))
 
 
 @kernel()

@@ -15,14 +15,13 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import kernel
+from sparselin._kernels import VECTORIZED, kernel
 
-_FAST = {"fastmath": {"reassoc", "contract"}}
 # A joint gain whose root is below counts as zero.
 NEGLIGIBLE = 1e-12
 
 
-@kernel(**_FAST)
+@kernel(**VECTORIZED)
 def _project(V, m, q, f, out):
     """Rows of V (m, ·) less ⟨V_a, f⟩ times the row q, into out."""
     n = f.size
@@ -34,7 +33,7 @@ def _project(V, m, q, f, out):
             out[a, i] = V[a, i] - dot * q[i]
 
 
-@kernel(**_FAST)
+@kernel(**VECTORIZED)
 def _dots(v, r, n):
     """‖z‖², s² and ⟨z, r⟩ of a row v and of the first n entries of r."""
     square, product, size = 0.0, 0.0, 1.0
@@ -46,7 +45,7 @@ def _dots(v, r, n):
     return square, size, product
 
 
-@kernel(**_FAST)
+@kernel(**VECTORIZED)
 def _pivot(row, square, t, n, q, f):
     """The row as element t of T, into q, and z/‖z‖² into f."""
     for i in range(row.size):

@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.linear_algebra import dot, extend_inverse, project, subtract
 
 VERIFIED, UNDECIDED, VIOLATED = range(3)
 _ROUNDING = 8 * 2.0**-52
@@ -76,10 +77,12 @@ def one_design(A, y, k, defect, histogram, space):
             return max(worst, UNDECIDED), window, margin
         for l in range(y.size):
             raw[t, l] = A[l, i]
-        rho = orthogonalize(Q, column, t, raw[t])
+        Q[t] = raw[t]
+        rho = project(Q, t, Q[t], column)
         if rho <= relative:
             return max(worst, UNDECIDED), window, margin
-        condition += extend_inverse(V, column, t, rho)
+        Q[t] /= rho
+        condition += extend_inverse(V, column, t, 1 / rho)
         relative = _ROUNDING * (root + math.sqrt(condition))
         chosen[t] = i
         worst = max(worst, judge(g, chosen, t + 1, 0.0, lam, error))
@@ -215,53 +218,3 @@ def normalize(A, squares):
         row = A[i]
         for j in range(d):
             row[j] *= squares[j]
-
-
-@kernel(**VECTORIZED)
-def orthogonalize(Q, column, t, x):
-    """Q[t] = P^⊥x/ρ by two passes of Gram-Schmidt, column = R[:t, t]; returns ρ."""
-    q = Q[t]
-    q[:] = x
-    for s in range(t):
-        column[s] = 0
-    for _ in range(2):
-        for s in range(t):
-            share = dot(Q[s], q)
-            column[s] += share
-            subtract(share, Q[s], q)
-    rho = math.sqrt(dot(q, q))
-    if rho > 0:
-        for l in range(q.size):
-            q[l] /= rho
-    return rho
-
-
-@kernel(**VECTORIZED)
-def extend_inverse(V, column, t, rho):
-    """V[t] = (e_t − Σ_s R[s, t] V[s])/ρ, column t of R⁻¹; returns ‖V[t]‖², whose sum over t bounds κ²."""
-    row = V[t]
-    for s in range(t):
-        row[s] = 0
-    for s in range(t):
-        for i in range(s + 1):
-            row[i] -= column[s] * V[s, i]
-    square = 0.0
-    for s in range(t):
-        row[s] /= rho
-        square += row[s] * row[s]
-    row[t] = 1 / rho
-    return square + row[t] * row[t]
-
-
-@kernel(**VECTORIZED)
-def dot(a, b):
-    total = 0.0
-    for i in range(b.size):
-        total += a[i] * b[i]
-    return total
-
-
-@kernel(**VECTORIZED)
-def subtract(share, a, b):
-    for i in range(b.size):
-        b[i] -= share * a[i]

@@ -64,6 +64,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import best_subset as kernels
+from sparselin._kernels.linear_algebra import project
 from sparselin.greedy.ols import ols
 from sparselin.guarantees.dependence import exactness
 from sparselin.guarantees.warm_start import exchange, residual, starts
@@ -312,10 +313,11 @@ def _off_forced(start: _Start, state: FloatArray, off: FloatArray) -> tuple[Floa
         Q, T, members, count = kernels.basis(rows, forced, t, known)
         reached = own.copy()
         reached[-1] = math.sqrt(kernels.reach(Q, T, forced, t, y, problem.d, own))
-        kernels.project(Q, t, y)
+        shares = np.empty(t)
+        project(Q, t, y, shares)
         for x, row in enumerate(rows):
             size = kernels.reach(Q, T, forced, t, row, x, own)
-            length = kernels.project(Q, t, row)
+            length = project(Q, t, row, shares)
             if kernels.standing(length**2, size, x, members, count, rows.shape[1], known) > 0:
                 row /= length
                 reached[x] = math.sqrt(size) / length

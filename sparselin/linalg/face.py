@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin._kernels import qr as kernels
+from sparselin._kernels import linear_algebra as kernels
 from sparselin._kernels import refinement
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray

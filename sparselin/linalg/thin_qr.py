@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sparselin._kernels import qr as kernels
-from sparselin._kernels import steps
+from sparselin._kernels import linear_algebra as kernels
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
@@ -66,10 +65,10 @@ class ThinQR:
         norm = float(self.problem.column_norms[j])
         self._Qt[t] = self.problem.columns([j])[:, 0]
         self._norms[t] = norm
-        steps.orthogonalize(self._Qt, self._R, self._norms, t)
-        if steps.dependent(self._R, self._norms, t, self.problem.length_unit):
+        kernels.orthogonalize(self._Qt, self._R, self._norms, t)
+        if kernels.dependent(self._R, self._norms, t, self.problem.length_unit):
             return False
-        self._inverse[t] = steps.inverse_column_norm(self._R, self._norms, t)
+        self._inverse[t] = kernels.inverse_column_norm(self._R, self._norms, t)
         self.index.append(j)
         return True
 
@@ -93,7 +92,7 @@ class ThinQR:
                 R += again
         self._norms[s : s + p] = norms
         unit = self.problem.length_unit
-        added = int(steps.orthogonalize_block(self._Qt, self._R, self._norms, s, p, unit))
+        added = int(kernels.orthogonalize_block(self._Qt, self._R, self._norms, s, p, unit))
         self.spare.extend(columns[:added].tolist())
         return added
 
@@ -127,10 +126,10 @@ class ThinQR:
         wanted, self.spare = self.spare[:p], self.spare[p:]
         for added, j in enumerate(wanted):
             t = self.size
-            if steps.dependent(self._R, self._norms, t, self.problem.length_unit):
+            if kernels.dependent(self._R, self._norms, t, self.problem.length_unit):
                 self.spare = []
                 return added
-            self._inverse[t] = steps.inverse_column_norm(self._R, self._norms, t)
+            self._inverse[t] = kernels.inverse_column_norm(self._R, self._norms, t)
             self.index.append(j)
         return len(wanted)
 
@@ -139,9 +138,9 @@ class ThinQR:
         self.spare = self.index[t:] + self.spare
         del self.index[t:]
 
-    def arrays(self) -> steps.Factor:
+    def arrays(self) -> kernels.Factor:
         """For a kernel that appends columns, before `extend` tells which."""
-        return steps.Factor(self._Qt, self._R, self._norms, self._inverse)
+        return kernels.Factor(self._Qt, self._R, self._norms, self._inverse)
 
     def extend(self, columns: list[int]) -> None:
         """The columns that a kernel has appended."""
@@ -177,7 +176,7 @@ class ThinQR:
         self._norms[position : t - 1] = self._norms[position + 1 : t].copy()
         del self.index[position]
         for l in range(position, t - 1):
-            self._inverse[l] = steps.inverse_column_norm(self._R, self._norms, l)
+            self._inverse[l] = kernels.inverse_column_norm(self._R, self._norms, l)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """R⁻¹b."""

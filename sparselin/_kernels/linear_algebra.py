@@ -1,0 +1,226 @@
+"""What the kernels share: inner products, Gram-Schmidt, triangles.
+
+Gram-Schmidt comes twice. `orthogonalize` reads four rows at a time and makes a second pass where the first
+lost too much: for a few long columns. `project` makes both passes, a row at a time: for many short ones.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparselin._kernels import VECTORIZED, kernel
+
+
+class Factor(NamedTuple):
+    """The arrays of a `sparselin.linalg.thin_qr.ThinQR`, t columns of which are in use.
+
+    Attributes
+    ----------
+    Qt : (capacity, n), the orthonormal columns of Q as rows.
+    R : (capacity, capacity), the triangle.
+    lengths : the column norms, D = diag(lengths).
+    inverse : inverse[l] is the squared norm of column l of D R⁻¹: the sum bounds 1/σ_min² of the
+        unit-scaled X_J.
+    """
+
+    Qt: NDArray[np.float64]
+    R: NDArray[np.float64]
+    lengths: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+
+
+@kernel(**VECTORIZED)
+def dot(a, b):
+    """⟨a, b⟩, summed in float64."""
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel(**VECTORIZED)
+def subtract(share, a, b):
+    """b ← b − share·a."""
+    for i in range(b.size):
+        b[i] -= share * a[i]
+
+
+@kernel(**VECTORIZED)
+def project(Q, t, v, shares):
+    """Take the first t rows of Q, orthonormal, out of v by two passes; shares[:t] = Qv; returns ‖v‖."""
+    for s in range(t):
+        shares[s] = 0
+    for _ in range(2):
+        for s in range(t):
+            share = dot(Q[s], v)
+            shares[s] += share
+            subtract(share, Q[s], v)
+    return math.sqrt(dot(v, v))
+
+
+@kernel(**VECTORIZED)
+def _project_by_fours(Qt, R, t, count):
+    """Take out of row t of Qt its shares of the `count` rows before it, adding them to column t of R.
+
+    Four rows are read at a time and taken out together: half the traffic of `project`, and other rounding.
+    """
+    q = Qt[t]
+    last = t - count % 4
+    for s in range(t - count, last, 4):
+        a, b, c, e = Qt[s], Qt[s + 1], Qt[s + 2], Qt[s + 3]
+        sa = sb = sc = se = q[0] * 0
+        for i in range(q.size):
+            sa += a[i] * q[i]
+            sb += b[i] * q[i]
+            sc += c[i] * q[i]
+            se += e[i] * q[i]
+        for i in range(q.size):
+            q[i] -= (sa * a[i] + sb * b[i]) + (sc * c[i] + se * e[i])
+        R[s, t] += sa
+        R[s + 1, t] += sb
+        R[s + 2, t] += sc
+        R[s + 3, t] += se
+    for s in range(last, t):
+        row = Qt[s]
+        share = dot(row, q)
+        subtract(share, row, q)
+        R[s, t] += share
+
+
+@kernel()
+def inverse_column_norm(R, norms, l):
+    """Squared norm of column l of D R⁻¹: back substitution for R z = e_l."""
+    z = R[: l + 1, l].copy()
+    z[l] = 1 / R[l, l]
+    square = (norms[l] * z[l]) ** 2
+    for i in range(l):
+        z[i] = 0
+    for i in range(l - 1, -1, -1):
+        for s in range(i + 1, l + 1):
+            z[i] -= R[i, s] * z[s]
+        z[i] /= R[i, i]
+        square += (norms[i] * z[i]) ** 2
+    return square
+
+
+@kernel(**VECTORIZED)
+def _settle(Qt, R, norms, t, before):
+    """Normalise row t, of length `before` until rows above were taken out of it; returns ρ, that of the rest.
+
+    One pass of Gram-Schmidt errs from orthogonality by eps times the amplification ‖D R⁻¹e_t‖ (Björck, 1967):
+    where that may exceed 4, or half the length is lost, there is another. "Twice is enough" (Kahan, Parlett).
+    """
+    q = Qt[t]
+    rho = math.sqrt(dot(q, q))
+    R[t, t] = rho
+    if rho > 0 and (rho < 0.5 * before or inverse_column_norm(R, norms, t) > 16):
+        _project_by_fours(Qt, R, t, t)
+        rho = math.sqrt(dot(q, q))
+        R[t, t] = rho
+    if rho > 0:
+        for i in range(q.size):
+            q[i] /= rho
+    return rho
+
+
+@kernel()
+def orthogonalize(Qt, R, norms, t):
+    """Replace x, in row t of Qt, by q: x = Σ R[s, t] q_s + ρ q, ρ = R[t, t] = ‖P^⊥x‖, which is returned."""
+    for s in range(t):
+        R[s, t] = 0
+    q = Qt[t]
+    before = math.sqrt(dot(q, q))
+    _project_by_fours(Qt, R, t, t)
+    return _settle(Qt, R, norms, t, before)
+
+
+@kernel()
+def dependent(R, norms, t, unit):
+    """Whether column t counts as in the span of those before: ρ ≤ unit·s, s = ρ‖D R⁻¹e_t‖ its size."""
+    rho = R[t, t]
+    return rho == 0 or not inverse_column_norm(R, norms, t) * unit * unit < 1
+
+
+@kernel()
+def orthogonalize_block(Qt, R, norms, t, p, unit):
+    """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
+
+    R[:t, t:t+p] holds what was taken out so far. Stops before the first dependent column; returns how many
+    come before it.
+    """
+    for s in range(t, t + p):
+        for l in range(t, s):
+            R[l, s] = 0
+        q = Qt[s]
+        before = math.sqrt(dot(q, q))
+        _project_by_fours(Qt, R, s, s - t)
+        _settle(Qt, R, norms, s, before)
+        if dependent(R, norms, s, unit):
+            return s - t
+    return p
+
+
+@kernel(**VECTORIZED)
+def delete(Qt, R, t, j):
+    """Remove column j of t: shift the later columns left, restore the triangle by Givens rotations."""
+    n = Qt.shape[1]
+    for l in range(j, t - 1):
+        for i in range(l + 2):
+            R[i, l] = R[i, l + 1]
+    for l in range(j, t - 1):
+        r = math.hypot(R[l, l], R[l + 1, l])
+        c = R[l, l] / r
+        s = R[l + 1, l] / r
+        R[l, l] = r
+        R[l + 1, l] = 0
+        for m in range(l + 1, t - 1):
+            upper, lower = R[l, m], R[l + 1, m]
+            R[l, m] = c * upper + s * lower
+            R[l + 1, m] = c * lower - s * upper
+        for i in range(n):
+            upper, lower = Qt[l, i], Qt[l + 1, i]
+            Qt[l, i] = c * upper + s * lower
+            Qt[l + 1, i] = c * lower - s * upper
+
+
+@kernel()
+def solve(R, b):
+    """R⁻¹b by back substitution, R (t, t) upper triangular."""
+    z = b.copy()
+    for i in range(b.size - 1, -1, -1):
+        for s in range(i + 1, b.size):
+            z[i] -= R[i, s] * z[s]
+        z[i] /= R[i, i]
+    return z
+
+
+@kernel()
+def solve_transposed(R, b):
+    """R⁻ᵀb by forward substitution, R (t, t) upper triangular."""
+    z = b.copy()
+    for i in range(b.size):
+        for s in range(i):
+            z[i] -= R[s, i] * z[s]
+        z[i] /= R[i, i]
+    return z
+
+
+@kernel(**VECTORIZED)
+def extend_inverse(V, column, t, inverse):
+    """V[t] from column = R[:t, t] and 1/ρ; returns ‖V[t]‖², whose sum over t bounds κ²."""
+    row = V[t]
+    for s in range(t):
+        row[s] = 0
+    for s in range(t):
+        for i in range(s + 1):
+            row[i] -= column[s] * V[s, i]
+    square = 0.0
+    for s in range(t):
+        row[s] *= inverse
+        square += row[s] * row[s]
+    row[t] = inverse
+    return square + row[t] * row[t]
