@@ -188,7 +188,8 @@ class Candidates:
         rhs = self.c0[order]
         if not self._seat(math.inf, order, np.zeros(t), np.zeros(t)):
             return False
-        if t and np.linalg.norm(np.linalg.inv(self.L[:t, :t]) * self.norms[order]) > _SPREAD * math.sqrt(t):
+        inverse = np.linalg.inv(np.tril(self.L[:t, :t]))  # above the diagonal nothing was written
+        if np.linalg.norm(inverse * self.norms[order]) > _SPREAD * math.sqrt(t):
             return False
         kernels.solve(self.L, t, rhs, self.beta)
         return True
