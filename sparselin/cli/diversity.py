@@ -15,11 +15,11 @@ from sparselin.datasets import FOLDER, Images, Source, images
 from sparselin.experiments.diversity.findings import judge
 from sparselin.experiments.diversity.run import (
     KS,
-    METHODS,
     Design,
     Selection,
     Settings,
     in_order,
+    methods,
     sample,
     select_all,
 )
@@ -159,7 +159,7 @@ def _collect(console: Console, design: Design, settings: Settings) -> tuple[list
         state = found[0].method if len(found) > 1 else f"{found[0].method}, k = {found[0].k}"
         return len(found), state
 
-    total = len(METHODS) * len(settings.ks)
+    total = len(methods()) * len(settings.ks)
     words = "Interrupted: the report shows what was done."
     interrupted = watch(console, "selections", total, select_all(design, settings), take, words)
     return in_order(selections), interrupted

@@ -22,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,12 +30,11 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
-from sparselin.spectral.regularizers import SetFunction, grow
+from sparselin.spectral.regularizers.base import Method, SetFunction, grow
 from sparselin.spectral.search import Variant, check_regularizer, task_for
 from sparselin.spectral.steps import Found, Task, forward, greedy_local
 from sparselin.validation import check_count
 
-Method = Literal["forward", "greedy_local_search"]
 Watch = Callable[[float], object]
 
 _POWERS = range(-12, 13)  # of two, times ν₀

@@ -23,7 +23,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -31,19 +30,11 @@ from sparselin.datasets import Images
 from sparselin.parallel.processes import run_jobs
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
-from sparselin.spectral.choice import LassoFit, Method, choose_nu_for_each, lasso_fits
+from sparselin.spectral.choice import LassoFit, choose_nu_for_each, lasso_fits
+from sparselin.spectral.regularizers import REGULARIZERS, SetFunction, SmoothedDifferentialEntropy, carried
 from sparselin.spectral.search import forward_regression
 
 BASELINES = ("lasso", "no-reg")
-# with the search that the paper shows for each
-SEARCHES: dict[str, Method] = {
-    "ld": "forward",
-    "ld-0.1": "greedy_local_search",
-    "sv": "greedy_local_search",
-    "gr": "forward",
-}
-METHODS = (*BASELINES, *SEARCHES)
 KS = {"MNIST": tuple(range(10, 100, 10)), "digits": tuple(range(5, 45, 5))}
 OTHER_SIGMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
 # a pixel is rare that is not zero in fewer than this share of the images
@@ -73,20 +64,18 @@ class Settings:
         """σ, then the others."""
         return (self.sigma, *(sigma for sigma in self.sigmas if sigma != self.sigma))
 
-    def regularizers(self, k: int) -> dict[str, Any]:
-        """The four, with the constants that the paper gives them for k."""
-        return {
-            "ld": SmoothedDifferentialEntropy(1.0, k),
-            "ld-0.1": SmoothedDifferentialEntropy(0.1, k),
-            "sv": SpectralVariance(k),
-            "gr": GeneralizedRank(self.alpha),
-        }
+    def regularizers(self, k: int) -> dict[str, SetFunction]:
+        """All that are registered, with the constants that they have for k."""
+        return {name: one.of(k, self.alpha) for name, one in REGULARIZERS.items()}
 
     def tasks(self) -> list[Task]:
         """What processes do at a time, the longest first; FR serves all k at once."""
-        forward = [Task(name, self.ks) for name in ("gr", "ld")]
-        searched = [Task(name, (k,)) for k in sorted(self.ks, reverse=True) for name in ("ld-0.1", "sv")]
-        return [*forward, *(Task(name, self.ks) for name in BASELINES), *searched]
+        forward = [name for name, one in reversed(REGULARIZERS.items()) if one.method == "forward"]
+        searched = [name for name in REGULARIZERS if name not in forward]
+        return [
+            *(Task(name, self.ks) for name in (*forward, *BASELINES)),
+            *(Task(name, (k,)) for k in sorted(self.ks, reverse=True) for name in searched),
+        ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,7 +189,7 @@ def select(design: Design, task: Task, settings: Settings) -> list[Selection]:
             None,
             ks,
             settings.regularizers(max(ks))[task.method],
-            method=SEARCHES[task.method],
+            method=REGULARIZERS[task.method].method,
             refitted=settings.refitted,
         )
         chosen = {
@@ -288,9 +277,15 @@ def noise(seed: int, repeat: int, n: int, d: int) -> tuple[FloatArray, FloatArra
 
 def select_all(design: Design, settings: Settings) -> Iterator[list[Selection]]:
     """The selections of each task as it ends, from `jobs` processes. Closing the iterator stops the work."""
-    yield from run_jobs(((select, (design, task, settings)) for task in settings.tasks()), settings.jobs)
+    jobs = ((select, (design, task, settings)) for task in settings.tasks())
+    yield from run_jobs(jobs, settings.jobs, carried())
+
+
+def methods() -> list[str]:
+    """The baselines, then the regularizers in the order of their panels."""
+    return [*BASELINES, *REGULARIZERS]
 
 
 def in_order(selections: Sequence[Selection]) -> list[Selection]:
     """By method as the paper lists them, then by k."""
-    return sorted(selections, key=lambda one: (METHODS.index(one.method), one.k))
+    return sorted(selections, key=lambda one: (methods().index(one.method), one.k))
