@@ -21,9 +21,9 @@ from sparselin.datasets import FOLDER, MNIST, Images, images, read_idx
 from sparselin.experiments.diversity import run as diversity
 from sparselin.experiments.diversity.findings import Finding, extremes, judge
 from sparselin.experiments.diversity.run import (
-    Selection,
-    Settings,
-    Task,
+    DiversitySettings,
+    MethodSelection,
+    MethodTask,
     methods,
     noise,
     perturbed,
@@ -34,7 +34,7 @@ from sparselin.experiments.diversity.run import (
 from sparselin.reports import diversity as report
 from sparselin.spectral.regularizers import REGULARIZERS, Regularizer, register
 
-SETTINGS = Settings(ks=(2, 4), repeats=3, jobs=1, sigmas=(0.3,))
+SETTINGS = DiversitySettings(ks=(2, 4), repeats=3, jobs=1, sigmas=(0.3,))
 
 
 def pictures(count=80, seed=5):
@@ -184,7 +184,7 @@ def test_noise_is_white_of_unit_length_and_of_the_seed():
 
 def test_the_expected_error_is_the_root_mean_square_of_many(design):
     settings = dataclasses.replace(SETTINGS, ks=(4,), repeats=400, sigmas=())
-    one = select(design, Task("no-reg", (4,)), settings)[0]
+    one = select(design, MethodTask("no-reg", (4,)), settings)[0]
     measured = np.sqrt(np.mean(np.square(one.target[0.1]))) / 0.1
     assert measured == pytest.approx(one.expected, rel=0.08)  # 400 draws of about a χ² of four
     assert one.expected > one.least_expected == pytest.approx(np.sqrt(4 / 60))
@@ -241,7 +241,7 @@ def test_records_say_what_the_supports_are(design, selections):
 def test_refitted_asks_for_more(design):
     for name in REGULARIZERS:
         own, squares = (
-            select(design, Task(name, (4,)), dataclasses.replace(SETTINGS, refitted=refitted))[0]
+            select(design, MethodTask(name, (4,)), dataclasses.replace(SETTINGS, refitted=refitted))[0]
             for refitted in (False, True)
         )
         assert squares.r2 >= squares.r2_refitted - 1e-12
@@ -261,7 +261,7 @@ def test_the_number_of_processes_changes_nothing(design, selections):
 def made(method, k, error, value, r2=0.8):
     """A selection with given errors and diversity."""
     errors = {sigma: (10 * sigma * error,) for sigma in (0.1, 0.3, 1.0)}
-    return Selection(
+    return MethodSelection(
         method=method,
         k=k,
         support=tuple(range(k)),
@@ -532,7 +532,7 @@ def test_a_registered_regularizer_is_in_commands_tables_and_figures(tmp_path, to
     """Nothing but `register` is called: tasks, processes, claims, report and figures have it."""
     with pytest.raises(ValueError, match="there is a regularizer 'toy' already; choose another name"):
         register(toy)
-    assert Task("toy", (2, 4)) in SETTINGS.tasks()
+    assert MethodTask("toy", (2, 4)) in SETTINGS.tasks()
     result = run(tmp_path, "--k", "2,4", "--images", "100", "--repeats", "1", "--jobs", "2")
     assert result.exit_code == 0, result.output
     assert "toy is more diverse than lasso and than no-reg" in " ".join(result.output.split())
@@ -585,8 +585,8 @@ def test_wrong_arguments(tmp_path, arguments, words):
 
 def test_an_interrupt_leaves_the_report_of_what_was_done(tmp_path, monkeypatch):
     def interrupted(design, settings):
-        yield select(design, Task("no-reg", settings.ks), settings)
-        yield select(design, Task("ld", settings.ks), settings)
+        yield select(design, MethodTask("no-reg", settings.ks), settings)
+        yield select(design, MethodTask("ld", settings.ks), settings)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sparselin.cli.diversity.select_all", interrupted)
@@ -613,11 +613,11 @@ def test_an_interrupt_before_anything_is_done(tmp_path, monkeypatch):
 def test_the_numbers_that_the_documents_give_for_mnist():
     if datasets._missing():
         pytest.skip(datasets._missing())
-    settings = Settings(jobs=1)
+    settings = DiversitySettings(jobs=1)
     design = sample(images("mnist"), 1000, 0)
     names = ("lasso", "no-reg", "ld")
     with threadpool_limits(1):
-        kept = [one for name in names for one in select(design, Task(name, settings.ks), settings)]
+        kept = [one for name in names for one in select(design, MethodTask(name, settings.ks), settings)]
     found = {(finding.key, finding.panel): finding for finding in judge(kept, settings)}
     counts = {key: (found[key].held, found[key].total) for key in found}
     assert counts["regularized", "a"] == (9, 9)

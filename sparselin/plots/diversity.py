@@ -68,7 +68,7 @@ def coefficient_errors(
 
     Parameters
     ----------
-    selections : `Selection` records.
+    selections : `MethodSelection` records.
     sigma : the strength of the noise, one of the run.
     perturbed : "target" for noise in y, with the least expected error of k unit columns (a selection of
         fewer may lie below), or "features".
@@ -90,7 +90,7 @@ def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axe
 
     Parameters
     ----------
-    selections : `Selection` records.
+    selections : `MethodSelection` records.
     regularizer : "ld", "ld-0.1", "sv", "gr" or another of the run.
     ax : where to draw; a new figure if None.
     """
@@ -105,7 +105,7 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
 
     Parameters
     ----------
-    selections : `Selection` records.
+    selections : `MethodSelection` records.
     sigma : the strength of the noise in (a) and (b).
     """
     names = tuple(selections[0].diversity)
@@ -161,7 +161,7 @@ def pixel_maps(design: Any, selections: Sequence[Any]) -> list[Axes]:
     Parameters
     ----------
     design : the `Design`.
-    selections : one `Selection` a method.
+    selections : one `MethodSelection` a method.
     """
     figure, grid = pyplot().subplots(
         1, len(selections), figsize=(2.0 * len(selections), 2.5), layout="constrained", squeeze=False

@@ -23,7 +23,7 @@ from sparselin.experiments.diversity.findings import (
     panels,
 )
 from sparselin.experiments.diversity.findings import Table as ByMethod
-from sparselin.experiments.diversity.run import KS, RARE, Design, Selection, Settings, methods
+from sparselin.experiments.diversity.run import KS, RARE, Design, DiversitySettings, MethodSelection, methods
 from sparselin.reports import page
 from sparselin.spectral.regularizers import REGULARIZERS
 
@@ -49,7 +49,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     return view
 
 
-def method_table(selections: Sequence[Selection], settings: Settings) -> Table:
+def method_table(selections: Sequence[MethodSelection], settings: DiversitySettings) -> Table:
     """Each method at the largest k, for a terminal."""
     k = max(one.k for one in selections)
     view = Table(title=f"k = {k}, σ = {settings.sigma:g}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -69,7 +69,10 @@ def method_table(selections: Sequence[Selection], settings: Settings) -> Table:
 
 
 def headline(
-    design: Design, settings: Settings, findings: Sequence[Finding], selections: Sequence[Selection]
+    design: Design,
+    settings: DiversitySettings,
+    findings: Sequence[Finding],
+    selections: Sequence[MethodSelection],
 ) -> list[str]:
     """The result in two sentences, and what it was found on."""
     short = sum(one.short for one in selections)
@@ -103,7 +106,7 @@ def _counted(findings: Sequence[Finding], key: str, panel: str = "") -> str:
     return f"{sum(found.held for found in chosen)} of {sum(found.total for found in chosen)}"
 
 
-def reading(design: Design, selections: Sequence[Selection]) -> list[str]:
+def reading(design: Design, selections: Sequence[MethodSelection]) -> list[str]:
     """What the diversity consists of and costs, in numbers of this run."""
     table = ByMethod(selections)
     lines = [_rare(selections), _price(table)]
@@ -124,7 +127,7 @@ def reading(design: Design, selections: Sequence[Selection]) -> list[str]:
     return [line for line in lines if line]
 
 
-def _rare(selections: Sequence[Selection]) -> str:
+def _rare(selections: Sequence[MethodSelection]) -> str:
     """Where the diversity comes from."""
     k = max(one.k for one in selections)
     last = [one for one in selections if one.k == k and one.support]
@@ -156,7 +159,7 @@ def _columns() -> tuple[str, ...]:
     return (*COLUMNS, "error, y", "error, X", *(f"diversity {name}" for name in REGULARIZERS), "rare")
 
 
-def cells(one: Selection, settings: Settings) -> tuple[str, ...]:
+def cells(one: MethodSelection, settings: DiversitySettings) -> tuple[str, ...]:
     """A row of the page's table."""
     regularized = one.method in REGULARIZERS
     return (
@@ -180,9 +183,9 @@ def _spread(errors: Sequence[float]) -> str:
 
 def write(
     output: Path,
-    settings: Settings,
+    settings: DiversitySettings,
     design: Design,
-    selections: Sequence[Selection],
+    selections: Sequence[MethodSelection],
     command: str,
     seconds: float,
     interrupted: bool,
@@ -228,7 +231,9 @@ def _axes(least: dict[str, float]) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def _sigmas(selections: Sequence[Selection], settings: Settings) -> list[tuple[str, str, tuple[str, ...]]]:
+def _sigmas(
+    selections: Sequence[MethodSelection], settings: DiversitySettings
+) -> list[tuple[str, str, tuple[str, ...]]]:
     """σ, how many comparisons hold, and each method's median error over k, X being perturbed."""
     table = ByMethod(selections)
     rows = []
@@ -240,7 +245,7 @@ def _sigmas(selections: Sequence[Selection], settings: Settings) -> list[tuple[s
     return rows
 
 
-def _write_csv(path: Path, selections: Sequence[Selection], settings: Settings) -> None:
+def _write_csv(path: Path, selections: Sequence[MethodSelection], settings: DiversitySettings) -> None:
     """A line a selection, with the errors of every σ."""
     sigmas = settings.all_sigmas()
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -264,7 +269,7 @@ def _write_csv(path: Path, selections: Sequence[Selection], settings: Settings) 
 
 
 def _figures(
-    design: Design, selections: Sequence[Selection], settings: Settings
+    design: Design, selections: Sequence[MethodSelection], settings: DiversitySettings
 ) -> list[tuple[str, str, Any]]:
     k = max(one.k for one in selections)
     faded = SHORT_NOTE if any(one.short for one in selections) else ""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sparselin.experiments.diversity.run import BASELINES, Selection, Settings, methods
+from sparselin.experiments.diversity.run import BASELINES, DiversitySettings, MethodSelection, methods
 from sparselin.spectral.regularizers import REGULARIZERS
 
 # where the axes of the printed figure end next to the curves, and the tick before: the largest error lies
@@ -29,7 +29,7 @@ PRINTED_AXES = {
 }
 # of R² ≤ 1, a sum of at most some ten thousand squares
 ROUNDING = 1e-12
-Errors = Callable[[Selection], float]
+Errors = Callable[[MethodSelection], float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,18 +68,18 @@ class Finding:
 class Table:
     """The selections of k features by method and k; `short` are the places of those that have fewer."""
 
-    def __init__(self, selections: Sequence[Selection]) -> None:
+    def __init__(self, selections: Sequence[MethodSelection]) -> None:
         self.at = {(one.method, one.k): one for one in selections if not one.short}
         self.short = {(one.method, one.k) for one in selections if one.short}
         self.ks = sorted({one.k for one in selections})
 
-    def pairs(self, a: str, b: str) -> Iterator[tuple[Selection, Selection]]:
+    def pairs(self, a: str, b: str) -> Iterator[tuple[MethodSelection, MethodSelection]]:
         """What two methods select, at each k that both have."""
         for k in self.ks:
             if (a, k) in self.at and (b, k) in self.at:
                 yield self.at[a, k], self.at[b, k]
 
-    def line(self, method: str) -> list[Selection]:
+    def line(self, method: str) -> list[MethodSelection]:
         """One method, by k."""
         return [self.at[method, k] for k in self.ks if (method, k) in self.at]
 
@@ -92,7 +92,7 @@ class Table:
             for k in self.ks
         )
 
-    def ends(self, method: str) -> tuple[Selection, Selection] | None:
+    def ends(self, method: str) -> tuple[MethodSelection, MethodSelection] | None:
         """Its selections for the first k and the last, if it has both."""
         if len(self.ks) < 2 or not {(method, self.ks[0]), (method, self.ks[-1])} <= self.at.keys():
             return None
@@ -109,7 +109,7 @@ def _order() -> list[tuple[str, str]]:
     return [*((name, "no-reg") for name in REGULARIZERS), ("no-reg", "lasso")]
 
 
-def judge(selections: Sequence[Selection], settings: Settings) -> list[Finding]:
+def judge(selections: Sequence[MethodSelection], settings: DiversitySettings) -> list[Finding]:
     """What became of each claim: (a), (b), (c)-(f), and the text."""
     table = Table(selections)
     sigma = settings.sigma
@@ -280,7 +280,7 @@ def _fit(table: Table, refitted: bool) -> Finding:
     )
 
 
-def _other_sigmas(table: Table, settings: Settings) -> Finding:
+def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
     """Footnote and text: "results for other values of σ are similar"."""
     held = total = 0
     worst = []
@@ -310,7 +310,7 @@ def order_at(table: Table, sigma: float) -> tuple[int, int]:
     return sum(held), len(held)
 
 
-def extremes(selections: Sequence[Selection], sigma: float) -> dict[str, float]:
+def extremes(selections: Sequence[MethodSelection], sigma: float) -> dict[str, float]:
     """Panel -> the largest error, or the least diversity, among its curves."""
     found = {
         "a": max(float(np.mean(one.target[sigma])) for one in selections),

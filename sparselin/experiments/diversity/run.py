@@ -42,7 +42,7 @@ RARE = 0.01
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class DiversitySettings:
     """What `diversity` runs.
 
     Attributes
@@ -68,18 +68,18 @@ class Settings:
         """All that are registered, with the constants that they have for k."""
         return {name: one.of(k, self.alpha) for name, one in REGULARIZERS.items()}
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[MethodTask]:
         """What processes do at a time, the longest first; FR serves all k at once."""
         forward = [name for name, one in reversed(REGULARIZERS.items()) if one.method == "forward"]
         searched = [name for name in REGULARIZERS if name not in forward]
         return [
-            *(Task(name, self.ks) for name in (*forward, *BASELINES)),
-            *(Task(name, (k,)) for k in sorted(self.ks, reverse=True) for name in searched),
+            *(MethodTask(name, self.ks) for name in (*forward, *BASELINES)),
+            *(MethodTask(name, (k,)) for k in sorted(self.ks, reverse=True) for name in searched),
         ]
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class MethodTask:
     """One method for some k."""
 
     method: str
@@ -107,7 +107,7 @@ class Design:
 
 
 @dataclasses.dataclass(frozen=True)
-class Selection:
+class MethodSelection:
     """What one method selects for one k, and what noise does to its coefficients.
 
     Attributes
@@ -174,7 +174,7 @@ def sample(images: Images, count: int, seed: int) -> Design:
     )
 
 
-def select(design: Design, task: Task, settings: Settings) -> list[Selection]:
+def select(design: Design, task: MethodTask, settings: DiversitySettings) -> list[MethodSelection]:
     """The selections of one method, a record for each k of the task."""
     problem, ks = Problem(design.X, design.y), task.ks
     fits = dict(zip(ks, lasso_fits(problem, ks), strict=True))
@@ -201,7 +201,7 @@ def select(design: Design, task: Task, settings: Settings) -> list[Selection]:
 
 def _record(
     design: Design,
-    settings: Settings,
+    settings: DiversitySettings,
     method: str,
     k: int,
     fit: LassoFit,
@@ -209,13 +209,13 @@ def _record(
     nu: float,
     upper: float,
     qualifies: str,
-) -> Selection:
+) -> MethodSelection:
     X_S, n = design.X[:, S], len(design.y)
     C = X_S.T @ X_S
     regularizers = settings.regularizers(k)
     residual = design.y - X_S @ np.linalg.lstsq(X_S, design.y, rcond=None)[0]
     target, features = perturbed(design, S, settings)
-    return Selection(
+    return MethodSelection(
         method=method,
         k=k,
         support=tuple(int(j) for j in S),
@@ -247,7 +247,7 @@ def _plain(C: FloatArray, k: int) -> dict[str, float]:
 
 
 def perturbed(
-    design: Design, S: IndexArray, settings: Settings
+    design: Design, S: IndexArray, settings: DiversitySettings
 ) -> tuple[dict[float, tuple[float, ...]], dict[float, tuple[float, ...]]]:
     """σ -> ‖α' − α‖ for each repeat, with y perturbed and with X perturbed."""
     X_S, y = design.X[:, S], design.y
@@ -275,7 +275,7 @@ def noise(seed: int, repeat: int, n: int, d: int) -> tuple[FloatArray, FloatArra
     return eta / np.linalg.norm(eta), E / np.linalg.norm(E, axis=0)
 
 
-def select_all(design: Design, settings: Settings) -> Iterator[list[Selection]]:
+def select_all(design: Design, settings: DiversitySettings) -> Iterator[list[MethodSelection]]:
     """The selections of each task as it ends, from `jobs` processes. Closing the iterator stops the work."""
     jobs = ((select, (design, task, settings)) for task in settings.tasks())
     yield from run_jobs(jobs, settings.jobs, carried())
@@ -286,6 +286,6 @@ def methods() -> list[str]:
     return [*BASELINES, *REGULARIZERS]
 
 
-def in_order(selections: Sequence[Selection]) -> list[Selection]:
+def in_order(selections: Sequence[MethodSelection]) -> list[MethodSelection]:
     """By method as the paper lists them, then by k."""
     return sorted(selections, key=lambda one: (methods().index(one.method), one.k))
