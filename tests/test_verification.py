@@ -13,8 +13,8 @@ from sparselin.cli.verify import exit_status
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.verification import run as equivalence
 from sparselin.experiments.verification.checks import Methods, bracket
+from sparselin.experiments.verification.projected_design import Agreement, ProjectedDesign
 from sparselin.experiments.verification.run import VerificationSettings, summarize, verify_design, verify_one
-from sparselin.experiments.verification.step import Agreement, ProjectedDesign
 from sparselin.reports import verification
 
 SETTINGS = VerificationSettings(steps=4, reach_every=10**9, audit_every=10**9)

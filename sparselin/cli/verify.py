@@ -25,6 +25,7 @@ from sparselin.cli.common import (
 )
 from sparselin.cli.saved_design import read_design
 from sparselin.ensembles import ENSEMBLES
+from sparselin.experiments.verification.projected_design import Agreement
 from sparselin.experiments.verification.run import (
     DesignRecord,
     EnsembleSummary,
@@ -33,7 +34,6 @@ from sparselin.experiments.verification.run import (
     verify_all,
     verify_design,
 )
-from sparselin.experiments.verification.step import Agreement
 from sparselin.problem import Problem
 from sparselin.reports import verification
 

@@ -12,7 +12,7 @@ from sparselin.attention.sequential import sequential_attention
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.guarantees import promises, recovery
-from sparselin.guarantees.along_path import Data, Known, PrefixBounds, explained, scaled, step
+from sparselin.guarantees._along_path import Data, Known, PrefixBounds, explained, scaled, step
 from sparselin.guarantees.best_subset import best_subset
 from sparselin.guarantees.regularized import of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues

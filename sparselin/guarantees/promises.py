@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees.along_path import Data, PrefixBounds, everything
+from sparselin.guarantees._along_path import Data, PrefixBounds, everything
 from sparselin.problem import Problem
 from sparselin.results import Bound, FloatArray, IndexArray, Interval
 

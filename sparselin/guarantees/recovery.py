@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees.along_path import Data
+from sparselin.guarantees._along_path import Data
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
 from sparselin.problem import Problem
 from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEigenvalues

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees.along_path import Data, explained, scaled
+from sparselin.guarantees._along_path import Data, explained, scaled
 from sparselin.guarantees.promises import GreedyRun, Hypotheses, bound, equal_lengths, saturate
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem

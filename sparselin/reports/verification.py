@@ -14,13 +14,13 @@ from rich.table import Table
 from sparselin import plots
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.penalty_contours import penalty_contours
+from sparselin.experiments.verification.projected_design import Agreement
 from sparselin.experiments.verification.run import (
     DesignRecord,
     EnsembleSummary,
     StepRecord,
     VerificationSettings,
 )
-from sparselin.experiments.verification.step import Agreement
 from sparselin.reports import page
 from sparselin.results import SelectionPath
 

@@ -30,9 +30,9 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
+from sparselin.spectral._searches import Found, SearchTask, forward, greedy_local
 from sparselin.spectral.regularizers.base import Method, SetFunction, grow
 from sparselin.spectral.search import Variant, check_regularizer, task_for
-from sparselin.spectral.steps import Found, SearchTask, forward, greedy_local
 from sparselin.validation import check_count
 
 Watch = Callable[[float], object]

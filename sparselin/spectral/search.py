@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sparselin.greedy.ols import ols
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, SelectionPath, SubsetResult
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._gram import Gram
+from sparselin.spectral._searches import Callback, SearchTask, forward, greedy_local, local
 from sparselin.spectral.regularizers import SetFunction, grow
-from sparselin.spectral.steps import Callback, SearchTask, forward, greedy_local, local
 from sparselin.validation import check_count, check_indices, check_level
 
 Variant = Literal["complete", "printed"]

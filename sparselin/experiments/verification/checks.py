@@ -22,7 +22,7 @@ from sparselin.experiments.verification.independent import (
     columns_independent,
     solve_lasso,
 )
-from sparselin.experiments.verification.step import (
+from sparselin.experiments.verification.projected_design import (
     AGREES,
     SEVERITY,
     Agreement,

@@ -19,7 +19,7 @@ import numpy as np
 from sparselin.ensembles import ENSEMBLES, carried
 from sparselin.experiments.verification import checks
 from sparselin.experiments.verification.checks import Methods
-from sparselin.experiments.verification.step import (
+from sparselin.experiments.verification.projected_design import (
     AGREES,
     SEVERITY,
     Agreement,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._gram import Gram
 from sparselin.validation import check_count, check_indices, check_new
 
 Method = Literal["forward", "greedy_local_search"]

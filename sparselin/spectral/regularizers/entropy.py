@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels.log_det import extend
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, spectrum, trace_error
 from sparselin.validation import check_level
 

@@ -36,7 +36,7 @@ import numpy as np
 import scipy.linalg
 
 from sparselin._kernels import submodularity as kernels
-from sparselin.guarantees.dependence import Exact, exactness
+from sparselin.guarantees._dependence import Exact, exactness
 from sparselin.guarantees.sparse_eigenvalues import bound_below
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem

@@ -12,8 +12,8 @@ import numpy as np
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import IndexArray, Status, SubsetResult
-from sparselin.spectral.climbing import Climb
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._climbing import Climb
+from sparselin.spectral._gram import Gram
 from sparselin.spectral.objective import Objective, lowest_of_largest
 from sparselin.spectral.regularizers import SetFunction
 
