@@ -90,39 +90,30 @@ def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: Data) -> list[
     lengths = (*picks, equal_lengths(data.problem))
     gamma, theirs, ours, direct = run.gamma, spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
     path = [step.theta * np.array([step.near[0], 1.0]) for step in run.steps]
-    source = f"{DAS_KEMPE}, Theorem 3.7"
-    return [
-        bound(
-            "submodularity ratio",
-            run,
-            "1 − exp(−γ·λ_min(C, 2k))",
-            source,
-            (*lengths, independent(theirs, "2k")),
-            saturate(gamma * theirs * near),
-        ),
-        bound(
-            "sparse eigenvalue",
-            run,
-            "1 − exp(−λ_min(C, 2k)²)",
-            source,
-            (*lengths, independent(theirs, "2k")),
-            saturate(theirs**2 * near),
-        ),
-        bound(
+    theory, here = f"{DAS_KEMPE}, Theorem 3.7", f"{OURS}, Theorem 1"
+    both = (*lengths, independent(theirs, "2k"))
+    rows = (
+        ("submodularity ratio", "1 − exp(−γ·λ_min(C, 2k))", theory, both, gamma * theirs),
+        ("sparse eigenvalue", "1 − exp(−λ_min(C, 2k)²)", theory, both, theirs**2),
+        (
             "submodularity ratio, sharper",
-            run,
             "1 − exp(−γ·λ(k))",
-            f"{OURS}, Theorem 1",
+            here,
             (*picks, independent(ours, "k")),
-            saturate(gamma * ours * near),
+            gamma * ours,
         ),
-        bound(
+        (
             "sparse eigenvalue, sharper",
-            run,
             "1 − exp(−λ(2k − 1))",
-            f"{OURS}, Theorem 1",
+            here,
             (*picks, independent(direct, "2k − 1")),
-            saturate(direct * near),
+            direct,
+        ),
+    )
+    return [
+        *(
+            bound(name, run, formula, source, holds, saturate(exponent * near))
+            for name, formula, source, holds, exponent in rows
         ),
         bound(
             "along the path", run, "1 − Π_i (1 − θ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -149,6 +150,15 @@ class MethodSelection:
         return len(self.support) < self.k
 
 
+class _Chosen(NamedTuple):
+    """S, and how ν was chosen."""
+
+    support: IndexArray
+    nu: float = 0.0
+    upper: float = 0.0
+    qualifies: str = ""
+
+
 def sample(images: Images, count: int, seed: int) -> Design:
     """The regression problem of `count` sampled images.
 
@@ -179,10 +189,10 @@ def select(design: Design, task: MethodTask, settings: DiversitySettings) -> lis
     problem, ks = Problem(design.X, design.y), task.ks
     fits = dict(zip(ks, lasso_fits(problem, ks), strict=True))
     if task.method == "lasso":
-        chosen = {k: (fit.features, 0.0, 0.0, "") for k, fit in fits.items()}
+        chosen = {k: _Chosen(fit.features) for k, fit in fits.items()}
     elif task.method == "no-reg":
         order = forward_regression(problem, None, max(ks)).support
-        chosen = {k: (order[:k], 0.0, 0.0, "") for k in ks}
+        chosen = {k: _Chosen(order[:k]) for k in ks}
     else:
         found = choose_nu_for_each(
             problem,
@@ -193,23 +203,16 @@ def select(design: Design, task: MethodTask, settings: DiversitySettings) -> lis
             refitted=settings.refitted,
         )
         chosen = {
-            k: (one.selection.support, one.nu, one.upper, one.qualifies)
+            k: _Chosen(one.selection.support, one.nu, one.upper, one.qualifies)
             for k, one in zip(ks, found, strict=True)
         }
-    return [_record(design, settings, task.method, k, fits[k], *chosen[k]) for k in ks]
+    return [_record(design, settings, task.method, k, fits[k], chosen[k]) for k in ks]
 
 
 def _record(
-    design: Design,
-    settings: DiversitySettings,
-    method: str,
-    k: int,
-    fit: LassoFit,
-    S: IndexArray,
-    nu: float,
-    upper: float,
-    qualifies: str,
+    design: Design, settings: DiversitySettings, method: str, k: int, fit: LassoFit, chosen: _Chosen
 ) -> MethodSelection:
+    S = chosen.support
     X_S, n = design.X[:, S], len(design.y)
     C = X_S.T @ X_S
     regularizers = settings.regularizers(k)
@@ -219,9 +222,9 @@ def _record(
         method=method,
         k=k,
         support=tuple(int(j) for j in S),
-        nu=nu,
-        upper=upper,
-        qualifies=qualifies,
+        nu=chosen.nu,
+        upper=chosen.upper,
+        qualifies=chosen.qualifies,
         r2=float(1 - residual @ residual),
         r2_lasso=fit.r2,
         r2_refitted=fit.r2_refitted,
