@@ -157,6 +157,12 @@ def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: fl
     return float(np.max([np.abs(h(t) - here) for t in (low, np.clip(1.0, low, high), high)], axis=0).sum())
 
 
+def value_error(f: Any, C: FloatArray, S: Sequence[int], unit: float) -> float:
+    """`trace_error` at S of f = constant + Σ h(λ_i), h being `f._h`."""
+    values, _ = spectrum(C, S)
+    return trace_error(f._h, values, unit * float(np.diag(C)[S].sum()))
+
+
 def check_constant(f: Any) -> None:
     if f.k is not None:
         object.__setattr__(f, "k", check_count(f.k, "k", 1))
