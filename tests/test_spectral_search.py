@@ -358,7 +358,6 @@ class PlainSquareRoot:
         return np.array([0 if x in S else self.value(C, [*S, x]) - here for x in range(len(C))])
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:submodlib")
 def test_log_determinants_as_submodlib_takes_them(rng):
     submodlib = pytest.importorskip("submodlib")
     X = rng.standard_normal((40, 30)) / 6  # of several lengths: unit columns would be tied at the first step
