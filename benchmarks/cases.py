@@ -1,12 +1,11 @@
-"""The registry: every row of the table. A new case is one entry here, a new peer one function in entrants.py
-and its name in the tuple of its kind there."""
+"""The table: every row. A new case is one entry here, a new peer one function in entrants.py."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from benchmarks import checks, designs, entrants, measures
-from benchmarks.contest import Case, Entrant, Goal, Job
+from benchmarks.contest import Case, Goal, Job
 from benchmarks.measures import Measure
 
 
@@ -15,13 +14,12 @@ def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False
     omp, ols = entrants.our_omp, entrants.our_ols
     by_omp, by_lasso = entrants.our_sequential_by_omp, entrants.our_sequential
     jobs = (
-        Job(f"omp/{key}", f"OMP, {name}", omp, entrants.OMP_PEERS, goals, checks.selects_like_omp(omp)),
-        Job(f"ols/{key}", f"OLS, {name}", ols, entrants.OLS_PEERS, (), checks.selects_like_ols(ols)),
+        Job(f"omp/{key}", f"OMP, {name}", omp, goals, checks.selects_like_omp(omp)),
+        Job(f"ols/{key}", f"OLS, {name}", ols, (), checks.selects_like_ols(ols)),
         Job(
             f"sequential-by-omp/{key}",
             f"Sequential LASSO by OMP, {name}",
             by_omp,
-            (),
             (Goal(omp, 1 / 1.1),),
             checks.selects_like_omp(by_omp),
         ),
@@ -29,7 +27,6 @@ def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False
             f"sequential/{key}",
             f"Sequential LASSO, {name}",
             by_lasso,
-            (),
             (Goal(omp, 1 / 2),),
             checks.selects_like_omp(by_lasso),
         ),
@@ -40,20 +37,18 @@ def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False
 def single_precision(key: str, name: str) -> Job:
     ours = entrants.our_omp_single
     check = checks.selects_like_omp(ours, eps=2.0**-23)
-    return Job(f"float32/{key}", f"OMP in float32, {name}", ours, (), (Goal(entrants.our_omp, 1.6),), check)
+    return Job(f"float32/{key}", f"OMP in float32, {name}", ours, (Goal(entrants.our_omp, 1.6),), check)
 
 
-def path(key: str, title: str, goals: tuple[Goal, ...], *more: Entrant) -> Job:
+def path(key: str, title: str, goals: tuple[Goal, ...]) -> Job:
     ours = entrants.our_path
-    peers = (*entrants.PATH_PEERS, *more)
-    return Job(f"path/{key}", f"LASSO path, {title}", ours, peers, goals, checks.knots(ours))
+    return Job(f"path/{key}", f"LASSO path, {title}", ours, goals, checks.knots(ours))
 
 
-def projection(key: str, title: str, goals: tuple[Goal, ...], *more: Entrant) -> tuple[Job, ...]:
+def projection(key: str, title: str, goals: tuple[Goal, ...]) -> tuple[Job, ...]:
     ours = entrants.our_projection
-    peers = (*entrants.PROJECTION_PEERS, *more)
     check = checks.projections(ours)
-    return (Job(f"project/{key}", f"project_dual, {title}", ours, peers, goals, check),)
+    return (Job(f"project/{key}", f"project_dual, {title}", ours, goals, check),)
 
 
 BIG = {"n": 2000, "d": 20000, "k": 100}
@@ -73,7 +68,7 @@ CASES: tuple[Case, ...] = (
         TOY,
         (
             *greedy("noise", "noise", BIG_GOALS, single=True),
-            path("noise", "noise", PATH_GOALS, entrants.gemvs),
+            path("noise", "noise", PATH_GOALS),
         ),
     ),
     Case(
@@ -125,7 +120,6 @@ CASES: tuple[Case, ...] = (
                     f"batch/{n}x{d}",
                     "batch OMP",
                     entrants.our_batch,
-                    entrants.BATCH_PEERS,
                     (Goal(entrants.spams_batch, 2),),
                     checks.batch(entrants.our_batch),
                 ),
@@ -138,35 +132,35 @@ CASES: tuple[Case, ...] = (
         designs.ar1_path,
         {"n": 5000, "d": 1000, "steps": 200},
         {"n": 60, "d": 30, "steps": 10},
-        (path("ar1", "AR(1)", (Goal(entrants.sklearn_path, 4),), entrants.sklearn_gram_path),),
+        (path("ar1", "AR(1)", (Goal(entrants.sklearn_path, 4),)),),
     ),
     Case(
         "whole path",
         designs.whole_path,
         {"n": 200, "d": 500},
         {"n": 15, "d": 30},
-        (path("whole", "noise, to λ = 0", (Goal(entrants.cvxcla_path, 20),), entrants.cvxcla_path),),
+        (path("whole", "noise, to λ = 0", (Goal(entrants.cvxcla_path, 20),)),),
     ),
     Case(
         "projection 0.3",
         designs.projection,
         FEW | {"lam": 0.3},
         TOY_PROJECTION,
-        projection("0.3", "signal", (Goal(entrants.daqp_projection, 1),), entrants.quadprog_projection),
+        projection("0.3", "signal", (Goal(entrants.daqp_projection, 1),)),
     ),
     Case(
         "projection 0.05",
         designs.projection,
         FEW | {"lam": 0.05},
         TOY_PROJECTION,
-        projection("0.05", "signal", (Goal(entrants.daqp_projection, 1),), entrants.quadprog_projection),
+        projection("0.05", "signal", (Goal(entrants.daqp_projection, 1),)),
     ),
     Case(
         "projection of noise",
         designs.projection_of_noise,
         FEW | {"lam": 0.3},
         TOY_PROJECTION,
-        projection("noise", "noise", (), entrants.quadprog_projection),
+        projection("noise", "noise", ()),
     ),
     Case(
         "wide projection",
@@ -185,7 +179,6 @@ CASES: tuple[Case, ...] = (
                 "spectral/log-det",
                 "log-determinant greedy",
                 entrants.our_log_det,
-                (),
                 (Goal(entrants.eigenvalues_of_each, 100), Goal(entrants.submodlib_log_det, 1)),
                 checks.maximizes(
                     entrants.our_log_det, lambda values: np.log2(0.1 + values), entrants.submodlib_log_det
@@ -195,7 +188,6 @@ CASES: tuple[Case, ...] = (
                 "spectral/variance",
                 "spectral variance greedy",
                 entrants.our_variance,
-                (),
                 (Goal(entrants.eigenvalues_of_each, 100),),
                 checks.maximizes(entrants.our_variance, lambda values: -((values - 1) ** 2)),
             ),
@@ -203,7 +195,6 @@ CASES: tuple[Case, ...] = (
                 "spectral/rank",
                 "generalized rank greedy, α = ½",
                 entrants.our_rank,
-                (),
                 (Goal(entrants.eigenvalues_of_each, 10),),
                 checks.maximizes(entrants.our_rank, lambda values: np.sqrt(values * (values > 1e-12))),
             ),
@@ -220,7 +211,6 @@ CASES: tuple[Case, ...] = (
                     f"best-subset/{d}-{k}",
                     f"best subset of {k}",
                     entrants.our_best_subset,
-                    (entrants.abess_subset,),
                     (),
                     checks.best_subset(entrants.our_best_subset, entrants.abess_subset),
                 ),
@@ -238,7 +228,6 @@ CASES: tuple[Case, ...] = (
                 "csc/1%",
                 "OMP, CSC at 1 %",
                 entrants.ONE,
-                (entrants.gemvs,),
                 (),
                 checks.selects_like_omp(entrants.ONE),
             ),
@@ -247,7 +236,6 @@ CASES: tuple[Case, ...] = (
                 "csc/nnz",
                 "OMP, CSC at ½ %",
                 entrants.HALF,
-                (),
                 (Goal(entrants.ONE, at_most=2 * 1.2), Goal(entrants.TWO, at_most=4 * 1.2)),
             ),
         ),

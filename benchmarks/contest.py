@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.timing import interleaved
+from sparselin.validation import check_new
 
 Data = SimpleNamespace
 
@@ -44,6 +45,22 @@ class Entrant:
     share: Callable[[Data], float] | None = None
 
 
+# the key of a job, or its first part for all of a kind -> name -> who does it beside ours
+PEERS: dict[str, dict[str, Entrant]] = {}
+
+
+def register(peer: Entrant, *jobs: str) -> Entrant:
+    """Let a peer do the jobs of these keys or kinds, as "path/ar1" or "path".
+
+    Raises ValueError if a peer of that name does one of them already.
+    """
+    for job in jobs:
+        check_new(peer.name, PEERS.get(job, ()), f"a peer for {job},")
+    for job in jobs:
+        PEERS.setdefault(job, {})[peer.name] = peer
+    return peer
+
+
 @dataclasses.dataclass(frozen=True)
 class Goal:
     """Bounds on peer/ours: at_least for a peer to be beaten, at_most for a cost to be in proportion."""
@@ -73,19 +90,19 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One row: ours beside its peers. `check(data, answers)` has the answers by entrant."""
+    """One row: ours beside the `PEERS` of its key. `check(data, answers)` has the answers by entrant."""
 
     key: str
     title: str
     ours: Entrant
-    peers: tuple[Entrant, ...]
     goals: tuple[Goal, ...] = ()
     check: Callable[[Data, Mapping[Entrant, Any]], Outcome] | None = None
 
     @property
     def rivals(self) -> tuple[Entrant, ...]:
-        """The peers, and whom a goal names besides."""
-        return tuple(dict.fromkeys([*self.peers, *(goal.peer for goal in self.goals)]))
+        """The peers of its kind and its own, and whom a goal names besides."""
+        peers = PEERS.get(self.key.partition("/")[0], {}) | PEERS.get(self.key, {})
+        return tuple(dict.fromkeys([*peers.values(), *(goal.peer for goal in self.goals)]))
 
 
 @dataclasses.dataclass(frozen=True)

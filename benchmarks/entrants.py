@@ -13,31 +13,27 @@ from typing import Any
 import numpy as np
 
 import sparselin as sl
-from benchmarks.contest import Data, Entrant, missing
+from benchmarks.contest import PEERS, Data, Entrant, missing, register
 from benchmarks.designs import kept
 
-# distribution on PyPI, by the module that is imported
-PEERS = {
-    "sklearn": "scikit-learn",
-    "spams": "spams-bin",
-    "submodlib": "submodlib-py",
-    "abess": "abess",
-    "celer": "celer",
-    "skglm": "skglm",
-    "cvxcla": "cvxcla",
-    "daqp": "daqp",
-    "quadprog": "quadprog",
-}
+# on PyPI, by the module that is imported, of those that have another name there
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "spams": "spams-bin", "submodlib": "submodlib-py"}
+
+
+def modules() -> tuple[str, ...]:
+    """What the registered peers import."""
+    needs = [e.needs for job in PEERS.values() for e in job.values() if e.needs]
+    return tuple(dict.fromkeys(module.partition(":")[0] for module in needs))
 
 
 def import_peers() -> dict[str, str]:
     """Load them all, so that the limit on threads finds their pools; {module: why it is skipped}."""
-    return {module: why for module in PEERS if (why := missing(module))}
+    return {module: why for module in modules() if (why := missing(module))}
 
 
 def peer_versions() -> dict[str, str]:
     versions = {}
-    for name in PEERS.values():
+    for name in (DISTRIBUTIONS.get(module, module) for module in modules()):
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -46,9 +42,10 @@ def peer_versions() -> dict[str, str]:
 
 
 def entrant(
-    name: str, needs: str = "", share: Callable[[Data], float] | None = None
+    name: str, *jobs: str, needs: str = "", share: Callable[[Data], float] | None = None
 ) -> Callable[[Callable[[Data], Any]], Entrant]:
-    return lambda call: Entrant(name, call, needs, share)
+    """Make a function an entrant, and register it as a peer for `jobs`, if there are any."""
+    return lambda call: register(Entrant(name, call, needs, share), *jobs)
 
 
 # Ours
@@ -111,7 +108,7 @@ def our_best_subset(data: Data) -> Any:
     return sl.best_subset(data.X, data.y, data.k)
 
 
-@entrant("abess (no proof)", needs="abess")
+@entrant("abess (no proof)", "best-subset", needs="abess")
 def abess_subset(data: Data) -> Any:
     """Splicing: exchanges, without a proof."""
     from abess import LinearRegression
@@ -140,6 +137,7 @@ def _few(data: Data) -> int:
 
 @entrant(
     "eigvalsh per candidate (16 a step, scaled)",
+    "spectral",
     share=lambda data: _few(data) * data.k / sum(data.C.shape[0] - t for t in range(data.k)),
 )
 def eigenvalues_of_each(data: Data) -> None:
@@ -151,7 +149,7 @@ def eigenvalues_of_each(data: Data) -> None:
             np.linalg.eigvalsh(data.C[np.ix_(S, S)])
 
 
-@entrant("submodlib", needs="submodlib")
+@entrant("submodlib", "spectral/log-det", needs="submodlib")
 def submodlib_log_det(data: Data) -> Any:
     """Lazy greedy, the faster of its two exact ones, of log det(0.1·I + C_S)."""
     import submodlib
@@ -163,21 +161,21 @@ def submodlib_log_det(data: Data) -> Any:
 # OMP and OLS
 
 
-@entrant("k gemvs")
-def gemvs(data: Data) -> None:
-    """The textbook cost of k steps: Xᵀr, k times, by NumPy's BLAS (by SciPy for a sparse X)."""
-    for _ in range(data.k):
-        data.X.T @ data.y
-
-
-@entrant("scikit-learn", needs="sklearn")
+@entrant("scikit-learn", "omp", needs="sklearn")
 def sklearn_omp(data: Data) -> Any:
     from sklearn.linear_model import orthogonal_mp
 
     return orthogonal_mp(data.X, data.y, n_nonzero_coefs=data.k)
 
 
-@entrant("SPAMS (OLS)", needs="spams")
+@entrant("k gemvs", "omp", "path/noise", "csc/1%")
+def gemvs(data: Data) -> None:
+    """The textbook cost of k steps: Xᵀr, k times, by NumPy's BLAS (by SciPy for a sparse X)."""
+    for _ in range(data.k):
+        data.X.T @ data.y
+
+
+@entrant("SPAMS (OLS)", "ols", needs="spams")
 def spams_omp(data: Data) -> Any:
     """Called omp, but it is orthogonal least squares."""
     import spams
@@ -186,7 +184,7 @@ def spams_omp(data: Data) -> Any:
     return spams.omp(Y, X, L=data.k, numThreads=2)
 
 
-@entrant("SPAMS (OLS)", needs="spams")
+@entrant("SPAMS (OLS)", "batch", needs="spams")
 def spams_batch(data: Data) -> Any:
     import spams
 
@@ -200,7 +198,10 @@ def _some(data: Data) -> int:
 
 
 @entrant(
-    "scikit-learn (500 signals, scaled)", needs="sklearn", share=lambda data: _some(data) / data.Y.shape[1]
+    "scikit-learn (500 signals, scaled)",
+    "batch",
+    needs="sklearn",
+    share=lambda data: _some(data) / data.Y.shape[1],
 )
 def sklearn_batch(data: Data) -> Any:
     """It takes signals one by one, so some of them tell."""
@@ -212,14 +213,14 @@ def sklearn_batch(data: Data) -> Any:
 # LASSO paths
 
 
-@entrant("scikit-learn", needs="sklearn")
+@entrant("scikit-learn", "path", needs="sklearn")
 def sklearn_path(data: Data) -> Any:
     from sklearn.linear_model import lars_path
 
     return lars_path(data.X, data.y, method="lasso", max_iter=data.steps or 8 * min(data.X.shape))
 
 
-@entrant("scikit-learn, Gram", needs="sklearn")
+@entrant("scikit-learn, Gram", "path/ar1", needs="sklearn")
 def sklearn_gram_path(data: Data) -> Any:
     """Not its default, but faster when d < n."""
     from sklearn.linear_model import lars_path
@@ -229,7 +230,7 @@ def sklearn_gram_path(data: Data) -> Any:
     )
 
 
-@entrant("SPAMS", needs="spams")
+@entrant("SPAMS", "path", needs="spams")
 def spams_path(data: Data) -> Any:
     import spams
 
@@ -240,7 +241,7 @@ def spams_path(data: Data) -> Any:
     )
 
 
-@entrant("cvxcla", needs="cvxcla")
+@entrant("cvxcla", "path/whole", needs="cvxcla")
 def cvxcla_path(data: Data) -> Any:
     import cvxcla
 
@@ -257,7 +258,7 @@ def _constraints(data: Data) -> tuple[np.ndarray, ...]:
     return np.eye(len(data.v)), np.ascontiguousarray(data.X.T), bound, -bound, sense
 
 
-@entrant("DAQP", needs="daqp")
+@entrant("DAQP", "project", needs="daqp")
 def daqp_projection(data: Data) -> Any:
     import daqp
 
@@ -265,7 +266,7 @@ def daqp_projection(data: Data) -> Any:
     return daqp.solve(H, -data.v, A, upper, lower, sense)[0]
 
 
-@entrant("quadprog", needs="quadprog")
+@entrant("quadprog", "project/0.3", "project/0.05", "project/noise", needs="quadprog")
 def quadprog_projection(data: Data) -> Any:
     import quadprog
 
@@ -302,11 +303,11 @@ def _celer(tol: float) -> Callable[[Data], np.ndarray]:
     return call
 
 
-celer_projection = Entrant("celer", _celer(1e-4), needs="celer")  # its default tolerance
-celer_tight_projection = Entrant("celer, tol 1e-12", _celer(1e-12), needs="celer")
+celer_projection = entrant("celer", "project", needs="celer")(_celer(1e-4))  # its default tolerance
+entrant("celer, tol 1e-12", "project", needs="celer")(_celer(1e-12))
 
 
-@entrant("skglm, tol 1e-10", needs="skglm")
+@entrant("skglm, tol 1e-10", "project", needs="skglm")
 def skglm_projection(data: Data) -> Any:
     from skglm import WeightedLasso
 
@@ -319,7 +320,7 @@ def skglm_projection(data: Data) -> Any:
     return data.v - X @ model.fit(X, data.v).coef_
 
 
-@entrant("scikit-learn LARS", needs="sklearn")
+@entrant("scikit-learn LARS", "project", needs="sklearn")
 def sklearn_projection(data: Data) -> Any:
     from sklearn.linear_model import lars_path
 
@@ -328,16 +329,3 @@ def sklearn_projection(data: Data) -> Any:
     return _by_lasso(
         data, lambda X, v: lars_path(X, v, method="lasso", alpha_min=alpha, max_iter=most)[2][:, -1]
     )
-
-
-OMP_PEERS = (sklearn_omp, gemvs)
-OLS_PEERS = (spams_omp,)
-BATCH_PEERS = (spams_batch, sklearn_batch)
-PATH_PEERS = (sklearn_path, spams_path)
-PROJECTION_PEERS = (
-    daqp_projection,
-    celer_projection,
-    celer_tight_projection,
-    skglm_projection,
-    sklearn_projection,
-)

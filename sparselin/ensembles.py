@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.validation import check_count, check_real
+from sparselin.validation import check_count, check_new, check_real
 
 Design: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 Rng: TypeAlias = (
@@ -316,9 +316,7 @@ def register(ensemble: Ensemble) -> Ensemble:
     True
     >>> del ENSEMBLES["stars"]
     """
-    if ensemble.name in ENSEMBLES:
-        raise ValueError(f"there is an ensemble {ensemble.name!r} already; choose another name")
-    ENSEMBLES[ensemble.name] = ensemble
+    ENSEMBLES[check_new(ensemble.name, ENSEMBLES, "an ensemble")] = ensemble
     return ensemble
 
 

@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.parallel.processes import work_quietly
+from sparselin.validation import check_new
 
 PAPERS = {
     "SA": "Sequential Attention for Feature Selection",
@@ -254,6 +255,19 @@ def claim(
     return mark
 
 
+# by id in lower case, where a link to it leads
+CLAIMS: dict[str, Claim] = {}
+
+
+def register(made: Claim) -> Claim:
+    """Add a claim that stands in no folder, `test_x.claim`, to what `collect` finds in any.
+
+    Raises ValueError if its id is taken.
+    """
+    CLAIMS[check_new(made.id.lower(), CLAIMS, "a claim")] = made
+    return made
+
+
 def _check_fields(made: Claim) -> None:
     if made.paper not in PAPERS:
         raise ValueError(f"{made.id}: paper must be one of {', '.join(PAPERS)}; got {made.paper!r}")
@@ -292,7 +306,7 @@ def _unsupported(made: Claim, check: Check) -> str | None:
 
 
 def collect(folder: Path, paper: str | None = None, pattern: str | None = None) -> list[Claim]:
-    """The claims of the `test_*.py` in a folder, which is a package; by paper, then by id.
+    """The claims of the `test_*.py` in a folder, which is a package, and of `CLAIMS`; by paper, then by id.
 
     `paper` keeps one paper, `pattern` the ids that begin with it, in any case. Raises FileNotFoundError where
     the folder has no checks, and ValueError for an id used twice or a file that cannot be imported.
@@ -304,15 +318,14 @@ def collect(folder: Path, paper: str | None = None, pattern: str | None = None) 
     if root not in sys.path:
         sys.path.insert(0, root)
     modules = [_imported(f"{file.parent.name}.{file.stem}") for file in files]
-    claims: dict[str, Claim] = {}
+    claims = dict(CLAIMS)
     for module in modules:
         for value in vars(module).values():
             made = getattr(value, "claim", None)
             if isinstance(made, Claim) and made.function.__module__ == module.__name__:
-                key = made.id.lower()  # where a link to it leads
-                if key in claims:
-                    raise ValueError(f"{made.id} is claimed by {claims[key].test} and by {made.test}")
-                claims[key] = made
+                other = claims.setdefault(made.id.lower(), made)
+                if other is not made:
+                    raise ValueError(f"{made.id} is claimed by {other.test} and by {made.test}")
     start = (pattern or "").lower()
     chosen = [made for key, made in claims.items() if key.startswith(start) and paper in (None, made.paper)]
     return sorted(chosen, key=lambda made: order(made.paper, made.id))

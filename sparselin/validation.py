@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import numpy as np
@@ -136,6 +136,13 @@ def check_count(k: int, name: str, low: int, high: float = _MOST) -> int:
         bounds = f"in {low}..{high}" if high < _MOST else f"at least {low}{beyond}"
         raise ValueError(f"{name} must be {bounds}; got {count}")
     return count
+
+
+def check_new(name: str, taken: Container[str], what: str) -> str:
+    """A name under which nothing is registered yet; `what` with its article, as "an ensemble"."""
+    if name in taken:
+        raise ValueError(f"there is {what} {name!r} already; choose another name")
+    return name
 
 
 def check_level(value: float, name: str) -> float:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import sparselin as sl
-from benchmarks import checks, entrants, measures, report, scaling, textbook
+from benchmarks import checks, contest, entrants, measures, report, scaling, textbook
 from benchmarks.__main__ import main, select
 from benchmarks.cases import CASES, MEASURES
-from benchmarks.contest import Case, Entrant, Goal, Job, Options, Outcome, missing, run_case, summarize
+from benchmarks.contest import PEERS, Case, Entrant, Goal, Job, Options, Outcome, missing, run_case, summarize
 from benchmarks.measures import Measure, import_time, memory, numba_start, run_measure, warm_start
 from benchmarks.timing import interleaved
 
@@ -46,20 +46,19 @@ def test_every_peer_of_the_bench_extra_is_reported():
     with (Path(__file__).parent.parent / "pyproject.toml").open("rb") as file:
         extra = tomllib.load(file)["project"]["optional-dependencies"]["bench"]
     pinned = {line.split("==")[0] for line in extra if "==" in line}
-    assert pinned == set(entrants.PEERS.values())
+    assert pinned == set(entrants.peer_versions())
     assert all("==" in line or line.startswith(("sparselin[", "rich")) for line in extra)
     needed = {e.needs for case in CASES for e in case.entrants if e.needs and ":" not in e.needs}
-    assert needed == set(entrants.PEERS)
+    assert needed == set(entrants.modules())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_case_runs_and_is_right(case):
+def test_every_case_runs_and_is_right(case, monkeypatch):
     """With whichever peers are installed; one that is not is named."""
-    quick = tuple(
-        dataclasses.replace(job, peers=tuple(p for p in job.peers if p.needs not in SLOW_TO_COMPILE))
-        for job in case.jobs
-    )
-    for job, row in zip(quick, rows_of(dataclasses.replace(case, jobs=quick)), strict=True):
+    for kind, peers in PEERS.items():
+        quick = {name: peer for name, peer in peers.items() if peer.needs not in SLOW_TO_COMPILE}
+        monkeypatch.setitem(PEERS, kind, quick)
+    for job, row in zip(case.jobs, rows_of(case), strict=True):
         assert report.line(row)
         assert bool(row["skipped"]) == bool(missing(job.ours.needs)), row["skipped"]
         if row["skipped"]:
@@ -70,11 +69,13 @@ def test_every_case_runs_and_is_right(case):
             assert (rival.name in row["absent"]) == bool(missing(rival.needs))
 
 
+PEER = Entrant("peer", lambda data: time.sleep(0.004))
+
+
 def a_job(**changes):
     ours = Entrant("ours", lambda data: time.sleep(0.001))
-    peer = Entrant("peer", lambda data: time.sleep(0.004))
     gone = Entrant("gone", lambda data: None, needs="no_such_module")
-    job = Job("job/a", "a job", ours, (peer, gone), (Goal(peer, 1.5, stretch=1000.0), Goal(gone, 2)))
+    job = Job("job/a", "a job", ours, (Goal(PEER, 1.5, stretch=1000.0), Goal(gone, 2)))
     return dataclasses.replace(job, **changes)
 
 
@@ -121,8 +122,7 @@ def test_one_wrong_seed_makes_the_row_wrong():
 
 def test_the_ratio_is_peer_over_ours_median_of_medians_and_the_worst_seed():
     """The rounds of one seed are paired; a goal from above has its worst seed above."""
-    job = a_job()
-    peer = job.peers[0]
+    job, peer = a_job(), PEER
     seconds = [
         {job.ours: [1.0, 2.0, 4.0], peer: [3.0, 6.0, 40.0]},  # ratios 3, 3, 10
         {job.ours: [1.0, 1.0], peer: [5.0]},
@@ -294,3 +294,23 @@ def test_selecting_rows(capsys):
     assert main(["--case", "no/such"]) == 2
     assert main(["--list"]) == 0
     assert "scaling" in capsys.readouterr().out
+
+
+def test_a_registered_peer_is_in_rows_tables_and_versions(tmp_path, monkeypatch):
+    """Nothing but `register` is called: the jobs of its kind or its key have it, and no other."""
+    for kind in ("omp", "path/noise"):  # both are put back
+        monkeypatch.setitem(PEERS, kind, dict(PEERS[kind]))
+    toy = Entrant("a toy", lambda data: None, needs="zlib")
+    with pytest.raises(ValueError, match="there is a peer for omp, 'k gemvs' already; choose another name"):
+        contest.register(dataclasses.replace(toy, name="k gemvs"), "ols", "omp")
+    assert "k gemvs" not in PEERS["ols"]
+    assert contest.register(toy, "omp", "path/noise") is toy
+    having = {job.key for case in CASES for job in case.jobs if toy in job.rivals}
+    assert having == {job.key for case in CASES for job in case.jobs if job.key.startswith("omp/")} | {
+        "path/noise"
+    }
+    assert main(["--toy", "--case", "omp/small", "--output", str(tmp_path)]) == 0
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert "a toy" in results["rows"][0]["peers"]
+    assert "a toy" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert results["machine"]["peers"]["zlib"] == "not installed"  # as a distribution

@@ -411,7 +411,6 @@ def test_bad_input_is_named(arguments, error, words):
         best_subset([[1.0, 2.0, 3.0], [0.0, 1.0, 1.0]], [1.0, 2.0], **arguments)
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_abess_is_never_better():
     abess = pytest.importorskip("abess")
     for seed in range(5):

@@ -21,11 +21,10 @@ from sparselin.datasets import FOLDER, MNIST, Images, images, read_idx
 from sparselin.experiments.diversity import run as diversity
 from sparselin.experiments.diversity.findings import Finding, extremes, judge
 from sparselin.experiments.diversity.run import (
-    METHODS,
-    SEARCHES,
-    Selection,
-    Settings,
-    Task,
+    DiversitySettings,
+    MethodSelection,
+    MethodTask,
+    methods,
     noise,
     perturbed,
     sample,
@@ -33,8 +32,9 @@ from sparselin.experiments.diversity.run import (
     select_all,
 )
 from sparselin.reports import diversity as report
+from sparselin.spectral.regularizers import REGULARIZERS, Regularizer, register
 
-SETTINGS = Settings(ks=(2, 4), repeats=3, jobs=1, sigmas=(0.3,))
+SETTINGS = DiversitySettings(ks=(2, 4), repeats=3, jobs=1, sigmas=(0.3,))
 
 
 def pictures(count=80, seed=5):
@@ -184,7 +184,7 @@ def test_noise_is_white_of_unit_length_and_of_the_seed():
 
 def test_the_expected_error_is_the_root_mean_square_of_many(design):
     settings = dataclasses.replace(SETTINGS, ks=(4,), repeats=400, sigmas=())
-    one = select(design, Task("no-reg", (4,)), settings)[0]
+    one = select(design, MethodTask("no-reg", (4,)), settings)[0]
     measured = np.sqrt(np.mean(np.square(one.target[0.1]))) / 0.1
     assert measured == pytest.approx(one.expected, rel=0.08)  # 400 draws of about a χ² of four
     assert one.expected > one.least_expected == pytest.approx(np.sqrt(4 / 60))
@@ -211,7 +211,7 @@ def test_the_baselines_are_the_lasso_path_and_the_greedy_search(design, selectio
 
 def test_records_say_what_the_supports_are(design, selections):
     assert [(one.method, one.k) for one in diversity.in_order(selections)] == [
-        (method, k) for method in METHODS for k in SETTINGS.ks
+        (method, k) for method in methods() for k in SETTINGS.ks
     ]
     for one in selections:
         X, k = design.X[:, one.support], one.k
@@ -233,15 +233,15 @@ def test_records_say_what_the_supports_are(design, selections):
         assert one.rare == sum((design.X[:, j] != 0).mean() < 0.01 for j in one.support)
         assert 0 not in one.support
         assert len(one.support) <= k
-        if one.method in SEARCHES:
+        if one.method in REGULARIZERS:
             assert one.r2 >= one.r2_lasso - 1e-12
             assert one.qualifies in ("some", "every")
 
 
 def test_refitted_asks_for_more(design):
-    for name in SEARCHES:
+    for name in REGULARIZERS:
         own, squares = (
-            select(design, Task(name, (4,)), dataclasses.replace(SETTINGS, refitted=refitted))[0]
+            select(design, MethodTask(name, (4,)), dataclasses.replace(SETTINGS, refitted=refitted))[0]
             for refitted in (False, True)
         )
         assert squares.r2 >= squares.r2_refitted - 1e-12
@@ -261,7 +261,7 @@ def test_the_number_of_processes_changes_nothing(design, selections):
 def made(method, k, error, value, r2=0.8):
     """A selection with given errors and diversity."""
     errors = {sigma: (10 * sigma * error,) for sigma in (0.1, 0.3, 1.0)}
-    return Selection(
+    return MethodSelection(
         method=method,
         k=k,
         support=tuple(range(k)),
@@ -271,7 +271,7 @@ def made(method, k, error, value, r2=0.8):
         r2=r2,
         r2_lasso=0.7,
         r2_refitted=0.75,
-        diversity=dict.fromkeys(SEARCHES, value),
+        diversity=dict.fromkeys(REGULARIZERS, value),
         plain={"ld-0.1": value, "sv": value},
         target=errors,
         features=errors,
@@ -287,7 +287,7 @@ def as_the_paper_says():
     for k in (10, 20, 30):
         kept += [made("lasso", k, 0.01 * k, 0.5 + 0.005 * k, 0.75)]
         kept += [made("no-reg", k, 0.006 * k, 0.6 + 0.005 * k, 0.9)]
-        kept += [made(name, k, 0.02 + 0.0001 * k, 0.99) for name in SEARCHES]
+        kept += [made(name, k, 0.02 + 0.0001 * k, 0.99) for name in REGULARIZERS]
     return kept
 
 
@@ -369,7 +369,7 @@ def test_a_short_baseline_takes_its_steps_and_pairs_with_it():
 
 
 def test_a_smaller_rise_may_be_a_larger_factor():
-    errors = {"lasso": (0.04, 0.08), "no-reg": (0.03, 0.06)} | dict.fromkeys(SEARCHES, (0.01, 0.03))
+    errors = {"lasso": (0.04, 0.08), "no-reg": (0.03, 0.06)} | dict.fromkeys(REGULARIZERS, (0.01, 0.03))
     kept = [
         made(name, k, e, 0.9) for name, both in errors.items() for k, e in zip((10, 40), both, strict=True)
     ]
@@ -424,14 +424,14 @@ def test_panels_show_the_numbers(selections):
     panels = plots.diversity_panels(selections, 0.1)
     assert [ax.get_title()[:3] for ax in panels] == ["(a)", "(b)", "(c)", "(d)", "(e)", "(f)"]
     at = {(one.method, one.k): one for one in selections}
-    full = {name: [at[name, k] for k in (2, 4) if not at[name, k].short] for name in METHODS}
+    full = {name: [at[name, k] for k in (2, 4) if not at[name, k].short] for name in methods()}
     lines = named_lines(panels[0])
-    assert set(lines) == {*METHODS, r"least expected for $k$ features, $\sigma\sqrt{k/n}$"}
-    for name in METHODS:
+    assert set(lines) == {*methods(), r"least expected for $k$ features, $\sigma\sqrt{k/n}$"}
+    for name in methods():
         np.testing.assert_allclose(lines[name], [np.mean(one.target[0.1]) for one in full[name]])
     lines = named_lines(panels[1])
     np.testing.assert_allclose(lines["sv"], [np.mean(one.features[0.1]) for one in full["sv"]])
-    for name, ax in zip(SEARCHES, panels[2:], strict=True):
+    for name, ax in zip(REGULARIZERS, panels[2:], strict=True):
         lines = named_lines(ax)
         assert list(lines) == ["lasso", "no-reg", name]
         np.testing.assert_allclose(lines["no-reg"], [one.diversity[name] for one in full["no-reg"]])
@@ -503,6 +503,55 @@ def test_a_quick_run_writes_its_report(tmp_path):
     assert "does it show?" in result.output
 
 
+class OfUse:
+    """The larger its features, the better: a set function with nothing but what the searches need."""
+
+    submodular = True
+
+    def value(self, C, S):
+        return float(np.trace(C[np.ix_(S, S)]))
+
+    def gains(self, C, S):
+        gains = np.diag(C).copy()
+        gains[S] = 0
+        return gains
+
+
+def of_use(k, alpha):
+    return OfUse()
+
+
+@pytest.fixture
+def toy():
+    made = register(Regularizer("toy", of_use, "forward"))
+    yield made
+    del REGULARIZERS[made.name]
+
+
+def test_a_registered_regularizer_is_in_commands_tables_and_figures(tmp_path, toy):
+    """Nothing but `register` is called: tasks, processes, claims, report and figures have it."""
+    with pytest.raises(ValueError, match="there is a regularizer 'toy' already; choose another name"):
+        register(toy)
+    assert MethodTask("toy", (2, 4)) in SETTINGS.tasks()
+    result = run(tmp_path, "--k", "2,4", "--images", "100", "--repeats", "1", "--jobs", "2")
+    assert result.exit_code == 0, result.output
+    assert "toy is more diverse than lasso and than no-reg" in " ".join(result.output.split())
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "(g) toy" in page
+    assert "toy: greedy FR" in page
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert [one["k"] for one in results["selections"] if one["method"] == "toy"] == [2, 4]
+    shares = [len(one["support"]) / one["k"] for one in results["selections"]]
+    assert [one["diversity"]["toy"] for one in results["selections"]] == pytest.approx(shares)
+    with (tmp_path / "selections.csv").open(encoding="utf-8") as file:
+        assert [float(row["diversity_toy"]) for row in csv.DictReader(file)] == pytest.approx(shares)
+    said = as_the_paper_says()
+    more = [dataclasses.replace(one, diversity=one.diversity | {"toy": 1.0}) for one in said]
+    panels = plots.diversity_panels(more, 0.1)
+    assert panels[-1].get_title() == "(g) diversity by toy"
+    plots.close(panels[0].figure)
+
+
 def test_mnist_is_used_where_it_is(tmp_path, rng):
     shade = rng.integers(1, 256, (40, 28, 28)) * (rng.random((40, 28, 28)) < 0.3)
     store(tmp_path, idx(shade), idx(rng.integers(0, 10, 40)))
@@ -536,8 +585,8 @@ def test_wrong_arguments(tmp_path, arguments, words):
 
 def test_an_interrupt_leaves_the_report_of_what_was_done(tmp_path, monkeypatch):
     def interrupted(design, settings):
-        yield select(design, Task("no-reg", settings.ks), settings)
-        yield select(design, Task("ld", settings.ks), settings)
+        yield select(design, MethodTask("no-reg", settings.ks), settings)
+        yield select(design, MethodTask("ld", settings.ks), settings)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sparselin.cli.diversity.select_all", interrupted)
@@ -564,11 +613,11 @@ def test_an_interrupt_before_anything_is_done(tmp_path, monkeypatch):
 def test_the_numbers_that_the_documents_give_for_mnist():
     if datasets._missing():
         pytest.skip(datasets._missing())
-    settings = Settings(jobs=1)
+    settings = DiversitySettings(jobs=1)
     design = sample(images("mnist"), 1000, 0)
     names = ("lasso", "no-reg", "ld")
     with threadpool_limits(1):
-        kept = [one for name in names for one in select(design, Task(name, settings.ks), settings)]
+        kept = [one for name in names for one in select(design, MethodTask(name, settings.ks), settings)]
     found = {(finding.key, finding.panel): finding for finding in judge(kept, settings)}
     counts = {key: (found[key].held, found[key].total) for key in found}
     assert counts["regularized", "a"] == (9, 9)
@@ -585,5 +634,5 @@ def test_the_numbers_that_the_documents_give_for_mnist():
 def test_the_terminal_has_a_line_for_each_finding(selections):
     findings = judge(selections, SETTINGS)
     assert report.findings_table(findings).row_count == len(findings)
-    assert report.method_table(selections, SETTINGS).row_count == len(METHODS)
+    assert report.method_table(selections, SETTINGS).row_count == len(methods())
     assert Path(report.__file__).with_name("diversity.html.j2").exists()

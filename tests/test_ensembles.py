@@ -347,8 +347,10 @@ def test_a_registered_ensemble_is_in_commands_and_tables(tmp_path):
         ensembles.register(ENSEMBLES["gaussian"])
     ensembles.register(ensembles.of_random_size("toy", "a toy", ensembles.heavy_tails))
     try:
-        assert "toy" in verification.Settings().ensembles
-        assert {task.study for task in promises.Settings(designs=20).tasks() if task.ensemble == "toy"} == {
+        assert "toy" in verification.VerificationSettings().ensembles
+        assert {
+            task.study for task in promises.GuaranteeSettings(designs=20).tasks() if task.ensemble == "toy"
+        } == {
             "check",
             "ensembles",
         }

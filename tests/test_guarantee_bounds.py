@@ -13,7 +13,7 @@ from exact_r2 import ExactR2, nearly_dependent, number
 
 import sparselin as sl
 from sparselin.ensembles import ENSEMBLES
-from sparselin.experiments.guarantee.tasks import Task, examine, families
+from sparselin.experiments.guarantee.tasks import DesignTask, examine, families
 from sparselin.results import Interval
 
 EXACT = 1e-7
@@ -318,7 +318,7 @@ def test_every_promise_is_kept_on_more_than_ten_thousand_designs(capsys):
 @pytest.mark.parametrize("family", [name for name in families() if ENSEMBLES[name].family])
 def test_the_package_keeps_what_it_promises(family):
     for index in range(32):
-        record = examine(Task("check", family, index, 1 + index % 3), 1)
+        record = examine(DesignTask("check", family, index, 1 + index % 3), 1)
         assert record.exact, (family, index)
         assert not record.violated, (family, index, record.outcomes)
 

@@ -19,7 +19,15 @@ from sparselin import plots
 from sparselin.cli import cli
 from sparselin.cli import guarantee as command
 from sparselin.experiments.guarantee import summary
-from sparselin.experiments.guarantee.tasks import Outcome, Record, Settings, Task, draw, examine, record
+from sparselin.experiments.guarantee.tasks import (
+    AlgorithmOutcome,
+    DesignTask,
+    GuaranteeRecord,
+    GuaranteeSettings,
+    draw,
+    examine,
+    record,
+)
 from sparselin.experiments.guarantee.worst import Search, Worst, searches, worst_design
 from sparselin.parallel.processes import run_jobs
 from sparselin.reports.guarantee_words import Findings, headline
@@ -125,14 +133,14 @@ def test_a_search_that_finds_nothing_says_so():
 
 
 def test_designs_depend_on_their_names_alone():
-    task = Task("check", "ar1", 5, 2)
+    task = DesignTask("check", "ar1", 5, 2)
     for a, b in zip(draw(task, 3), draw(dataclasses.replace(task, k=2), 3), strict=True):
         assert (a == b).all()
     assert not np.array_equal(draw(task, 3)[1], draw(task, 4)[1])
-    swept = [Task("sweep", "ar1", 0, k, "k", 0.5, 1.0) for k in (1, 3)]
+    swept = [DesignTask("sweep", "ar1", 0, k, "k", 0.5, 1.0) for k in (1, 3)]
     assert (draw(swept[0], 0)[0] == draw(swept[1], 0)[0]).all()
     # signal-to-noise ratio 100: most of y is explained by the five features
-    X, y = draw(Task("sweep", "equicorrelated", 1, 4, "snr", 0.5, 100.0), 0)
+    X, y = draw(DesignTask("sweep", "equicorrelated", 1, 4, "snr", 0.5, 100.0), 0)
     assert sl.best_subset(X, y, 5).r2 > 0.97
 
 
@@ -145,10 +153,10 @@ def test_processes_change_nothing(run, tmp_path):
 
 
 def broken(task):
-    outcome = Outcome(
+    outcome = AlgorithmOutcome(
         "OMP", (0.4, 0.5), {"submodularity ratio": 0.6, "along the path": None}, ("submodularity ratio",)
     )
-    return Record(task, 10, 4, (0.3, 0.3), True, (outcome,))
+    return GuaranteeRecord(task, 10, 4, (0.3, 0.3), True, (outcome,))
 
 
 def test_a_broken_promise_fails_the_run(tmp_path, monkeypatch):
@@ -176,7 +184,7 @@ def test_a_broken_promise_fails_the_run(tmp_path, monkeypatch):
     assert len(saved) == 3
     assert f"--design {saved[0]}" in result.output.replace("\n", "")
     with np.load(saved[0]) as design:
-        X, _ = draw(Task("check", "gaussian", 0, 1), 0)
+        X, _ = draw(DesignTask("check", "gaussian", 0, 1), 0)
         assert (design["X"] == X).all()
 
 
@@ -185,17 +193,17 @@ def test_a_wrong_bound_is_seen_as_violated(monkeypatch):
     from sparselin.guarantees import promises
 
     monkeypatch.setattr(promises, "saturate", lambda exponent: np.full(2, 0.9999))
-    tasks = [Task("check", "ar1", i, 2) for i in range(40)]
+    tasks = [DesignTask("check", "ar1", i, 2) for i in range(40)]
     assert any(examine(task, 0).violated for task in tasks)
 
 
 def test_only_certified_promises_whose_hypotheses_hold_count():
-    X, y = draw(Task("check", "small_integers", 0, 2), 0)
+    X, y = draw(DesignTask("check", "small_integers", 0, 2), 0)
     found = sl.guarantee_bounds(X, y, 2)
-    promises = dict(examine(Task("check", "small_integers", 0, 2), 0).outcomes[0].promises)
+    promises = dict(examine(DesignTask("check", "small_integers", 0, 2), 0).outcomes[0].promises)
     assert promises["submodularity ratio"] is None
     wide = dataclasses.replace(found.of("OMP")[2], lower=0.2, upper=0.4)
-    kept = record(Task("check", "small_integers", 0, 2), X, dataclasses.replace(found, bounds=(wide,)))
+    kept = record(DesignTask("check", "small_integers", 0, 2), X, dataclasses.replace(found, bounds=(wide,)))
     assert kept.outcomes[0].promises == {wide.name: 0.2}
 
 
@@ -285,7 +293,7 @@ def test_bad_designs(tmp_path):
 
 
 def test_the_studies_are_complete():
-    settings = Settings(designs=36, repeats=3, k=2)
+    settings = GuaranteeSettings(designs=36, repeats=3, k=2)
     tasks = settings.tasks()
     assert len(set(tasks)) == len(tasks)
     count = {
@@ -298,7 +306,14 @@ def test_the_studies_are_complete():
 def test_summaries_by_hand():
     ratios, factors = (0.5, 1.0, 1.0, 0.8), (0.2, None, 0.05, 0.4)
     records = [
-        Record(Task("check", "ar1", i, 2), 9, 4, (0.5, 0.5), True, (Outcome("OMP", (r, r), {"p": f}, ()),))
+        GuaranteeRecord(
+            DesignTask("check", "ar1", i, 2),
+            9,
+            4,
+            (0.5, 0.5),
+            True,
+            (AlgorithmOutcome("OMP", (r, r), {"p": f}, ()),),
+        )
         for i, (r, f) in enumerate(zip(ratios, factors, strict=True))
     ]
     (row,) = summary.kept(records)
@@ -313,7 +328,7 @@ def test_summaries_by_hand():
     assert family.promises["p"] == pytest.approx(0.125)
     assert math.isnan(summary.share_above([]))
     (curve,) = summary.curves(
-        [dataclasses.replace(r, task=Task("real", "x", 0, 1 + i)) for i, r in enumerate(records)]
+        [dataclasses.replace(r, task=DesignTask("real", "x", 0, 1 + i)) for i, r in enumerate(records)]
     )
     assert curve.x == (1, 2, 3, 4)
     assert curve.series["p"][1] == (0.0, 0.0)

@@ -226,6 +226,44 @@ def test_a_folder_without_a_ledger(tmp_path):
     assert "holds no ledger" in " ".join(result.output.split())
 
 
+@claim(
+    "ours-toy",
+    paper="ours",
+    number="a toy",
+    statement="x < x + 1",
+    hypotheses="integers",
+    method="exact",
+    verdict=Verdict.HOLDS,
+    mutants=("machinery",),
+)
+def test_a_toy(check):
+    check.over(range(check.cases), lambda x: x < x + 1)
+
+
+@pytest.fixture
+def toy():
+    made = machinery.register(test_a_toy.claim)
+    yield made
+    del machinery.CLAIMS[made.id]
+
+
+def test_a_registered_claim_is_in_the_command_and_its_tables(tmp_path, toy):
+    """Nothing but `register` is called: processes, the table and the ledger that is written have it."""
+    with pytest.raises(ValueError, match="there is a claim 'ours-toy' already; choose another name"):
+        machinery.register(toy)
+    folder = a_folder(tmp_path / "checks_and_toy", CHECK.format("a"))
+    line = ["ledger", "--folder", str(folder), "--jobs", "2", "--cases", "3", "--write"]
+    result = CliRunner().invoke(cli, line)
+    assert result.exit_code == 0, result.output
+    assert "2 claims, 6 cases; 0 verdicts do not stand" in " ".join(result.output.split())
+    assert "ours-toy" in result.output
+    assert [row["id"] for row in report.read(folder)["rows"]] == ["ours-a", "ours-toy"]
+    assert "### ours-toy" in (folder / "LEDGER.md").read_text(encoding="utf-8")
+    result = run("--id", "ours-toy", "--jobs", "1")
+    assert result.exit_code == 1
+    assert "Changed: ours-toy is not in the stored ledger" in " ".join(result.output.split())
+
+
 def test_a_file_that_cannot_be_imported_is_named(tmp_path):
     folder = a_folder(tmp_path / "checks_broken", "def (")
     with pytest.raises(ValueError, match=r"checks_broken.test_x cannot be imported: SyntaxError"):

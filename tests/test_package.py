@@ -37,7 +37,7 @@ def test_lazy_parts_are_attributes():
     assert sl.plots.contours
     assert len(dir(sl)) == len(set(dir(sl)))
     with pytest.raises(AttributeError, match="attribute omq"):
-        sl.omq  # noqa: B018
+        _ = sl.omq
 
 
 def test_no_function_has_the_name_of_a_module_beside_it():

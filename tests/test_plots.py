@@ -12,9 +12,9 @@ mpl.use("Agg")
 import sparselin as sl
 from sparselin import plots
 from sparselin.experiments.penalty_contours import penalty_contours
-from sparselin.experiments.verification.run import Settings, summarize, verify_one
+from sparselin.experiments.verification.run import VerificationSettings, summarize, verify_one
 
-SETTINGS = Settings(steps=2, reach_every=10**9, audit_first=0, audit_every=10**9)
+SETTINGS = VerificationSettings(steps=2, reach_every=10**9, audit_first=0, audit_every=10**9)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sparselin._kernels.secular import power_sums, spectrum
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import PlainGrowth, grow
 from sparselin.spectral.regularizers.base import trace_error
 

@@ -16,8 +16,8 @@ import sparselin.spectral.objective
 from sparselin import Problem, Status
 from sparselin.results import SubsetResult
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance, greedy_maximize
-from sparselin.spectral.climbing import Climb
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._climbing import Climb
+from sparselin.spectral._gram import Gram
 from sparselin.spectral.objective import Explained
 
 REGULARIZERS = [
@@ -358,7 +358,6 @@ class PlainSquareRoot:
         return np.array([0 if x in S else self.value(C, [*S, x]) - here for x in range(len(C))])
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:submodlib")
 def test_log_determinants_as_submodlib_takes_them(rng):
     submodlib = pytest.importorskip("submodlib")
     X = rng.standard_normal((40, 30)) / 6  # of several lengths: unit columns would be tied at the first step

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sparselin as sl
 from sparselin._kernels import submodularity as kernels
 from sparselin.guarantees import submodularity
-from sparselin.guarantees.dependence import exactness
+from sparselin.guarantees._dependence import exactness
 from sparselin.testing import integer_designs
 
 KINDS = ("gaussian", "integers", "equicorrelated", "duplicates", "scales", "wide", "suppressors")

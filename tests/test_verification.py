@@ -13,11 +13,11 @@ from sparselin.cli.verify import exit_status
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.verification import run as equivalence
 from sparselin.experiments.verification.checks import Methods, bracket
-from sparselin.experiments.verification.run import Settings, summarize, verify_design, verify_one
-from sparselin.experiments.verification.step import Step, Verdict
+from sparselin.experiments.verification.projected_design import Agreement, ProjectedDesign
+from sparselin.experiments.verification.run import VerificationSettings, summarize, verify_design, verify_one
 from sparselin.reports import verification
 
-SETTINGS = Settings(steps=4, reach_every=10**9, audit_every=10**9)
+SETTINGS = VerificationSettings(steps=4, reach_every=10**9, audit_every=10**9)
 
 
 def run(names, methods=None, designs=3, first=5):
@@ -115,70 +115,70 @@ PLANTS = {
         Methods(first_entry=wrong_entry(window_lower=window_share(1.05))),
         "gaussian",
         "entry: ",
-        Verdict.VIOLATES,
+        Agreement.VIOLATES,
     ),
     "window too narrow": (
         Methods(first_entry=wrong_entry(window_lower=window_share(0.9))),
         "gaussian",
         "entry: the solution goes on below",
-        Verdict.VIOLATES,
+        Agreement.VIOLATES,
     ),
     "wrong signs": (
         Methods(first_entry=wrong_entry(signs=lambda entry: -entry.signs)),
         "gaussian",
         "entry: T =",
-        Verdict.VIOLATES,
+        Agreement.VIOLATES,
     ),
     "wrong direction": (
         Methods(first_entry=wrong_entry(direction=lambda entry: 1.01 * entry.direction)),
         "gaussian",
         "entry: v does not solve",
-        Verdict.VIOLATES,
+        Agreement.VIOLATES,
     ),
     "wrong λ₀": (
         Methods(first_entry=wrong_entry(proof_lower=lambda entry: 0.0)),
         "gaussian",
         "entry: λ₀",
-        Verdict.VIOLATES,
+        Agreement.VIOLATES,
     ),
     "Sequential LASSO stops short": (
         Methods(sequential_lasso=stops_short),
         "planted_ties",
         "end: ",
-        Verdict.VIOLATES,
+        Agreement.VIOLATES,
     ),
-    "second-best OMP": (Methods(omp=second_best_omp), "gaussian", "pick: OMP picked", Verdict.VIOLATES),
+    "second-best OMP": (Methods(omp=second_best_omp), "gaussian", "pick: OMP picked", Agreement.VIOLATES),
     "λ* too large": (
         Methods(first_entry=wrong_lam_star(1 + 1e-4)),
         "gaussian",
         "lam_star: λ\\* =",
-        Verdict.VIOLATES,
+        Agreement.VIOLATES,
     ),
     "λ* too small": (
         Methods(first_entry=wrong_lam_star(1 - 1e-4)),
         "gaussian",
         "lam_star: λ\\* =",
-        Verdict.VIOLATES,
+        Agreement.VIOLATES,
     ),
     "scaling projector": (
         Methods(project_dual=scaling_projector),
         "gaussian",
         "projection: projection",
-        Verdict.VIOLATES,
+        Agreement.VIOLATES,
     ),
-    "A := T": (Methods(first_entry=all_of_the_tied), "planted_ties", "active_set: ", Verdict.VIOLATES),
+    "A := T": (Methods(first_entry=all_of_the_tied), "planted_ties", "active_set: ", Agreement.VIOLATES),
     "one-step descent": (
         Methods(hadamard_descent=one_step_descent),
         "gaussian",
         "attention: ",
-        Verdict.UNDECIDED,
+        Agreement.UNDECIDED,
     ),
     "swapped features": (Methods(hadamard_descent=wrong_feature_descent), "gaussian", "attention: ", None),
     "solver returns its start": (
         Methods(solve=start_returning_solver),
         "gaussian",
         "certificate",
-        Verdict.UNDECIDED,
+        Agreement.UNDECIDED,
     ),
 }
 
@@ -197,13 +197,13 @@ def test_planted_defects_are_caught(plant):
 def test_a_wrong_lam_star_is_caught_by_the_lasso_alone(factor):
     """The bracket alone, without the comparison with ‖XᵀP_S^⊥y‖∞."""
     X, y = ENSEMBLES["gaussian"].design(7, 0)
-    step = Step(X, y, np.zeros(0, np.intp), wrong_lam_star(factor)(X, y))
+    step = ProjectedDesign(X, y, np.zeros(0, np.intp), wrong_lam_star(factor)(X, y))
     rng = np.random.default_rng(0)
     target = 0.05 * (step.delta * step.entry.lam_star / step.lengths.max()) ** 2
     found = bracket(
         step, step.delta, lambda lam: Methods().solve(*step.compressed, lam, step.start(rng), target)
     )
-    assert found.verdict is Verdict.VIOLATES
+    assert found.verdict is Agreement.VIOLATES
 
 
 def test_an_omp_that_stops_early_is_caught():
@@ -222,7 +222,7 @@ def test_different_whole_supports_are_caught():
 
     X, y = ENSEMBLES["gaussian"].design(3, 0)
     _, supports, _ = verify_design(X, y, 4, methods=Methods(omp=reversed_order))
-    assert supports.verdict is Verdict.VIOLATES
+    assert supports.verdict is Agreement.VIOLATES
 
 
 def test_the_audit_catches_a_wrong_projection_too():

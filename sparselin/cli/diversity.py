@@ -15,11 +15,11 @@ from sparselin.datasets import FOLDER, Images, Source, images
 from sparselin.experiments.diversity.findings import judge
 from sparselin.experiments.diversity.run import (
     KS,
-    METHODS,
     Design,
-    Selection,
-    Settings,
+    DiversitySettings,
+    MethodSelection,
     in_order,
+    methods,
     sample,
     select_all,
 )
@@ -83,7 +83,7 @@ def diversity(
     console.print(found.note, highlight=False)
     design = _design(found, count or _default_count(found, quick), seed)
     chosen = _sparsities(ks, design, quick)
-    settings = Settings(chosen, sigma, repeats, seed, alpha, refitted, jobs)
+    settings = DiversitySettings(chosen, sigma, repeats, seed, alpha, refitted, jobs)
     make_folder(output, "diversity")
     started = time.perf_counter()
     selections, interrupted = _collect(console, design, settings)
@@ -141,7 +141,7 @@ def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...
     return chosen
 
 
-def _command(design: Design, settings: Settings) -> str:
+def _command(design: Design, settings: DiversitySettings) -> str:
     """The command line that repeats the run."""
     ks = ",".join(map(str, settings.ks))
     line = ["sparselin", "diversity", "--data", design.name.lower(), "--k", ks]
@@ -150,16 +150,18 @@ def _command(design: Design, settings: Settings) -> str:
     return shlex.join(line + ["--refitted"] * settings.refitted)
 
 
-def _collect(console: Console, design: Design, settings: Settings) -> tuple[list[Selection], bool]:
+def _collect(
+    console: Console, design: Design, settings: DiversitySettings
+) -> tuple[list[MethodSelection], bool]:
     """All selections, by method and k; Ctrl-C keeps those that have come."""
-    selections: list[Selection] = []
+    selections: list[MethodSelection] = []
 
-    def take(found: list[Selection]) -> tuple[int, str]:
+    def take(found: list[MethodSelection]) -> tuple[int, str]:
         selections.extend(found)
         state = found[0].method if len(found) > 1 else f"{found[0].method}, k = {found[0].k}"
         return len(found), state
 
-    total = len(METHODS) * len(settings.ks)
+    total = len(methods()) * len(settings.ks)
     words = "Interrupted: the report shows what was done."
     interrupted = watch(console, "selections", total, select_all(design, settings), take, words)
     return in_order(selections), interrupted

@@ -27,7 +27,13 @@ from sparselin.cli.common import (
 )
 from sparselin.cli.saved_design import read_design
 from sparselin.ensembles import carried
-from sparselin.experiments.guarantee.tasks import Record, Settings, batches, examine_batch, families
+from sparselin.experiments.guarantee.tasks import (
+    GuaranteeRecord,
+    GuaranteeSettings,
+    batches,
+    examine_batch,
+    families,
+)
 from sparselin.experiments.guarantee.worst import Worst, searches, worst_design
 from sparselin.guarantees.bounds import guarantee_bounds
 from sparselin.parallel.processes import run_jobs
@@ -79,7 +85,7 @@ def guarantee(
     if design is not None:
         refuse(_OF_A_RUN, "--design, which prints what is promised for one design")
         raise SystemExit(_show_one(console, design, target, k))
-    settings = Settings(families=chosen(ensembles, families()), seed=seed, jobs=jobs)
+    settings = GuaranteeSettings(families=chosen(ensembles, families()), seed=seed, jobs=jobs)
     if quick:
         settings = dataclasses.replace(settings, designs=300, repeats=2, k=3, restarts=32, rounds=150)
     given = {name: value for name, value in (("designs", designs), ("k", k)) if value is not None}
@@ -100,7 +106,7 @@ def guarantee(
     finish(console, index, interrupted, failed=bool(found.violations))
 
 
-def _command(settings: Settings, ensembles: str, quick: bool) -> str:
+def _command(settings: GuaranteeSettings, ensembles: str, quick: bool) -> str:
     """The command line that repeats the run."""
     return (
         f"sparselin guarantee --designs {settings.designs} --k {settings.k} --ensembles {ensembles} "
@@ -108,7 +114,7 @@ def _command(settings: Settings, ensembles: str, quick: bool) -> str:
     )
 
 
-def _jobs(settings: Settings, quick: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+def _jobs(settings: GuaranteeSettings, quick: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """The long ones first: real data, sweeps, searches, and small designs by the batch."""
     tasks = sorted(
         settings.tasks(), key=lambda task: (task.study != "real", -task.k if task.study == "real" else 0)
@@ -121,9 +127,9 @@ def _jobs(settings: Settings, quick: bool) -> Iterator[tuple[Any, tuple[Any, ...
     yield from ((examine_batch, (batch, settings.seed)) for batch in batches(small))
 
 
-def _collect(console: Console, settings: Settings, quick: bool) -> tuple[words.Findings, bool]:
+def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tuple[words.Findings, bool]:
     """All findings, in the order of the tasks; Ctrl-C keeps those that have come."""
-    records: list[Record] = []
+    records: list[GuaranteeRecord] = []
     worst: list[Worst] = []
     tasks, plan = settings.tasks(), searches(quick)
 

@@ -25,15 +25,15 @@ from sparselin.cli.common import (
 )
 from sparselin.cli.saved_design import read_design
 from sparselin.ensembles import ENSEMBLES
+from sparselin.experiments.verification.projected_design import Agreement
 from sparselin.experiments.verification.run import (
     DesignRecord,
     EnsembleSummary,
-    Settings,
+    VerificationSettings,
     summarize,
     verify_all,
     verify_design,
 )
-from sparselin.experiments.verification.step import Verdict
 from sparselin.problem import Problem
 from sparselin.reports import verification
 
@@ -77,7 +77,7 @@ def verify(
     if design is not None:
         refuse(_OF_A_RUN, "--design, which prints the checks of one design")
         raise SystemExit(_verify_saved(console, design, target, steps, seed))
-    settings = Settings(
+    settings = VerificationSettings(
         designs=designs or (32 if quick else 1000),
         steps=steps,
         ensembles=chosen(ensembles, tuple(ENSEMBLES)),
@@ -110,15 +110,15 @@ def exit_status(summary: list[EnsembleSummary]) -> int:
     return 0 if all(row.passes for row in summary) else 1
 
 
-def _collect(console: Console, settings: Settings) -> tuple[list[DesignRecord], bool]:
+def _collect(console: Console, settings: VerificationSettings) -> tuple[list[DesignRecord], bool]:
     """All records, in the order of the tasks; Ctrl-C keeps those that have come."""
     records: list[DesignRecord] = []
-    count = dict.fromkeys(Verdict, 0)
+    count = dict.fromkeys(Agreement, 0)
 
     def take(record: DesignRecord) -> tuple[int, str]:
         records.append(record)
         count[record.verdict] += 1
-        return 1, f"{count[Verdict.VIOLATES]} violate, {count[Verdict.UNDECIDED]} undecided"
+        return 1, f"{count[Agreement.VIOLATES]} violate, {count[Agreement.UNDECIDED]} undecided"
 
     words = "Interrupted: finishing the designs under way, then the report."
     interrupted = watch(console, "designs", settings.designs, verify_all(settings), take, words)
@@ -143,5 +143,5 @@ def _verify_saved(console: Console, path: Path, target: str | None, steps: int, 
     console.print(f"Sequential LASSO: {selection.status.name}, {selection.status.message}")
     if supports.reason:
         console.print(f"supports: {supports.verdict}: {supports.reason}")
-    wrong = [record for record in records if record.verdict is Verdict.VIOLATES]
-    return 1 if wrong or supports.verdict is Verdict.VIOLATES else 0
+    wrong = [record for record in records if record.verdict is Agreement.VIOLATES]
+    return 1 if wrong or supports.verdict is Agreement.VIOLATES else 0

@@ -66,8 +66,8 @@ from numpy.typing import ArrayLike
 from sparselin._kernels import best_subset as kernels
 from sparselin._kernels.linear_algebra import project
 from sparselin.greedy.ols import ols
-from sparselin.guarantees.dependence import exactness
-from sparselin.guarantees.warm_start import exchange, residual, starts
+from sparselin.guarantees._dependence import exactness
+from sparselin.guarantees._warm_start import exchange, residual, starts
 from sparselin.memory import check_room
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem, takes_problem

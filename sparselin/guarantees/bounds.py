@@ -12,7 +12,7 @@ from sparselin.attention.sequential import sequential_attention
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.guarantees import promises, recovery
-from sparselin.guarantees.along_path import Data, Known, Step, explained, scaled, step
+from sparselin.guarantees._along_path import Data, Known, PrefixBounds, explained, scaled, step
 from sparselin.guarantees.best_subset import best_subset
 from sparselin.guarantees.regularized import of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
@@ -130,7 +130,7 @@ def guarantee_bounds(
     runs = []
     for name, support in supports.items():
         achieved = ratio(explained(data, support), best, bool(data.y.any()))
-        run = promises.Run(_METHODS[name][0], support, paths[name], seen.gamma(support), achieved)
+        run = promises.GreedyRun(_METHODS[name][0], support, paths[name], seen.gamma(support), achieved)
         runs.append(run)
         bounds += _of_run(run, spectrum, data)
         bounds += recovery.of_recovery(run, found, spectrum.given, data)
@@ -158,7 +158,7 @@ def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> 
     return Interval(min(lower, upper), upper, f"the best subset by {best.method}", rounding=rounding)
 
 
-def _of_run(run: promises.Run, spectrum: _Spectrum, data: Data) -> list[Bound]:
+def _of_run(run: promises.GreedyRun, spectrum: _Spectrum, data: Data) -> list[Bound]:
     if run.algorithm == "FR":
         return promises.of_forward_regression(run, spectrum.correlation(), data)
     return promises.of_omp(run, spectrum.of_given(), data)
@@ -174,7 +174,7 @@ def _check_algorithms(algorithms: Sequence[str]) -> None:
         )
 
 
-def _best(data: Data, optimum: BestSubset, steps: list[Step]) -> Interval:
+def _best(data: Data, optimum: BestSubset, steps: list[PrefixBounds]) -> Interval:
     """R² of the best subset: from below by the sets that were seen, from above by the search and the runs."""
     if not data.y.any():
         return Interval(0.0, 0.0, "y = 0, of which R² is 0")
@@ -200,7 +200,7 @@ class _Seen:
         self.data, self.k, self.spectrum = data, k, spectrum
         self.pair_limit, self.node_limit = pair_limit, node_limit
         self.gammas: dict[frozenset[int], FloatArray] = {}
-        self.steps: dict[tuple[frozenset[int], int, Known], Step] = {}
+        self.steps: dict[tuple[frozenset[int], int, Known], PrefixBounds] = {}
 
     def gamma(self, S: IndexArray) -> FloatArray:
         """γ_{S,k}, certified."""
@@ -211,13 +211,13 @@ class _Seen:
             self.gammas[key] = np.array([found.lower, found.upper])
         return self.gammas[key]
 
-    def follow(self, support: IndexArray) -> list[Step]:
+    def follow(self, support: IndexArray) -> list[PrefixBounds]:
         """The steps at ∅, S_1, …, S_k; where the path ended early its last set stands for the rest."""
         gamma = float(self.gamma(support)[0])
         steps = [self.step(support[:i], support[i : i + 1], gamma) for i in range(len(support) + 1)]
         return steps + steps[-1:] * (self.k - len(support))
 
-    def step(self, S: IndexArray, pick: IndexArray, gamma: float) -> Step:
+    def step(self, S: IndexArray, pick: IndexArray, gamma: float) -> PrefixBounds:
         size = "2k − 1" if len(S) < self.k else "2k"
         known = Known(
             gamma, float(self.spectrum.of_given()[size][0]), float(self.spectrum.correlation()[size][0])
@@ -228,7 +228,7 @@ class _Seen:
             self.steps[key] = step(self.data, S, pick, self.k, known, *limits)
         return self.steps[key]
 
-    def named(self, runs: Sequence[promises.Run]) -> list[tuple[str, Interval]]:
+    def named(self, runs: Sequence[promises.GreedyRun]) -> list[tuple[str, Interval]]:
         return [
             (
                 f"γ of {run.algorithm}",

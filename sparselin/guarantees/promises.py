@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees.along_path import Data, Step, everything
+from sparselin.guarantees._along_path import Data, PrefixBounds, everything
 from sparselin.problem import Problem
 from sparselin.results import Bound, FloatArray, IndexArray, Interval
 
@@ -24,19 +24,19 @@ Hypotheses = tuple[tuple[str, bool | None], ...]
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
-class Run(NamedTuple):
+class GreedyRun(NamedTuple):
     """A greedy selection: its name, S, its steps, γ_{S,k} (2,), and R²(S)/R²(best)."""
 
     algorithm: str
     support: IndexArray
-    steps: list[Step]
+    steps: list[PrefixBounds]
     gamma: FloatArray
     achieved: Interval
 
 
 def bound(
     name: str,
-    run: Run,
+    run: GreedyRun,
     formula: str,
     source: str,
     hypotheses: Hypotheses,
@@ -50,7 +50,7 @@ def bound(
     return Bound(name, run.algorithm, formula, source, hypotheses, lower, upper, run.achieved)
 
 
-def of_forward_regression(run: Run, correlation: dict[str, FloatArray], data: Data) -> list[Bound]:
+def of_forward_regression(run: GreedyRun, correlation: dict[str, FloatArray], data: Data) -> list[Bound]:
     """FR's; `correlation` has λ_min of the columns scaled to unit length, at the sizes "2k − 1" and "2k"."""
     picks = (("every pick gains most", _every(step.largest_gain for step in run.steps)),)
     near = _near(run, 1)
@@ -81,7 +81,7 @@ def of_forward_regression(run: Run, correlation: dict[str, FloatArray], data: Da
     ]
 
 
-def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]:
+def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]:
     """Those of OMP and of what picks a largest |c|; `spectrum` has λ at the sizes k, 2k − 1 and 2k."""
     picks = (
         ("every pick has the largest |⟨X_i, r⟩|", _every(step.largest_correlation for step in run.steps)),
@@ -90,39 +90,30 @@ def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]
     lengths = (*picks, equal_lengths(data.problem))
     gamma, theirs, ours, direct = run.gamma, spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
     path = [step.theta * np.array([step.near[0], 1.0]) for step in run.steps]
-    source = f"{DAS_KEMPE}, Theorem 3.7"
-    return [
-        bound(
-            "submodularity ratio",
-            run,
-            "1 − exp(−γ·λ_min(C, 2k))",
-            source,
-            (*lengths, independent(theirs, "2k")),
-            saturate(gamma * theirs * near),
-        ),
-        bound(
-            "sparse eigenvalue",
-            run,
-            "1 − exp(−λ_min(C, 2k)²)",
-            source,
-            (*lengths, independent(theirs, "2k")),
-            saturate(theirs**2 * near),
-        ),
-        bound(
+    theory, here = f"{DAS_KEMPE}, Theorem 3.7", f"{OURS}, Theorem 1"
+    both = (*lengths, independent(theirs, "2k"))
+    rows = (
+        ("submodularity ratio", "1 − exp(−γ·λ_min(C, 2k))", theory, both, gamma * theirs),
+        ("sparse eigenvalue", "1 − exp(−λ_min(C, 2k)²)", theory, both, theirs**2),
+        (
             "submodularity ratio, sharper",
-            run,
             "1 − exp(−γ·λ(k))",
-            f"{OURS}, Theorem 1",
+            here,
             (*picks, independent(ours, "k")),
-            saturate(gamma * ours * near),
+            gamma * ours,
         ),
-        bound(
+        (
             "sparse eigenvalue, sharper",
-            run,
             "1 − exp(−λ(2k − 1))",
-            f"{OURS}, Theorem 1",
+            here,
             (*picks, independent(direct, "2k − 1")),
-            saturate(direct * near),
+            direct,
+        ),
+    )
+    return [
+        *(
+            bound(name, run, formula, source, holds, saturate(exponent * near))
+            for name, formula, source, holds, exponent in rows
         ),
         bound(
             "along the path", run, "1 − Π_i (1 − θ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)
@@ -131,7 +122,7 @@ def of_omp(run: Run, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]
     ]
 
 
-def _near(run: Run, score: int) -> FloatArray:
+def _near(run: GreedyRun, score: int) -> FloatArray:
     """What constants that suppose the largest |c| (0) or |c|/ρ (1) are multiplied by: at least q², and 1."""
     return np.array([min(step.near[score] for step in run.steps), 1.0])
 
@@ -147,7 +138,7 @@ def saturate(exponent: FloatArray) -> FloatArray:
     return np.asarray(-np.expm1(-exponent))
 
 
-def product(run: Run, constants: list[FloatArray]) -> FloatArray:
+def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
     """1 − Π_{i<k} (1 − θ_i/m_i); where nothing is left to add the factor is zero."""
     left = np.ones(2)
     for step, theta in itertools.islice(zip(run.steps, constants, strict=True), len(run.steps) - 1):
@@ -155,7 +146,7 @@ def product(run: Run, constants: list[FloatArray]) -> FloatArray:
     return np.asarray(1 - left)
 
 
-def certificate(run: Run, data: Data) -> Bound:
+def certificate(run: GreedyRun, data: Data) -> Bound:
     """R²(S) over what k columns can have at most, as the run shows: hypotheses are none."""
     last = run.steps[-1]
     reach = min(everything(data), *(step.reach for step in run.steps))

@@ -33,8 +33,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees.along_path import Data
-from sparselin.guarantees.promises import OURS, Hypotheses, Run, bound, equal_lengths
+from sparselin.guarantees._along_path import Data
+from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
 from sparselin.problem import Problem
 from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEigenvalues
 
@@ -112,7 +112,7 @@ def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
     return max(0.0, 1 - size * (tau / lost) ** 2) if lost > 0 else 0.0
 
 
-def of_recovery(run: Run, found: Condition, spectrum: SparseEigenvalues, data: Data) -> list[Bound]:
+def of_recovery(run: GreedyRun, found: Condition, spectrum: SparseEigenvalues, data: Data) -> list[Bound]:
     """Exact recovery by FR, or by OMP and what picks as it does: factor 1, to rounding."""
     k = spectrum.k
     certain = np.array([found.factor, 1.0])

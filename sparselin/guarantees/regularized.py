@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees.along_path import Data, explained, scaled
-from sparselin.guarantees.promises import Hypotheses, Run, bound, equal_lengths, saturate
+from sparselin.guarantees._along_path import Data, explained, scaled
+from sparselin.guarantees.promises import GreedyRun, Hypotheses, bound, equal_lengths, saturate
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem
 from sparselin.results import Bound, FloatArray, IndexArray, Interval, SubsetResult
@@ -102,7 +102,7 @@ def _gamma_of_both(
     return np.minimum(gamma, _gamma(outside, S2, 2 * k, pair_limit))
 
 
-def _of_local_search(run: Run, holds: Hypotheses, alpha: float) -> list[Bound]:
+def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bound]:
     """Theorem 9."""
     printed, larger = saturate(run.gamma / 2), run.gamma / 2
     return [
@@ -125,19 +125,19 @@ def _of_local_search(run: Run, holds: Hypotheses, alpha: float) -> list[Bound]:
     ]
 
 
-def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray, top: Interval) -> Run:
+def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray, top: Interval) -> GreedyRun:
     """g(S)/max g, at least 0; 1 where the maximum is not positive, and nothing is promised."""
     if found is None:
         refused = Interval(0.0, 1.0, "f is negative, and local search refused")
-        return Run(name, np.zeros(0, np.intp), [], gamma, refused)
+        return GreedyRun(name, np.zeros(0, np.intp), [], gamma, refused)
     value, error = g.value(found.support.tolist())
     if top.upper <= top.rounding + error:
-        return Run(name, found.support, [], gamma, Interval(1.0, 1.0, "max g is not positive"))
+        return GreedyRun(name, found.support, [], gamma, Interval(1.0, 1.0, "max g is not positive"))
     lower = max(0.0, value - error) / top.upper
     upper = 1.0 if top.lower <= 0 else min(1.0, max(0.0, value + error) / top.lower)
     rounding = 4 * (top.rounding + error) / top.upper
     achieved = Interval(min(lower, upper), upper, top.method, rounding=rounding)
-    return Run(name, found.support, [], gamma, achieved)
+    return GreedyRun(name, found.support, [], gamma, achieved)
 
 
 def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArray:

@@ -53,7 +53,7 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import sparse_eigenvalues as spectra
 from sparselin._kernels import submodularity as kernels
-from sparselin.guarantees.dependence import exactness
+from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees.set_functions import check_generator
 from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes

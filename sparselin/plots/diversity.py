@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+import string
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "sv": {"color": "#009e73", "marker": "D", "linestyle": "-."},
     "gr": {"color": "#cc79a7", "marker": "x", "linestyle": ":"},
 }
-REGULARIZERS = ("ld", "ld-0.1", "sv", "gr")
+OTHER_LOOK = {"color": GREY, "marker": "P", "linestyle": "-"}  # of what is registered besides
 # the opacity of selections of fewer than k features
 FADED = 0.4
 LEAST = r"least expected for $k$ features, $\sigma\sqrt{k/n}$"
@@ -39,7 +41,7 @@ def curves(
     for method in methods:
         mine = [one for one in selections if one.method == method]
         line = sorted((one.k, value(one)) for one in mine if not one.short)
-        look: dict[str, Any] = {"markersize": 5, "markerfacecolor": "none"} | LOOKS[method]
+        look: dict[str, Any] = {"markersize": 5, "markerfacecolor": "none"} | LOOKS.get(method, OTHER_LOOK)
         if mine:
             ax.plot([k for k, _ in line], [height for _, height in line], label=method, linewidth=1.3, **look)
         for one in mine:
@@ -66,7 +68,7 @@ def coefficient_errors(
 
     Parameters
     ----------
-    selections : `Selection` records.
+    selections : `MethodSelection` records.
     sigma : the strength of the noise, one of the run.
     perturbed : "target" for noise in y, with the least expected error of k unit columns (a selection of
         fewer may lie below), or "features".
@@ -75,7 +77,7 @@ def coefficient_errors(
     noisy = {"target": "$y$", "features": "$X$"}[perturbed]
     title = f"error, {noisy} perturbed ($\\sigma$ = {sigma:g})"
     ax = axes(ax, title, _K, r"$\|\alpha' - \alpha\|_2$", (5.6, 3.6))
-    curves(selections, lambda one: float(np.mean(getattr(one, perturbed)[sigma])), tuple(LOOKS), ax)
+    curves(selections, lambda one: float(np.mean(getattr(one, perturbed)[sigma])), _methods(selections), ax)
     if perturbed == "target":
         line = sorted({(one.k, sigma * one.least_expected) for one in selections})
         ax.plot(*zip(*line, strict=True), color=GREY, linewidth=0.9, label=LEAST)
@@ -88,8 +90,8 @@ def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axe
 
     Parameters
     ----------
-    selections : `Selection` records.
-    regularizer : "ld", "ld-0.1", "sv" or "gr".
+    selections : `MethodSelection` records.
+    regularizer : "ld", "ld-0.1", "sv", "gr" or another of the run.
     ax : where to draw; a new figure if None.
     """
     ax = axes(ax, f"diversity by {regularizer}", _K, "$f(S)$ / largest possible", (5.0, 3.2))
@@ -99,20 +101,24 @@ def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axe
 
 
 def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
-    """The six panels of Figure 1, (a) to (f), in one figure with one legend.
+    """The six panels of Figure 1, (a) to (f), and (g), … for what else was registered, under one legend.
 
     Parameters
     ----------
-    selections : `Selection` records.
+    selections : `MethodSelection` records.
     sigma : the strength of the noise in (a) and (b).
     """
-    figure, grid = pyplot().subplots(2, 3, figsize=(11, 6.4), layout="constrained")
-    panels: list[Axes] = list(grid.flat)
+    names = tuple(selections[0].diversity)
+    columns = math.ceil((2 + len(names)) / 2)
+    figure, grid = pyplot().subplots(2, columns, figsize=(11 * columns / 3, 6.4), layout="constrained")
+    panels: list[Axes] = list(grid.flat)[: 2 + len(names)]
+    for spare in grid.flat[len(panels) :]:
+        spare.set_axis_off()
     coefficient_errors(selections, sigma, "target", ax=panels[0])
     coefficient_errors(selections, sigma, "features", ax=panels[1])
-    for name, ax in zip(REGULARIZERS, panels[2:], strict=True):
+    for name, ax in zip(names, panels[2:], strict=True):
         normalised_diversity(selections, name, ax=ax)
-    for letter, ax in zip("abcdef", panels, strict=True):
+    for letter, ax in zip(string.ascii_lowercase, panels, strict=False):
         ax.set_title(f"({letter}) {ax.get_title()}", fontsize=10)
     handles, labels = panels[0].get_legend_handles_labels()
     if any(one.short for one in selections):
@@ -128,7 +134,7 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
 def r_squared(selections: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     """R² of least squares on what each method selects, and of the LASSO's own coefficients, against k."""
     ax = axes(ax, "", _K, "$R^2$", (6.4, 3.8))
-    curves(selections, lambda one: float(one.r2), tuple(LOOKS), ax)
+    curves(selections, lambda one: float(one.r2), _methods(selections), ax)
     line = sorted({(one.k, one.r2_lasso) for one in selections})
     ax.plot(*zip(*line, strict=True), color=GREY, linewidth=0.9, label="lasso, its own coefficients")
     ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -155,7 +161,7 @@ def pixel_maps(design: Any, selections: Sequence[Any]) -> list[Axes]:
     Parameters
     ----------
     design : the `Design`.
-    selections : one `Selection` a method.
+    selections : one `MethodSelection` a method.
     """
     figure, grid = pyplot().subplots(
         1, len(selections), figsize=(2.0 * len(selections), 2.5), layout="constrained", squeeze=False
@@ -170,6 +176,10 @@ def pixel_maps(design: Any, selections: Sequence[Any]) -> list[Axes]:
         ax.set_yticks([])
     figure.colorbar(shown, ax=list(grid[0]), shrink=0.8, label="share of images").ax.tick_params(labelsize=7)
     return list(grid[0])
+
+
+def _methods(selections: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*LOOKS, *(one.method for one in selections)]))
 
 
 def _plain(name: str, one: Any) -> float:

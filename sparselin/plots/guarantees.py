@@ -14,6 +14,8 @@ from sparselin.validation import check_indices
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sparselin.problem import Problem
+
 _VIOLET = "#7b5ea7"
 # series -> colour, line, marker, label
 SERIES = {
@@ -185,15 +187,10 @@ def around_y(
     if ax is None:
         shape = {"figsize": (3.6, 4.2), "layout": "constrained", "subplot_kw": {"projection": "polar"}}
         ax = pyplot().subplots(**shape)[1]
-    columns, lengths = problem.columns(np.arange(problem.d)), problem.column_norms
-    centre = problem.y / problem.y_norm
-    east = np.linalg.svd(centre[None])[2][1]
-    north = np.cross(centre, east)
-    towards = np.where(centre @ columns < 0, -1.0, 1.0) * columns / np.where(lengths > 0, lengths, np.nan)
-    angle = np.degrees(np.arccos(np.clip(centre @ towards, -1, 1)))
-    azimuth = np.arctan2(north @ towards, east @ towards)
+    azimuth, angle = _seen_from_y(problem)
+    columns = np.flatnonzero(problem.column_norms)
     ax.plot([0], [0], "*", color="black", markersize=11, label="y", clip_on=False)
-    others = [j for j in np.flatnonzero(lengths) if j not in {*picks, *best}]
+    others = [j for j in columns if j not in {*picks, *best}]
     for indices, colour, marker, label, size in (
         (best, GREEN, "s", "best subset", 11),
         (picks, RED, "o", "greedy, in order", 6),
@@ -209,36 +206,40 @@ def around_y(
                 label=label,
                 clip_on=False,
             )
-    for j in np.flatnonzero(lengths) if problem.d <= _NUMBERED else ():
-        ax.annotate(
-            f"$X_{{{j}}}$",
-            (azimuth[j], angle[j]),
-            xytext=(-6, -12),
-            textcoords="offset points",
-            ha="right",
-            color=GREY,
-            fontsize=8,
-        )
+    for j in columns if problem.d <= _NUMBERED else ():
+        _beside(ax, f"$X_{{{j}}}$", (azimuth[j], angle[j]), (-6, -12), ha="right", color=GREY, fontsize=8)
     for step, pick in enumerate(picks):
-        ax.annotate(
-            str(step + 1),
-            (azimuth[pick], angle[pick]),
-            xytext=(8, 4),
-            textcoords="offset points",
-            color=RED,
-            fontsize=10,
-        )
-    ax.set_ylim(0, 90)
-    ax.set_yticks([30, 60, 90], ["30°", "60°", "90°"], fontsize=7, color=GREY)
-    ax.set_xticks([])
-    # the angles are written where no column is near
-    trial = np.linspace(-np.pi, np.pi, 72, endpoint=False)
-    apart = np.abs(np.angle(np.exp(1j * (trial[:, None] - azimuth[lengths > 0]))))
-    ax.set_rlabel_position(float(np.degrees(trial[np.argmax(apart.min(axis=1, initial=np.pi))])))  # type: ignore[union-attr]
+        _beside(ax, str(step + 1), (azimuth[pick], angle[pick]), (8, 4), color=RED, fontsize=10)
+    _rim(ax, azimuth[columns])
     ax.set_title(title, fontsize=10, pad=12)
     if alone:
         _with_legend(ax.figure, ax, ncols=2)
     return ax
+
+
+def _seen_from_y(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """(d,) the direction in which ±X_j lies from y, in radians, and its angle to y in degrees."""
+    columns, lengths = problem.columns(np.arange(problem.d)), problem.column_norms
+    centre = problem.y / problem.y_norm
+    east = np.linalg.svd(centre[None])[2][1]
+    north = np.cross(centre, east)
+    towards = np.where(centre @ columns < 0, -1.0, 1.0) * columns / np.where(lengths > 0, lengths, np.nan)
+    angle = np.degrees(np.arccos(np.clip(centre @ towards, -1, 1)))
+    return np.arctan2(north @ towards, east @ towards), angle
+
+
+def _beside(ax: Axes, text: str, at: tuple[float, float], offset: tuple[int, int], **look: Any) -> None:
+    ax.annotate(text, at, xytext=offset, textcoords="offset points", **look)
+
+
+def _rim(ax: Any, azimuth: FloatArray) -> None:
+    """The scale of the angles, written where no column is near."""
+    ax.set_ylim(0, 90)
+    ax.set_yticks([30, 60, 90], ["30°", "60°", "90°"], fontsize=7, color=GREY)
+    ax.set_xticks([])
+    trial = np.linspace(-np.pi, np.pi, 72, endpoint=False)
+    apart = np.abs(np.angle(np.exp(1j * (trial[:, None] - azimuth))))
+    ax.set_rlabel_position(float(np.degrees(trial[np.argmax(apart.min(axis=1, initial=np.pi))])))
 
 
 def around_several(

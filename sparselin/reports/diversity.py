@@ -15,34 +15,22 @@ from rich.table import Table
 
 from sparselin import plots
 from sparselin.experiments.diversity.findings import (
-    PANELS,
     PRINTED_AXES,
     Finding,
     extremes,
     judge,
     order_at,
+    panels,
 )
 from sparselin.experiments.diversity.findings import Table as ByMethod
-from sparselin.experiments.diversity.run import KS, METHODS, RARE, SEARCHES, Design, Selection, Settings
+from sparselin.experiments.diversity.run import KS, RARE, Design, DiversitySettings, MethodSelection, methods
 from sparselin.reports import page
+from sparselin.spectral.regularizers import REGULARIZERS
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 SHORT_NOTE = " Faded, with their number: selections of fewer than k features."
 SEARCH_NAMES = {"forward": "greedy FR", "greedy_local_search": "GLS"}
-COLUMNS = (
-    "method",
-    "k",
-    "features",
-    "ν",
-    "qualifies",
-    "R²",
-    "R² lasso",
-    "R² lasso, refitted",
-    "error, y",
-    "error, X",
-    *(f"diversity {name}" for name in SEARCHES),
-    "rare",
-)
+COLUMNS = ("method", "k", "features", "ν", "qualifies", "R²", "R² lasso", "R² lasso, refitted")
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
@@ -61,11 +49,11 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     return view
 
 
-def method_table(selections: Sequence[Selection], settings: Settings) -> Table:
+def method_table(selections: Sequence[MethodSelection], settings: DiversitySettings) -> Table:
     """Each method at the largest k, for a terminal."""
     k = max(one.k for one in selections)
     view = Table(title=f"k = {k}, σ = {settings.sigma:g}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    headings = ("method", "R²", "error, y", "error, X", *SEARCHES, "rare")
+    headings = ("method", "R²", "error, y", "error, X", *REGULARIZERS, "rare")
     for i, heading in enumerate(headings):
         view.add_column(heading, justify="right" if i else "left", no_wrap=True)
     for one in selections:
@@ -74,14 +62,17 @@ def method_table(selections: Sequence[Selection], settings: Settings) -> Table:
                 one.method + (f" ({len(one.support)} features)" if one.short else ""),
                 f"{one.r2:.3f}",
                 *(f"{np.mean(errors[settings.sigma]):.4f}" for errors in (one.target, one.features)),
-                *(f"{one.diversity[name]:.3f}" for name in SEARCHES),
+                *(f"{one.diversity[name]:.3f}" for name in REGULARIZERS),
                 f"{one.rare}/{len(one.support)}",
             )
     return view
 
 
 def headline(
-    design: Design, settings: Settings, findings: Sequence[Finding], selections: Sequence[Selection]
+    design: Design,
+    settings: DiversitySettings,
+    findings: Sequence[Finding],
+    selections: Sequence[MethodSelection],
 ) -> list[str]:
     """The result in two sentences, and what it was found on."""
     short = sum(one.short for one in selections)
@@ -115,7 +106,7 @@ def _counted(findings: Sequence[Finding], key: str, panel: str = "") -> str:
     return f"{sum(found.held for found in chosen)} of {sum(found.total for found in chosen)}"
 
 
-def reading(design: Design, selections: Sequence[Selection]) -> list[str]:
+def reading(design: Design, selections: Sequence[MethodSelection]) -> list[str]:
     """What the diversity consists of and costs, in numbers of this run."""
     table = ByMethod(selections)
     lines = [_rare(selections), _price(table)]
@@ -136,7 +127,7 @@ def reading(design: Design, selections: Sequence[Selection]) -> list[str]:
     return [line for line in lines if line]
 
 
-def _rare(selections: Sequence[Selection]) -> str:
+def _rare(selections: Sequence[MethodSelection]) -> str:
     """Where the diversity comes from."""
     k = max(one.k for one in selections)
     last = [one for one in selections if one.k == k and one.support]
@@ -163,9 +154,14 @@ def _price(table: ByMethod) -> str:
     )
 
 
-def cells(one: Selection, settings: Settings) -> tuple[str, ...]:
+def _columns() -> tuple[str, ...]:
+    """The headings over `cells`."""
+    return (*COLUMNS, "error, y", "error, X", *(f"diversity {name}" for name in REGULARIZERS), "rare")
+
+
+def cells(one: MethodSelection, settings: DiversitySettings) -> tuple[str, ...]:
     """A row of the page's table."""
-    regularized = one.method in SEARCHES
+    regularized = one.method in REGULARIZERS
     return (
         one.method,
         str(one.k),
@@ -176,7 +172,7 @@ def cells(one: Selection, settings: Settings) -> tuple[str, ...]:
         f"{one.r2_lasso:.4f}",
         f"{one.r2_refitted:.4f}",
         *(_spread(errors[settings.sigma]) for errors in (one.target, one.features)),
-        *(f"{one.diversity[name]:.4f}" for name in SEARCHES),
+        *(f"{one.diversity[name]:.4f}" for name in REGULARIZERS),
         str(one.rare),
     )
 
@@ -187,9 +183,9 @@ def _spread(errors: Sequence[float]) -> str:
 
 def write(
     output: Path,
-    settings: Settings,
+    settings: DiversitySettings,
     design: Design,
-    selections: Sequence[Selection],
+    selections: Sequence[MethodSelection],
     command: str,
     seconds: float,
     interrupted: bool,
@@ -216,11 +212,11 @@ def write(
         "findings": [(found, found.verdict == "does not show") for found in findings],
         "reading": reading(design, selections),
         "settings": settings,
-        "searches": {name: SEARCH_NAMES[search] for name, search in SEARCHES.items()},
+        "searches": {name: SEARCH_NAMES[one.method] for name, one in REGULARIZERS.items()},
         "figures": [page.figure(output, *entry) for entry in _figures(design, selections, settings)],
         "sigmas": _sigmas(selections, settings),
         "axes": _axes(least) if design.name == "MNIST" and settings.ks == KS["MNIST"] else [],
-        "columns": COLUMNS,
+        "columns": _columns(),
         "rows": [cells(one, settings) for one in selections],
     }
     return page.write_page(output, "diversity.html.j2", context)
@@ -235,26 +231,28 @@ def _axes(least: dict[str, float]) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def _sigmas(selections: Sequence[Selection], settings: Settings) -> list[tuple[str, str, tuple[str, ...]]]:
+def _sigmas(
+    selections: Sequence[MethodSelection], settings: DiversitySettings
+) -> list[tuple[str, str, tuple[str, ...]]]:
     """σ, how many comparisons hold, and each method's median error over k, X being perturbed."""
     table = ByMethod(selections)
     rows = []
     for sigma in sorted(settings.all_sigmas()):
         held, total = order_at(table, sigma)
-        medians = [[float(np.mean(one.features[sigma])) for one in table.line(name)] for name in METHODS]
+        medians = [[float(np.mean(one.features[sigma])) for one in table.line(name)] for name in methods()]
         told = tuple(f"{np.median(line):.4f}" if line else "" for line in medians)
         rows.append((f"{sigma:g}", f"{held} of {total}", told))
     return rows
 
 
-def _write_csv(path: Path, selections: Sequence[Selection], settings: Settings) -> None:
+def _write_csv(path: Path, selections: Sequence[MethodSelection], settings: DiversitySettings) -> None:
     """A line a selection, with the errors of every σ."""
     sigmas = settings.all_sigmas()
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         plain = ("method", "k", "features", "nu", "nu_upper", "qualifies", "r2", "r2_lasso", "r2_refitted")
         writer.writerow(
-            [*plain, *(f"diversity_{name}" for name in SEARCHES), "plain_ld-0.1", "plain_sv"]
+            [*plain, *(f"diversity_{name}" for name in REGULARIZERS), "plain_ld-0.1", "plain_sv"]
             + [f"{what}_error_sigma_{sigma:g}" for what in ("target", "feature") for sigma in sigmas]
             + ["expected_target_error_over_sigma", "rare", "support"]
         )
@@ -271,11 +269,11 @@ def _write_csv(path: Path, selections: Sequence[Selection], settings: Settings) 
 
 
 def _figures(
-    design: Design, selections: Sequence[Selection], settings: Settings
+    design: Design, selections: Sequence[MethodSelection], settings: DiversitySettings
 ) -> list[tuple[str, str, Any]]:
     k = max(one.k for one in selections)
     faded = SHORT_NOTE if any(one.short for one in selections) else ""
-    letters = ", ".join(f"({panel}) {name}" for name, panel in PANELS.items())
+    letters = ", ".join(f"({panel}) {name}" for name, panel in panels().items())
     return [
         (
             "figure-1",

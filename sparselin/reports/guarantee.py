@@ -12,7 +12,7 @@ import numpy as np
 
 from sparselin import plots
 from sparselin.experiments.guarantee.summary import Achieved, achieved, curves, of_study, table
-from sparselin.experiments.guarantee.tasks import Settings, draw
+from sparselin.experiments.guarantee.tasks import GuaranteeSettings, draw
 from sparselin.experiments.guarantee.worst import ALGORITHMS, Worst
 from sparselin.reports import page
 from sparselin.reports.guarantee_words import MAIN, Findings, family_cells, headline, promise_cells
@@ -23,7 +23,12 @@ _SHOWN = 0.3
 
 
 def write(
-    output: Path, settings: Settings, command: str, found: Findings, seconds: float, interrupted: bool
+    output: Path,
+    settings: GuaranteeSettings,
+    command: str,
+    found: Findings,
+    seconds: float,
+    interrupted: bool,
 ) -> Path:
     """Write index.html, results.json, results.csv, the figures, and the worst and the violating designs."""
     output.mkdir(parents=True, exist_ok=True)
@@ -64,7 +69,7 @@ def write(
     return page.write_page(output, "guarantee.html.j2", context)
 
 
-def violations(output: Path, settings: Settings, found: Findings) -> list[str]:
+def violations(output: Path, settings: GuaranteeSettings, found: Findings) -> list[str]:
     """For each promise not kept: which, and the command that shows it again. The designs are saved."""
     lines = []
     for record in found.records:

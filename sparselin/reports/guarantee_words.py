@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 
 from sparselin.experiments.guarantee.summary import Achieved, Kept, kept, of_study, share_above
-from sparselin.experiments.guarantee.tasks import Record
+from sparselin.experiments.guarantee.tasks import GuaranteeRecord
 from sparselin.experiments.guarantee.worst import ALGORITHMS, Worst
 from sparselin.results import FloatArray, GuaranteeBounds, IndexArray
 
@@ -22,11 +22,11 @@ MAIN = ("OMP", "FR")
 class Findings:
     """All that a run has found, summarised once."""
 
-    records: Sequence[Record]
+    records: Sequence[GuaranteeRecord]
     worst: Sequence[Worst]
 
     @property
-    def checked(self) -> list[Record]:
+    def checked(self) -> list[GuaranteeRecord]:
         return of_study(self.records, "check")
 
     @property

@@ -14,8 +14,13 @@ from rich.table import Table
 from sparselin import plots
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.penalty_contours import penalty_contours
-from sparselin.experiments.verification.run import DesignRecord, EnsembleSummary, Settings, StepRecord
-from sparselin.experiments.verification.step import Verdict
+from sparselin.experiments.verification.projected_design import Agreement
+from sparselin.experiments.verification.run import (
+    DesignRecord,
+    EnsembleSummary,
+    StepRecord,
+    VerificationSettings,
+)
 from sparselin.reports import page
 from sparselin.results import SelectionPath
 
@@ -95,11 +100,11 @@ def headline(summary: Sequence[EnsembleSummary]) -> list[str]:
     return lines
 
 
-def reproductions(output: Path, settings: Settings, records: Sequence[DesignRecord]) -> list[str]:
+def reproductions(output: Path, settings: VerificationSettings, records: Sequence[DesignRecord]) -> list[str]:
     """For each violating design: what is violated, and the command that shows it again."""
     lines = []
     for record in records:
-        if record.verdict is Verdict.VIOLATES:
+        if record.verdict is Agreement.VIOLATES:
             lines.append(
                 f"violated by {record.ensemble} #{record.index}: {'; '.join(reasons(record))}\n"
                 f"  sparselin verify --design {saved_design(output, record)} --steps {settings.steps}"
@@ -137,7 +142,7 @@ def step_table(path: SelectionPath, records: Sequence[StepRecord]) -> Table:
 
 def write(
     output: Path,
-    settings: Settings,
+    settings: VerificationSettings,
     records: Sequence[DesignRecord],
     summary: Sequence[EnsembleSummary],
     seconds: float,
@@ -146,7 +151,7 @@ def write(
     """Write index.html, results.json, the figures (PNG and SVG) and the violating designs to a folder."""
     output.mkdir(parents=True, exist_ok=True)
     for record in records:
-        if record.verdict is Verdict.VIOLATES:
+        if record.verdict is Agreement.VIOLATES:
             X, y = ENSEMBLES[record.ensemble].design(record.index, settings.seed)
             seed, reach = settings.key(record.ensemble, record.index), settings.measures_reach(record.index)
             np.savez_compressed(saved_design(output, record), X=X, y=y, seed=seed, reach=reach)
@@ -170,20 +175,20 @@ def write(
         "totals": totals(summary),
         "figures": [page.figure(output, *entry) for entry in _figures(records, summary)],
         "violations": [
-            (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Verdict.VIOLATES
+            (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Agreement.VIOLATES
         ],
         "undecided": [
-            (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Verdict.UNDECIDED
+            (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Agreement.UNDECIDED
         ],
         "commands": reproductions(output, settings, records),
     }
     return page.write_page(output, "verification.html.j2", context)
 
 
-def _command(settings: Settings) -> str:
+def _command(settings: VerificationSettings) -> str:
     """The command line that repeats the run."""
     cap = "" if settings.descent_flops is not None else " --uncapped"
-    quick = " --quick" if settings.audit_first < Settings.audit_first else ""
+    quick = " --quick" if settings.audit_first < VerificationSettings.audit_first else ""
     chosen = "all" if settings.ensembles == tuple(ENSEMBLES) else ",".join(settings.ensembles)
     return (
         f"sparselin verify --designs {settings.designs} --steps {settings.steps} "

@@ -22,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,12 +30,11 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
-from sparselin.spectral.regularizers import SetFunction, grow
+from sparselin.spectral._searches import Found, SearchTask, forward, greedy_local
+from sparselin.spectral.regularizers.base import Method, SetFunction, grow
 from sparselin.spectral.search import Variant, check_regularizer, task_for
-from sparselin.spectral.steps import Found, Task, forward, greedy_local
 from sparselin.validation import check_count
 
-Method = Literal["forward", "greedy_local_search"]
 Watch = Callable[[float], object]
 
 _POWERS = range(-12, 13)  # of two, times ν₀
@@ -194,13 +193,13 @@ def _r_squared(problem: Problem, fit: FloatArray) -> float:
 class _Trials:
     """R² of the selections of each size, for every ν that was tried."""
 
-    def __init__(self, task: Task, largest: int, method: Method, callback: Watch | None) -> None:
+    def __init__(self, task: SearchTask, largest: int, method: Method, callback: Watch | None) -> None:
         self.task, self.largest, self.method, self.callback = task, largest, method, callback
         self.r2: dict[float, dict[int, float]] = {}
         self.over = False
         self.slack = task.problem.rounding() if task.problem is not None else 0.0
 
-    def at(self, nu: float, k: int) -> Task:
+    def at(self, nu: float, k: int) -> SearchTask:
         """The task with this ν and, where f has a normalising constant, that of k."""
         f: Any = self.task.f
         if getattr(f, "k", None) is not None and dataclasses.is_dataclass(f):

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.parallel.threads import workers
 from sparselin.results import GreedyMaximum, Status
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._gram import Gram
 from sparselin.spectral.objective import Objective
 from sparselin.spectral.regularizers import SetFunction
 from sparselin.spectral.search import check_regularizer

@@ -24,7 +24,7 @@ from sparselin.greedy._selection import Pick, Selection
 from sparselin.greedy.ols import largest_quotient
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
 
 _BATCH = 32  # gains of f evaluated together

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sparselin.greedy.ols import ols
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import IndexArray, SelectionPath, SubsetResult
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._gram import Gram
+from sparselin.spectral._searches import Callback, SearchTask, forward, greedy_local, local
 from sparselin.spectral.regularizers import SetFunction, grow
-from sparselin.spectral.steps import Callback, Task, forward, greedy_local, local
 from sparselin.validation import check_count, check_indices, check_level
 
 Variant = Literal["complete", "printed"]
@@ -227,12 +227,12 @@ def task_for(
     eps: float = 0.1,
     variant: Variant = "complete",
     exchange: bool = False,
-) -> Task:
+) -> SearchTask:
     """What the searches work on, once the arguments are checked."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
     double = problem.in_double()
-    return Task(
+    return SearchTask(
         double,
         Gram.of_problem(double),
         f,

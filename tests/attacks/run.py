@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import faulthandler
+import functools
 import hashlib
 import signal
 import sys
+import textwrap
 import time
 import warnings
 from collections import defaultdict
@@ -182,7 +184,8 @@ def write_down(case, words):
     """The case as a test among those found; returns its file."""
     digest = hashlib.sha256(case.X.tobytes() + case.y.tobytes() + repr(case).encode()).hexdigest()[:10]
     path = FOUND / f"test_{case.method}_{digest}.py"
-    path.write_text(TEMPLATE.format(words=" ".join(words.split())[:300], case=literal(case), digest=digest))
+    said = textwrap.fill("Found by an attack: " + " ".join(words.split())[:300], 95)
+    path.write_text(TEMPLATE.format(words=said, case=literal(case), digest=digest))
     return path
 
 
@@ -193,8 +196,19 @@ def literal(case):
     def number(x):
         return repr(int(x)) if x == int(x) and abs(x) < 1e6 else f'h("{x.hex()}")'
 
+    # one row of the matrix a line, or several lines where it is long
+    wrap = functools.partial(
+        textwrap.fill,
+        width=110,
+        initial_indent=" " * 8,
+        subsequent_indent=" " * 9,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
     def text(rows):
-        return "[\n" + "".join(f"        [{', '.join(row)}],\n" for row in rows) + "    ]"
+        lines = (wrap(f"[{', '.join(row)}],") for row in rows)
+        return "[\n" + "".join(f"{line}\n" for line in lines) + "    ]"
 
     return (
         f'Case(\n    "{case.method}",\n    np.array({text(rows(case.X))}, np.{case.X.dtype}),\n'
@@ -203,8 +217,7 @@ def literal(case):
     )
 
 
-TEMPLATE = '''"""Found by an attack: {words}"""  # fmt: skip
-# ruff: noqa: E501
+TEMPLATE = '''"""{words}"""  # fmt: skip
 
 import numpy as np
 

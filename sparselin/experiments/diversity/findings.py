@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import string
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sparselin.experiments.diversity.run import BASELINES, METHODS, SEARCHES, Selection, Settings
+from sparselin.experiments.diversity.run import BASELINES, DiversitySettings, MethodSelection, methods
+from sparselin.spectral.regularizers import REGULARIZERS
 
-PANELS = {"ld": "c", "ld-0.1": "d", "sv": "e", "gr": "f"}
 # where the axes of the printed figure end next to the curves, and the tick before: the largest error lies
 # between them for (a), (b), the least diversity for (c)-(f), if the axes were fitted to the curves
 PRINTED_AXES = {
@@ -28,9 +29,7 @@ PRINTED_AXES = {
 }
 # of R² ≤ 1, a sum of at most some ten thousand squares
 ROUNDING = 1e-12
-# regularized below no-reg below lasso
-_ORDER = (*((name, "no-reg") for name in SEARCHES), ("no-reg", "lasso"))
-Errors = Callable[[Selection], float]
+Errors = Callable[[MethodSelection], float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Finding:
     Attributes
     ----------
     key : which claim, the same in every panel that has it.
-    panel : of Figure 1, "a" to "f"; "" for the text.
+    panel : of Figure 1, "a" to "f", "g" and on for what is registered besides; "" for the text.
     claim : ours, a clause.
     held, total : in how many comparisons it holds.
     numbers : what was measured, a sentence.
@@ -69,18 +68,18 @@ class Finding:
 class Table:
     """The selections of k features by method and k; `short` are the places of those that have fewer."""
 
-    def __init__(self, selections: Sequence[Selection]) -> None:
+    def __init__(self, selections: Sequence[MethodSelection]) -> None:
         self.at = {(one.method, one.k): one for one in selections if not one.short}
         self.short = {(one.method, one.k) for one in selections if one.short}
         self.ks = sorted({one.k for one in selections})
 
-    def pairs(self, a: str, b: str) -> Iterator[tuple[Selection, Selection]]:
+    def pairs(self, a: str, b: str) -> Iterator[tuple[MethodSelection, MethodSelection]]:
         """What two methods select, at each k that both have."""
         for k in self.ks:
             if (a, k) in self.at and (b, k) in self.at:
                 yield self.at[a, k], self.at[b, k]
 
-    def line(self, method: str) -> list[Selection]:
+    def line(self, method: str) -> list[MethodSelection]:
         """One method, by k."""
         return [self.at[method, k] for k in self.ks if (method, k) in self.at]
 
@@ -93,14 +92,24 @@ class Table:
             for k in self.ks
         )
 
-    def ends(self, method: str) -> tuple[Selection, Selection] | None:
+    def ends(self, method: str) -> tuple[MethodSelection, MethodSelection] | None:
         """Its selections for the first k and the last, if it has both."""
         if len(self.ks) < 2 or not {(method, self.ks[0]), (method, self.ks[-1])} <= self.at.keys():
             return None
         return self.at[method, self.ks[0]], self.at[method, self.ks[-1]]
 
 
-def judge(selections: Sequence[Selection], settings: Settings) -> list[Finding]:
+def panels() -> dict[str, str]:
+    """Regularizer -> its panel, (c) to (f) for the paper's."""
+    return dict(zip(REGULARIZERS, string.ascii_lowercase[2:], strict=False))
+
+
+def _order() -> list[tuple[str, str]]:
+    """Regularized below no-reg below lasso."""
+    return [*((name, "no-reg") for name in REGULARIZERS), ("no-reg", "lasso")]
+
+
+def judge(selections: Sequence[MethodSelection], settings: DiversitySettings) -> list[Finding]:
     """What became of each claim: (a), (b), (c)-(f), and the text."""
     table = Table(selections)
     sigma = settings.sigma
@@ -109,7 +118,7 @@ def judge(selections: Sequence[Selection], settings: Settings) -> list[Finding]:
         ("b", "X", lambda one: float(np.mean(one.features[sigma]))),
     ]
     found = [finding for panel, what, error in kinds for finding in _errors(table, panel, what, error)]
-    found += [finding for name in PANELS for finding in _diversity(table, name)]
+    found += [finding for name in REGULARIZERS for finding in _diversity(table, name)]
     return [*found, _fit(table, settings.refitted), _other_sigmas(table, settings)]
 
 
@@ -117,7 +126,7 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
     """Panels (a) and (b)."""
     regularized = [
         (name, error(one) / error(base))
-        for name in SEARCHES
+        for name in REGULARIZERS
         for one, base in table.pairs(name, "no-reg")
         if error(base) > 0
     ]
@@ -132,7 +141,7 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
             sum(held for _, held in below),
             len(below),
             f"{_by_method(below)}; median ratio {_median([ratio for _, ratio in regularized])}",
-            table.left_out(*((name, "no-reg") for name in SEARCHES)),
+            table.left_out(*((name, "no-reg") for name in REGULARIZERS)),
         ),
         Finding(
             "greedy",
@@ -159,16 +168,18 @@ def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]
 
 def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
     """The text: "only very mildly increasing", by the difference of last and first, and by their ratio."""
-    ends = {name: both for name in (*BASELINES, *SEARCHES) if (both := table.ends(name))}
+    ends = {name: both for name in (*BASELINES, *REGULARIZERS) if (both := table.ends(name))}
     errors = {name: (error(first), error(last)) for name, (first, last) in ends.items() if error(first) > 0}
-    pairs = [(name, base) for name in SEARCHES for base in BASELINES if {name, base} <= errors.keys()]
+    pairs = [(name, base) for name in REGULARIZERS for base in BASELINES if {name, base} <= errors.keys()]
     added = {name: last - first for name, (first, last) in errors.items()}
     factor = {name: last / first for name, (first, last) in errors.items()}
-    without = sorted({name for name, k in table.short if k in (table.ks[0], table.ks[-1])}, key=METHODS.index)
+    without = sorted(
+        {name for name, k in table.short if k in (table.ks[0], table.ks[-1])}, key=methods().index
+    )
     rest = f"; without {', '.join(without)}, of fewer features at one end" if without else ""
     least = (max(table.ks) / min(table.ks)) ** 0.5 if table.ks else 1.0
     bound = f"; the least possible for k unit columns, σ√(k/n), ×{least:.1f}" if panel == "a" else ""
-    left_out = sum(name in without or base in without for name in SEARCHES for base in BASELINES)
+    left_out = sum(name in without or base in without for name in REGULARIZERS for base in BASELINES)
     return [
         Finding(
             "mild",
@@ -196,19 +207,20 @@ def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
 def _alike(table: Table, panel: str, error: Errors) -> Finding:
     """The text: "It does not seem to matter which regularizer we employ"."""
     held, spread = [], []
+    count = "the four" if len(REGULARIZERS) == 4 else f"the {len(REGULARIZERS)}"
     for k in table.ks:
-        ours = [error(table.at[name, k]) for name in SEARCHES if (name, k) in table.at]
-        if len(ours) == len(SEARCHES) and ("no-reg", k) in table.at:
+        ours = [error(table.at[name, k]) for name in REGULARIZERS if (name, k) in table.at]
+        if len(ours) == len(REGULARIZERS) and ("no-reg", k) in table.at:
             held.append(max(ours) - min(ours) < error(table.at["no-reg", k]) - max(ours))
             spread.append(max(ours) / min(ours))
     return Finding(
         "alike",
         panel,
-        "which regularizer matters little: the four differ less from each other than from no-reg",
+        f"which regularizer matters little: {count} differ less from each other than from no-reg",
         sum(held),
         len(held),
-        f"largest over smallest of the four: median {_median(spread)}",
-        table.left_out((*SEARCHES, "no-reg")),
+        f"largest over smallest of {count}: median {_median(spread)}",
+        table.left_out((*REGULARIZERS, "no-reg")),
     )
 
 
@@ -226,14 +238,14 @@ def _diversity(table: Table, name: str) -> list[Finding]:
     return [
         Finding(
             "diverse",
-            PANELS[name],
+            panels()[name],
             f"{name} is more diverse than lasso and than no-reg",
             sum(held for _, held in above),
             len(above),
             "; ".join(filter(None, (_by_method(above), ranges))),
             table.left_out(*((name, base) for base in BASELINES)),
         ),
-        *(_trend(PANELS[name], base, lines[base], table.left_out((base,))) for base in BASELINES),
+        *(_trend(panels()[name], base, lines[base], table.left_out((base,))) for base in BASELINES),
     ]
 
 
@@ -247,10 +259,10 @@ def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Findi
 
 def _fit(table: Table, refitted: bool) -> Finding:
     """The text: "This ensures we are not sacrificing diversity for solution quality"."""
-    ours = [one for name in SEARCHES for one in table.line(name)]
+    ours = [one for name in REGULARIZERS for one in table.line(name)]
     own = sum(one.r2 >= one.r2_lasso - ROUNDING for one in ours)
     squares = sum(one.r2 >= one.r2_refitted - ROUNDING for one in ours)
-    lost = [base.r2 - one.r2 for name in SEARCHES for one, base in table.pairs(name, "no-reg")]
+    lost = [base.r2 - one.r2 for name in REGULARIZERS for one, base in table.pairs(name, "no-reg")]
     worst = f", {max(lost):.3f} at most" if lost else ""
     rules = (
         ("that of the LASSO's own coefficients", own),
@@ -264,11 +276,11 @@ def _fit(table: Table, refitted: bool) -> Finding:
         held,
         len(ours),
         f"at least {other}: {also} of {len(ours)}; below no-reg's by {_median(lost, 3)} in the median{worst}",
-        table.left_out(*((name,) for name in SEARCHES)),
+        table.left_out(*((name,) for name in REGULARIZERS)),
     )
 
 
-def _other_sigmas(table: Table, settings: Settings) -> Finding:
+def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
     """Footnote and text: "results for other values of σ are similar"."""
     held = total = 0
     worst = []
@@ -284,7 +296,7 @@ def _other_sigmas(table: Table, settings: Settings) -> Finding:
         held,
         total,
         f"σ = {'; '.join(worst)}. With y perturbed the error is proportional to σ",
-        len(others) * table.left_out(*_ORDER),
+        len(others) * table.left_out(*_order()),
     )
 
 
@@ -292,19 +304,19 @@ def order_at(table: Table, sigma: float) -> tuple[int, int]:
     """With X perturbed: how many of the comparisons regularized < no-reg and no-reg < lasso hold."""
     held = [
         float(np.mean(one.features[sigma])) < float(np.mean(other.features[sigma]))
-        for a, b in _ORDER
+        for a, b in _order()
         for one, other in table.pairs(a, b)
     ]
     return sum(held), len(held)
 
 
-def extremes(selections: Sequence[Selection], sigma: float) -> dict[str, float]:
+def extremes(selections: Sequence[MethodSelection], sigma: float) -> dict[str, float]:
     """Panel -> the largest error, or the least diversity, among its curves."""
     found = {
         "a": max(float(np.mean(one.target[sigma])) for one in selections),
         "b": max(float(np.mean(one.features[sigma])) for one in selections),
     }
-    for name, panel in PANELS.items():
+    for name, panel in panels().items():
         found[panel] = min(one.diversity[name] for one in selections if one.method in (*BASELINES, name))
     return found
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,19 +31,11 @@ from sparselin.datasets import Images
 from sparselin.parallel.processes import run_jobs
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
-from sparselin.spectral.choice import LassoFit, Method, choose_nu_for_each, lasso_fits
+from sparselin.spectral.choice import LassoFit, choose_nu_for_each, lasso_fits
+from sparselin.spectral.regularizers import REGULARIZERS, SetFunction, SmoothedDifferentialEntropy, carried
 from sparselin.spectral.search import forward_regression
 
 BASELINES = ("lasso", "no-reg")
-# with the search that the paper shows for each
-SEARCHES: dict[str, Method] = {
-    "ld": "forward",
-    "ld-0.1": "greedy_local_search",
-    "sv": "greedy_local_search",
-    "gr": "forward",
-}
-METHODS = (*BASELINES, *SEARCHES)
 KS = {"MNIST": tuple(range(10, 100, 10)), "digits": tuple(range(5, 45, 5))}
 OTHER_SIGMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
 # a pixel is rare that is not zero in fewer than this share of the images
@@ -51,7 +43,7 @@ RARE = 0.01
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class DiversitySettings:
     """What `diversity` runs.
 
     Attributes
@@ -73,24 +65,22 @@ class Settings:
         """σ, then the others."""
         return (self.sigma, *(sigma for sigma in self.sigmas if sigma != self.sigma))
 
-    def regularizers(self, k: int) -> dict[str, Any]:
-        """The four, with the constants that the paper gives them for k."""
-        return {
-            "ld": SmoothedDifferentialEntropy(1.0, k),
-            "ld-0.1": SmoothedDifferentialEntropy(0.1, k),
-            "sv": SpectralVariance(k),
-            "gr": GeneralizedRank(self.alpha),
-        }
+    def regularizers(self, k: int) -> dict[str, SetFunction]:
+        """All that are registered, with the constants that they have for k."""
+        return {name: one.of(k, self.alpha) for name, one in REGULARIZERS.items()}
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[MethodTask]:
         """What processes do at a time, the longest first; FR serves all k at once."""
-        forward = [Task(name, self.ks) for name in ("gr", "ld")]
-        searched = [Task(name, (k,)) for k in sorted(self.ks, reverse=True) for name in ("ld-0.1", "sv")]
-        return [*forward, *(Task(name, self.ks) for name in BASELINES), *searched]
+        forward = [name for name, one in reversed(REGULARIZERS.items()) if one.method == "forward"]
+        searched = [name for name in REGULARIZERS if name not in forward]
+        return [
+            *(MethodTask(name, self.ks) for name in (*forward, *BASELINES)),
+            *(MethodTask(name, (k,)) for k in sorted(self.ks, reverse=True) for name in searched),
+        ]
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class MethodTask:
     """One method for some k."""
 
     method: str
@@ -118,7 +108,7 @@ class Design:
 
 
 @dataclasses.dataclass(frozen=True)
-class Selection:
+class MethodSelection:
     """What one method selects for one k, and what noise does to its coefficients.
 
     Attributes
@@ -160,6 +150,15 @@ class Selection:
         return len(self.support) < self.k
 
 
+class _Chosen(NamedTuple):
+    """S, and how ν was chosen."""
+
+    support: IndexArray
+    nu: float = 0.0
+    upper: float = 0.0
+    qualifies: str = ""
+
+
 def sample(images: Images, count: int, seed: int) -> Design:
     """The regression problem of `count` sampled images.
 
@@ -185,54 +184,47 @@ def sample(images: Images, count: int, seed: int) -> Design:
     )
 
 
-def select(design: Design, task: Task, settings: Settings) -> list[Selection]:
+def select(design: Design, task: MethodTask, settings: DiversitySettings) -> list[MethodSelection]:
     """The selections of one method, a record for each k of the task."""
     problem, ks = Problem(design.X, design.y), task.ks
     fits = dict(zip(ks, lasso_fits(problem, ks), strict=True))
     if task.method == "lasso":
-        chosen = {k: (fit.features, 0.0, 0.0, "") for k, fit in fits.items()}
+        chosen = {k: _Chosen(fit.features) for k, fit in fits.items()}
     elif task.method == "no-reg":
         order = forward_regression(problem, None, max(ks)).support
-        chosen = {k: (order[:k], 0.0, 0.0, "") for k in ks}
+        chosen = {k: _Chosen(order[:k]) for k in ks}
     else:
         found = choose_nu_for_each(
             problem,
             None,
             ks,
             settings.regularizers(max(ks))[task.method],
-            method=SEARCHES[task.method],
+            method=REGULARIZERS[task.method].method,
             refitted=settings.refitted,
         )
         chosen = {
-            k: (one.selection.support, one.nu, one.upper, one.qualifies)
+            k: _Chosen(one.selection.support, one.nu, one.upper, one.qualifies)
             for k, one in zip(ks, found, strict=True)
         }
-    return [_record(design, settings, task.method, k, fits[k], *chosen[k]) for k in ks]
+    return [_record(design, settings, task.method, k, fits[k], chosen[k]) for k in ks]
 
 
 def _record(
-    design: Design,
-    settings: Settings,
-    method: str,
-    k: int,
-    fit: LassoFit,
-    S: IndexArray,
-    nu: float,
-    upper: float,
-    qualifies: str,
-) -> Selection:
+    design: Design, settings: DiversitySettings, method: str, k: int, fit: LassoFit, chosen: _Chosen
+) -> MethodSelection:
+    S = chosen.support
     X_S, n = design.X[:, S], len(design.y)
     C = X_S.T @ X_S
     regularizers = settings.regularizers(k)
     residual = design.y - X_S @ np.linalg.lstsq(X_S, design.y, rcond=None)[0]
     target, features = perturbed(design, S, settings)
-    return Selection(
+    return MethodSelection(
         method=method,
         k=k,
         support=tuple(int(j) for j in S),
-        nu=nu,
-        upper=upper,
-        qualifies=qualifies,
+        nu=chosen.nu,
+        upper=chosen.upper,
+        qualifies=chosen.qualifies,
         r2=float(1 - residual @ residual),
         r2_lasso=fit.r2,
         r2_refitted=fit.r2_refitted,
@@ -258,7 +250,7 @@ def _plain(C: FloatArray, k: int) -> dict[str, float]:
 
 
 def perturbed(
-    design: Design, S: IndexArray, settings: Settings
+    design: Design, S: IndexArray, settings: DiversitySettings
 ) -> tuple[dict[float, tuple[float, ...]], dict[float, tuple[float, ...]]]:
     """σ -> ‖α' − α‖ for each repeat, with y perturbed and with X perturbed."""
     X_S, y = design.X[:, S], design.y
@@ -286,11 +278,17 @@ def noise(seed: int, repeat: int, n: int, d: int) -> tuple[FloatArray, FloatArra
     return eta / np.linalg.norm(eta), E / np.linalg.norm(E, axis=0)
 
 
-def select_all(design: Design, settings: Settings) -> Iterator[list[Selection]]:
+def select_all(design: Design, settings: DiversitySettings) -> Iterator[list[MethodSelection]]:
     """The selections of each task as it ends, from `jobs` processes. Closing the iterator stops the work."""
-    yield from run_jobs(((select, (design, task, settings)) for task in settings.tasks()), settings.jobs)
+    jobs = ((select, (design, task, settings)) for task in settings.tasks())
+    yield from run_jobs(jobs, settings.jobs, carried())
 
 
-def in_order(selections: Sequence[Selection]) -> list[Selection]:
+def methods() -> list[str]:
+    """The baselines, then the regularizers in the order of their panels."""
+    return [*BASELINES, *REGULARIZERS]
+
+
+def in_order(selections: Sequence[MethodSelection]) -> list[MethodSelection]:
     """By method as the paper lists them, then by k."""
-    return sorted(selections, key=lambda one: (METHODS.index(one.method), one.k))
+    return sorted(selections, key=lambda one: (methods().index(one.method), one.k))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.experiments.guarantee.tasks import Outcome, Record
+from sparselin.experiments.guarantee.tasks import AlgorithmOutcome, GuaranteeRecord
 
 ACHIEVED = "achieved"
 # a greedy set is a best one where its ratio is 1 to this
@@ -75,13 +75,13 @@ class Curve:
     series: dict[str, tuple[tuple[float, float], ...]]
 
 
-def of_study(records: Iterable[Record], *studies: str) -> list[Record]:
+def of_study(records: Iterable[GuaranteeRecord], *studies: str) -> list[GuaranteeRecord]:
     return [record for record in records if record.task.study in studies]
 
 
-def kept(records: Sequence[Record]) -> list[Kept]:
+def kept(records: Sequence[GuaranteeRecord]) -> list[Kept]:
     """A row for each promise of each algorithm, over all records given."""
-    seen: dict[tuple[str, str], list[Outcome]] = {}
+    seen: dict[tuple[str, str], list[AlgorithmOutcome]] = {}
     for record in records:
         for outcome in record.outcomes:
             for name in outcome.promises:
@@ -89,7 +89,7 @@ def kept(records: Sequence[Record]) -> list[Kept]:
     return [_kept(algorithm, name, outcomes) for (algorithm, name), outcomes in seen.items()]
 
 
-def _kept(algorithm: str, name: str, outcomes: Sequence[Outcome]) -> Kept:
+def _kept(algorithm: str, name: str, outcomes: Sequence[AlgorithmOutcome]) -> Kept:
     pairs = [(o.promises[name], o.ratio[1]) for o in outcomes]
     factors = np.array([factor for factor, _ in pairs if factor is not None])
     slack = np.array([ratio - factor for factor, ratio in pairs if factor is not None])
@@ -111,9 +111,9 @@ def share_above(rows: Sequence[Kept]) -> float:
     return sum(row.above * row.applies for row in rows if row.applies) / total if total else math.nan
 
 
-def achieved(records: Sequence[Record]) -> list[Achieved]:
+def achieved(records: Sequence[GuaranteeRecord]) -> list[Achieved]:
     """A row for each family and algorithm; g = R² + νf is left out."""
-    seen: dict[tuple[str, str], list[Outcome]] = {}
+    seen: dict[tuple[str, str], list[AlgorithmOutcome]] = {}
     for record in records:
         for outcome in record.outcomes:
             if "R²" not in outcome.algorithm and outcome.algorithm != "GLS":
@@ -121,7 +121,7 @@ def achieved(records: Sequence[Record]) -> list[Achieved]:
     return [_achieved(*key, outcomes) for key, outcomes in seen.items()]
 
 
-def _achieved(ensemble: str, algorithm: str, outcomes: Sequence[Outcome]) -> Achieved:
+def _achieved(ensemble: str, algorithm: str, outcomes: Sequence[AlgorithmOutcome]) -> Achieved:
     ratio = np.array([outcome.ratio[1] for outcome in outcomes])
     return Achieved(
         ensemble,
@@ -138,9 +138,9 @@ def _achieved(ensemble: str, algorithm: str, outcomes: Sequence[Outcome]) -> Ach
     )
 
 
-def curves(records: Sequence[Record]) -> list[Curve]:
+def curves(records: Sequence[GuaranteeRecord]) -> list[Curve]:
     """For each family, what varies and algorithm; real data vary in k."""
-    groups: dict[tuple[str, str], list[Record]] = {}
+    groups: dict[tuple[str, str], list[GuaranteeRecord]] = {}
     for record in records:
         groups.setdefault((record.task.ensemble, record.task.varies or "k"), []).append(record)
     return [
@@ -150,8 +150,8 @@ def curves(records: Sequence[Record]) -> list[Curve]:
     ]
 
 
-def _curve(ensemble: str, varies: str, algorithm: str, group: Sequence[Record]) -> Curve:
-    points: dict[float, list[Outcome]] = {}
+def _curve(ensemble: str, varies: str, algorithm: str, group: Sequence[GuaranteeRecord]) -> Curve:
+    points: dict[float, list[AlgorithmOutcome]] = {}
     for record in group:
         at = float(getattr(record.task, varies))
         points.setdefault(at, []).extend(o for o in record.outcomes if o.algorithm == algorithm)
@@ -166,7 +166,7 @@ def _pair(values: Sequence[float]) -> tuple[float, float]:
     return min(values), float(np.median(values))
 
 
-def table(records: Sequence[Record]) -> tuple[list[str], list[list[Any]]]:
+def table(records: Sequence[GuaranteeRecord]) -> tuple[list[str], list[list[Any]]]:
     """Heading and rows of a CSV file: one row for each design and algorithm, one column for each promise."""
     names = dict.fromkeys(name for r in records for o in r.outcomes for name in o.promises)
     heading = ["study", "ensemble", "index", "n", "d", "k", "varies", "rho", "snr", "algorithm"]

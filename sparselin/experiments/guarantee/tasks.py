@@ -40,7 +40,7 @@ def families() -> tuple[str, ...]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class DesignTask:
     """One design, by what it is drawn from. `varies` names what a sweep varies."""
 
     study: str
@@ -58,7 +58,7 @@ class Task:
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class AlgorithmOutcome:
     """One algorithm on one design.
 
     Attributes
@@ -75,15 +75,15 @@ class Outcome:
 
 
 @dataclasses.dataclass(frozen=True)
-class Record:
+class GuaranteeRecord:
     """What was found on one design; `best` bounds R² of its best subset, `exact` says that both are known."""
 
-    task: Task
+    task: DesignTask
     n: int
     d: int
     best: tuple[float, float]
     exact: bool
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[AlgorithmOutcome, ...]
 
     @property
     def violated(self) -> bool:
@@ -91,7 +91,7 @@ class Record:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class GuaranteeSettings:
     """What `sparselin guarantee` runs.
 
     Attributes
@@ -112,37 +112,37 @@ class Settings:
     restarts: int = 64
     rounds: int = 400
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[DesignTask]:
         """All designs, the study `check` first."""
         drawn = [name for name in self.families if ENSEMBLES[name].family]
         tasks = []
         if drawn:
             turns = ((drawn[i % len(drawn)], i // len(drawn)) for i in range(self.designs))
-            tasks += [Task("check", name, i, 1 + i % 3) for name, i in turns]
+            tasks += [DesignTask("check", name, i, 1 + i % 3) for name, i in turns]
         for name in drawn:
-            tasks += [Task("ensembles", name, i, min(K, self.k)) for i in range(self.repeats)]
+            tasks += [DesignTask("ensembles", name, i, min(K, self.k)) for i in range(self.repeats)]
         for name in SWEPT:
             if name in drawn:
                 tasks += self._sweep(name)
         for name in self.families:
             if ENSEMBLES[name].full:
-                tasks += [Task("real", name, 0, k) for k in range(1, self.k + 1)]
+                tasks += [DesignTask("real", name, 0, k) for k in range(1, self.k + 1)]
         return tasks
 
-    def _sweep(self, name: str) -> list[Task]:
+    def _sweep(self, name: str) -> list[DesignTask]:
         rhos = RHOS if name == "equicorrelated" else tuple(rho for rho in RHOS if abs(rho) < 1)
         k = min(K, self.k)
         points = [("k", each, RHO, SNR) for each in range(1, self.k + 1)]
         points += [("rho", k, rho, SNR) for rho in rhos]
         points += [("snr", k, RHO, snr) for snr in NOISES]
         return [
-            Task("sweep", name, i, size, varies, rho, snr)
+            DesignTask("sweep", name, i, size, varies, rho, snr)
             for varies, size, rho, snr in points
             for i in range(self.repeats)
         ]
 
 
-def draw(task: Task, seed: int) -> Design:
+def draw(task: DesignTask, seed: int) -> Design:
     """The design of a task."""
     if task.study == "real":
         return ENSEMBLES[task.ensemble].design(0)
@@ -160,13 +160,13 @@ def draw(task: Task, seed: int) -> Design:
     return X, signal + noise * (size / (np.sqrt(snr) * np.linalg.norm(noise)))
 
 
-def _family(task: Task) -> Callable[..., Design]:
+def _family(task: DesignTask) -> Callable[..., Design]:
     family = ENSEMBLES[task.ensemble].family
     assert family is not None, task
     return family
 
 
-def _small(task: Task, rng: np.random.Generator) -> Design:
+def _small(task: DesignTask, rng: np.random.Generator) -> Design:
     """At most 12 columns: γ is enumerated. d < n and d > n, any correlations, a zero column at times."""
     d = int(rng.integers(max(3, task.k), 13))
     n = int(rng.integers(max(3, task.k), 16))
@@ -185,7 +185,7 @@ def _small(task: Task, rng: np.random.Generator) -> Design:
     return X, y
 
 
-def examine(task: Task, seed: int) -> Record:
+def examine(task: DesignTask, seed: int) -> GuaranteeRecord:
     """The promises on one design."""
     X, y = draw(task, seed)
     algorithms: tuple[Any, ...] = ("omp", "forward_regression")
@@ -198,7 +198,7 @@ def examine(task: Task, seed: int) -> Record:
     return record(task, X, found)
 
 
-def _regularized(task: Task, seed: int, X: FloatArray) -> dict[str, Any]:
+def _regularized(task: DesignTask, seed: int, X: FloatArray) -> dict[str, Any]:
     """A regularizer in turn, and a ν at which it matters as much as R²."""
     k, turn = task.k, task.index // 16 % 3
     f = (SmoothedDifferentialEntropy(0.5, k=k), GeneralizedRank(0.5), SpectralVariance(k=k))[turn]
@@ -206,16 +206,16 @@ def _regularized(task: Task, seed: int, X: FloatArray) -> dict[str, Any]:
     return {"regularizer": f, "nu": float(10 ** rng.uniform(-3, 0)), "eps": 0.1}
 
 
-def record(task: Task, X: FloatArray, found: GuaranteeBounds) -> Record:
+def record(task: DesignTask, X: FloatArray, found: GuaranteeBounds) -> GuaranteeRecord:
     """The part of the result that is kept."""
     names = dict.fromkeys(bound.algorithm for bound in found.bounds)
     outcomes = tuple(_outcome(name, found.of(name)) for name in names)
     best = found.best.lower, found.best.upper
-    return Record(task, X.shape[0], X.shape[1], best, found.best.exact, outcomes)
+    return GuaranteeRecord(task, X.shape[0], X.shape[1], best, found.best.exact, outcomes)
 
 
-def _outcome(algorithm: str, bounds: Sequence[Bound]) -> Outcome:
-    return Outcome(
+def _outcome(algorithm: str, bounds: Sequence[Bound]) -> AlgorithmOutcome:
+    return AlgorithmOutcome(
         algorithm,
         (bounds[0].achieved.lower, bounds[0].achieved.upper),
         {bound.name: bound.lower if bound.applies else None for bound in bounds},
@@ -223,11 +223,11 @@ def _outcome(algorithm: str, bounds: Sequence[Bound]) -> Outcome:
     )
 
 
-def examine_batch(tasks: Sequence[Task], seed: int) -> list[Record]:
+def examine_batch(tasks: Sequence[DesignTask], seed: int) -> list[GuaranteeRecord]:
     return [examine(task, seed) for task in tasks]
 
 
-def batches(tasks: Sequence[Task]) -> Iterator[list[Task]]:
+def batches(tasks: Sequence[DesignTask]) -> Iterator[list[DesignTask]]:
     """Small designs by the batch, the others one by one."""
     small = [task for task in tasks if task.study == "check"]
     yield from ([task] for task in tasks if task.study != "check")
@@ -235,7 +235,7 @@ def batches(tasks: Sequence[Task]) -> Iterator[list[Task]]:
         yield small[start : start + _BATCH]
 
 
-def examine_all(settings: Settings) -> Iterator[list[Record]]:
+def examine_all(settings: GuaranteeSettings) -> Iterator[list[GuaranteeRecord]]:
     """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
     jobs = ((examine_batch, (batch, settings.seed)) for batch in batches(settings.tasks()))
     yield from run_jobs(jobs, settings.jobs, carried())

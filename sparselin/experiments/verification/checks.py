@@ -22,12 +22,12 @@ from sparselin.experiments.verification.independent import (
     columns_independent,
     solve_lasso,
 )
-from sparselin.experiments.verification.step import (
+from sparselin.experiments.verification.projected_design import (
     AGREES,
     SEVERITY,
-    Finding,
-    Step,
-    Verdict,
+    Agreement,
+    CheckResult,
+    ProjectedDesign,
     undecided,
     violates,
 )
@@ -51,7 +51,7 @@ class Methods:
     solve: Solver = solve_lasso
 
 
-def check_pick(step: Step, methods: Methods) -> Finding:
+def check_pick(step: ProjectedDesign, methods: Methods) -> CheckResult:
     """(a) OMP's pick at S is an argmax of |⟨X_i, P_S^⊥y⟩|; so are all of Sequential LASSO's candidates."""
     path = methods.omp(step.X, step.y, len(step.S) + 1, forced=step.S)
     if len(path.support) != len(step.S) + 1:
@@ -62,7 +62,7 @@ def check_pick(step: Step, methods: Methods) -> Finding:
     return AGREES
 
 
-def check_entry(step: Step) -> Finding:
+def check_entry(step: ProjectedDesign) -> CheckResult:
     """What `first_entry` says besides λ*: T, signs, v, λ₂ and λ₀, by their definitions in NumPy.
 
     With z_i = signs_i·P_S^⊥X_i on T and u = Zv: v ≥ 0, positive exactly on A(S) ⊆ T, and ⟨z_i, u⟩ ≥ 1 with
@@ -90,7 +90,7 @@ def check_entry(step: Step) -> Finding:
     return _check_window(step, u)
 
 
-def _check_window(step: Step, u: FloatArray) -> Finding:
+def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
     """|⟨X_j, r − εu⟩| ≤ λ* − ε for all j up to ε₂ = λ* − λ₂, and for some j no longer just beyond."""
     width = step.entry.lam_star - step.entry.window_lower
     outside, error = _excess(step, u, 0.999 * width)
@@ -108,13 +108,13 @@ def _check_window(step: Step, u: FloatArray) -> Finding:
     return undecided("rounding hides the event that ends the window")
 
 
-def _excess(step: Step, u: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
+def _excess(step: ProjectedDesign, u: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
     """|⟨X_j, r − εu⟩| − (λ* − ε), and its rounding error."""
     excess = np.abs(step.Z.T @ (step.r - eps * u)) - (step.entry.lam_star - eps)
     return excess, step.error + 2 * eps * step.rounding * step.norms * float(np.linalg.norm(u))
 
 
-def _proof_lower(step: Step) -> float:
+def _proof_lower(step: ProjectedDesign) -> float:
     """(1 − ε₀)λ*, as `first_entry` defines it."""
     lam_star = step.lam_star
     reach = lam_star + step.norms * float(np.linalg.norm(step.r))
@@ -124,7 +124,7 @@ def _proof_lower(step: Step) -> float:
     return lam_star * (1 - min(1.0, float(room.min())))
 
 
-def check_lam_star(step: Step, methods: Methods, rng: np.random.Generator) -> Finding:
+def check_lam_star(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
     """(b) λ*(S), from the LASSO alone: zero is the solution at λ*(1 + δ) and not at λ*(1 − δ)."""
     lam_star, delta = step.entry.lam_star, step.delta
     if abs(lam_star - step.lam_star) > step.error[np.argmax(np.abs(step.c))]:
@@ -133,7 +133,7 @@ def check_lam_star(step: Step, methods: Methods, rng: np.random.Generator) -> Fi
     return bracket(step, delta, lambda lam: methods.solve(*step.compressed, lam, step.start(rng), target))
 
 
-def bracket(step: Step, delta: float, solve: Callable[[float], FloatArray | None]) -> Finding:
+def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatArray | None]) -> CheckResult:
     """β_{S̄} = 0 proved at λ*(1 + δ), and a better β_{S̄} ≠ 0 exhibited at λ*(1 − δ).
 
     At λ*(1 + δ) zero is proved by the gap-safe test on every column; at λ*(1 − δ) the decrease in
@@ -158,19 +158,19 @@ def bracket(step: Step, delta: float, solve: Callable[[float], FloatArray | None
     return AGREES
 
 
-def check_active_set(step: Step, methods: Methods, rng: np.random.Generator) -> Finding:
+def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
     """(c) A(S), from the LASSO over all d columns in the middle of the window."""
     b, finding = step.start(rng), AGREES
     scale = ((step.entry.lam_star - step.lam) / step.lengths.max()) ** 2
     for accuracy in (1e-6, 1e-12):
         b = methods.solve(*step.compressed, step.lam, b, accuracy * scale)
         finding = support_finding(step, b)
-        if finding.verdict is not Verdict.UNDECIDED:
+        if finding.verdict is not Agreement.UNDECIDED:
             return finding
     return finding
 
 
-def support_finding(step: Step, b: FloatArray) -> Finding:
+def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
     """Compare A(S) with the support of a solution near b.
 
     Columns are proved zero by the gap-safe test; J are the others. If Z_J has independent columns the
@@ -204,7 +204,7 @@ def support_finding(step: Step, b: FloatArray) -> Finding:
     return AGREES
 
 
-def usable(step: Step) -> list[int]:
+def usable(step: ProjectedDesign) -> list[int]:
     """The i ∈ T∖A(S) that some solution uses: max v_i over v ≥ 0 with Zv = u, one linear program each."""
     from scipy.optimize import linprog
 
@@ -221,7 +221,9 @@ def usable(step: Step) -> list[int]:
     ]
 
 
-def check_attention(step: Step, methods: Methods, rng: np.random.Generator, max_iter: int) -> Finding:
+def check_attention(
+    step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int
+) -> CheckResult:
     """(d) Linear Sequential Attention at λ puts its largest weight on a member of A(S)."""
     result = descend(step, methods, rng, max_iter, step.lam)
     if not converged(step, result, step.lam):
@@ -239,7 +241,7 @@ def check_attention(step: Step, methods: Methods, rng: np.random.Generator, max_
 
 
 def descend(
-    step: Step, methods: Methods, rng: np.random.Generator, max_iter: int, lam: float
+    step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int, lam: float
 ) -> DescentResult:
     """Train from a random start."""
     result: DescentResult = methods.hadamard_descent(
@@ -248,14 +250,14 @@ def descend(
     return result
 
 
-def largest_weight(step: Step, result: DescentResult) -> int:
+def largest_weight(step: ProjectedDesign, result: DescentResult) -> int:
     """argmax |w_i| over the unselected."""
     w = np.abs(result.w)
     w[step.S] = -1
     return int(np.argmax(w))
 
 
-def converged(step: Step, result: DescentResult, lam: float) -> bool:
+def converged(step: ProjectedDesign, result: DescentResult, lam: float) -> bool:
     """gap + (λ/2)Σ(|w_j| − |θ_j|)² ≤ 0.01·(½‖P_S^⊥y‖² − objective), from w and θ alone.
 
     The sum is by how much the penalty on (w, θ) exceeds λ|w∘θ|, so that the left side bounds the
@@ -268,7 +270,7 @@ def converged(step: Step, result: DescentResult, lam: float) -> bool:
     return step.gap(b, lam).gap + excess <= 0.01 * (step.gain(b, lam) - excess)
 
 
-def check_projection(step: Step, methods: Methods) -> tuple[Finding, float]:
+def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResult, float]:
     """(e) P_S^⊥y − u = P_S^⊥X_Aβ_A for the projection u onto the dual polytope; returns the gap too."""
     lam, S, A = step.lam, step.S, np.array(step.entry.active, np.intp)
     projection = methods.project_dual(step.X, step.y, lam, unpenalized=S)
@@ -300,7 +302,7 @@ def _unit(columns: FloatArray) -> FloatArray:
     return np.asarray(columns / np.where(norms > 0, norms, 1))
 
 
-def audit(step: Step, methods: Methods) -> Finding:
+def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
     """Checks (b), (c) and (e) once more by an interior point method: δ = 1e-3, and the projection."""
     kept = np.flatnonzero(step.lengths > 0)
     interior = InteriorPoint(step.Z[:, kept], step.r)
@@ -310,7 +312,7 @@ def audit(step: Step, methods: Methods) -> Finding:
         return None if b is None else _scatter(b, kept, len(step.c))
 
     finding = bracket(step, max(1e-3, step.delta), solve)
-    if finding.verdict is Verdict.VIOLATES:
+    if finding.verdict is Agreement.VIOLATES:
         return finding
     second = _audit_window(step, solve(step.lam))
     third = _audit_projection(step, methods, interior.project(step.lam))
@@ -323,7 +325,7 @@ def _scatter(b: FloatArray, kept: IndexArray, d: int) -> FloatArray:
     return full
 
 
-def _audit_window(step: Step, b: FloatArray | None) -> Finding:
+def _audit_window(step: ProjectedDesign, b: FloatArray | None) -> CheckResult:
     """No member of A(S) is proved zero in the window by the interior point's certificate."""
     if b is None:
         return undecided("the interior point method gave up in the window")
@@ -333,7 +335,7 @@ def _audit_window(step: Step, b: FloatArray | None) -> Finding:
     return AGREES
 
 
-def _audit_projection(step: Step, methods: Methods, other: FloatArray | None) -> Finding:
+def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray | None) -> CheckResult:
     """The projection is the nearest point of the polytope: no feasible point is nearer to r.
 
     With `other` made feasible by scaling, ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖² if u is the projection.
@@ -352,7 +354,7 @@ def _audit_projection(step: Step, methods: Methods, other: FloatArray | None) ->
     return AGREES
 
 
-def lowest_level(step: Step, methods: Methods, rng: np.random.Generator, max_iter: int) -> float:
+def lowest_level(step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int) -> float:
     """The least λ/λ* down to which linear Sequential Attention goes on picking from A(S).
 
     λ/λ* falls by factors of 0.8 to 0.01 until the largest weight is elsewhere or the descent is undecided;

@@ -19,7 +19,14 @@ import numpy as np
 from sparselin.ensembles import ENSEMBLES, carried
 from sparselin.experiments.verification import checks
 from sparselin.experiments.verification.checks import Methods
-from sparselin.experiments.verification.step import AGREES, SEVERITY, Finding, Step, Verdict, violates
+from sparselin.experiments.verification.projected_design import (
+    AGREES,
+    SEVERITY,
+    Agreement,
+    CheckResult,
+    ProjectedDesign,
+    violates,
+)
 from sparselin.lasso.entry import first_entry
 from sparselin.parallel.processes import run_jobs
 from sparselin.results import FloatArray, SelectionPath
@@ -43,7 +50,7 @@ class StepRecord:
     """
 
     step: int
-    verdict: Verdict
+    verdict: Agreement
     reasons: dict[str, str]
     lam_star: float
     lam_error: float
@@ -67,17 +74,17 @@ class DesignRecord:
     n: int
     d: int
     status: str
-    supports: Finding
+    supports: CheckResult
     steps: tuple[StepRecord, ...]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Agreement:
         verdicts = [self.supports.verdict, *(step.verdict for step in self.steps)]
         return max(verdicts, key=SEVERITY.__getitem__)
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class VerificationSettings:
     """What `verify` runs.
 
     Attributes
@@ -123,7 +130,7 @@ def verify_design(
     audit: bool = False,
     reach: bool = False,
     max_iter: Callable[[int, int], int] = lambda n, m: 100_000,
-) -> tuple[SelectionPath, Finding, list[StepRecord]]:
+) -> tuple[SelectionPath, CheckResult, list[StepRecord]]:
     """Run the checks along Sequential LASSO's path on one design.
 
     `seed` feeds the random starts of the solvers; `max_iter(n, m)` caps a descent over m unselected
@@ -135,7 +142,7 @@ def verify_design(
     records = []
     for t in range(1, len(path.support) + 1):
         S = np.array(path.support[: t - 1], np.intp)
-        step = Step(X, y, S, methods.first_entry(X, y, unpenalized=S))
+        step = ProjectedDesign(X, y, S, methods.first_entry(X, y, unpenalized=S))
         free = X.shape[1] - len(S)
         cap = max_iter(min(len(y), free), free)
         records.append(_record(step, int(path.support[t - 1]), methods, rng, cap, audit, reach))
@@ -145,7 +152,7 @@ def verify_design(
 
 
 def _record(
-    step: Step,
+    step: ProjectedDesign,
     pick: int,
     methods: Methods,
     rng: np.random.Generator,
@@ -173,7 +180,9 @@ def _record(
     return _summary(step, findings, gap, level, audit)
 
 
-def _summary(step: Step, findings: dict[str, Finding], gap: float, reach: float, audited: bool) -> StepRecord:
+def _summary(
+    step: ProjectedDesign, findings: dict[str, CheckResult], gap: float, reach: float, audited: bool
+) -> StepRecord:
     entry = step.entry
     lam_star = max(entry.lam_star, np.finfo(np.float64).tiny)
     return StepRecord(
@@ -198,14 +207,14 @@ def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> lis
     if len(path.support) >= k:
         return []
     S = np.array(path.support, np.intp)
-    step = Step(X, y, S, first_entry(X, y, unpenalized=S))
+    step = ProjectedDesign(X, y, S, first_entry(X, y, unpenalized=S))
     if np.all(np.abs(step.c) <= step.error):
         return []
     found = violates(f"the path ended ({path.status.name}) although ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.3g}")
     return [_summary(step, {"end": found}, math.nan, math.nan, False)]
 
 
-def compare_supports(omp_path: SelectionPath, path: SelectionPath, tied: list[int]) -> Finding:
+def compare_supports(omp_path: SelectionPath, path: SelectionPath, tied: list[int]) -> CheckResult:
     """The supports agree up to the first tie; `tied` has |T| of each step, as `check_entry` checked it."""
     for t in range(max(len(omp_path.support), len(path.support))):
         if t < len(tied) and tied[t] > 1:
@@ -219,7 +228,9 @@ def compare_supports(omp_path: SelectionPath, path: SelectionPath, tied: list[in
     return AGREES
 
 
-def verify_one(task: tuple[str, int], settings: Settings, methods: Methods | None = None) -> DesignRecord:
+def verify_one(
+    task: tuple[str, int], settings: VerificationSettings, methods: Methods | None = None
+) -> DesignRecord:
     """One design of an ensemble, from its name and index alone."""
     name, index = task
     X, y = ENSEMBLES[name].design(index, settings.seed)
@@ -244,7 +255,7 @@ def verify_one(task: tuple[str, int], settings: Settings, methods: Methods | Non
     )
 
 
-def verify_all(settings: Settings) -> Iterator[DesignRecord]:
+def verify_all(settings: VerificationSettings) -> Iterator[DesignRecord]:
     """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
     jobs = ((verify_one, (task, settings)) for task in settings.tasks())
     yield from run_jobs(jobs, settings.jobs, carried())
@@ -293,14 +304,14 @@ def _summarize(name: str, records: list[DesignRecord]) -> EnsembleSummary:
     steps = [step for record in records for step in record.steps]
     count = Counter(step.verdict for step in steps)
     reach = [step.reach for step in steps if not math.isnan(step.reach)]
-    wrong_supports = sum(record.supports.verdict is Verdict.VIOLATES for record in records)
+    wrong_supports = sum(record.supports.verdict is Agreement.VIOLATES for record in records)
     return EnsembleSummary(
         name=name,
         designs=len(records),
         steps=len(steps),
-        agreements=count[Verdict.AGREES],
-        undecided=count[Verdict.UNDECIDED],
-        violations=count[Verdict.VIOLATES] + wrong_supports,
+        agreements=count[Agreement.AGREES],
+        undecided=count[Agreement.UNDECIDED],
+        violations=count[Agreement.VIOLATES] + wrong_supports,
         ties=sum(step.tied > 1 for step in steps),
         strict=sum(step.active < step.tied for step in steps),
         audited=sum(step.audited for step in steps),

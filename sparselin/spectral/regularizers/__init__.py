@@ -4,20 +4,55 @@ For a set S of columns with C_S = X_SᵀX_S and eigenvalues λ_i they are traces
 operator antitone on the spectrum (Friedland and Gaubert; Theorem 12 there). What is claimed of each, and of
 which C, is proved in its docstring. A gain f(S + x) − f(S) is written f(x | S); `x` is a column not in S.
 Each has a file, with the state that its gains are read off while S grows by one feature after the other.
+`REGULARIZERS` maps names to what `sparselin diversity` runs; `register` adds one.
 """
 
-from sparselin.spectral.regularizers.base import Growth, PlainGrowth, SetFunction, grow
+import functools
+
+from sparselin.spectral.regularizers.base import (
+    REGULARIZERS,
+    Growth,
+    PlainGrowth,
+    Regularizer,
+    SetFunction,
+    carried,
+    grow,
+    register,
+)
 from sparselin.spectral.regularizers.entropy import SmoothedDifferentialEntropy
 from sparselin.spectral.regularizers.rank import GeneralizedRank, PowerGrowth
 from sparselin.spectral.regularizers.variance import SpectralVariance
 
 __all__ = [
+    "REGULARIZERS",
     "GeneralizedRank",
     "Growth",
     "PlainGrowth",
     "PowerGrowth",
+    "Regularizer",
     "SetFunction",
     "SmoothedDifferentialEntropy",
     "SpectralVariance",
+    "carried",
     "grow",
+    "register",
 ]
+
+
+def _entropy(delta: float, k: int, alpha: float) -> SetFunction:
+    return SmoothedDifferentialEntropy(delta, k)
+
+
+def _variance(k: int, alpha: float) -> SetFunction:
+    return SpectralVariance(k)
+
+
+def _rank(k: int, alpha: float) -> SetFunction:
+    return GeneralizedRank(alpha)
+
+
+# with the search that the paper shows for each, in the order of its panels
+register(Regularizer("ld", functools.partial(_entropy, 1.0), "forward"))
+register(Regularizer("ld-0.1", functools.partial(_entropy, 0.1)))
+register(Regularizer("sv", _variance))
+register(Regularizer("gr", _rank, "forward"))

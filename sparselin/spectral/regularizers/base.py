@@ -1,16 +1,20 @@
-"""What regularizers share: f as a set function, its gains while S grows, its spectrum and its error."""
+"""What regularizers share: a table, f on sets, its gains while S grows, its spectrum and error."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral.gram import Gram
-from sparselin.validation import check_count, check_indices
+from sparselin.spectral._gram import Gram
+from sparselin.validation import check_count, check_indices, check_new
+
+Method = Literal["forward", "greedy_local_search"]
 
 
 class SetFunction(Protocol):
@@ -22,6 +26,43 @@ class SetFunction(Protocol):
     def value(self, C: FloatArray, S: Sequence[int]) -> float: ...
 
     def gains(self, C: FloatArray, S: Sequence[int]) -> FloatArray: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Regularizer:
+    """A set function under a name, as `sparselin diversity` runs it.
+
+    Attributes
+    ----------
+    name : its key in `REGULARIZERS`.
+    of : (k, α) → f, with the constants that make f ≥ 0 on k unit columns; α is of --alpha.
+    method : the search for the maximum of R² + νf.
+    """
+
+    name: str
+    of: Callable[[int, float], SetFunction]
+    method: Method = "greedy_local_search"
+
+
+REGULARIZERS: dict[str, Regularizer] = {}
+
+
+def register(regularizer: Regularizer) -> Regularizer:
+    """Add a regularizer to `REGULARIZERS`, from which the study of diversity, its tables and figures take it.
+
+    Raises ValueError if the name is taken.
+    """
+    REGULARIZERS[check_new(regularizer.name, REGULARIZERS, "a regularizer")] = regularizer
+    return regularizer
+
+
+def carried() -> Callable[[], None]:
+    """What another process calls to have the regularizers of this one; `of` must be picklable."""
+    return functools.partial(_have, dict(REGULARIZERS))
+
+
+def _have(regularizers: dict[str, Regularizer]) -> None:
+    REGULARIZERS.update(regularizers)
 
 
 class Growth(Protocol):
@@ -114,6 +155,12 @@ def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: fl
     """
     low, high, here = np.maximum(values - e, 0), values + e, h(values)
     return float(np.max([np.abs(h(t) - here) for t in (low, np.clip(1.0, low, high), high)], axis=0).sum())
+
+
+def value_error(f: Any, C: FloatArray, S: Sequence[int], unit: float) -> float:
+    """`trace_error` at S of f = constant + Σ h(λ_i), h being `f._h`."""
+    values, _ = spectrum(C, S)
+    return trace_error(f._h, values, unit * float(np.diag(C)[S].sum()))
 
 
 def check_constant(f: Any) -> None:

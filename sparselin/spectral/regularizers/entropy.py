@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.log_det import extend
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral.gram import Gram
-from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, spectrum, trace_error
+from sparselin.spectral._gram import Gram
+from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, spectrum, value_error
 from sparselin.validation import check_level
 
 
@@ -92,9 +92,7 @@ class SmoothedDifferentialEntropy:
         """(d,) f(S + x) − f(S), 0 for x in S; O(d|S|²)."""
         return gains_of(self, C, S)
 
-    def _value_error(self, C: FloatArray, S: Sequence[int], unit: float) -> float:
-        values, _ = spectrum(C, S)
-        return trace_error(self._h, values, unit * float(np.diag(C)[S].sum()))
+    _value_error = value_error
 
     def _growth(self, gram: Gram) -> Growth:
         return LogDetGrowth(gram, self.delta, self.constant)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from sparselin._kernels.secular import power_sums
 from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers.base import Growth, gains_of, spectrum, trace_error
 from sparselin.validation import check_level
 

@@ -6,14 +6,14 @@ While S grows: Σ(λ_i − 1)² = ‖C_S − I‖_F², so that only Σ_{j∈S} C
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral.gram import Gram
-from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, spectrum, trace_error
+from sparselin.spectral._gram import Gram
+from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, value_error
 from sparselin.validation import check_indices
 
 
@@ -82,9 +82,7 @@ class SpectralVariance:
         """(d,) f(S + x) − f(S), 0 for x in S; O(d|S|)."""
         return gains_of(self, C, S)
 
-    def _value_error(self, C: FloatArray, S: Sequence[int], unit: float) -> float:
-        values, _ = spectrum(C, S)
-        return trace_error(self._h, values, unit * float(np.diag(C)[S].sum()))
+    _value_error = value_error
 
     def _growth(self, gram: Gram) -> Growth:
         return VarianceGrowth(gram, self.constant)

@@ -1,5 +1,5 @@
-"""Found by an attack: at λ = 0.0 (of 0.5) the KKT conditions fail by 1 at column 2; rounding explains 47.7"""  # fmt: skip
-# ruff: noqa: E501
+"""Found by an attack: at λ = 0.0 (of 0.5) the KKT conditions fail by 1 at column 2; rounding
+explains 47.7"""  # fmt: skip
 
 import numpy as np
 

@@ -1,5 +1,5 @@
-"""Found by an attack: NO_CORRELATION after [0], but c = [-1.33099168e-07] at [1] (e = [2.82968344e-11])"""  # fmt: skip
-# ruff: noqa: E501
+"""Found by an attack: NO_CORRELATION after [0], but c = [-1.33099168e-07] at [1] (e =
+[2.82968344e-11])"""  # fmt: skip
 
 import numpy as np
 

@@ -36,7 +36,7 @@ import numpy as np
 import scipy.linalg
 
 from sparselin._kernels import submodularity as kernels
-from sparselin.guarantees.dependence import Exact, exactness
+from sparselin.guarantees._dependence import Exact, exactness
 from sparselin.guarantees.sparse_eigenvalues import bound_below
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem
@@ -88,7 +88,7 @@ class Known(NamedTuple):
     correlation: float
 
 
-class Step(NamedTuple):
+class PrefixBounds(NamedTuple):
     """One set S of the path. Constants are (2,), certified lower and upper bounds.
 
     Attributes
@@ -239,7 +239,7 @@ class _Left(NamedTuple):
 
 def step(
     data: Data, S: IndexArray, pick: IndexArray, k: int, known: Known, pair_limit: int, node_limit: int
-) -> Step:
+) -> PrefixBounds:
     """The constants at S, a set of independent columns, from which `pick` (of length 0 or 1) was taken."""
     places = data.place[S]
     J = basis(data, places[places >= 0])
@@ -249,10 +249,10 @@ def step(
         undecided = None if len(S) < k else True
         nothing = 0.0 if len(pick) else 1.0
         bounds = np.array([0.0, 1.0]), np.array([0.0, 1.0])
-        return Step(r2, error, k, undecided, undecided, *bounds, 1.0, (nothing, nothing))
+        return PrefixBounds(r2, error, k, undecided, undecided, *bounds, 1.0, (nothing, nothing))
     most = min(k, left.most)
     if most <= 0 or not data.y.any():
-        return Step(r2, error, 0, True, True, np.ones(2), np.ones(2), min(1.0, r2 + error))
+        return PrefixBounds(r2, error, 0, True, True, np.ones(2), np.ones(2), min(1.0, r2 + error))
     ratio = submodularity_ratio(data.problem, None, S, k, pair_limit=pair_limit, node_limit=node_limit)
     given = _raised(np.array([ratio.lower, ratio.upper]), known.gamma)
     unit = left.Z / left.rho
@@ -266,7 +266,7 @@ def step(
     largest = _nothing_left(left) if ended else _largest_at(left, at)
     # what is left of y is below the rounding of promises
     near = (1.0, 1.0) if left.rest**2 + error <= _EPS else _near(left, at)
-    return Step(r2, error, most, *largest, *capped, min(1.0, r2 + error + reach), near)
+    return PrefixBounds(r2, error, most, *largest, *capped, min(1.0, r2 + error + reach), near)
 
 
 def _left(data: Data, J: Basis) -> _Left:

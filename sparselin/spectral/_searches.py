@@ -12,8 +12,8 @@ import numpy as np
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import IndexArray, Status, SubsetResult
-from sparselin.spectral.climbing import Climb
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._climbing import Climb
+from sparselin.spectral._gram import Gram
 from sparselin.spectral.objective import Objective, lowest_of_largest
 from sparselin.spectral.regularizers import SetFunction
 
@@ -21,7 +21,7 @@ Callback = Callable[[SubsetResult], object]
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class SearchTask:
     """g = R² + ν·f on a float64 problem, the dtype of the answers, and whom to tell.
 
     Without a problem it is ν·f. `complete` and `exchange` say which moves a local search makes; ε is that of
@@ -67,7 +67,9 @@ class Found:
         return self.best.result(dtype, self.status, self.candidates, self.moves)
 
 
-def forward(task: Task, k: int, within: IndexArray, forced: Iterable[int] = ()) -> tuple[Objective, Status]:
+def forward(
+    task: SearchTask, k: int, within: IndexArray, forced: Iterable[int] = ()
+) -> tuple[Objective, Status]:
     """FR: the forced features, then from `within` until there are k, or none is left."""
     with task.one_thread(k):
         objective = task.objective(forced, capacity=k)
@@ -82,7 +84,7 @@ def forward(task: Task, k: int, within: IndexArray, forced: Iterable[int] = ()) 
         return objective, Status.COMPLETED
 
 
-def local(task: Task, U: IndexArray) -> Found:
+def local(task: SearchTask, U: IndexArray) -> Found:
     """LS: climb on f within U, then the best of S, U∖S and U in g."""
     assert task.f is not None
     climb = Climb(task.gram, task.f, U, task.eps, strict=task.complete)
@@ -96,7 +98,7 @@ def local(task: Task, U: IndexArray) -> Found:
     return Found(*_best(named), climb.moves, status)
 
 
-def greedy_local(task: Task, k: int) -> Found:
+def greedy_local(task: SearchTask, k: int) -> Found:
     """GLS: the best in g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁)."""
     everything = np.arange(task.gram.d)
     S1, status = forward(task, k, everything)
@@ -119,7 +121,7 @@ def greedy_local(task: Task, k: int) -> Found:
     return Found(best, candidates, moves, status)
 
 
-def exchanged(task: Task, start: Objective) -> tuple[Objective, int, Status]:
+def exchanged(task: SearchTask, start: Objective) -> tuple[Objective, int, Status]:
     """Exchange a feature for one outside while that raises g by more than ε/d²·|g| and rounding."""
     current, swaps = start, 0
     with task.one_thread(len(start.index) ** 2):
@@ -130,7 +132,7 @@ def exchanged(task: Task, start: Objective) -> tuple[Objective, int, Status]:
     return current, swaps, Status.COMPLETED
 
 
-def _exchange(task: Task, current: Objective) -> Objective | None:
+def _exchange(task: SearchTask, current: Objective) -> Objective | None:
     needed = task.eps / task.gram.d**2 * abs(current.value)
     best, chosen = -np.inf, None
     outside = current.rest(np.arange(task.gram.d))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sparselin.results import FloatArray, IndexArray
-from sparselin.spectral.gram import Gram
+from sparselin.spectral._gram import Gram
 from sparselin.spectral.objective import lowest_of_largest
 from sparselin.spectral.regularizers import Growth, SetFunction, grow
 

@@ -13,36 +13,36 @@ from sparselin.lasso.gap import DualityGap, lasso_gap, orthonormal_basis, projec
 from sparselin.results import FirstEntry, FloatArray, IndexArray
 
 
-class Verdict(enum.StrEnum):
+class Agreement(enum.StrEnum):
     AGREES = "agrees"
     VIOLATES = "violates"
     UNDECIDED = "undecided"
 
 
-SEVERITY = {Verdict.AGREES: 0, Verdict.UNDECIDED: 1, Verdict.VIOLATES: 2}
+SEVERITY = {Agreement.AGREES: 0, Agreement.UNDECIDED: 1, Agreement.VIOLATES: 2}
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """A verdict and, unless it agrees, the reason in one line."""
 
-    verdict: Verdict
+    verdict: Agreement
     reason: str = ""
 
 
-AGREES = Finding(Verdict.AGREES)
+AGREES = CheckResult(Agreement.AGREES)
 
 
-def violates(reason: str) -> Finding:
-    return Finding(Verdict.VIOLATES, reason)
+def violates(reason: str) -> CheckResult:
+    return CheckResult(Agreement.VIOLATES, reason)
 
 
-def undecided(reason: str) -> Finding:
-    return Finding(Verdict.UNDECIDED, reason)
+def undecided(reason: str) -> CheckResult:
+    return CheckResult(Agreement.UNDECIDED, reason)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Step:
+class ProjectedDesign:
     """The data of one step, computed in plain NumPy: everything with S projected out.
 
     Attributes
