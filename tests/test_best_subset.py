@@ -7,6 +7,7 @@ from exact_r2 import FAMILIES, ExactR2, nearly_dependent, number
 
 import sparselin as sl
 from sparselin._kernels import best_subset as kernels
+from sparselin._kernels.dependence import Exact, Unit
 from sparselin.guarantees import best_subset as module
 from sparselin.guarantees.best_subset import best_subset
 
@@ -123,6 +124,15 @@ def test_a_search_that_is_stopped_anywhere_has_a_right_bound(cold):
         assert lower > 0 or len(y) < X.shape[1]
 
 
+def frame(C, b=0.0, square=0.0):
+    """A stack of one level that holds the remainders with Gram matrix C, known exactly."""
+    stack = kernels.empty_stack(1, len(C))
+    stack.G[0], stack.features[0], stack.size[0], stack.square[0] = C, np.arange(len(C)), len(C), square
+    first = kernels.at(stack, 0)
+    first.b[:-1], first.growth[:] = b, 1.0
+    return stack, first
+
+
 def test_the_relaxation_bounds_every_subset_for_any_x(rng):
     """At x as it comes, and near its best, where a bound that is a hundredth too tight would be seen."""
     tight = 0
@@ -130,15 +140,16 @@ def test_the_relaxation_bounds_every_subset_for_any_x(rng):
         F, m = int(rng.integers(4, 9)), int(rng.integers(3, 5))
         X, y = rng.standard_normal((F + 6, F)), rng.standard_normal(F + 6)
         C, b, square = X.T @ X, X.T @ y, float(y @ y)
-        D, v, work = np.zeros(F), np.empty(F), np.empty(F)
-        kind, sized, x = np.zeros(1, np.intp), np.zeros(1, np.intp), rng.standard_normal(F)
-        kernels.convexify(C, D, F, m, kind, sized, 0, np.zeros(F))
-        assert kind[0] == kernels.CONVEX
+        stack, first = frame(C, b, square)
+        D, v, x = first.D[:F], first.v[:F], first.beta[:F]
+        x[:] = rng.standard_normal(F)
+        kernels.convexify(stack, 0, m)
+        assert stack.kind[0] == kernels.CONVEX
         assert D.min() > 0
         assert np.linalg.eigvalsh(C - np.diag(D))[0] >= 0
         least = brute_force(X, y, m)
         for _ in range(40):
-            base = kernels.relax(C, b, D, x, square, F, m, 0, np.inf, v, work, np.zeros(F), 0.0)
+            base = kernels.relax(stack, 0, m, np.inf)
             bound = base - np.sort(v)[-m:].sum()
             assert bound <= least + TIE * square
         M = C - np.diag(D)
@@ -151,10 +162,11 @@ def test_the_relaxation_bounds_every_subset_for_any_x(rng):
 def test_circles_are_below_every_submatrix(rng):
     for _ in range(50):
         X = sl.ensembles.gaussian(60, 9, rng)[0] * rng.uniform(0.5, 2, 9)
-        C, D, m = X.T @ X, np.zeros(9), 4
-        if kernels._circles(C, D, 9, m, np.zeros(9)) == kernels.SPARSE:
+        C, m = X.T @ X, 4
+        stack, first = frame(C)
+        if kernels._circles(stack, 0, m) == kernels.SPARSE:
             for A in itertools.combinations(range(9), m):
-                assert np.linalg.eigvalsh((C - np.diag(D))[np.ix_(A, A)])[0] >= -1e-12
+                assert np.linalg.eigvalsh((C - np.diag(first.D[:-1]))[np.ix_(A, A)])[0] >= -1e-12
 
 
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6, 1e-7])
@@ -214,24 +226,18 @@ def test_nearly_parallel_pairs_of_a_leaf_are_measured(rng):
         X /= np.linalg.norm(X, axis=1)[:, None]
         y = rng.standard_normal() * Z[:, 2] + 0.1 * Z[:, 3]
         y /= np.linalg.norm(y)
-        value, unit = np.array([10.0]), np.array([2e-15, 2.0, 1.0])
-        known = (
-            unit,
-            np.arange(3),
-            np.full(3, np.inf),
-            np.ones(4),
-            np.zeros(2),
-            np.zeros(2),
-            np.full((1, 4), 1e-14),
-        )
-        inside, found, counters = np.array([2, 0, 0]), np.zeros(3, np.intp), np.zeros(4, np.intp)
-        tried = kernels._leaf(
-            X, y, X @ X.T, X @ y, np.ones(4), np.arange(3), 1.0, 2, inside, 0, found, value, counters, 1e-12,
-            known, np.empty((4, 3)),
+        exact = Exact(Unit(2e-15, 2.0, 1.0), np.arange(3), np.full(3, np.inf))
+        data = kernels.Data(X, y, exact, np.ones(4), fixed=0, volume=0.0, seen=np.zeros(2))
+        stack, first = frame(X @ X.T, X @ y, 1.0)
+        stack.size[0], first.off[:] = 2, 1e-14
+        inside, found = np.array([2, 0, 0, 0]), np.zeros(4, np.intp)
+        state = kernels.Search(
+            3, inside, found, np.array([10.0]), np.zeros(4, np.intp), np.empty((4, 3))
         )  # fmt: skip
+        tried = kernels._leaf(data, stack, state, 0)
         refused += not tried
         if tried:
-            assert value[0] == pytest.approx(least_of_independent(X.T, y, 3), rel=0, abs=TIE)
+            assert state.value[0] == pytest.approx(least_of_independent(X.T, y, 3), rel=0, abs=TIE)
     assert refused < 250
 
 

@@ -10,20 +10,22 @@ z_t = ⟨q_t, y⟩ and V[t] the column t of R⁻¹, a pick i extends them by
 Almost all the work is in W and c, (d,) each. These are float32 and only screen: the columns that c cannot
 exclude, mostly one, are compared in float64. Where rounding might decide even so (a pick, a tie, the end),
 the signal is done again by a QR factorisation in sample space, which is what `omp` does.
-
-`scale` (d,) is ‖x_j‖ over the largest, with x_j = ‖x_j‖u_j the columns as given: what competes is
-scale_j|⟨u_j, r⟩|. `eps` is that of the dtype of the data: it sets what counts as zero, as in
-`sparselin.ties`. Ties are those of float64. `tol` is negative for none.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
-from sparselin._kernels.linear_algebra import dot, extend_inverse, project, solve, subtract
+from sparselin._kernels.linear_algebra import dot, extend_inverse, project, subtract
+
+Reals = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Indices = NDArray[np.intp]
 
 COMPLETED, TOLERANCE, EXACT_FIT, NO_CORRELATION, RANK_EXHAUSTED = range(5)
 _REDO = -1
@@ -40,107 +42,151 @@ _BLOCK = 64
 _PAD = 16
 
 
-@kernel()
-def select(G, G32, C, Yt, Ut, scale, lengths, k, tol, eps, support, coef, taken, residual_norm, status):
-    """Signals Yt (m, n), C (m, d) = Yt U, lengths (m,) = ‖y‖; the results have a row a signal.
+class Dictionary(NamedTuple):
+    """Columns u_j of unit length, ‖x_j‖u_j being those given; what competes is scale_j|⟨u_j, r⟩|."""
 
-    An empty G sends all signals to sample space. Returns how many went there.
-    """
-    d, n = Ut.shape
+    U: Reals  # (d, n), by rows
+    scale: Reals  # ‖x_j‖ over the largest
+    scale32: Singles
+    G: Reals  # UᵀU, empty to send all signals to sample space
+    G32: Singles
+    eps: float  # of the data's dtype, for what counts as zero, as in `sparselin.ties`; ties are of float64
+
+
+class Signal(NamedTuple):
+    """One signal and what is selected for it; or a chunk of them, with one more axis."""
+
+    y: Reals
+    c: Reals  # Uᵀy
+    length: Reals  # ‖y‖
+    chosen: Indices  # (k,) S, t of them in use,
+    gamma: Reals  # and γ
+
+
+class Recurrence(NamedTuple):
+    """What `by_gram` updates: in float64, and in float32 the screen c = scale·Uᵀr/‖y‖."""
+
+    V: Reals
+    z: Reals
+    column: Reals  # of R
+    products: Reals  # ⟨u_i, U_S⟩
+    size: Reals  # (d,) |c|
+    W: Singles
+    column32: Singles
+    g: Singles  # what becomes a row of W
+    c: Singles
+    tops: NDArray[np.int32]
+
+
+class Known(NamedTuple):
+    """What is uncertain in float64, what counts as zero, and a bound of κ²."""
+
+    error: float
+    zero: float
+    kappa2: float
+
+
+class Factors(NamedTuple):
+    """What `by_samples` updates: U_S = QR, V = R⁻ᵀ, z = Qᵀy, the residual, sizes |c| and their errors."""
+
+    Q: Reals
+    R: Reals
+    V: Reals
+    z: Reals
+    r: Reals
+    size: Reals
+    error: Reals
+    v: Reals  # scratch, (n,) and (k,)
+    column: Reals
+
+
+@kernel()
+def select(dictionary, signals, tol, taken, residual_norm, code):
+    """Fill the results of a chunk, by signals; returns how many went to sample space. `tol` < 0 is none."""
+    (d, n), (N, k) = dictionary.U.shape, signals.chosen.shape
     blocks = -(-d // _BLOCK)
-    dictionary = Ut, scale, scale.astype(np.float32), G, G32
-    screen = (
-        np.zeros((k + 8, d + _PAD), np.float32),
-        np.empty(k + 8, np.float32),
-        np.empty(d, np.float32),
-        np.zeros(blocks * _BLOCK, np.float32),
-        np.empty(blocks, np.int32),
-    )
-    recurrence = np.zeros((k, k)), np.empty(k), np.empty(k), np.empty(k)
-    factors = np.zeros((k, n)), np.zeros((k, k)), np.zeros((k, k)), np.empty(k), np.empty(n)
-    r, size = np.empty(n), np.empty(d)
+    recurrence = Recurrence(
+        np.zeros((k, k)), np.empty(k), np.empty(k), np.empty(k), np.empty(d),
+        np.zeros((k + 8, d + _PAD), np.float32), np.empty(k + 8, np.float32), np.empty(d, np.float32),
+        np.zeros(blocks * _BLOCK, np.float32), np.empty(blocks, np.int32),
+    )  # fmt: skip
+    factors = Factors(
+        np.zeros((k, n)), np.zeros((k, k)), np.zeros((k, k)), np.empty(k), np.empty(n), np.empty(d),
+        np.empty(d), np.empty(n), np.empty(k),
+    )  # fmt: skip
     redone = 0
-    for m in range(Yt.shape[0]):
-        y, length, chosen, gamma = Yt[m], lengths[m], support[m], coef[m]
-        code, t = _REDO, 0
-        if G.size:
-            signal = y, C[m], length
-            code, t = by_gram(dictionary, signal, tol, eps, screen, recurrence, r, size, chosen, gamma)
-        if code == _REDO:
+    for m in range(N):
+        signal = Signal(
+            signals.y[m], signals.c[m], signals.length[m], signals.chosen[m], signals.gamma[m]
+        )  # fmt: skip
+        code[m], t = _REDO, 0
+        if dictionary.G.size:
+            code[m], t = by_gram(dictionary, signal, tol, recurrence, factors.r)
+        if code[m] == _REDO:
             redone += 1
-            code, t = by_samples(y, Ut, scale, length, tol, eps, factors, r, size, chosen, gamma)
+            code[m], t = by_samples(dictionary, signal, tol, factors)
         else:
-            residual(y, Ut, chosen, gamma, t, r)
-        for s in range(t, k):
-            chosen[s] = -1
-            gamma[s] = 0
-        residual_norm[m] = math.sqrt(dot(r, r))
-        taken[m] = t
-        status[m] = code
+            residual(dictionary, signal, t, factors.r)
+        signal.chosen[t:] = -1
+        signal.gamma[t:] = 0
+        residual_norm[m], taken[m] = math.sqrt(dot(factors.r, factors.r)), t
     return redone
 
 
 @kernel()
-def by_gram(dictionary, signal, tol, eps, screen, recurrence, r, size, chosen, gamma):
-    """One signal by the Gram matrix: (status, number of picks), or _REDO where rounding might decide.
-
-    c0 = Uᵀy is in float64, c = scale·Uᵀr/‖y‖ in float32. `error` bounds what is uncertain in float64: e_c,
-    and the error of an n-term sum times no more than κ from G to R and again from R to γ.
-    """
-    Ut, scale, scale32, G, G32 = dictionary
-    y, c0, length = signal
-    W, column32, g, c, tops = screen
-    V, column, z, products = recurrence
+def by_gram(dictionary, signal, tol, recurrence, r):
+    """One signal by the Gram matrix: (status, number of picks), or _REDO where rounding might decide."""
+    length, c, k = signal.length, recurrence.c, len(signal.gamma)
     unit = 1 / length if length > 0 else 0.0
-    for j in range(c0.size):
-        c[j] = c0[j] * unit * scale[j]
-    k, root = gamma.size, math.sqrt(y.size)
+    for j in range(len(dictionary.U)):
+        c[j] = signal.c[j] * unit * dictionary.scale[j]
     condition, square, t = 0.0, length * length, 0
     while True:
-        kappa2 = max(1.0, condition)
-        zero = _SAFETY * eps * (root + math.sqrt(kappa2)) * length
-        error = _SAFETY * _EPS * (root + math.sqrt(kappa2) + root * kappa2) * length
-        if tol >= 0 and square <= (tol * length) ** 2 + 4 * error * length:
-            norm = residual(y, Ut, chosen, gamma, t, r)
-            if norm <= tol * length - error:
+        known = _known(signal, dictionary.eps, condition)
+        if tol >= 0 and square <= (tol * length) ** 2 + 4 * known.error * length:
+            norm = residual(dictionary, signal, t, r)
+            if norm <= tol * length - known.error:
                 return TOLERANCE, t
-            if norm <= tol * length + error:
+            if norm <= tol * length + known.error:
                 return _REDO, 0
         if t == k:
             return COMPLETED, t
-        i = pick(G, c0, c, tops, scale, length, error, zero, kappa2, size, chosen, gamma, t)
+        i = pick(dictionary, signal, known, recurrence, t)
         if i < 0:
             # ‖r‖ ≤ u‖y‖ ≤ u·s(y) makes every |c_j| ≤ e_j, and so ends `omp` too
-            fits = residual(y, Ut, chosen, gamma, t, r) <= _SAFETY * eps * length
+            fits = residual(dictionary, signal, t, r) <= _SAFETY * dictionary.eps * length
             return (EXACT_FIT, t) if fits else (_REDO, 0)
-        rho2, share = orthogonalize(V, G[i], chosen, t, z, products, column, G[i, i], c0[i])
+        rho2, share = orthogonalize(recurrence, dictionary.G[i], signal, t, i)
         if rho2 <= 0:
             return _REDO, 0
         inverse = 1 / math.sqrt(rho2)
         share *= inverse
-        condition += extend_inverse(V, column, t, inverse)
+        condition += extend_inverse(recurrence.V, recurrence.column, t, inverse)
         if condition > _CONDITION:
             return _REDO, 0
-        gamma[t] = 0
-        for s in range(t + 1):
-            gamma[s] += share * V[t, s]
-        z[t] = share
-        chosen[t] = i
         square -= share * share
+        add(recurrence, signal, t, i, share)
         if t + 1 < k:
-            for s in range(t + 8):
-                column32[s] = column[s] if s < t else 0.0
-            extend(W, G32[i], g, column32, t, np.float32(inverse), np.float32(share * unit), scale32, c)
-            for s in range(t + 1):
-                c[chosen[s]] = 0
+            update(dictionary, signal, recurrence, t, inverse, share * unit)
         t += 1
 
 
+@kernel()
+def _known(signal, eps, condition):
+    """`error` is e_c, and that of an n-term sum times no more than κ from G to R and again from R to γ."""
+    root, kappa2 = math.sqrt(signal.y.size), max(1.0, condition)
+    zero = _SAFETY * eps * (root + math.sqrt(kappa2)) * signal.length
+    error = _SAFETY * _EPS * (root + math.sqrt(kappa2) + root * kappa2) * signal.length
+    return Known(error, zero, kappa2)
+
+
 @kernel(**VECTORIZED)
-def orthogonalize(V, row, chosen, t, z, products, column, rho2, share):
-    """column = R[:t, t] from row = G[i]; returns ρ² and ρ·z_t."""
+def orthogonalize(recurrence, row, signal, t, i):
+    """Fill the column R[:t, t] from row = G[i]; returns ρ² and ρ·z_t."""
+    V, z, column, products = recurrence.V, recurrence.z, recurrence.column, recurrence.products
+    rho2, share = row[i], signal.c[i]
     for s in range(t):
-        products[s] = row[chosen[s]]
+        products[s] = row[signal.chosen[s]]
     for s in range(t):
         total = 0.0
         for l in range(s + 1):
@@ -151,12 +197,35 @@ def orthogonalize(V, row, chosen, t, z, products, column, rho2, share):
     return rho2, share
 
 
+@kernel()
+def add(recurrence, signal, t, i, share):
+    """Pick i, with z_t = share: γ ← γ + z_t V[t]."""
+    gamma, V = signal.gamma, recurrence.V
+    gamma[t] = 0
+    for s in range(t + 1):
+        gamma[s] += share * V[t, s]
+    recurrence.z[t] = share
+    signal.chosen[t] = i
+
+
+@kernel()
+def update(dictionary, signal, recurrence, t, inverse, share):
+    """The screen after pick t."""
+    for s in range(t + 8):
+        recurrence.column32[s] = recurrence.column[s] if s < t else 0.0
+    row = dictionary.G32[signal.chosen[t]]
+    extend(recurrence, row, t, np.float32(inverse), np.float32(share), dictionary.scale32)
+    for s in range(t + 1):
+        recurrence.c[signal.chosen[s]] = 0
+
+
 @kernel(**VECTORIZED)
-def extend(W, row, g, column, t, inverse, share, scale, c):
+def extend(recurrence, row, t, inverse, share, scale):
     """W[t] = (row − Σ_{s<t} column_s W[s])·inverse and c ← c − share·scale∘W[t].
 
     Four rows of W in the first pass, then eight or four in each; `column` is zero from t on, where W is old.
     """
+    W, column, g, c = recurrence.W, recurrence.column32, recurrence.g, recurrence.c
     d = row.size
     w0, w1, w2, w3 = W[0], W[1], W[2], W[3]
     r0, r1, r2, r3 = column[0], column[1], column[2], column[3]
@@ -182,43 +251,51 @@ def extend(W, row, g, column, t, inverse, share, scale, c):
 
 
 @kernel()
-def pick(G, c0, c, tops, scale, length, error, zero, kappa2, size, chosen, gamma, t):
+def pick(dictionary, signal, known, recurrence, t):
     """The i for which scale_i(|c_i| − error) is above all other scale_j(|c_j| + error), |c_i| > zero; or −1.
 
     The screen c errs by scale_j·blur: δW = R⁻ᵀF, where F_t is what rounding adds in step t, at most
     t + 2 times half an eps.
     """
-    blur = _HALF_EPS32 * (4 + math.sqrt(t * kappa2) * (t + 2))
+    length = signal.length
+    blur = _HALF_EPS32 * (4 + math.sqrt(t * known.kappa2) * (t + 2))
     if length > 0:
-        blur += error / length
-    best, i = largest(c.view(np.int32), tops, np.float32(2 * blur))
-    if i >= 0 and best * length > (zero + 2 * blur * length) * scale[i]:
+        blur += known.error / length
+    best, i = largest(recurrence.c.view(np.int32), recurrence.tops, np.float32(2 * blur))
+    if i >= 0 and best * length > (known.zero + 2 * blur * length) * dictionary.scale[i]:
         return i
-    return clear_winner(G, c0, c, scale, best, blur, error, zero, size, chosen, gamma, t)
+    compare(dictionary, signal, recurrence, t, best, blur)
+    return clear_winner(recurrence.size, dictionary.scale, known)
 
 
 @kernel()
-def clear_winner(G, c0, c, scale, best, blur, error, zero, size, chosen, gamma, t):
-    """The same by comparing in float64, as c_j = c0_j − G[j, S]γ, what the screen leaves."""
+def compare(dictionary, signal, recurrence, t, best, blur):
+    """|c_j| in float64, as c_j = ⟨u_j, y⟩ − G[j, S]γ, of what the screen leaves, and −1 of the others."""
+    c, scale, size = recurrence.c, dictionary.scale, recurrence.size
     first = 0
     while abs(c[first]) < best:
         first += 1
     level = best - blur * scale[first] - _TINY32
-    winner = -1
     for j in range(size.size):
         size[j] = -1
-        if abs(c[j]) + blur * scale[j] >= level and not is_among(j, chosen, t):
-            total = c0[j]
+        if abs(c[j]) + blur * scale[j] >= level and not is_among(j, signal.chosen, t):
+            total = signal.c[j]
             for s in range(t):
-                total -= gamma[s] * G[chosen[s], j]
+                total -= signal.gamma[s] * dictionary.G[signal.chosen[s], j]
             size[j] = abs(total)
-            if winner < 0 or scale[j] * size[j] > scale[winner] * size[winner]:
-                winner = j
-    if winner < 0 or size[winner] <= zero + error:
-        return -1
-    level = scale[winner] * (size[winner] - error)
+
+
+@kernel()
+def clear_winner(size, scale, known):
+    winner = -1
     for j in range(size.size):
-        if j != winner and size[j] >= 0 and scale[j] * (size[j] + error) >= level:
+        if size[j] >= 0 and (winner < 0 or scale[j] * size[j] > scale[winner] * size[winner]):
+            winner = j
+    if winner < 0 or size[winner] <= known.zero + known.error:
+        return -1
+    level = scale[winner] * (size[winner] - known.error)
+    for j in range(size.size):
+        if j != winner and size[j] >= 0 and scale[j] * (size[j] + known.error) >= level:
             return -1
     return winner
 
@@ -261,95 +338,111 @@ def is_among(j, chosen, t):
 
 
 @kernel(**VECTORIZED)
-def residual(y, Ut, chosen, gamma, t, r):
+def residual(dictionary, signal, t, r):
     """r = y − U_Sγ; returns its norm."""
-    for i in range(y.size):
-        r[i] = y[i]
+    for i in range(r.size):
+        r[i] = signal.y[i]
     for s in range(t):
-        subtract(gamma[s], Ut[chosen[s]], r)
+        subtract(signal.gamma[s], dictionary.U[signal.chosen[s]], r)
     return math.sqrt(dot(r, r))
 
 
 @kernel()
-def by_samples(y, Ut, scale, length, tol, eps, factors, r, size, chosen, gamma):
+def by_samples(dictionary, signal, tol, factors):
     """One signal as `omp` does it: Uᵀr with the residual itself, columns orthogonalised twice.
 
-    A pick that turns out to lie in the span of the others (rounding alone can make one) gets the coefficient
-    zero and a zero row of Q. Returns (status, number of picks) and leaves the residual in r.
+    Returns (status, number of picks) and leaves the residual in r.
     """
-    Q, R, V, z, v = factors
-    k, root = gamma.size, math.sqrt(y.size)
-    error, column = np.empty(size.size), np.empty(k)
-    condition, norm, t = 0.0, length, 0
-    r[:] = y
+    R, z, r, gamma = factors.R, factors.z, factors.r, signal.gamma
+    condition, norm, t = 0.0, signal.length, 0
+    r[:] = signal.y
     while True:
-        if tol >= 0 and norm <= tol * length:
+        if tol >= 0 and norm <= tol * signal.length:
             code = TOLERANCE
             break
-        if t == k:
+        if t == len(gamma):
             code = COMPLETED
             break
-        for j in range(size.size):
-            size[j] = abs(dot(Ut[j], r))
-        for s in range(t):
-            size[chosen[s]] = -1
-        bound = _SAFETY * _EPS * (root + math.sqrt(max(1.0, condition))) * length
-        error[:] = bound
-        near, i = contenders(size, scale, error, eps / _EPS)
-        if near > 1 or i < 0:
-            norm, y_size = measure_signal(y, Q, V, t, r, column)
-            measure(Ut, scale, bound, Q, V, t, r, norm, y_size, eps, v, column, size, error)
-            near, i = contenders(size, scale, error, eps / _EPS)
+        i, norm, y_size = choose(dictionary, signal, factors, t, condition, norm)
         if i < 0:
             code = NO_CORRELATION
-            if norm <= _SAFETY * eps * y_size:
+            if norm <= _SAFETY * dictionary.eps * y_size:
                 code = EXACT_FIT
-            elif spans_all(Ut, chosen, Q, V, t, eps, v, column):
+            elif spans_all(dictionary, signal, factors, t):
                 code = RANK_EXHAUSTED
             break
-        Q[t] = Ut[i]
-        rho = project(Q, t, Q[t], R[t])
-        if rho > 0:
-            square = extend_inverse(V, R[t], t, 1 / rho)
-        if rho > 0 and square * (_SAFETY * eps) ** 2 < 1:
-            Q[t] /= rho
-            condition += square
-        else:
-            Q[t] = 0
-            R[t, :t] = 0
-            rho = 1.0
-            extend_inverse(V, R[t], t, 1 / rho)
-        R[t, t] = rho
-        z[t] = dot(Q[t], r)
-        subtract(z[t], Q[t], r)
+        condition += append(dictionary.U[i], factors, t, dictionary.eps)
         norm = math.sqrt(dot(r, r))
-        chosen[t] = i
+        signal.chosen[t] = i
         t += 1
-    gamma[:t] = solve(R[:t, :t].T, z[:t])
+    for i in range(t - 1, -1, -1):
+        gamma[i] = z[i]
+        for s in range(i + 1, t):
+            gamma[i] -= R[s, i] * gamma[s]
+        gamma[i] /= R[i, i]
     return code, t
 
 
 @kernel()
-def extent(V, t, column, square):
+def choose(dictionary, signal, factors, t, condition, norm):
+    """What `omp` would pick, or −1; ‖r‖, and where r had to be computed anew, the size of y."""
+    U, scale, size, error = dictionary.U, dictionary.scale, factors.size, factors.error
+    for j in range(size.size):
+        size[j] = abs(dot(U[j], factors.r))
+    for s in range(t):
+        size[signal.chosen[s]] = -1
+    root = math.sqrt(signal.y.size)
+    bound = _SAFETY * _EPS * (root + math.sqrt(max(1.0, condition))) * signal.length
+    error[:] = bound
+    near, i = contenders(size, scale, error, dictionary.eps / _EPS)
+    if near == 1 and i >= 0:
+        return i, norm, 0.0
+    factors.r[:] = signal.y
+    norm = project(factors.Q, t, factors.r, factors.column)
+    y_size = extent(factors, t, dot(signal.y, signal.y))
+    measure(dictionary, factors, t, bound, norm, y_size)
+    return contenders(size, scale, error, dictionary.eps / _EPS)[1], norm, y_size
+
+
+@kernel()
+def append(u, factors, t, eps):
+    """Take u into the factors and out of r; returns by how much the bound of κ² grows.
+
+    A u that turns out to lie in the span of the others (rounding alone can make one) gets the coefficient
+    zero and a zero row of Q.
+    """
+    Q, R, V, z, r = factors.Q, factors.R, factors.V, factors.z, factors.r
+    Q[t] = u
+    rho, square = project(Q, t, Q[t], R[t]), 0.0
+    if rho > 0:
+        square = extend_inverse(V, R[t], t, 1 / rho)
+    if rho > 0 and square * (_SAFETY * eps) ** 2 < 1:
+        Q[t] /= rho
+    else:
+        Q[t], R[t, :t] = 0, 0
+        rho, square = 1.0, 0.0
+        extend_inverse(V, R[t], t, 1 / rho)
+    R[t, t] = rho
+    z[t] = dot(Q[t], r)
+    subtract(z[t], Q[t], r)
+    return square
+
+
+@kernel()
+def extent(factors, t, square):
     """√(square + ‖b‖²), b = R⁻¹·column: the size of x, if `square` is ‖x‖² and `column` Qᵀx."""
     for i in range(t):
         b = 0.0
         for s in range(i, t):
-            b += V[s, i] * column[s]
+            b += factors.V[s, i] * factors.column[s]
         square += b * b
     return math.sqrt(square)
 
 
 @kernel()
-def measure_signal(y, Q, V, t, r, column):
-    """r = P_S^⊥y anew; returns its norm and the size of y."""
-    r[:] = y
-    return project(Q, t, r, column), extent(V, t, column, dot(y, y))
-
-
-@kernel()
-def measure(Ut, scale, bound, Q, V, t, r, norm, y_size, eps, v, column, size, error):
+def measure(dictionary, factors, t, bound, norm, y_size):
     """|c_j| and e_j of what `bound` leaves open, as `sparselin.ties` has them; −1 for the span of S."""
+    scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
     level = 0.0
     for j in range(size.size):
         level = max(level, scale[j] * (size[j] - bound))
@@ -357,10 +450,16 @@ def measure(Ut, scale, bound, Q, V, t, r, norm, y_size, eps, v, column, size, er
         if size[j] < 0 or scale[j] * (size[j] + bound) < level:
             size[j] = -1
             continue
-        v[:] = Ut[j]
-        rho, own = project(Q, t, v, column), extent(V, t, column, 1.0)
-        size[j] = abs(dot(v, r)) if rho > _SAFETY * eps * own else -1.0
+        rho, own = off(dictionary.U[j], factors, t)
+        size[j] = abs(dot(factors.v, r)) if rho > _SAFETY * dictionary.eps * own else -1.0
         error[j] = _SAFETY * _EPS * (own * norm + rho * y_size + math.sqrt(r.size) * rho * norm)
+
+
+@kernel()
+def off(u, factors, t):
+    """What S leaves of u, in v; returns its length and the size of u."""
+    factors.v[:] = u
+    return project(factors.Q, t, factors.v, factors.column), extent(factors, t, 1.0)
 
 
 @kernel()
@@ -380,11 +479,11 @@ def contenders(size, scale, error, coarse):
 
 
 @kernel()
-def spans_all(Ut, chosen, Q, V, t, eps, v, column):
-    """Whether every column lies in the span of the rows of Q to rounding; v (n,) and column are scratch."""
-    for j in range(Ut.shape[0]):
-        if not is_among(j, chosen, t):
-            v[:] = Ut[j]
-            if project(Q, t, v, column) > _SAFETY * eps * extent(V, t, column, 1.0):
+def spans_all(dictionary, signal, factors, t):
+    """Whether every column lies in the span of the rows of Q to rounding."""
+    for j in range(len(dictionary.U)):
+        if not is_among(j, signal.chosen, t):
+            rho, own = off(dictionary.U[j], factors, t)
+            if rho > _SAFETY * dictionary.eps * own:
                 return False
     return True

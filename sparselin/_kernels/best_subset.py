@@ -1,29 +1,25 @@
 """Depth-first branch and bound over subsets, on a stack of residual Gram matrices that can be resumed.
 
-A frame is a node (I, F): the features I are in, a subset of at most m of the features F may follow. It holds
-G = X_FᵀP_I^⊥X_F, b = X_FᵀP_I^⊥y and ‖P_I^⊥y‖². See `sparselin.guarantees.best_subset` for the bounds.
-
-State of the frames, by level: `G` (levels, d, d); `b`, `D`, `beta`, `index` (levels, d), `index` being F;
-`growth` (levels, d + 1) by how much rounding may have grown of each candidate, and last of y; `square`
-(levels,) ‖P_I^⊥y‖², `count` |F|, `bound` a lower bound over what is not yet explored of the frame, `kind`
-which D it has; `inside` the feature that each level adds to I.
-
-`known` = (unit, twins, volumes, own, fixed, state, off): the first three as in `_kernels.submodularity`;
-`own` (d + 1,) to how many u the columns and last y are known before any other is added; `fixed` how many
-columns they are projected off, and log₂ of the volume of these; `state` whether rounding left open if a
-column is in a span, and how far it may have moved a residual that counted; `off` (levels, d + 1) to what the
-remainders of the columns and of y are known.
+See `sparselin.guarantees.best_subset` for the bounds.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.dependence import Exact, standing
 from sparselin._kernels.linear_algebra import dot, project
 
+Reals = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Residuals closer than this, in units of ‖y‖², are equal.
+SLACK = 1e-12
 # what D is: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none
 CONVEX, SPARSE, NONE = 0, 1, 2
 # What is left of a column is measured anew when its square falls below this times its growth squared.
@@ -39,167 +35,241 @@ _SHRUNK = 0.8
 # So many leaves follow one relaxation; it is given up when so far from what is needed.
 _RUN, _HOPELESS = 8, 0.1
 
-DEPTH, NODES, MOVES, SIZE = 0, 1, 2, 3  # entries of `counters`
+DEPTH, NODES, MOVES, SIZE = 0, 1, 2, 3  # entries of `Search.counters`
+
+
+class Data(NamedTuple):
+    """What is searched: columns of unit length, or zero, and y, off the forced columns."""
+
+    X: Reals  # (d, n), by rows
+    y: Reals
+    exact: Exact
+    own: Reals  # (d + 1,) to how many u the columns and last y are known before any other is added
+    fixed: int  # how many columns they are projected off,
+    volume: float  # and log₂ of the volume of these
+    seen: Reals  # whether rounding left a span open; how far it may have moved a residual that counted
+
+
+class Stack(NamedTuple):
+    """The frames, by level: nodes (I, F), the features I being in; a few of F may follow."""
+
+    G: Reals  # (levels, d, d), and so on: see `Frame`
+    rows: Reals
+    features: Indices
+    square: Reals  # (levels,) ‖P_I^⊥y‖²
+    bound: Reals  # at most what is not yet explored
+    size: Indices  # |F|
+    kind: Indices  # which D there is
+    sized: Indices  # |F| when it was computed
+
+
+class Frame(NamedTuple):
+    """Views of one level, as `at` has them; the entries of F come first."""
+
+    G: Reals  # X_FᵀP_I^⊥X_F
+    features: Indices  # F
+    rows: Reals  # (6, d + 1), the following
+    b: Reals  # X_FᵀP_I^⊥y
+    D: Reals  # the relaxation, see `relax`
+    beta: Reals
+    v: Reals
+    growth: Reals  # by how much rounding may have grown of each candidate; last of y
+    off: Reals  # to what the remainders are known; last of y
+
+
+class Search(NamedTuple):
+    """Where the search is, and the best set beyond the forced features."""
+
+    m: int  # features that may be added
+    inside: Indices  # (m + 1,) those added, one by each level
+    found: Indices  # (m + 1,) the best,
+    value: Reals  # (1,) and its ‖P^⊥y‖²
+    counters: Indices  # the level (−1 when done), nodes, improvements and the size of `found`
+    work: Reals  # (4, d), of `_try`
+
+
+class Basis(NamedTuple):
+    """Orthonormal rows Q that span the columns `inside`; a column in the span of those before, for certain or
+    as far as rounding tells, has a zero row, and is no member.
+    """
+
+    Q: Reals
+    inverse: Reals  # R⁻¹
+    inside: Indices
+    members: Indices
+
+
+def empty_stack(levels: int, d: int) -> Stack:
+    sizes = np.zeros((2, levels)), np.zeros((3, levels), np.intp)
+    return Stack(
+        np.empty((levels, d, d)),
+        np.zeros((levels, 6, d + 1)),
+        np.zeros((levels, d), np.intp),
+        *sizes[0],
+        *sizes[1],
+    )
 
 
 @kernel(error_model="numpy")
-def search(
-    X, y, G, b, D, beta, growth, index, square, count, bound, kind, sized, inside, m, best, value, counters,
-    slack, known, most,
-):  # fmt: skip
-    """Go on for at most `most` nodes. True when nothing is left.
+def at(stack, level):
+    rows = stack.rows[level]
+    return Frame(
+        stack.G[level], stack.features[level], rows, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
+    )  # fmt: skip
 
-    X (d, n) the root's columns by rows and y (n,), both of unit length; `best` (m,) and `value` (1,) the
-    incumbent beyond the root, `counters` the level (−1 when done), nodes, improvements and size of `best`.
-    """
+
+@kernel(error_model="numpy")
+def search(data, stack, state, most):
+    """Go on for at most `most` nodes. True when nothing is left."""
+    counters = state.counters
     stop = counters[NODES] + most
-    v, work = np.empty(X.shape[0]), np.empty((4, X.shape[0]))
     while counters[DEPTH] >= 0:
-        level = counters[DEPTH]
-        left, F, target = m - level, count[level], value[0] - slack
-        if bound[level] >= target:
+        level, target = counters[DEPTH], state.value[0] - SLACK
+        if stack.bound[level] >= target:
             counters[DEPTH] -= 1
             continue
         if counters[NODES] >= stop:
             return False
         counters[NODES] += 1
-        if left <= 2:
-            _scan(X, y, G[level], b[level], index[level], square[level], F, left, inside, level, best, value,
-                  counters, slack, known, work)  # fmt: skip
+        if state.m - level <= 2:
+            _scan(data, stack, state, level)
             counters[DEPTH] -= 1
             continue
-        w = work[1]
-        _known_to(known[6][level], index[level], F, w)
-        if _SHRUNK * sized[level] >= F:
-            convexify(G[level], D[level], F, left, kind, sized, level, w)
-        base = relax(
-            G[level], b[level], D[level], beta[level], square[level], F, left, kind[level], target, v,
-            work[0], w, known[6][level, -1],
-        )  # fmt: skip
-        total, last, _ = _largest(v, F, left)
-        lower = base - total
-        bound[level] = max(bound[level], lower)
-        if bound[level] >= target:
-            counters[DEPTH] -= 1
-            continue
-        F = _drop(
-            G[level],
-            b[level],
-            D[level],
-            beta[level],
-            growth[level],
-            index[level],
-            v,
-            F,
-            lower + last - target,
-        )
-        if F == 0:
-            bound[level] = np.inf
-            continue
-        for _ in range(1 if left > 3 else _RUN):
-            # include the last candidate, and leave it out of what remains
-            j = np.argmax(v[:F])
-            F -= 1
-            _swap(G[level], b[level], D[level], beta[level], growth[level], index[level], v, F + 1, j, F)
-            count[level], inside[level] = F, index[level, F]
-            deeper = left > 3 or not _leaf(
-                X, y, G[level], b[level], growth[level], index[level], square[level], F, inside, level, best,
-                value, counters, slack, known, work,
-            )  # fmt: skip
-            if deeper:
-                _include(
-                    X, y, G, b, D, beta, growth, index, square, count, bound, kind, sized, inside, level,
-                    left - 1, value, counters, best, slack, known,
-                )  # fmt: skip
-                counters[DEPTH] += 1
-            # no set of fewer than `left` of the others needs a visit
-            if left > F:
-                bound[level] = np.inf
-            elif kind[level] != NONE:
-                bound[level] = max(bound[level], base - _largest(v, F, left)[0])
-            if deeper or bound[level] >= value[0] - slack:
-                break
+        base = _narrow(stack, level, state.m - level, target)
+        if not stack.bound[level] >= target:
+            _branch(data, stack, state, level, base)
     return True
 
 
 @kernel(error_model="numpy")
-def _swap(G, b, D, beta, growth, index, v, F, i, j):
+def _narrow(stack, level, m, target):
+    """Raise the bound of a frame by relaxation, and leave out candidates that no better set contains.
+
+    Returns the bound that what is left has, but for the sum of its m largest v.
+    """
+    F = stack.size[level]
+    if _SHRUNK * stack.sized[level] >= F:
+        convexify(stack, level, m)
+    base = relax(stack, level, m, target)
+    total, last, _ = _largest(at(stack, level).v, F, m)
+    lower = base - total
+    stack.bound[level] = max(stack.bound[level], lower)
+    if not stack.bound[level] >= target:
+        stack.size[level] = _drop(at(stack, level), F, lower + last - target)
+        if stack.size[level] == 0:
+            stack.bound[level] = np.inf
+    return base
+
+
+@kernel(error_model="numpy")
+def _branch(data, stack, state, level, base):
+    """Include the candidate of the largest v, and leave it out of what remains; several, as leaves."""
+    left, frame = state.m - level, at(stack, level)
+    for _ in range(1 if left > 3 else _RUN):
+        F = stack.size[level] - 1
+        _swap(frame, F + 1, np.argmax(frame.v[: F + 1]), F)
+        stack.size[level], state.inside[level] = F, frame.features[F]
+        deeper = left > 3 or not _leaf(data, stack, state, level)
+        if deeper:
+            _include(data, stack, state, level)
+            state.counters[DEPTH] += 1
+        # no set of fewer than `left` of the others needs a visit
+        if left > F:
+            stack.bound[level] = np.inf
+        elif stack.kind[level] != NONE:
+            stack.bound[level] = max(stack.bound[level], base - _largest(frame.v, F, left)[0])
+        if deeper or stack.bound[level] >= state.value[0] - SLACK:
+            break
+
+
+@kernel(error_model="numpy")
+def _swap(frame, F, i, j):
     if i == j:
         return
+    G, index = frame.G, frame.features
     for l in range(F):
         G[i, l], G[j, l] = G[j, l], G[i, l]
     for l in range(F):
         G[l, i], G[l, j] = G[l, j], G[l, i]
-    b[i], b[j] = b[j], b[i]
-    D[i], D[j] = D[j], D[i]
-    beta[i], beta[j] = beta[j], beta[i]
-    growth[i], growth[j] = growth[j], growth[i]
+    for row in frame.rows:
+        row[i], row[j] = row[j], row[i]
     index[i], index[j] = index[j], index[i]
-    v[i], v[j] = v[j], v[i]
 
 
 @kernel(error_model="numpy")
-def _drop(G, b, D, beta, growth, index, v, F, limit):
+def _drop(frame, F, limit):
     """Leave out the candidates with v_j ≤ limit, keeping the order of the others; returns how many stay."""
-    kept = 0
+    G, kept = frame.G, 0
     for j in range(F):
-        if v[j] <= limit:
+        if frame.v[j] <= limit:
             continue
         if kept < j:
             for l in range(F):
                 G[kept, l] = G[j, l]
             for l in range(F):
                 G[l, kept] = G[l, j]
-            b[kept], D[kept], beta[kept], growth[kept] = b[j], D[j], beta[j], growth[j]
-            index[kept], v[kept] = index[j], v[j]
+            for row in frame.rows:
+                row[kept] = row[j]
+            frame.features[kept] = frame.features[j]
         kept += 1
     return kept
 
 
 @kernel(error_model="numpy")
-def relax(G, b, D, beta, square, F, m, kind, target, v, q, w, off):
+def relax(stack, level, m, target):
     """Fill v; the bound over the A ⊆ F, |A| ≤ m, is what is returned less the sum of the m largest v_j.
 
-    Improves beta by coordinate descent for as long as that may lead to the target. The remainders of the
-    columns are known to w, that of y to `off`.
+    Improves beta by coordinate descent for as long as that may lead to the target.
     """
+    frame, F, kind, square = at(stack, level), stack.size[level], stack.kind[level], stack.square[level]
+    G, b, D, v = frame.G, frame.b, frame.D, frame.v
     if kind == NONE:
         for j in range(F):
             v[j] = b[j] ** 2 / G[j, j]
         return -np.inf
+    base = square
     if kind == SPARSE:
         for j in range(F):
             v[j] = b[j] ** 2 / D[j]
-        return square - max(0.0, _moved(v, D, beta, F, m, w, off) - _ERROR)
+    else:
+        base = _descend(frame, F, m, square, target)
+    return base - max(0.0, _moved(frame, F, m) - _ERROR)
+
+
+@kernel(error_model="numpy")
+def _descend(frame, F, m, square, target):
+    """Fill v by coordinate descent; ‖y‖² − βᵀMβ at its end, M = G − diag(D)."""
+    G, D, beta = frame.G, frame.D, frame.beta
+    q = np.empty(F)
     for j in range(F):
         q[j] = -D[j] * beta[j]
     for l in range(F):
         if beta[l] != 0:
             for j in range(F):
                 q[j] += beta[l] * G[l, j]
-    base = square
     for sweep in range(_SWEEPS + 1):
-        lam, upper = _level(b, D, beta, q, square, F, m)
+        lam, upper = _level(frame, q, square, F, m)
         base = square
         for j in range(F):
             base -= beta[j] * q[j]
-            v[j] = (b[j] - q[j]) ** 2 / D[j]
-        total, _, following = _largest(v, F, m)
+            frame.v[j] = (frame.b[j] - q[j]) ** 2 / D[j]
+        total, _, following = _largest(frame.v, F, m)
         if base - total >= target or sweep == _SWEEPS:
             break
         if sweep > 2 and upper < target - _HOPELESS * (square - target):
             break
-        _sweep(G, b, D, beta, q, F, following if lam < 0 else lam)
-    return base - max(0.0, _moved(v, D, beta, F, m, w, off) - _ERROR)
+        _sweep(frame, q, F, following if lam < 0 else lam)
+    return base
 
 
 @kernel(error_model="numpy")
-def _moved(v, D, beta, F, m, w, off):
+def _moved(frame, F, m):
     """By how much errors of the remainders lower the bound at x = beta, or (3): twice what they do to xᵀMx,
     and to the sum T of the m largest v_j = u_j²/D_j, √T being the length of a vector. Products of lengths up
-    to 1 err by w_j + w_l and w_j + off.
+    to 1 err by w_j + w_l and w_j + the error of y, w = `off`.
     """
-    size, shift, worst = 1.0, off, 0.0
+    D, beta, w = frame.D, frame.beta, frame.off
+    size, shift, worst = 1.0, w[-1], 0.0
     for j in range(F):
         size += abs(beta[j])
         shift += abs(beta[j]) * w[j]
@@ -207,19 +277,13 @@ def _moved(v, D, beta, F, m, w, off):
         p = w[j] * size + shift
         worst = max(worst, p * p / D[j])
     turned = math.sqrt(m * worst)
-    return 2 * (2 * size * shift + turned * (2 * math.sqrt(_largest(v, F, m)[0]) + turned))
+    return 2 * (2 * size * shift + turned * (2 * math.sqrt(_largest(frame.v, F, m)[0]) + turned))
 
 
 @kernel(error_model="numpy")
-def _known_to(off, index, F, w):
-    """To what the remainders of the candidates are known, into w."""
-    for j in range(F):
-        w[j] = off[index[j]]
-
-
-@kernel(error_model="numpy")
-def _sweep(G, b, D, beta, q, F, lam):
+def _sweep(frame, q, F, lam):
     """Coordinate descent on βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), q = Mβ."""
+    G, b, D, beta = frame.G, frame.b, frame.D, frame.beta
     root = math.sqrt(max(lam, 0.0))
     for j in range(F):
         M = G[j, j] - D[j]
@@ -244,8 +308,9 @@ def _sweep(G, b, D, beta, q, F, lam):
 
 
 @kernel(error_model="numpy")
-def _level(b, D, beta, q, square, F, m):
+def _level(frame, q, square, F, m):
     """λ = τ², Σ min(1, w_j/τ) = m for w = √D|β| (−1 if no more than m are nonzero), and the primal value."""
+    b, D, beta = frame.b, frame.D, frame.beta
     w = np.empty(F)
     value = square
     total = 0.0
@@ -291,79 +356,69 @@ def _largest(v, F, m):
 
 
 @kernel(error_model="numpy")
-def _include(
-    X, y, G, b, D, beta, growth, index, square, count, bound, kind, sized, inside, level, m, value, counters,
-    best, slack, known,
-):  # fmt: skip
+def _include(data, stack, state, level):
     """Fill level + 1 from the last candidate of this level, which `count` no longer counts."""
-    F = count[level]
-    A, C = G[level], G[level + 1]
-    pivot, row, size = A[F, F], A[F], b[level, F]
-    below = level + 1
-    square[below] = max(0.0, square[level] - size * size / pivot)
-    growth[below, -1] = growth[level, -1] + abs(size) / pivot * growth[level, F]
-    stale = _STALE * growth[below, -1] ** 2 > 1
+    below, count, kind = level + 1, stack.size, stack.kind
+    left = state.m - below
+    stale = _eliminate(stack, level)
+    if stale:
+        measure(data, stack, below, state.inside)
+    if left > 2 and (stale or count[below] <= _SHRUNK * stack.sized[level]):
+        convexify(stack, below, left)
+    elif left > 2 and kind[level] != CONVEX:
+        kind[below] = _circles(stack, below, left)
+    _note(state, below, stack.square[below])
+
+
+@kernel(error_model="numpy")
+def _eliminate(stack, level):
+    """Take candidate F out of the others and of y, into level + 1; whether rounding has grown too large."""
+    F, below, new, old = stack.size[level], level + 1, at(stack, level + 1), at(stack, level)
+    G, row, pivot, size = old.G, old.G[F], old.G[F, F], old.b[F]
+    stack.square[below] = max(0.0, stack.square[level] - size * size / pivot)
+    for kept in (stack.size, stack.kind, stack.sized):
+        kept[below] = kept[level]
+    stack.bound[below] = stack.bound[level]
+    new.growth[-1] = old.growth[-1] + abs(size) / pivot * old.growth[F]
+    new.off[-1] = old.off[-1] + abs(size) / pivot * old.off[F]
+    stale = _STALE * new.growth[-1] ** 2 > 1
     for j in range(F):
         factor = row[j] / pivot
         for l in range(F):
-            C[j, l] = A[j, l] - factor * row[l]
-        b[below, j] = b[level, j] - factor * size
-        D[below, j], beta[below, j], index[below, j] = D[level, j], beta[level, j], index[level, j]
-        growth[below, j] = growth[level, j] + abs(factor) * growth[level, F]
-        stale |= C[j, j] < _STALE * growth[below, j] ** 2
-    count[below], kind[below], bound[below] = F, kind[level], bound[level]
-    off, x = known[6], index[level, F]
-    off[below] = off[level]
-    for j in range(F):
-        off[below, index[level, j]] += abs(row[j]) / pivot * off[level, x]
-    off[below, -1] += abs(size) / pivot * off[level, x]
-    if stale:
-        count[below], square[below] = measure(
-            X, y, C, b[below], D[below], beta[below], growth[below], index[below], F, inside, below, known
-        )
-    sized[below] = sized[level]
-    w = np.empty(count[below])
-    _known_to(off[below], index[below], count[below], w)
-    if m > 2 and (stale or count[below] <= _SHRUNK * sized[level]):
-        convexify(C, D[below], count[below], m, kind, sized, below, w)
-    elif m > 2 and kind[level] != CONVEX:
-        kind[below] = _circles(C, D[below], count[below], m, w)
-    _note(inside, below, square[below], best, value, counters, slack)
+            new.G[j, l] = G[j, l] - factor * row[l]
+        new.b[j] = old.b[j] - factor * size
+        new.D[j], new.beta[j], new.features[j] = old.D[j], old.beta[j], old.features[j]
+        new.growth[j] = old.growth[j] + abs(factor) * old.growth[F]
+        new.off[j] = old.off[j] + abs(factor) * old.off[F]
+        stale |= new.G[j, j] < _STALE * new.growth[j] ** 2
+    return stale
 
 
 @kernel(error_model="numpy")
-def _note(inside, size, square, best, value, counters, slack):
+def _note(state, size, square):
     """A new incumbent, if it is better by more than the slack."""
-    if square < value[0] - slack:
-        value[0] = square
-        best[:size] = inside[:size]
-        counters[SIZE] = size
-        counters[MOVES] += 1
+    if square < state.value[0] - SLACK:
+        state.value[0] = square
+        state.found[:size] = state.inside[:size]
+        state.counters[SIZE] = size
+        state.counters[MOVES] += 1
 
 
 @kernel(error_model="numpy")
-def standing(square, size, x, members, t, n, known):
-    """As `standing` of `_kernels.submodularity`: 1 out of the span of the t members, 0 in it, −1 open."""
-    unit, twins, volumes, _, fixed, state, _ = known
-    gram = unit[2] == 2
-    far = (2 * unit[0] if gram else (2 * unit[0]) ** 2) * size
-    if square > far:
-        return 1
-    if not gram:
-        total = volumes[x] + fixed[1]
-        for s in range(t):
-            if twins[members[s]] == twins[x]:
-                return 0
-            total += volumes[members[s]]
-        if t + fixed[0] >= n or 2 * math.sqrt(far) < 2.0**-total:
-            return 0
-    state[0] = 1
-    return -1
+def out_of(data, basis, square, size, x):
+    """Whether a column is out of the span of others; no where rounding leaves it open, which is seen."""
+    n = data.X.shape[1] - data.fixed
+    stands = standing(data.exact, square, size, x, basis.members, n, data.volume)
+    if stands < 0:
+        data.seen[0] = 1
+    return stands > 0
 
 
 @kernel(error_model="numpy")
-def reach(Q, T, inside, t, z, x, own):
+def reach(data, basis, z, x):
     """s(x)² of what becomes z, the coefficients on X_I = QR being TQz, T = R⁻¹."""
+    Q, T, own = basis.Q, basis.inverse, data.own
+    t = len(Q)
     total = own[x] ** 2
     h = np.empty(t)
     for l in range(t):
@@ -372,27 +427,23 @@ def reach(Q, T, inside, t, z, x, own):
         b = 0.0
         for l in range(i, t):
             b += T[i, l] * h[l]
-        total += (b * own[inside[i]]) ** 2
+        total += (b * own[basis.inside[i]]) ** 2
     return total
 
 
 @kernel(error_model="numpy")
-def basis(X, inside, t, known):
-    """Orthonormal rows Q that span the columns `inside`, R⁻¹, and the independent ones, how many they are.
-
-    A column in the span of those before, for certain or as far as rounding tells, becomes a zero row.
-    """
-    n = X.shape[1]
-    Q, T = np.zeros((t, n)), np.zeros((t, t))
+def basis_of(data, inside):
+    X, t = data.X, len(inside)
+    Q, T = np.zeros((t, X.shape[1])), np.zeros((t, t))
     members, shares, p = np.empty(t, np.intp), np.empty(t), 0
     for s in range(t):
-        x = inside[s]
-        size = reach(Q, T, inside, s, X[x], x, known[3])
+        x, before = inside[s], Basis(Q[:s], T, inside[:s], members[:p])
+        size = reach(data, before, X[x], x)
         for l in range(s):
             T[l, s] = -dot(Q[l], X[x])
         Q[s] = X[x]
         length = project(Q, s, Q[s], shares)
-        if standing(length * length, size, x, members, p, n, known) <= 0:
+        if not out_of(data, before, length * length, size, x):
             Q[s], T[:, s] = 0, 0
             continue
         members[p] = x
@@ -407,51 +458,51 @@ def basis(X, inside, t, known):
         T[s, s] = 1
         for i in range(s + 1):
             T[i, s] /= length
-    return Q, T, members, p
+    return Basis(Q, T, inside, members[:p])
 
 
 @kernel(error_model="numpy")
 def doubt(square, size, unit):
     """What rounding does to ‖r‖² = square, size = s(y)²."""
-    if unit[2] == 2:
-        return unit[0] * size
+    if unit.power == 2:
+        return unit.u * size
     root, aim = math.sqrt(square), math.sqrt(size)
-    return unit[0] * root * (2 * aim + unit[1] * root) + (unit[0] * aim) ** 2
+    return unit.u * root * (2 * aim + unit.root * root) + (unit.u * aim) ** 2
 
 
 @kernel(error_model="numpy")
-def measure(X, y, C, b, D, beta, growth, index, F, inside, t, known):
-    """Fill C and b by projection, with columns scaled to unit length; leaves out those in the span.
+def measure(data, stack, t, inside):
+    """Fill a level by projection, with columns scaled to unit length; leaves out those in the span.
 
-    Returns how many stay and ‖P_I^⊥y‖². D and beta, which belong to other scales, become zero.
+    D and beta, which belong to other scales, become zero.
     """
-    growth[:] = 1.0
-    unit, own, n = known[0], known[3], X.shape[1]
-    Q, T, members, p = basis(X, inside, t, known)
+    X, y, unit, frame = data.X, data.y, data.exact.unit, at(stack, t)
+    b, index, growth, off = frame.b, frame.features, frame.growth, frame.off
+    basis = basis_of(data, inside[:t])
     r, shares = y.copy(), np.empty(t)
-    aim = math.sqrt(reach(Q, T, inside, t, y, len(own) - 1, own))
-    rho = project(Q, t, r, shares)
-    Z = np.empty((F, n))
-    kept, off = 0, known[6]
-    off[t, -1] = unit[0] * aim
-    for j in range(F):
+    aim = math.sqrt(reach(data, basis, y, len(X)))
+    stack.square[t] = project(basis.Q, t, r, shares) ** 2
+    Z, kept = np.empty((stack.size[t], X.shape[1])), 0
+    growth[:] = 1.0
+    off[-1] = unit.u * aim
+    for j in range(stack.size[t]):
         x = index[j]
         Z[kept] = X[x]
-        size = reach(Q, T, inside, t, X[x], x, own)
-        length = project(Q, t, Z[kept], shares)
-        if standing(length * length, size, x, members, p, n, known) <= 0:
+        size = reach(data, basis, X[x], x)
+        length = project(basis.Q, t, Z[kept], shares)
+        if not out_of(data, basis, length * length, size, x):
             continue
         wide = math.sqrt(size) / length
-        off[t, x] = unit[0] * (unit[1] + (wide * (aim + wide) if unit[2] == 2 else wide))
+        off[kept] = unit.u * (unit.root + (wide * (aim + wide) if unit.power == 2 else wide))
         Z[kept] /= length
         index[kept] = x
         b[kept] = dot(Z[kept], r)
-        D[kept] = beta[kept] = 0.0
+        frame.D[kept] = frame.beta[kept] = 0.0
         kept += 1
     for j in range(kept):
         for l in range(j + 1):
-            C[j, l] = C[l, j] = dot(Z[j], Z[l])
-    return kept, rho * rho
+            frame.G[j, l] = frame.G[l, j] = dot(Z[j], Z[l])
+    stack.size[t] = kept
 
 
 @kernel(**VECTORIZED, error_model="numpy")
@@ -491,12 +542,14 @@ def _inverse_diagonal(L, h, F):
 
 
 @kernel(error_model="numpy")
-def convexify(C, D, F, m, kind, sized, level, w):
+def convexify(stack, level, m):
     """D as large as is cheap, in proportion to 1/diag(C⁻¹), with C ⪰ D; else by Gershgorin's circles.
 
     An error of C, of w_j + w_l in C_jl at most, is no more than diag(F·w_j + Σ w), which D is less by.
     """
-    sized[level], kind[level] = F, NONE
+    F, frame = stack.size[level], at(stack, level)
+    C, D, w = frame.G, frame.D, frame.off
+    stack.sized[level], stack.kind[level] = F, NONE
     if F == 0:
         return
     L, h = np.empty((F, F)), np.zeros(F)
@@ -506,27 +559,35 @@ def convexify(C, D, F, m, kind, sized, level, w):
         for j in range(F):
             h[j] = 1 / h[j]
             least = min(least, h[j] / C[j, j])
-        # the eigenvalues of h^½C⁻¹h^½ sum to F, so that C ⪰ diag(h)/F
-        low, high = 1.0 / F, 1.0
-        for _ in range(_HALVINGS):
-            middle = math.sqrt(low * high)
-            if _cholesky(C, h, middle, L, F):
-                low = middle
-            else:
-                high = middle
+        low = _share(C, h, L, F)
         total, enough = w[:F].sum(), low * least > _LEAST
         for j in range(F):
             enough &= low * h[j] > 4 * (F * w[j] + total)
             D[j] = low * h[j] * (1 - _SAFE) - F * w[j] - total
         if enough:
-            kind[level] = CONVEX
+            stack.kind[level] = CONVEX
             return
-    kind[level] = _circles(C, D, F, m, w)
+    stack.kind[level] = _circles(stack, level, m)
 
 
 @kernel(error_model="numpy")
-def _circles(C, D, F, m, w):
+def _share(C, h, L, F):
+    """A large t with C ⪰ t·diag(h), h = 1/diag(C⁻¹): as the eigenvalues of h^½C⁻¹h^½ sum to F, t ≥ 1/F."""
+    low, high = 1.0 / F, 1.0
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low * high)
+        if _cholesky(C, h, middle, L, F):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@kernel(error_model="numpy")
+def _circles(stack, level, m):
     """D_j = C_jj·(1 − the sum of the m − 1 largest |correlations| with others): C_A ⪰ D_A for |A| ≤ m."""
+    F, frame = stack.size[level], at(stack, level)
+    C, D, w = frame.G, frame.D, frame.off
     sizes, most = np.empty(F), 0.0
     for j in range(F):
         most = max(most, w[j])
@@ -541,85 +602,87 @@ def _circles(C, D, F, m, w):
 
 
 @kernel(error_model="numpy")
-def _leaf(X, y, A, b, growth, index, square, F, inside, level, best, value, counters, slack, known, work):
+def _leaf(data, stack, state, level):
     """Try all pairs beside I and candidate F; False if that needs the columns measured anew."""
-    u, c, p = work[0], work[1], work[2]
-    root, w, off = math.sqrt(A[F, F]), work[3], known[6][level]
-    share = b[F] / root
+    F, frame, work = stack.size[level], at(stack, level), state.work
+    G, growth, off = frame.G, frame.growth, frame.off
+    u, c, p, w = work[0], work[1], work[2], work[3]
+    root = math.sqrt(G[F, F])
+    share = frame.b[F] / root
     if _STALE * (growth[-1] + abs(share) / root * growth[F]) ** 2 > 1:
         return False
+    last = off[-1] + abs(share) / root * off[F]
     for j in range(F):
-        p[j] = A[F, j] / root
-        length = A[j, j] - p[j] * p[j]
+        p[j] = G[F, j] / root
+        length = G[j, j] - p[j] * p[j]
         if length < _STALE * (growth[j] + abs(p[j]) / root * growth[F]) ** 2:
             return False
         u[j] = 1 / math.sqrt(length)
-        w[j] = (off[index[j]] + abs(p[j]) / root * off[index[F]]) * u[j]
-        c[j] = (b[j] - p[j] * share) * u[j]
+        w[j] = (off[j] + abs(p[j]) / root * off[F]) * u[j] + last
+        c[j] = (frame.b[j] - p[j] * share) * u[j]
         p[j] *= u[j]
-    counters[NODES] += 1
-    rest = max(0.0, square - share * share)
-    _note(inside, level + 1, rest, best, value, counters, slack)
-    last = off[-1] + abs(share) / root * off[index[F]]
-    for j in range(F):
-        w[j] += last
-    _pairs(X, y, A, index, rest, F, 2, inside, level + 1, best, value, counters, slack, known, u, c, p, w)
+    state.counters[NODES] += 1
+    rest = max(0.0, stack.square[level] - share * share)
+    _note(state, level + 1, rest)
+    _try(data, stack, state, level, level + 1, rest)
     return True
 
 
 @kernel(error_model="numpy")
-def _scan(X, y, A, b, index, square, F, m, inside, level, best, value, counters, slack, known, work):
-    """Try all sets of at most m = 1 or 2 more features."""
-    u, c, p = work[0], work[1], work[2]
-    w, off = work[3], known[6][level]
-    for j in range(F):
-        u[j] = 1 / math.sqrt(A[j, j])
-        c[j] = b[j] * u[j]
+def _scan(data, stack, state, level):
+    """Try all sets of 1 or 2 more features."""
+    frame, work = at(stack, level), state.work
+    u, c, p, w = work[0], work[1], work[2], work[3]
+    for j in range(stack.size[level]):
+        u[j] = 1 / math.sqrt(frame.G[j, j])
+        c[j] = frame.b[j] * u[j]
         p[j] = 0
-        w[j] = off[index[j]] * u[j] + off[-1]
-    _pairs(X, y, A, index, square, F, m, inside, level, best, value, counters, slack, known, u, c, p, w)
+        w[j] = frame.off[j] * u[j] + frame.off[-1]
+    _try(data, stack, state, level, level, stack.square[level])
 
 
 @kernel(error_model="numpy")
-def _pairs(X, y, A, index, square, F, m, inside, level, best, value, counters, slack, known, u, c, p, w):
-    """Try all single features and, for m = 2, pairs: unit columns with inner products c with y.
+def _try(data, stack, state, level, size, square):
+    """Try all single features and, where two may follow the `size` ones inside, pairs; square = ‖P^⊥y‖².
 
-    Each c is known to its w, and the gain of a pair, before the division, to 8 times those of the two. What
-    is nearly parallel, or known to less than _ERROR, is compared by projection if it may be better.
+    With (u, c, p, w) = `work`, unit columns have the products c with y, each known to its w, and u_ju_lG_jl −
+    p_jp_l with each other. What is known to less than _ERROR is compared by projection if it may be better.
     """
-    state, top = known[5], 0
+    F, index, inside = stack.size[level], stack.features[level], state.inside
+    c, w, top = state.work[1], state.work[3], 0
     for j in range(F):
         if c[j] ** 2 > c[top] ** 2:
             top = j
     for j in range(F):
-        needed = square - value[0] + slack
+        needed = square - state.value[0] + SLACK
         if j == top or c[j] ** 2 + 4 * w[j] > needed:
-            inside[level] = index[j]
+            inside[size] = index[j]
             left = square - c[j] ** 2
             if 4 * w[j] > _ERROR and c[j] ** 2 + 4 * w[j] > needed:
-                left, moved = remainder(X, y, inside, level + 1, known)
-                state[1] = max(state[1], min(moved, moved + value[0] - left))
-            _note(inside, level + 1, max(0.0, left), best, value, counters, slack)
-    if m < 2:
-        return
+                left = _measured(data, state, size + 1)
+            _note(state, size + 1, max(0.0, left))
+    if state.m - size >= 2:
+        _pairs(data, state, stack.G[level], index, F, size, square)
+
+
+@kernel(error_model="numpy")
+def _pairs(data, state, G, index, F, size, square):
+    """The gain of a pair, before the division, is known to 8 times its two w: see `_try`."""
+    inside, work = state.inside, state.work
+    u, c, p, w = work[0], work[1], work[2], work[3]
     for j in range(F):
-        if _better(A[j], u, c, p, w, j, square - value[0] + slack) == 0:
+        if _better(G[j], u, c, p, w, j, square - state.value[0] + SLACK) == 0:
             continue
         for l in range(j):
-            rho = A[j, l] * u[j] * u[l] - p[j] * p[l]
+            rho = G[j, l] * u[j] * u[l] - p[j] * p[l]
             height = 1 - rho * rho
             gain = c[j] ** 2 + c[l] ** 2 - 2 * rho * c[j] * c[l]
             error = 8 * (w[j] + w[l])
-            if height > _PARALLEL and error <= _ERROR:
-                left = square - gain / height
-            elif gain > (square - value[0] + slack) * height - max(error, _ERROR):
-                left, moved = _measured(X, y, inside, level, index[j], index[l], known)
-                state[1] = max(state[1], min(moved, moved + value[0] - left))
-            else:
-                continue
-            if left < value[0] - slack:
-                inside[level], inside[level + 1] = index[j], index[l]
-                _note(inside, level + 2, max(0.0, left), best, value, counters, slack)
+            clear = height > _PARALLEL and error <= _ERROR
+            if clear or gain > (square - state.value[0] + SLACK) * height - max(error, _ERROR):
+                inside[size], inside[size + 1] = index[j], index[l]
+                left = square - gain / height if clear else _measured(data, state, size + 2)
+                _note(state, size + 2, max(0.0, left))
 
 
 @kernel(**VECTORIZED, error_model="numpy")
@@ -636,18 +699,17 @@ def _better(row, u, c, p, w, j, needed):
 
 
 @kernel(error_model="numpy")
-def _measured(X, y, inside, t, j, l, known):
-    """‖P^⊥y‖² for I, j and l, by projection, and what rounding does to it."""
-    J = np.empty(t + 2, np.intp)
-    J[:t] = inside[:t]
-    J[t], J[t + 1] = j, l
-    return remainder(X, y, J, t + 2, known)
+def _measured(data, state, size):
+    """‖P_I^⊥y‖² of the first `size` features inside, by projection; what rounding does to it is seen."""
+    left, moved = remainder(data, state.inside[:size])
+    data.seen[1] = max(data.seen[1], min(moved, moved + state.value[0] - left))
+    return left
 
 
 @kernel(error_model="numpy")
-def remainder(X, y, inside, t, known):
+def remainder(data, inside):
     """‖P_I^⊥y‖² by projection, and what rounding does to it."""
-    Q, T, _, _ = basis(X, inside, t, known)
-    size = reach(Q, T, inside, t, y, len(known[3]) - 1, known[3])
-    square = project(Q, t, y.copy(), np.empty(t)) ** 2
-    return square, doubt(square, size, known[0])
+    basis = basis_of(data, inside)
+    size = reach(data, basis, data.y, len(data.X))
+    square = project(basis.Q, len(inside), data.y.copy(), np.empty(len(inside))) ** 2
+    return square, doubt(square, size, data.exact.unit)

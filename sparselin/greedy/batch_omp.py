@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import spread_chunks, workers
-from sparselin.results import BatchSelection, FloatArray, Status
+from sparselin.results import BatchSelection, Status
 from sparselin.validation import check_count, check_design, check_finite, check_level
 
 # Numbers that the dense dictionary, or the Gram matrix, may have: one gigabyte of each.
@@ -77,23 +78,22 @@ def batch_omp(D: Any, Y: Any, k: int, *, tol: float | None = None) -> BatchSelec
     norms = _row_norms(columns, D, "D", 0)
     columns /= np.where(norms > 0, norms, 1)[:, None]
     scale = norms / max(norms.max(), np.finfo(np.float64).tiny)
-    eps = float(np.finfo(D.dtype).eps)
     result = _Rows(N, k)
     with workers(N * (2.0 * n * d + float(k) ** 2 * d)) as count:
         # a signal by itself costs k products with D, and its share of DᵀD must cost less
         size = d if N * k >= d and d * d <= _LARGEST else 0
         gram = np.empty((size, size))
         spread_chunks(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, 256, count)
-        gram32 = gram.astype(np.float32)
+        given = columns, scale, scale.astype(np.float32), gram, gram.astype(np.float32)
+        dictionary = kernels.Dictionary(*given, float(np.finfo(D.dtype).eps))
 
         def task(start: int, stop: int) -> None:
             y = _signals(Y, start, stop, D.dtype)
             lengths = _row_norms(y, Y, "Y", start)
             c = y @ columns.T if size else np.empty((stop - start, d))
-            rows = result.part(start, stop)
-            redone = kernels.select(gram, gram32, c, y, columns, scale, lengths, k, level, eps, *rows)
-            result.redone[start] = redone
-            support, coef = rows[:2]
+            support, coef, *rest = result.part(start, stop)
+            signals = kernels.Signal(y, c, lengths, support, coef)
+            result.redone[start] = kernels.select(dictionary, signals, level, *rest)
             coef /= np.where(support < 0, 1, norms[support])
 
         spread_chunks(task, N, min(_CHUNK, math.ceil(N / 16)), count)
@@ -140,7 +140,7 @@ class _Rows:
         )
 
 
-def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any]) -> FloatArray:
+def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any]) -> NDArray[np.float64]:
     """Columns start..stop of Y as rows, rounded to the dtype, as float64."""
     block = Y[:, start:stop]
     block = block if isinstance(block, np.ndarray) else block.toarray()
@@ -148,10 +148,10 @@ def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any]) -> FloatArray:
         return np.ascontiguousarray(block.T.astype(dtype, copy=False), np.float64)
 
 
-def _row_norms(rows: FloatArray, whole: Any, name: str, first: int) -> FloatArray:
+def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> NDArray[np.float64]:
     """The norms of columns given as rows, once their squares are seen to be finite and in range."""
     with np.errstate(over="ignore", invalid="ignore"):
-        norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        norms: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         bad = ~(norms >= _TINY) | np.isinf(norms)
     if bad.any():
         bad &= np.any(rows != 0, axis=1)

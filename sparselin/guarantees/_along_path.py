@@ -35,8 +35,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from sparselin._kernels import submodularity as kernels
-from sparselin.guarantees._dependence import Exact, exactness
+from sparselin._kernels import dependence as kernels
+from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees.sparse_eigenvalues import bound_below
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem
@@ -57,7 +57,7 @@ class Data(NamedTuple):
     y: FloatArray
     place: IndexArray
     norms: FloatArray
-    exact: Exact
+    exact: kernels.Exact
 
     @property
     def d(self) -> int:
@@ -173,8 +173,7 @@ def _standing(data: Data, J: Basis, places: IndexArray) -> IndexArray:
     squares = np.einsum("ij,ij->j", Z, Z)
     stands = np.ones(len(places), np.intp)
     for i in np.flatnonzero(squares <= kernels.span(data.exact.unit) * size):
-        args = places[i], J.J, len(J.J), len(data.y), tuple(data.exact)
-        stands[i] = kernels.standing(squares[i], size[i], *args)
+        stands[i] = kernels.standing(data.exact, squares[i], size[i], places[i], J.J, len(data.y), 0.0)
     return stands
 
 
@@ -198,7 +197,7 @@ def _explained(data: Data, J: Basis) -> tuple[float, float]:
     square, left = float(data.y @ data.y), float(r @ r)
     if J.open:
         return max(0.0, square - left), 1.0
-    u, root, power = data.exact.unit.tolist()
+    u, root, power = data.exact.unit
     if power == 2:
         error = u * float(size)
     else:
@@ -278,7 +277,7 @@ def _left(data: Data, J: Basis) -> _Left:
     unit, size = _projected(J, data.X[:, places] / norms)
     r, aim = _projected(J, data.y)
     rho = np.sqrt(np.einsum("ij,ij->j", unit, unit))
-    u, root, power = data.exact.unit.tolist()
+    u, root, power = data.exact.unit
     length, s, a = float(np.sqrt(r @ r)), np.sqrt(size), math.sqrt(aim)
     if power == 2:
         loose, off_c = math.sqrt(u) * s / rho, u * (s * a + rho * root * length)

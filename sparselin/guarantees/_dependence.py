@@ -8,35 +8,20 @@ it is an exact multiple of one of them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 
+from sparselin._kernels.dependence import Exact, Unit
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray
-
-
-class Exact(NamedTuple):
-    """How far columns are known, for the kernels.
-
-    Attributes
-    ----------
-    unit : (u, √n, p): a column x with coefficients b on others T is known to u·s(x), s(x)² = ‖x‖² +
-        Σ_T b_j²‖X_j‖², if p = 1, and for a Gram problem, p = 2, squares are known to u·s(x)²; a sum, to √n·u.
-    twins : equal for columns that are ± a power of two times each other.
-    volumes : log₂ N.
-    """
-
-    unit: FloatArray
-    twins: IndexArray
-    volumes: FloatArray
+from sparselin.results import IndexArray
 
 
 def exactness(problem: Problem, J: IndexArray) -> Exact:
     """Of the columns J."""
     gram = problem.kind == "gram"
     eps = problem.eps if gram else float(np.finfo(np.float64).eps)
-    unit = np.array([8 * eps, np.sqrt(problem.n), 2.0 if gram else 1.0])
+    unit = Unit(8 * eps, math.sqrt(problem.n), 2.0 if gram else 1.0)
     if gram:  # the factor that stands for X is rounded itself
         return Exact(unit, np.arange(len(J)), np.full(len(J), np.inf))
     X = problem.columns(J).astype(np.float64)

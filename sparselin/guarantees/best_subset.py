@@ -71,11 +71,11 @@ from sparselin.guarantees._warm_start import exchange, residual, starts
 from sparselin.memory import check_room
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem, takes_problem
-from sparselin.results import BestSubset, FloatArray, IndexArray, SelectionPath, Status
+from sparselin.results import BestSubset, IndexArray, SelectionPath, Status
 from sparselin.validation import check_count, check_indices, check_level
 
-# In units of ‖y‖²: residuals closer than this are equal, and this is taken off lower bounds.
-SLACK, _MARGIN = 1e-12, 1e-10
+# In units of ‖y‖², this is taken off lower bounds.
+_MARGIN = 1e-10
 # A residual that is above what the search saw by more, and by four roundings, is beyond precision.
 _APART = 1e-9
 # Bounds that rounding may have moved by so much of ‖y‖² prove nothing.
@@ -198,7 +198,7 @@ class _Start:
             S = exchange(self.X, self.y, first, len(forced))
             value = residual(self.X[:, S], self.y)
             self.candidates.append((name, 1 - value))
-            if value < self.value - SLACK:
+            if value < self.value - kernels.SLACK:
                 self.best, self.value = S, value
 
 
@@ -206,39 +206,21 @@ class Tree:
     """The search tree: a stack of nodes in arrays, which the kernel `search` goes on with (see there)."""
 
     def __init__(self, start: _Start) -> None:
-        problem, forced = start.problem, start.forced
-        d, self.start, self.m = problem.d, start, start.k - len(forced)
-        levels = max(1, self.m - 1)
-        self.seen, self.off = np.zeros(2), np.zeros((levels, d + 1))
-        self.columns, self.y, self.known = _off_forced(start, self.seen, self.off)
-        self.G = np.empty((levels, d, d))
-        self.b, self.D, self.beta = (np.zeros((levels, d)) for _ in range(3))
-        self.growth = np.ones((levels, d + 1))
-        self.index = np.zeros((levels, d), np.intp)
-        self.square, self.bound = np.zeros(levels), np.zeros(levels)
-        self.count, self.kind, self.sized = (np.zeros(levels, np.intp) for _ in range(3))
-        self.inside, self.found = np.zeros(self.m + 1, np.intp), np.zeros(self.m + 1, np.intp)
-        self.value = np.array([start.value])
-        self.counters = np.zeros(4, np.intp)
-        free = np.setdiff1d(np.arange(d), forced)
-        self.index[0, : len(free)] = free
-        self.count[0], self.square[0] = kernels.measure(
-            self.columns, self.y, self.G[0], self.b[0], self.D[0], self.beta[0], self.growth[0],
-            self.index[0], len(free), self.inside, 0, self.known,
+        d, self.start = start.problem.d, start
+        m = start.k - len(start.forced)
+        self.data, self.stack = _off_forced(start), kernels.empty_stack(max(1, m - 1), d)
+        self.best = kernels.Search(
+            m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([start.value]),
+            np.zeros(4, np.intp), np.empty((4, d)),
         )  # fmt: skip
-        if self.m == 0:
-            self.counters[kernels.DEPTH] = -1
-        elif self.m > 2:
-            kernels.convexify(
-                self.G[0],
-                self.D[0],
-                self.count[0],
-                self.m,
-                self.kind,
-                self.sized,
-                0,
-                self.off[0, self.index[0]],
-            )
+        free = np.setdiff1d(np.arange(d), start.forced)
+        self.stack.features[0, : len(free)] = free
+        self.stack.size[0] = len(free)
+        kernels.measure(self.data, self.stack, 0, self.best.inside)
+        if m == 0:
+            self.best.counters[kernels.DEPTH] = -1
+        elif m > 2:
+            kernels.convexify(self.stack, 0, m)
 
     def run(self, nodes: int, seconds: float, callback: Callable[[SearchState], object] | None) -> Status:
         """Search until all is explored or a limit, the callback or an interrupt stops it."""
@@ -246,7 +228,7 @@ class Tree:
         try:
             while True:
                 looked = time.monotonic()
-                if self._search(min(most, nodes - self.nodes)):
+                if kernels.search(self.data, self.stack, self.best, min(most, nodes - self.nodes)):
                     return Status.COMPLETED
                 now = time.monotonic()
                 if self.nodes >= nodes or now - began > seconds:
@@ -257,83 +239,72 @@ class Tree:
         except KeyboardInterrupt:
             return Status.STOPPED
 
-    def _search(self, most: int) -> bool:
-        done = kernels.search(
-            self.columns, self.y, self.G, self.b, self.D, self.beta, self.growth, self.index, self.square,
-            self.count, self.bound, self.kind, self.sized, self.inside, self.m, self.found, self.value,
-            self.counters, SLACK, self.known, most,
-        )  # fmt: skip
-        return bool(done)
-
     @property
     def nodes(self) -> int:
-        return int(self.counters[kernels.NODES])
+        return int(self.best.counters[kernels.NODES])
 
     @property
     def support(self) -> IndexArray:
-        if self.counters[kernels.MOVES] == 0:
+        if self.best.counters[kernels.MOVES] == 0:
             return self.start.best
-        return np.concatenate([self.start.forced, self.found[: self.counters[kernels.SIZE]]])
+        return np.concatenate([self.start.forced, self.best.found[: self.best.counters[kernels.SIZE]]])
 
     @property
     def lower(self) -> float:
         """The least of the incumbent's ‖P_S^⊥y‖²/‖y‖² and the bounds of what is open."""
         if self.open:
             return 0.0
-        open_nodes = self.bound[: self.counters[kernels.DEPTH] + 1]
-        return max(0.0, float(open_nodes.min(initial=self.value[0])) - self.margin)
+        open_nodes = self.stack.bound[: self.best.counters[kernels.DEPTH] + 1]
+        return max(0.0, float(open_nodes.min(initial=self.best.value[0])) - self.margin)
 
     @property
     def open(self) -> bool:
         """Whether rounding left open if some column is in the span of others, which may explain anything."""
-        return bool(self.seen[0])
+        return bool(self.data.seen[0])
 
     @property
     def margin(self) -> float:
-        return max(_MARGIN, float(self.seen[1]))
+        return max(_MARGIN, float(self.data.seen[1]))
 
     def state(self, seconds: float) -> SearchState:
         scale = self.start.problem.y_norm**2
         return SearchState(
-            self.nodes, self.support, scale * float(self.value[0]), scale * self.lower, seconds
+            self.nodes, self.support, scale * float(self.best.value[0]), scale * self.lower, seconds
         )
 
 
-def _off_forced(start: _Start, state: FloatArray, off: FloatArray) -> tuple[FloatArray, FloatArray, Any]:
-    """Columns (d, n'), scaled to unit length anew, and y, projected off the forced ones; what is known.
+def _off_forced(start: _Start) -> kernels.Data:
+    """Columns, scaled to unit length anew, and y, projected off the forced ones.
 
     Columns in the span of the forced ones become zero.
     """
-    problem, forced = start.problem, start.forced
-    rows, y, t = np.ascontiguousarray(start.X.T), start.y.copy(), len(forced)
-    unit, twins, volumes = exactness(problem, np.arange(problem.d))
-    own = np.ones(problem.d + 1)
-    known = (unit, twins, volumes, own, np.zeros(2), state, off)
-    if t:
-        Q, T, members, count = kernels.basis(rows, forced, t, known)
-        reached = own.copy()
-        reached[-1] = math.sqrt(kernels.reach(Q, T, forced, t, y, problem.d, own))
-        shares = np.empty(t)
-        project(Q, t, y, shares)
-        for x, row in enumerate(rows):
-            size = kernels.reach(Q, T, forced, t, row, x, own)
-            length = project(Q, t, row, shares)
-            if kernels.standing(length**2, size, x, members, count, rows.shape[1], known) > 0:
-                row /= length
-                reached[x] = math.sqrt(size) / length
-            else:
-                row[:] = reached[x] = 0
-        volume = float(volumes[members[:count]].sum())
-        known = (unit, twins, volumes, reached, np.array([count, volume]), state, off)
-    return rows, y, known
+    forced, d, t = start.forced, start.problem.d, len(start.forced)
+    rows, y, own = np.ascontiguousarray(start.X.T), start.y.copy(), np.ones(d + 1)
+    exact = exactness(start.problem, np.arange(d))
+    data = kernels.Data(rows, y, exact, own.copy(), fixed=0, volume=0.0, seen=np.zeros(2))
+    if not t:
+        return data
+    basis, shares = kernels.basis_of(data, forced), np.empty(t)
+    own[-1] = math.sqrt(kernels.reach(data, basis, y, d))
+    project(basis.Q, t, y, shares)
+    for x, row in enumerate(rows):
+        size = kernels.reach(data, basis, row, x)
+        length = project(basis.Q, t, row, shares)
+        if kernels.out_of(data, basis, length**2, size, x):
+            row /= length
+            own[x] = math.sqrt(size) / length
+        else:
+            row[:] = own[x] = 0
+    volume = float(exact.volumes[basis.members].sum())
+    return data._replace(own=own, fixed=len(basis.members), volume=volume)
 
 
 def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     problem, k = tree.start.problem, tree.start.k
-    scale, value = problem.y_norm**2, float(tree.value[0])
+    scale, value = problem.y_norm**2, float(tree.best.value[0])
     path = _in_order(problem, k, tree.support, len(tree.start.forced))
     unforced = tree.support[len(tree.start.forced) :]
-    least, moved = kernels.remainder(tree.columns, tree.y, unforced, len(unforced), tree.known)
+    least, moved = kernels.remainder(tree.data, unforced)
     most = (value + max(_APART, moved)) * scale
     if path.residual_norm[-1] ** 2 > most:  # that order loses a nearly dependent column
         path = ols(problem, len(tree.support), forced=tree.support)
@@ -353,7 +324,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
         diversity=0.0,
         gains=-np.diff(shares),
         candidates=tuple(tree.start.candidates),
-        moves=int(tree.counters[kernels.MOVES]),
+        moves=int(tree.best.counters[kernels.MOVES]),
         status=status,
         n_features=problem.d,
         residual=float(squares[-1]),

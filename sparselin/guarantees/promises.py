@@ -83,10 +83,8 @@ def of_forward_regression(run: GreedyRun, correlation: dict[str, FloatArray], da
 
 def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]:
     """Those of OMP and of what picks a largest |c|; `spectrum` has λ at the sizes k, 2k − 1 and 2k."""
-    picks = (
-        ("every pick has the largest |⟨X_i, r⟩|", _every(step.largest_correlation for step in run.steps)),
-    )
-    near = _near(run, 0)
+    largest, near = _every(step.largest_correlation for step in run.steps), _near(run, 0)
+    picks = (("every pick has the largest |⟨X_i, r⟩|", largest),)
     lengths = (*picks, equal_lengths(data.problem))
     gamma, theirs, ours, direct = run.gamma, spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
     path = [step.theta * np.array([step.near[0], 1.0]) for step in run.steps]
