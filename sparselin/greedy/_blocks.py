@@ -100,7 +100,7 @@ class Blocks:
             if lengths is not None:
                 lengths.bar(pick.feature)
             self._next = self._search()
-            return Followed([])
+            return Followed([], [], [])
         shares, norms = qr.reductions(t, self.selection.residual)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
@@ -112,7 +112,8 @@ class Blocks:
         if lengths is not None:
             lengths.size = qr.size
         self._next = self._search() if stale else nexts[stand - 1]
-        return Followed([pick, *(step for step in nexts[: stand - 1] if step)], self.c)
+        picks = [pick, *(step for step in nexts[: stand - 1] if step)]
+        return Followed(picks, shares[:stand].tolist(), norms[:stand].tolist(), self.c)
 
     def products(self, t: int) -> FloatArray:
         return self.W[t : self.selection.qr.size]

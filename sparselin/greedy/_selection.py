@@ -37,9 +37,14 @@ class Pick(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """Picks whose columns the factorisation has just got, and c = Xᵀr after them where it is known."""
+    """Picks whose columns the factorisation has just got, ⟨q, r⟩ of each, and ‖r‖ after it.
+
+    And c = Xᵀr after them all, where it is known.
+    """
 
     picks: list[Pick]
+    shares: list[float]
+    norms: list[float]
     c: FloatArray | None = None
 
 
@@ -77,15 +82,24 @@ class Selection:
     def residual_norm(self) -> float:
         return self._residual_norm[-1]
 
+    def append(self, pick: Pick) -> Followed:
+        """Add the column of a pick to the factorisation, unless it is in the span of S."""
+        if not self.qr.append(pick.feature):
+            return Followed([], [], [])
+        share = float(self.qr.Qt[-1] @ self.residual)
+        r = self.residual - share * self.qr.Qt[-1]
+        return Followed([pick], [share], [math.sqrt(float(r @ r))])
+
     def add(self, pick: Pick) -> bool:
         """Take a column whatever it is: one in the span of S gets the coefficient zero. Says which it was."""
-        if self.qr.append(pick.feature):
-            self.record(Followed([pick]))
-            return True
-        self.picks.append(pick)
-        self.out.append(pick.feature)
-        self._residual_norm.append(self.residual_norm)
-        return False
+        followed = self.append(pick)
+        if followed.picks:
+            self.record(followed)
+        else:
+            self.picks.append(pick)
+            self.out.append(pick.feature)
+            self._residual_norm.append(self.residual_norm)
+        return bool(followed.picks)
 
     def force(self, J: IndexArray) -> None:
         """Take the columns J, and project y off them anew, twice: r is then right to what is left of y."""
@@ -97,16 +111,13 @@ class Selection:
 
     def record(self, followed: Followed) -> None:
         """Note the picks whose columns the factorisation has just got."""
-        picks, c = followed
-        t = self.qr.size - len(picks)
-        shares, norms = self.qr.reductions(t, self.residual)
+        picks, shares, norms, self._c = followed
         self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
         self.picks.extend(picks)
         self.out.extend(pick.feature for pick in picks)
-        self.shares.extend(shares.tolist())
-        self._residual_norm.extend(norms.tolist())
-        self.residual = self.residual - shares @ self.qr.Qt[t:]
-        self._c = c
+        self.shares.extend(shares)
+        self._residual_norm.extend(norms)
+        self.residual = self.residual - np.array(shares, self.problem.dtype) @ self.qr.Qt[-len(picks) :]
 
     def bar(self, j: int) -> None:
         """Leave out what the factorisation has refused: a dependent column, as a Gram problem can suggest."""

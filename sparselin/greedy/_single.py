@@ -43,7 +43,7 @@ class ByRule:
         return None
 
     def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
-        return Followed([pick] if self.selection.qr.append(pick.feature) else [])
+        return self.selection.append(pick)
 
     def products(self, t: int) -> FloatArray:
         return self.selection.problem.correlate(self.selection.qr.Qt[t:].T).T
@@ -63,22 +63,25 @@ class Screened(ByRule):
 
     def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
         selection, qr, r = self.selection, self.selection.qr, self.selection.residual
-        picks: list[Pick] = []
-        out = list(selection.out)
+        followed, norm, out = Followed([], [], []), selection.residual_norm, list(selection.out)
         for _ in range(min(limit, _RUN)):
             added = qr.append(pick.feature)
-            if picks and not added:  # it is refused again, and barred, when its turn comes
+            if followed.picks and not added:  # it is refused again, and barred, when its turn comes
                 break
             out.append(pick.feature)
             if added:
-                picks.append(pick)
-                r = r - (qr.Qt[-1] @ r) * qr.Qt[-1]
-            done = len(selection.picks) + len(picks) == self._k or math.sqrt(r @ r) <= floor
+                share = float(qr.Qt[-1] @ r)
+                r = r - share * qr.Qt[-1]
+                norm = math.sqrt(float(r @ r))
+                followed.picks.append(pick)
+                followed.shares.append(share)
+                followed.norms.append(norm)
+            done = len(selection.picks) + len(followed.picks) == self._k or norm <= floor
             self._next = None if done else self._search(r, out)
             if self._next is None or not added:
                 break
             pick = self._next
-        return Followed(picks)
+        return followed
 
     def products(self, t: int) -> FloatArray:
         rows = self.selection.qr.Qt[t:]
