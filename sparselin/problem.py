@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin._kernels import moments, products
+from sparselin._kernels import moments
 from sparselin.memory import check_room
 from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
@@ -24,12 +24,6 @@ _Result_co = TypeVar("_Result_co", covariant=True)
 _SAFETY = 8.0
 # Norms below these have squares that lose digits to underflow.
 _TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t in (np.float32, np.float64)}
-# Up to so many rows V, VX costs less by our kernel than by BLAS, which packs all of X for it.
-THIN = 10
-# Numbers up to which NumPy gathers columns, one after the other, faster than our kernel, row by row.
-_BY_COLUMNS = 400_000
-# Numbers to gather from X that repay the waking of a thread.
-_WORTH_A_THREAD = 30_000
 
 
 class Problem:
@@ -162,36 +156,6 @@ class Problem:
         """Xᵀr, (d,) for r (n,) and (d, m) for r (n, m)."""
         return np.asarray(self.X.T @ r)
 
-    def correlate_rows(self, V: FloatArray, out: FloatArray, count: int) -> None:
-        """VX into out (p, d), for rows V (p, n) and a dense X, on `count` threads that `workers` gave."""
-        X, p = self.X, len(V)
-        if p == 1 or p > THIN:
-            spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), self.d, count)
-        elif X.flags.c_contiguous:
-            spread(lambda a, b: products.by_rows(X, V, out, a, b), self.d, count)
-        else:
-            spread(lambda a, b: products.by_columns(X.T, V, out, a, b), self.d, count)
-
-    def rows_of_columns(self, J: IndexArray, count: int, out: FloatArray | None = None) -> FloatArray:
-        """X_Jᵀ (|J|, n) of a dense X, contiguous by row, on `count` threads that `workers` gave."""
-        if out is None:
-            out = np.empty((len(J), self.n), self.dtype)
-        if self.X.flags.c_contiguous and out.size > _BY_COLUMNS:
-            self.gather(J, np.ones(len(J), out.dtype), out, np.arange(len(J)), count)
-        else:
-            out[:] = self.X.T[J]
-        return out
-
-    def gather(self, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int) -> None:
-        """X_J, each column times its scale, into the given rows of out (·, n), for a dense X."""
-        count = count if len(J) * self.n > _WORTH_A_THREAD else 1
-        if self.X.flags.c_contiguous:
-            spread(lambda a, b: products.gather_by_rows(self.X, J, scale, out, rows, a, b), self.n, count)
-        else:
-            spread(
-                lambda a, b: products.gather_by_columns(self.X.T, J, scale, out, rows, a, b), len(J), count
-            )
-
     def columns(self, J: ArrayLike) -> FloatArray:
         """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
         J = np.asarray(J, np.intp)
@@ -252,11 +216,6 @@ class Problem:
         """
         power = 2 if self.kind == "gram" else 1
         return _SAFETY * self.eps * (math.sqrt(self.n) + kappa**power)
-
-    @property
-    def rounding_terms(self) -> tuple[float, float]:
-        """√n and 8·eps, for kernels that follow κ: `rounding` is 8·eps·(√n + κ), if not of a Gram problem."""
-        return math.sqrt(self.n), self.unit
 
     def correlation_error(self, kappa: float = 1.0) -> FloatArray:
         """e_c (d,): bounds on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩, rounding·‖X_i‖·‖y‖."""

@@ -12,17 +12,15 @@ import sparselin as sl
 from sparselin import Status
 from sparselin._kernels import blocks as kernels
 from sparselin.ensembles import gaussian
-from sparselin.greedy import _blocks as blocks
 from sparselin.greedy import _guesses as guesses
-from sparselin.greedy import _steps as steps
+from sparselin.greedy import _pursuit as pursuit
 from sparselin.greedy._blocks import Blocks
-from sparselin.linalg.thin_qr import ThinQR
 
 
 @pytest.fixture(autouse=True)
 def blocks_only(monkeypatch):
     """Never by single steps, however small the design and however wrong the guesses."""
-    monkeypatch.setattr(steps, "_AT_ONCE", 0)
+    monkeypatch.setattr(pursuit, "_AT_ONCE", 0)
     monkeypatch.setattr(Blocks, "pays", True)
 
 
@@ -59,9 +57,8 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
     function, textbook = METHODS[method]
     right, rng = kernels.guess, np.random.default_rng(1)
 
-    def guess(*arguments):
-        columns, first, picks = arguments[2], arguments[11], arguments[-1]
-        p = right(*arguments)
+    def guess(candidates, first, scaled, worth, picks):
+        columns, p = candidates.columns, right(candidates, first, scaled, worth, picks)
         if blunder == "arbitrary":
             picks[1:] = rng.choice(columns, len(picks) - 1)
             p = len(picks)
@@ -75,7 +72,7 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
         return p
 
     monkeypatch.setattr(kernels, "guess", guess)
-    if not small:  # designs so small keep no wrong guesses
+    if not small:  # there fewer guesses are worth their product
         monkeypatch.setattr(guesses, "_SMALL", 0)
     for seed in range(3):
         X, y = design("gaussian", seed) if small else design("gaussian", seed, 400, 600)
@@ -88,40 +85,38 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
 
 @pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])
 @pytest.mark.parametrize("kind", ["gaussian", "walks", "lengths"])
-def test_no_column_is_multiplied_twice(monkeypatch, method, kind):
-    """W is Xᵀ[Q Z] whatever the guesses were, and a wrong one is at hand when its turn comes."""
-    right_guess, right_take, right_reserve = kernels.guess, Blocks.take, ThinQR.reserve
-    kept, rng = [], np.random.default_rng(0)
+def test_w_and_c_are_what_they_are_taken_for(monkeypatch, method, kind):
+    """W = XᵀQ and c = Xᵀr after every block, whatever the guesses were."""
+    right_guess, right_follow = kernels.guess, Blocks.follow
+    rng, blocks = np.random.default_rng(0), []
 
     def guess(*arguments):
         picks, p = arguments[-1], right_guess(*arguments)
         picks[1:p] = rng.permutation(picks[1:p])
         return p
 
-    def reserve(qr, columns, X, shares):
-        assert not set(columns.tolist()) & {*qr.index, *qr.spare}
-        kept.append(len(qr.spare))
-        return right_reserve(qr, columns, X, shares)
-
-    def take(run, *arguments):
-        taken = right_take(run, *arguments)
-        qr = run.selection.qr
-        basis, least = qr.rows(0, qr.size + len(qr.spare)), run.problem.rounding()
-        error = run.W[: len(basis)] - basis @ run.problem.X
-        complete = len(run.selection.picks) < run.k
-        assert np.all(np.abs(error) <= least * run.problem.column_norms) or not complete
-        assert not set(qr.spare) & set(qr.index)
-        return taken
+    def follow(run, *arguments):
+        followed = right_follow(run, *arguments)
+        qr, problem = run.selection.qr, run.problem
+        support = [*run.selection.support, *(pick.feature for pick in followed.picks)]
+        assert qr.index == support
+        blocks.append(len(followed.picks))
+        if len(support) < run.k:
+            error = np.abs(run.W[: qr.size] - qr.Qt @ problem.X)
+            assert np.all(error <= problem.rounding() * problem.column_norms)
+            c = problem.X.T @ residual(problem.X, problem.y, support)
+            c[support] = 0
+            assert np.all(np.abs(followed.c - c) <= problem.correlation_error(qr.kappa))
+        return followed
 
     monkeypatch.setattr(guesses, "_SMALL", 0)
     monkeypatch.setattr(kernels, "guess", guess)
-    monkeypatch.setattr(Blocks, "take", take)
-    monkeypatch.setattr(ThinQR, "reserve", reserve)
+    monkeypatch.setattr(Blocks, "follow", follow)
     for seed in range(4):
         X, y = design(kind, seed, 400, 1100)
         path = method(X, y, 12)
         assert path.support.tolist() == (textbook_ols if method is sl.ols else textbook_omp)(X, y, 12)
-    assert sum(kept) > 60
+    assert max(blocks) > 1
 
 
 @pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])
@@ -149,22 +144,6 @@ def test_any_number_of_columns(monkeypatch, d):
         X, y = design("gaussian", 1, 50, d)
         k = min(d, 20)
         assert sl.omp(X, y, k).support.tolist() == textbook_omp(X, y, k)
-
-
-def test_a_direction_is_made_anew_after_so_many_turns(monkeypatch):
-    monkeypatch.setattr(guesses, "_SMALL", 0)
-    monkeypatch.setattr(blocks, "_TURNS", 2)
-    right, counts = Blocks._turn, []
-
-    def turn(run, *arguments):
-        counts.append(run._turns)
-        right(run, *arguments)
-
-    monkeypatch.setattr(Blocks, "_turn", turn)
-    for seed in range(4):
-        X, y = design("walks", seed, 400, 600)
-        assert sl.omp(X, y, 40).support.tolist() == textbook_omp(X, y, 40)
-    assert set(counts) == {1, 2}
 
 
 @pytest.mark.parametrize("method", [sl.omp, sl.ols, sl.sequential_lasso])

@@ -10,6 +10,7 @@ import scipy.sparse
 import sparselin as sl
 import sparselin.memory
 from sparselin import Problem
+from sparselin.linalg.products import correlate_rows
 
 X, Y = np.arange(12.0).reshape(4, 3) ** 2, np.array([1.0, -2.0, 3.0, 1.0])
 
@@ -218,7 +219,7 @@ def test_products_of_few_rows(n, d, order, dtype):
         V = rng.normal(size=(p, n)).astype(dtype)
         for count in (1, 2):
             out = np.full((p, d), np.nan, dtype)
-            problem.correlate_rows(V, out, count)
+            correlate_rows(problem, V, out, count)
             bound = 4 * n * np.finfo(dtype).eps * np.abs(V) @ np.abs(X)
             assert np.all(np.abs(out - V.astype(float) @ X) <= bound)
 

@@ -1,4 +1,4 @@
-"""The factorisation with spare directions: whatever is wanted next, X_J = QR with Q orthonormal."""
+"""The factorisation: whatever comes and goes, X_J = QR with Q orthonormal."""
 
 import numpy as np
 import pytest
@@ -18,59 +18,43 @@ def problem(seed, dtype=np.float64):
     return sl.Problem(X.astype(dtype), rng.normal(size=N))
 
 
-def reserve(qr, J):
-    J = np.array(J, np.intp)
-    X = qr.problem.X[:, J].T.copy()
-    return qr.reserve(J, X, qr.rows(0, qr.size + len(qr.spare)) @ X.T)
+def extend(qr, J):
+    return qr.extend(list(J), qr.problem.X[:, list(J)].T)
 
 
 def check(qr):
-    """[Q Z] orthonormal, X of all its columns in their order = [Q Z] times an upper triangle."""
-    J, m = qr.index + qr.spare, qr.size + len(qr.spare)
-    X, basis, eps = qr.problem.X[:, J], qr.rows(0, m), qr.problem.eps
-    np.testing.assert_allclose(basis @ basis.T, np.eye(m), atol=100 * eps)
-    R = basis @ X
-    lengths = np.linalg.norm(X, axis=0)
+    """Q orthonormal, X_J = QR with an upper triangle of positive diagonal, and κ what it is called."""
+    X, eps = qr.problem.X[:, qr.index], qr.problem.eps
+    np.testing.assert_allclose(qr.Qt @ qr.Qt.T, np.eye(qr.size), atol=100 * eps)
+    R, lengths = qr.Qt @ X, np.linalg.norm(X, axis=0)
     assert np.all(np.abs(np.tril(R, -1)) <= 100 * eps * lengths)
-    assert np.all(np.abs(np.triu(R) - np.triu(qr._R[:m, :m])) <= 100 * eps * lengths)
-    assert np.all(np.tril(qr._R[:m, :m], -1) == 0)
-    assert np.all(np.diag(qr._R)[:m] > 0)
+    assert np.all(np.abs(np.triu(R) - np.triu(qr.R)) <= 100 * eps * lengths)
+    assert np.all(np.tril(qr.R, -1) == 0)
+    assert np.all(np.diag(qr.R) > 0)
     inverse = np.linalg.inv(qr.R.astype(float)) if qr.size else np.zeros((0, 0))
-    norms = lengths[: qr.size].astype(float)
+    norms = lengths.astype(float)
     kappas = [np.linalg.norm(norms[:t, None] * inverse[:t, :t]) for t in range(1, qr.size + 1)]
     np.testing.assert_allclose(qr.kappas(1), np.maximum(1, kappas), rtol=1e3 * eps * max([1, *kappas]))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @given(data=st.data())
-def test_columns_come_in_any_order_that_is_wanted(dtype, data):
+def test_columns_come_and_go_one_by_one_and_in_blocks(dtype, data):
     qr = ThinQR(problem(data.draw(st.integers(0, 5)), dtype), capacity=3)
     for _ in range(data.draw(st.integers(1, 6))):
-        free = [j for j in range(D) if j not in qr.index]
+        free, before = [j for j in range(D) if j not in qr.index], list(qr.index)
         wanted = data.draw(st.lists(st.sampled_from(free), unique=True)) if free else []
-        new = [j for j in wanted if j not in qr.spare]
-        assert reserve(qr, new) == len(new)
+        if len(wanted) == 1:
+            assert qr.append(wanted[0])
+        else:
+            assert extend(qr, wanted) == len(wanted)
+        assert qr.index == before + wanted
         check(qr)
-        before, t = qr.rows(0, qr.size + len(qr.spare)).copy(), qr.size
-        U = qr.arrange(wanted)
-        assert qr.spare[: len(wanted)] == wanted
-        turned = before[t:] if U is None else U.T @ before[t:]
-        np.testing.assert_allclose(turned, qr.rows(t, t + len(qr.spare)), atol=100 * qr.problem.eps)
+        if data.draw(st.booleans()) and qr.size:
+            qr.delete(data.draw(st.integers(0, qr.size - 1)))
+        else:
+            qr.truncate(data.draw(st.integers(0, qr.size)))
         check(qr)
-        count = data.draw(st.integers(0, len(wanted)))
-        assert qr.take(count) == count
-        check(qr)
-        qr.truncate(data.draw(st.integers(t, qr.size)))
-        check(qr)
-
-
-def test_columns_in_order_need_no_turn():
-    qr = ThinQR(problem(0))
-    reserve(qr, [3, 5, 7])
-    assert qr.arrange([]) is None
-    assert qr.arrange([3, 5]) is None
-    assert qr.arrange([5]) is not None
-    assert qr.spare == [5, 3, 7]
 
 
 def test_dependent_columns_are_refused():
@@ -78,43 +62,24 @@ def test_dependent_columns_are_refused():
     X = rng.normal(size=(N, 6))
     X[:, 3], X[:, 4] = X[:, 0] - 2 * X[:, 1], 0
     qr = ThinQR(sl.Problem(X, rng.normal(size=N)))
-    assert reserve(qr, [0, 1, 3, 5]) == 2  # X_3 is in the span of the first two
-    assert qr.spare == [0, 1]
-    assert reserve(qr, [5, 3]) == 1
-    assert reserve(qr, [4]) == 0
-    assert qr.spare == [0, 1, 5]
-    assert qr.take(3) == 3
+    assert extend(qr, [0, 1, 3, 5]) == 2  # X_3 is in the span of the first two
+    assert qr.index == [0, 1]
+    assert extend(qr, [5, 3]) == 1
+    assert extend(qr, [4]) == 0
+    assert not qr.append(4)
+    assert not qr.append(3)
+    assert qr.index == [0, 1, 5]
     check(qr)
 
 
-def test_what_is_dependent_on_the_columns_taken_is_forgotten_with_what_follows():
-    """Spare columns may be nearly dependent on one another; κ of what is taken decides."""
+def test_a_basis_takes_no_more():
+    """Beyond n columns only rounding is left, whatever its size."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(N, 5))
-    near = X[:, 0] + 1e-7 * X[:, 1]
-    X[:, 2] = near + 1e-14 * X[:, 2]
-    X[:, 1] = near
-    qr = ThinQR(sl.Problem(X, rng.normal(size=N)))
-    reserve(qr, [0, 1, 3])
-    assert qr.take(2) == 2
-    assert qr.kappa > 1e6
-    qr.spare.clear()
-    qr._R[2, 2] = 1e-9 * qr.problem.column_norms[3]  # as if X_3 were nearly in the span
-    qr._norms[2], qr.spare = qr.problem.column_norms[3], [3, 4]
-    assert qr.take(2) == 0
-    assert (qr.index, qr.spare) == ([0, 1], [])
-
-
-@pytest.mark.parametrize("change", ["append", "delete"])
-def test_single_columns_leave_nothing_spare(change):
-    qr = ThinQR(problem(0), [2, 4, 6])
-    reserve(qr, [3, 5])
-    if change == "append":
-        assert qr.append(9)
-    else:
-        qr.delete(1)
-    assert qr.spare == []
-    check(qr)
+    for n in (1, 2, 5):
+        qr = ThinQR(sl.Problem(rng.normal(size=(n, 9)), np.ones(n)))
+        assert extend(qr, range(9)) == n
+        assert not qr.append(8)
+        check(qr)
 
 
 def chains(apart):
@@ -144,7 +109,7 @@ def test_q_is_orthonormal_however_long_the_chain(dtype, block):
         if block:
             for start in range(0, X.shape[1], block):
                 J = range(start, min(start + block, X.shape[1]))
-                if qr.take(reserve(qr, J)) < len(J):
+                if extend(qr, J) < len(J):
                     break
         else:
             for j in range(X.shape[1]):

@@ -83,23 +83,6 @@ def test_an_error_here_waits_for_the_others():
     assert done.is_set()
 
 
-def test_who_is_sent_is_not_waited_for():
-    told, came = threading.Event(), threading.Semaphore(0)
-
-    def task(i):
-        came.release()
-        told.wait(60)
-
-    threads.send(task, 3)
-    assert all(came.acquire(timeout=60) for _ in range(2))
-    started = time.monotonic()
-    threads.spread(lambda a, b: came.release(), 3, 3)  # has threads of its own
-    assert time.monotonic() - started < 30
-    told.set()
-    threads.send(task, 1)
-    assert [came.acquire(timeout=0) for _ in range(4)] == [True, True, True, False]
-
-
 def test_nothing_is_held_by_threads_that_wait():
     class Held:
         pass
@@ -143,11 +126,9 @@ def test_interrupts_at_any_time_leave_it_usable():
     assert blas_threads() == before
 
 
-def test_the_interpreter_ends_while_threads_work():
+def test_the_interpreter_ends_with_threads_that_wait():
     code = """
-import time, threading
 from sparselin.parallel import threads
-threads.send(lambda i: time.sleep(0.3), 3)
 threads.spread(lambda a, b: None, 4, 2)
 print("end")
 """

@@ -6,8 +6,10 @@ A score is |c_j|·scale_j: the correlation itself for OMP (scale 1), |c_j|/‖P_
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
 from sparselin._kernels.linear_algebra import subtract
@@ -38,65 +40,96 @@ def _dots(A, rows, x, out):
         out[m] = sa
 
 
-@kernel(**VECTORIZED)
-def guess(
-    unit, rows, columns, spare, W, t, c, norms, scale, scaled, top, first, cut,
-    most, few, thin, stride, picks,
-):  # fmt: skip
-    """Tentative picks among the candidate `columns`: greedy selection there, in the precision of `unit`.
+class Candidates(NamedTuple):
+    """Columns among which guesses are made, in single precision.
 
-    Row rows[m] of `unit` is x = X_j/‖X_j‖ for the m-th candidate j, and W is [Q Z]ᵀX, t rows of it for Q:
-    ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩, or Σ_l ⟨z_l, x⟩⟨z_l, x'⟩ where x is `spare`. Scores
-    are |c_j|, or |c_j|·scale_j = |c_j|/ρ_j when scaled, in units of `top`. What is not spare costs a product:
-    at most `most` columns; and a score up to `cut`, which a column left out may reach, is not worth it,
-    unless it fills a product: of `few`, which cost little more than one, or, beyond `thin`, of `stride`.
+    Attributes
+    ----------
+    unit, rows : x_m = X_j/‖X_j‖ is row rows[m] of `unit`, j = columns[m].
+    columns : (M,).
+    shares : (t, M) ⟨q_s, x_m⟩.
+    correlations : (M,) ⟨x_m, r⟩ in units of the largest score.
+    weights : (M,) a score is |correlation_m|·weight_m: ‖X_j‖, or ‖X_j‖/ρ_j.
+    """
+
+    unit: NDArray[np.float32]
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    shares: NDArray[np.float32]
+    correlations: NDArray[np.float32]
+    weights: NDArray[np.float32]
+
+
+class Worth(NamedTuple):
+    """When a guess is worth its product.
+
+    A score up to `cut`, which a column left out may reach, is not, unless it fills a product: of `few`, which
+    cost little more than one, or, beyond `thin`, of `stride`.
+    """
+
+    cut: float
+    few: int
+    thin: int
+    stride: int
+
+
+@kernel(inline="always")
+def _worth(worth, score, i):
+    """Whether column i of a product is worth having."""
+    whole = i == 0 or worth.few <= i <= worth.thin or i % worth.stride == 0
+    return score > 0 and (score > worth.cut or not whole)
+
+
+@kernel()
+def _largest(candidates):
+    correlations, weights = candidates.correlations, candidates.weights
+    best = 0
+    for m in range(weights.size):
+        if abs(correlations[m]) * weights[m] > abs(correlations[best]) * weights[best]:
+            best = m
+    return best
+
+
+@kernel()
+def _rescale(weights, row):
+    """weight_m = ‖X_j‖/ρ_j, ρ_j² falling by (row_m·‖X_j‖)²; zero where little is left."""
+    for m in range(weights.size):
+        square = 1 / (weights[m] * weights[m]) - row[m] * row[m] if weights[m] > 0 else 0.0
+        weights[m] = 1 / math.sqrt(square) if square > 1e-4 else 0.0
+
+
+@kernel(**VECTORIZED)
+def guess(candidates, first, scaled, worth, picks):
+    """Tentative picks among the candidates: greedy selection there, as exact as single precision is.
+
+    ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩. `scaled` says whether scores are divided by ρ_j.
     Writes columns into `picks`, beginning with `first`, a candidate, and returns how many.
     """
-    M, s = rows.size, W.shape[0]
-    B, R = np.empty((s, M), unit.dtype), np.empty((picks.size, M), unit.dtype)
-    corr, weight = np.empty(M, unit.dtype), np.empty(M, unit.dtype)
-    for m in range(M):
-        j = columns[m]
-        corr[m] = c[j] / norms[j] / top
-        weight[m] = norms[j] * scale[j] if scaled else norms[j]
-        for l in range(s):
-            B[l, m] = W[l, j] / norms[j]
-    best, multiplied = 0, 0
+    columns, corr, shares = candidates.columns, candidates.correlations, candidates.shares
+    rows = np.empty((picks.size, columns.size), corr.dtype)
+    best = 0
     while columns[best] != first:
         best += 1
     for i in range(picks.size):
         if i > 0:
-            best = 0
-            for m in range(M):
-                if abs(corr[m]) * weight[m] > abs(corr[best]) * weight[best]:
-                    best = m
-            score = abs(corr[best]) * weight[best]
-            whole = multiplied == 0 or few <= multiplied <= thin or multiplied % stride == 0
-            if score == 0 or (not spare[best] and (multiplied == most or (score <= cut and whole))):
+            best = _largest(candidates)
+            if not _worth(worth, abs(corr[best]) * candidates.weights[best], i):
                 return i
-        multiplied += not spare[best]
         picks[i] = columns[best]
-        row = R[i]
-        if spare[best]:
-            row[:] = 0
-            for l in range(t, s):
-                subtract(-B[l, best], B[l], row)
-        else:
-            _dots(unit, rows, unit[rows[best]], row)
-            for l in range(t):
-                subtract(B[l, best], B[l], row)
+        row = rows[i]
+        _dots(candidates.unit, candidates.rows, candidates.unit[candidates.rows[best]], row)
+        for s in range(shares.shape[0]):
+            subtract(shares[s, best], shares[s], row)
         for l in range(i):
-            subtract(R[l, best], R[l], row)
+            subtract(rows[l, best], rows[l], row)
         if row[best] <= 1e-4:  # what follows a nearly dependent column would be lost to rounding
             return i + 1
         rho = math.sqrt(row[best])
-        for m in range(M):
+        for m in range(row.size):
             row[m] /= rho
         subtract(corr[best] / rho, row, corr)
         if scaled:
-            for m in range(M):
-                square = 1 / (weight[m] * weight[m]) - row[m] * row[m] if weight[m] > 0 else 0.0
-                weight[m] = 1 / math.sqrt(square) if square > 1e-4 else 0.0
+            _rescale(candidates.weights, row)
         corr[best] = 0
     return picks.size
 
@@ -112,14 +145,61 @@ def _maxima(bits, mask, tops):
         tops[b] = top
 
 
+class Scores(NamedTuple):
+    """What competes, |score_j| known to ±error·weights_j.
+
+    Attributes
+    ----------
+    score, weights : (d,).
+    bits, mask : the bits of `score` as integers, and the mask of all but the sign.
+    heavy : the maxima of the weights over the blocks.
+    """
+
+    score: NDArray[np.floating]
+    weights: NDArray[np.floating]
+    bits: NDArray[Any]
+    mask: Any
+    heavy: NDArray[np.floating]
+
+
+class Steps(NamedTuple):
+    """Picks, and what comes after each: s = 0..p−1.
+
+    Attributes
+    ----------
+    picks : (p,) the columns.
+    shares, errors : (p,) ⟨q_s, r⟩, and the errors of scores after it, in units of the weights.
+    lam, margin : (p,) |c_j| of the next, and its margin.
+    near, counts : (p, ·), (p,) the next, then the others that may be in its place, counts_s in all.
+    """
+
+    picks: NDArray[np.intp]
+    shares: NDArray[np.floating]
+    errors: NDArray[np.floating]
+    lam: NDArray[np.floating]
+    margin: NDArray[np.floating]
+    near: NDArray[np.intp]
+    counts: NDArray[np.intp]
+
+
+class Lengths(NamedTuple):
+    """ρ_j² = ‖P_S^⊥X_j‖² of all columns, what it was when last measured, 1/ρ_j, ‖X_j‖, and 1/‖y‖."""
+
+    squares: NDArray[np.floating]
+    measured: NDArray[np.floating]
+    scale: NDArray[np.floating]
+    norms: NDArray[np.floating]
+    ratio: float
+
+
 @kernel()
-def _find(score, bits, mask, weights, heavy, error, near):
+def find(scores, error, near):
     """Where |score| is largest, that and the next largest value, and how many may be the argmax.
 
     May: those that come within the errors, error·weights_j each, of the largest; they are put into `near`, as
-    many as it holds. One is a clear argmax; none means that the largest may be zero. `heavy` holds the
-    maxima of the weights over the blocks.
+    many as it holds. One is a clear argmax; none means that the largest may be zero.
     """
+    score, weights, bits, mask, heavy = scores
     size = score.size
     reach = np.empty(heavy.size, score.dtype)
     tops = reach.view(bits.dtype)
@@ -155,39 +235,47 @@ def _find(score, bits, mask, weights, heavy, error, near):
     return best, top, second, count
 
 
-@kernel(**VECTORIZED)
-def descend(c, bits, mask, W, shares, support, m, weights, heavy, errors, lam, margin, near, counts):
-    """Follow c through the picks support[m:m+p], as long as each is the argmax that it was taken for.
+@kernel(inline="always")
+def _next(scores, steps, s, c):
+    """Find what comes after the s-th pick; says whether it is the pick that was guessed."""
+    best, top, second, count = find(scores, steps.errors[s], steps.near[s])
+    steps.lam[s] = abs(c[best])
+    steps.margin[s] = (top - second) / top if top > 0 else 0
+    steps.counts[s] = count
+    guessed = s + 1 < steps.picks.size and best == steps.picks[s + 1]
+    return guessed and 1 <= count <= steps.near.shape[1]
 
-    W (p, d) holds XᵀQ for them, so that c_{s+1} = c_s − shares_s·W_s. After each, s = 0..p−1, finds the
-    next: near_s[0], with `lam`, `margin` and the others that may be in its place, counts_s in all. Goes on
-    while near_s can hold these. Returns how many picks stand.
+
+@kernel(**VECTORIZED)
+def descend(c, W, steps, out, scores):
+    """Follow c through the picks, as long as each is the argmax that it was taken for.
+
+    W (p, d) holds XᵀQ for them, so that c_{s+1} = c_s − shares_s·W_s; c is zero where `out`. Returns how many
+    picks stand.
     """
-    d = c.size
-    p = W.shape[0]
-    for s in range(p):
-        row = W[s]
-        share = shares[s]
-        for j in range(d):
+    for s in range(W.shape[0]):
+        row, share = W[s], steps.shares[s]
+        for j in range(c.size):
             c[j] -= share * row[j]
-        for l in range(m + s + 1):
-            c[support[l]] = 0
-        best, top, second, counts[s] = _find(c, bits, mask, weights, heavy, errors[s], near[s])
-        lam[s] = top
-        margin[s] = (top - second) / top if top > 0 else 0
-        if not 1 <= counts[s] <= near.shape[1] or best != support[m + s + 1]:
+        for j in out:
+            c[j] = 0
+        for l in range(s + 1):
+            c[steps.picks[l]] = 0
+        if not _next(scores, steps, s, c):
             return s + 1
-    return p
+    return W.shape[0]
 
 
 @kernel(**VECTORIZED)
-def rescale(c, squares, measured, norms, ratio, scale, score, weights, heavy):
+def rescale(c, lengths, scores):
     """Scores |c_j|/ρ_j and the weights of their errors; says whether a ρ_j² must be measured anew.
 
     With errors eps‖X_j‖‖y‖ of c_j and eps‖X_j‖ of each ⟨q, X_j⟩, whose squares sum to measured_j − ρ_j², ρ_j
     errs by eps‖X_j‖√measured_j/ρ_j, and so |c_j|/ρ_j by eps‖y‖‖X_j‖/ρ_j times
     1 + |score_j|√measured_j/(ρ_j‖y‖); ratio is 1/‖y‖.
     """
+    squares, measured, scale, norms, ratio = lengths
+    score, weights, heavy = scores.score, scores.weights, scores.heavy
     stale = False
     for j in range(c.size):
         scale[j] = 0
@@ -207,42 +295,28 @@ def rescale(c, squares, measured, norms, ratio, scale, score, weights, heavy):
 
 
 @kernel(**VECTORIZED)
-def descend_scaled(
-    c, bits, mask, W, shares, support, m, weights, heavy, errors, lam, margin, near, counts,
-    squares, measured, norms, ratio, scale, score,
-):  # fmt: skip
+def descend_scaled(c, W, steps, out, scores, lengths):
     """The same for the scores |c_j|/ρ_j of OLS, ρ_j² = ‖P_S^⊥X_j‖² falling by W_sj² with each pick.
 
-    `bits` are those of `score`; `lam` is |c_j| of the next pick. Stops with the count STALE where
-    cancellation has taken four digits of some ρ_j² since it was measured.
+    Stops with the count STALE where cancellation has taken four digits of some ρ_j² since it was measured.
     """
-    d = c.size
-    p = W.shape[0]
-    for s in range(p):
-        row = W[s]
-        share = shares[s]
-        for j in range(d):
+    for s in range(W.shape[0]):
+        row, share = W[s], steps.shares[s]
+        for j in range(c.size):
             c[j] -= share * row[j]
-            squares[j] -= row[j] * row[j]
-        for l in range(m + s + 1):
-            c[support[l]] = 0
-            measured[support[l]] = 0
-        if rescale(c, squares, measured, norms, ratio, scale, score, weights, heavy):
-            counts[s] = STALE
+            lengths.squares[j] -= row[j] * row[j]
+        for j in out:
+            c[j] = 0
+            lengths.measured[j] = 0
+        for l in range(s + 1):
+            c[steps.picks[l]] = 0
+            lengths.measured[steps.picks[l]] = 0
+        if rescale(c, lengths, scores):
+            steps.counts[s] = STALE
             return s + 1
-        best, top, second, counts[s] = _find(score, bits, mask, weights, heavy, errors[s], near[s])
-        lam[s] = abs(c[best])
-        margin[s] = (top - second) / top if top > 0 else 0
-        if counts[s] != 1 or best != support[m + s + 1]:
+        if not _next(scores, steps, s, c):
             return s + 1
-    return p
-
-
-@kernel()
-def find(score, bits, mask, weights, heavy, error):
-    """The search by itself: position, margin, and how many may be the argmax."""
-    best, top, second, count = _find(score, bits, mask, weights, heavy, error, np.empty(1, np.intp))
-    return best, (top - second) / top if top > 0 else 0.0, count
+    return W.shape[0]
 
 
 @kernel()

@@ -7,30 +7,8 @@ lost too much: for a few long columns. `project` makes both passes, a row at a t
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
-
-
-class Factor(NamedTuple):
-    """The arrays of a `sparselin.linalg.thin_qr.ThinQR`, t columns of which are in use.
-
-    Attributes
-    ----------
-    Qt : (capacity, n), the orthonormal columns of Q as rows.
-    R : (capacity, capacity), the triangle.
-    lengths : the column norms, D = diag(lengths).
-    inverse : inverse[l] is the squared norm of column l of D R⁻¹: the sum bounds 1/σ_min² of the
-        unit-scaled X_J.
-    """
-
-    Qt: NDArray[np.float64]
-    R: NDArray[np.float64]
-    lengths: NDArray[np.float64]
-    inverse: NDArray[np.float64]
 
 
 @kernel(**VECTORIZED)

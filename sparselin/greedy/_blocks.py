@@ -10,12 +10,8 @@ so that every guess is checked against all d columns. The picks up to the first 
 the first is no guess, so that each product serves at least as well as the textbook's. It reads X once
 for p picks, and is bound by arithmetic, not by memory.
 
-What was guessed wrongly was mostly guessed too early. The directions Z of such columns are kept beside
-Q, with XᵀZ. When some of the columns are wanted after all, after others that have come in between, Z is
-turned by an orthogonal U so that they come first, and XᵀZ by the same U: no second product with X.
-
-No correlation comes from a recurrence on Gram matrices: W errs by eps·√n·‖X_j‖, also after turns, which are
-orthogonal, and the corrections together by that times ‖y‖, as c itself does.
+No correlation comes from a recurrence on Gram matrices: W errs by eps·√n·‖X_j‖,
+and the corrections together by that times ‖y‖, as c itself does.
 """
 
 from __future__ import annotations
@@ -27,27 +23,18 @@ import numpy as np
 from sparselin._kernels import blocks as kernels
 from sparselin.greedy._guesses import FEW, STRIDE, Guesses
 from sparselin.greedy._lengths import Lengths
-from sparselin.greedy._selection import Pick, Selection
-from sparselin.parallel.threads import spread
-from sparselin.problem import THIN
+from sparselin.greedy._selection import Followed, Pick, Selection
+from sparselin.linalg.products import THIN, correlate_rows, rows_of_columns
 from sparselin.results import FloatArray, IndexArray
 from sparselin.ties import relative_margin, tied_at_maximum
 
 # Picks that a block must hold, on the average, to be faster than single steps, which read a copy of X of two
 # bytes a number, either from the cache or from memory.
 _WORTH_A_BLOCK, _WORTH_A_LARGE_BLOCK, _IN_CACHE = 16, 8, 24 * 10**6
-_WORTH_A_THREAD = 5 * 10**6  # products in turning W that repay the waking of a thread
-_TURNS = 64  # of Z before it is made anew: each adds about eps to the error of its lengths
-_STRIP = 512  # columns of W that are turned at a time
 
 
 class Blocks:
-    """The block scheme on a dense problem, carrying a selection forward.
-
-    Attributes
-    ----------
-    next : the next pick, or None where it is not clear.
-    """
+    """The block scheme on a dense problem: W = XᵀQ and c = Xᵀr beside a selection."""
 
     def __init__(
         self,
@@ -58,35 +45,25 @@ class Blocks:
         clear_sets: bool,
         complete: bool,
     ) -> None:
-        problem = selection.problem
+        problem, qr = selection.problem, selection.qr
         self.problem, self.selection, self.k, self.count = problem, selection, k, count
         self.lengths, self.clear_sets, self.complete = lengths, clear_sets, complete
-        t, d = selection.qr.size, problem.d
         self.guesses = Guesses(problem, count)
         self._most = self.guesses.most
-        # spare columns to keep: to turn them repays on large X, and they take room like the selected ones
-        self._kept = 0 if self.guesses.small else min(self._most, problem.n // 100)
-        self._turns = 0
-        # [Q Z] has at most k + kept columns, and n; a product is filled up by less than a stride
-        room = min(k, problem.n) + self._kept + STRIDE
-        selection.qr.make_room(room)
-        self.W = np.empty((room, d), problem.dtype)  # Xᵀ[Q Z], by rows
-        if t:
-            problem.correlate_rows(selection.qr.Qt, self.W[:t], count)
+        room = min(k, problem.n) + STRIDE  # a product is filled up by less than a stride
+        qr.make_room(room)
+        self.W = np.empty((room, problem.d), problem.dtype)
+        if qr.size:
+            correlate_rows(problem, qr.Qt, self.W[: qr.size], count)
         self.c = selection.correlations()
-        self.score = self.c if lengths is None else np.empty_like(self.c)
+        score = self.c if lengths is None else np.empty_like(self.c)
+        weights = problem.column_norms if lengths is None else np.empty_like(self.c)
         integer = np.int32 if problem.dtype == np.float32 else np.int64
-        self._bits, self._mask = self.score.view(integer), integer(np.iinfo(integer).max)
-        self._norms = problem.column_norms
-        self._weights = self._norms if lengths is None else np.empty_like(self.c)
-        self._heavy = _block_maxima(self._norms)
-        # what is selected or barred, barred being what the QR refuses: dependent columns
-        self._out = np.full(d + 1, -1)
-        self._out[: len(selection.picks)] = selection.support
-        self._n_out = len(selection.picks)
+        bits, mask = score.view(integer), integer(np.iinfo(integer).max)
+        self._scores = kernels.Scores(score, weights, bits, mask, _block_maxima(problem.column_norms))
         # how many near the maximum a block may pass by, to be told apart in float64
         self._patience = 16 if lengths is None and problem.dtype == np.float32 else 1
-        self.next = self._search()
+        self._next = self._search()
         self._start, self._blocks = len(selection.picks), 0
 
     @property
@@ -100,164 +77,108 @@ class Blocks:
         return self.problem.rounding(kappa) * self.problem.y_norm
 
     def _search(self) -> Pick | None:
-        qr, lengths = self.selection.qr, self.lengths
-        if lengths is not None:
-            lengths.follow(qr)
-            self.score[:] = self.c * lengths.scale
-            self._weights[:] = lengths.weights(self.score)
-            self._heavy = _block_maxima(self._weights)
-        best, margin, count = kernels.find(
-            self.score, self._bits, self._mask, self._weights, self._heavy, self._error(qr.kappa)
-        )
-        return self._clear(best, float(abs(self.c[best])), margin) if count == 1 else None
+        qr, scores = self.selection.qr, self._scores
+        if self.lengths is not None:
+            self.lengths.follow(qr)
+            kernels.rescale(self.c, self.lengths.arrays(), scores)
+        best, top, second, count = kernels.find(scores, self._error(qr.kappa), np.empty(1, np.intp))
+        return self._clear(best, float(abs(self.c[best])), (top - second) / top) if count == 1 else None
 
     def clear_pick(self) -> Pick | None:
-        return self.next
+        return self._next
 
     def _clear(self, feature: int, lam_star: float, margin: float) -> Pick:
         return Pick.clear(feature, lam_star, margin, self.clear_sets)
 
-    def take(self, pick: Pick, floor: float, limit: int) -> bool:
-        selection, qr = self.selection, self.selection.qr
-        t, m = qr.size, self._n_out
-        if pick.feature in self._out[:m]:
-            return False
-        scale = None if self.lengths is None else self.lengths.scale
-        room = min(limit, self.k - len(selection.picks))
-        J, known = self._factor(self.guesses.after(pick.feature, room, self._most, qr, self.W, self.c, scale))
-        p = len(J)
+    def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
+        qr, lengths, t = self.selection.qr, self.lengths, self.selection.qr.size
+        scale = None if lengths is None else lengths.scale
+        J = np.array(self.guesses.after(pick.feature, limit, self._most, self.W[:t], self.c, scale))
+        p = qr.extend(J.tolist(), rows_of_columns(self.problem, J, self.count))
         if p == 0:
-            self._out[m], self._n_out = pick.feature, m + 1
             self.c[pick.feature] = 0
-            if self.lengths is not None:
-                self.lengths.bar(pick.feature)
-            self.next = self._search()
-            return True
-        shares, norms = qr.reductions(t, selection.residual)
+            if lengths is not None:
+                lengths.bar(pick.feature)
+            self._next = self._search()
+            return Followed([], [], [])
+        shares, norms = qr.reductions(t, self.selection.residual)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
-        stand, nexts, stale = self._check(np.array(J[:p]), min(p, known), t, m, shares)
+        stand, nexts, stale = self._check(J[:p], shares[:p], t)
         qr.truncate(t + stand)
-        del qr.spare[
-            min(self._kept, known - stand if known < len(J) else self._kept) :
-        ]  # W is known of these
-        self._n_out = m + stand
         self._blocks += 1
-        picks = [pick, *(step for step in nexts[: stand - 1] if step)]
-        residual = selection.residual - shares[:stand] @ qr.Qt[t : t + stand]
-        selection.record(picks, shares[:stand].tolist(), residual, norms[:stand].tolist())
-        selection.c = self.c
         grown = stand + (stand + 1) // 2
         self._most = min(self.guesses.most, max(self._most, grown) if stand == p else max(FEW, grown))
-        if self.lengths is not None:
-            self.lengths.size = qr.size
-        self.next = self._search() if stale else nexts[stand - 1]
-        return True
+        if lengths is not None:
+            lengths.size = qr.size
+        self._next = self._search() if stale else nexts[stand - 1]
+        picks = [pick, *(step for step in nexts[: stand - 1] if step)]
+        return Followed(picks, shares[:stand].tolist(), norms[:stand].tolist(), self.c)
 
     def products(self, t: int) -> FloatArray:
         return self.W[t : self.selection.qr.size]
 
-    def _factor(self, J: list[int]) -> tuple[list[int], int]:
-        """Take the columns J, as far as independent, into the QR; for how many of them W is known then.
+    def _multiply(self, t: int, p: int) -> int:
+        """W for p columns of Q from the t-th on; for how many it is known then.
 
-        What the QR holds in spare costs no product with X: W turns with Z. After the k-th pick no correlation
-        is needed, unless W is wanted complete.
+        After the k-th pick no correlation is needed, unless W is wanted complete. As many more rows, of no
+        use, are multiplied as make the product faster.
         """
-        qr = self.selection.qr
-        end = self.k if not self.complete else -1
-        if self._turns == _TURNS or len(self.selection.picks) + 1 == end:
-            qr.spare.clear()
-            self._turns = 0
-        t, start, spare = qr.size, qr.size + len(qr.spare), set(qr.spare)
-        new = np.array([j for j in J if j not in spare], np.intp)
-        added = qr.reserve(new, self.problem.rows_of_columns(new, self.count), self.W[:start, new])
-        order = J if added == len(new) else J[: J.index(new[added])]
-        unneeded = int(len(self.selection.picks) + len(order) == end and start == t)
-        self._multiply(start, added - unneeded)
-        U = qr.arrange(order)
-        if U is not None:
-            self._turns += 1
-            self._turn(U, self.W[t : t + len(U)])
-        p = qr.take(len(order))
-        if p == 0 and spare:
-            qr.spare.clear()
-            return self._factor(J)
-        return order[:p], min(p, len(order) - unneeded)
+        known = p - (not self.complete and len(self.selection.picks) + p == self.k)
+        stop = t + (known if known <= THIN else -(-known // STRIDE) * STRIDE)
+        if known:
+            correlate_rows(self.problem, self.selection.qr.rows(t, stop), self.W[t:stop], self.count)
+        return known
 
-    def _turn(self, U: FloatArray, W: FloatArray) -> None:
-        """W ← UᵀW."""
-
-        def turn(start: int, stop: int) -> None:
-            for a in range(start, stop, _STRIP):
-                strip = W[:, a : min(a + _STRIP, stop)]
-                strip[:] = U.T @ strip
-
-        spread(turn, self.problem.d, self.count if W.size * len(U) > _WORTH_A_THREAD else 1)
-
-    def _check(
-        self, J: IndexArray, known: int, t: int, m: int, shares: FloatArray
-    ) -> tuple[int, list[Pick | None], bool]:
-        """How many of the picks J stand (the first does), what is clear to come after each, and STALE.
-
-        Of their W the first `known` are: all, or all but the last.
-        """
-        p, qr, lengths = len(J), self.selection.qr, self.lengths
-        W = self.W[t : t + known]
-        self._out[m : m + p] = J
-        self._out[m + p] = -1
-        errors = self._error(qr.kappas(t + 1)[:p])
-        lam, margin, counts = np.empty(p), np.empty(p), np.zeros(p, np.intp)
-        near = np.empty((p, self._patience), np.intp)
+    def _check(self, J: IndexArray, shares: FloatArray, t: int) -> tuple[int, list[Pick | None], bool]:
+        """How many of the picks J stand (the first does), what is clear to come after each, and STALE."""
+        p, known = len(J), self._multiply(t, len(J))
+        near, counts = np.empty((p, self._patience), np.intp), np.zeros(p, np.intp)
+        errors = self._error(self.selection.qr.kappas(t + 1)[:p])
+        steps = kernels.Steps(J, shares, errors, np.empty(p), np.empty(p), near, counts)
+        out, W = np.array(self.selection.out, np.intp), self.W[t : t + known]
         before = self.c.copy() if self._patience > 1 else self.c
-        arguments = (
-            self._bits, self._mask, W, shares, self._out, m,
-            self._weights, self._heavy, errors, lam, margin, near, counts,
-        )  # fmt: skip
-        if lengths is None:
-            stand = kernels.descend(self.c, *arguments)
+        if self.lengths is None:
+            stand = kernels.descend(self.c, W, steps, out, self._scores)
         else:
-            stand = kernels.descend_scaled(
-                self.c, *arguments, lengths.squares, lengths.measured, lengths.norms, lengths.ratio,
-                lengths.scale, self.score,
-            )  # fmt: skip
+            stand = kernels.descend_scaled(self.c, W, steps, out, self._scores, self.lengths.arrays())
         nexts = [
             self._clear(*step) if count == 1 else None
-            for *step, count in zip(*(a.tolist() for a in (near[:, 0], lam, margin, counts)), strict=True)
+            for *step, count in zip(
+                *(a.tolist() for a in (near[:, 0], steps.lam, steps.margin, counts)), strict=True
+            )
         ]
-        unclear = {
-            s: near[s, : counts[s]]
-            for s in range(min(stand, p - 1))
-            if near[s, 0] == J[s + 1] and 1 < counts[s] <= self._patience
-        }
-        if unclear:
-            last = max(unclear)
-            near_by = np.unique(np.concatenate([J[: last + 1], *unclear.values()]))
-            self.selection.double.prepare(near_by, qr.index[: t + last + 1])
-        for s, columns in unclear.items():
-            nexts[s] = self._confirm(columns, t + s + 1)
-            if nexts[s] is None:
-                self.c[:] = before - shares[: s + 1] @ W[: s + 1]
-                self.c[self._out[: m + s + 1]] = 0
-                stand = s + 1
-                break
+        unclear = [
+            s for s in range(min(stand, p - 1)) if near[s, 0] == J[s + 1] and 1 < counts[s] <= self._patience
+        ]
+        wrong = self._confirm(steps, nexts, unclear, t) if unclear else None
+        if wrong is not None:
+            stand = wrong + 1
+            self.c[:] = before - shares[:stand] @ W[:stand]
+            self.c[out] = self.c[J[:stand]] = 0
         if known < p and stand in (0, known):
             end = nexts[known - 1] if known else None
             stand = p if known == 0 or (end is not None and end.feature == J[known]) else stand
         return stand, nexts, bool(counts[stand - 1] == kernels.STALE)
 
-    def _multiply(self, t: int, p: int) -> None:
-        """W for p columns of the QR from t on; as many more, of no use, as make the product faster."""
-        stop = t + (p if p <= THIN else -(-p // STRIDE) * STRIDE)
-        if p:
-            self.problem.correlate_rows(self.selection.qr.rows(t, stop), self.W[t:stop], self.count)
-
-    def _confirm(self, near: IndexArray, size: int) -> Pick | None:
-        """The first of those near the maximum if float64 finds it clearly largest, S being `size` columns."""
-        c, error, coarse = self.selection.double.measure(near, self.selection.qr.index[:size]).correlations()
-        lam, tied = tied_at_maximum(c, error)
-        if tied.tolist() != [0] or lam <= coarse * error[0]:
-            return None
-        return self._clear(int(near[0]), lam, relative_margin(c, 0, lam))
+    def _confirm(
+        self, steps: kernels.Steps, nexts: list[Pick | None], unclear: list[int], t: int
+    ) -> int | None:
+        """Have float64 say what comes after these picks; the first after which it is not what was guessed."""
+        double, index = self.selection.double, self.selection.qr.index
+        columns = {s: steps.near[s, : steps.counts[s]] for s in unclear}
+        last = max(unclear)
+        double.prepare(
+            np.unique(np.concatenate([steps.picks[: last + 1], *columns.values()])), index[: t + last + 1]
+        )
+        for s, near in columns.items():
+            c, error, coarse = double.measure(near, index[: t + s + 1]).correlations()
+            lam, tied = tied_at_maximum(c, error)
+            if tied.tolist() != [0] or lam <= coarse * error[0]:
+                nexts[s] = None
+                return s
+            nexts[s] = self._clear(int(near[0]), lam, relative_margin(c, 0, lam))
+        return None
 
 
 def _block_maxima(weights: FloatArray) -> FloatArray:

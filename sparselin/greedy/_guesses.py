@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparselin._kernels import blocks as kernels
-from sparselin.linalg.thin_qr import ThinQR
-from sparselin.problem import THIN, Problem
+from sparselin.linalg.products import THIN, gather
+from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
 FEW = 4  # rows of a product that cost little more than one
@@ -44,22 +44,13 @@ class Guesses:
         self._unit = np.empty((max(self._candidates, min(1024, d // 8)), n), np.float32)
         self._slot = np.full(d, -1)  # where in _unit a column is
         self._owner = np.full(len(self._unit), -1)  # and which column a row is
-        self._spare = np.zeros(d, bool)
 
     def after(
-        self,
-        first: int,
-        room: int,
-        most: int,
-        qr: ThinQR,
-        W: FloatArray,
-        c: FloatArray,
-        scale: FloatArray | None,
+        self, first: int, room: int, most: int, W: FloatArray, c: FloatArray, scale: FloatArray | None
     ) -> list[int]:
-        """The column `first`, which is known, and those guessed to follow it, `room` at most in all.
+        """The column `first`, which is known, and those guessed to follow it: min(room, most) in all at most.
 
-        `most` of them are not among the spare columns of `qr`, for which W = Xᵀ[Q Z] has to be made. Scores
-        are |c_j|, or |c_j|·scale_j.
+        W = QᵀX, and scores are |c_j|, or |c_j|·scale_j.
         """
         if room == 1:
             return [first]
@@ -72,16 +63,18 @@ class Guesses:
                 C[0] = first
         else:
             C, cut = np.flatnonzero(size), 0.0
-        top = float(size[C].max())
-        self._spare[qr.spare] = True
-        picks = np.empty(min(room, 2 * self.most), np.intp)
-        norms = self.problem.column_norms
-        p = kernels.guess(
-            self._unit, self._fetch(C), C, self._spare[C], W[: qr.size + len(qr.spare)], qr.size, c, norms,
-            norms if scale is None else scale, scale is not None, top, first, cut / top,
-            most, FEW, THIN, STRIDE, picks,
-        )  # fmt: skip
-        self._spare[qr.spare] = False
+        top, norms = float(size[C].max()), self.problem.column_norms[C]
+        candidates = kernels.Candidates(
+            unit=self._unit,
+            rows=self._fetch(C),
+            columns=C,
+            shares=(W[:, C] / norms).astype(np.float32),
+            correlations=(c[C] / norms / top).astype(np.float32),
+            weights=(norms if scale is None else norms * scale[C]).astype(np.float32),
+        )
+        picks = np.empty(min(room, most), np.intp)
+        worth = kernels.Worth(cut / top, FEW, THIN, STRIDE)
+        p = kernels.guess(candidates, first, scale is not None, worth, picks)
         return list(dict.fromkeys(picks[:p].tolist()))
 
     def _fetch(self, C: IndexArray) -> IndexArray:
@@ -96,5 +89,5 @@ class Guesses:
         old = self._owner[rows]
         self._slot[old[old >= 0]] = -1
         self._owner[rows], self._slot[new] = new, rows
-        self.problem.gather(new, 1 / self.problem.column_norms[new], self._unit, rows, self.count)
+        gather(self.problem, new, 1 / self.problem.column_norms[new], self._unit, rows, self.count)
         return self._slot[C]

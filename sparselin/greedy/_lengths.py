@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparselin._kernels import blocks as kernels
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
@@ -31,6 +32,10 @@ class Lengths:
         self.scale = np.zeros_like(self.squares)
         self.size = 0
         self.ratio = self.problem.dtype.type(1 / problem.y_norm if problem.y_norm else 0)
+
+    def arrays(self) -> kernels.Lengths:
+        """For a kernel that follows them."""
+        return kernels.Lengths(self.squares, self.measured, self.scale, self.norms, self.ratio)
 
     def follow(self, qr: ThinQR) -> None:
         """Account for all columns of the factorisation."""

@@ -10,13 +10,16 @@ import numpy as np
 
 from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._lengths import Lengths
-from sparselin.greedy._selection import Callback, Pick, Selection, begin
-from sparselin.greedy._steps import FEWEST, Steps, can_step, step_at_once
+from sparselin.greedy._selection import Callback, Followed, Pick, Selection, begin
+from sparselin.greedy._single import FEWEST, ByRule, Screened, can_screen
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, SelectionPath, Status
 
 Rule = Callable[[Selection], Pick | Status]
+_AT_ONCE = 12 * 10**6  # numbers in X up to which blocks of guesses are not tried first
+_STRIDED = 2000  # numbers a row at which columns fetched one by one cost little beside the pass
+
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
 
@@ -30,34 +33,14 @@ class Scheme(Protocol):
     def clear_pick(self) -> Pick | None:
         """The next pick, or None where it is not clear."""
 
-    def take(self, pick: Pick, floor: float, limit: int) -> bool:
-        """Take this pick, and of those that follow it such as are clear, `limit` at most.
+    def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
+        """Add this pick to the factorisation, and of those that follow it such as are clear, `limit` at most.
 
-        None is taken once ‖r‖ ≤ floor. A pick in the span of S, as a Gram problem can suggest, is barred in
-        place of taken; False means that it was so already.
+        None is added once ‖r‖ ≤ floor, and nothing at all if the pick is in the span of S.
         """
 
     def products(self, t: int) -> FloatArray:
         """W = XᵀQ, by rows, for the columns of Q from the t-th on."""
-
-
-class ByRule:
-    """No pick is clear: the rule makes each. For sparse designs, and for rules that no scheme foresees."""
-
-    pays = True
-
-    def __init__(self, selection: Selection) -> None:
-        self.selection = selection
-
-    def clear_pick(self) -> None:
-        return None
-
-    def take(self, pick: Pick, floor: float, limit: int) -> bool:
-        self.selection.take(pick)
-        return True
-
-    def products(self, t: int) -> FloatArray:
-        return self.selection.problem.correlate(self.selection.qr.Qt[t:].T).T
 
 
 def pursue(
@@ -85,13 +68,15 @@ def pursue(
     selection, k, floor = begin(problem, k, tol, forced)
     by_rule = by_rule or not isinstance(problem.X, np.ndarray)
     audit = None if by_rule else audit
-    single = not by_rule and lengths is None and can_step(problem)
+    single = not by_rule and lengths is None and can_screen(problem) and k - len(selection.picks) >= FEWEST
     with contextlib.nullcontext(1) if by_rule else workers(2.0 * problem.n * problem.d * k) as count:
         scheme: Scheme
         if by_rule:
             scheme = ByRule(selection)
-        elif single and step_at_once(problem, k - len(selection.picks)):
-            scheme = Steps(selection, k, count, clear_sets)
+        elif (
+            single and k - len(selection.picks) >= FEWEST and problem.n * max(problem.d, _STRIDED) <= _AT_ONCE
+        ):
+            scheme = Screened(selection, k, count, clear_sets)
         else:
             scheme = Blocks(selection, k, count, lengths, clear_sets, audit is not None)
         while selection.residual_norm > floor:
@@ -100,18 +85,24 @@ def pursue(
                 return selection.path(Status.COMPLETED)
             if single and k - m >= FEWEST and not scheme.pays:
                 del scheme  # its room is given back first
-                scheme = Steps(selection, k, count, clear_sets)
+                scheme = Screened(selection, k, count, clear_sets)
             pick = scheme.clear_pick() or rule(selection)
             if isinstance(pick, Status):
                 return selection.path(pick)
             before = selection.correlations().copy() if audit else selection.residual
-            if not scheme.take(pick, floor, k if callback is None else 1):
+            followed = scheme.follow(pick, floor, k - m if callback is None else 1)
+            if followed.picks:
+                selection.record(followed)
+            elif pick.feature in selection.out:
                 return selection.path(Status.BEYOND_PRECISION)
-            if audit is not None and selection.qr.size > t:
+            else:
+                selection.bar(pick.feature)
+                continue
+            if audit is not None:
                 passed = audit(selection, before, scheme.products(t), count)
                 if passed < len(selection.picks) - m:
                     selection.forget(m + passed)
                     return selection.path(Status.BEYOND_PRECISION)
-            if len(selection.picks) > m and callback is not None and callback(selection.path(Status.STOPPED)):
+            if callback is not None and callback(selection.path(Status.STOPPED)):
                 return selection.path(Status.STOPPED)
         return selection.path(Status.TOLERANCE)

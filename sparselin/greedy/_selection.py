@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from sparselin.greedy._double import Double
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
@@ -35,76 +36,37 @@ class Pick(NamedTuple):
         return cls(feature, lam_star, margin, tied, tied if set_too else ())
 
 
-class Double:
-    """A selection on a float32 problem followed in float64, as far as someone asks.
+class Followed(NamedTuple):
+    """Picks whose columns the factorisation has just got, ⟨q, r⟩ of each, and ‖r‖ after it.
 
-    What float32 correlations leave open is decided by those of the few columns concerned, with a
-    factorisation in float64 that grows with the selection.
+    And c = Xᵀr after them all, where it is known.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self.data, self.problem = problem, _InDouble(problem)
-        self.qr = ThinQR(self.problem)
-
-    def prepare(self, J: IndexArray, index: list[int]) -> None:
-        """Read the columns J in one go, to be at hand until others are, and follow S = index at once."""
-        self.problem.keep(J)
-        self._follow(index)
-
-    def measure(self, J: IndexArray, index: list[int]) -> Measured:
-        """The columns J beside S = index."""
-        return measure(self._follow(index), J, self.data)
-
-    def _follow(self, index: list[int]) -> ThinQR:
-        """The factorisation for S = index."""
-        qr, same = self.qr, 0
-        while same < min(len(index), qr.size) and index[same] == qr.index[same]:
-            same += 1
-        qr.truncate(same)
-        qr.spare.clear()
-        new = np.array(index[same:], np.intp)
-        if len(new):
-            rows = np.ascontiguousarray(self.problem.columns(new).T)
-            qr.reserve(new, rows, qr.Qt @ rows.T)
-            qr.take(len(new))
-        return qr
-
-
-class _InDouble(Problem):
-    """A float32 problem in float64; columns are converted as they are asked for."""
-
-    def __init__(self, problem: Problem) -> None:
-        vars(self).update(vars(problem))
-        self.dtype = np.dtype(np.float64)
-        if problem.kind != "gram":  # whose factor is rounded like G
-            self.eps = float(np.finfo(np.float64).eps)
-        self.y = problem.y.astype(np.float64)
-        self.column_norms = problem.column_norms.astype(np.float64)
-        self._single = problem
-        self.keep(np.zeros(0, np.intp))
-
-    def keep(self, J: IndexArray) -> None:
-        """Have the columns J at hand, and no others."""
-        self._rows, self._place = np.zeros((0, self.n)), {j: i for i, j in enumerate(J.tolist())}
-        if len(J):
-            self._rows = self._single.rows_of_columns(J, 1).astype(np.float64)
-
-    def block(self, J: IndexArray) -> Any:
-        if self._place and all(j in self._place for j in J.tolist()):
-            return self._rows[[self._place[j] for j in J.tolist()]].T
-        return self.X[:, J].astype(np.float64)
+    picks: list[Pick]
+    shares: list[float]
+    norms: list[float]
+    c: FloatArray | None = None
 
 
 class Selection:
-    """Where a greedy method stands: S, its factorisation, r = P_S^⊥y, and the record so far."""
+    """Where a greedy method stands: S, its factorisation, r = P_S^⊥y, and the record so far.
+
+    Attributes
+    ----------
+    residual : r.
+    picks : S, in the order of selection, with what was known of each.
+    out : S and the columns that are barred.
+    shares : ⟨q, y⟩ for each column q of the factorisation.
+    """
 
     def __init__(self, problem: Problem, capacity: int = 8) -> None:
         self.problem = problem
         self.qr = ThinQR(problem, capacity=min(capacity, problem.n))
         self.residual = problem.y
-        self.c: FloatArray | None = None  # the correlations, when they are known
         self.picks: list[Pick] = []
-        self.shares: list[float] = []  # ⟨q_s, y⟩
+        self.out: list[int] = []
+        self.shares: list[float] = []
+        self._c: FloatArray | None = None
         self._basis: list[int] = []  # position in the support of each column of the QR
         self._residual_norm = [problem.y_norm]
 
@@ -120,33 +82,48 @@ class Selection:
     def residual_norm(self) -> float:
         return self._residual_norm[-1]
 
-    def take(self, pick: Pick) -> None:
-        """Add a feature. A dependent one (a forced one can be) gets the coefficient zero."""
+    def append(self, pick: Pick) -> Followed:
+        """Add the column of a pick to the factorisation, unless it is in the span of S."""
         if not self.qr.append(pick.feature):
+            return Followed([], [], [])
+        share = float(self.qr.Qt[-1] @ self.residual)
+        r = self.residual - share * self.qr.Qt[-1]
+        return Followed([pick], [share], [math.sqrt(float(r @ r))])
+
+    def add(self, pick: Pick) -> bool:
+        """Take a column whatever it is: one in the span of S gets the coefficient zero. Says which it was."""
+        followed = self.append(pick)
+        if followed.picks:
+            self.record(followed)
+        else:
             self.picks.append(pick)
+            self.out.append(pick.feature)
             self._residual_norm.append(self.residual_norm)
-            self.c = None
-            return
-        q = self.qr.Qt[-1]
-        share = q @ self.residual
-        residual = self.residual - share * q
-        self.record([pick], [share], residual, [math.sqrt(float(residual @ residual))])
+        return bool(followed.picks)
 
-    def refresh(self) -> None:
-        """Project y off S anew, twice: what is left of a large y is then right to what is left."""
-        self.residual = self.qr.residual(self.problem.y)
-        self._residual_norm[-1] = math.sqrt(float(self.residual @ self.residual))
+    def force(self, J: IndexArray) -> None:
+        """Take the columns J, and project y off them anew, twice: r is then right to what is left of y."""
+        for j in J.tolist():
+            self.add(Pick(j))
+        if len(J):
+            self.residual = self.qr.residual(self.problem.y)
+            self._residual_norm[-1] = math.sqrt(float(self.residual @ self.residual))
 
-    def record(
-        self, picks: list[Pick], shares: list[float], residual: FloatArray, norms: list[float]
-    ) -> None:
-        """Note picks whose columns the QR has just got: ⟨q, r⟩ of each, and r and its norms after them."""
+    def record(self, followed: Followed) -> None:
+        """Note the picks whose columns the factorisation has just got."""
+        picks, shares, norms, self._c = followed
         self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
         self.picks.extend(picks)
+        self.out.extend(pick.feature for pick in picks)
         self.shares.extend(shares)
         self._residual_norm.extend(norms)
-        self.residual = residual
-        self.c = None
+        self.residual = self.residual - np.array(shares, self.problem.dtype) @ self.qr.Qt[-len(picks) :]
+
+    def bar(self, j: int) -> None:
+        """Leave out what the factorisation has refused: a dependent column, as a Gram problem can suggest."""
+        self.out.append(j)
+        if self._c is not None:
+            self._c[j] = 0
 
     def forget(self, m: int) -> None:
         """Cut the record back to the first m features, before it becomes a result."""
@@ -155,11 +132,11 @@ class Selection:
         del self.picks[m:], self.shares[kept:], self._basis[kept:], self._residual_norm[m + 1 :]
 
     def correlations(self) -> FloatArray:
-        """c = Xᵀr (d,), zero on S. Not to be modified."""
-        if self.c is None:
-            self.c = self.problem.correlate(self.residual) if self.shares else self.problem.Xty.copy()
-            self.c[self.support] = 0
-        return self.c
+        """c = Xᵀr (d,), zero on S and where barred. Not to be modified."""
+        if self._c is None:
+            self._c = self.problem.correlate(self.residual) if self.shares else self.problem.Xty.copy()
+            self._c[self.out] = 0
+        return self._c
 
     def measure(self, J: IndexArray) -> Measured:
         """The columns J beside S, in float64."""
@@ -205,8 +182,5 @@ def begin(problem: Problem, k: int, tol: float | None, forced: Iterable[int]) ->
         raise ValueError(f"forced features count in k: got {len(forced)} of them and k={k}")
     floor = -1.0 if tol is None else check_level(tol, "tol") * problem.y_norm
     selection = Selection(problem, k)
-    for j in forced:
-        selection.take(Pick(int(j)))
-    if len(forced):
-        selection.refresh()
+    selection.force(forced)
     return selection, k, floor

@@ -62,7 +62,7 @@ def ols(
 
     def largest_fall(selection: Selection) -> Pick | Status:
         lengths.follow(selection.qr)
-        return largest_quotient(selection, lengths, selection.correlations(), selection.support)
+        return largest_quotient(selection, lengths, selection.correlations(), selection.out)
 
     return pursue(problem, k, largest_fall, tol=tol, forced=forced, callback=callback, lengths=lengths)
 

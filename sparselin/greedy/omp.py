@@ -72,7 +72,7 @@ def largest_correlation(selection: Selection) -> Pick | Status:
     """The lowest index of T, unless λ* is zero; what the bounds by κ leave open is measured."""
     error = selection.problem.correlation_error(selection.qr.kappa)
     best, c = argmax(
-        selection.correlations(), error, selection.support, lambda J: selection.measure(J).correlations()
+        selection.correlations(), error, selection.out, lambda J: selection.measure(J).correlations()
     )
     if best is None:
         return selection.ending()

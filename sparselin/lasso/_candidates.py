@@ -9,6 +9,7 @@ import numpy as np
 
 from sparselin._kernels import homotopy as kernels
 from sparselin.lasso._homotopy import Point
+from sparselin.linalg.products import rows_of_columns
 from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
@@ -136,7 +137,7 @@ class Candidates:
             self._room = room
         out = self._room[M:size]
         with workers(8.0 * out.size) as count:
-            self.problem.rows_of_columns(J, count, out)
+            rows_of_columns(self.problem, J, count, out)
         return self._room[:size]
 
     def add_largest(self, level: FloatArray, many: int) -> bool:

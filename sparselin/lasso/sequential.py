@@ -14,6 +14,7 @@ from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.greedy.omp import largest_correlation
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.lasso.entry import entry_of
+from sparselin.linalg.products import correlate_rows, rows_of_columns
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FloatArray, SelectionPath, Status
 from sparselin.ties import relative_margin
@@ -91,7 +92,8 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
         z[-1] = sign[s] * half[s] / rho[s]
         coef[s, : len(z)] = qr.solve(z)
     C = np.empty_like(W)
-    problem.correlate_rows(problem.y - coef @ problem.rows_of_columns(np.array(qr.index), count), C, count)
+    fitted = coef @ rows_of_columns(problem, np.array(qr.index), count)
+    correlate_rows(problem, problem.y - fitted, C, count)
     size = problem.y_norm + np.abs(coef) @ problem.column_norms[qr.index]
     lam = np.array([pick.lam_star for pick in picks[m:]], problem.dtype) - half
     allowed = 100 * problem.rounding() * size

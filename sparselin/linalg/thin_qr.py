@@ -13,22 +13,16 @@ from sparselin.results import FloatArray, IndexArray
 
 
 class ThinQR:
-    """X_J = QR for a list J of independent columns of a problem, updated a column at a time.
-
-    Q may go on, beyond J, in directions that were made for columns not taken yet: [Q Z] is orthonormal, and
-    the spare columns are [Q Z] times an upper triangle. In whatever order they are wanted, an orthogonal
-    change of Z alone makes them the next columns of the factorisation.
+    """X_J = QR for a list J of independent columns of a problem, updated a column or a block at a time.
 
     Attributes
     ----------
     index : J, the columns in the order of the factorisation.
-    spare : the columns of Z, in its order.
     """
 
     def __init__(self, problem: Problem, columns: Iterable[int] = (), capacity: int = 8) -> None:
         self.problem = problem
         self.index: list[int] = []
-        self.spare: list[int] = []
         self._allocate(capacity)
         for j in columns:
             self.append(int(j))
@@ -59,93 +53,47 @@ class ThinQR:
 
     def append(self, j: int) -> bool:
         """Add column j unless it is in the span of J to rounding; says whether it was added."""
-        self.spare.clear()
         t = self.size
         self.make_room(t + 1)
-        norm = float(self.problem.column_norms[j])
         self._Qt[t] = self.problem.columns([j])[:, 0]
-        self._norms[t] = norm
+        self._norms[t] = self.problem.column_norms[j]
         kernels.orthogonalize(self._Qt, self._R, self._norms, t)
-        if kernels.dependent(self._R, self._norms, t, self.problem.length_unit):
-            return False
-        self._inverse[t] = kernels.inverse_column_norm(self._R, self._norms, t)
-        self.index.append(j)
-        return True
+        return self._accept([j]) == 1
 
-    def reserve(self, columns: IndexArray, X: FloatArray, shares: FloatArray) -> int:
-        """Make the columns, given as the rows of X (p, n), spare ones; says how many, up to a dependent one.
+    def extend(self, columns: list[int], X: FloatArray) -> int:
+        """Add the columns, given as the rows of X (p, n), up to one in the span of those before it.
 
-        `shares` is [Q Z]ᵀXᵀ, which the caller knows. Block Gram-Schmidt: all columns are projected off [Q Z]
-        by matrix products, a second time if one of them loses half its length, then off the columns of
-        their own block: the same orthogonality as one at a time, at a fraction of the passes over Q.
+        Says how many were added. Block Gram-Schmidt: all columns are projected off Q by matrix products, a
+        second time if one of them loses half its length, then off the columns of their own block: the same
+        orthogonality as one at a time, at a fraction of the passes over Q.
         """
-        s, p = self.size + len(self.spare), len(columns)
-        self.make_room(s + p)
-        Q, V, R = self._Qt[:s], self._Qt[s : s + p], self._R[:s, s : s + p]
-        norms = self.problem.column_norms[columns]
-        V[:], R[:] = X, shares
-        if s:
+        t, p = self.size, len(columns)
+        self.make_room(t + p)
+        Q, V, R = self._Qt[:t], self._Qt[t : t + p], self._R[:t, t : t + p]
+        norms = self._norms[t : t + p] = self.problem.column_norms[columns]
+        V[:], R[:] = X, 0
+        for again in range(2 if t else 0):
+            if again and np.all(np.einsum("ij,ij->i", V, V) >= 0.25 * norms**2):
+                break
+            shares = Q @ V.T
             V -= shares.T @ Q
-            if np.any(np.einsum("ij,ij->i", V, V) < 0.25 * norms**2):
-                again = Q @ V.T
-                V -= again.T @ Q
-                R += again
-        self._norms[s : s + p] = norms
-        unit = self.problem.length_unit
-        added = int(kernels.orthogonalize_block(self._Qt, self._R, self._norms, s, p, unit))
-        self.spare.extend(columns[:added].tolist())
-        return added
+            R += shares
+        kernels.orthogonalize_block(self._Qt, self._R, self._norms, t, p, self.problem.length_unit)
+        return self._accept(columns)
 
-    def arrange(self, columns: list[int]) -> FloatArray | None:
-        """Put these spare columns first, by Z ← ZU; returns U (m, m), or None if they are first already.
-
-        With C the coordinates of the columns in Z, in their new order, U is the orthogonal factor of C.
-        """
-        if self.spare[: len(columns)] == columns:
-            return None
-        t, stop = self.size, self.size + len(self.spare)
-        wanted = set(columns)
-        spare = columns + [j for j in self.spare if j not in wanted]
-        place = {j: i for i, j in enumerate(self.spare)}
-        order = np.array([t + place[j] for j in spare])
-        U, C = np.linalg.qr(self._R[t:stop, order])
-        sign = np.where(np.diag(C) < 0, -1, 1).astype(C.dtype)
-        U *= sign
-        self._R[:t, t:stop] = self._R[:t, order]
-        self._R[t:stop, t:stop] = sign[:, None] * C
-        self._Qt[t:stop] = U.T @ self._Qt[t:stop]
-        self._norms[t:stop] = self._norms[order]
-        self.spare = spare
-        return np.asarray(U)
-
-    def take(self, p: int) -> int:
-        """Add the first p spare columns, up to the first dependent one, which is forgotten with all after it.
-
-        Says how many were added.
-        """
-        wanted, self.spare = self.spare[:p], self.spare[p:]
-        for added, j in enumerate(wanted):
+    def _accept(self, columns: list[int]) -> int:
+        """Count columns that have been orthogonalised among J, up to a dependent one."""
+        for added, j in enumerate(columns):
             t = self.size
-            if kernels.dependent(self._R, self._norms, t, self.problem.length_unit):
-                self.spare = []
+            if t == self.problem.n or kernels.dependent(self._R, self._norms, t, self.problem.length_unit):
                 return added
             self._inverse[t] = kernels.inverse_column_norm(self._R, self._norms, t)
             self.index.append(j)
-        return len(wanted)
+        return len(columns)
 
     def truncate(self, t: int) -> None:
-        """Keep the first t columns; the others become spare."""
-        self.spare = self.index[t:] + self.spare
+        """Keep the first t columns."""
         del self.index[t:]
-
-    def arrays(self) -> kernels.Factor:
-        """For a kernel that appends columns, before `extend` tells which."""
-        return kernels.Factor(self._Qt, self._R, self._norms, self._inverse)
-
-    def extend(self, columns: list[int]) -> None:
-        """The columns that a kernel has appended."""
-        self.spare.clear()
-        self.index.extend(columns)
 
     def reductions(self, t: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
         """⟨q, r⟩ for each column q of Q from the t-th on, and ‖r‖ after it has been projected off q."""
@@ -170,7 +118,6 @@ class ThinQR:
 
     def delete(self, position: int) -> None:
         """Remove the column at a position of `index`."""
-        self.spare.clear()
         t = self.size
         kernels.delete(self._Qt, self._R, t, position)
         self._norms[position : t - 1] = self._norms[position + 1 : t].copy()

@@ -55,10 +55,10 @@ def _work(inbox: _Inbox) -> None:
 
 
 @functools.cache
-def _pool(workers: int, name: str) -> _Inbox:
+def _pool(workers: int) -> _Inbox:
     inbox: _Inbox = SimpleQueue()
     threads = [
-        threading.Thread(target=_work, args=(inbox,), name=f"sparselin-{name}-{i}", daemon=True)
+        threading.Thread(target=_work, args=(inbox,), name=f"sparselin-{i}", daemon=True)
         for i in range(workers)
     ]
     for thread in threads:
@@ -126,7 +126,7 @@ def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
     parts = [(a, b) for a, b in itertools.pairwise(cuts) if a < b]
     outbox: _Outbox = SimpleQueue()
     for part in parts[1:]:
-        _pool(count - 1, "worker").put((functools.partial(task, *part), outbox))
+        _pool(count - 1).put((functools.partial(task, *part), outbox))
     try:
         if parts:
             task(*parts[0])
@@ -135,12 +135,6 @@ def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
     for error in errors:
         if error is not None:
             raise error
-
-
-def send(task: Callable[[int], object], count: int) -> None:
-    """task(1), …, task(count − 1) in other threads, which nobody waits for: tasks that end by themselves."""
-    for i in range(1, count):
-        _pool(count - 1, "helper").put((functools.partial(task, i), SimpleQueue()))
 
 
 def spread_chunks(task: Callable[[int, int], object], size: int, chunk: int, count: int) -> None:

@@ -53,9 +53,9 @@ class Explained:
     def add(self, j: int) -> None:
         selection, qr = self.selection, self.selection.qr
         t, before = qr.size, self.value
-        selection.take(Pick(j))
+        outside = selection.add(Pick(j))
         self.c[j] = 0
-        if qr.size == t:  # j is in the span
+        if not outside:
             self.lengths.bar(j)
             self.gains_taken.append(0.0)
             return

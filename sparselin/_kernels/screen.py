@@ -1,0 +1,185 @@
+"""A design in 16 bits, X_j ≈ unit_j·q_j with integers |q_ij| ≤ 32767, and its products with a vector."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.linear_algebra import dot
+
+LARGEST = 32767
+CHUNK = 512  # products that are summed in single precision without a pause
+_STRIP = 4096  # columns at a time: their sums fit into the first cache level
+_FINITE = {"fastmath": {"reassoc", "contract", "nnan"}}
+
+
+@kernel(**_FINITE)
+def _raise(tops, x):
+    for j in range(x.size):
+        tops[j] = max(tops[j], abs(x[j]))
+
+
+@kernel(**_FINITE)
+def _largest(x):
+    top = 0.0
+    for i in range(x.size):
+        top = max(top, abs(x[i]))
+    return top
+
+
+@kernel(**VECTORIZED)
+def _rounded(x, inverse, out):
+    """out = x·inverse to the nearest integers: a conversion cuts off, which rounds what is positive."""
+    for j in range(x.size):
+        out[j] = np.int16(np.int32(x[j] * inverse[j] + (LARGEST + 1.5)) - np.int32(LARGEST + 1))
+
+
+@kernel()
+def copy_by_rows(X, copy, unit, start, stop):
+    """Columns start..stop of the copy (n, d) of X (n, d), C order, and their units."""
+    for left in range(start, stop, _STRIP):
+        right = min(left + _STRIP, stop)
+        tops = np.zeros(right - left)
+        for i in range(X.shape[0]):
+            _raise(tops, X[i, left:right])
+        inverse = np.zeros(right - left)
+        for j in range(tops.size):
+            unit[left + j] = tops[j] / LARGEST
+            if tops[j] > 0:
+                inverse[j] = LARGEST / tops[j]
+        for i in range(X.shape[0]):
+            _rounded(X[i, left:right], inverse, copy[i, left:right])
+
+
+@kernel()
+def copy_by_columns(Xt, copy, unit, start, stop):
+    """The same by columns, Xt and copy (d, n)."""
+    inverse = np.empty(Xt.shape[1])
+    for j in range(start, stop):
+        top = _largest(Xt[j])
+        unit[j] = top / LARGEST
+        inverse[:] = LARGEST / top if top > 0 else 0.0
+        _rounded(Xt[j], inverse, copy[j])
+
+
+@kernel(fastmath={"contract"})
+def products_by_rows(copy, x, z):
+    """z_j = ⟨q_j, x⟩, copy (n, d): eight rows at a time, summed up in pairs, n/8 + 11 roundings in a chain.
+
+    To reassociate would make one chain of them all.
+    """
+    n = copy.shape[0]
+    for left in range(0, z.size, _STRIP):
+        right = min(left + _STRIP, z.size)
+        out = z[left:right]
+        out[:] = 0
+        for i in range(0, n - 7, 8):
+            a, b, c = copy[i, left:right], copy[i + 1, left:right], copy[i + 2, left:right]
+            e, f, g = copy[i + 3, left:right], copy[i + 4, left:right], copy[i + 5, left:right]
+            h, k = copy[i + 6, left:right], copy[i + 7, left:right]
+            xa, xb, xc, xe = x[i], x[i + 1], x[i + 2], x[i + 3]
+            xf, xg, xh, xk = x[i + 4], x[i + 5], x[i + 6], x[i + 7]
+            for j in range(out.size):
+                out[j] += (
+                    (xa * np.float32(a[j]) + xb * np.float32(b[j]))
+                    + (xc * np.float32(c[j]) + xe * np.float32(e[j]))
+                ) + (
+                    (xf * np.float32(f[j]) + xg * np.float32(g[j]))
+                    + (xh * np.float32(h[j]) + xk * np.float32(k[j]))
+                )
+        for i in range(n - n % 8, n):
+            row, share = copy[i, left:right], x[i]
+            for j in range(out.size):
+                out[j] += share * np.float32(row[j])
+
+
+@kernel(**VECTORIZED)
+def _dot(q, x):
+    total = np.float32(0)
+    for i in range(x.size):
+        total += np.float32(q[i]) * x[i]
+    return total
+
+
+@kernel()
+def products_by_columns(copy, x, z):
+    """The same for the copy (d, n): chunks of a column in single precision, their sums in double."""
+    for j in range(z.size):
+        total = 0.0
+        for low in range(0, x.size, CHUNK):
+            total += _dot(copy[j, low : low + CHUNK], x[low : low + CHUNK])
+        z[j] = total
+
+
+class Screen(NamedTuple):
+    """The design, and how well products with its copy are known.
+
+    Attributes
+    ----------
+    X : (n, d).
+    unit, norms : (d,) and ‖X_j‖.
+    blur : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, all rounding included.
+    near : room for the columns that are compared.
+    """
+
+    X: NDArray[np.float64]
+    unit: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    blur: NDArray[np.float64]
+    near: NDArray[np.intp]
+
+
+@kernel()
+def contenders(screen, z, slack, out):
+    """Put into `near` the columns, not `out`, that may be first or second; how many, −1 if too many.
+
+    |c_j|/‖r‖ is known from z_j = ⟨q_j, r/‖r‖⟩ to blur_j + slack·‖X_j‖.
+    """
+    low, width = np.empty(z.size), np.empty(z.size)
+    for j in range(z.size):
+        width[j] = screen.blur[j] + slack * screen.norms[j]
+        low[j] = screen.unit[j] * abs(z[j]) - width[j]
+    for j in out:
+        low[j] = -np.inf
+    first = second = 0.0
+    for j in range(z.size):
+        if low[j] > second:
+            second = min(low[j], first)
+            first = max(low[j], first)
+    count = 0
+    for j in range(z.size):
+        if low[j] + 2 * width[j] >= second:
+            if count == screen.near.size:
+                return -1
+            screen.near[count] = j
+            count += 1
+    return count
+
+
+@kernel()
+def clear_pick(screen, z, r, slack, out):
+    """The pick that is clear, its |c_j|, c = Xᵀr, and margin; −1 where none is.
+
+    Clear is an argmax that no other column reaches within the errors, slack·‖r‖‖X_j‖ each.
+    """
+    error = slack * math.sqrt(dot(r, r))
+    best, top, second = -1, 0.0, 0.0
+    count = contenders(screen, z, slack, out)
+    value = np.empty(max(count, 0))
+    for l in range(count):
+        value[l] = abs(dot(screen.X[:, screen.near[l]], r))
+        if value[l] > top:
+            best, top, second = l, value[l], top
+        elif value[l] > second:
+            second = value[l]
+    low = top - error * screen.norms[screen.near[best]] if best >= 0 else 0.0
+    if low <= 0:
+        return -1, 0.0, 0.0
+    for l in range(count):
+        if l != best and value[l] + error * screen.norms[screen.near[l]] >= low:
+            return -1, 0.0, 0.0
+    return screen.near[best], top, (top - second) / top

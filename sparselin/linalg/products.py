@@ -1,0 +1,50 @@
+"""Products with a dense X, and columns of it, on the threads that `workers` gave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparselin._kernels import products as kernels
+from sparselin.parallel.threads import spread
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray
+
+# Up to so many rows V, VX costs less by our kernel than by BLAS, which packs all of X for it.
+THIN = 10
+# Numbers up to which NumPy gathers columns, one after the other, faster than our kernel, row by row.
+_BY_COLUMNS = 400_000
+# Numbers to gather from X that repay the waking of a thread.
+_WORTH_A_THREAD = 30_000
+
+
+def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int) -> None:
+    """VX into out (p, d), for rows V (p, n)."""
+    X, p = problem.X, len(V)
+    if p == 1 or p > THIN:
+        spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), problem.d, count)
+    elif X.flags.c_contiguous:
+        spread(lambda a, b: kernels.by_rows(X, V, out, a, b), problem.d, count)
+    else:
+        spread(lambda a, b: kernels.by_columns(X.T, V, out, a, b), problem.d, count)
+
+
+def rows_of_columns(problem: Problem, J: IndexArray, count: int, out: FloatArray | None = None) -> FloatArray:
+    """X_Jᵀ (|J|, n), contiguous by row."""
+    if out is None:
+        out = np.empty((len(J), problem.n), problem.dtype)
+    if problem.X.flags.c_contiguous and out.size > _BY_COLUMNS:
+        gather(problem, J, np.ones(len(J), out.dtype), out, np.arange(len(J)), count)
+    else:
+        out[:] = problem.X.T[J]
+    return out
+
+
+def gather(
+    problem: Problem, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int
+) -> None:
+    """X_J, each column times its scale, into the given rows of out (·, n)."""
+    X, count = problem.X, count if len(J) * problem.n > _WORTH_A_THREAD else 1
+    if X.flags.c_contiguous:
+        spread(lambda a, b: kernels.gather_by_rows(X, J, scale, out, rows, a, b), problem.n, count)
+    else:
+        spread(lambda a, b: kernels.gather_by_columns(X.T, J, scale, out, rows, a, b), len(J), count)
