@@ -27,7 +27,7 @@ _TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t i
 
 
 class Problem:
-    """A design X (n, d) and a response y (n,), validated once.
+    """A design X (n, d) and a response y (n,), validated once, and frozen.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Problem:
     Attributes
     ----------
     X, y, n, d, dtype, eps : the data; X contiguous in C or Fortran order, or a CSC array; eps of dtype.
-    kind : "dense", "sparse" or "gram".
+    kind : "dense", "sparse" or "gram"; is_sparse, is_gram : which it is.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
 
@@ -59,23 +59,37 @@ class Problem:
     """
 
     def __init__(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> None:
-        self.X = check_design(X)
-        self.n, self.d = self.X.shape
-        self.dtype = self.X.dtype
-        self.eps = float(np.finfo(self.dtype).eps)
-        self.kind = "dense" if isinstance(self.X, np.ndarray) else "sparse"
-        self.y = check_vector(y, "y", self.n, self.dtype)
+        X = check_design(X)
+        y = check_vector(y, "y", X.shape[0], X.dtype)
         if sample_weight is not None:
-            weight = check_vector(sample_weight, "sample_weight", self.n, self.dtype)
+            weight = check_vector(sample_weight, "sample_weight", X.shape[0], X.dtype)
             if weight.min() < 0:
                 raise ValueError(f"sample_weight must be nonnegative; the least entry is {weight.min()}")
             root = np.sqrt(weight)
-            self.X = (
-                self.X * root[:, None] if self.kind == "dense" else self.X.multiply(root[:, None]).tocsc()
-            )
-            self.y = self.y * root
+            y = y * root
+            X = X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsc()
+        self.X, self.y = X, y
+        self.n, self.d = X.shape
+        self.dtype = X.dtype
+        self.eps = float(np.finfo(X.dtype).eps)
+        self.kind = "dense" if isinstance(X, np.ndarray) else "sparse"
         self._measure()
         self._check_range()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in vars(self) and not name.startswith("_"):
+            raise AttributeError(f"a Problem is frozen: make another one to change its {name}")
+        super().__setattr__(name, value)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a CSC array."""
+        return self.kind == "sparse"
+
+    @property
+    def is_gram(self) -> bool:
+        """Whether a Cholesky factor stands for X: then only squares of lengths are known to eps."""
+        return self.kind == "gram"
 
     @classmethod
     def from_gram(cls, G: ArrayLike, Xty: ArrayLike, yty: float) -> Problem:
@@ -106,7 +120,7 @@ class Problem:
         if square < 0:
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
         problem = cls(*_root_of_gram(gram, b, square))
-        problem.kind = "gram"
+        vars(problem)["kind"] = "gram"
         return problem
 
     def _measure(self) -> None:
@@ -159,7 +173,7 @@ class Problem:
     def columns(self, J: ArrayLike) -> FloatArray:
         """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
         J = np.asarray(J, np.intp)
-        if self.kind == "sparse":
+        if self.is_sparse:
             check_room((self.n, len(J)), self.dtype, "X is sparse, but not here, where it")
         block = self.block(J)
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
@@ -189,9 +203,7 @@ class Problem:
     def _with(self, X: Any, y: FloatArray) -> Problem:
         """The problem of other numbers, known as these are: through a Gram matrix or not."""
         problem = Problem(X, y)
-        problem.kind = self.kind
-        if self.kind == "gram":
-            problem.eps = self.eps
+        vars(problem).update(kind=self.kind, eps=self.eps if self.is_gram else problem.eps)
         return problem
 
     @property
@@ -205,7 +217,7 @@ class Problem:
 
         That is u, or 8·√eps for a Gram problem, which knows only squares of lengths to eps.
         """
-        return _SAFETY * (math.sqrt(self.eps) if self.kind == "gram" else self.eps)
+        return _SAFETY * (math.sqrt(self.eps) if self.is_gram else self.eps)
 
     def rounding(self, kappa: float = 1.0) -> float:
         """A bound on the relative rounding error of an inner product with P_S^⊥: 8·eps·(√n + κ^p).
@@ -214,7 +226,7 @@ class Problem:
         a matrix whose columns are off by eps, at an angle of κ·eps, κ a bound on the condition of X_S
         with unit columns. p is 1, or 2 for a Gram problem. What it leaves open `sparselin.ties` measures.
         """
-        power = 2 if self.kind == "gram" else 1
+        power = 2 if self.is_gram else 1
         return _SAFETY * self.eps * (math.sqrt(self.n) + kappa**power)
 
     def correlation_error(self, kappa: float = 1.0) -> FloatArray:
@@ -223,7 +235,7 @@ class Problem:
 
     def length_error(self, kappa: float = 1.0) -> float:
         """A bound on the error of ‖P_S^⊥X_i‖/‖X_i‖, whatever the column: `length_unit` at s(X_i) ≤ κ‖X_i‖."""
-        if self.kind == "gram":
+        if self.is_gram:
             return self.length_unit * kappa
         return self.rounding(kappa)
 

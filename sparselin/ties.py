@@ -77,7 +77,7 @@ def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None) -> Measured:
     data = problem if data is None else data
     r = qr.residual(problem.y)
     y_size = float(qr.sizes(problem.y_norm, qr.Qt @ problem.y))
-    whole = problem.kind == "sparse" or len(J) == 0
+    whole = problem.is_sparse or len(J) == 0
     blocks = [J] if whole else _blocks(J, problem.n)
     parts = [_measured(qr, block, r, y_size) for block in blocks]
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
@@ -108,7 +108,7 @@ def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[
         Z = qr.residual(problem.columns(J[stale]))
         length[stale] = reach[stale] = np.sqrt(np.einsum("ij,ij->j", Z, Z))
         c[stale] = r @ Z
-    if problem.kind == "gram":
+    if problem.is_gram:
         error = problem.unit * size * y_size
     else:
         error = problem.unit * (size * norm + length * y_size + math.sqrt(problem.n) * reach * norm)

@@ -369,3 +369,11 @@ def test_truth_values_are_no_levels(value):
     for call in (lambda: sl.project_dual(X, Y, value), lambda: sl.hadamard_descent(X, Y, value)):
         with pytest.raises(TypeError, match="lam must be a real number; got"):
             call()
+
+
+def test_a_problem_is_frozen():
+    X, y = np.eye(3), np.ones(3)
+    for problem in (Problem(X, y), Problem.from_gram(X, y, 3.0)):
+        for name in ("X", "y", "kind", "eps", "column_norms", "n"):
+            with pytest.raises(AttributeError, match=f"frozen.*{name}"):
+                setattr(problem, name, None)

@@ -258,7 +258,7 @@ def _path(path: SelectionPath, d: int) -> tuple[Indices, int]:
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """X and y in float64, dense, exactly those of the problem."""
-    if problem.kind == "gram":
+    if problem.is_gram:
         raise ValueError(
             "a Gram problem has no certificate: in place of the design it holds a rounded Cholesky factor; "
             "pass X and y"

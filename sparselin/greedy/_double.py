@@ -46,12 +46,11 @@ class _InDouble(Problem):
     """A float32 problem in float64; columns are converted as they are asked for."""
 
     def __init__(self, problem: Problem) -> None:
-        vars(self).update(vars(problem))
-        self.dtype = np.dtype(np.float64)
-        if problem.kind != "gram":  # whose factor is rounded like G
-            self.eps = float(np.finfo(np.float64).eps)
-        self.y = problem.y.astype(np.float64)
-        self.column_norms = problem.column_norms.astype(np.float64)
+        # what stands for X in a Gram problem is rounded like G
+        eps = problem.eps if problem.is_gram else float(np.finfo(np.float64).eps)
+        norms = problem.column_norms.astype(np.float64)
+        y, dtype = problem.y.astype(np.float64), np.dtype(np.float64)
+        vars(self).update(vars(problem) | {"eps": eps, "column_norms": norms, "y": y, "dtype": dtype})
         self._single = problem
         self.keep(np.zeros(0, np.intp))
 

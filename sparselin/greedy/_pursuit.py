@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-import numpy as np
-
 from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Callback, Followed, Pick, Selection, begin
@@ -66,7 +64,7 @@ def pursue(
     path ends before the first that does not, BEYOND_PRECISION.
     """
     selection, k, floor = begin(problem, k, tol, forced)
-    by_rule = by_rule or not isinstance(problem.X, np.ndarray)
+    by_rule = by_rule or problem.is_sparse
     audit = None if by_rule else audit
     single = not by_rule and lengths is None and can_screen(problem) and k - len(selection.picks) >= FEWEST
     with contextlib.nullcontext(1) if by_rule else workers(2.0 * problem.n * problem.d * k) as count:

@@ -101,7 +101,8 @@ class Screened(ByRule):
 
 
 def can_screen(problem: Problem) -> bool:
-    return problem.kind == "dense" and problem.dtype == np.float64 and problem.n <= _LONGEST
+    plain = not (problem.is_sparse or problem.is_gram)
+    return plain and problem.dtype == np.float64 and problem.n <= _LONGEST
 
 
 class Screen:

@@ -19,7 +19,7 @@ from sparselin.results import IndexArray
 
 def exactness(problem: Problem, J: IndexArray) -> Exact:
     """Of the columns J."""
-    gram = problem.kind == "gram"
+    gram = problem.is_gram
     eps = problem.eps if gram else float(np.finfo(np.float64).eps)
     unit = Unit(8 * eps, math.sqrt(problem.n), 2.0 if gram else 1.0)
     if gram:  # the factor that stands for X is rounded itself

@@ -131,7 +131,7 @@ def _design(X: Any) -> tuple[Any, float]:
     eps = _EPS
     if isinstance(X, Problem):
         # a Gram problem's X is a Cholesky factor of G, right to 64·d·eps of it
-        eps = 64 * X.d * X.eps if X.kind == "gram" else _EPS
+        eps = 64 * X.d * X.eps if X.is_gram else _EPS
         X = X.X
     else:
         X = check_design(X)

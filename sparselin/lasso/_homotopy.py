@@ -76,7 +76,7 @@ class Homotopy:
 
     def __init__(self, problem: Problem, S: IndexArray) -> None:
         self.problem = problem.in_double()
-        self.error_unit = (problem if problem.kind == "gram" else self.problem).rounding()
+        self.error_unit = (problem if problem.is_gram else self.problem).rounding()
         self.face = Face(self.problem, problem.length_unit)
         self.unpenalized = S
         for j in S.tolist():
@@ -102,14 +102,14 @@ class Homotopy:
         """Bounds (d,) on the errors of c(λ) as `_correlate` gives it."""
         norms = self.problem.column_norms
         unit = self._unit(self.base, self.problem.y_norm) + lam * self._unit(self.way, 0.0)
-        if self.problem.kind == "gram":
+        if self.problem.is_gram:
             unit = min(unit, _GRAM * self.lam / float(norms.max()))
         return np.asarray(unit * norms)
 
     def _unit(self, balance: Balance, size: float) -> float:
         """What times ‖X_i‖ bounds the error of ⟨X_i, r⟩ for the r of a balance, size being ‖r + X_Jx‖."""
         size += float(self.face.norms @ np.abs(balance.x))
-        if self.problem.kind == "gram":
+        if self.problem.is_gram:
             return self.error_unit * self.face.kappa**2 * size
         return self.error_unit * (_norm(balance.r) + _EPS * size) + balance.r_error
 
@@ -119,7 +119,7 @@ class Homotopy:
         for start in range(0, len(J), CHUNK):
             X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
             c[start : start + CHUNK] = refinement.correlations(X, balance.r, balance.r_low)
-        if self.problem.kind == "gram":
+        if self.problem.is_gram:
             return c, self._unit(balance, size) * norms
         size += float(self.face.norms @ np.abs(balance.x))
         return c, norms * (
@@ -189,7 +189,7 @@ class Homotopy:
         P, beta, _ = self._penalized(self.lam if lam is None else lam)
         size = self.problem.column_norms[P] * beta
         least = -64 * _EPS * (self.problem.y_norm + float(np.abs(size).sum()))
-        return self.problem.kind == "gram" or bool(np.all(self.sign[P] * size >= least))
+        return self.problem.is_gram or bool(np.all(self.sign[P] * size >= least))
 
     def active(self) -> tuple[int, ...]:
         """P, increasing."""
@@ -219,7 +219,7 @@ class Homotopy:
 
         s(X_i) ≤ √(1 + κ²)‖X_i‖.
         """
-        if self.problem.kind == "gram":
+        if self.problem.is_gram:
             return np.zeros(self.problem.d)
         size = self.face.span_unit * math.hypot(1.0, self.face.kappa) * _norm(self.base.r)
         return np.asarray(size * self.problem.column_norms)
@@ -264,7 +264,7 @@ class Homotopy:
         self.signs = np.sign(self.c[tied])
 
     def _check_clear(self, error: FloatArray) -> None:
-        self.sound &= self.problem.kind == "gram" or bool(np.all(error <= _CLEAR * self.lam))
+        self.sound &= self.problem.is_gram or bool(np.all(error <= _CLEAR * self.lam))
 
     def _point(self) -> None:
         """r₀ and `level` for the factorisation now."""
@@ -284,7 +284,7 @@ class Homotopy:
     def rates(self) -> tuple[FloatArray, FloatArray]:
         """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; KKT wants g ≥ 1."""
         g, error = self._sharp(self.way, 0.0, self.tied)
-        return self.signs * g, np.minimum(error, _GRAM) if self.problem.kind == "gram" else error
+        return self.signs * g, np.minimum(error, _GRAM) if self.problem.is_gram else error
 
     def enter(self) -> None:
         """Choose the direction that leaves this knot, and with it P, the nonzero ones just below.
@@ -301,7 +301,7 @@ class Homotopy:
             lacking = np.where(barred | (self.sign[self.tied] != 0), 0, 1 - rates - error)
             worst = int(np.argmax(lacking))
             if lacking[worst] <= 0:
-                self.sound &= self.problem.kind == "gram" or bool(np.all(error <= _CLEAR))
+                self.sound &= self.problem.is_gram or bool(np.all(error <= _CLEAR))
                 break
             if self._exchange(int(self.tied[worst]), float(self.signs[worst]), entered):
                 barred[:] = False
@@ -448,7 +448,7 @@ class Homotopy:
         below the rounding of y; for several it is seen whether the fit stays one. Each turn takes a column
         out of P.
         """
-        gram = self.problem.kind == "gram"
+        gram = self.problem.is_gram
         while self.fitted() if gram else not self._signs_hold():
             P, beta, _ = self._penalized(self.lam)
             wrong = P[self.sign[P] * beta < 0].tolist()
@@ -473,7 +473,7 @@ class Homotopy:
         b_error: FloatArray
         a_error = self._unit(self.base, self.problem.y_norm) * norms
         b_error = self._unit(self.way, 0.0) * norms
-        if self.problem.kind == "gram":
+        if self.problem.is_gram:
             a_error, b_error = self.error(0.0), np.minimum(b_error, _GRAM * norms / norms.max())
         if self.fitted():
             a, a_error = 0 * a, 0 * a_error

@@ -129,7 +129,7 @@ class Guess:
         J = candidates.index[used]
         new = used[rows.place[J] < 0]
         if len(new):
-            rows.add(candidates.index[new], candidates.columns[new] if problem.kind != "sparse" else None)
+            rows.add(candidates.index[new], candidates.columns[new] if not problem.is_sparse else None)
         coef, G = rows.combination(run.coef[:, used], J)
         first = np.full(problem.d, m)
         blur = problem.rounding() * run.sizes  # times ‖X_j‖, the error of c_j

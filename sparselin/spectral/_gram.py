@@ -41,7 +41,7 @@ class Gram:
         """Of a problem in float64."""
         gram = cls(problem.column_norms.astype(np.float64) ** 2, problem.rounding(), problem.eps)
         gram.problem = problem
-        if problem.d <= _SMALL and problem.kind != "sparse":
+        if problem.d <= _SMALL and not problem.is_sparse:
             with workers(float(problem.n) * problem.d**2):
                 gram._matrix = np.asarray(problem.X.T @ problem.X)
         return gram
