@@ -17,8 +17,10 @@ errors of c) is left to the caller.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
 
@@ -39,6 +41,91 @@ _CLEAR = 1e-4
 
 # Two values of λ this near to each other, relatively, are not told apart.
 _STEP = 1e-13
+
+
+class Columns(NamedTuple):
+    """The M columns.
+
+    Attributes
+    ----------
+    H, c0, norms : XᵀX (M, M), Xᵀy and ‖X_j‖ (M,).
+    y_norm : ‖y‖.
+    unit : of rounding; the errors of c are about unit·‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
+    longest : the largest norm of all columns, candidates or not.
+    rank : how many independent columns span everything.
+    """
+
+    H: NDArray[np.float64]
+    c0: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    y_norm: float
+    unit: float
+    longest: float
+    rank: int
+
+
+class Place(NamedTuple):
+    """A point of the path.
+
+    Attributes
+    ----------
+    state : p, and the place in `order` of the column that has just entered, or −1.
+    lam : λ (1,).
+    order, sign, beta : (room,), the columns that are nonzero, their s and β, p in use.
+    L : (room, room), the Cholesky factor.
+    n_free : how many have no penalty.
+    """
+
+    state: NDArray[np.intp]
+    lam: NDArray[np.float64]
+    order: NDArray[np.intp]
+    sign: NDArray[np.float64]
+    beta: NDArray[np.float64]
+    L: NDArray[np.float64]
+    n_free: int
+
+
+class Until(NamedTuple):
+    """Where a run stops: at λ_min, after `limit` points, or once `quota` columns that are `fresh` entered."""
+
+    lam_min: float
+    limit: int
+    quota: int
+    fresh: NDArray[np.bool_]
+
+
+class Trail(NamedTuple):
+    """What is written of the points passed, unless `coef` has no rows.
+
+    Attributes
+    ----------
+    coef, lams, sizes : (limit, M), (limit,): β, λ and ‖y‖ + Σ‖X_j‖|β_j|.
+    events : (limit,), j + 1 for an entry, −(j + 1) for an exit, 0 for the end.
+    """
+
+    coef: NDArray[np.float64]
+    lams: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    events: NDArray[np.intp]
+
+
+class Work(NamedTuple):
+    """Room for what is computed anew at each point.
+
+    Attributes
+    ----------
+    z, w, lack, extra : (room,), L⁻¹s, w, what c lacks of λs on P, and what that adds to β.
+    c, b, error, level : (M,), the first two zero on P; bounds on the errors of c; see `entries`.
+    """
+
+    z: NDArray[np.float64]
+    w: NDArray[np.float64]
+    lack: NDArray[np.float64]
+    extra: NDArray[np.float64]
+    c: NDArray[np.float64]
+    b: NDArray[np.float64]
+    error: NDArray[np.float64]
+    level: NDArray[np.float64]
 
 
 @kernel(**VECTORIZED)
@@ -124,11 +211,9 @@ def solve(L, p, rhs, x):
 
 
 @kernel(**VECTORIZED)
-def correlate(H, order, p, M, beta, w, c0, c, b):
-    """c = c0 − Hβ and b = Hw, four rows of H a pass."""
-    for j in range(M):
-        c[j] = c0[j]
-        b[j] = 0
+def correlate(H, order, p, beta, w, c, b):
+    """c ← c − Hβ and b ← b + Hw, four rows of H a pass."""
+    M = c.size
     for k in range(0, p - 3, 4):
         h1, h2, h3, h4 = H[order[k]], H[order[k + 1]], H[order[k + 2]], H[order[k + 3]]
         beta1, beta2, beta3, beta4 = beta[k], beta[k + 1], beta[k + 2], beta[k + 3]
@@ -144,16 +229,62 @@ def correlate(H, order, p, M, beta, w, c0, c, b):
 
 
 @kernel(**VECTORIZED)
-def violations(M, lam, c, error):
+def any_above(p, lack, order, norms, bound):
+    """Whether what c lacks of λs on P is more than rounding."""
+    above = False
+    for k in range(p):
+        above |= abs(lack[k]) > bound * norms[order[k]]
+    return above
+
+
+@kernel(**VECTORIZED)
+def examine(columns, place, work):
+    """The direction w, c, b and the errors of c at a place, and what c lacks there.
+
+    Returns ‖y‖ + Σ‖X_j‖|β_j|, the square of what correcting β adds to Xβ, and what times ‖X_j‖ bounds the
+    error of c_j on the way to λ = 0.
+    """
+    p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
+    w, lack, extra, c, b, error, norms = (
+        work.w, work.lack, work.extra, work.c, work.b, work.error, columns.norms,
+    )  # fmt: skip
+    backward(place.L, p, work.z, w)
+    c[:], b[:] = columns.c0, 0
+    correlate(columns.H, order, p, beta, w, c, b)
+    size, slope = columns.y_norm, 0.0
+    for k in range(p):
+        j = order[k]
+        size += norms[j] * abs(beta[k])
+        slope += norms[j] * abs(w[k])
+        lack[k] = c[j] - lam * sign[k]
+        c[j] = b[j] = 0
+    shift = 0.0
+    if any_above(p, lack, order, norms, columns.unit * size):
+        solve(place.L, p, lack, extra)
+        for k in range(p):
+            shift += lack[k] * extra[k]
+    else:
+        for k in range(p):
+            extra[k] = 0
+    bound = columns.unit * (size + lam * slope) + math.sqrt(max(shift, 0.0))
+    for j in range(error.size):
+        error[j] = norms[j] * bound
+    for k in range(p):
+        error[order[k]] = 0
+    return size, shift, bound
+
+
+@kernel(**VECTORIZED)
+def violations(lam, c, error):
     """How many columns have |c| > λ beyond rounding."""
     count = 0
-    for j in range(M):
+    for j in range(c.size):
         count += abs(c[j]) > lam + error[j]
     return count
 
 
 @kernel(**VECTORIZED)
-def entries(M, lam, c, b, error, level, full):
+def entries(lam, full, work):
     """λ at which each column would enter: with a = c − λb, what c is at λ = 0, that is
 
         |a|/(1 − sign(a)·b).
@@ -162,8 +293,9 @@ def entries(M, lam, c, b, error, level, full):
     else what it may be bounds the λ at which the column might yet enter. Returns the largest of these bounds,
     and how many columns are at ±λ now and not clearly on their way from there, to the opposite face.
     """
+    c, b, error, level = work.c, work.b, work.error, work.level
     tied, unknown = 0, 0
-    for j in range(M):
+    for j in range(c.size):
         a = c[j] - lam * b[j]
         s = 1.0 if a > 0 else -1.0
         size = s * a
@@ -175,7 +307,7 @@ def entries(M, lam, c, b, error, level, full):
     if full:
         level[:] = 0
     elif unknown > 0:
-        for j in range(M):
+        for j in range(c.size):
             size = abs(c[j] - lam * b[j])
             if size < error[j]:
                 doubt = max(doubt, (size + error[j]) / max(1 - abs(b[j]), _STEP))
@@ -183,47 +315,52 @@ def entries(M, lam, c, b, error, level, full):
 
 
 @kernel(**VECTORIZED)
-def first_exit(n_free, p, lam, sign, beta, w):
+def first_exit(place, w):
     """The place in P of the first coefficient to reach zero, and λ there; −1 if there is none."""
-    place, top = -1, 0.0
-    for k in range(n_free, p):
+    lam, sign, beta = place.lam[0], place.sign, place.beta
+    first, top = -1, 0.0
+    for k in range(place.n_free, place.state[0]):
         if sign[k] * w[k] < 0:
             level = lam + beta[k] / w[k]
             if level > top:
-                place, top = k, level
-    return place, top
+                first, top = k, level
+    return first, top
 
 
 @kernel(**VECTORIZED)
-def remove(order, sign, beta, L, z, p, k):
-    """Take place k out of P."""
-    delete(L, p, k)
-    for l in range(k, p - 1):
-        order[l], sign[l], beta[l] = order[l + 1], sign[l + 1], beta[l + 1]
-    forward(L, k, p - 1, sign, z)
+def next_event(columns, place, work, bound, lam_min):
+    """λ of the next event, the column that enters or −1, the place in P that leaves or −1; if it is clear."""
+    p, lam, sign, beta, w, level = place.state[0], place.lam[0], place.sign, place.beta, work.w, work.level
+    doubt, tied = entries(lam, p == columns.rank, work)
+    clear = tied == 0 and bound * columns.longest <= _CLEAR * lam
+    for k in range(place.n_free, p):
+        clear &= beta[k] != 0 or sign[k] * w[k] > 0
+    entry = int(np.argmax(level))
+    leaving, exit_level = first_exit(place, w)
+    below = max(level[entry], exit_level)
+    clear &= below < lam * (1 - _STEP) and doubt <= max(below, lam_min)
+    if level[entry] >= exit_level:
+        leaving = -1
+    else:
+        entry = -1
+    return below, entry, leaving, clear
 
 
 @kernel(**VECTORIZED)
-def any_above(p, lack, order, norms, bound):
-    """Whether what c lacks of λs on P is more than rounding."""
-    above = False
-    for k in range(p):
-        above |= abs(lack[k]) > bound * norms[order[k]]
-    return above
-
-
-@kernel(**VECTORIZED)
-def correct(p, n_free, extra, entered, sign, beta):
+def correct(place, extra):
     """β + extra; zero where rounding has carried it past zero, or it has just entered."""
-    for k in range(p):
+    n_free, entered, sign, beta = place.n_free, place.state[1], place.sign, place.beta
+    for k in range(place.state[0]):
         beta[k] += extra[k]
         if k >= n_free and (k == entered or sign[k] * beta[k] < 0):
             beta[k] = 0
 
 
 @kernel(**VECTORIZED)
-def unbalanced(H, c0, order, p, lam, sign, beta, norms, bound):
+def unbalanced(columns, place, bound):
     """Whether c = c0 − Hβ differs from λs on P by more than bound·‖X_j‖."""
+    p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
+    H, c0, norms = columns.H, columns.c0, columns.norms
     off = False
     for k in range(p):
         row = H[order[k]]
@@ -235,139 +372,101 @@ def unbalanced(H, c0, order, p, lam, sign, beta, norms, bound):
 
 
 @kernel(**VECTORIZED)
-def follow(
-    H,
-    c0,
-    norms,
-    M,
-    unit,
-    y_norm,
-    longest,
-    lam_min,
-    rank,
-    n_free,
-    fresh,
-    quota,
-    limit,
-    state,
-    point,
-    order,
-    sign,
-    beta,
-    L,
-    coefs,
-    lams,
-    sizes,
-    events,
-):
-    """Follow the path from a point down to λ_min, and write the points passed.
+def settle(place, clear):
+    """The place is clear: what is known of it goes to `clear`."""
+    p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
+    to_order, to_sign, to_beta = clear.order, clear.sign, clear.beta
+    clear.state[0], clear.state[1], clear.lam[0] = p, place.state[1], place.lam[0]
+    for k in range(p):
+        to_order[k], to_sign[k], to_beta[k] = order[k], sign[k], beta[k]
 
-    state, point : p, the place that has just entered or −1; λ. They, order, sign and beta hold the point
-        reached at the end, the last one that is clear (but L may be one ahead: then see DECLINED).
-    longest : the largest norm of all columns.
-    rank : how many independent columns span everything.
-    fresh, quota : the run stops once it has passed the entries of `quota` columns that are `fresh` (M,).
-    limit : the most points to pass.
-    coefs (limit, M), lams, sizes, events (limit,) : β, λ, ‖y‖ + Σ‖X_j‖|β_j| and j + 1 for an entry, −(j + 1)
-        for an exit, 0 for the end; not written when `coefs` has no rows.
 
-    Returns how it ended and how many points it passed.
+@kernel(**VECTORIZED)
+def record(trail, i, place, size, event):
+    """Write point i."""
+    trail.lams[i], trail.sizes[i], trail.events[i] = place.lam[0], size, event
+    row, order, beta = trail.coef[i], place.order, place.beta
+    for j in range(row.size):
+        row[j] = 0
+    for k in range(place.state[0]):
+        row[order[k]] = beta[k]
+
+
+@kernel(**VECTORIZED)
+def move(place, work, below, entry, leaving):
+    """Down to λ = below, where a column enters, one leaves, or neither; returns the event."""
+    p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
+    gap, w = place.lam[0] - below, work.w
+    for k in range(p):
+        beta[k] += gap * w[k]
+    place.lam[0] = below
+    place.state[1] = -1
+    if entry >= 0:
+        order[p], sign[p], beta[p] = entry, 1.0 if work.c[entry] > gap * work.b[entry] else -1.0, 0.0
+        forward(place.L, p, p + 1, sign, work.z)
+        place.state[0], place.state[1] = p + 1, p
+        return entry + 1
+    if leaving < 0:
+        return 0
+    event = -1 - order[leaving]
+    delete(place.L, p, leaving)
+    for k in range(leaving, p - 1):
+        order[k], sign[k], beta[k] = order[k + 1], sign[k + 1], beta[k + 1]
+    forward(place.L, leaving, p - 1, sign, work.z)
+    place.state[0] = p - 1
+    return event
+
+
+@kernel(**VECTORIZED)
+def follow(columns, reached, until, trail):
+    """Follow the path from the place `reached`, and write the points passed.
+
+    `reached` becomes the last one that is clear (but its L may be one ahead, if DECLINED). Returns how the
+    run ended and how many points it passed.
     """
-    room = L.shape[0]
-    p, entered, lam = state[0], state[1], point[0]
-    z, w, lack, extra = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
-    c, b, error, level = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
-    order0, sign0, beta0 = order.copy(), sign.copy(), beta.copy()
-    forward(L, 0, p, sign, z)
-    passed, ended, event, found = -1, False, 0, 0
+    M, room = len(columns.c0), len(reached.order)
+    work = Work(
+        np.empty(room), np.empty(room), np.empty(room), np.empty(room),
+        np.empty(M), np.empty(M), np.empty(M), np.empty(M),
+    )  # fmt: skip
+    place = Place(
+        reached.state.copy(), reached.lam.copy(), reached.order.copy(), reached.sign.copy(),
+        reached.beta.copy(), reached.L, reached.n_free,
+    )  # fmt: skip
+    forward(place.L, 0, place.state[0], place.sign, work.z)
+    passed, event, found, ended = -1, 0, 0, False
+    below, entry, leaving = until.lam_min, -1, -1
     while True:
-        backward(L, p, z, w)
-        correlate(H, order, p, M, beta, w, c0, c, b)
-        size, slope = y_norm, 0.0
-        for k in range(p):
-            j = order[k]
-            size += norms[j] * abs(beta[k])
-            slope += norms[j] * abs(w[k])
-            lack[k] = c[j] - lam * sign[k]
-            c[j] = b[j] = 0
-        shift = 0.0
-        if any_above(p, lack, order, norms, unit * size):
-            solve(L, p, lack, extra)
-            for k in range(p):
-                shift += lack[k] * extra[k]
-        else:
-            for k in range(p):
-                extra[k] = 0
-        clear = shift <= (_CORRECTED * size) ** 2
-        bound = unit * (size + lam * slope) + math.sqrt(max(shift, 0.0))
-        for j in range(M):
-            error[j] = norms[j] * bound
-        for k in range(p):
-            error[order[k]] = 0
-        clear &= violations(M, lam, c, error) == 0
-        exit_place, exit_level, entry, below = -1, 0.0, 0, 0.0
-        if not ended:
-            doubt, tied = entries(M, lam, c, b, error, level, p == rank)
-            clear &= tied == 0 and bound * longest <= _CLEAR * lam
-            for k in range(n_free, p):
-                clear &= beta[k] != 0 or sign[k] * w[k] > 0
-            entry = int(np.argmax(level))
-            exit_place, exit_level = first_exit(n_free, p, lam, sign, beta, w)
-            below = max(level[entry], exit_level)
-            clear &= below < lam * (1 - _STEP) and doubt <= max(below, lam_min)
+        size, shift, bound = examine(columns, place, work)
+        clear = shift <= (_CORRECTED * size) ** 2 and violations(place.lam[0], work.c, work.error) == 0
+        if clear and not ended:
+            below, entry, leaving, clear = next_event(columns, place, work, bound, until.lam_min)
+        if clear:
+            correct(place, work.extra)
+            # a correction that was cut off, or too inexact itself, leaves β off the path
+            clear = not (shift > 0 and unbalanced(columns, place, 4 * columns.unit * size))
         if not clear:
-            status = DECLINED
-            break
-        correct(p, n_free, extra, entered, sign, beta)
-        # a correction that was cut off, or too inexact itself, leaves β off the path
-        if shift > 0 and unbalanced(H, c0, order, p, lam, sign, beta, norms, 4 * unit * size):
-            status = DECLINED
-            break
-        state[0], state[1], point[0] = p, entered, lam
-        for k in range(p):
-            order0[k], sign0[k], beta0[k] = order[k], sign[k], beta[k]
-        if passed >= 0 and len(coefs) > 0:
-            lams[passed], sizes[passed], events[passed] = lam, size, event
-            for j in range(M):
-                coefs[passed, j] = 0
-            for k in range(p):
-                coefs[passed, order[k]] = beta[k]
+            return DECLINED, max(passed, 0)
+        settle(place, reached)
+        if passed >= 0 and len(trail.coef) > 0:
+            record(trail, passed, place, size, event)
         passed += 1
         if ended:
-            status = DONE
-            break
-        if passed == limit or found >= quota:
-            status = LIMIT
-            break
-
-        enters = level[entry] >= exit_level
-        ended = below <= lam_min
+            return DONE, passed
+        if passed == until.limit or found >= until.quota:
+            return LIMIT, passed
+        ended = below <= until.lam_min
         if ended:
-            below, event, entered = lam_min, 0, -1
-        elif enters:
+            below, entry, leaving = until.lam_min, -1, -1
+        if entry >= 0:
+            p = place.state[0]
             if p == room:
-                status = FULL
-                break
-            order[p] = entry
-            if not append(H, order, p, L):
-                status = DECLINED
-                break
-        for l in range(p):
-            beta[l] += (lam - below) * w[l]
-        if not ended and enters:
-            sign[p] = 1.0 if c[entry] > (lam - below) * b[entry] else -1.0
-            beta[p] = 0
-            forward(L, p, p + 1, sign, z)
-            event, entered, found = entry + 1, p, found + fresh[entry]
-            p += 1
-        elif not ended:
-            event, entered = -1 - order[exit_place], -1
-            remove(order, sign, beta, L, z, p, exit_place)
-            p -= 1
-        lam = below
-    for k in range(state[0]):
-        order[k], sign[k], beta[k] = order0[k], sign0[k], beta0[k]
-    return status, max(passed, 0)
+                return FULL, passed
+            place.order[p] = entry
+            if not append(columns.H, place.order, p, place.L):
+                return DECLINED, passed
+            found += until.fresh[entry]
+        event = move(place, work, below, entry, leaving)
 
 
 @kernel(**VECTORIZED)

@@ -77,7 +77,10 @@ class Candidates:
     ----------
     index : C (M,).
     place : (d,) where a column is in C, or −1.
+    reached : the place on their path.
     """
+
+    reached: kernels.Place
 
     def __init__(self, problem: Problem, S: IndexArray, whole: bool) -> None:
         self.problem, self.S, self.whole = problem, S, whole
@@ -89,6 +92,11 @@ class Candidates:
         self.gram, self.c0, self.norms = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
         if whole or len(S):
             self.add(np.arange(problem.d) if whole else S)
+
+    @property
+    def p(self) -> int:
+        """How many columns are nonzero, S with them, where the path is."""
+        return int(self.reached.state[0])
 
     def add(self, J: IndexArray) -> None:
         """Make the columns J candidates."""
@@ -154,9 +162,9 @@ class Candidates:
         if not t:
             return problem.Xty
         if isinstance(problem.X, np.ndarray):
-            fit = self.beta[:t] @ self.columns[self.place[self.S]]
+            fit = self.reached.beta[:t] @ self.columns[self.place[self.S]]
         else:
-            fit = problem.X[:, self.S] @ self.beta[:t]
+            fit = problem.X[:, self.S] @ self.reached.beta[:t]
         return problem.correlate((problem.y - fit).astype(problem.dtype, copy=False))
 
     def refined(self, lam: float) -> tuple[FloatArray, FloatArray]:
@@ -165,15 +173,15 @@ class Candidates:
         That makes β as accurate as a QR factorisation would, although LLᵀ is that of XᵀX (the corrected
         seminormal equations, Björck, 1987).
         """
-        p = int(self.state[0])
-        beta, sign = self.beta[:p].copy(), self.sign[:p]
+        p, reached = self.p, self.reached
+        beta, sign = reached.beta[:p].copy(), reached.sign[:p]
         if isinstance(self.problem.X, np.ndarray):
-            columns = self.columns[self.order[:p]]
+            columns = self.columns[reached.order[:p]]
         else:
-            columns = self.problem.columns(self.index[self.order[:p]]).T.astype(np.float64)
+            columns = self.problem.columns(self.index[reached.order[:p]]).T.astype(np.float64)
         r = self.problem.y.astype(np.float64) - beta @ columns
         extra = np.empty(p)
-        kernels.solve(self.L, p, columns @ r - lam * sign, extra)
+        kernels.solve(reached.L, p, columns @ r - lam * sign, extra)
         zero = beta == 0
         zero[: len(self.S)] = False
         extra[zero | (sign * (beta + extra) < 0)] = 0
@@ -189,10 +197,10 @@ class Candidates:
         rhs = self.c0[order]
         if not self._seat(math.inf, order, np.zeros(t), np.zeros(t)):
             return False
-        inverse = np.linalg.inv(np.tril(self.L[:t, :t]))  # above the diagonal nothing was written
+        inverse = np.linalg.inv(np.tril(self.reached.L[:t, :t]))  # above the diagonal nothing was written
         if np.linalg.norm(inverse * self.norms[order]) > _SPREAD * math.sqrt(t):
             return False
-        kernels.solve(self.L, t, rhs, self.beta)
+        kernels.solve(self.reached.L, t, rhs, self.reached.beta)
         return True
 
     def resume(self, point: Point) -> bool:
@@ -205,42 +213,46 @@ class Candidates:
         p, room = len(order), len(order) + _ROOM
         if math.isinf(lam):  # |c_j| ≤ ‖X_j‖‖y‖
             lam = 2 * float(self.problem.column_norms.max()) * self.problem.y_norm
-        self.state, self.point = np.array([p, -1]), np.array([lam])
-        self.order, self.sign, self.beta = np.zeros(room, np.intp), np.zeros(room), np.zeros(room)
-        self.order[:p], self.sign[:p], self.beta[:p] = order, signs, coef
-        self.L = np.empty((room, room))
-        return bool(kernels.factor(self.gram, self.order, p, self.L))
+        place = kernels.Place(
+            np.array([p, -1]), np.array([lam]), np.zeros(room, np.intp), np.zeros(room), np.zeros(room),
+            np.empty((room, room)), len(self.S),
+        )  # fmt: skip
+        place.order[:p], place.sign[:p], place.beta[:p] = order, signs, coef
+        self.reached = place
+        return bool(kernels.factor(self.gram, place.order, p, place.L))
 
     def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int, record: bool) -> Run:
         """Follow the path on from where it is."""
-        M = len(self.index)
+        problem, M = self.problem, len(self.index)
         rows = limit if record else 0
-        coef = np.empty((rows, M))
-        lams, sizes, events = np.empty(rows), np.empty(rows), np.empty(rows, np.intp)
+        trail = kernels.Trail(np.empty((rows, M)), np.empty(rows), np.empty(rows), np.empty(rows, np.intp))
+        columns = kernels.Columns(
+            self.gram, self.c0, self.norms, float(problem.y_norm), self.unit, self.longest, problem.n
+        )
         passed = 0
         while True:
-            ending, count = kernels.follow(
-                self.gram, self.c0, self.norms, M, self.unit, self.problem.y_norm, self.longest, lam_min,
-                self.problem.n, len(self.S), fresh, quota, limit - passed, self.state, self.point,
-                self.order, self.sign, self.beta, self.L,
-                coef[passed:], lams[passed:], sizes[passed:], events[passed:],
-            )  # fmt: skip
+            until = kernels.Until(lam_min, limit - passed, quota, fresh)
+            rest = kernels.Trail._make(array[passed:] for array in trail)
+            ending, count = kernels.follow(columns, self.reached, until, rest)
             passed += count
-            if ending == kernels.FULL:
-                self._grow()
-            else:
+            if ending != kernels.FULL:
                 break
+            self._grow()
         passed = min(passed, rows)
         if record and ending == kernels.DONE:
-            p = int(self.state[0])
-            coef[passed - 1, self.order[:p]] = self.refined(lam_min)[0]
-        return Run(lams[:passed], coef[:passed], sizes[:passed], events[:passed], int(ending))
+            trail.coef[passed - 1, self.reached.order[: self.p]] = self.refined(lam_min)[0]
+        lams, coef = trail.lams[:passed], trail.coef[:passed]
+        return Run(lams, coef, trail.sizes[:passed], trail.events[:passed], int(ending))
 
     def _grow(self) -> None:
-        room = len(self.order)
-        self.order = np.pad(self.order, (0, room))
-        self.sign, self.beta = np.pad(self.sign, (0, room)), np.pad(self.beta, (0, room))
-        self.L = np.pad(self.L, ((0, room), (0, room)))
+        old = self.reached
+        room = len(old.order)
+        self.reached = old._replace(
+            order=np.concatenate([old.order, np.zeros(room, np.intp)]),
+            sign=np.concatenate([old.sign, np.zeros(room)]),
+            beta=np.concatenate([old.beta, np.zeros(room)]),
+            L=np.pad(old.L, ((0, room), (0, room))),
+        )
 
     def at(self, lam: float, coef: FloatArray, P: IndexArray) -> Point:
         """A point passed, P (as columns) being nonzero below it; the signs are those of c."""
@@ -250,6 +262,6 @@ class Candidates:
 
     def here(self) -> Point:
         """The point that the path has reached."""
-        p, t = int(self.state[0]), len(self.S)
-        P = self.index[self.order[t:p]].tolist()
-        return Point(float(self.point[0]), P, self.sign[t:p].copy(), self.beta[:p].copy())
+        p, t, reached = self.p, len(self.S), self.reached
+        P = self.index[reached.order[t:p]].tolist()
+        return Point(float(reached.lam[0]), P, reached.sign[t:p].copy(), reached.beta[:p].copy())

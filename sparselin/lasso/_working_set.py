@@ -194,7 +194,7 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
         coef, r = candidates.refined(lam)
         residual = r.astype(problem.dtype, copy=False)
         c = problem.correlate(residual)
-        order = candidates.order[: len(coef)]
+        order = candidates.reached.order[: len(coef)]
         size = problem.y_norm + float(candidates.norms[order] @ np.abs(coef))
         excess = np.abs(c) - lam
         excess[S] = excess[candidates.index[order[t:]]] = 0
