@@ -41,7 +41,7 @@ def only_single(monkeypatch):
     def refuse(*arguments):
         raise AssertionError("a block")
 
-    monkeypatch.setattr(pursuit, "_AT_ONCE", np.inf)
+    monkeypatch.setattr(pursuit, "SMALL", np.inf)
     monkeypatch.setattr(Blocks, "follow", refuse)
 
 
@@ -261,8 +261,9 @@ def test_what_the_factorisation_refuses_is_barred():
 
 @pytest.mark.parametrize("scheme", [Blocks, Screened])
 def test_a_rule_that_insists_on_a_column_in_the_span_ends_the_path(monkeypatch, scheme):
-    monkeypatch.setattr(pursuit, "_AT_ONCE", 0 if scheme is Blocks else np.inf)
+    monkeypatch.setattr(pursuit, "SMALL", 0 if scheme is Blocks else np.inf)
     monkeypatch.setattr(scheme, "clear_pick", lambda self: None)
+    monkeypatch.setattr(Blocks, "pays", True)
     X, y = design("gaussian", 0)
     X[:, 9] = X[:, 7]
     wanted = iter([7, 9, 3, 9])
@@ -324,7 +325,7 @@ def test_blocks_give_way_to_single_picks(monkeypatch, method, forced):
             "follow",
             lambda self, *arguments, right=right: taken.append(type(self)) or right(self, *arguments),
         )
-    monkeypatch.setattr(pursuit, "_AT_ONCE", 0)
+    monkeypatch.setattr(pursuit, "SMALL", 0)
     for seed in (0, 2, 4):
         X, y = design("walks", seed, 400, 600)
         taken.clear()
@@ -344,7 +345,7 @@ def test_blocks_stay_where_guesses_are_right(monkeypatch):
     def refuse(*arguments):
         raise AssertionError("a step")
 
-    monkeypatch.setattr(pursuit, "_AT_ONCE", 0)
+    monkeypatch.setattr(pursuit, "SMALL", 0)
     monkeypatch.setattr(Screened, "follow", refuse)
     for seed in range(3):
         X, y = design("gaussian", seed, 1000, 2000)
@@ -372,7 +373,7 @@ def test_the_copy_is_all_that_is_added(monkeypatch):
     X, y = data[:2]
     sl.omp(X, y, 80)
     for at_once in (0, np.inf):
-        monkeypatch.setattr(pursuit, "_AT_ONCE", at_once)
+        monkeypatch.setattr(pursuit, "SMALL", at_once)
         tracemalloc.start()
         sl.omp(X, y, 80)
         peak = tracemalloc.get_traced_memory()[1]

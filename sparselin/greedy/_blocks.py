@@ -28,9 +28,7 @@ from sparselin.linalg.products import THIN, correlate_rows, rows_of_columns
 from sparselin.results import FloatArray, IndexArray
 from sparselin.ties import relative_margin, tied_at_maximum
 
-# Picks that a block must hold, on the average, to be faster than single steps, which read a copy of X of two
-# bytes a number, either from the cache or from memory.
-_WORTH_A_BLOCK, _WORTH_A_LARGE_BLOCK, _IN_CACHE = 16, 8, 24 * 10**6
+_WORTH_A_BLOCK = 8  # picks that a block must hold, on the average, to be faster than single ones
 
 
 class Blocks:
@@ -69,8 +67,7 @@ class Blocks:
     @property
     def pays(self) -> bool:
         """Whether its blocks have held picks enough, on the average, to be faster than single steps."""
-        worth = _WORTH_A_BLOCK if self.problem.n * self.problem.d <= _IN_CACHE else _WORTH_A_LARGE_BLOCK
-        return len(self.selection.picks) - self._start >= worth * self._blocks
+        return len(self.selection.picks) - self._start >= _WORTH_A_BLOCK * self._blocks
 
     def _error(self, kappa: Any) -> Any:
         """e_c/‖X_j‖."""

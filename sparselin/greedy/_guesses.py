@@ -18,7 +18,8 @@ STRIDE = 8  # matrix products of a multiple of so many rows are faster than thos
 _MOST = 32  # columns multiplied for a block; more would go wrong too often
 # A guess counts while its score is so many times the best one left out: more of them where a block costs
 # more than the columns guessed wrong.
-_TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.5, 10**6
+_TRUST, _TRUST_SMALL = 1.1, 0.5
+SMALL = 10**6  # numbers in X up to which a block costs more in bookkeeping than in products
 _NARROW = 2048  # up to so many columns, to fetch some from C order is to read them all
 
 
@@ -35,7 +36,7 @@ class Guesses:
         self.problem, self.count = problem, count
         n, d = problem.n, problem.d
         self.most = min(_MOST, max(2 * STRIDE, n // 40))
-        self.small = n * d <= _SMALL
+        self.small = n * d <= SMALL
         self._trust = _TRUST_SMALL if self.small else _TRUST
         self._candidates = d if d <= 128 else max(64, min(256, d // 8))
         if not self.small and 128 < d <= _NARROW:

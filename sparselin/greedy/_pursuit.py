@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from sparselin.greedy._blocks import Blocks
+from sparselin.greedy._guesses import SMALL
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Callback, Followed, Pick, Selection, begin
 from sparselin.greedy._single import FEWEST, ByRule, Screened, can_screen
@@ -15,8 +16,6 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, SelectionPath, Status
 
 Rule = Callable[[Selection], Pick | Status]
-_AT_ONCE = 12 * 10**6  # numbers in X up to which blocks of guesses are not tried first
-_STRIDED = 2000  # numbers a row at which columns fetched one by one cost little beside the pass
 
 Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
@@ -66,14 +65,12 @@ def pursue(
     selection, k, floor = begin(problem, k, tol, forced)
     by_rule = by_rule or problem.is_sparse
     audit = None if by_rule else audit
-    single = not by_rule and lengths is None and can_screen(problem) and k - len(selection.picks) >= FEWEST
+    single = not by_rule and lengths is None and can_screen(problem)
     with contextlib.nullcontext(1) if by_rule else workers(2.0 * problem.n * problem.d * k) as count:
         scheme: Scheme
         if by_rule:
             scheme = ByRule(selection)
-        elif (
-            single and k - len(selection.picks) >= FEWEST and problem.n * max(problem.d, _STRIDED) <= _AT_ONCE
-        ):
+        elif single and k - len(selection.picks) >= FEWEST and problem.n * problem.d <= SMALL:
             scheme = Screened(selection, k, count, clear_sets)
         else:
             scheme = Blocks(selection, k, count, lengths, clear_sets, audit is not None)
