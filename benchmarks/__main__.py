@@ -35,6 +35,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="print the rows there are")
     parser.add_argument("--seeds", nargs="+", type=int, default=None, help="default: 0 1 2 3 4")
     parser.add_argument("--runs", type=int, default=None, help="rounds per seed at most (default: 7)")
+    parser.add_argument(
+        "--pause", type=float, default=0.05, help="seconds before each call; 0: back to back (default: 0.05)"
+    )
     parser.add_argument("--threads", type=int, default=2, help="for all (default: 2)")
     parser.add_argument("--quick", action="store_true", help="one seed, two rounds: a look")
     parser.add_argument("--toy", action="store_true", help="tiny sizes: does everything run?")
@@ -51,7 +54,7 @@ def settings(chosen: argparse.Namespace) -> Options:
         seeds=tuple(chosen.seeds or ([0] if brief else range(5))),
         runs=chosen.runs or (2 if brief else 7),
         least_runs=min(chosen.runs or 7, 2 if brief else 3),
-        pause=0.001 if chosen.toy else 0.05,
+        pause=0.001 if chosen.toy else chosen.pause,
         toy=chosen.toy,
     )
 
