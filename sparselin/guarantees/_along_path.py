@@ -123,7 +123,9 @@ def scaled(problem: Problem) -> Data:
     columns = problem.columns(keep)
     A = np.empty((problem.n, len(keep) + 1), order="F")
     A[:, :-1] = columns
+    # twice: the first length is rounded as the dtype of the problem is
     A[:, :-1] /= norms[keep].max(initial=0) or 1.0
+    A[:, :-1] /= math.sqrt(np.einsum("ij,ij->j", A[:, :-1], A[:, :-1]).max()) or 1.0
     A[:, -1] = problem.y / np.float64(problem.y_norm or 1.0)
     if problem.n > A.shape[1]:
         A = np.asarray(np.linalg.qr(A, mode="r"))

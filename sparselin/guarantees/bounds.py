@@ -258,12 +258,16 @@ class _Spectrum:
         return {size: _pair(value) for size, value in least.items()}
 
     def correlation(self) -> dict[str, FloatArray]:
+        """With D the diagonal of lengths, of which the longest is 1, H = D⁻¹CD⁻¹ has vᵀHv = wᵀCw for w = D⁻¹v
+        and ‖v‖ ≤ ‖w‖ ≤ ‖v‖/min D: its least eigenvalues lie between those of C and (min D)⁻² times those.
+        """
         if self._correlation is None:
-            lengths = np.sqrt(np.einsum("ij,ij->j", self.data.X, self.data.X))
-            if lengths.min() >= 1 - self.data.problem.rounding():
-                self._correlation = self.of_given()
+            shortest = float(self.data.norms.min())
+            if shortest >= 1 - self.data.problem.rounding():
+                widened = np.array([1.0, shortest**-2])
+                self._correlation = {size: widened * pair for size, pair in self.of_given().items()}
             else:
-                unit = self.data.X / np.where(lengths > 0, lengths, 1)
+                unit = self.data.X / np.where(self.data.norms > 0, self.data.norms, 1)
                 self._correlation = {size: _pair(self._least(unit, s)) for size, s in self._sizes()}
         return self._correlation
 
