@@ -369,7 +369,9 @@ class Homotopy:
         With a = Xᵀr₀ and b = Xᵀu, c_j(λ) = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j); what is tied now
         has g_j ≥ 1 and only the opposite face before it. β_j = level − λ·slope is zero at level/slope. At an
         event the coefficients that are zero to rounding leave P, and the columns at ±λ to rounding are tied:
-        to the errors of c and β comes what λ itself may be off by, `blur`.
+        to the errors of c and β comes what λ itself may be off by, `blur`. That moves λ − s_jc_j, with
+        s_j = sign c_j, by |1 − s_jb_j| times as much, and not by 1 + |b_j|: among nearly equal columns, where
+        1 − s_jb_j is tiny and λ vague, c_j goes with λ, and how far it is from the face is clear.
         """
         a, b, a_error, b_error = self._lines()
         P, level, level_error = self._penalized(0.0)
@@ -436,7 +438,7 @@ class Homotopy:
             )
             self._check_clear(np.abs(c - lam * sign))
         self.sound &= self._signs_hold()
-        error += (1 + np.abs(b)) * blur
+        error += np.abs(1 - np.sign(self.c) * b) * blur
         self.c[zero], error[zero] = lam * sign, 4 * _EPS * lam
         self._tie(self._at_the_face(error, loose))
         return coef
