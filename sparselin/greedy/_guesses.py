@@ -53,9 +53,10 @@ class Guesses:
 
         W = QᵀX, and scores are |c_j|, or |c_j|·scale_j.
         """
-        if room == 1:
-            return [first]
         size, M = np.abs(c if scale is None else c * scale), self._candidates
+        # a score that is zero in float32 float64 may know for the largest; of what follows nothing is known
+        if room == 1 or size[first] == 0:
+            return [first]
         if len(size) > M:
             order = np.argpartition(size, len(size) - M - 1)
             C, cut = np.sort(order[-M:]), self._trust * float(size[order[-M - 1]])
