@@ -119,9 +119,12 @@ def normalized(rng, n, d):
 
 
 def single(rng, n, d):
-    """float32 of another family."""
+    """float32 of another family, sometimes with columns of length 1 but for rounding."""
     make = [gaussian, low_rank, ties, copies, clusters, scaled][rng.integers(6)]
     X, y, forced = make(rng, n, d)
+    if rng.random() < 0.3:
+        norms = np.linalg.norm(X, axis=0)
+        X = X / np.where(norms > 0, norms, 1)
     return X.astype(np.float32), y.astype(np.float32), forced
 
 
