@@ -50,6 +50,10 @@ def interior_point(X, y, lam, S=()):
 # The kernels
 
 
+def kernel_objective(form, X, y, lam):
+    return kernels.Objective(form, X, np.ascontiguousarray(X.T), y, lam)
+
+
 def kernel_state(form, X, y, lam, x):
     """Value, gradient and LASSO error at x from the kernels."""
     n, m = X.shape
@@ -111,7 +115,7 @@ def test_a_start_next_to_the_strict_saddle_leaves_it(name, size):
     start[30:] *= np.sign(c)
     penalties = np.array([lam, lam])
     x, s, value, end = kernels.descend(
-        FORMS[name], X, np.ascontiguousarray(X.T), y, penalties, start, 1e-6, 0.0, 10**5
+        kernel_objective(FORMS[name], X, y, penalties), start, 1e-6, 0.0, 10**5
     )
     assert end == kernels.CERTIFIED
     assert np.argmax(np.abs(s)) == np.argmax(np.abs(c))
@@ -122,7 +126,7 @@ def test_a_start_next_to_the_strict_saddle_leaves_it(name, size):
 def test_the_start_is_not_overwritten():
     X, y = gaussian(0)
     start = np.ones(60)
-    kernels.descend(0, X, np.ascontiguousarray(X.T), y, np.ones(2), start, 1e-4, 0.0, 100)
+    kernels.descend(kernel_objective(kernels.LINEAR, X, y, np.ones(2)), start, 1e-4, 0.0, 100)
     assert np.array_equal(start, np.ones(60))
 
 
@@ -131,9 +135,7 @@ def test_normalised_masks_keep_the_length_of_w(name):
     X, y = gaussian(1)
     start = np.concatenate([np.linspace(1, 2, 30), 0.1 * np.sign(X.T @ y)])
     penalties = np.array([0.0, 1.0])
-    x, s, _, end = kernels.descend(
-        FORMS[name], X, np.ascontiguousarray(X.T), y, penalties, start, 1e-6, 0.0, 10**5
-    )
+    x, s, _, end = kernels.descend(kernel_objective(FORMS[name], X, y, penalties), start, 1e-6, 0.0, 10**5)
     assert end == kernels.CERTIFIED
     assert np.linalg.norm(x[:30]) == pytest.approx(np.linalg.norm(start[:30]), rel=1e-12)
     assert s == pytest.approx(MASKS[name](x[:30]), rel=1e-12)
@@ -145,13 +147,13 @@ def test_normalised_masks_keep_the_length_of_w(name):
 def test_the_floor_ends_no_descent_that_has_gained_something():
     X, y = gaussian(2)
     lam = np.full(2, 0.5 * np.abs(X.T @ y).max())
-    data = (X, np.ascontiguousarray(X.T), y, lam)
+    F = kernel_objective(kernels.LINEAR, X, y, lam)
     start = 0.1 * np.random.default_rng(0).normal(size=60)
-    x, _, value, _ = kernels.descend(0, *data, start, 0.1, 0.0, 1000)
+    x, _, value, _ = kernels.descend(F, start, 0.1, 0.0, 1000)
     assert value[-1] < 0
-    *_, end = kernels.descend(0, *data, x, 1e-6, 1e9, 1000)
+    *_, end = kernels.descend(F, x, 1e-6, 1e9, 1000)
     assert end == kernels.CERTIFIED
-    *_, end = kernels.descend(0, *data, np.ones(60), 1e-6, 1e9, 1000)
+    *_, end = kernels.descend(F, np.ones(60), 1e-6, 1e9, 1000)
     assert end == kernels.AT_FLOOR
 
 

@@ -97,7 +97,8 @@ def test_the_threshold_of_the_square_form(share, sign):
     lam = np.full(2, share * np.cbrt(c**4 / 4))
     # w² = (2b²)^{1/3} has the least w² + θ²
     start = np.array([np.sqrt(np.cbrt(2 * b**2)), b / np.cbrt(2 * b**2)])
-    x, s, value, _ = kernels.descend(kernels.L2, X, X.T.copy(), y, lam, start, 1e-8, 0.0, 1000)
+    F = kernels.Objective(kernels.L2, X, X.T.copy(), y, lam)
+    x, s, value, _ = kernels.descend(F, start, 1e-8, 0.0, 1000)
     assert s[0] * x[1] == pytest.approx(b, rel=0.05)
     assert np.sign(value[-1]) == sign
 

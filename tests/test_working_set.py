@@ -9,12 +9,13 @@ from oracles import lasso_kkt
 from ties import DESIGNS, KINDS, tied
 
 import sparselin as sl
-from sparselin import Problem, Status, problem
+from sparselin import Problem, Status
 from sparselin._kernels import homotopy as kernels
 from sparselin.lasso import _candidates as candidates
 from sparselin.lasso import _working_set as working_set
 from sparselin.lasso import projection as dual_polytope
 from sparselin.lasso._homotopy import Homotopy
+from sparselin.linalg import products
 
 
 def worst_kkt(path, X, y, S=()):
@@ -222,7 +223,7 @@ def test_a_path_that_outgrows_its_arrays(rng, monkeypatch):
 @pytest.mark.parametrize("by_columns", [0, 10**9])
 def test_candidates_know_their_products(rng, kind, by_columns, monkeypatch):
     """Enough of them for threads to share the triangle; more come, few of them."""
-    monkeypatch.setattr(problem, "_BY_COLUMNS", by_columns)
+    monkeypatch.setattr(products, "_BY_COLUMNS", by_columns)
     X, y = rng.normal(size=(420, 900)), rng.normal(size=420)
     if kind == "float32":
         X, y = X.astype(np.float32), y.astype(np.float32)

@@ -1,9 +1,11 @@
 """Numba kernels: free functions, arrays in, arrays out, no validation.
 
 Numba keeps compiled functions on disk, each with what it calls compiled into it, and a stamp of the one file
-in which it is written. The stamp here has all files of this folder in it, so that a change in any of them has
-every kernel compiled anew. What is out of date is overwritten, wherever Numba keeps it: `__pycache__` beside
-the files, the user's cache where that cannot be written, or NUMBA_CACHE_DIR.
+in which it is written. Here all files of this folder count as part of Numba's version, so that a change in
+any of them has every kernel compiled anew. (A stamp is compared only after the types of the arguments have
+been read, which may be classes that are gone; the version is compared first.) What is out of date is
+overwritten, wherever Numba keeps it: `__pycache__` beside the files, the user's cache where that cannot be
+written, or NUMBA_CACHE_DIR.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             return numba.njit(nogil=True, **options)(function)
         if not numba.config.DISABLE_JIT:
             file = compiled._cache._cache_file
-            file._source_stamp = file._source_stamp, _SOURCES
+            file._version = file._version, _SOURCES
         return compiled
 
     return compile_

@@ -1,15 +1,17 @@
 """Gradient descent on F(w, θ) = ½‖y − X(s(w)∘θ)‖² + ½λ_w‖w‖² + ½λ_θ‖θ‖², X (n, m).
 
-A point is x = (w, θ) (2m,), with s = s(w), β = s∘θ, r = y − Xβ, g = Xᵀr beside it; `lam` is (λ_w, λ_θ), `Xt`
-is Xᵀ, and both X and Xt are stored by rows. The normalised masks do not depend on the scale of w: for
-them λ_w = 0 and ‖w‖ stays what it was. The ℓ₁ masks are even in w and keep w ≥ 0.
+A point is x = (w, θ) (2m,), with s = s(w), β = s∘θ, r = y − Xβ, g = Xᵀr beside it. The normalised masks do
+not depend on the scale of w: for them λ_w = 0 and ‖w‖ stays what it was. The ℓ₁ masks are even in w and keep
+w ≥ 0.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
 from sparselin._kernels.linear_algebra import dot
@@ -25,6 +27,16 @@ _OPTIONS = {"error_model": "numpy", **VECTORIZED}
 _MEMORY = 10  # values that the line search looks back on
 _SHORT = 5  # short steps that the step length looks back on
 _TRIALS = 40  # steps that the line search tries
+
+
+class Objective(NamedTuple):
+    """F."""
+
+    form: int  # s
+    X: NDArray[np.float64]  # (n, m), by rows
+    Xt: NDArray[np.float64]  # Xᵀ, by rows
+    y: NDArray[np.float64]
+    lam: NDArray[np.float64]  # (λ_w, λ_θ)
 
 
 @kernel(**_OPTIONS)
@@ -185,13 +197,14 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
 
 
 @kernel(**_OPTIONS)
-def descend(form, X, Xt, y, lam, start, tol, floor, max_iter):
+def descend(objective, start, tol, floor, max_iter):
     """The last x and its s, F − ½‖y‖² at every iterate, and how the descent ended.
 
     The line search is that of Grippo, Lampariello and Lucidi: F has to fall below the largest of its last
     values, not below the last. α is shortened to the minimiser of the parabola through F(0), the slope
     −‖∇F‖² there and F(α). Where rounding leaves nothing to be won, no α does, and the descent ends.
     """
+    form, X, Xt, y, lam = objective
     m, n = Xt.shape
     s, beta, g, r = np.empty(m), np.empty(m), np.empty(m), np.empty(n)
     x, old_x, slope, old_slope = start.copy(), start.copy(), np.empty(2 * m), np.empty(2 * m)

@@ -95,18 +95,12 @@ def one_design(A, y, k, defect, histogram, space):
         window, margin = min(window, event / lam), min(margin, gap / lam)
         for s in range(t + 1):
             beta[s] += event / (2 * lam) * (gamma[s] - beta[s])
-        worst = max(worst, check(A, y, raw, chosen, beta, t + 1, lam - event / 2, relative, x, g))
+        inside = relative * correlations(A, y, raw, beta, t + 1, x, g)
+        worst = max(worst, judge(g, chosen, t + 1, beta[t], lam - event / 2, inside))
         position = min(histogram.size - 1, int(-4 * math.log10(event / lam)) if event > 0 else 10**6)
         histogram[position] += 1
         c[:] = after
     return worst, window, margin
-
-
-@kernel()
-def check(A, y, raw, chosen, beta, size, lam, relative, x, g):
-    """The verdict on β, the coefficients of the chosen columns, as the solution at λ; see `judge`."""
-    error = relative * correlations(A, y, raw, beta, size, x, g)
-    return judge(g, chosen, size, beta[size - 1], lam, error)
 
 
 @kernel(**VECTORIZED)

@@ -169,8 +169,8 @@ def train(
     # below λ* the gain over zero is positive, and no floor may stand in for the certificate
     vanishes = lam >= (1 - 1e-6) * reduced.lam_star
     floor = 0.5 * (1e-7 * reduced.residual_norm / p) ** 2 if vanishes else 0.0
-    data = (X, np.ascontiguousarray(X.T), y, penalties)
-    x, s, value, end = kernels.descend(form, *data, start, tol, floor, max_iter)
+    objective = kernels.Objective(form, X, np.ascontiguousarray(X.T), y, penalties)
+    x, s, value, end = kernels.descend(objective, start, tol, floor, max_iter)
     m = len(s)
     return Training(omega * x[:m], upsilon * x[m:], sigma * s, p**2 * value, end)
 

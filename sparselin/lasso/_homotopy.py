@@ -64,6 +64,27 @@ class Point(NamedTuple):
     coef: FloatArray
 
 
+class Lines(NamedTuple):
+    """c(λ) = a + λb on a segment, a = Xᵀr₀ and b = Xᵀu (d,), with bounds on their errors.
+
+    `loose` is how far the data's rounding moves b of columns in the span of S ∪ P.
+    """
+
+    a: FloatArray
+    b: FloatArray
+    a_error: FloatArray
+    b_error: FloatArray
+    loose: FloatArray
+
+    def at(self, lam: float) -> FloatArray:
+        """c(λ)."""
+        return self.a + lam * self.b
+
+    def error(self, lam: float) -> FloatArray:
+        """Bounds on its errors."""
+        return self.a_error + lam * self.b_error
+
+
 class Homotopy:
     """A point on the path: λ, the factorisation of X_{S∪P}, and what is tied there. All in float64.
 
@@ -366,82 +387,100 @@ class Homotopy:
     def advance(self, lam_min: float) -> FloatArray:
         """Follow the segment to its next event, or to lam_min; returns β there.
 
-        With a = Xᵀr₀ and b = Xᵀu, c_j(λ) = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j); what is tied now
-        has g_j ≥ 1 and only the opposite face before it. β_j = level − λ·slope is zero at level/slope. At an
-        event the coefficients that are zero to rounding leave P, and the columns at ±λ to rounding are tied:
-        to the errors of c and β comes what λ itself may be off by, `blur`. That moves λ − s_jc_j, with
+        At an event the coefficients that are zero to rounding leave P, and the columns at ±λ to rounding are
+        tied: to the errors of c and β comes what λ itself may be off by, `blur`. That moves λ − s_jc_j, with
         s_j = sign c_j, by |1 − s_jb_j| times as much, and not by 1 + |b_j|: among nearly equal columns, where
         1 − s_jb_j is tiny and λ vague, c_j goes with λ, and how far it is from the face is clear.
         """
-        a, b, a_error, b_error = self._lines()
-        P, level, level_error = self._penalized(0.0)
-        slope = self.way.x[len(self.free) :]
-        level_blur = self._level_blur()
-        falling = (self.sign[P] * slope < 0) & (self.sign[P] * level < -level_error - level_blur)
-        exit_ = np.where(falling, level / np.where(falling, slope, 1), 0)
-        vague = self.problem.column_norms > 0
-        vague[self.unpenalized] = vague[self.face.index] = False
-        loose = np.zeros(len(a))  # how far the data's rounding moves b of columns in the span
-        blurred = a_error + self._span_blur()
-        room = 1 - np.abs(b)
-        room[self.tied] = 1 + self.signs * b[self.tied]
-        while True:  # fewer are vague each time
-            entry = self._entries(a, b, a_error)
-            knot = max(float(entry.max()), float(exit_.max(initial=0)))
-            lam = max(knot, lam_min)
-            error = a_error + lam * b_error
-            near = np.abs(a + lam * b) >= lam - error
-            hidden = (np.abs(a) <= blurred) & (2 * blurred > lam * room)
-            J = np.flatnonzero(vague & (near | hidden))
-            if len(J) == 0:
-                break
-            inside = J[np.abs(a[J]) <= blurred[J]]
-            dependent, sizes = self.face.in_span(inside)
-            inside = inside[dependent]
-            a[inside] = a_error[inside] = 0
-            sharp = J[a_error[J] > 0]
-            a[sharp], a_error[sharp] = self._sharp(self.base, self.problem.y_norm, sharp)
-            b[J], b_error[J] = self._sharp(self.way, 0.0, J)
-            loose[inside] = self.face.span_unit * sizes[dependent] * _norm(self.way.r)
-            vague[J] = False
-        ends = knot <= lam_min
-        self.sound &= ends or knot < self.lam
-        self.lam = lam
-        self.c = a + lam * b
-        if ends:
+        lines, level_blur = self._lines(), self._level_blur()
+        exits = self._exits(level_blur)
+        exit_ = float(exits.max(initial=0))
+        entries = self._sharp_entries(lines, exit_, lam_min)
+        knot = max(float(entries.max()), exit_)
+        self.sound &= knot <= lam_min or knot < self.lam
+        self.lam = max(knot, lam_min)
+        self.c, error = lines.at(self.lam), lines.error(self.lam)
+        if knot <= lam_min:
             outside = np.abs(self.c)
             outside[self.face.index] = 0
-            self.sound &= bool(np.all(outside <= lam * (1 + loose) + error))
+            self.sound &= bool(np.all(outside <= self.lam * (1 + lines.loose) + error))
             return self._end()
-        P, beta, small = self._penalized(lam)
-        coef = self.coef()
+        P, beta, small = self._penalized(knot)
+        slope = self.way.x[len(self.free) :]
         blur = 4 * _EPS * knot
-        if entry.max() == knot:
-            j = int(np.argmax(entry))
-            blur += float(error[j] / (1 - np.sign(a[j]) * b[j]))
+        if entries.max() == knot:
+            j = int(np.argmax(entries))
+            blur += float(error[j] / (1 - np.sign(lines.a[j]) * lines.b[j]))
         else:
-            i = int(np.argmax(exit_))
+            i = int(np.argmax(exits))
             blur += float(small[i] / abs(slope[i]))
-        small = small + np.abs(slope) * blur
         passed = (self.sign[P] * beta < 0) & (np.abs(beta) <= level_blur)
-        zero = P[(self.sign[P] * slope < 0) & (np.abs(beta) <= small) | passed]
-        sign = self.sign[zero]
+        vanishing = (self.sign[P] * slope < 0) & (np.abs(beta) <= small + np.abs(slope) * blur)
+        zero = P[vanishing | passed]
+        signs = self._leave(zero)
+        self.sound &= self._signs_hold()
+        error += np.abs(1 - np.sign(self.c) * lines.b) * blur
+        self.c[zero], error[zero] = knot * signs, 4 * _EPS * knot
+        self._tie(self._at_the_face(error, lines.loose))
+        return self.coef()
+
+    def _exits(self, level_blur: FloatArray) -> FloatArray:
+        """λ at which each β_j = level − λ·slope of P is zero, level/slope; zero if |β_j| does not fall."""
+        P, level, level_error = self._penalized(0.0)
+        slope = self.way.x[len(self.free) :]
+        falling = (self.sign[P] * slope < 0) & (self.sign[P] * level < -level_error - level_blur)
+        return np.where(falling, level / np.where(falling, slope, 1), 0)
+
+    def _sharp_entries(self, lines: Lines, exit_: float, lam_min: float) -> FloatArray:
+        """`_entries`, once all that may be tied at the next event is known in twice the precision.
+
+        The event is at the largest of them and exit_, or at lam_min. What may be tied are the columns with
+        |c_j| = λ there to rounding, and those that only an a which is the data's rounding keeps from it.
+        """
+        vague = self.problem.column_norms > 0
+        vague[self.unpenalized] = vague[self.face.index] = False
+        blurred = lines.a_error + self._span_blur()
+        room = 1 - np.abs(lines.b)
+        room[self.tied] = 1 + self.signs * lines.b[self.tied]
+        while True:  # fewer are vague each time
+            entries = self._entries(lines)
+            lam = max(float(entries.max()), exit_, lam_min)
+            near = np.abs(lines.at(lam)) >= lam - lines.error(lam)
+            hidden = (np.abs(lines.a) <= blurred) & (2 * blurred > lam * room)
+            J = np.flatnonzero(vague & (near | hidden))
+            if len(J) == 0:
+                return entries
+            self._sharpen(lines, J, J[np.abs(lines.a[J]) <= blurred[J]])
+            vague[J] = False
+
+    def _sharpen(self, lines: Lines, J: IndexArray, inside: IndexArray) -> None:
+        """a and b of the columns J in twice the precision, a = 0 for the `inside` in the span of S ∪ P.
+
+        What the data's rounding leaves of those, span_unit·s, may move their b by ‖u‖ times that: `loose`.
+        """
+        dependent, sizes = self.face.in_span(inside)
+        inside = inside[dependent]
+        lines.a[inside] = lines.a_error[inside] = 0
+        sharp = J[lines.a_error[J] > 0]
+        lines.a[sharp], lines.a_error[sharp] = self._sharp(self.base, self.problem.y_norm, sharp)
+        lines.b[J], lines.b_error[J] = self._sharp(self.way, 0.0, J)
+        lines.loose[inside] = self.face.span_unit * sizes[dependent] * _norm(self.way.r)
+
+    def _leave(self, zero: IndexArray) -> FloatArray:
+        """Take the columns `zero` out of P; returns the signs that they had.
+
+        Not only β_j is set to zero: the others are to be right for the λ that rounding has left. There c_j
+        has to be λ·s_j still.
+        """
+        signs = self.sign[zero]
         for j in zero.tolist():
             self._drop(j)
-        if len(zero):  # not only to set β_j = 0: the others are to be right for the λ that rounding has left
+        if len(zero):
             self._point()
             self._direct()
-            coef = self.coef()
-            c = (
-                self._sharp(self.base, self.problem.y_norm, zero)[0]
-                + lam * self._sharp(self.way, 0.0, zero)[0]
-            )
-            self._check_clear(np.abs(c - lam * sign))
-        self.sound &= self._signs_hold()
-        error += np.abs(1 - np.sign(self.c) * b) * blur
-        self.c[zero], error[zero] = lam * sign, 4 * _EPS * lam
-        self._tie(self._at_the_face(error, loose))
-        return coef
+            a, b = self._sharp(self.base, self.problem.y_norm, zero)[0], self._sharp(self.way, 0.0, zero)[0]
+            self._check_clear(np.abs(a + self.lam * b - self.lam * signs))
+        return signs
 
     def _end(self) -> FloatArray:
         """β at lam_min. Where y is fitted, a level of the wrong sign is zero but for the data's rounding.
@@ -465,8 +504,7 @@ class Homotopy:
                 break
         return self.coef()
 
-    def _lines(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """a, b and bounds on their errors (d,) each."""
+    def _lines(self) -> Lines:
         norms = self.problem.column_norms
         lines = self._correlate(np.stack([self.base.r, self.way.r], axis=1))
         a: FloatArray = lines[:, 0]
@@ -479,18 +517,22 @@ class Homotopy:
             a_error, b_error = self.error(0.0), np.minimum(b_error, _GRAM * norms / norms.max())
         if self.fitted():
             a, a_error = 0 * a, 0 * a_error
-        return a, b, a_error, b_error
+        return Lines(a, b, a_error, b_error, np.zeros(len(a)))
 
-    def _entries(self, a: FloatArray, b: FloatArray, a_error: FloatArray) -> FloatArray:
-        """λ at which each column would enter; zero for those that cannot, or for which a is rounding."""
-        sign = np.where(np.abs(a) > a_error, np.sign(a), 0)
-        room = 1 - sign * b
+    def _entries(self, lines: Lines) -> FloatArray:
+        """λ at which each column would enter: c_j = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j).
+
+        What is tied now has g_j ≥ 1 and only the opposite face before it. Zero for the columns that cannot
+        enter, or for which a is rounding.
+        """
+        sign = np.where(np.abs(lines.a) > lines.a_error, np.sign(lines.a), 0)
+        room = 1 - sign * lines.b
         sign[self.tied[sign[self.tied] == self.signs]] = 0
         possible = (sign != 0) & (room > 0)
         possible[self.face.index] = False
-        entry = np.zeros(len(a))
-        entry[possible] = np.minimum(np.abs(a[possible]) / room[possible], self.lam)
-        return entry
+        entries = np.zeros(len(sign))
+        entries[possible] = np.minimum(np.abs(lines.a[possible]) / room[possible], self.lam)
+        return entries
 
     def _at_the_face(self, error: FloatArray, loose: FloatArray) -> IndexArray:
         """The columns outside S ∪ P whose |c_j| is λ to rounding; more than λ(1 + loose) is not sound."""

@@ -53,6 +53,10 @@ class Stretch(NamedTuple):
         these = slice(start, stop)
         return Stretch(self.lams[these], self.columns, self.coef[these], self.active[these])
 
+    def last(self) -> Stretch:
+        """The lowest."""
+        return self.part(len(self.lams) - 1, len(self.lams))
+
     def dense(self, d: int) -> FloatArray:
         """β of the last (d,)."""
         coef = np.zeros(d)
@@ -269,10 +273,10 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
                 break  # λ* itself is no higher
             for piece in (held, stretch.part(0, len(stretch.lams) - 1)):
                 if piece is not None and len(piece.lams):
-                    last = piece.part(len(piece.lams) - 1, len(piece.lams))
+                    last = piece.last()
                     yield piece
             limit -= len(stretch.lams)
-            held = stretch.part(len(stretch.lams) - 1, len(stretch.lams))
+            held = stretch.last()
             if limit == 0 or held.lams[0] <= lam_min:
                 yield held
                 return
@@ -282,11 +286,7 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
                 guess = Guess(problem, np.array(careful.free, np.intp), limit)
         if held is not None:
             limit, patience = limit + 1, 1
-            knots = (
-                careful.knots(lam_min)
-                if last is None
-                else careful.resume(_between(last, held, problem.d), lam_min)
-            )
+            knots = _resumed(careful, last, held, lam_min)
             if knots is None:
                 careful, limit, fast = Homotopy(problem, S), whole, False
                 knots = careful.knots(lam_min)
@@ -305,12 +305,16 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
         fast = fast and guess.take_up(careful.here())
 
 
-def _between(above: Stretch, below: Stretch, d: int) -> Point:
-    """Half-way between two knots. No coefficient changes its sign there: the signs show in the sum."""
-    P = list(above.active[-1])
-    return Point(
-        float(above.lams[-1] + below.lams[-1]) / 2,
-        P,
-        np.sign(above.dense(d) + below.dense(d))[P],
-        np.zeros(0),
-    )
+def _resumed(
+    careful: Homotopy, above: Stretch | None, below: Stretch, lam_min: float
+) -> Iterator[Knot] | None:
+    """The knots from half-way between two knots down, or all where `below` is the first; None: see `resume`.
+
+    No coefficient changes its sign between the two: the signs show in the sum.
+    """
+    if above is None:
+        return careful.knots(lam_min)
+    d, P = careful.problem.d, list(above.active[-1])
+    signs = np.sign(above.dense(d) + below.dense(d))[P]
+    middle = float(above.lams[-1] + below.lams[-1]) / 2
+    return careful.resume(Point(middle, P, signs, np.zeros(0)), lam_min)
