@@ -169,9 +169,10 @@ def test_pruning_sums_as_many_terms_as_may_follow(left, rng):
         V, r, gains = rng.normal(size=(m, 3)), rng.normal(size=3), rng.uniform(0, 2, size=8)
         at, ratio = rng.permutation(8)[:m], float(rng.uniform(0.5, 3))
         excess = [ratio * (v @ r) ** 2 / (v @ v) - gains[i] for v, i in zip(V, at, strict=True)]
+        rows = np.vstack([V, r])
         most = max(sum(B) for b in range(min(left, m) + 1) for B in itertools.combinations(excess, b))
-        assert kernels._hopeless(V, m, 3, r, gains, at, left, ratio, most + 1e-9)
-        assert not kernels._hopeless(V, m, 3, r, gains, at, left, ratio, most - 1e-9)
+        assert kernels._hopeless(rows, 3, gains, at, left, ratio, most + 1e-9)
+        assert not kernels._hopeless(rows, 3, gains, at, left, ratio, most - 1e-9)
 
 
 def test_pruning_asks_about_all_that_may_follow(monkeypatch, rng):
@@ -181,24 +182,23 @@ def test_pruning_asks_about_all_that_may_follow(monkeypatch, rng):
     X[:, :n] = rng.normal(size=(7, n))
     X /= np.linalg.norm(X, axis=1)[:, None]
 
-    def take(singles, joint, errors, error, floor, best):
+    def compare(pair, rows, facts, n, best, members):
         nonlocal size
-        size = round(singles)  # as every single gain is 1
-        return False
+        size = round(pair[kernels.SINGLES])  # as every single gain is 1
 
-    def hopeless(V, m, n, r, gains, at, left, ratio, slack):
+    def hopeless(V, n, gains, at, left, ratio, slack):
         seen.append((size, left))
         return False
 
-    monkeypatch.setattr(kernels, "_take", take)
+    monkeypatch.setattr(kernels, "_compare", compare)
     monkeypatch.setattr(kernels, "_hopeless", hopeless)
-    best, known = (
-        np.array([1.0, 1e9, 0.0]),
-        tuple(exactness(sl.Problem(X[:, :n].T, np.ones(n)), np.arange(7))),
-    )
-    facts = np.arange(7), np.ones(7), np.zeros(7), np.ones(7), np.zeros(7)
-    members, found = np.zeros(k, int), np.full(k, -1)
-    kernels._added.py_func(X, X[0], facts, members, 0, n, k, known, 1e-9, 0.0, 1e9, best, found)
+    exact = exactness(sl.Problem(X[:, :n].T, np.ones(n)), np.arange(7))
+    none = np.zeros(0, int)
+    data = kernels.Data(X, none, k, n, exact)
+    facts = np.array([np.ones(7), np.zeros(7), np.ones(7), np.zeros(7)])
+    best = kernels.Best(np.array([1.0, 1e9, 0.0]), none, np.full(k, -1))
+    candidates = np.vstack([X, X[:1]]), np.arange(7), facts
+    kernels._added.py_func(data, candidates, none, 1e-9, 0.0, 1e9, best)
     asked_of_pairs_and_more = {(count, left) for count, left in seen if left < k - 1}
     assert asked_of_pairs_and_more == {(2, 3), (3, 2)}
     assert max(left for _, left in seen) == k - 1
@@ -240,7 +240,7 @@ def test_the_chain_of_spectral_bounds(rng):
         X /= np.linalg.norm(X, axis=0)
         U, k = rng.permutation(d)[: rng.integers(1, 3)].tolist(), int(rng.integers(2, 4))
         data = submodularity._scaled(sl.Problem(X, X[:, 0]), np.arange(d), np.array(U), k)
-        residual = submodularity._residual_bound(data, k, 10**6)
+        residual = submodularity._residual_bound(data, 10**6)
         joint = min(
             np.linalg.eigvalsh(X[:, S].T @ X[:, S])[0] for _, A in pairs(d, [], k) for S in [sorted({*U, *A})]
         )

@@ -2,30 +2,62 @@
 
 A row is what a set T leaves of a column, z = x − X_T·b in `n` coordinates, and then −b, an entry for each
 element of T in the order in which they came. So 1 + ‖b‖² is the square of the size s(x), and what rounding of
-the data makes of z is measured for each column. See `sparselin.guarantees.submodularity` for the errors.
-
-`unit` = (u, √n, p) says how far data are known: p = 1 for columns, 2 for a Gram matrix; `twins` are equal for
-columns that are exact multiples of each other, `volumes` are log₂ of the lengths of columns in the least
-integers that they are multiples of.
+the data makes of z is measured for each column. The last row is that of y. See
+`sparselin.guarantees.submodularity` for the errors.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.dependence import Exact, span, standing
 
 # A joint gain whose root is below counts as zero.
 NEGLIGIBLE = 1e-12
+# Of a pair (L, A): the sum of single gains, the joint gain, the squares of their errors; and for r, off both,
+# ‖r‖² and s(y)².
+SINGLES, JOINT, ERRORS, ERROR, REST, AIM = 0, 1, 2, 3, 4, 5
+# Facts of a candidate: its single gain, the square of the error of that, ρ², what rounding turns z by.
+GAIN, OFF, SQUARE, LOOSE = 0, 1, 2, 3
+LOWER, UPPER, PAIRS = 0, 1, 2  # entries of `Best.bounds`
 
 
-@kernel(**VECTORIZED)
-def _project(V, m, q, f, out):
-    """Rows of V (m, ·) less ⟨V_a, f⟩ times the row q, into out."""
+class Data(NamedTuple):
+    """Unit columns and last unit y in n coordinates, by rows, with room for |U| + k coefficients."""
+
+    Z: NDArray[np.float64]
+    U: NDArray[np.intp]
+    k: int
+    n: int
+    exact: Exact
+
+
+class Best(NamedTuple):
+    """The bounds of the ratio, the number of pairs looked at, and the L and A of `upper`, then −1."""
+
+    bounds: NDArray[np.float64]
+    base: NDArray[np.intp]
+    added: NDArray[np.intp]
+
+
+@kernel(**VECTORIZED, forceinline=True)
+def _project(V, row, square, t, q, f, out):
+    """Rows of V off the row z as element t of T, into out; the row goes to q, z/‖z‖² to f (n,).
+
+    Inlined, as each call would count the references to five arrays.
+    """
     n = f.size
-    for a in range(m):
+    for i in range(row.size):
+        q[i] = row[i]
+    q[n + t] += 1.0
+    for i in range(n):
+        f[i] = row[i] / square
+    for a in range(len(V)):
         dot = 0.0
         for i in range(n):
             dot += V[a, i] * f[i]
@@ -45,77 +77,36 @@ def _dots(v, r, n):
     return square, size, product
 
 
-@kernel(**VECTORIZED)
-def _pivot(row, square, t, n, q, f):
-    """The row as element t of T, into q, and z/‖z‖² into f."""
-    for i in range(row.size):
-        q[i] = row[i]
-    q[n + t] += 1.0
-    for i in range(n):
-        f[i] = row[i] / square
-
-
 @kernel()
 def _looseness(square, size, unit):
     """What rounding turns the direction of a row by."""
     ratio = size / square
-    return unit[0] * (ratio if unit[2] == 2 else math.sqrt(ratio))
+    return unit.u * (ratio if unit.power == 2 else math.sqrt(ratio))
 
 
 @kernel()
 def _error(square, size, rest, aim, unit):
     """The square of what rounding does to c/ρ; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
-    ratio, n = size / square, unit[1] * unit[1]
-    if unit[2] == 2:
-        return 3 * unit[0] ** 2 * (ratio * aim + rest * (ratio * ratio + n))
-    return 3 * unit[0] ** 2 * (rest * (4 * ratio + n) + aim)
+    ratio, n = size / square, unit.root * unit.root
+    if unit.power == 2:
+        return 3 * unit.u**2 * (ratio * aim + rest * (ratio * ratio + n))
+    return 3 * unit.u**2 * (rest * (4 * ratio + n) + aim)
 
 
 @kernel()
-def span(unit):
-    """How far from a span, in units of s², is out of it: (2u)², or 2u where squares are known to u."""
-    return 2 * unit[0] if unit[2] == 2 else (2 * unit[0]) ** 2
-
-
-@kernel()
-def standing(square, size, x, members, t, n, known):
-    """Of a column x against the first t members: 1 out of their span, 0 in it, −1 if rounding leaves it open.
-
-    Independent columns of integers have a Gram determinant of at least 1, so that one of them, of length N_x,
-    is at a distance of at least 1/Π N of the span of the others, N all lengths but its own.
-    """
-    unit, twins, volumes = known
-    far = span(unit) * size
-    if square > far:
-        return 1
-    if unit[2] == 2:
-        return -1
-    if t >= n:
-        return 0
-    total = volumes[x]
-    for s in range(t):
-        if twins[members[s]] == twins[x]:
-            return 0
-        total += volumes[members[s]]
-    return 0 if 2 * math.sqrt(far) < 2.0**-total else -1
-
-
-@kernel()
-def _spectral(Vs, turn, squares, loose, at, s, n, l):
-    """At least λ_min(H_A) of the A of s + 1 elements on the stack, from the trace τ of H_A⁻¹.
+def _spectral(rows, facts, n, l):
+    """At least λ_min(H_A) of the A of these rows, each off the ones before, from the trace τ of H_A⁻¹.
 
     With a = |A|, λ the least eigenvalue and the others of mean (a − λ)/(a − 1), convexity of 1/λ says that
     τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding moves √λ by at most the root of Σ `loose`².
     """
-    trace, off = 0.0, 0.0
-    for i in range(s + 1):
-        row = Vs[i, turn[i] - 1]
-        total = squares[at[i, turn[i] - 1]]
+    trace, off, a = 0.0, 0.0, len(rows)
+    for i in range(a):
+        total = facts[SQUARE, i]
         for j in range(i):
-            total += row[n + l + j] ** 2 * squares[at[j, turn[j] - 1]]
-        trace += total / _dots(row, row, n)[0]
-        off += loose[at[i, turn[i] - 1]] ** 2
-    a = s + 1
+            total += rows[i, n + l + j] ** 2 * facts[SQUARE, j]
+        trace += total / _dots(rows[i], rows[i], n)[0]
+        off += facts[LOOSE, i] ** 2
     half = a * (trace - a + 2)
     least = 2 * a / (half + math.sqrt(max(0.0, half * half - 4 * trace * a)))
     root = max(0.0, math.sqrt(max(0.0, least)) * (1 - 1e-12) - 2 * math.sqrt(off))
@@ -132,11 +123,11 @@ def ratio_bounds(singles, joint, errors, error):
 
 
 @kernel()
-def _hopeless(V, m, n, r, gains, at, left, ratio, slack):
+def _hopeless(V, n, gains, at, left, ratio, slack):
     """Whether the largest `left` sums of ratio·h_x − g_x, h_x the gains after A, stay within the slack."""
     top = np.zeros(left)
-    for a in range(m):
-        square, _, c = _dots(V[a], r, n)
+    for a in range(len(V) - 1):
+        square, _, c = _dots(V[a], V[-1], n)
         excess = ratio * c * c / square - gains[at[a]]
         if not excess <= top[-1]:
             b = left - 1
@@ -148,167 +139,152 @@ def _hopeless(V, m, n, r, gains, at, left, ratio, slack):
 
 
 @kernel()
-def _record(found, index, at, turn, s):
-    found[:] = -1
-    for t in range(s + 1):
-        found[t] = index[at[t, turn[t] - 1]]
+def _take(pair, best, added):
+    """Whether the pair is the new least."""
+    _, joint, _, error = pair
+    high = ratio_bounds(*pair)[1]
+    if not (high < best.bounds[UPPER] and math.sqrt(joint) - math.sqrt(error) > NEGLIGIBLE):
+        return False
+    best.bounds[UPPER] = high
+    best.added[:] = -1
+    best.added[: len(added)] = added
+    return True
 
 
 @kernel()
-def _take(singles, joint, errors, error, floor, best):
-    """Account for one pair, of ratio `floor` at least; whether it is the new least."""
-    low, high = ratio_bounds(singles, joint, errors, error)
-    best[0] = min(best[0], max(low, floor))
-    if high < best[1] and math.sqrt(joint) - math.sqrt(error) > NEGLIGIBLE:
-        best[1] = high
-        return True
-    return False
+def _compare(pair, rows, facts, n, best, members):
+    """Account for a pair, the rows and facts being those of A, the last of `members`."""
+    _, joint, _, error = pair
+    if math.sqrt(joint) + math.sqrt(error) > NEGLIGIBLE:
+        l, low = len(members) - len(rows), ratio_bounds(*pair)[0]
+        if low < best.bounds[LOWER]:
+            floor = _spectral(rows, facts[:, members[l:]], n, l)
+            best.bounds[LOWER] = min(best.bounds[LOWER], max(low, floor))
+        _take(pair, best, members[l:])
 
 
 @kernel()
-def _added(V, r, base, members, l, n, k, known, mu, worst, limit, best, found):
-    """All A of 2, …, k of the columns of `base`, residuals V (m, ·) off L like r, but what `mu` excludes."""
-    index, gains, errors, squares, loose = base
-    unit, m, width, near = known[0], len(V), len(r), span(known[0])
-    Vs, rs = np.empty((k, m, width)), np.empty((k, 1, width))
-    at = np.empty((k, m), np.int64)
-    size, turn = np.zeros(k, np.int64), np.zeros(k, np.int64)
-    singles, joint, off, error = np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k)
-    rest, aim = np.empty(k), np.empty(k)
-    Vs[0], rs[0, 0] = V, r
-    rest[0], aim[0], _ = _dots(r, r, n)
-    at[0] = np.arange(m)
-    size[0] = m
-    q, f = np.empty(width), np.empty(n)
+def _added(data, candidates, L, mu, worst, limit, best):
+    """All A of 2, …, k of the candidates beside L, but what `mu` excludes."""
+    V, index, facts = candidates
+    n, exact, bounds, m, l = data.n, data.exact, best.bounds, len(index), len(L)
+    k, unit, near, gains, off = min(data.k, m), exact.unit, span(exact.unit), facts[GAIN], facts[OFF]
+    # of level s: residuals of the candidates that may follow, from turn[s] on, and of y, off L and s of A
+    Vs, turn, sums = np.empty((k, *V.shape)), np.zeros(k, np.int64), np.zeros((k, 6))
+    Q, f, members = np.empty((k, V.shape[1])), np.empty(n), np.empty(l + k, np.int64)
+    rest, aim, _ = _dots(V[m], V[m], n)
+    Vs[0], members[:l], sums[0, REST], sums[0, AIM] = V, L, rest, aim
     s = 0
     while s >= 0:
-        a = turn[s]
-        if a >= size[s]:
+        p = turn[s]
+        if p == m:
             s -= 1
             continue
         turn[s] += 1
-        v, x = Vs[s, a], at[s, a]
-        square, far, c = _dots(v, rs[s, 0], n)
-        one, wrong = singles[s] + gains[x], off[s] + errors[x]
-        stands = 1
+        v, x = Vs[s, p], index[p]
+        square, far, c = _dots(v, Vs[s, m], n)
+        one, wrong = sums[s, SINGLES] + gains[x], sums[s, ERRORS] + off[x]
         if not square > near * far:
-            stands = standing(square, far, index[x], members, l + s, n, known)
-        if stands < 0:
-            # whatever x adds, what L ∪ A gains is ‖r‖² at most
-            best[0] = min(best[0], ratio_bounds(one, rest[0], wrong, 1e-6 * rest[0])[0])
-        if stands <= 0:
-            continue
-        both = joint[s] + c * c / square
-        less = error[s] + _error(square, far, rest[s], aim[s], unit)
-        if s > 0:
-            best[2] += 1
-            if best[2] > limit:
-                return
-            clear = wrong <= 1e-6 * one and less <= 1e-6 * both and one >= 1.01 * best[1] * both
-            if not clear and math.sqrt(both) + math.sqrt(less) > NEGLIGIBLE:
-                floor = 0.0
-                if ratio_bounds(one, both, wrong, less)[0] < best[0]:
-                    floor = _spectral(Vs, turn, squares, loose, at, s, n, l)
-                if _take(one, both, wrong, less, floor, best):
-                    _record(found, index, at, turn, s)
-        left = size[s] - a - 1
-        if s + 1 == k or left == 0:
-            continue
-        _pivot(v, square, l + s, n, q, f)
-        _project(Vs[s, a + 1 :], left, q, f, Vs[s + 1])
-        _project(rs[s], 1, q, f, rs[s + 1])
-        for b in range(left):
-            at[s + 1, b] = at[s, a + 1 + b]
-        if mu > 0 and s + 2 < k and both > worst:
-            bound = best[1] * (1 + 1e-6)
-            slack = one - bound * both
-            if _hopeless(Vs[s + 1], left, n, rs[s + 1, 0], gains, at[s + 1], k - s - 1, bound / mu, slack):
+            stands = standing(exact, square, far, x, members[: l + s], n, 0.0)
+            if stands < 0:  # whatever x adds, what L ∪ A gains is ‖r‖² at most
+                bounds[LOWER] = min(bounds[LOWER], ratio_bounds(one, rest, wrong, 1e-6 * rest)[0])
+            if stands <= 0:
                 continue
-        singles[s + 1], joint[s + 1], off[s + 1], error[s + 1] = one, both, wrong, less
-        size[s + 1], turn[s + 1] = left, 0
-        members[l + s] = index[x]
+        both = sums[s, JOINT] + c * c / square
+        less = sums[s, ERROR] + _error(square, far, sums[s, REST], sums[s, AIM], unit)
+        members[l + s] = x
+        if s > 0:
+            bounds[PAIRS] += 1
+            if bounds[PAIRS] > limit:
+                return
+            if not (wrong <= 1e-6 * one and less <= 1e-6 * both and one >= 1.01 * bounds[UPPER] * both):
+                Q[s] = v
+                _compare((one, both, wrong, less), Q[: s + 1], facts, n, best, members[: l + s + 1])
+        if s + 1 == k or p + 1 == m:
+            continue
+        _project(Vs[s, p + 1 :], v, square, l + s, Q[s], f, Vs[s + 1, p + 1 :])
+        if mu > 0 and s + 2 < k and both > worst:
+            rows, bound = Vs[s + 1, p + 1 :], bounds[UPPER] * (1 + 1e-6)
+            if _hopeless(rows, n, gains, index[p + 1 :], k - s - 1, bound / mu, one - bound * both):
+                continue
         s += 1
-        rest[s], aim[s], _ = _dots(rs[s, 0], rs[s, 0], n)
+        turn[s] = p + 1
+        sums[s, SINGLES], sums[s, JOINT], sums[s, ERRORS], sums[s, ERROR] = one, both, wrong, less
+        sums[s, REST], sums[s, AIM], _ = _dots(Vs[s, m], Vs[s, m], n)
 
 
 @kernel()
-def _candidates(Z, r, inside, members, l, n, known, ordered):
-    """Columns out of the span of L: residuals; (indices, single gains, squares of their errors, ρ², what
-    rounding turns them by), by falling gain if `ordered`; and whether rounding leaves one open.
+def _candidates(data, Z, inside, members, ordered):
+    """Columns out of the span of L: their residuals and last that of y, their indices, by falling gain if
+    `ordered`, and a table of facts by index; and whether rounding leaves one open.
     """
-    d, unit = len(Z), known[0]
-    index, table = np.empty(d, np.int64), np.empty((4, d))
-    rest, aim, _ = _dots(r, r, n)
+    n, exact, d = data.n, data.exact, len(Z) - 1
+    index, facts = np.empty(d + 1, np.int64), np.empty((4, d))
+    rest, aim, _ = _dots(Z[d], Z[d], n)
     m, open_ = 0, False
     for x in range(d):
         if not inside[x]:
-            square, size, c = _dots(Z[x], r, n)
-            stands = standing(square, size, x, members, l, n, known)
+            square, size, c = _dots(Z[x], Z[d], n)
+            stands = standing(exact, square, size, x, members, n, 0.0)
             open_ |= stands < 0
             if stands > 0:
                 index[m] = x
-                table[0, m] = c * c / square
-                table[1, m] = _error(square, size, rest, aim, unit)
-                table[2, m] = square
-                table[3, m] = _looseness(square, size, unit)
+                facts[GAIN, x] = c * c / square
+                facts[OFF, x] = _error(square, size, rest, aim, exact.unit)
+                facts[SQUARE, x] = square
+                facts[LOOSE, x] = _looseness(square, size, exact.unit)
                 m += 1
     if ordered:
-        order = np.argsort(-table[0, :m])
-        index[:m], table[:, :m] = index[:m][order], table[:, :m][:, order]
-    V = np.empty((m, Z.shape[1]))
-    for a in range(m):
-        V[a] = Z[index[a]]
-    return V, (index, table[0], table[1], table[2], table[3]), open_
+        index[:m] = index[:m][np.argsort(-facts[GAIN][index[:m]])]
+    index[m] = d
+    return (Z[index[: m + 1]], index[:m], facts), open_
 
 
 @kernel()
-def every_base(Z0, r0, U, n, k, known, mu, worst, limit, best, base, found):
-    """All L ⊆ U and A: `best` = (lower, upper, pairs); `base` and `found` get L and A of `upper`, then −1.
+def _at_base(data, Z, inside, L, mu, worst, limit, best):
+    """All A at one L."""
+    square, size, _ = _dots(Z[-1], Z[-1], data.n)
+    if data.k > 1 and math.sqrt(square) + data.exact.unit.u * math.sqrt(size) > NEGLIGIBLE:
+        upper = best.bounds[UPPER]
+        candidates, open_ = _candidates(data, Z, inside, L, mu > 0)
+        if open_:
+            best.bounds[LOWER] = 0
+        if len(candidates[1]) > 1:
+            _added(data, candidates, L, mu, worst, limit, best)
+        if best.bounds[UPPER] < upper:
+            best.base[:] = -1
+            best.base[: len(L)] = L
 
-    The rows Z0 (d, n + |U| + k) are unit columns, zero beyond the first n entries, and so is r0, y of length
-    1. L + u spans what L does if u is in its span: it is left out. `mu` > 0 bounds the least eigenvalue of
-    every residual correlation matrix, and prunes below pairs whose joint gain exceeds `worst`. No more than
-    `limit` pairs are looked at.
+
+@kernel()
+def every_base(data, mu, worst, limit, best):
+    """All L ⊆ U and A.
+
+    L + u spans what L does if u is in its span: it is left out. `mu` > 0 bounds the least eigenvalue of every
+    residual correlation matrix, and prunes below pairs whose joint gain exceeds `worst`. No more than `limit`
+    pairs are looked at.
     """
-    d, width = Z0.shape
-    u, unit = len(U), known[0]
-    Z, rs = np.empty((u + 1, d, width)), np.empty((u + 1, 1, width))
-    turn, members = np.zeros(u + 1, np.int64), np.zeros(u + k, np.int64)
-    inside = np.zeros(d, np.bool_)
-    q, f = np.empty(width), np.empty(n)
-    Z[0], rs[0, 0] = Z0, r0
-    l = 0
-    fresh = True
-    while l >= 0 and best[2] <= limit:
+    Z0, U, _, n, exact = data
+    u = len(U)
+    Z, q, f = np.empty((u + 1, *Z0.shape)), np.empty(Z0.shape[1]), np.empty(n)
+    turn, members, inside = np.zeros(u + 1, np.int64), np.empty(u, np.int64), np.zeros(len(Z0), np.bool_)
+    Z[0] = Z0
+    l, fresh = 0, True
+    while l >= 0 and best.bounds[PAIRS] <= limit:
         if fresh:
-            r = rs[l, 0]
-            square, size, _ = _dots(r, r, n)
-            if math.sqrt(square) + unit[0] * math.sqrt(size) > NEGLIGIBLE:
-                upper = best[1]
-                V, facts, open_ = _candidates(Z[l], r, inside, members, l, n, known, mu > 0)
-                m = len(V)
-                if open_ and k > 1:
-                    best[0] = 0
-                if m > 1 and k > 1:
-                    _added(V, r, facts, members, l, n, min(k, m), known, mu, worst, limit, best, found)
-                if best[1] < upper:
-                    base[:] = -1
-                    for t in range(l):
-                        base[t] = U[turn[t] - 1]
+            _at_base(data, Z[l], inside, members[:l], mu, worst, limit, best)
             turn[l] = 0 if l == 0 else turn[l - 1]
         fresh = False
         if turn[l] >= u:
             l -= 1
             if l >= 0:
-                inside[U[turn[l] - 1]] = False
+                inside[members[l]] = False
             continue
         x = U[turn[l]]
         turn[l] += 1
         square, size, _ = _dots(Z[l, x], Z[l, x], n)
-        if standing(square, size, x, members, l, n, known) > 0:
-            _pivot(Z[l, x], square, l, n, q, f)
-            _project(Z[l], d, q, f, Z[l + 1])
-            _project(rs[l], 1, q, f, rs[l + 1])
+        if standing(exact, square, size, x, members[:l], n, 0.0) > 0:
+            _project(Z[l], Z[l, x], square, l, q, f, Z[l + 1])
             inside[x] = True
             members[l] = x
             l += 1
@@ -316,86 +292,78 @@ def every_base(Z0, r0, U, n, k, known, mu, worst, limit, best, base, found):
 
 
 @kernel()
-def residuals(Z0, r0, L, n, known):
-    """The rows of X and y off the independent columns of L, which come too, as `members`, and are marked."""
-    Z, r = Z0.copy(), np.empty((1, len(r0)))
-    r[0] = r0
-    inside = np.zeros(len(Z), np.bool_)
-    members, l = np.zeros(len(L) + 1, np.int64), 0
-    q, f = np.empty(len(r0)), np.empty(n)
+def residuals(data, L):
+    """The rows off the independent columns of L, which come too; and the candidates."""
+    Z, n = data.Z.copy(), data.n
+    inside, members, l = np.zeros(len(Z), np.bool_), np.empty(len(L), np.int64), 0
+    q, f = np.empty(Z.shape[1]), np.empty(n)
     for x in L:
         inside[x] = True
         square, size, _ = _dots(Z[x], Z[x], n)
-        if standing(square, size, x, members, l, n, known) > 0:
-            _pivot(Z[x], square, l, n, q, f)
-            _project(Z, len(Z), q, f, Z)
-            _project(r, 1, q, f, r)
+        if standing(data.exact, square, size, x, members[:l], n, 0.0) > 0:
+            _project(Z, Z[x], square, l, q, f, Z)
             members[l] = x
             l += 1
-    return Z, r, inside, members, l
+    candidates, open_ = _candidates(data, Z, inside, members[:l], False)
+    return candidates, open_, members[:l]
 
 
 @kernel()
-def correlations(Z0, r0, L, n, known):
+def correlations(data, L):
     """The residual correlation matrix of the columns out of the span of L, and a bound on its errors.
 
     The bound is infinite if rounding leaves open which these are.
     """
-    Z, r, inside, members, l = residuals(Z0, r0, L, n, known)
-    V, facts, open_ = _candidates(Z, r[0], inside, members, l, n, known, False)
-    error = np.inf if open_ else 0.0
-    H = np.empty((len(V), n))
-    for a in range(len(V)):
-        error = max(error, facts[4][a] + known[0][0] * known[0][1])
-        H[a] = V[a, :n] / math.sqrt(facts[3][a])
+    (V, index, facts), open_, _ = residuals(data, L)
+    error, unit = np.inf if open_ else 0.0, data.exact.unit
+    H = np.empty((len(index), data.n))
+    for a, x in enumerate(index):
+        error = max(error, facts[LOOSE, x] + unit.u * unit.root)
+        H[a] = V[a, : data.n] / math.sqrt(facts[SQUARE, x])
     return H @ H.T, error
 
 
 @kernel()
-def grow(Z0, r0, L, n, k, stride, known, best, found):
+def _grow_from(data, candidates, L, start, best):
+    """From the candidate `start`, add what makes the ratio at L least; whether `upper` fell."""
+    _, _, k, n, exact = data
+    V, index, facts = candidates[0].copy(), candidates[1], candidates[2]
+    m, l, fell = len(index), len(L), False
+    members, out = np.empty(l + k, np.int64), np.zeros(m, np.bool_)
+    members[:l] = L
+    q, f = np.empty(V.shape[1]), np.empty(n)
+    one, wrong, both, less = 0.0, 0.0, 0.0, 0.0
+    for s in range(min(k, m)):
+        choice, least = start if s == 0 else -1, np.inf
+        for a in range(m if s > 0 else 0):
+            if out[a]:
+                continue
+            square, size, c = _dots(V[a], V[m], n)
+            if standing(exact, square, size, index[a], members[: l + s], n, 0.0) > 0:
+                joint = both + c * c / square
+                ratio = (one + facts[GAIN, index[a]]) / joint if joint > 0 else np.inf
+                if choice < 0 or ratio < least:
+                    choice, least = a, ratio
+        if choice < 0:
+            break
+        v, x = V[choice], index[choice]
+        square, size, c = _dots(v, V[m], n)
+        rest, aim, _ = _dots(V[m], V[m], n)
+        one, wrong, both = one + facts[GAIN, x], wrong + facts[OFF, x], both + c * c / square
+        less += _error(square, size, rest, aim, exact.unit)
+        members[l + s], out[choice] = x, True
+        if s > 0:
+            best.bounds[PAIRS] += 1
+            fell |= _take((one, both, wrong, less), best, members[l : l + s + 1])
+        _project(V, v, square, l + s, q, f, V)
+    return fell
+
+
+@kernel()
+def grow(data, L, stride, best):
     """From every stride-th column, add what makes the ratio at L least; whether `upper` fell."""
-    Z, row, inside, before, l = residuals(Z0, r0, L, n, known)
-    V0, facts, _ = _candidates(Z, row[0], inside, before, l, n, known, False)
-    index, gains, errors, _, _ = facts
-    m, unit = len(V0), known[0]
+    candidates, _, members = residuals(data, L)
     fell = False
-    picked, members = np.empty(k, np.int64), np.zeros(l + k, np.int64)
-    members[:l] = before[:l]
-    q, f = np.empty(Z.shape[1]), np.empty(n)
-    for start in range(0, m, stride):
-        V, r = V0.copy(), row.copy()
-        out = np.zeros(m, np.bool_)
-        singles, joint, off, error = 0.0, 0.0, 0.0, 0.0
-        for s in range(min(k, m)):
-            choice, least = -1, np.inf
-            for a in range(m):
-                if out[a] or (s == 0 and a != start):
-                    continue
-                square, size, c = _dots(V[a], r[0], n)
-                if s == 0 or standing(square, size, index[a], members, l + s, n, known) > 0:
-                    both = joint + c * c / square
-                    if choice < 0 or (both > 0 and (singles + gains[a]) / both < least):
-                        choice = a
-                        least = (singles + gains[a]) / both if both > 0 else np.inf
-            if choice < 0:
-                break
-            v = V[choice]
-            square, size, c = _dots(v, r[0], n)
-            singles += gains[choice]
-            off += errors[choice]
-            joint += c * c / square
-            rest, aim, _ = _dots(r[0], r[0], n)
-            error += _error(square, size, rest, aim, unit)
-            picked[s] = index[choice]
-            members[l + s] = index[choice]
-            out[choice] = True
-            if s > 0:
-                best[2] += 1
-                if _take(singles, joint, off, error, np.inf, best):
-                    found[:] = -1
-                    found[: s + 1] = picked[: s + 1]
-                    fell = True
-            _pivot(v, square, l + s, n, q, f)
-            _project(V, m, q, f, V)
-            _project(r, 1, q, f, r)
+    for start in range(0, len(candidates[1]), stride):
+        fell |= _grow_from(data, candidates, members, start, best)
     return fell

@@ -50,7 +50,7 @@ there on to what grows as a_j does. By these errors D is less, and (2) falls by 
 whose gains they leave open are compared by projection, to u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))², and the most of
 these errors that counted is taken off the lower bound, a tenth of a billionth of ‖y‖² at least. Sets whose
 residuals differ by less than 1e-12·‖y‖² are not told apart. A column nearer than 2u·s(x) to a span, of which
-`dependence` does not say that it is in it, may explain anything: then there is no lower bound.
+`_dependence` does not say that it is in it, may explain anything: then there is no lower bound.
 """
 
 from __future__ import annotations

@@ -36,9 +36,9 @@ length of the vector of their e; and so is the root of the sum of single gains. 
 known to u: e = u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). Each pair so gives an interval, whose lower end is
 raised to λ_min(H_A), see (2), where that is more, as for joint gains that are all rounding.
 
-x with ρ > 2u·s(x) is out of the span of T. A nearer one may be in it or not, unless `dependence` tells. If it
-is not, the joint gain of what contains x may be anything up to ‖r‖² (for the r of L), and its single gain, if
-T = L, may be zero: so much the lower bound falls.
+x with ρ > 2u·s(x) is out of the span of T. A nearer one may be in it or not, unless `_dependence` tells. If
+it is not, the joint gain of what contains x may be anything up to ‖r‖² (for the r of L), and its single gain,
+if T = L, may be zero: so much the lower bound falls.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,7 +58,7 @@ from sparselin.guarantees.set_functions import check_generator
 from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
 from sparselin.problem import Problem, as_problem
-from sparselin.results import FloatArray, IndexArray, SubmodularityRatio
+from sparselin.results import IndexArray, SubmodularityRatio
 from sparselin.validation import check_count, check_indices
 
 # Up to so many pairs no bound is worth its price.
@@ -71,16 +71,6 @@ _MOST = 2**62
 _AGREE = 1e-6
 # Operations for the growth of sets, from as many columns as that allows.
 _GROWTH = 2 * 10**8
-
-
-class _Data(NamedTuple):
-    """Unit columns and unit y in n ≤ d + 1 coordinates, with room for coefficients, by rows; U."""
-
-    X: FloatArray
-    y: FloatArray
-    U: IndexArray
-    n: int
-    known: tuple[Any, ...]
 
 
 def submodularity_ratio(
@@ -151,14 +141,15 @@ def submodularity_ratio(
     if problem.y_norm == 0 or len(nonzero) == 0:
         return _result((1.0, 1.0), "every gain is zero", nonzero[:0], nonzero[:0])
     data = _scaled(problem, nonzero, J, k)
-    best, base, found = np.array([1.0, 1.0, 0.0]), np.full(len(data.U), -1), np.full(k, -1)
+    best = kernels.Best(np.array([1.0, 1.0, 0.0]), np.full(len(data.U), -1), np.full(k, -1))
     mu, worst, bound = 0.0, 0.0, ""
     if _count(len(nonzero), len(data.U), k) > min(pair_limit, _FEW_PAIRS):
-        mu, worst, bound = _spectral_bound(data, k, node_limit)
-        _improve(data, k, generator, best, base, found)
-        best[2] = 0
-    kernels.every_base(*data[:4], k, data.known, mu, worst, pair_limit, best, base, found)
-    lower, upper, pairs = best.tolist()
+        mu, worst, bound = _spectral_bound(data, node_limit)
+        _improve(data, generator, best)
+        best.bounds[kernels.PAIRS] = 0
+    kernels.every_base(data, mu, worst, pair_limit, best)
+    lower, upper, pairs = best.bounds.tolist()
+    base, added = best.base, best.added
     if pairs <= pair_limit:
         cut = " and a bound on the rest" if mu > 0 else ""
         method = f"enumeration of {int(pairs)} pairs{cut}"
@@ -166,7 +157,7 @@ def submodularity_ratio(
     else:
         method = f"lower: {bound}; upper: the least ratio of {int(pairs)} pairs and a greedy search"
         lower = mu
-    return _result((min(lower, upper), upper), method, nonzero[base[base >= 0]], nonzero[found[found >= 0]])
+    return _result((min(lower, upper), upper), method, nonzero[base[base >= 0]], nonzero[added[added >= 0]])
 
 
 def _result(
@@ -176,7 +167,7 @@ def _result(
     return SubmodularityRatio(lower, upper, method, np.sort(base), np.sort(added), rounding=_AGREE * upper)
 
 
-def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> _Data:
+def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.Data:
     """The data in the coordinates of a triangular factor of (X, y), where that is smaller."""
     columns = problem.columns(nonzero)
     A = np.empty((problem.n, len(nonzero) + 1), order="F")
@@ -193,8 +184,7 @@ def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> _Da
     U = U[U >= 0]
     rows = np.zeros((A.shape[1], len(A) + len(U) + k))
     rows[:, : len(A)] = A.T
-    # Numba keeps the name of a named tuple in its cache, where it would outlive a change of it: a plain one
-    return _Data(rows[:-1], rows[-1], U, len(A), tuple(exactness(problem, nonzero)))
+    return kernels.Data(rows, U, k, len(A), exactness(problem, nonzero))
 
 
 def _count(d: int, u: int, k: int) -> int:
@@ -204,7 +194,7 @@ def _count(d: int, u: int, k: int) -> int:
     )
 
 
-def _spectral_bound(data: _Data, k: int, node_limit: int) -> tuple[float, float, str]:
+def _spectral_bound(data: kernels.Data, node_limit: int) -> tuple[float, float, str]:
     """The best bound of (2) that is found; the joint gain above which it may prune; its name.
 
     The root of a gain is off by e = 2u·(√n + 3κ) at most, see (3), as s(x)²/ρ² are among the summands of
@@ -212,33 +202,34 @@ def _spectral_bound(data: _Data, k: int, node_limit: int) -> tuple[float, float,
     the sum of single gains, at least λ times that, is at least (4e6·e)²·k, and both are known to a relative
     1e-6, which pruning leaves.
     """
-    X, U, bits = data.X[:, : data.n], data.U, data.known[0]
+    X, U, k = data.Z[:-1, : data.n], data.U, data.k
+    u, root, power = data.exact.unit
     d, size = len(X), min(len(U) + k, len(X))
     order = np.append(U, np.setdiff1d(np.arange(d), U))
     C = X[order] @ X[order].T
     # a Gram problem's X is a Cholesky factor of G, right to 64·d·eps of it
-    slack = bits[0] * (bits[1] + d) * size * (8 * d if bits[2] == 2 else 1)
+    slack = u * (root + d) * size * (8 * d if power == 2 else 1)
     joint = bound_below(C, size, slack, node_limit, len(U), known=0.0).lower
     if joint == 0:
         return 0.0, math.inf, "0, the columns of a U ∪ A being dependent or not seen to be independent"
     kappa = math.sqrt(size / joint)
-    worst = (8e6 * bits[0] * (bits[1] + 3 * kappa ** bits[2])) ** 2 * k / joint
-    sharper = _residual_bound(data, k, node_limit)
+    worst = (8e6 * u * (root + 3 * kappa**power)) ** 2 * k / joint
+    sharper = _residual_bound(data, node_limit)
     if sharper > joint:
         return sharper, worst, "least eigenvalue of the residual correlation matrices"
     return joint, worst, "least eigenvalue of C_{U ∪ A}, |A| ≤ k"
 
 
-def _residual_bound(data: _Data, k: int, node_limit: int) -> float:
+def _residual_bound(data: kernels.Data, node_limit: int) -> float:
     """min λ_min(H_A) over L ⊆ U, |A| ≤ k, each L asking if it goes below the ones before; 0 if too long."""
-    X, y, U, n, known = data
+    U, k = data.U, data.k
     least, error, nodes = 1.0, 0.0, 0
     if 2 ** len(U) > _MOST_BASES or k == 1:
         return 0.0 if k > 1 else 1.0
     for L in _subsets(U):
-        H, off = kernels.correlations(X, y, L, n, known)
+        H, off = kernels.correlations(data, L)
         size = min(k, len(H))
-        error = max(error, 3 * (2 * off + known[0][0] * len(H)) * size)
+        error = max(error, 3 * (2 * off + data.exact.unit.u * len(H)) * size)
         if error == math.inf:
             return 0.0
         if size < 2:
@@ -260,17 +251,14 @@ def _subsets(U: IndexArray) -> Iterator[IndexArray]:
             yield np.array(L, np.int64)
 
 
-def _improve(
-    data: _Data, k: int, rng: np.random.Generator, best: FloatArray, base: IndexArray, found: IndexArray
-) -> None:
+def _improve(data: kernels.Data, rng: np.random.Generator, best: kernels.Best) -> None:
     """Ratios of pairs that grow greedily, at every L, or at the beginnings of U and others at random."""
-    X, y, U, n, known = data
+    U, d = data.U, len(data.Z) - 1
     bases = list(_subsets(U)) if 2 ** len(U) <= _TRIED_BASES else [U[:l] for l in range(len(U) + 1)]
     while len(bases) < _TRIED_BASES and len(U) > 5:
         bases.append(U[rng.random(len(U)) < rng.random()])
-    d = len(X)
-    stride = 1 + len(bases) * d * d * n * k // _GROWTH
+    stride = 1 + len(bases) * d * d * data.n * data.k // _GROWTH
     for L in bases:
-        if kernels.grow(X, y, L, n, k, stride, known, best, found):
-            base[:] = -1
-            base[: len(L)] = L
+        if kernels.grow(data, L, stride, best):
+            best.base[:] = -1
+            best.base[: len(L)] = L
