@@ -128,7 +128,7 @@ print(max(resident, tracemalloc.get_traced_memory()[1]) / X.nbytes)
     return float(_fresh(code, **giving_back)), None
 
 
-SMALL, BIGGER = "(300, 1000, 20)", "(1500, 10000, 50)"  # by single steps, by blocks
+SMALL, BIGGER = "(300, 1000, 20)", "(1500, 10000, 50)"  # by single picks, by blocks
 FIRST_AND_SECOND = """
 import time, numpy as np, sparselin as sl
 {before}

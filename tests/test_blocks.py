@@ -19,7 +19,7 @@ from sparselin.greedy._blocks import Blocks
 
 @pytest.fixture(autouse=True)
 def blocks_only(monkeypatch):
-    """Never by single steps, however small the design and however wrong the guesses."""
+    """Never by single picks, however small the design and however wrong the guesses."""
     monkeypatch.setattr(pursuit, "SMALL", 0)
     monkeypatch.setattr(Blocks, "pays", True)
 
@@ -73,7 +73,7 @@ def test_wrong_guesses_cost_time_and_change_nothing(monkeypatch, method, blunder
 
     monkeypatch.setattr(kernels, "guess", guess)
     if not small:  # there fewer guesses are worth their product
-        monkeypatch.setattr(guesses, "SMALL", 0)
+        monkeypatch.setattr(guesses, "_SMALL", 0)
     for seed in range(3):
         X, y = design("gaussian", seed) if small else design("gaussian", seed, 400, 600)
         path = function(X, y, 12)
@@ -109,7 +109,7 @@ def test_w_and_c_are_what_they_are_taken_for(monkeypatch, method, kind):
             assert np.all(np.abs(followed.c - c) <= problem.correlation_error(qr.kappa))
         return followed
 
-    monkeypatch.setattr(guesses, "SMALL", 0)
+    monkeypatch.setattr(guesses, "_SMALL", 0)
     monkeypatch.setattr(kernels, "guess", guess)
     monkeypatch.setattr(Blocks, "follow", follow)
     for seed in range(4):
@@ -130,7 +130,7 @@ def test_no_row_of_W_is_used_before_it_is_made(monkeypatch, method, k):
 
     monkeypatch.setattr(Blocks, "__init__", init)
     for small in (10**6, 0):
-        monkeypatch.setattr(guesses, "SMALL", small)
+        monkeypatch.setattr(guesses, "_SMALL", small)
         for seed in range(4):
             path = method(*design("walks", seed, 200, 600), k)
             assert path.status is Status.COMPLETED
@@ -140,7 +140,7 @@ def test_no_row_of_W_is_used_before_it_is_made(monkeypatch, method, k):
 @pytest.mark.parametrize("d", [1, 2, 5, 11, 128, 130, 2100])
 def test_any_number_of_columns(monkeypatch, d):
     for small in (10**6, 0):
-        monkeypatch.setattr(guesses, "SMALL", small)
+        monkeypatch.setattr(guesses, "_SMALL", small)
         X, y = design("gaussian", 1, 50, d)
         k = min(d, 20)
         assert sl.omp(X, y, k).support.tolist() == textbook_omp(X, y, k)

@@ -1,6 +1,7 @@
 """The screen in 16 bits: it may err as far as its bound says, and no pick changes."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -89,7 +90,7 @@ def exact_error(screen, X, r):
     """|c_j/‖r‖ − unit_j⟨q_j, x⟩| in longer floats."""
     length = np.sqrt(r @ r)
     exact = X.astype(np.longdouble).T @ (r.astype(np.longdouble) / length)
-    return np.abs(exact - screen.data.unit * screen.products(r / length))
+    return np.abs(exact - screen.data.unit * screen.scores(r / length))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -153,7 +154,7 @@ def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind):
     only_single(monkeypatch)
     rng = np.random.default_rng(0)
 
-    def products(self, x):
+    def scores(self, x):
         _, unit, _, blur, _ = self.data
         exact = self.data.X.T @ x
         spread = blur * rng.choice([-0.99, 0.99], len(exact))
@@ -166,7 +167,7 @@ def test_the_copy_may_err_as_far_as_its_bound(monkeypatch, kind):
         X, y = design(kind, seed)
         usual = sl.omp(X, y, 25)
         with monkeypatch.context() as patch:
-            patch.setattr(Screen, "products", products)
+            patch.setattr(Screen, "scores", scores)
             path = sl.omp(X, y, 25)
         assert path.support.tolist() == usual.support.tolist()
         assert path.ties == usual.ties
@@ -259,19 +260,49 @@ def test_what_the_factorisation_refuses_is_barred():
     assert scheme.clear_pick().feature not in (7, 9)
 
 
+@pytest.mark.parametrize("callback", [None, lambda path: False])
 @pytest.mark.parametrize("scheme", [Blocks, Screened])
-def test_a_rule_that_insists_on_a_column_in_the_span_ends_the_path(monkeypatch, scheme):
+def test_a_rule_that_insists_on_a_column_in_the_span_ends_the_path(monkeypatch, scheme, callback):
     monkeypatch.setattr(pursuit, "SMALL", 0 if scheme is Blocks else np.inf)
     monkeypatch.setattr(scheme, "clear_pick", lambda self: None)
     monkeypatch.setattr(Blocks, "pays", True)
     X, y = design("gaussian", 0)
     X[:, 9] = X[:, 7]
-    wanted = iter([7, 9, 3, 9])
-    path = pursuit.pursue(
-        Problem(X, y), 20, lambda chosen: selection.Pick(next(wanted)), callback=lambda path: False
-    )
-    assert path.support.tolist() == [7, 3]
-    assert path.status is Status.BEYOND_PRECISION
+    for wanted in (9, 7):  # in the span of S, and in S
+        path = pursuit.pursue(
+            Problem(X[:, :100], y),
+            20,
+            lambda chosen, j=wanted: selection.Pick(j),
+            forced=[7],
+            callback=callback,
+        )
+        assert path.support.tolist() == [7]
+        assert path.status is Status.BEYOND_PRECISION
+
+
+@pytest.mark.parametrize("method", ["lasso", "omp"])
+def test_near_copies_in_float32_that_the_rule_proposes_again(method):
+    """What is barred came back as the first of the guesses, where it was no candidate."""
+    X = [[-1.381953477859497, -1.3819531202316284, -1.3819530010223389],
+         [-1.7292734384536743, -1.7292680740356445, -1.729267954826355],
+         [0.42187806963920593, 0.42187732458114624, 0.4218772053718567]]  # fmt: skip
+    y = [0.9492835402488708, -0.789469838142395, 2.1171765327453613]
+    path = sl.sequential_lasso(np.array(X, np.float32), np.array(y, np.float32), 3, method=method, forced=[0])
+    assert path.support.tolist()[0] == 0
+    assert path.status in (Status.BEYOND_PRECISION, Status.RANK_EXHAUSTED, Status.NO_CORRELATION)
+
+
+@pytest.mark.parametrize("small", [0, np.inf])
+def test_extreme_lengths_warn_of_nothing(monkeypatch, small):
+    monkeypatch.setattr(pursuit, "SMALL", small)
+    X, y = design("gaussian", 0)
+    for method in (sl.omp, sl.ols):
+        usual = method(X, y, 8).support.tolist()
+        for scale in (2.0**140, 2.0**-150, 2.0**400, 2.0**-400):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                assert method(X * scale, y, 8).support.tolist() == usual
+                assert method(X * scale, y / scale, 8).support.tolist() == usual
 
 
 def test_a_basis_is_never_exceeded():
@@ -343,7 +374,7 @@ def test_blocks_give_way_to_single_picks(monkeypatch, method, forced):
 
 def test_blocks_stay_where_guesses_are_right(monkeypatch):
     def refuse(*arguments):
-        raise AssertionError("a step")
+        raise AssertionError("a single pick")
 
     monkeypatch.setattr(pursuit, "SMALL", 0)
     monkeypatch.setattr(Screened, "follow", refuse)

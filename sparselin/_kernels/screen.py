@@ -68,7 +68,7 @@ def copy_by_columns(Xt, copy, unit, start, stop):
 
 @kernel(fastmath={"contract"})
 def products_by_rows(copy, x, z):
-    """z_j = ⟨q_j, x⟩, copy (n, d): eight rows at a time, summed up in pairs, n/8 + 11 roundings in a chain.
+    """z_j = ⟨q_j, x⟩, copy (n, d): eight rows at a time, summed up in pairs, n/8 sums in a chain.
 
     To reassociate would make one chain of them all.
     """
@@ -115,7 +115,7 @@ def products_by_columns(copy, x, z):
         z[j] = total
 
 
-class Screen(NamedTuple):
+class Known(NamedTuple):
     """The design, and how well products with its copy are known.
 
     Attributes

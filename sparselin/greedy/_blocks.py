@@ -28,7 +28,7 @@ from sparselin.linalg.products import THIN, correlate_rows, rows_of_columns
 from sparselin.results import FloatArray, IndexArray
 from sparselin.ties import relative_margin, tied_at_maximum
 
-_WORTH_A_BLOCK = 8  # picks that a block must hold, on the average, to be faster than single ones
+_WORTH_A_BLOCK = 8  # picks that a block must hold, on the average, to be faster than single picks
 
 
 class Blocks:
@@ -66,7 +66,7 @@ class Blocks:
 
     @property
     def pays(self) -> bool:
-        """Whether its blocks have held picks enough, on the average, to be faster than single steps."""
+        """Whether its blocks have held picks enough, on the average, to be faster than single picks."""
         return len(self.selection.picks) - self._start >= _WORTH_A_BLOCK * self._blocks
 
     def _error(self, kappa: Any) -> Any:

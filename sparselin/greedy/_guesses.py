@@ -17,9 +17,8 @@ FEW = 4  # rows of a product that cost little more than one
 STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
 _MOST = 32  # columns multiplied for a block; more would go wrong too often
 # A guess counts while its score is so many times the best one left out: more of them where a block costs
-# more than the columns guessed wrong.
-_TRUST, _TRUST_SMALL = 1.1, 0.5
-SMALL = 10**6  # numbers in X up to which a block costs more in bookkeeping than in products
+# more than the columns guessed wrong, on up to so many numbers.
+_TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.5, 10**6
 _NARROW = 2048  # up to so many columns, to fetch some from C order is to read them all
 
 
@@ -29,17 +28,16 @@ class Guesses:
     Attributes
     ----------
     most : columns that guesses may add to a block, at the most.
-    small : whether the design is so small that a block costs more than columns guessed wrong.
     """
 
     def __init__(self, problem: Problem, count: int) -> None:
         self.problem, self.count = problem, count
         n, d = problem.n, problem.d
         self.most = min(_MOST, max(2 * STRIDE, n // 40))
-        self.small = n * d <= SMALL
-        self._trust = _TRUST_SMALL if self.small else _TRUST
+        small = n * d <= _SMALL
+        self._trust = _TRUST_SMALL if small else _TRUST
         self._candidates = d if d <= 128 else max(64, min(256, d // 8))
-        if not self.small and 128 < d <= _NARROW:
+        if not small and 128 < d <= _NARROW:
             self._candidates = max(64, min(320, d // 6))
         # columns of unit length that are candidates, or were
         self._unit = np.empty((max(self._candidates, min(1024, d // 8)), n), np.float32)
@@ -66,13 +64,17 @@ class Guesses:
         else:
             C, cut = np.flatnonzero(size), 0.0
         top, norms = float(size[C].max()), self.problem.column_norms[C]
+        cosines = (
+            c[C] / norms
+        )  # times ‖r‖; in units of the largest they fit into float32, and so do the weights
+        unit = float(np.abs(cosines).max())
         candidates = kernels.Candidates(
             unit=self._unit,
             rows=self._fetch(C),
             columns=C,
             shares=(W[:, C] / norms).astype(np.float32),
-            correlations=(c[C] / norms / top).astype(np.float32),
-            weights=(norms if scale is None else norms * scale[C]).astype(np.float32),
+            correlations=(cosines / unit).astype(np.float32),
+            weights=((norms if scale is None else norms * scale[C]) * (unit / top)).astype(np.float32),
         )
         picks = np.empty(min(room, most), np.intp)
         worth = kernels.Worth(cut / top, FEW, THIN, STRIDE)

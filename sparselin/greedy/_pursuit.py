@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from sparselin.greedy._blocks import Blocks
-from sparselin.greedy._guesses import SMALL
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Callback, Followed, Pick, Selection, begin
-from sparselin.greedy._single import FEWEST, ByRule, Screened, can_screen
+from sparselin.greedy._single import FEWEST, SMALL, ByRule, Screened, can_screen
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, SelectionPath, Status
@@ -56,8 +55,9 @@ def pursue(
     """Take the `forced` features, then one after the other until k are taken or a status ends it.
 
     A scheme takes the columns of largest |c_j|, or with `lengths` of largest |c_j|/ρ_j, as long as they are
-    clear: by blocks of picks where guesses pay, else by single steps. The rule decides where rounding leaves
-    open which column comes next, and for sparse designs, or with `by_rule`, always.
+    clear: by blocks of picks where guesses pay, else one by one. The rule decides where rounding leaves
+    open which column comes next, and for sparse designs, or with `by_rule`, always. A pick in the span of S,
+    as a Gram problem can suggest, is barred; a rule that insists on it ends the path, BEYOND_PRECISION.
     With `clear_sets` a clear pick is its own A(S). audit(selection, c, W, threads) is told of picks in a
     row c = Xᵀr before them and the rows W = XᵀQ, and says how many of them pass; if not all do, the
     path ends before the first that does not, BEYOND_PRECISION.
@@ -84,16 +84,15 @@ def pursue(
             pick = scheme.clear_pick() or rule(selection)
             if isinstance(pick, Status):
                 return selection.path(pick)
-            before = selection.correlations().copy() if audit else selection.residual
-            followed = scheme.follow(pick, floor, k - m if callback is None else 1)
-            if followed.picks:
-                selection.record(followed)
-            elif pick.feature in selection.out:
+            if pick.feature in selection.out:
                 return selection.path(Status.BEYOND_PRECISION)
-            else:
+            before = None if audit is None else selection.correlations().copy()
+            followed = scheme.follow(pick, floor, k - m if callback is None else 1)
+            if not followed.picks:
                 selection.bar(pick.feature)
                 continue
-            if audit is not None:
+            selection.record(followed)
+            if audit is not None and before is not None:
                 passed = audit(selection, before, scheme.products(t), count)
                 if passed < len(selection.picks) - m:
                     selection.forget(m + passed)

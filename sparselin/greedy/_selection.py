@@ -39,7 +39,7 @@ class Pick(NamedTuple):
 class Followed(NamedTuple):
     """Picks whose columns the factorisation has just got, ⟨q, r⟩ of each, and ‖r‖ after it.
 
-    And c = Xᵀr after them all, where it is known.
+    And c = Xᵀr after them all, where it is known: an array that scheme and selection share from then on.
     """
 
     picks: list[Pick]
@@ -97,7 +97,7 @@ class Selection:
             self.record(followed)
         else:
             self.picks.append(pick)
-            self.out.append(pick.feature)
+            self.bar(pick.feature)
             self._residual_norm.append(self.residual_norm)
         return bool(followed.picks)
 

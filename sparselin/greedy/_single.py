@@ -25,6 +25,7 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray
 
 FEWEST = 5  # picks that repay the copy
+SMALL = 10**6  # numbers in X up to which single picks are as fast as blocks, and need no guesses
 _LONGEST = 2**24  # columns of which sums in single precision are of use
 _NEAR = 64  # columns that are compared, at the most
 _RUN = 64  # picks between two looks at what else is to be done
@@ -95,7 +96,7 @@ class Screened(ByRule):
         if length == 0:
             return None
         slack = problem.rounding(self.selection.qr.kappa) * problem.y_norm / length
-        z = self._screen.products(r / length)
+        z = self._screen.scores(r / length)
         best, top, margin = kernels.clear_pick(self._screen.data, z, r, slack, np.array(out, np.intp))
         return Pick.clear(best, top, margin, self._clear_sets) if best >= 0 else None
 
@@ -115,13 +116,15 @@ class Screen:
         self.copy = np.empty(data.shape, np.int16)
         spread(lambda a, b: copy(data, self.copy, unit, a, b), problem.d, count)
         self._products = kernels.products_by_rows if by_rows else kernels.products_by_columns
-        # n/8 sums of eight, summed up in pairs; or a chunk, summed in any order; and the ends
-        error = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 14) * _U
+        # Roundings of a term: in x (1), in its product (1); by rows in pairs (3), in the chain of sums of
+        # eight (n/8), with the rows that remain (7); by columns in a chunk, in any order, and at the end (1)
+        error = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
         off = unit * math.sqrt(n) / 2
+        # 0.001·off ≥ 1.5e-8·‖X_j‖ is more than what float64 rounds in unit, q, ‖X_j‖ and ‖r‖, for n ≤ 2²⁴
         blur = 1.001 * (off + error / (1 - error) * (norms + off))
-        self.data = kernels.Screen(X, unit, norms, blur, np.empty(_NEAR, np.intp))
+        self.data = kernels.Known(X, unit, norms, blur, np.empty(_NEAR, np.intp))
 
-    def products(self, x: FloatArray) -> FloatArray:
+    def scores(self, x: FloatArray) -> FloatArray:
         """⟨q_j, x⟩ (d,) in single precision."""
         z = np.empty(len(self.data.unit), np.float32)
         self._products(self.copy, x.astype(np.float32), z)
