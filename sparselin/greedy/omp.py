@@ -51,7 +51,7 @@ def omp(
     Returns
     -------
     SelectionPath. Fewer than k features come with the status TOLERANCE, EXACT_FIT, NO_CORRELATION,
-    RANK_EXHAUSTED or STOPPED.
+    RANK_EXHAUSTED, BEYOND_PRECISION or STOPPED.
 
     Raises
     ------
