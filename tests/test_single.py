@@ -421,3 +421,17 @@ def test_blocks_pay_by_the_picks_that_they_hold(monkeypatch):
     assert not scheme.pays
     monkeypatch.setattr(blocks, "_WORTH_A_BLOCK", 0)
     assert scheme.pays
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_passes_are_shared_as_long_as_that_makes_them_faster(monkeypatch, order):
+    X, y = design("gaussian", 0, 61, 250)
+    screen = Screen(Problem(np.asarray(X, order=order), y), 3)
+    times = iter([0, 1, 0, 2, 0, 0.5, 0, 0.5, 0, 2, 0, 0.5])  # alone; waking, twice together, late; alone
+    monkeypatch.setattr(single.time, "perf_counter", lambda: next(times))
+    threads, scores = [], []
+    for _ in range(6):
+        threads.append(screen._threads)
+        scores.append(screen.scores(y))
+    assert threads == [1, 3, 3, 3, 3, 1]
+    assert all(np.array_equal(score, scores[0]) for score in scores)

@@ -67,14 +67,14 @@ def copy_by_columns(Xt, copy, unit, start, stop):
 
 
 @kernel(fastmath={"contract"})
-def products_by_rows(copy, x, z):
-    """z_j = ⟨q_j, x⟩, copy (n, d): eight rows at a time, summed up in pairs, n/8 sums in a chain.
+def products_by_rows(copy, x, z, start, stop):
+    """z_j = ⟨q_j, x⟩ for start ≤ j < stop, copy (n, d): eight rows at a time, summed up in pairs.
 
-    To reassociate would make one chain of them all.
+    Then n/8 sums in a chain; to reassociate would make one chain of them all.
     """
     n = copy.shape[0]
-    for left in range(0, z.size, _STRIP):
-        right = min(left + _STRIP, z.size)
+    for left in range(start, stop, _STRIP):
+        right = min(left + _STRIP, stop)
         out = z[left:right]
         out[:] = 0
         for i in range(0, n - 7, 8):
@@ -98,21 +98,29 @@ def products_by_rows(copy, x, z):
 
 
 @kernel(**VECTORIZED)
-def _dot(q, x):
-    total = np.float32(0)
+def _dots(a, b, c, e, x):
+    """⟨a, x⟩, … of four columns, so that each entry of x is read once for them."""
+    sa = sb = sc = se = np.float32(0)
     for i in range(x.size):
-        total += np.float32(q[i]) * x[i]
-    return total
+        sa += np.float32(a[i]) * x[i]
+        sb += np.float32(b[i]) * x[i]
+        sc += np.float32(c[i]) * x[i]
+        se += np.float32(e[i]) * x[i]
+    return sa, sb, sc, se
 
 
 @kernel()
-def products_by_columns(copy, x, z):
-    """The same for the copy (d, n): chunks of a column in single precision, their sums in double."""
-    for j in range(z.size):
-        total = 0.0
+def products_by_columns(copy, x, z, start, stop):
+    """The same for the copy (d, n): chunks of four columns in single precision, their sums in double."""
+    last = stop - 1
+    for j in range(start, stop, 4):  # at the end columns come again
+        a, b, c, e = j, min(j + 1, last), min(j + 2, last), min(j + 3, last)
+        ta = tb = tc = te = 0.0
         for low in range(0, x.size, CHUNK):
-            total += _dot(copy[j, low : low + CHUNK], x[low : low + CHUNK])
-        z[j] = total
+            here = slice(low, low + CHUNK)
+            sa, sb, sc, se = _dots(copy[a, here], copy[b, here], copy[c, here], copy[e, here], x[here])
+            ta, tb, tc, te = ta + sa, tb + sb, tc + sc, te + se
+        z[a], z[b], z[c], z[e] = ta, tb, tc, te
 
 
 class Known(NamedTuple):

@@ -14,6 +14,7 @@ float64. What is left open there, ties and whatever else, is the rule's to decid
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 
@@ -28,6 +29,7 @@ FEWEST = 5  # picks that repay the copy
 SMALL = 10**6  # numbers in X up to which single picks are as fast as blocks, and need no guesses
 _LONGEST = 2**24  # columns of which sums in single precision are of use
 _NEAR = 64  # columns that are compared, at the most
+_WORTH_SHARING = 5e-4  # seconds of a pass that repay the waking of a thread
 _RUN = 64  # picks between two looks at what else is to be done
 _U = float(np.finfo(np.float32).eps) / 2
 
@@ -115,6 +117,7 @@ class Screen:
         data, copy = (X, kernels.copy_by_rows) if by_rows else (X.T, kernels.copy_by_columns)
         self.copy = np.empty(data.shape, np.int16)
         spread(lambda a, b: copy(data, self.copy, unit, a, b), problem.d, count)
+        self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
         self._products = kernels.products_by_rows if by_rows else kernels.products_by_columns
         # Roundings of a term: in x (1), in its product (1); by rows in pairs (3), in the chain of sums of
         # eight (n/8), with the rows that remain (7); by columns in a chunk, in any order, and at the end (1)
@@ -125,7 +128,19 @@ class Screen:
         self.data = kernels.Known(X, unit, norms, blur, np.empty(_NEAR, np.intp))
 
     def scores(self, x: FloatArray) -> FloatArray:
-        """⟨q_j, x⟩ (d,) in single precision."""
-        z = np.empty(len(self.data.unit), np.float32)
-        self._products(self.copy, x.astype(np.float32), z)
+        """⟨q_j, x⟩ (d,) in single precision.
+
+        The first pass is made alone, and timed; then threads share, until for the second time (the first may
+        be their waking) a pass takes them longer: somebody else has their cores. No bit depends on that.
+        """
+        z, x = np.empty(len(self.data.unit), np.float32), x.astype(np.float32)
+        started = time.perf_counter()
+        spread(lambda a, b: self._products(self.copy, x, z, a, b), len(z), self._threads)
+        elapsed = time.perf_counter() - started
+        if self._alone == 0:
+            self._alone = elapsed
+            self._threads = self._count if elapsed > _WORTH_SHARING else 1
+        elif elapsed > self._alone:
+            self._late += 1
+            self._threads = 1 if self._late > 1 else self._threads
         return z
