@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import public
 import pytest
 
 import sparselin as sl
@@ -151,3 +152,8 @@ def test_public_things_are_documented(name):
 def test_the_readme_has_no_blanks_left():
     text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     assert not __import__("re").findall(r"@[A-Z]+@", text)
+
+
+def test_the_public_face_is_what_it_was():
+    """Names and signatures; `python -m tests.public > tests/public.txt` writes a change down that is meant."""
+    assert list(public.lines()) == (Path(__file__).parent / "public.txt").read_text().splitlines()
