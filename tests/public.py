@@ -1,7 +1,8 @@
-"""The public face, a line each: `python -m tests.public` prints what tests/public.txt holds."""
+"""The public face, a line each: `python -m tests.public` writes tests/public.txt."""
 
 import inspect
 from enum import EnumType
+from pathlib import Path
 
 import sparselin as sl
 
@@ -20,4 +21,4 @@ def lines():
 
 
 if __name__ == "__main__":
-    print("\n".join(lines()))
+    (Path(__file__).parent / "public.txt").write_text("\n".join(lines()) + "\n")

@@ -155,5 +155,5 @@ def test_the_readme_has_no_blanks_left():
 
 
 def test_the_public_face_is_what_it_was():
-    """Names and signatures; `python -m tests.public > tests/public.txt` writes a change down that is meant."""
+    """Names and signatures; `python -m tests.public` writes a change down that is meant."""
     assert list(public.lines()) == (Path(__file__).parent / "public.txt").read_text().splitlines()
