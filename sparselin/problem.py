@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,8 +22,22 @@ _Result_co = TypeVar("_Result_co", covariant=True)
 
 # Rounding errors of n-term sums grow like √n in practice (n at worst); this is their safety factor.
 _SAFETY = 8.0
+# The Cholesky factor of a Gram matrix G is taken where RᵀR is G to so many times d·eps·max G.
+_RANK = 64
 # Norms below these have squares that lose digits to underflow.
 _TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t in (np.float32, np.float64)}
+
+
+class Leeway(NamedTuple):
+    """What a LASSO path makes of the bounds on its errors.
+
+    Those of c are cut to cap·λ. The path ends where one is above clear·λ, or where a coefficient has the
+    wrong sign by more than sign·(‖y‖ + Σ‖X_j‖|β_j|).
+    """
+
+    cap: float
+    clear: float
+    sign: float
 
 
 class Problem:
@@ -49,7 +63,8 @@ class Problem:
     Attributes
     ----------
     X, y, n, d, dtype, eps : the data; X contiguous in C or Fortran order, or a CSC array; eps of dtype.
-    kind : "dense", "sparse" or "gram"; is_sparse, is_gram : which it is.
+    kind : "dense"; "sparse"; or "gram", a Cholesky factor standing for X, whose columns' lengths are known in
+        their squares to eps. No method asks which: what differs is asked of the problem.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
 
@@ -82,13 +97,7 @@ class Problem:
         super().__setattr__(name, value)
 
     @property
-    def is_sparse(self) -> bool:
-        """Whether X is a CSC array."""
-        return self.kind == "sparse"
-
-    @property
-    def is_gram(self) -> bool:
-        """Whether a Cholesky factor stands for X: then only squares of lengths are known to eps."""
+    def _is_gram(self) -> bool:
         return self.kind == "gram"
 
     @classmethod
@@ -173,10 +182,14 @@ class Problem:
     def columns(self, J: ArrayLike) -> FloatArray:
         """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
         J = np.asarray(J, np.intp)
-        if self.is_sparse:
+        if self.kind == "sparse":
             check_room((self.n, len(J)), self.dtype, "X is sparse, but not here, where it")
         block = self.block(J)
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
+
+    def exact_columns(self, J: ArrayLike) -> FloatArray | None:
+        """X_J (n, |J|) in float64, without an error; None for a Gram problem, whose factor is rounded."""
+        return None if self._is_gram else self.columns(J).astype(np.float64, copy=False)
 
     def block(self, J: IndexArray) -> Any:
         """X_J (n, |J|), sparse if X is."""
@@ -191,7 +204,7 @@ class Problem:
         return np.asarray(self.X @ coef)
 
     def in_double(self) -> Problem:
-        """The problem with its data in float64; that of a Gram matrix stays as inexact as the matrix is."""
+        """The problem with its data in float64, and with `double_eps`."""
         if self.dtype == np.float64:
             return self
         return self._with(self.X.astype(np.float64), self.y.astype(np.float64))
@@ -203,8 +216,23 @@ class Problem:
     def _with(self, X: Any, y: FloatArray) -> Problem:
         """The problem of other numbers, known as these are: through a Gram matrix or not."""
         problem = Problem(X, y)
-        vars(problem).update(kind=self.kind, eps=self.eps if self.is_gram else problem.eps)
+        vars(problem).update(kind=self.kind, eps=self.eps if self._is_gram else problem.eps)
         return problem
+
+    @property
+    def double_eps(self) -> float:
+        """eps of float64; a Gram matrix stays as inexact as it came."""
+        return self.eps if self._is_gram else float(np.finfo(np.float64).eps)
+
+    @property
+    def gram_eps(self) -> float:
+        """How far XᵀX in float64 is off, relative to its largest entry, whatever the arithmetic."""
+        return _RANK * self.d * self.eps if self._is_gram else float(np.finfo(np.float64).eps)
+
+    @property
+    def power(self) -> int:
+        """p of the κ^p that multiplies errors: 1, or 2 for a Gram problem, which knows squares of lengths."""
+        return 2 if self._is_gram else 1
 
     @property
     def unit(self) -> float:
@@ -217,17 +245,16 @@ class Problem:
 
         That is u, or 8·√eps for a Gram problem, which knows only squares of lengths to eps.
         """
-        return _SAFETY * (math.sqrt(self.eps) if self.is_gram else self.eps)
+        return _SAFETY * (math.sqrt(self.eps) if self._is_gram else self.eps)
 
     def rounding(self, kappa: float = 1.0) -> float:
         """A bound on the relative rounding error of an inner product with P_S^⊥: 8·eps·(√n + κ^p).
 
         A sum of n products errs by about √n·eps (n·eps at worst); the computed span of S is that of
         a matrix whose columns are off by eps, at an angle of κ·eps, κ a bound on the condition of X_S
-        with unit columns. p is 1, or 2 for a Gram problem. What it leaves open `sparselin.ties` measures.
+        with unit columns, p = `power`. What it leaves open `sparselin.ties` measures.
         """
-        power = 2 if self.is_gram else 1
-        return _SAFETY * self.eps * (math.sqrt(self.n) + kappa**power)
+        return _SAFETY * self.eps * (math.sqrt(self.n) + kappa**self.power)
 
     def correlation_error(self, kappa: float = 1.0) -> FloatArray:
         """e_c (d,): bounds on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩, rounding·‖X_i‖·‖y‖."""
@@ -235,9 +262,35 @@ class Problem:
 
     def length_error(self, kappa: float = 1.0) -> float:
         """A bound on the error of ‖P_S^⊥X_i‖/‖X_i‖, whatever the column: `length_unit` at s(X_i) ≤ κ‖X_i‖."""
-        if self.is_gram:
+        if self._is_gram:
             return self.length_unit * kappa
         return self.rounding(kappa)
+
+    def measured_error(
+        self, size: FloatArray, length: FloatArray, y_size: float, r_norm: float, reach: FloatArray
+    ) -> FloatArray:
+        """Bounds on the errors of c_i = ⟨x, r⟩ (see `sparselin.ties`), x being X_i or z_i, of length `reach`:
+        u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n‖x‖‖r‖), or u·s(X_i)s(y) for a Gram problem.
+        """
+        if self._is_gram:
+            return np.asarray(self.unit * size * y_size)
+        return np.asarray(self.unit * (size * r_norm + length * y_size + math.sqrt(self.n) * reach * r_norm))
+
+    def refined_error(self, r_norm: float, size: float, kappa: float) -> float:
+        """A bound on the error of ⟨X_i, r⟩/‖X_i‖ for a refined r = f − X_Jx: 8·eps·(√n + 1)·(‖r‖ + eps·size).
+
+        size is ‖f‖ + Σ‖X_j‖|x_j|. For a Gram problem, which refinement does not help, 8·eps·(√n + 1)·κ²·size.
+        """
+        if self._is_gram:
+            return self.rounding() * kappa**2 * size
+        return self.rounding() * (r_norm + self.eps * size)
+
+    @property
+    def leeway(self) -> Leeway:
+        """Bounds by κ² would end the path of a Gram problem long before it goes wrong."""
+        if self._is_gram:
+            return Leeway(cap=1e-3, clear=math.inf, sign=math.inf)
+        return Leeway(cap=math.inf, clear=1e-3, sign=64 * self.eps)
 
 
 class _TakesProblem(Protocol[_Arguments, _Result_co]):
@@ -293,7 +346,7 @@ def _root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArr
     R = np.zeros((rank + 1, d), G.dtype)
     R[:rank, pivots] = np.triu(U)[:rank]
     R *= scale
-    if np.abs(R.T @ R - G).max() > 64 * d * eps * diagonal.max():
+    if np.abs(R.T @ R - G).max() > _RANK * d * eps * diagonal.max():
         raise ValueError("G must be positive semidefinite, as XᵀX is; the Cholesky factor of this one is not")
     z = np.zeros(rank + 1, G.dtype)
     z[:rank] = solve_triangular(R[:rank, pivots[:rank]], b[pivots[:rank]], trans="T")

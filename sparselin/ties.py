@@ -77,8 +77,7 @@ def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None) -> Measured:
     data = problem if data is None else data
     r = qr.residual(problem.y)
     y_size = float(qr.sizes(problem.y_norm, qr.Qt @ problem.y))
-    whole = problem.is_sparse or len(J) == 0
-    blocks = [J] if whole else _blocks(J, problem.n)
+    blocks = _blocks(J, problem.X.size / problem.d) if len(J) else [J]
     parts = [_measured(qr, block, r, y_size) for block in blocks]
     c, error, length, size = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return Measured(
@@ -108,16 +107,12 @@ def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[
         Z = qr.residual(problem.columns(J[stale]))
         length[stale] = reach[stale] = np.sqrt(np.einsum("ij,ij->j", Z, Z))
         c[stale] = r @ Z
-    if problem.is_gram:
-        error = problem.unit * size * y_size
-    else:
-        error = problem.unit * (size * norm + length * y_size + math.sqrt(problem.n) * reach * norm)
-    return c, error, length, size
+    return c, problem.measured_error(size, length, y_size, norm, reach), length, size
 
 
-def _blocks(J: IndexArray, n: int) -> list[IndexArray]:
-    """J in parts of columns that are few enough to be held dense."""
-    step = max(1, _AT_ONCE // n)
+def _blocks(J: IndexArray, entries: float) -> list[IndexArray]:
+    """J in parts that may be held at once, for columns of so many entries each."""
+    step = max(1, int(_AT_ONCE / max(1.0, entries)))
     return [J[at : at + step] for at in range(0, len(J), step)]
 
 

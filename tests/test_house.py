@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import re
 
 import pytest
 from house import FLOORS, MODULES, ROOMS, ROOT, imports, room
@@ -19,6 +20,15 @@ def test_imports_run_downwards(name):
             assert room(name) in (*FLOORS[-1], *FLOORS[-2]), name
         elif room(target) != room(name):
             assert ROOMS.index(room(target)) < here, f"{name} imports {target}"
+
+
+@pytest.mark.parametrize("path", sorted(p for p in ROOT.rglob("*.py") if p.name != "problem.py"), ids=str)
+def test_only_a_problem_knows_its_kind(path):
+    """And of arrays and sparse arrays only products know."""
+    source = path.read_text(encoding="utf-8")
+    assert not re.search(r"(problem|data|X)\.(kind|_is_gram)\b|vars\(.*\)\[.kind", source)
+    if path.parent.name != "linalg":
+        assert not re.search(r"isinstance\(([a-z_]+\.)+X, np\.ndarray\)|issparse\(problem", source)
 
 
 def test_no_circle():

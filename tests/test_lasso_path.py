@@ -363,6 +363,22 @@ def test_the_end_of_a_gram_path_that_fits_y(rho, S):
     assert np.linalg.norm(y - X @ path.coef[-1]) <= 1e-4 * rho
 
 
+@pytest.mark.parametrize("offset", [1e1, 1e3, 1e4])
+def test_a_gram_path_beside_an_intercept(offset):
+    """κ² = offset² hides no knot: a bound on the error of c that is larger than λ is no reason to be tied."""
+    same = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(30, 9)) + offset, rng.normal(size=30) + offset
+        X[:, 0] = 1
+        path = sl.lasso_path(X, y, unpenalized=[0])
+        gram = sl.lasso_path(Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), unpenalized=[0])
+        same += gram.active == path.active
+        if gram.active == path.active:
+            np.testing.assert_allclose(gram.knots, path.knots, atol=1e-13 * offset**2 * path.knots[0])
+    assert same >= 18
+
+
 def test_forced_columns_that_are_dependent_only_together(rng):
     """κ(X_S) is 2e7, though no column of S is near the span of those before it."""
     t, n = 24, 30

@@ -258,13 +258,13 @@ def _path(path: SelectionPath, d: int) -> tuple[Indices, int]:
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """X and y in float64, dense, exactly those of the problem."""
-    if problem.is_gram:
+    X = problem.exact_columns(np.arange(problem.d))
+    if X is None:
         raise ValueError(
             "a Gram problem has no certificate: in place of the design it holds a rounded Cholesky factor; "
             "pass X and y"
         )
-    X = problem.X if isinstance(problem.X, np.ndarray) else problem.columns(np.arange(problem.d))
-    return np.asarray(X, np.float64), np.asarray(problem.y, np.float64)
+    return X, np.asarray(problem.y, np.float64)
 
 
 def _digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:

@@ -46,10 +46,8 @@ class _InDouble(Problem):
     """A float32 problem in float64; columns are converted as they are asked for."""
 
     def __init__(self, problem: Problem) -> None:
-        # what stands for X in a Gram problem is rounded like G
-        eps = problem.eps if problem.is_gram else float(np.finfo(np.float64).eps)
         norms = problem.column_norms.astype(np.float64)
-        y, dtype = problem.y.astype(np.float64), np.dtype(np.float64)
+        y, dtype, eps = problem.y.astype(np.float64), np.dtype(np.float64), problem.double_eps
         vars(self).update(vars(problem) | {"eps": eps, "column_norms": norms, "y": y, "dtype": dtype})
         self._single = problem
         self.keep(np.zeros(0, np.intp))

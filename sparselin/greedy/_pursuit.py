@@ -10,6 +10,7 @@ from sparselin.greedy._blocks import Blocks
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Callback, Followed, Pick, Selection, begin
 from sparselin.greedy._single import FEWEST, SMALL, ByRule, Screened, can_screen
+from sparselin.linalg.products import compiled
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, SelectionPath, Status
@@ -63,7 +64,7 @@ def pursue(
     path ends before the first that does not, BEYOND_PRECISION.
     """
     selection, k, floor = begin(problem, k, tol, forced)
-    by_rule = by_rule or problem.is_sparse
+    by_rule = by_rule or not compiled(problem)
     audit = None if by_rule else audit
     single = not by_rule and lengths is None and can_screen(problem)
     with contextlib.nullcontext(1) if by_rule else workers(2.0 * problem.n * problem.d * k) as count:

@@ -104,8 +104,7 @@ class Screened(ByRule):
 
 
 def can_screen(problem: Problem) -> bool:
-    plain = not (problem.is_sparse or problem.is_gram)
-    return plain and problem.dtype == np.float64 and problem.n <= _LONGEST
+    return bool(problem.dtype == np.float64) and problem.n <= _LONGEST
 
 
 class Screen:

@@ -19,12 +19,10 @@ from sparselin.results import IndexArray
 
 def exactness(problem: Problem, J: IndexArray) -> Exact:
     """Of the columns J."""
-    gram = problem.is_gram
-    eps = problem.eps if gram else float(np.finfo(np.float64).eps)
-    unit = Unit(8 * eps, math.sqrt(problem.n), 2.0 if gram else 1.0)
-    if gram:  # the factor that stands for X is rounded itself
+    unit = Unit(8 * problem.double_eps, math.sqrt(problem.n), float(problem.power))
+    X = problem.exact_columns(J)
+    if X is None:
         return Exact(unit, np.arange(len(J)), np.full(len(J), np.inf))
-    X = problem.columns(J).astype(np.float64)
     digits, exponents = np.frexp(X)
     whole = np.ldexp(digits, 53).astype(np.int64)
     last = exponents - 53 + np.frexp((whole & -whole).astype(np.float64))[1] - 1

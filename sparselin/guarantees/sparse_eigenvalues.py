@@ -130,9 +130,7 @@ def _design(X: Any) -> tuple[Any, float]:
     """X in float64 and the rounding unit of what it is known to."""
     eps = _EPS
     if isinstance(X, Problem):
-        # a Gram problem's X is a Cholesky factor of G, right to 64·d·eps of it
-        eps = 64 * X.d * X.eps if X.is_gram else _EPS
-        X = X.X
+        eps, X = X.gram_eps, X.X
     else:
         X = check_design(X)
         if isinstance(X, np.ndarray):

@@ -1,4 +1,4 @@
-"""Some columns of X with their Gram matrix and a place on their LASSO path; and rows of XᵀX for all."""
+"""Some columns of X and a place on their LASSO path."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ import numpy as np
 
 from sparselin._kernels import homotopy as kernels
 from sparselin.lasso._homotopy import Point
-from sparselin.linalg.products import rows_of_columns
-from sparselin.parallel.threads import spread, spread_chunks, workers
+from sparselin.linalg.gathered import Gathered
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
-_CHUNK = 512  # columns a thread takes at a time
 _ROOM = 256  # columns that a path may take up before its arrays grow
 _SPREAD = 8.0  # ‖D R⁻¹‖_F/√t, D = diag ‖X_j‖, X_S = QR, up to which the t columns of S are far from dependent
-_WORTH_HALVING = (
-    2e8  # operations below which a whole Gram matrix costs less than half of it and a transposition
-)
 
 
 class Run(NamedTuple):
@@ -32,64 +27,21 @@ class Run(NamedTuple):
     ending: int
 
 
-class GramRows:
-    """The rows X_jᵀX of XᵀX for the columns that were asked for.
+class Candidates(Gathered):
+    """Columns C of X, and a place on their path.
 
     Attributes
     ----------
-    place : (d,) where the row of a column is, or −1.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.place = np.full(problem.d, -1)
-        self.size = 0
-        self._rows = np.empty((0, problem.d), problem.dtype)
-
-    def add(self, J: IndexArray, columns: FloatArray | None) -> None:
-        """Make the rows of the columns J, given as `columns` (|J|, n) if X is dense."""
-        problem = self.problem
-        start, stop = self.size, self.size + len(J)
-        if stop > len(self._rows):
-            rows = np.empty((max(stop, 2 * start), problem.d), problem.dtype)
-            rows[:start] = self._rows[:start]
-            self._rows = rows
-        out = self._rows[start:stop]
-        if columns is not None:
-            X, V = problem.X, columns.astype(problem.dtype, copy=False)
-            with workers(2.0 * out.size * problem.n) as count:
-                spread_chunks(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), problem.d, _CHUNK, count)
-        else:
-            out[:] = (problem.X[:, J].T @ problem.X).toarray()
-        self.place[J], self.size = np.arange(start, stop), stop
-
-    def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """(B, G) with BG = coef·X_JᵀX, for coef (m, |J|)."""
-        B = np.zeros((len(coef), self.size), self._rows.dtype)
-        B[:, self.place[J]] = coef
-        return B, self._rows[: self.size]
-
-
-class Candidates:
-    """Columns C of X with their Gram matrix, and a place on their path. All in float64.
-
-    Attributes
-    ----------
-    index : C (M,).
-    place : (d,) where a column is in C, or −1.
-    reached : the place on their path.
+    reached : the place.
     """
 
     reached: kernels.Place
 
     def __init__(self, problem: Problem, S: IndexArray, whole: bool) -> None:
-        self.problem, self.S, self.whole = problem, S, whole
+        super().__init__(problem)
+        self.S, self.whole = S, whole
         self.unit = 8 * float(np.finfo(np.float64).eps) * (math.sqrt(problem.n) + 1)
         self.longest = float(problem.column_norms.max())
-        self.index, self.place = np.zeros(0, np.intp), np.full(problem.d, -1)
-        self._room = np.empty((0, problem.n))
-        self.columns = self._room  # X_Cᵀ, of a dense X
-        self.gram, self.c0, self.norms = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
         if whole or len(S):
             self.add(np.arange(problem.d) if whole else S)
 
@@ -97,56 +49,6 @@ class Candidates:
     def p(self) -> int:
         """How many columns are nonzero, S with them, where the path is."""
         return int(self.reached.state[0])
-
-    def add(self, J: IndexArray) -> None:
-        """Make the columns J candidates."""
-        problem, M = self.problem, len(self.index)
-        size = M + len(J)
-        self.place[J] = np.arange(M, size)
-        self.index = np.concatenate([self.index, J])
-        self.norms = problem.column_norms[self.index].astype(np.float64)
-        y = problem.y.astype(np.float64, copy=False)
-        gram = np.empty((size, size))
-        gram[:M, :M] = self.gram
-        self.gram = gram
-        if not isinstance(problem.X, np.ndarray):
-            X = problem.X[:, self.index].astype(np.float64)
-            gram[M:] = (X[:, M:].T @ X).toarray()
-            gram[:M, M:] = gram[M:, :M].T
-            self.c0 = X.T @ y
-            return
-        self.columns = columns = self._gather(J, M)
-
-        def products(start: int, stop: int) -> None:  # the long rows first, and half of what is symmetric
-            a, b = size - stop, size - start
-            rows = columns[a:b]
-            np.matmul(rows, rows.T, out=gram[a:b, a:b])
-            np.matmul(rows, columns[:a].T, out=gram[a:b, :a])
-            gram[:a, a:b] = gram[a:b, :a].T
-
-        flops = 2.0 * problem.n * len(J) * (M + len(J) / 2)
-        with workers(flops) as count:
-            if M == 0 and flops < _WORTH_HALVING:
-                spread(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, count)
-            else:
-                # 2m equal shares of a triangle among m threads: the longest go with the shortest
-                spread_chunks(products, len(J), max(128, -(-len(J) // (2 * count))), count)
-            known = problem.dtype == np.float64
-            self.c0 = np.concatenate([self.c0, problem.Xty[J] if known else columns[M:] @ y])
-
-    def _gather(self, J: IndexArray, M: int) -> FloatArray:
-        """X_Cᵀ (M + |J|, n) in float64, M rows of which are there."""
-        X, size = self.problem.X, M + len(J)
-        if len(J) == self.problem.d:
-            return np.asarray(X.T, np.float64)
-        if size > len(self._room):
-            room = np.empty((max(256, 2 * size), self.problem.n))
-            room[:M] = self._room[:M]
-            self._room = room
-        out = self._room[M:size]
-        with workers(8.0 * out.size) as count:
-            rows_of_columns(self.problem, J, count, out)
-        return self._room[:size]
 
     def add_largest(self, level: FloatArray, many: int) -> bool:
         """Make candidates of the `many` with the largest levels, of those ≥ 0; says whether any is new."""
@@ -161,10 +63,7 @@ class Candidates:
         problem, t = self.problem, len(self.S)
         if not t:
             return problem.Xty
-        if isinstance(problem.X, np.ndarray):
-            fit = self.reached.beta[:t] @ self.columns[self.place[self.S]]
-        else:
-            fit = problem.X[:, self.S] @ self.reached.beta[:t]
+        fit = self.reached.beta[:t] @ self.columns[self.place[self.S]]
         return problem.correlate((problem.y - fit).astype(problem.dtype, copy=False))
 
     def refined(self, lam: float) -> tuple[FloatArray, FloatArray]:
@@ -175,10 +74,7 @@ class Candidates:
         """
         p, reached = self.p, self.reached
         beta, sign = reached.beta[:p].copy(), reached.sign[:p]
-        if isinstance(self.problem.X, np.ndarray):
-            columns = self.columns[reached.order[:p]]
-        else:
-            columns = self.problem.columns(self.index[reached.order[:p]]).T.astype(np.float64)
+        columns = self.columns[reached.order[:p]]
         r = self.problem.y.astype(np.float64) - beta @ columns
         extra = np.empty(p)
         kernels.solve(reached.L, p, columns @ r - lam * sign, extra)

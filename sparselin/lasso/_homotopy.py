@@ -20,9 +20,9 @@ a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are known to
     8·eps·(√n + 1)·‖X_i‖‖r₀‖  and  8·eps·(√n + 1)·‖X_i‖‖u‖,
 
 whatever the condition of X_{S∪P}: relative to what is left of y, and not to the terms of Xβ. Where that
-leaves open whether c_i = a_i + λb_i is ±λ, both are computed in twice the precision. (A Gram problem knows c
-only to e_c, κ² and all.) A knot counts only if the errors of c are below a thousandth of λ for all columns
-that may be tied there; else the path ends before it.
+leaves open whether c_i = a_i + λb_i is ±λ, both are computed in twice the precision. A knot counts only if
+the errors of c are below a thousandth of λ for all columns that may be tied there; else the path ends before
+it. (A Gram problem knows c to κ²·eps only, and goes on with errors cut to a thousandth: `Problem.leeway`.)
 
 What the data's own rounding decides is no event: a column in the span of S ∪ P to rounding has a_i = 0, and
 so has each when ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²level_j²), that is, when y is fitted to rounding. Then a level
@@ -43,8 +43,6 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
 _EPS = float(np.finfo(np.float64).eps)
-_CLEAR = 1e-3  # the share of λ that the error of a correlation may be
-_GRAM = 1e-3  # the share of it up to which the errors of a Gram problem are allowed for
 
 
 class Knot(NamedTuple):
@@ -97,21 +95,21 @@ class Homotopy:
 
     def __init__(self, problem: Problem, S: IndexArray) -> None:
         self.problem = problem.in_double()
-        self.error_unit = (problem if problem.is_gram else self.problem).rounding()
+        self.leeway, self.longest = self.problem.leeway, float(problem.column_norms.max()) or 1.0
         self.face = Face(self.problem, problem.length_unit)
         self.unpenalized = S
         for j in S.tolist():
             self.face.append(j)
         self.free = list(self.face.index)
         self.sign = np.zeros(problem.d)  # s_j on P
-        self.lam, self.sound = 0.0, True
+        self.sound = True
         self._point()
         self._direct()
         self.c = self._correlate(self.base.r)
+        self.lam = float(np.abs(self.c).max())
         tied, error = self._largest()
-        if len(tied):
-            self.lam = float(np.abs(self.c[tied]).max())
-            self._check_clear(error)
+        self.lam = float(np.abs(self.c[tied]).max(initial=0))
+        self.sound &= self._clear(error, self.lam)
         self._tie(tied)
 
     @property
@@ -121,31 +119,22 @@ class Homotopy:
 
     def error(self, lam: float) -> FloatArray:
         """Bounds (d,) on the errors of c(λ) as `_correlate` gives it."""
-        norms = self.problem.column_norms
-        unit = self._unit(self.base, self.problem.y_norm) + lam * self._unit(self.way, 0.0)
-        if self.problem.is_gram:
-            unit = min(unit, _GRAM * self.lam / float(norms.max()))
-        return np.asarray(unit * norms)
+        return np.asarray((self._unit(self.base) + lam * self._unit(self.way)) * self.problem.column_norms)
 
-    def _unit(self, balance: Balance, size: float) -> float:
-        """What times ‖X_i‖ bounds the error of ⟨X_i, r⟩ for the r of a balance, size being ‖r + X_Jx‖."""
-        size += float(self.face.norms @ np.abs(balance.x))
-        if self.problem.is_gram:
-            return self.error_unit * self.face.kappa**2 * size
-        return self.error_unit * (_norm(balance.r) + _EPS * size) + balance.r_error
+    def _unit(self, balance: Balance, share: float = 1.0) -> float:
+        """What times ‖X_i‖ bounds the error of ⟨X_i, r⟩, r from a balance; `share` is that of its sum."""
+        f, level = (self.problem.y_norm, self.lam) if balance is self.base else (0.0, 1.0)
+        size = f + float(self.face.norms @ np.abs(balance.x))
+        unit = self.problem.refined_error(share * _norm(balance.r), size, self.face.kappa) + balance.r_error
+        return min(unit, self.leeway.cap * level / self.longest) if level else unit
 
-    def _sharp(self, balance: Balance, size: float, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+    def _sharp(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """⟨X_i, r⟩ of the columns J in twice the precision, r from a balance, and bounds on the errors."""
         norms, c = self.problem.column_norms[J], np.empty(len(J))
         for start in range(0, len(J), CHUNK):
             X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
             c[start : start + CHUNK] = refinement.correlations(X, balance.r, balance.r_low)
-        if self.problem.is_gram:
-            return c, self._unit(balance, size) * norms
-        size += float(self.face.norms @ np.abs(balance.x))
-        return c, norms * (
-            self.error_unit * _EPS * (_norm(balance.r) + size) + balance.r_error
-        ) + 2 * _EPS * np.abs(c)
+        return c, self._unit(balance, _EPS) * norms + 2 * _EPS * np.abs(c)
 
     def fitted(self) -> bool:
         """Whether y is in the span of S ∪ P to rounding."""
@@ -209,8 +198,8 @@ class Homotopy:
         """Whether the coefficients have their signs, but for what is rounding beside all of them."""
         P, beta, _ = self._penalized(self.lam if lam is None else lam)
         size = self.problem.column_norms[P] * beta
-        least = -64 * _EPS * (self.problem.y_norm + float(np.abs(size).sum()))
-        return self.problem.is_gram or bool(np.all(self.sign[P] * size >= least))
+        least = -self.leeway.sign * (self.problem.y_norm + float(np.abs(size).sum()))
+        return bool(np.all(self.sign[P] * size >= least))
 
     def active(self) -> tuple[int, ...]:
         """P, increasing."""
@@ -240,8 +229,6 @@ class Homotopy:
 
         s(X_i) ≤ √(1 + κ²)‖X_i‖.
         """
-        if self.problem.is_gram:
-            return np.zeros(self.problem.d)
         size = self.face.span_unit * math.hypot(1.0, self.face.kappa) * _norm(self.base.r)
         return np.asarray(size * self.problem.column_norms)
 
@@ -277,15 +264,15 @@ class Homotopy:
                     T = np.setdiff1d(T, inside)
                 if self.fitted() or not np.any(size[T] > error[T]):
                     return none, error[none]
-                self.c[T], error[T] = self._sharp(self.base, self.problem.y_norm, T)
+                self.c[T], error[T] = self._sharp(self.base, T)
         return T, error[T]
 
     def _tie(self, tied: IndexArray) -> None:
         self.tied = tied
         self.signs = np.sign(self.c[tied])
 
-    def _check_clear(self, error: FloatArray) -> None:
-        self.sound &= self.problem.is_gram or bool(np.all(error <= _CLEAR * self.lam))
+    def _clear(self, error: FloatArray, level: float) -> bool:
+        return bool(np.all(error <= self.leeway.clear * level))
 
     def _point(self) -> None:
         """r₀ and `level` for the factorisation now."""
@@ -304,8 +291,8 @@ class Homotopy:
 
     def rates(self) -> tuple[FloatArray, FloatArray]:
         """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; KKT wants g ≥ 1."""
-        g, error = self._sharp(self.way, 0.0, self.tied)
-        return self.signs * g, np.minimum(error, _GRAM) if self.problem.is_gram else error
+        g, error = self._sharp(self.way, self.tied)
+        return self.signs * g, error
 
     def enter(self) -> None:
         """Choose the direction that leaves this knot, and with it P, the nonzero ones just below.
@@ -322,7 +309,7 @@ class Homotopy:
             lacking = np.where(barred | (self.sign[self.tied] != 0), 0, 1 - rates - error)
             worst = int(np.argmax(lacking))
             if lacking[worst] <= 0:
-                self.sound &= self.problem.is_gram or bool(np.all(error <= _CLEAR))
+                self.sound &= self._clear(error, 1.0)
                 break
             if self._exchange(int(self.tied[worst]), float(self.signs[worst]), entered):
                 barred[:] = False
@@ -462,8 +449,8 @@ class Homotopy:
         inside = inside[dependent]
         lines.a[inside] = lines.a_error[inside] = 0
         sharp = J[lines.a_error[J] > 0]
-        lines.a[sharp], lines.a_error[sharp] = self._sharp(self.base, self.problem.y_norm, sharp)
-        lines.b[J], lines.b_error[J] = self._sharp(self.way, 0.0, J)
+        lines.a[sharp], lines.a_error[sharp] = self._sharp(self.base, sharp)
+        lines.b[J], lines.b_error[J] = self._sharp(self.way, J)
         lines.loose[inside] = self.face.span_unit * sizes[dependent] * _norm(self.way.r)
 
     def _leave(self, zero: IndexArray) -> FloatArray:
@@ -478,8 +465,8 @@ class Homotopy:
         if len(zero):
             self._point()
             self._direct()
-            a, b = self._sharp(self.base, self.problem.y_norm, zero)[0], self._sharp(self.way, 0.0, zero)[0]
-            self._check_clear(np.abs(a + self.lam * b - self.lam * signs))
+            a, b = self._sharp(self.base, zero)[0], self._sharp(self.way, zero)[0]
+            self.sound &= self._clear(np.abs(a + self.lam * b - self.lam * signs), self.lam)
         return signs
 
     def _end(self) -> FloatArray:
@@ -489,8 +476,7 @@ class Homotopy:
         below the rounding of y; for several it is seen whether the fit stays one. Each turn takes a column
         out of P.
         """
-        gram = self.problem.is_gram
-        while self.fitted() if gram else not self._signs_hold():
+        while self.fitted():
             P, beta, _ = self._penalized(self.lam)
             wrong = P[self.sign[P] * beta < 0].tolist()
             if not wrong:
@@ -499,22 +485,16 @@ class Homotopy:
                 self._drop(j)
             self._point()
             self._direct()
-            if not self.fitted():
-                self.sound = False
-                break
+            self.sound &= self.fitted()
+        self.sound &= self._signs_hold()
         return self.coef()
 
     def _lines(self) -> Lines:
-        norms = self.problem.column_norms
         lines = self._correlate(np.stack([self.base.r, self.way.r], axis=1))
         a: FloatArray = lines[:, 0]
         b: FloatArray = lines[:, 1]
-        a_error: FloatArray
-        b_error: FloatArray
-        a_error = self._unit(self.base, self.problem.y_norm) * norms
-        b_error = self._unit(self.way, 0.0) * norms
-        if self.problem.is_gram:
-            a_error, b_error = self.error(0.0), np.minimum(b_error, _GRAM * norms / norms.max())
+        a_error: FloatArray = self._unit(self.base) * self.problem.column_norms
+        b_error: FloatArray = self._unit(self.way) * self.problem.column_norms
         if self.fitted():
             a, a_error = 0 * a, 0 * a_error
         return Lines(a, b, a_error, b_error, np.zeros(len(a)))
@@ -540,7 +520,7 @@ class Homotopy:
         tied = (size >= self.lam - error) & (self.problem.column_norms > 0)
         tied[self.face.index] = tied[self.unpenalized] = False
         J = np.flatnonzero(tied)
-        self._check_clear(error[J])
+        self.sound &= self._clear(error[J], self.lam)
         self.sound &= bool(np.all(size[J] <= self.lam * (1 + loose[J]) + error[J]))
         return J
 

@@ -21,8 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin._kernels import homotopy as kernels
-from sparselin.lasso._candidates import Candidates, GramRows, Run
+from sparselin.lasso._candidates import Candidates, Run
 from sparselin.lasso._homotopy import Homotopy, Knot, Point
+from sparselin.linalg.gathered import GramRows
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
@@ -133,7 +134,7 @@ class Guess:
         J = candidates.index[used]
         new = used[rows.place[J] < 0]
         if len(new):
-            rows.add(candidates.index[new], candidates.columns[new] if not problem.is_sparse else None)
+            rows.add(candidates.index[new], candidates.columns[new])
         coef, G = rows.combination(run.coef[:, used], J)
         first = np.full(problem.d, m)
         blur = problem.rounding() * run.sizes  # times ‖X_j‖, the error of c_j
@@ -175,7 +176,7 @@ class Solution(NamedTuple):
 
 
 def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
-    """The solution at λ of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for a dense X; None where an event is not clear.
+    """The solution at λ of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; None where an event is not clear.
 
     Only the end of the path matters here, so only the end is proved: what violates |c_j| ≤ λ there becomes a
     candidate, and the path is followed again. Each round brings a candidate that was none, of which there are

@@ -57,7 +57,7 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
     S = check_indices(unpenalized, problem.d, "unpenalized")
     lam = check_level(lam, "lam")
     with workers(math.inf):  # for each of many small products BLAS would wake a thread of its own
-        solution = solution_at(problem, S, lam) if isinstance(problem.X, np.ndarray) else None
+        solution = solution_at(problem, S, lam)
         if solution is None:
             return _by_the_careful_homotopy(problem, S, lam)
         coef = np.zeros(problem.d, problem.dtype)

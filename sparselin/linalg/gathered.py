@@ -1,0 +1,131 @@
+"""Some columns of X at hand, with their Gram matrix; and rows of XᵀX for all columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparselin.linalg.products import rows_of_columns
+from sparselin.parallel.threads import spread, spread_chunks, workers
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray
+
+_CHUNK = 512  # columns a thread takes at a time
+_WORTH_HALVING = (
+    2e8  # operations below which a whole Gram matrix costs less than half of it and a transposition
+)
+
+
+class Gathered:
+    """Columns C of X that grow in number, all in float64.
+
+    Attributes
+    ----------
+    index : C (M,).
+    place : (d,) where a column is in C, or −1.
+    columns : X_Cᵀ (M, n), an array, or a CSR array if X is sparse.
+    gram, c0, norms : X_CᵀX_C (M, M), X_Cᵀy (M,) and the lengths (M,).
+    """
+
+    columns: Any
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.index, self.place = np.zeros(0, np.intp), np.full(problem.d, -1)
+        self._room = np.empty((0, problem.n))
+        self.columns = self._room
+        self.gram, self.c0, self.norms = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
+
+    def add(self, J: IndexArray) -> None:
+        """Gather the columns J too."""
+        problem, M = self.problem, len(self.index)
+        size = M + len(J)
+        self.place[J] = np.arange(M, size)
+        self.index = np.concatenate([self.index, J])
+        self.norms = problem.column_norms[self.index].astype(np.float64)
+        gram = np.empty((size, size))
+        gram[:M, :M] = self.gram
+        self.gram = gram
+        if isinstance(problem.X, np.ndarray):
+            self.columns = self._gather(J, M)
+            self._multiply(M)
+        else:
+            self.columns = columns = problem.block(self.index).T.astype(np.float64)
+            gram[M:] = (columns[M:] @ columns.T).toarray()
+            gram[:M, M:] = gram[M:, :M].T
+        known = problem.dtype == np.float64
+        y = problem.y.astype(np.float64, copy=False)
+        self.c0 = np.concatenate([self.c0, problem.Xty[J] if known else self.columns[M:] @ y])
+
+    def _gather(self, J: IndexArray, M: int) -> FloatArray:
+        """X_Cᵀ (M + |J|, n) of an array, M rows of which are there."""
+        X, size = self.problem.X, M + len(J)
+        if len(J) == self.problem.d:
+            return np.asarray(X.T, np.float64)
+        if size > len(self._room):
+            room = np.empty((max(256, 2 * size), self.problem.n))
+            room[:M] = self._room[:M]
+            self._room = room
+        out = self._room[M:size]
+        with workers(8.0 * out.size) as count:
+            rows_of_columns(self.problem, J, count, out)
+        return self._room[:size]
+
+    def _multiply(self, M: int) -> None:
+        """The Gram matrix, M rows and columns of which are there."""
+        columns, gram = self.columns, self.gram
+        size = len(columns)
+        new = size - M
+
+        def products(start: int, stop: int) -> None:  # the long rows first, and half of what is symmetric
+            a, b = size - stop, size - start
+            rows = columns[a:b]
+            np.matmul(rows, rows.T, out=gram[a:b, a:b])
+            np.matmul(rows, columns[:a].T, out=gram[a:b, :a])
+            gram[:a, a:b] = gram[a:b, :a].T
+
+        flops = 2.0 * self.problem.n * new * (M + new / 2)
+        with workers(flops) as count:
+            if M == 0 and flops < _WORTH_HALVING:
+                spread(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, count)
+            else:
+                # 2m equal shares of a triangle among m threads: the longest go with the shortest
+                spread_chunks(products, new, max(128, -(-new // (2 * count))), count)
+
+
+class GramRows:
+    """The rows X_jᵀX of XᵀX for the columns that were asked for.
+
+    Attributes
+    ----------
+    place : (d,) where the row of a column is, or −1.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.place = np.full(problem.d, -1)
+        self.size = 0
+        self._rows = np.empty((0, problem.d), problem.dtype)
+
+    def add(self, J: IndexArray, columns: Any) -> None:
+        """Make the rows of the columns J, given as `columns` (|J|, n), an array or sparse as X is."""
+        problem = self.problem
+        start, stop = self.size, self.size + len(J)
+        if stop > len(self._rows):
+            rows = np.empty((max(stop, 2 * start), problem.d), problem.dtype)
+            rows[:start] = self._rows[:start]
+            self._rows = rows
+        out, X, V = self._rows[start:stop], problem.X, columns.astype(problem.dtype, copy=False)
+        if isinstance(V, np.ndarray):
+            with workers(2.0 * out.size * problem.n) as count:
+                spread_chunks(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), problem.d, _CHUNK, count)
+        else:
+            out[:] = (V @ X).toarray()
+        self.place[J], self.size = np.arange(start, stop), stop
+
+    def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """(B, G) with BG = coef·X_JᵀX, for coef (m, |J|)."""
+        B = np.zeros((len(coef), self.size), self._rows.dtype)
+        B[:, self.place[J]] = coef
+        return B, self._rows[: self.size]
