@@ -93,6 +93,8 @@ class Candidates(Gathered):
         rhs = self.c0[order]
         if not self._seat(math.inf, order, np.zeros(t), np.zeros(t)):
             return False
+        if t == 0:
+            return True
         inverse = np.linalg.inv(np.tril(self.reached.L[:t, :t]))  # above the diagonal nothing was written
         if np.linalg.norm(inverse * self.norms[order]) > _SPREAD * math.sqrt(t):
             return False
@@ -117,11 +119,12 @@ class Candidates(Gathered):
         self.reached = place
         return bool(kernels.factor(self.gram, place.order, p, place.L))
 
-    def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int, record: bool) -> Run:
+    def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> Run:
         """Follow the path on from where it is."""
         problem, M = self.problem, len(self.index)
-        rows = limit if record else 0
-        trail = kernels.Trail(np.empty((rows, M)), np.empty(rows), np.empty(rows), np.empty(rows, np.intp))
+        trail = kernels.Trail(
+            np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp)
+        )
         columns = kernels.Columns(
             self.gram, self.c0, self.norms, float(problem.y_norm), self.unit, self.longest, problem.n
         )
@@ -134,9 +137,6 @@ class Candidates(Gathered):
             if ending != kernels.FULL:
                 break
             self._grow()
-        passed = min(passed, rows)
-        if record and ending == kernels.DONE:
-            trail.coef[passed - 1, self.reached.order[: self.p]] = self.refined(lam_min)[0]
         lams, coef = trail.lams[:passed], trail.coef[:passed]
         return Run(lams, coef, trail.sizes[:passed], trail.events[:passed], int(ending))
 

@@ -87,8 +87,10 @@ class Guess:
         while limit > 0:
             start, columns = candidates.here(), candidates.index
             fresh = self.rows.place[columns] < 0 if not candidates.whole else candidates.place < -1
-            run = candidates.follow(lam_min, min(limit, self.points), fresh, self.quota, True)
+            run = candidates.follow(lam_min, min(limit, self.points), fresh, self.quota)
             m = len(run.lams)
+            if run.ending == kernels.DONE:
+                run.coef[-1, candidates.reached.order[: candidates.p]] = candidates.refined(lam_min)[0]
             stands = self._prove(run, limit)
             keep = m if stands == m else max(0, stands - 1)
             active = _replay(start.P, columns, run.events[:keep])
@@ -193,7 +195,7 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
     lams: FloatArray = np.zeros(0)  # of the points passed: λ and β
     trail: FloatArray = np.zeros((0, 0))
     while True:
-        run = candidates.follow(lam, 1000 + 4 * problem.n, none, 1, True)
+        run = candidates.follow(lam, 1000 + 4 * problem.n, none, 1)
         if run.ending != kernels.DONE:
             return None
         coef, r = candidates.refined(lam)

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.linalg.products import rows_of_columns
+from sparselin.linalg.products import correlate_rows, rows_of_columns
 from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
-_CHUNK = 512  # columns a thread takes at a time
 _WORTH_HALVING = (
     2e8  # operations below which a whole Gram matrix costs less than half of it and a transposition
 )
@@ -116,12 +115,12 @@ class GramRows:
             rows = np.empty((max(stop, 2 * start), problem.d), problem.dtype)
             rows[:start] = self._rows[:start]
             self._rows = rows
-        out, X, V = self._rows[start:stop], problem.X, columns.astype(problem.dtype, copy=False)
+        out, V = self._rows[start:stop], columns.astype(problem.dtype, copy=False)
         if isinstance(V, np.ndarray):
             with workers(2.0 * out.size * problem.n) as count:
-                spread_chunks(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), problem.d, _CHUNK, count)
+                correlate_rows(problem, V, out, count)
         else:
-            out[:] = (V @ X).toarray()
+            out[:] = (V @ problem.X).toarray()
         self.place[J], self.size = np.arange(start, stop), stop
 
     def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:
