@@ -36,7 +36,12 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seeds", nargs="+", type=int, default=None, help="default: 0 1 2 3 4")
     parser.add_argument("--runs", type=int, default=None, help="rounds per seed at most (default: 7)")
     parser.add_argument(
-        "--pause", type=float, default=0.05, help="seconds before each call; 0: back to back (default: 0.05)"
+        "--pause",
+        nargs="+",
+        type=float,
+        default=[0.0, 0.05],
+        metavar="SECONDS",
+        help="before each call, a column each; goals are about the first (default: 0 0.05)",
     )
     parser.add_argument("--threads", type=int, default=2, help="for all (default: 2)")
     parser.add_argument("--quick", action="store_true", help="one seed, two rounds: a look")
@@ -54,7 +59,7 @@ def settings(chosen: argparse.Namespace) -> Options:
         seeds=tuple(chosen.seeds or ([0] if brief else range(5))),
         runs=chosen.runs or (2 if brief else 7),
         least_runs=min(chosen.runs or 7, 2 if brief else 3),
-        pause=0.001 if chosen.toy else chosen.pause,
+        pauses=(0.0,) if chosen.toy else tuple(chosen.pause),
         toy=chosen.toy,
     )
 

@@ -14,8 +14,8 @@ def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False
     omp, ols = entrants.our_omp, entrants.our_ols
     by_omp, by_lasso = entrants.our_sequential_by_omp, entrants.our_sequential
     jobs = (
-        Job(f"omp/{key}", f"OMP, {name}", omp, goals, checks.selects_like_omp(omp)),
-        Job(f"ols/{key}", f"OLS, {name}", ols, (), checks.selects_like_ols(ols)),
+        *omp_both_ways(key, name, goals),
+        Job(f"ols/{key}", f"OLS, {name}", ols, (Goal(entrants.spams_omp, 1),), checks.selects_like_ols(ols)),
         Job(
             f"sequential-by-omp/{key}",
             f"Sequential LASSO by OMP, {name}",
@@ -32,6 +32,21 @@ def greedy(key: str, name: str, goals: tuple[Goal, ...], *, single: bool = False
         ),
     )
     return (*jobs, single_precision(key, name)) if single else jobs
+
+
+def omp_both_ways(key: str, name: str, goals: tuple[Goal, ...]) -> tuple[Job, ...]:
+    """OMP in C order, as NumPy gives it, and in Fortran order, as a frame does."""
+    omp, by_columns = entrants.our_omp, entrants.our_omp_by_columns
+    return (
+        Job(f"omp/{key}", f"OMP, {name}", omp, goals, checks.selects_like_omp(omp)),
+        Job(
+            f"fortran/{key}",
+            f"OMP in Fortran order, {name}",
+            by_columns,
+            (Goal(omp, 1 / 1.15),),
+            checks.selects_like_omp(by_columns),
+        ),
+    )
 
 
 def single_precision(key: str, name: str) -> Job:
@@ -53,9 +68,8 @@ def projection(key: str, title: str, goals: tuple[Goal, ...]) -> tuple[Job, ...]
 
 BIG = {"n": 2000, "d": 20000, "k": 100}
 TOY = {"n": 40, "d": 60, "k": 5}
-BIG_GOALS = (Goal(entrants.sklearn_omp, 7, stretch=10), Goal(entrants.gemvs, 4))
-PARITY = (Goal(entrants.gemvs, 1 / 1.1, stretch=1 / 0.8),)
-PATH_GOALS = (Goal(entrants.sklearn_path, 5),)
+BIG_GOALS = (Goal(entrants.sklearn_omp, 6, stretch=8), Goal(entrants.gemvs, 3.5))
+PARITY = (Goal(entrants.sklearn_path, 1),)
 SMALL = {"n": 300, "d": 1000, "k": 20}
 FEW = {"n": 200, "d": 1000, "unpenalized": 0.05}
 TOY_PROJECTION = {"n": 20, "d": 40, "lam": 0.3, "unpenalized": 0.05}
@@ -68,7 +82,7 @@ CASES: tuple[Case, ...] = (
         TOY,
         (
             *greedy("noise", "noise", BIG_GOALS, single=True),
-            path("noise", "noise", PATH_GOALS),
+            path("noise", "noise", (Goal(entrants.sklearn_path, 5),)),
         ),
     ),
     Case(
@@ -76,38 +90,50 @@ CASES: tuple[Case, ...] = (
         designs.sparse,
         BIG,
         TOY,
-        greedy("sparse", "sparse signal", BIG_GOALS, single=True),
+        (*greedy("sparse", "sparse signal", BIG_GOALS, single=True), path("sparse", "sparse signal", PARITY)),
+    ),
+    Case(
+        "noise, fewer columns",
+        designs.noise,
+        {"n": 1000, "d": 5000, "k": 50},
+        TOY,
+        omp_both_ways("noise-5000", "noise", (Goal(entrants.sklearn_omp, 2), Goal(entrants.gemvs, 1.4))),
     ),
     Case(
         "AR(1)",
         designs.ar1,
         {"n": 5000, "d": 2000, "k": 100},
         {"n": 60, "d": 40, "k": 5},
-        greedy(
-            "ar1", "AR(1)", (Goal(entrants.sklearn_omp, 1 / 0.4, stretch=4), Goal(entrants.gemvs, 1 / 0.55))
-        ),
+        greedy("ar1", "AR(1)", (Goal(entrants.sklearn_omp, 2.5), Goal(entrants.gemvs, 1.5))),
+    ),
+    Case(
+        "AR(1), more columns",
+        designs.ar1,
+        {"n": 5000, "d": 3000, "k": 100},
+        {"n": 60, "d": 40, "k": 5},
+        omp_both_ways("ar1-3000", "AR(1)", (Goal(entrants.gemvs, 0.9),)),
     ),
     Case(
         "random walk",
         designs.random_walk,
         {"n": 1000, "d": 5000, "k": 50},
         TOY,
-        greedy("random-walk", "random walk", PARITY),
+        (
+            *greedy(
+                "random-walk", "random walk", (Goal(entrants.sklearn_omp, 1.8), Goal(entrants.gemvs, 1.2))
+            ),
+            path("random-walk", "random walk", PARITY),
+        ),
     ),
     Case(
         "small",
         designs.sparse,
         SMALL,
         TOY,
-        greedy("small", "sparse signal", (Goal(entrants.gemvs, 1 / 1.1),)),
-    ),
-    Case(
-        "small, hot",
-        designs.sparse,
-        SMALL,
-        TOY,
-        greedy("small-hot", "sparse signal, hot", (Goal(entrants.gemvs, 1 / 1.1),)),
-        hot=True,
+        (
+            *greedy("small", "sparse signal", (Goal(entrants.sklearn_omp, 1.8),)),
+            path("small", "sparse signal", PARITY),
+        ),
     ),
     *(
         Case(
@@ -154,6 +180,13 @@ CASES: tuple[Case, ...] = (
         FEW | {"lam": 0.05},
         TOY_PROJECTION,
         projection("0.05", "signal", (Goal(entrants.daqp_projection, 1),)),
+    ),
+    Case(
+        "small projection",
+        designs.projection,
+        {"n": 100, "d": 300, "lam": 0.5},
+        {"n": 20, "d": 40, "lam": 0.3},
+        projection("small", "signal", (Goal(entrants.daqp_projection, 0.5),)),
     ),
     Case(
         "projection of noise",
@@ -308,10 +341,10 @@ MEASURES: tuple[Measure, ...] = (
         size={"before": measures.AFTER_NUMBA},
         toy={"before": measures.AFTER_NUMBA},
     ),
-    Measure("start/cold", "compiling omp with an empty cache", "s", measures.cold_start, 8.0),
+    Measure("start/cold", "compiling omp with an empty cache", "s", measures.cold_start, 10.0),
     Measure(
         "start/cold-steps",
-        "of that, what up to some ten million entries need",
+        "of that, what up to a million entries need",
         "s",
         measures.cold_start_of_steps,
     ),

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import statistics
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +23,7 @@ class Options:
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     runs: int = 7
     least_runs: int = 3
-    pause: float = 0.05
+    pauses: tuple[float, ...] = (0.0, 0.05)  # before each call; goals are about the first
     budget: float = 2.0  # seconds for one entrant, one seed
     toy: bool = False
 
@@ -110,7 +110,6 @@ class Case:
     """Data, and the jobs that are done on them, all entrants taking turns.
 
     build : build(seed, **size) returns the data, off the clock.
-    hot : the second of two calls in a row counts.
     """
 
     name: str
@@ -118,7 +117,6 @@ class Case:
     size: Mapping[str, Any]
     toy: Mapping[str, Any]
     jobs: tuple[Job, ...]
-    hot: bool = False
 
     def only(self, wanted: Callable[[str], bool]) -> Case:
         return dataclasses.replace(self, jobs=tuple(job for job in self.jobs if wanted(job.key)))
@@ -142,7 +140,7 @@ def missing(needs: str) -> str:
 
 
 def run_case(case: Case, seed: int, options: Options) -> dict[str, Any]:
-    """The rounds of one seed: seconds, outcomes and who was absent, why."""
+    """The rounds of one seed: seconds for each pause, outcomes and who was absent, why."""
     data = case.build(seed, **(case.toy if options.toy else case.size))
     absent = {e: missing(e.needs) for e in case.entrants if missing(e.needs)}
     answers = {}
@@ -156,19 +154,13 @@ def run_case(case: Case, seed: int, options: Options) -> dict[str, Any]:
     needed = {e for job in case.jobs if job.ours in answers for e in (job.ours, *job.rivals)}
     calls = {e: functools.partial(e.call, data) for e in case.entrants if e in answers and e in needed}
     answers.clear()
-    seconds = {}
-    if calls:
-        seconds = interleaved(
-            calls,
-            runs=options.runs,
-            least_runs=options.least_runs,
-            pause=options.pause,
-            budget=options.budget,
-            hot=case.hot,
+    shares = {e: 1.0 if e.share is None else e.share(data) for e in calls}
+    seconds = []
+    for pause in options.pauses:
+        taken = interleaved(
+            calls, runs=options.runs, least_runs=options.least_runs, pause=pause, budget=options.budget
         )
-    for entrant, values in seconds.items():
-        share = 1.0 if entrant.share is None else entrant.share(data)
-        seconds[entrant] = [value / share for value in values]
+        seconds.append({e: [value / shares[e] for value in values] for e, values in taken.items()})
     return {"seed": seed, "seconds": seconds, "outcomes": outcomes, "absent": absent}
 
 
@@ -196,44 +188,55 @@ def _row(case: Case, job: Job, records: list[dict[str, Any]], options: Options) 
         "goal": ", ".join(map(str, job.goals)),
         "ours": job.ours.name,
         "skipped": "",
-        "peers": {},
+        "ways": [],
         "absent": {e.name: why for r in records for e, why in r["absent"].items() if e in job.rivals},
         "correct": None,
         "outcomes": [],
         "met": None,
         "goals": [],
     }
-    records = [record for record in records if job.ours in record["seconds"]] or _skip(row, job, records)
+    records = [record for record in records if job.ours in record["seconds"][0]] or _skip(row, job, records)
     if not records:
         return row
-    row["ms"] = statistics.median(1e3 * statistics.median(r["seconds"][job.ours]) for r in records)
-    for peer in job.rivals:
-        ratios = {
-            r["seed"]: statistics.median(
-                theirs / ours
-                for theirs, ours in zip(r["seconds"][peer], r["seconds"][job.ours], strict=False)
-            )
-            for r in records
-            if peer in r["seconds"]
-        }
-        if ratios:
-            upper = any(goal.peer is peer and goal.at_most < float("inf") for goal in job.goals)
-            row["peers"][peer.name] = {
-                "ratio": statistics.median(ratios.values()),
-                "worst": max(ratios.values()) if upper else min(ratios.values()),
-                "by_seed": ratios,
-                "ms": statistics.median(
-                    1e3 * statistics.median(r["seconds"][peer]) for r in records if peer in r["seconds"]
-                ),
-                "rounds": min(len(r["seconds"][peer]) for r in records if peer in r["seconds"]),
-            }
+    row["ways"] = [
+        _way(job, pause, {r["seed"]: r["seconds"][way] for r in records})
+        for way, pause in enumerate(options.pauses)
+    ]
     outcomes = [o for r in records if (o := r["outcomes"].get(job.key)) is not None]
     row["outcomes"] = [o.text for o in outcomes]
     row["correct"] = all(o.right for o in outcomes) if outcomes else None
-    row["goals"] = [_judged(goal, row["peers"].get(goal.peer.name)) for goal in job.goals]
+    peers = row["ways"][0]["peers"]
+    row["goals"] = [_judged(goal, peers.get(goal.peer.name)) for goal in job.goals]
     judged = [goal["met"] for goal in row["goals"] if goal["met"] is not None]
     row["met"] = all(judged) if judged else None
     return row
+
+
+def _way(job: Job, pause: float, seconds: Mapping[int, Mapping[Entrant, list[float]]]) -> dict[str, Any]:
+    """Our time after a pause and the peers' ratios to it, from {seed: {entrant: seconds}}."""
+    peers = {}
+    for peer in job.rivals:
+        ratios = {
+            seed: statistics.median(
+                theirs / ours for theirs, ours in zip(taken[peer], taken[job.ours], strict=False)
+            )
+            for seed, taken in seconds.items()
+            if peer in taken
+        }
+        if ratios:
+            upper = any(goal.peer is peer and goal.at_most < float("inf") for goal in job.goals)
+            peers[peer.name] = {
+                "ratio": statistics.median(ratios.values()),
+                "worst": max(ratios.values()) if upper else min(ratios.values()),
+                "by_seed": ratios,
+                "ms": _ms(taken[peer] for taken in seconds.values() if peer in taken),
+                "rounds": min(len(taken[peer]) for taken in seconds.values() if peer in taken),
+            }
+    return {"pause": pause, "ms": _ms(taken[job.ours] for taken in seconds.values()), "peers": peers}
+
+
+def _ms(seconds: Iterable[list[float]]) -> float:
+    return statistics.median(1e3 * statistics.median(values) for values in seconds)
 
 
 def _skip(row: dict[str, Any], job: Job, records: list[dict[str, Any]]) -> list[dict[str, Any]]:

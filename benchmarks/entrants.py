@@ -56,6 +56,11 @@ def our_omp(data: Data) -> Any:
     return sl.omp(data.X, data.y, data.k)
 
 
+@entrant("sl.omp, Fortran order")
+def our_omp_by_columns(data: Data) -> Any:
+    return sl.omp(kept(data, "X_fortran", lambda: np.asfortranarray(data.X)), data.y, data.k)
+
+
 @entrant("sl.omp, float32")
 def our_omp_single(data: Data) -> Any:
     X, y = kept(data, "single", lambda: (data.X.astype(np.float32), data.y.astype(np.float32)))

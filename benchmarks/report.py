@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info
 from benchmarks import scaling
 from benchmarks.entrants import peer_versions
 
-HEADER = ("job", "ours", "peer / ours (worst seed)", "goal", "met", "right")
+JUDGED = ("goal", "met", "right")
 
 
 def write(folder: Path, results: dict[str, Any]) -> None:
@@ -37,15 +37,24 @@ def redraw(folder: Path) -> None:
 # Cells
 
 
-def cells(row: dict[str, Any]) -> tuple[str, ...]:
+def cells(row: dict[str, Any], ways: int) -> tuple[str, ...]:
+    """Its title, times and ratios, two cells for each way of timing or for a measure, and the judgement."""
     if row["skipped"]:
-        return row["title"], "skipped", row["skipped"], row["goal"], "", _right(row)
+        empty = ("",) * (2 * ways - 2 if row["kind"] == "contest" else 0)
+        return row["title"], "skipped", row["skipped"], *empty, row["goal"], "", _right(row)
     if row["kind"] == "measure":
         value, worst = (f"{row[name]:.3g} {row['unit']}".strip() for name in ("value", "worst"))
-        return row["title"], value, f"worst {worst}", row["goal"], _met(row), _right(row)
-    ratios = [f"{name} {p['ratio']:.3g} ({p['worst']:.3g})" for name, p in row["peers"].items()]
-    ratios += [f"{name} –" for name in row["absent"] if name not in row["peers"]]
-    return row["title"], f"{row['ms']:.3g} ms", ", ".join(ratios), row["goal"], _met(row), _right(row)
+        times: tuple[str, ...] = (value, f"worst {worst}")
+    else:
+        times = tuple(cell for way in row["ways"] for cell in _way(row, way))
+    return row["title"], *times, row["goal"], _met(row), _right(row)
+
+
+def _way(row: dict[str, Any], way: dict[str, Any]) -> tuple[str, str]:
+    """Our time, and the peers'."""
+    ratios = [f"{name} {p['ratio']:.3g} ({p['worst']:.3g})" for name, p in way["peers"].items()]
+    ratios += [f"{name} –" for name in row["absent"] if name not in way["peers"]]
+    return f"{way['ms']:.3g} ms", ", ".join(ratios)
 
 
 def _met(row: dict[str, Any]) -> str:
@@ -65,10 +74,10 @@ def _right(row: dict[str, Any]) -> str:
 
 def line(row: dict[str, Any]) -> str:
     """One row for the terminal while the rest is running."""
-    _, ours, ratios, goal, met, right = cells(row)
+    _, *times, goal, met, right = cells(row, 1)
     notes = [f"goal {goal}: {met}"] if goal and met else []
     notes += [f"right: {right}"] if right else []
-    text = escape("  ".join([f"{row['key']:28}", ours, ratios, *notes]))
+    text = escape("  ".join([f"{row['key']:28}", *times, *notes]))
     colour = "red" if row["correct"] is False else "yellow" if row["met"] is False else ""
     return f"[{colour}]{text}" if colour else text
 
@@ -77,7 +86,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def markdown(results: dict[str, Any]) -> str:
-    rows, options = results["rows"], results["options"]
+    rows, options, pauses = results["rows"], results["options"], results["options"]["pauses"]
     kinds = list(dict.fromkeys(_kind(row) for row in rows))
     rows = sorted(rows, key=lambda row: kinds.index(_kind(row)))
     contests = [row for row in rows if row["kind"] == "contest"]
@@ -87,10 +96,11 @@ def markdown(results: dict[str, Any]) -> str:
         f"Written by `make bench`; [README.md](README.md) says how it measures. {results['date']}, "
         f"{results['seconds'] / 60:.0f} minutes.",
         "*ours*: the median. *peer / ours*: how many times our time the peer took, the median over the "
-        "seeds of the median over the rounds, and in brackets the worst seed. A goal in brackets is a "
-        "stretch. *right*: our answers are those of the textbook, or proved (below).",
-        *([_table(HEADER, contests)] if contests else []),
-        *([_table(("measure", "ours", "over the seeds", *HEADER[3:]), measured)] if measured else []),
+        "seeds of the median over the rounds, and in brackets the worst seed. Goals are about the first of "
+        "both ways; one in brackets is a stretch. *right*: our answers are those of the textbook, or proved "
+        "(below).",
+        *_table(("job", *_ways(pauses), *JUDGED), [cells(row, len(pauses)) for row in contests]),
+        *_table(("measure", "ours", "over the seeds", *JUDGED), [cells(row, 1) for row in measured]),
         *(["![time of OMP against d and against n](scaling.png)"] if results["scaling"] else []),
         "## The answers",
         _answers(rows),
@@ -98,7 +108,7 @@ def markdown(results: dict[str, Any]) -> str:
         "## Where and how",
         _setting(results),
         f"Again: `{results['command']}`, with seeds {', '.join(map(str, options['seeds']))}, at most "
-        f"{options['runs']} rounds and {options['pause']:g} s of pause before each call.",
+        f"{options['runs']} rounds.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -107,9 +117,16 @@ def _kind(row: dict[str, Any]) -> str:
     return str(row["key"]).split("/")[0]
 
 
-def _table(header: tuple[str, ...], rows: list[dict[str, Any]]) -> str:
-    lines = [header, ("---", "--:", *["---"] * (len(header) - 2)), *map(cells, rows)]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
+def _ways(pauses: list[float]) -> list[str]:
+    names = ["back to back" if pause == 0 else f"after {1e3 * pause:g} ms of pause" for pause in pauses]
+    return [cell for name in names for cell in (f"ours, {name}", "peer / ours (worst seed)")]
+
+
+def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """The table, if it has rows."""
+    lines = [header, ("---", "--:", *["---"] * (len(header) - 2)), *rows]
+    text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
+    return [text] if rows else []
 
 
 def _answers(rows: list[dict[str, Any]]) -> str:

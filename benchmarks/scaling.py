@@ -36,7 +36,11 @@ def measure(options: Options) -> dict[str, Any]:
         for call in calls.values():
             call()
         seconds = interleaved(
-            calls, runs=min(options.runs, 5), least_runs=options.least_runs, pause=options.pause, budget=2.0
+            calls,
+            runs=min(options.runs, 5),
+            least_runs=options.least_runs,
+            pause=options.pauses[0],
+            budget=2.0,
         )
         return {name: statistics.median(values) for name, values in seconds.items()}
 

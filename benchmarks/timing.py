@@ -16,14 +16,12 @@ def interleaved(
     least_runs: int,
     pause: float,
     budget: float,
-    hot: bool = False,
 ) -> dict[_Name, list[float]]:
     """Seconds of each call in each round, all of them having been called before.
 
     They take turns, each round beginning with the next of them, so that a machine that slows down slows
     all alike, and nobody always follows the same neighbour. Thread pools spin for a while after their work:
-    `pause` seconds before each call let those of the others fall asleep. With `hot` a call is made twice
-    and the second one counts: then one's own pool is awake and one's data in the caches.
+    `pause` seconds before each call let those of the others fall asleep.
 
     Everybody takes part in `runs` rounds, or in as many as fit in `budget` seconds, but in `least_runs`.
     """
@@ -31,12 +29,10 @@ def interleaved(
     seconds: dict[_Name, list[float]] = {name: [] for name in names}
     due = dict.fromkeys(names, runs)
     for turn in range(runs):
-        first = turn % len(names)
+        first = turn % max(1, len(names))
         for name in names[first:] + names[:first]:
             if turn < due[name]:
                 time.sleep(pause)
-                if hot:
-                    calls[name]()
                 seconds[name].append(timed(calls[name]))
                 if turn == 0:
                     due[name] = max(least_runs, min(runs, int(budget / max(seconds[name][0], 1e-9))))
