@@ -38,22 +38,20 @@ from proofs_checks.rational import (
     vector,
 )
 from proofs_checks.steps import open_steps, selections
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 
-@claim(
-    "SA-algorithm-2",
-    paper="SA",
-    number="Algorithm 2, line 5",
-    statement="⟨X_i, y − X_Sβ_S*⟩² = ⟨X_i, y − P_S y⟩² = ⟨X_i, P_S^⊥y⟩² for any minimiser β_S*, and OMP "
-    "picks an i ∉ S that maximises it.",
-    hypotheses="any S, dependent columns too; the pick where λ* > 0",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    unchecked="what to pick where all correlations are zero, which the algorithm leaves open (sl.omp stops)",
-    mutants=("sl.omp",),
-)
+@claim("SA-algorithm-2", "Algorithm 2, line 5", "exact", HOLDS)
+@mutants("sl.omp")
 def test_omp_picks_a_largest_correlation(check):
+    """⟨X_i, y − X_Sβ_S*⟩² = ⟨X_i, y − P_S y⟩² = ⟨X_i, P_S^⊥y⟩² for any minimiser β_S*, and OMP picks an i ∉ S
+    that maximises it.
+
+    Hypotheses: any S, dependent columns too; the pick where λ* > 0
+
+    Unchecked: what to pick where all correlations are zero, which the algorithm leaves open (sl.omp stops)
+    """
+
     def holds(selection):
         X, y, S = selection
         A, b = rational(X), rational(y)
@@ -77,23 +75,22 @@ def test_omp_picks_a_largest_correlation(check):
     check.forall(selections(dependent=True), holds)
 
 
-@claim(
-    "SA-algorithm-3-threshold",
-    paper="SA",
-    number="Algorithm 3, line 5; poster",
-    statement="Sequential LASSO has a largest λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}, β*(λ, S) being the "
-    "optimal solution; it equals ‖XᵀP_S^⊥y‖∞.",
-    hypotheses="independent S",
-    method="exact, proof",
-    tolerance="2⁻⁴⁰λ* between the exact λ* and the package's",
-    verdict=Verdict.CORRECTED,
-    correction="So it is where P_S^⊥y is not orthogonal to all columns; else the set is empty and the "
-    "algorithm must stop. The solution may not be unique; β_S̄ ≠ 0 then holds for all solutions below "
-    "λ* and for none above.",
-    consequences="Theorem 3.3 is about steps with λ* > 0.",
-    mutants=("sl.first_entry", "sl.lambda_star"),
-)
+@claim("SA-algorithm-3-threshold", "Algorithm 3, line 5; poster", "exact, proof", CORRECTED)
+@mutants("sl.first_entry", "sl.lambda_star")
 def test_the_largest_penalty_with_a_feature(check):
+    """Sequential LASSO has a largest λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}, β*(λ, S) being the optimal
+    solution; it equals ‖XᵀP_S^⊥y‖∞.
+
+    Hypotheses: independent S
+
+    Instead: So it is where P_S^⊥y is not orthogonal to all columns; else the set is empty and the algorithm
+    must stop. The solution may not be unique; β_S̄ ≠ 0 then holds for all solutions below λ* and for none
+    above.
+
+    Consequences: Theorem 3.3 is about steps with λ* > 0.
+
+    Tolerance: 2⁻⁴⁰λ* between the exact λ* and the package's
+    """
     X, y = np.array([[1.0, 1.0]]), np.array([1.0])
     stops = sl.sequential_lasso(X, y, 2)
     check.refutes(
@@ -125,21 +122,19 @@ def test_the_largest_penalty_with_a_feature(check):
     check.forall(open_steps(), threshold)
 
 
-@claim(
-    "SA-algorithm-3-limit",
-    paper="SA",
-    number="Algorithm 3, lines 6 and 7",
-    statement="A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0} exists and is not empty.",
-    hypotheses="λ* > 0, independent S",
-    method="exact, brute force",
-    verdict=Verdict.CORRECTED,
-    correction="For ε ↓ 0 (from above it is empty), and with A(S) the indices that are nonzero in some "
-    "solution: solutions may be chosen so that there is no limit. So read, it is constant on (λ₂, λ*).",
-    consequences="Lemma 3.4, which print gives as the reason that it is not empty, is not needed: r ≠ p "
-    "below λ*.",
-    mutants=("sl.first_entry",),
-)
+@claim("SA-algorithm-3-limit", "Algorithm 3, lines 6 and 7", "exact, brute force", CORRECTED)
+@mutants("sl.first_entry")
 def test_the_active_set_just_below_the_threshold(check):
+    """A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0} exists and is not empty.
+
+    Hypotheses: λ* > 0, independent S
+
+    Instead: For ε ↓ 0 (from above it is empty), and with A(S) the indices that are nonzero in some solution:
+    solutions may be chosen so that there is no limit. So read, it is constant on (λ₂, λ*).
+
+    Consequences: Lemma 3.4, which print gives as the reason that it is not empty, is not needed: r ≠ p below
+    λ*.
+    """
     twins, one = np.array([[1.0, 1.0]]), np.array([1.0])
     lams = [1 - fmpq(1, 2**k) for k in range(1, 9)]
     alternating = [[1 - lam, 0 * lam][:: (-1) ** k] for k, lam in enumerate(lams)]
@@ -166,22 +161,20 @@ def test_the_active_set_just_below_the_threshold(check):
     check.forall(open_steps(), constant)
 
 
-@claim(
-    "SA-section-3.2-zero",
-    paper="SA",
-    number="Section 3.2, after equation (10)",
-    statement="If λ ≥ ‖XᵀP_S^⊥y‖∞, then p = P_S^⊥y and Xβ = X_Sβ_S*, meaning that β is zero outside of S.",
-    hypotheses="independent S",
-    method="exact, float",
-    verdict=Verdict.CORRECTED,
-    correction="For λ > 0. Xβ = X_Sβ_S* alone does not make β zero outside of S where columns are "
-    "dependent; ‖β_S̄‖₁, which is the same in all solutions, does. For λ = 0 (allowed where P_S^⊥y ⟂ X) "
-    "it is false.",
-    consequences="Nothing else: λ > 0 throughout Algorithm 3.",
-    tolerance="1e-12‖y‖ between P_S^⊥y and sl.project_dual",
-    mutants=("sl.project_dual",),
-)
+@claim("SA-section-3.2-zero", "Section 3.2, after equation (10)", "exact, float", CORRECTED)
+@mutants("sl.project_dual")
 def test_nothing_is_active_above_the_threshold(check):
+    """If λ ≥ ‖XᵀP_S^⊥y‖∞, then p = P_S^⊥y and Xβ = X_Sβ_S*, meaning that β is zero outside of S.
+
+    Hypotheses: independent S
+
+    Instead: For λ > 0. Xβ = X_Sβ_S* alone does not make β zero outside of S where columns are dependent;
+    ‖β_S̄‖₁, which is the same in all solutions, does. For λ = 0 (allowed where P_S^⊥y ⟂ X) it is false.
+
+    Consequences: Nothing else: λ > 0 throughout Algorithm 3.
+
+    Tolerance: 1e-12‖y‖ between P_S^⊥y and sl.project_dual
+    """
     X, y = np.array([[1.0, 1.0]]), np.array([1.0])
     beta = vector([fmpq(0), fmpq(1)])
     check.refutes(

@@ -49,7 +49,7 @@ from proofs_checks.rational import (
     vector,
 )
 from proofs_checks.steps import open_steps, selections
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 ONE = np.array([[1.0]]), np.array([1.0])
 
@@ -92,19 +92,21 @@ SMALL_FRACTIONS = st.lists(st.fractions(-3, 3, max_denominator=4), min_size=12, 
 
 @claim(
     "SA-equation-6",
-    paper="SA",
-    number="equations (5) and (6) (ICLR, NeurIPS submission)",
-    statement="The minima of (5) over w, θ and of (6) over θ are the same number, λ being the same in both.",
-    hypotheses="λ ≥ 0, any S",
-    method="proof, exact, float",
-    verdict=Verdict.HOLDS,
-    tolerance="1e-13 of ‖y‖² for square roots; 1e-4 of the gain for the descent, as its own certificate has "
-    "it",
-    mutants=("equation_5", "equation_6", "sl.hadamard_descent"),
+    "equations (5) and (6) (ICLR, NeurIPS submission)",
+    "proof, exact, float",
+    HOLDS,
     cases=600,
     ci_cases=15,
 )
+@mutants("equation_5", "equation_6", "sl.hadamard_descent")
 def test_both_have_the_same_minimum(check):
+    """The minima of (5) over w, θ and of (6) over θ are the same number, λ being the same in both.
+
+    Hypotheses: λ ≥ 0, any S
+
+    Tolerance: 1e-13 of ‖y‖² for square roots; 1e-4 of the gain for the descent, as its own certificate has it
+    """
+
     def never_below_and_reached(drawn):
         (X, y, S), numbers = drawn
         A, b = exact(X, y)
@@ -137,22 +139,19 @@ def test_both_have_the_same_minimum(check):
     check.forall(st.tuples(open_steps(), SMALL_FRACTIONS), never_below_and_reached)
 
 
-@claim(
-    "SA-equation-6-scale",
-    paper="SA",
-    number="after equation (6) (ICLR, NeurIPS submission)",
-    statement="(6) is precisely the LASSO (4) of Sequential LASSO.",
-    hypotheses="λ > 0, any S",
-    method="exact",
-    verdict=Verdict.CORRECTED,
-    correction="Up to λ → λ/2: (6) has no ½, and is twice (4) at λ/2. So in (5) and (6) λ*(S) is "
-    "2‖XᵀP_S^⊥y‖∞ and the window below it (2λ₂, 2λ*).",
-    consequences="None of substance: Theorem 1.1 leaves λ open. With λ just below ‖XᵀP_S^⊥y‖∞ (5) picks from "
-    "the middle of the path, and the pick can be wrong.",
-    mutants=("sl.lambda_star", "equation_6"),
-    cases=600,
-)
+@claim("SA-equation-6-scale", "after equation (6) (ICLR, NeurIPS submission)", "exact", CORRECTED, cases=600)
+@mutants("sl.lambda_star", "equation_6")
 def test_the_scale_of_lambda(check):
+    """(6) is precisely the LASSO (4) of Sequential LASSO.
+
+    Hypotheses: λ > 0, any S
+
+    Instead: Up to λ → λ/2: (6) has no ½, and is twice (4) at λ/2. So in (5) and (6) λ*(S) is 2‖XᵀP_S^⊥y‖∞ and
+    the window below it (2λ₂, 2λ*).
+
+    Consequences: None of substance: Theorem 1.1 leaves λ open. With λ just below ‖XᵀP_S^⊥y‖∞ (5) picks from
+    the middle of the path, and the pick can be wrong.
+    """
     A, b = exact(*ONE)
     zero, half = [Fraction(0)], [Fraction(1, 2)]
     check.refutes(
@@ -196,22 +195,26 @@ def masked_loss(X, y, mask, theta):
 
 @claim(
     "SA-algorithm-1-objective",
-    paper="SA",
-    number="Algorithm 1, lines 4 and 5 (ICLR, NeurIPS submission, poster)",
-    statement="For least squares the minimisers (θ*, w*) of line 4 determine the feature of largest weight "
-    "that line 5 selects.",
-    reading_of="“Let (θ*, w*) ← argmin ℓ(f(X∘W; θ), y)”, “Set i* ← argmax w*_i”, f(X; θ) = Xθ, ℓ the "
-    "squared loss",
-    hypotheses="the softmax of (1), no decay, as printed; masks softmax(w) are the positive ones of sum 1 "
-    "off S, 1 on S",
-    method="proof, exact",
-    verdict=Verdict.FALSE,
-    correction="Every w* is optimal, with θ* = β*/softmax(w*), and any feature off S can have the largest "
-    "weight. The descent's start and path choose, or a decay (SA-lemma-3.2).",
-    consequences="None for Theorem 1.1, whose variant has the decay.",
-    mutants=("masked_loss",),
+    "Algorithm 1, lines 4 and 5 (ICLR, NeurIPS submission, poster)",
+    "proof, exact",
+    FALSE,
 )
+@mutants("masked_loss")
 def test_without_decay_no_weight_is_preferred(check):
+    """For least squares the minimisers (θ*, w*) of line 4 determine the feature of largest weight that line 5
+    selects.
+
+    Reading of: “Let (θ*, w*) ← argmin ℓ(f(X∘W; θ), y)”, “Set i* ← argmax w*_i”, f(X; θ) = Xθ, ℓ the squared
+    loss
+
+    Hypotheses: the softmax of (1), no decay, as printed; masks softmax(w) are the positive ones of sum 1 off
+    S, 1 on S
+
+    Instead: Every w* is optimal, with θ* = β*/softmax(w*), and any feature off S can have the largest weight.
+    The descent's start and path choose, or a decay (SA-lemma-3.2).
+
+    Consequences: None for Theorem 1.1, whose variant has the decay.
+    """
     X, y = np.eye(2), np.array([1.0, 0.0])
     masks = [fmpq(3, 4), fmpq(1, 4)], [fmpq(1, 4), fmpq(3, 4)]
     check.refutes(
@@ -239,24 +242,28 @@ def test_without_decay_no_weight_is_preferred(check):
 
 @claim(
     "SA-algorithm-1-argmax",
-    paper="SA",
-    number="Algorithm 1, line 5, with Definition 3.1 (ICLR, NeurIPS submission, poster)",
-    statement="At a minimiser of (5), i* = argmax_{i∉S} w_i* is the feature of largest attention weight, and "
-    "one that Sequential LASSO selects.",
-    hypotheses="λ in the window (2λ₂, 2λ*) of (5)",
-    method="proof, exact, float",
-    verdict=Verdict.CORRECTED,
-    correction="i* = argmax |w_i*|. There |w_i*| = |θ_i*| = √|β_i|, which is positive on A(S) only; the sign "
-    "of w_i* is free.",
-    consequences="Theorem 1.1 holds with |w_i|. With softmax, where w_i ↦ s_i(w) increases, line 5 is right "
-    "as it stands.",
-    tolerance="(λ/2)(|w_i| − |θ_i|)² is part of what the descent's certificate bounds by 1e-4 of the gain; "
-    "1e-13 of ‖y‖² for rounding",
-    mutants=("sl.hadamard_descent", "picked", "equation_5"),
+    "Algorithm 1, line 5, with Definition 3.1 (ICLR, NeurIPS submission, poster)",
+    "proof, exact, float",
+    CORRECTED,
     cases=1000,
     ci_cases=30,
 )
+@mutants("sl.hadamard_descent", "picked", "equation_5")
 def test_the_sign_of_the_weights_is_free(check):
+    """At a minimiser of (5), i* = argmax_{i∉S} w_i* is the feature of largest attention weight, and one that
+    Sequential LASSO selects.
+
+    Hypotheses: λ in the window (2λ₂, 2λ*) of (5)
+
+    Instead: i* = argmax |w_i*|. There |w_i*| = |θ_i*| = √|β_i|, which is positive on A(S) only; the sign of
+    w_i* is free.
+
+    Consequences: Theorem 1.1 holds with |w_i|. With softmax, where w_i ↦ s_i(w) increases, line 5 is right as
+    it stands.
+
+    Tolerance: (λ/2)(|w_i| − |θ_i|)² is part of what the descent's certificate bounds by 1e-4 of the gain;
+    1e-13 of ‖y‖² for rounding
+    """
     X, y, half = np.eye(2), np.array([1.0, 0.0]), Fraction(-1, 2)
     A, b = exact(X, y)
     w = [half, Fraction(0)]
@@ -296,22 +303,25 @@ def test_the_sign_of_the_weights_is_free(check):
 
 @claim(
     "SA-section-2-large-lambda",
-    paper="SA",
-    number="Section 2, after Algorithm 3 (ICLR, NeurIPS submission)",
-    statement="λ can be set to a large enough value, since beyond a critical value of λ the feature ranking "
-    "according to the LASSO coefficients does not change.",
-    hypotheses="λ* > 0, any independent S",
-    method="proof, exact, float",
-    verdict=Verdict.CORRECTED,
-    correction="The ranking of |β_i|, i ∉ S, is constant on (λ₂, λ*), where |β_i| = εv_i on T and 0 off T; "
-    "for λ ≥ λ* all are zero and there is none. So λ must lie in the window of the step, not merely be "
-    "large.",
-    consequences="Algorithm 3 itself is not touched: it searches for λ*.",
-    tolerance="1e-9 of the largest |β_i|: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6",
-    mutants=("sl.lasso_path", "sl.first_entry"),
+    "Section 2, after Algorithm 3 (ICLR, NeurIPS submission)",
+    "proof, exact, float",
+    CORRECTED,
     cases=600,
 )
+@mutants("sl.lasso_path", "sl.first_entry")
 def test_the_ranking_below_the_threshold(check):
+    """λ can be set to a large enough value, since beyond a critical value of λ the feature ranking according
+    to the LASSO coefficients does not change.
+
+    Hypotheses: λ* > 0, any independent S
+
+    Instead: The ranking of |β_i|, i ∉ S, is constant on (λ₂, λ*), where |β_i| = εv_i on T and 0 off T; for λ
+    ≥ λ* all are zero and there is none. So λ must lie in the window of the step, not merely be large.
+
+    Consequences: Algorithm 3 itself is not touched: it searches for λ*.
+
+    Tolerance: 1e-9 of the largest |β_i|: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6
+    """
     path = sl.lasso_path(np.eye(2), np.array([2.0, 1.0]))
     check.refutes(
         path.at(1.5).tolist() == [0.5, 0.0]
@@ -354,21 +364,15 @@ def fixed_solution(lam):
     return [1 - share * fmpq(7, 9), -share * fmpq(5, 9), 1 - share]
 
 
-@claim(
-    "ours-no-fixed-lambda",
-    paper="ours",
-    number="the same sentence of Section 2",
-    statement="For some designs with columns of equal length no fixed λ makes two steps of the LASSO, each "
-    "adding the largest |β_i|, pick what OMP picks.",
-    hypotheses="X = [[1, 1, −2], [2, −1, 1], [1, −2, 1]], y = (−1, 3, 2): OMP takes 1, then λ*({1}) = 3; for "
-    "λ < 3 the first LASSO has |β_0| > |β_1|, for λ ≥ 3 the second has β_S̄ = 0",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    mutants=("sl.lasso_path", "sl.omp", "fixed_solution"),
-    cases=300,
-    ci_cases=30,
-)
+@claim("ours-no-fixed-lambda", "the same sentence of Section 2", "exact", HOLDS, cases=300, ci_cases=30)
+@mutants("sl.lasso_path", "sl.omp", "fixed_solution")
 def test_no_fixed_lambda(check):
+    """For some designs with columns of equal length no fixed λ makes two steps of the LASSO, each adding the
+    largest |β_i|, pick what OMP picks.
+
+    Hypotheses: X = [[1, 1, −2], [2, −1, 1], [1, −2, 1]], y = (−1, 3, 2): OMP takes 1, then λ*({1}) = 3; for λ
+    < 3 the first LASSO has |β_0| > |β_1|, for λ ≥ 3 the second has β_S̄ = 0
+    """
     X, y = FIXED
 
     def wrong(lam):

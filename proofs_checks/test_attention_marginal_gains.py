@@ -22,7 +22,7 @@ from flint import fmpq
 import sparselin as sl
 from proofs_checks.rational import columns, inner, off, rational, real, step
 from proofs_checks.steps import selections
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, claim, mutants
 
 
 def loss(X, y, S):
@@ -39,21 +39,20 @@ def marginal_gain(X, y, S, i):
 
 
 @claim(
-    "SA-definition-B.1",
-    paper="SA",
-    number="Definition B.1 (ICLR, NeurIPS submission)",
-    statement="For ℓ : 2^[d] → ℝ, a set S ⊆ [n] and i ∉ S, the marginal gain of i with respect to S is ℓ(S) "
-    "− ℓ(S ∪ {i}).",
-    hypotheses="ℓ(S) = min ‖X_Sβ − y‖², X (n, d)",
-    method="proof, exact",
-    verdict=Verdict.CORRECTED,
-    correction="S ⊆ [d], i ∈ [d] ∖ S. For least squares the gain is ⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖² ≥ 0, or 0 "
-    "where X_i lies in the span of S.",
-    consequences="None: a slip of notation, the same in both versions.",
-    mutants=("marginal_gain", "sl.ols"),
-    cases=1500,
+    "SA-definition-B.1", "Definition B.1 (ICLR, NeurIPS submission)", "proof, exact", CORRECTED, cases=1500
 )
+@mutants("marginal_gain", "sl.ols")
 def test_gains_of_least_squares(check):
+    """For ℓ : 2^[d] → ℝ, a set S ⊆ [n] and i ∉ S, the marginal gain of i with respect to S is ℓ(S) − ℓ(S ∪
+    {i}).
+
+    Hypotheses: ℓ(S) = min ‖X_Sβ − y‖², X (n, d)
+
+    Instead: S ⊆ [d], i ∈ [d] ∖ S. For least squares the gain is ⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖² ≥ 0, or 0 where
+    X_i lies in the span of S.
+
+    Consequences: None: a slip of notation, the same in both versions.
+    """
     X, y = np.array([[1.0, 1.0]]), np.array([1.0])
     outside = [S for S in ((0,), (1,)) if not set(S) <= set(range(X.shape[0]))]
     beyond = [S for S in ((0,), (2,)) if set(S) <= set(range(3)) and not set(S) <= set(range(2))]
@@ -86,22 +85,25 @@ def test_gains_of_least_squares(check):
 
 @claim(
     "SA-section-1-marginal-gains",
-    paper="SA",
-    number="Section 1, “Towards understanding attention” (ICLR, NeurIPS submission)",
-    statement="For any set of features the gradient of the least squares loss at its sparse minimiser "
-    "approximates the marginal gains up to a factor that depends on the sparse condition numbers of the "
-    "design.",
-    hypotheses="columns of length 1, S independent",
-    method="proof, exact, float",
-    verdict=Verdict.CORRECTED,
-    correction="Its square does: ¼(∇_i)² = c_i² ≤ gain_i ≤ c_i²/λ_min(C_{S∪i}), C the Gram matrix of the "
-    "columns scaled to length 1 and c their correlations with P_S^⊥y.",
-    consequences="Weak submodularity, which uses c_i², is not touched.",
-    tolerance="1e-10 relative, for eigenvalues of correlation matrices of at most four columns",
-    mutants=("marginal_gain", "loss"),
+    "Section 1, “Towards understanding attention” (ICLR, NeurIPS submission)",
+    "proof, exact, float",
+    CORRECTED,
     cases=1500,
 )
+@mutants("marginal_gain", "loss")
 def test_squared_gradients(check):
+    """For any set of features the gradient of the least squares loss at its sparse minimiser approximates the
+    marginal gains up to a factor that depends on the sparse condition numbers of the design.
+
+    Hypotheses: columns of length 1, S independent
+
+    Instead: Its square does: ¼(∇_i)² = c_i² ≤ gain_i ≤ c_i²/λ_min(C_{S∪i}), C the Gram matrix of the columns
+    scaled to length 1 and c their correlations with P_S^⊥y.
+
+    Consequences: Weak submodularity, which uses c_i², is not touched.
+
+    Tolerance: 1e-10 relative, for eigenvalues of correlation matrices of at most four columns
+    """
     X, y = np.eye(2), np.array([3.0, 4.0])
     gradient = [-2 * c for c in step(X, y).correlation]
     gains = [marginal_gain(X, y, (), i) for i in range(2)]

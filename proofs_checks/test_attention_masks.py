@@ -38,7 +38,7 @@ from flint import arb, ctx, fmpq, fmpq_mat
 
 import sparselin as sl
 from proofs_checks.rational import fraction, inner, rational, segment, step
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
 SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
 MASKS = ("softmax", "l1", "l2", "l1_normalized", "l2_normalized")
@@ -66,22 +66,17 @@ def fractions(rng, d, low=-12):
     ]
 
 
-@claim(
-    "SA-section-4.2-l1",
-    paper="SA",
-    number=SECTION,
-    statement="The mask s_i(w) = |w_i| captures the provable variant: the same penalty λ‖β‖₁, and picks that "
-    "OMP could make.",
-    hypotheses="λ in the window, ties included",
-    method="proof, exact, float",
-    verdict=Verdict.HOLDS,
-    unchecked="descents that come to no decision",
-    mutants=("sl.sequential_attention",),
-    cases=3000,
-    ci_cases=40,
-)
+@claim("SA-section-4.2-l1", SECTION, "proof, exact, float", HOLDS, cases=3000, ci_cases=40)
+@mutants("sl.sequential_attention")
 @precisely
 def test_the_absolute_value_captures_the_provable_variant(check):
+    """The mask s_i(w) = |w_i| captures the provable variant: the same penalty λ‖β‖₁, and picks that OMP could
+    make.
+
+    Hypotheses: λ in the window, ties included
+
+    Unchecked: descents that come to no decision
+    """
     while check.counted < check.cases:
         n, d = int(check.rng.integers(2, 6)), int(check.rng.integers(2, 7))
         X, y = check.rng.integers(-2, 3, (n, d)).astype(float), check.rng.integers(-2, 3, n).astype(float)
@@ -99,20 +94,18 @@ def decay_of_square(w, beta):
     return w * w + (beta / (w * w)) ** 2
 
 
-@claim(
-    "ours-mask-l2-penalty",
-    paper="ours",
-    number=SECTION,
-    statement="With s_i = w_i² the induced penalty is (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² = "
-    "2^{1/3}|β_i|^{2/3}; and w = θ = 0 is a strict local minimum of least squares for every λ > 0.",
-    hypotheses="β = 2t³ with rational t; any X, y",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="It is concave in |β|, and it has no λ*: 0 is a local minimiser for every λ > 0.",
-    mutants=("decay_of_square",),
-)
+@claim("ours-mask-l2-penalty", SECTION, "proof, exact", HOLDS)
+@mutants("decay_of_square")
 @precisely
 def test_the_square(check):
+    """With s_i = w_i² the induced penalty is (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² =
+    2^{1/3}|β_i|^{2/3}; and w = θ = 0 is a strict local minimum of least squares for every λ > 0.
+
+    Hypotheses: β = 2t³ with rational t; any X, y
+
+    Consequences: It is concave in |β|, and it has no λ*: 0 is a local minimiser for every λ > 0.
+    """
+
     def as_derived(_):
         w, t = fractions(check.rng, 2, 1)
         excess = decay_of_square(w, 2 * t**3) - 3 * t * t
@@ -135,22 +128,19 @@ def decay_of_simplex(s, beta):
     return sum((b / a) ** 2 for a, b in zip(s, beta, strict=True))
 
 
-@claim(
-    "ours-mask-normalized-penalty",
-    paper="ours",
-    number=SECTION,
-    statement="With either normalised mask the induced penalty is (λ/2)(Σ|β_i|^{2/3})³, an infimum that no w "
-    "attains; Q*(β∘β) of softmax is never smaller.",
-    hypotheses="β = t³ with rational t",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="Both normalised masks have the same minimisers β, and no λ* in the sense of Algorithm 3: "
-    "far below and above λ* they shrink, as the ridge penalty does.",
-    mutants=("decay_of_simplex",),
-    cases=1500,
-)
+@claim("ours-mask-normalized-penalty", SECTION, "proof, exact", HOLDS, cases=1500)
+@mutants("decay_of_simplex")
 @precisely
 def test_the_normalised_masks(check):
+    """With either normalised mask the induced penalty is (λ/2)(Σ|β_i|^{2/3})³, an infimum that no w attains;
+    Q*(β∘β) of softmax is never smaller.
+
+    Hypotheses: β = t³ with rational t
+
+    Consequences: Both normalised masks have the same minimisers β, and no λ* in the sense of Algorithm 3: far
+    below and above λ* they shrink, as the ridge penalty does.
+    """
+
     def as_derived(_):
         m = int(check.rng.integers(1, 6))
         t, s = fractions(check.rng, m, 1), fractions(check.rng, m, 1)
@@ -193,20 +183,18 @@ def gain(z, X, y, lam):
     return above / below
 
 
-@claim(
-    "ours-masks-two-columns",
-    paper="ours",
-    number=SECTION,
-    statement="For two columns of equal length every mask of Section 4.2 gives its largest weight to the "
-    "larger |⟨X_i, y⟩| at every global minimiser that is not zero, for every λ > 0.",
-    hypotheses="X (n, 2) with ‖X_1‖ = ‖X_2‖, |c_1| ≠ |c_2|",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    unchecked="the infima of the normalised masks are taken as limits w → 0",
-    mutants=("gain",),
-)
+@claim("ours-masks-two-columns", SECTION, "proof, exact", HOLDS)
+@mutants("gain")
 @precisely
 def test_equal_lengths(check):
+    """For two columns of equal length every mask of Section 4.2 gives its largest weight to the larger |⟨X_i,
+    y⟩| at every global minimiser that is not zero, for every λ > 0.
+
+    Hypotheses: X (n, 2) with ‖X_1‖ = ‖X_2‖, |c_1| ≠ |c_2|
+
+    Unchecked: the infima of the normalised masks are taken as limits w → 0
+    """
+
     def larger_weight_to_larger_correlation(_):
         n = int(check.rng.integers(2, 6))
         X, y = check.rng.integers(-2, 3, (n, 2)), check.rng.integers(-3, 4, n)
@@ -274,20 +262,17 @@ def not_largest(first, others):
     return any(first[1] < other[0] for other in others)
 
 
-@claim(
-    "ours-mask-normalized-departs",
-    paper="ours",
-    number=SECTION,
-    statement="With either normalised mask the feature of largest weight need not be OMP's, for columns of "
-    "one length too: X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.",
-    hypotheses="Xᵀy = (7, 6, 5); s = (0, ½, ½) gives more R than every s with s₁ ≥ s₂, s₃",
-    method="proof, exact, float",
-    verdict=Verdict.HOLDS,
-    consequences="For λ → ∞ R tends to Σ s_i²c_i²/λ, and they do pick OMP's.",
-    mutants=("sl.sequential_attention", "gain"),
-)
+@claim("ours-mask-normalized-departs", SECTION, "proof, exact, float", HOLDS)
+@mutants("sl.sequential_attention", "gain")
 @precisely
 def test_normalised_masks_depart(check):
+    """With either normalised mask the feature of largest weight need not be OMP's, for columns of one length
+    too: X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.
+
+    Hypotheses: Xᵀy = (7, 6, 5); s = (0, ½, ½) gives more R than every s with s₁ ≥ s₂, s₃
+
+    Consequences: For λ → ∞ R tends to Σ s_i²c_i²/λ, and they do pick OMP's.
+    """
     half = Fraction(1, 2)
     value = gain((Fraction(0), half**2, half**2), *EQUAL, 1)
 
@@ -303,22 +288,19 @@ def test_normalised_masks_depart(check):
         departs(check, parametrization, 1.0, boxes)
 
 
-@claim(
-    "ours-mask-l2-departs",
-    paper="ours",
-    number=SECTION,
-    statement="With s_i = w_i² the feature of largest weight need not be OMP's, for columns of one length "
-    "too: X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1; and so at λ = 4, near the critical "
-    "λ from which on 0 is the minimum (4.25, in floating point).",
-    hypotheses="Xᵀy = (7, 6, 5); v = w² = (0, 7/4, 7/4), at λ = 4 (0, 5/4, 5/4), has a lower objective than "
-    "every v with v₁ ≥ v₂, v₃",
-    method="proof, exact, float",
-    verdict=Verdict.HOLDS,
-    unchecked="a descent at λ = 4, which ends at the local minimum 0",
-    mutants=("sl.sequential_attention", "gain"),
-)
+@claim("ours-mask-l2-departs", SECTION, "proof, exact, float", HOLDS)
+@mutants("sl.sequential_attention", "gain")
 @precisely
 def test_squares_depart(check):
+    """With s_i = w_i² the feature of largest weight need not be OMP's, for columns of one length too: X =
+    [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1; and so at λ = 4, near the critical λ from
+    which on 0 is the minimum (4.25, in floating point).
+
+    Hypotheses: Xᵀy = (7, 6, 5); v = w² = (0, 7/4, 7/4), at λ = 4 (0, 5/4, 5/4), has a lower objective than
+    every v with v₁ ≥ v₂, v₃
+
+    Unchecked: a descent at λ = 4, which ends at the local minimum 0
+    """
     square = int(EQUAL[1] @ EQUAL[1])
 
     def certified(lam, v):
@@ -338,20 +320,16 @@ def test_squares_depart(check):
     departs(check, "l2", 1.0, boxes[0])
 
 
-@claim(
-    "ours-mask-softmax-departs",
-    paper="ours",
-    number=SECTION,
-    statement="With softmax the feature of largest weight need not be OMP's, for columns of one length too: "
-    "X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = ¼.",
-    hypotheses="Xᵀy = (7, 6, 5); at a minimiser Σw_i = 0, and the objective is lower at w = (−5/4, 5/8, 5/8) "
-    "than for every w with w₁ ≥ w₂, w₃",
-    method="proof, interval, float",
-    verdict=Verdict.HOLDS,
-    mutants=("sl.sequential_attention", "gain"),
-)
+@claim("ours-mask-softmax-departs", SECTION, "proof, interval, float", HOLDS)
+@mutants("sl.sequential_attention", "gain")
 @precisely
 def test_softmax_departs(check):
+    """With softmax the feature of largest weight need not be OMP's, for columns of one length too: X = [[2,
+    0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = ¼.
+
+    Hypotheses: Xᵀy = (7, 6, 5); at a minimiser Σw_i = 0, and the objective is lower at w = (−5/4, 5/8, 5/8)
+    than for every w with w₁ ≥ w₂, w₃
+    """
     lam, square = Fraction(1, 4), int(EQUAL[1] @ EQUAL[1])
 
     def largest(i, low, high):
@@ -375,23 +353,17 @@ def test_softmax_departs(check):
     departs(check, "softmax", 0.25, boxes)
 
 
-@claim(
-    "ours-masks-agreement",
-    paper="ours",
-    number=SECTION,
-    statement="How often each mask picks, at its default λ, a feature that OMP could have picked from the "
-    "same S.",
-    hypotheses="Gaussian unit columns and Gaussian y: pure noise, 3 steps; λ by default: (λ* + λ₂)/2 for "
-    "|w|, ¼(λ*⁴/4)^{1/3} for w², 1 for the normalised masks and softmax (with ‖y‖ = 4)",
-    method="float",
-    verdict=Verdict.EMPIRICAL,
-    unchecked="other λ, other designs; whether a descent found a global minimum",
-    mutants=("sl.sequential_attention",),
-    cases=400,
-    ci_cases=12,
-)
+@claim("ours-masks-agreement", SECTION, "float", EMPIRICAL, cases=400, ci_cases=12)
+@mutants("sl.sequential_attention")
 @precisely
 def test_how_often_each_mask_agrees(check):
+    """How often each mask picks, at its default λ, a feature that OMP could have picked from the same S.
+
+    Hypotheses: Gaussian unit columns and Gaussian y: pure noise, 3 steps; λ by default: (λ* + λ₂)/2 for |w|,
+    ¼(λ*⁴/4)^{1/3} for w², 1 for the normalised masks and softmax (with ‖y‖ = 4)
+
+    Unchecked: other λ, other designs; whether a descent found a global minimum
+    """
     for n, d in ((10, 15), (50, 100)):
         shares = dict.fromkeys(MASKS, 0)
         steps = dict.fromkeys(MASKS, 0)
@@ -433,19 +405,21 @@ def apart(a, b):
 
 @claim(
     "SA-section-4.2-indistinguishable",
-    paper="SA",
-    number="Section 4.2 with Table 10 (ICLR, NeurIPS submission)",
-    statement="Regularized linear Sequential Attention (ℓ₁ in Table 10) yields results almost "
-    "indistinguishable from the softmax version.",
-    hypotheses="the figures of Table 10; the sentence is informal, and the intervals, mean ± standard "
-    "deviation, are ours",
-    method="exact",
-    verdict=Verdict.EMPIRICAL,
-    unchecked="the figures themselves; significance (five runs each)",
-    mutants=("apart",),
+    "Section 4.2 with Table 10 (ICLR, NeurIPS submission)",
+    "exact",
+    EMPIRICAL,
 )
+@mutants("apart")
 @precisely
 def test_table_10(check):
+    """Regularized linear Sequential Attention (ℓ₁ in Table 10) yields results almost indistinguishable from
+    the softmax version.
+
+    Hypotheses: the figures of Table 10; the sentence is informal, and the intervals, mean ± standard
+    deviation, are ours
+
+    Unchecked: the figures themselves; significance (five runs each)
+    """
     lower = {name: row[0][0] - row[1][0] for name, row in TABLE_10.items()}
     worst = max(lower, key=lower.get)
     pairs = [
@@ -504,24 +478,23 @@ def trained(w, theta, c, tau, rule, rate, other):
 
 
 @claim(
-    "SA-B.2.4-temperature",
-    paper="SA",
-    number="Appendix B.2.4 (ICLR, NeurIPS submission)",
-    statement="The softmax mask scales the gradient updates of the model weights down when d is large; a "
-    "temperature in the softmax counteracts this and can be considered equivalent to a higher learning rate.",
-    hypotheses="gradient steps on any loss, mask softmax(w/τ), from the uniform mask to which it is reset; "
-    "Adam with ε = 0",
-    method="proof, interval",
-    verdict=Verdict.FALSE,
-    correction="Σ s_i = 1 at every τ, and the mask is 1/d at w = 0: the gradient in θ is 1/d of that without "
-    "mask whatever τ is, while a higher learning rate multiplies the step. For the logits alone, u = w/τ "
-    "moves with the learning rate η/τ² under plain gradient steps, and η/τ under Adam.",
-    consequences="None for the theory.",
-    mutants=("gradients", "softmax", "plain", "adam"),
-    cases=500,
+    "SA-B.2.4-temperature", "Appendix B.2.4 (ICLR, NeurIPS submission)", "proof, interval", FALSE, cases=500
 )
+@mutants("gradients", "softmax", "plain", "adam")
 @precisely
 def test_temperature_is_no_learning_rate(check):
+    """The softmax mask scales the gradient updates of the model weights down when d is large; a temperature
+    in the softmax counteracts this and can be considered equivalent to a higher learning rate.
+
+    Hypotheses: gradient steps on any loss, mask softmax(w/τ), from the uniform mask to which it is reset;
+    Adam with ε = 0
+
+    Instead: Σ s_i = 1 at every τ, and the mask is 1/d at w = 0: the gradient in θ is 1/d of that without mask
+    whatever τ is, while a higher learning rate multiplies the step. For the logits alone, u = w/τ moves with
+    the learning rate η/τ² under plain gradient steps, and η/τ under Adam.
+
+    Consequences: None for the theory.
+    """
     zero, one, c = [arb(0)] * 4, [arb(1)] * 4, [arb(1), arb(2), arb(3), arb(4)]
     cold, warm = (gradients(zero, one, c, tau)[1] for tau in (arb(1) / 8, arb(1)))
     check.refutes(

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from proofs_checks.test_attention_masks import TABLE_10
 from proofs_checks.test_lassonet_section_5 import DECODER, TREES
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 VERSIONS = "(ICLR, NeurIPS submission)"
 METHODS = ("SA", "CMIM", "GL(1e-1)", "GL(1e-4)", "SL(1e-1)", "SL(1e-4)", "LLY")
@@ -62,23 +62,20 @@ def behind(row, higher):
     return sign * (row[best][0] - row[0][0]), METHODS[best], row[0][1] + row[best][1]
 
 
-@claim(
-    "SA-figure-4",
-    paper="SA",
-    number=f"Section 4.1, Figure 4, with Tables 7 and 8 {VERSIONS}",
-    statement="On Criteo Sequential Attention outperforms other methods when at least 15 features are "
-    "selected.",
-    hypotheses="the figures of Tables 7 and 8; k = 15, 20, 25, 30, 35; AUC and log loss",
-    method="exact",
-    verdict=Verdict.FALSE,
-    correction="In AUC for k = 15, 20, 25, in log loss for k = 15, 20. A generalized LASSO has the better "
-    "AUC for k = 30, 35, and the better log loss for k = 25, 30, 35; the differences are below the "
-    "standard deviations.",
-    consequences="Among the best for k ≥ 15 it is.",
-    unchecked="the experiments; significance (three runs)",
-    mutants=("behind",),
-)
+@claim("SA-figure-4", f"Section 4.1, Figure 4, with Tables 7 and 8 {VERSIONS}", "exact", FALSE)
+@mutants("behind")
 def test_on_criteo(check):
+    """On Criteo Sequential Attention outperforms other methods when at least 15 features are selected.
+
+    Hypotheses: the figures of Tables 7 and 8; k = 15, 20, 25, 30, 35; AUC and log loss
+
+    Instead: In AUC for k = 15, 20, 25, in log loss for k = 15, 20. A generalized LASSO has the better AUC for
+    k = 30, 35, and the better log loss for k = 25, 30, 35; the differences are below the standard deviations.
+
+    Consequences: Among the best for k ≥ 15 it is.
+
+    Unchecked: the experiments; significance (three runs)
+    """
     check.refutes(behind(AUC[35], True)[:2] == (17, "GL(1e-4)"), "AUC, k = 35: SA 0.73495, GL 0.73512")
     check.refutes(behind(AUC[30], True)[:2] == (5, "GL(1e-1)"), "AUC, k = 30: SA 0.73420, GL 0.73425")
     check.refutes(
@@ -101,23 +98,22 @@ def spreads(table):
     return [(k, name, row[0][1], row[METHODS.index(name)][1]) for k, row in table.items() for name in LASSO]
 
 
-@claim(
-    "SA-figure-4-variance",
-    paper="SA",
-    number=f"Section 4.1, Figure 4, with Tables 7 and 8 {VERSIONS}",
-    statement="On Criteo the standard deviation of Sequential Attention is less than that of each "
-    "LASSO-based method, for every k.",
-    reading_of="“it has substantially less variance than LASSO-based feature selection algorithms”",
-    hypotheses="the standard deviations of Tables 7 and 8; generalized and Sequential LASSO, two λ each, k "
-    "= 5, …, 35",
-    method="exact",
-    verdict=Verdict.FALSE,
-    correction="In 47 of 56 comparisons: in 24 of 28 for AUC, in 23 of 28 for log loss. It is less than "
-    "half of the LASSO's in 43.",
-    unchecked="the experiments; standard deviations of three runs are known to a factor of two at best",
-    mutants=("spreads",),
-)
+@claim("SA-figure-4-variance", f"Section 4.1, Figure 4, with Tables 7 and 8 {VERSIONS}", "exact", FALSE)
+@mutants("spreads")
 def test_variance_on_criteo(check):
+    """On Criteo the standard deviation of Sequential Attention is less than that of each LASSO-based method,
+    for every k.
+
+    Reading of: “it has substantially less variance than LASSO-based feature selection algorithms”
+
+    Hypotheses: the standard deviations of Tables 7 and 8; generalized and Sequential LASSO, two λ each, k =
+    5, …, 35
+
+    Instead: In 47 of 56 comparisons: in 24 of 28 for AUC, in 23 of 28 for log loss. It is less than half of
+    the LASSO's in 43.
+
+    Unchecked: the experiments; standard deviations of three runs are known to a factor of two at best
+    """
     check.refutes((30, "GL(1e-4)", 46, 26) in spreads(AUC), "AUC, k = 30: SA 0.00046, GL (λ = 1e-4) 0.00026")
     check.refutes((15, "GL(1e-1)", 36, 27) in spreads(AUC), "AUC, k = 15: SA 0.00036, GL (λ = 0.1) 0.00027")
     check.refutes(
@@ -135,19 +131,21 @@ def least_lead(name, baselines):
 
 @claim(
     "SA-section-4.2-baselines",
-    paper="SA",
-    number=f"Section 4.2, with Table 10 {VERSIONS} and LassoNet's Tables 1 and 2",
-    statement="On each benchmark data set all five masks outperform LassoNet and the baselines considered "
-    "with it.",
-    hypotheses="the accuracies in print, six data sets; two tables of LassoNet's, one for each learner",
-    method="exact",
-    verdict=Verdict.CORRECTED,
-    correction="Against LassoNet's Table 1, whose learner is a network too. Against its Table 2 (trees) "
-    "not on Mice Protein, where PFA and LassoNet have 0.997 and the masks at most 0.994, nor on COIL-20.",
-    unchecked="the experiments; the two papers' networks, sample sizes and splits differ",
-    mutants=("least_lead",),
+    f"Section 4.2, with Table 10 {VERSIONS} and LassoNet's Tables 1 and 2",
+    "exact",
+    CORRECTED,
 )
+@mutants("least_lead")
 def test_masks_beside_lassonet(check):
+    """On each benchmark data set all five masks outperform LassoNet and the baselines considered with it.
+
+    Hypotheses: the accuracies in print, six data sets; two tables of LassoNet's, one for each learner
+
+    Instead: Against LassoNet's Table 1, whose learner is a network too. Against its Table 2 (trees) not on
+    Mice Protein, where PFA and LassoNet have 0.997 and the masks at most 0.994, nor on COIL-20.
+
+    Unchecked: the experiments; the two papers' networks, sample sizes and splits differ
+    """
     check.refutes(
         least_lead("Mice Protein", TREES) == Fraction(-9, 1000)
         and max(mean for mean, _ in TABLE_10["Mice Protein"]) == 994 < max(TREES["Mice Protein"]),
@@ -170,23 +168,22 @@ def means(name):
     return [mean for mean, _ in TABLE_9[name]]
 
 
-@claim(
-    "SA-B.4-adaptivity",
-    paper="SA",
-    number=f"Appendix B.4, with Table 9 {VERSIONS}",
-    statement="On most of six data sets, five, the accuracy with 64 features at once is below that with "
-    "one at a time, by 0.010 or more.",
-    reading_of="“For most datasets, we find that feature selection quality decreases as we select more "
-    "features at once”",
-    hypotheses="the accuracies in print; ends compared, i = 0 and i = 6",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="At every i it decreases on MNIST and ISOLET only. Print refers to Tables 8 and 9; Figure "
-    "8 and Table 9 are meant.",
-    unchecked="the experiments",
-    mutants=("means",),
-)
+@claim("SA-B.4-adaptivity", f"Appendix B.4, with Table 9 {VERSIONS}", "exact", HOLDS)
+@mutants("means")
 def test_more_at_once(check):
+    """On most of six data sets, five, the accuracy with 64 features at once is below that with one at a time,
+    by 0.010 or more.
+
+    Reading of: “For most datasets, we find that feature selection quality decreases as we select more
+    features at once”
+
+    Hypotheses: the accuracies in print; ends compared, i = 0 and i = 6
+
+    Consequences: At every i it decreases on MNIST and ISOLET only. Print refers to Tables 8 and 9; Figure 8
+    and Table 9 are meant.
+
+    Unchecked: the experiments
+    """
     lower = [name for name in TABLE_9 if means(name)[6] < means(name)[0]]
     check.over([lower], lambda lower: lower == [name for name in TABLE_9 if name != "Mice Protein"])
     steadily = [name for name in TABLE_9 if sorted(means(name), reverse=True) == means(name)]
@@ -196,22 +193,20 @@ def test_more_at_once(check):
     check.measured(f"steadily on {', '.join(steadily)}")
 
 
-@claim(
-    "SA-B.4-mice",
-    paper="SA",
-    number=f"Appendix B.4, with Table 9 {VERSIONS}",
-    statement="On Mice Protein the quality increases as more features are selected at once: the opposite "
-    "trend.",
-    hypotheses="the accuracies in print, i = 0..6",
-    method="exact",
-    verdict=Verdict.FALSE,
-    correction="No trend: 0.990, 0.990, 0.989, 0.989, 0.991, 0.992, 0.990, all within 0.003, where each "
-    "has a standard deviation of 0.005 or more.",
-    consequences="The explanation by less redundant features has nothing to explain.",
-    unchecked="the experiments",
-    mutants=("means",),
-)
+@claim("SA-B.4-mice", f"Appendix B.4, with Table 9 {VERSIONS}", "exact", FALSE)
+@mutants("means")
 def test_mice_protein(check):
+    """On Mice Protein the quality increases as more features are selected at once: the opposite trend.
+
+    Hypotheses: the accuracies in print, i = 0..6
+
+    Instead: No trend: 0.990, 0.990, 0.989, 0.989, 0.991, 0.992, 0.990, all within 0.003, where each has a
+    standard deviation of 0.005 or more.
+
+    Consequences: The explanation by less redundant features has nothing to explain.
+
+    Unchecked: the experiments
+    """
     found = means("Mice Protein")
     check.refutes(
         found[0] == found[6] == 990 > found[2], "0.990 at i = 0, 0.989 at i = 2 and 3, 0.990 at i = 6"
@@ -226,21 +221,20 @@ def best_of(name):
     return [i for i, mean in enumerate(row) if mean == max(row)]
 
 
-@claim(
-    "SA-table-5",
-    paper="SA",
-    number=f"Table 5, Appendix B.2.3 {VERSIONS}",
-    statement="In each row the best accuracy is in bold type.",
-    reading_of="the bold type of Table 5, which is not explained",
-    hypotheses="the means in print",
-    method="exact",
-    verdict=Verdict.CORRECTED,
-    correction="In five of six: on COIL-20 the generalized LASSO is best with 0.997 ± 0.000, and SA and "
-    "SL, with 0.993 ± 0.004, are in bold.",
-    unchecked="the experiments",
-    mutants=("best_of",),
-)
+@claim("SA-table-5", f"Table 5, Appendix B.2.3 {VERSIONS}", "exact", CORRECTED)
+@mutants("best_of")
 def test_bold_type(check):
+    """In each row the best accuracy is in bold type.
+
+    Reading of: the bold type of Table 5, which is not explained
+
+    Hypotheses: the means in print
+
+    Instead: In five of six: on COIL-20 the generalized LASSO is best with 0.997 ± 0.000, and SA and SL, with
+    0.993 ± 0.004, are in bold.
+
+    Unchecked: the experiments
+    """
     check.refutes(
         best_of("COIL-20") == [2] and TABLE_5["COIL-20"][1] == (0, 3),
         "COIL-20: GL 0.997 is not in bold, SA 0.993 and SL 0.993 are",

@@ -16,7 +16,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import sparselin as sl
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 from sparselin.testing import designs_with_margin, integer_designs, tied_designs
 
 SHARED = integer_designs(6, 10) | tied_designs(6, 10) | designs_with_margin(0.01, 6, 10)
@@ -39,21 +39,16 @@ def proves(X, y, path, normalized):
     return exact and not other and complete and all(step.tau > 0 for step in certificate.steps)
 
 
-@claim(
-    "SA-theorem-3.3-certified",
-    paper="SA",
-    number="Theorem 3.3",
-    statement="Theorem 3.3, proved in rational arithmetic for each design: T, A(S) ⊆ T and an ε₀ > 0 "
-    "for every step.",
-    hypotheses="float64 designs: integers with ties, dyadic fractions, Gaussian entries; columns as given",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="An extension: the theorem in print has unit columns.",
-    mutants=("sl.certify", "sl.sequential_lasso"),
-    cases=10_000,
-    ci_cases=60,
-)
+@claim("SA-theorem-3.3-certified", "Theorem 3.3", "exact", HOLDS, cases=10_000, ci_cases=60)
+@mutants("sl.certify", "sl.sequential_lasso")
 def test_certificates_of_designs_as_given(check):
+    """Theorem 3.3, proved in rational arithmetic for each design: T, A(S) ⊆ T and an ε₀ > 0 for every step.
+
+    Hypotheses: float64 designs: integers with ties, dyadic fractions, Gaussian entries; columns as given
+
+    Consequences: An extension: the theorem in print has unit columns.
+    """
+
     def proved(design):
         X, y = design
         assume((X.T @ y).any())  # else there is no step
@@ -62,19 +57,15 @@ def test_certificates_of_designs_as_given(check):
     check.forall(SHARED | gaussian_designs(), proved)
 
 
-@claim(
-    "SA-theorem-3.3-unit-columns",
-    paper="SA",
-    number="Theorem 3.3",
-    statement="Theorem 3.3 under its own hypothesis, exactly unit columns, proved for each design.",
-    hypotheses="the same designs, zero columns left out, divided by their norms; the path is made on "
-    "rounded quotients",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    mutants=("sl.certify", "sl.sequential_lasso"),
-    cases=2000,
-)
+@claim("SA-theorem-3.3-unit-columns", "Theorem 3.3", "exact", HOLDS, cases=2000)
+@mutants("sl.certify", "sl.sequential_lasso")
 def test_certificates_of_unit_columns(check):
+    """Theorem 3.3 under its own hypothesis, exactly unit columns, proved for each design.
+
+    Hypotheses: the same designs, zero columns left out, divided by their norms; the path is made on rounded
+    quotients
+    """
+
     def proved(design):
         X, y = design
         X = X[:, X.any(axis=0)]

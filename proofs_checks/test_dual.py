@@ -30,7 +30,7 @@ from proofs_checks.rational import (
     vector,
 )
 from proofs_checks.steps import open_steps, selections
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 HALF = fmpq(1, 2)
 SECTION = "Section 3.2 and Appendix A.1"
@@ -69,18 +69,14 @@ def with_points(draw, count=2):
     return X, y, S, lam, points
 
 
-@claim(
-    "SA-equation-12",
-    paper="SA",
-    number="equation (12) and the display after it, " + SECTION,
-    statement="½‖z − y‖² + uᵀz = ½‖z‖² − (y − u)ᵀz + ½‖y‖² = ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least "
-    "at z = y − u.",
-    hypotheses="any y, z, u",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    mutants=("completed_square",),
-)
+@claim("SA-equation-12", "equation (12) and the display after it, " + SECTION, "exact", HOLDS)
+@mutants("completed_square")
 def test_the_terms_in_z(check):
+    """½‖z − y‖² + uᵀz = ½‖z‖² − (y − u)ᵀz + ½‖y‖² = ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least at z = y − u.
+
+    Hypotheses: any y, z, u
+    """
+
     def identities(drawn):
         _, y, _, _, (z, u) = drawn
         y = rational(y)
@@ -99,19 +95,22 @@ def completed_square(y, z, u):
 
 @claim(
     "SA-equation-13",
-    paper="SA",
-    number="equation (13) and the sentences after it, " + SECTION + " (ICLR)",
-    statement="λ‖β_S̄‖₁ − uᵀXβ can be made arbitrarily negative if (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and is "
-    "minimised at β = 0 otherwise.",
-    hypotheses="any S, u; λ > 0",
-    method="exact, proof",
-    verdict=Verdict.HOLDS,
-    consequences="(13) is a sum over i of positively homogeneous functions of β_i: nonnegative at every "
-    "±e_i it is nonnegative everywhere, and one negative value makes it unbounded. With ‖β‖₁, as the text of "
-    "the submission has it without its overbars, (Xᵀu)_S ≠ 0 would not be enough.",
-    mutants=("direction", "lagrangian_in_beta"),
+    "equation (13) and the sentences after it, " + SECTION + " (ICLR)",
+    "exact, proof",
+    HOLDS,
 )
+@mutants("direction", "lagrangian_in_beta")
 def test_the_terms_in_beta(check):
+    """λ‖β_S̄‖₁ − uᵀXβ can be made arbitrarily negative if (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and is minimised at β =
+    0 otherwise.
+
+    Hypotheses: any S, u; λ > 0
+
+    Consequences: (13) is a sum over i of positively homogeneous functions of β_i: nonnegative at every ±e_i
+    it is nonnegative everywhere, and one negative value makes it unbounded. With ‖β‖₁, as the text of the
+    submission has it without its overbars, (Xᵀu)_S ≠ 0 would not be enough.
+    """
+
     def decided_by_feasibility(drawn):
         X, _, S, lam, (u, w) = drawn
         A = rational(X)
@@ -130,20 +129,16 @@ def test_the_terms_in_beta(check):
     check.forall(with_points(), decided_by_feasibility)
 
 
-@claim(
-    "SA-equation-11",
-    paper="SA",
-    number="equations (8), (11), " + SECTION,
-    statement="The Lagrangian dual of (8) is min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ, X_jᵀu = 0 for j ∈ S; strong "
-    "duality holds.",
-    hypotheses="independent S with λ* > 0, λ on the first segment below λ*, and at λ*",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="The dual's value is ½‖y‖² − ½‖y − u‖², equal to that of (8).",
-    mutants=("sl.project_dual",),
-    tolerance=TOLERANCE,
-)
+@claim("SA-equation-11", "equations (8), (11), " + SECTION, "exact", HOLDS, tolerance=TOLERANCE)
+@mutants("sl.project_dual")
 def test_strong_duality(check):
+    """The Lagrangian dual of (8) is min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ, X_jᵀu = 0 for j ∈ S; strong duality holds.
+
+    Hypotheses: independent S with λ* > 0, λ on the first segment below λ*, and at λ*
+
+    Consequences: The dual's value is ½‖y‖² − ½‖y − u‖², equal to that of (8).
+    """
+
     def no_gap(selection):
         X, y, S = selection
         found, A, b = segment(X, y, S), rational(X), rational(y)
@@ -165,19 +160,15 @@ def test_strong_duality(check):
     check.forall(open_steps(), no_gap)
 
 
-@claim(
-    "SA-appendix-A.1-pythagoras",
-    paper="SA",
-    number="Appendix A.1, last display",
-    statement="For u ⟂ colspan(X_S), ½‖y − u‖² = ½‖y − P_S^⊥y‖² + ½‖P_S^⊥y − u‖²: y and P_S^⊥y have the "
-    "same projection.",
-    hypotheses="any S, dependent columns too",
-    method="exact, float",
-    verdict=Verdict.HOLDS,
-    tolerance=TOLERANCE,
-    mutants=("sl.project_dual",),
-)
+@claim("SA-appendix-A.1-pythagoras", "Appendix A.1, last display", "exact, float", HOLDS, tolerance=TOLERANCE)
+@mutants("sl.project_dual")
 def test_the_projected_response_serves_as_well(check):
+    """For u ⟂ colspan(X_S), ½‖y − u‖² = ½‖y − P_S^⊥y‖² + ½‖P_S^⊥y − u‖²: y and P_S^⊥y have the same
+    projection.
+
+    Hypotheses: any S, dependent columns too
+    """
+
     def same(drawn):
         X, y, S, lam, (w, _) = drawn
         A, b = rational(X), rational(y)
@@ -198,19 +189,14 @@ def farthest(A, b, S, lam, u):
     return float(np.linalg.norm(reals(b - u)))
 
 
-@claim(
-    "SA-equation-9",
-    paper="SA",
-    number="equations (9) and (10), Section 3.2",
-    statement="Primal and dual solutions satisfy Xβ = z = y − u and, with β_S* = X_S⁺y, Xβ − X_Sβ_S* = "
-    "P_S^⊥y − u.",
-    hypotheses="independent S with λ* > 0; exactly on the first segment, in floats at λ*/7",
-    method="exact, float",
-    verdict=Verdict.HOLDS,
-    tolerance=TOLERANCE,
-    mutants=("sl.project_dual", "sl.lasso_path"),
-)
+@claim("SA-equation-9", "equations (9) and (10), Section 3.2", "exact, float", HOLDS, tolerance=TOLERANCE)
+@mutants("sl.project_dual", "sl.lasso_path")
 def test_fit_and_dual_point(check):
+    """Primal and dual solutions satisfy Xβ = z = y − u and, with β_S* = X_S⁺y, Xβ − X_Sβ_S* = P_S^⊥y − u.
+
+    Hypotheses: independent S with λ* > 0; exactly on the first segment, in floats at λ*/7
+    """
+
     def related(selection):
         X, y, S = selection
         found, A, b = segment(X, y, S), rational(X), rational(y)

@@ -53,7 +53,7 @@ from hypothesis import strategies as st
 import sparselin as sl
 from proofs_checks.glm import POISSON, dual_point, glm_entry, reach, solve
 from proofs_checks.rational import exactly
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 QUESTION = "first open question of Section 5 (ICLR)"
 
@@ -71,23 +71,20 @@ def poisson_correlations(X, y, z, k):
     return [sum((int(a) * w for a, w in zip(column, rows, strict=True)), fmpq(0)) for column in X.T]
 
 
-@claim(
-    "ours-glm-ties",
-    paper="ours",
-    number=QUESTION,
-    statement="Under degenerate ties the NNLS with the Hessian does not determine A(S): two Poisson designs "
-    "with the same λ*, T, signs and Hessian, whose NNLS has v = (1/‖X_0‖², 0), have A(S) = {0} and A(S) ∋ "
-    "1. Here the third derivatives decide.",
-    hypotheses="X_0 = (a, b), X_1 = X_0 ∓ (−b, a), y = 1 + X_0, integers 0 < a ≠ b; S = ∅",
-    method="proof, exact, float",
-    verdict=Verdict.HOLDS,
-    consequences="for least squares with the same c and H, A(S) = {0} in both; A(S) ⊆ T in all cases",
-    tolerance="the correlations are exact at rational e^t; the supports are certified by duality gaps",
-    mutants=("twins", "poisson_correlations", "sl.first_entry"),
-    cases=60,
-    ci_cases=12,
-)
+@claim("ours-glm-ties", QUESTION, "proof, exact, float", HOLDS, cases=60, ci_cases=12)
+@mutants("twins", "poisson_correlations", "sl.first_entry")
 def test_the_hessian_does_not_decide_ties(check):
+    """Under degenerate ties the NNLS with the Hessian does not determine A(S): two Poisson designs with the
+    same λ*, T, signs and Hessian, whose NNLS has v = (1/‖X_0‖², 0), have A(S) = {0} and A(S) ∋ 1. Here the
+    third derivatives decide.
+
+    Hypotheses: X_0 = (a, b), X_1 = X_0 ∓ (−b, a), y = 1 + X_0, integers 0 < a ≠ b; S = ∅
+
+    Consequences: for least squares with the same c and H, A(S) = {0} in both; A(S) ⊆ T in all cases
+
+    Tolerance: the correlations are exact at rational e^t; the supports are certified by duality gaps
+    """
+
     def third_order_decides(pair):
         a, b = pair
         designs, y = twins(a, b)
@@ -144,21 +141,24 @@ def oscillating(eta, smooth=False):
 
 @claim(
     "ours-glm-no-limit",
-    paper="ours",
-    number="Algorithm 3, line 6, for generalized linear models",
-    statement="Even for strongly convex C^∞ losses the limit A(S) = lim_{ε→0} supp β(λ* − ε, S) need not "
-    "exist: X = [[1, 0], [1, 2]], ℓ_2' = η − 1, ℓ_1' = η − 1 + e^{−1/η²} sin(1/η)/8 (or η³ for e^{−1/η²}: C² "
-    "near 0): arbitrarily near λ* = 2 the support is {0} and is not {0}.",
-    hypotheses="S = ∅, T = {0, 1}",
-    method="proof, interval",
-    verdict=Verdict.HOLDS,
-    consequences="A(S) should be read as the features that are active at some λ arbitrarily near λ*; these "
-    "lie in T. For least squares the limit exists",
-    mutants=("oscillating",),
+    "Algorithm 3, line 6, for generalized linear models",
+    "proof, interval",
+    HOLDS,
     cases=400,
     ci_cases=60,
 )
+@mutants("oscillating")
 def test_the_active_set_need_not_settle(check):
+    """Even for strongly convex C^∞ losses the limit A(S) = lim_{ε→0} supp β(λ* − ε, S) need not exist: X =
+    [[1, 0], [1, 2]], ℓ_2' = η − 1, ℓ_1' = η − 1 + e^{−1/η²} sin(1/η)/8 (or η³ for e^{−1/η²}: C² near 0):
+    arbitrarily near λ* = 2 the support is {0} and is not {0}.
+
+    Hypotheses: S = ∅, T = {0, 1}
+
+    Consequences: A(S) should be read as the features that are active at some λ arbitrarily near λ*; these lie
+    in T. For least squares the limit exists
+    """
+
     def alternates(k, smooth=False):
         """At 1/t = π(k + ½) the KKT conditions of (t, 0) at λ = c_0(t) hold for odd k and fail for even k."""
         t = 1 / (arb.pi() * (k + arb(1) / 2))
@@ -195,24 +195,21 @@ def absolute_gap(X, y, lam, beta, u):
     return primal - sum((t * w for t, w in zip(y, u, strict=True)), fmpq(0))
 
 
-@claim(
-    "ours-glm-nonsmooth",
-    paper="ours",
-    number=QUESTION,
-    statement="For a loss with kinks the pick need not maximise |⟨X_i, g⟩|, nor λ* be its maximum, for the "
-    "subgradient g with sign 0 = 0: absolute loss, X = [[a, 0], [a, 1]], y = (0, 1), S = ∅, a > 1: |Xᵀg| = "
-    "(a, 1), yet λ* = 1 and A = {1}.",
-    hypotheses="differentiability of L is needed in the theorem",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="λ* = min{‖Xᵀg‖∞ : g ∈ ∂L(X_Sβ̂_S), X_Sᵀg = 0}, and for piecewise linear L bounded below "
-    "A(S) ⊆ argmax|⟨X_i, g⟩| for each minimising g",
-    unchecked="the consequences, proved only",
-    mutants=("absolute_gap",),
-    cases=300,
-    ci_cases=25,
-)
+@claim("ours-glm-nonsmooth", QUESTION, "proof, exact", HOLDS, cases=300, ci_cases=25)
+@mutants("absolute_gap")
 def test_absolute_loss_picks_otherwise(check):
+    """For a loss with kinks the pick need not maximise |⟨X_i, g⟩|, nor λ* be its maximum, for the subgradient
+    g with sign 0 = 0: absolute loss, X = [[a, 0], [a, 1]], y = (0, 1), S = ∅, a > 1: |Xᵀg| = (a, 1), yet λ* =
+    1 and A = {1}.
+
+    Hypotheses: differentiability of L is needed in the theorem
+
+    Consequences: λ* = min{‖Xᵀg‖∞ : g ∈ ∂L(X_Sβ̂_S), X_Sᵀg = 0}, and for piecewise linear L bounded below A(S)
+    ⊆ argmax|⟨X_i, g⟩| for each minimising g
+
+    Unchecked: the consequences, proved only
+    """
+
     def picks_the_smaller(case):
         a, share = case
         X, y = [[a, fmpq(0)], [a, fmpq(1)]], [fmpq(0), fmpq(1)]
@@ -239,20 +236,14 @@ def double_well(beta, lam):
     return (1 - a) ** 2 / 2 + 3 * b**4 - 16 * b**3 + lam * (abs(a) + abs(b))
 
 
-@claim(
-    "ours-glm-nonconvex",
-    paper="ours",
-    number=QUESTION,
-    statement="For a smooth non-convex loss the pick need not maximise |∂L|: ½(1 − β_0)² + 3β_1⁴ − 16β_1³ "
-    "has −∇L(0) = (1, 0), but λ* = 16384/243 ≈ 67.4 and A = {1}.",
-    hypotheses="convexity of L is needed in the theorem; L differentiable, minimisers global, S = ∅",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    mutants=("double_well",),
-    cases=400,
-    ci_cases=40,
-)
+@claim("ours-glm-nonconvex", QUESTION, "proof, exact", HOLDS, cases=400, ci_cases=40)
+@mutants("double_well")
 def test_a_second_well_is_picked(check):
+    """For a smooth non-convex loss the pick need not maximise |∂L|: ½(1 − β_0)² + 3β_1⁴ − 16β_1³ has −∇L(0) =
+    (1, 0), but λ* = 16384/243 ≈ 67.4 and A = {1}.
+
+    Hypotheses: convexity of L is needed in the theorem; L differentiable, minimisers global, S = ∅
+    """
     star, well, zero = fmpq(16384, 243), fmpq(32, 9), fmpq(0)
 
     def jumps(case):
@@ -283,22 +274,18 @@ def linear_objective(X, lam, beta):
     return lam * sum((abs(b) for b in beta), fmpq(0)) - sum(eta, fmpq(0))
 
 
-@claim(
-    "ours-glm-unbounded",
-    paper="ours",
-    number=QUESTION,
-    statement="That the ℓ_i are bounded below cannot be dropped: for ℓ(η) = −η F_λ is minimised by 0 for λ "
-    "≥ λ* = ‖Xᵀ1‖∞ and has infimum −∞ for λ < λ*, so A(S) does not exist.",
-    hypotheses="integer X with Xᵀ1 ≠ 0, S = ∅",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="part (c) of the theorem needs minimisers just below λ*, and nothing else, in place of the "
-    "bound",
-    mutants=("linear_objective",),
-    cases=200,
-    ci_cases=40,
-)
+@claim("ours-glm-unbounded", QUESTION, "proof, exact", HOLDS, cases=200, ci_cases=40)
+@mutants("linear_objective")
 def test_linear_losses_have_no_active_set(check):
+    """That the ℓ_i are bounded below cannot be dropped: for ℓ(η) = −η F_λ is minimised by 0 for λ ≥ λ* =
+    ‖Xᵀ1‖∞ and has infimum −∞ for λ < λ*, so A(S) does not exist.
+
+    Hypotheses: integer X with Xᵀ1 ≠ 0, S = ∅
+
+    Consequences: part (c) of the theorem needs minimisers just below λ*, and nothing else, in place of the
+    bound
+    """
+
     def falls_for_ever(case):
         X = check.rng.integers(-3, 4, case) + 0.0
         c = X.sum(axis=0)
@@ -337,21 +324,15 @@ def _slope(column, y, b):
     return sum(int(a) * (arb(int(a)) * b).exp() - int(t) * int(a) for a, t in zip(column, y, strict=True))
 
 
-@claim(
-    "ours-glm-not-forward",
-    paper="ours",
-    number=QUESTION,
-    statement="The pick is not the feature that lowers the loss most, even for unit columns and S = ∅, "
-    "where for least squares it is: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2): "
-    "|c| = (h, p + q), T = {1}, yet X_0 lowers the loss by 0.99 and X_1 by less than 0.78.",
-    hypotheses="Pythagorean triples p, q, h, all columns of length h",
-    method="exact, interval",
-    verdict=Verdict.HOLDS,
-    mutants=("glm_entry", "poisson_loss", "least_poisson_loss"),
-    cases=60,
-    ci_cases=8,
-)
+@claim("ours-glm-not-forward", QUESTION, "exact, interval", HOLDS, cases=60, ci_cases=8)
+@mutants("glm_entry", "poisson_loss", "least_poisson_loss")
 def test_the_pick_does_not_lower_the_loss_most(check):
+    """The pick is not the feature that lowers the loss most, even for unit columns and S = ∅, where for least
+    squares it is: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2): |c| = (h, p + q), T
+    = {1}, yet X_0 lowers the loss by 0.99 and X_1 by less than 0.78.
+
+    Hypotheses: Pythagorean triples p, q, h, all columns of length h
+    """
     triples = [
         (m * m - k * k, 2 * m * k, m * m + k * k) for m in range(2, 14) for k in range(1, m) if gcd(m, k) == 1
     ]

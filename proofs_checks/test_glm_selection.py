@@ -103,7 +103,7 @@ from proofs_checks.glm import (
     solve,
 )
 from proofs_checks.rational import real
-from sparselin.ledger import ClaimFailed, Verdict, claim
+from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
 
 QUESTION = "first open question of Section 5 (ICLR)"
 GAP = 1e-9  # a solver's gap above this leaves a case undecided
@@ -180,28 +180,25 @@ def entered(check, loss, X, y, S):
     return entry
 
 
-@claim(
-    "ours-glm-omp",
-    paper="ours",
-    number=QUESTION,
-    statement="For L = Σℓ_i convex, differentiable and bounded below with a minimiser on S: λ*(S) = "
-    "‖X_S̄ᵀ∇L(X_Sβ̂_S)‖∞; above it every solution of L(Xβ) + λ‖β_S̄‖₁ is zero off S, below it none is, and "
-    "just below it the support off S of every solution lies in T = argmax|⟨X_i, ∇L(X_Sβ̂_S)⟩|.",
-    hypotheses="none on X; ℓ_i need not be strictly convex, nor ∇L Lipschitz. Checked for squared, "
-    "logistic, Poisson, Huber and squared hinge losses",
-    method="proof, float",
-    verdict=Verdict.HOLDS,
-    consequences="Yes to the paper's question: guarantees of gradient OMP for generalized linear models "
-    "that hold for any breaking of ties are guarantees of Sequential LASSO. Axiotis and Yasuda (arXiv "
-    "2307.07405, 2023) answered it first, for strictly convex losses, with groups of features. Added here: "
-    "no strict convexity, λ* on both sides, ties, windows, separable data, counterexamples.",
-    unchecked="losses that are no sums, with gradients that are not Lipschitz",
-    tolerance="certified by duality gaps; 1e-9 relative for a tie",
-    mutants=("glm_entry", "solve", "glm_window"),
-    cases=600,
-    ci_cases=30,
-)
+@claim("ours-glm-omp", QUESTION, "proof, float", HOLDS, cases=600, ci_cases=30)
+@mutants("glm_entry", "solve", "glm_window")
 def test_sequential_lasso_picks_a_largest_gradient(check):
+    """For L = Σℓ_i convex, differentiable and bounded below with a minimiser on S: λ*(S) =
+    ‖X_S̄ᵀ∇L(X_Sβ̂_S)‖∞; above it every solution of L(Xβ) + λ‖β_S̄‖₁ is zero off S, below it none is, and just
+    below it the support off S of every solution lies in T = argmax|⟨X_i, ∇L(X_Sβ̂_S)⟩|.
+
+    Hypotheses: none on X; ℓ_i need not be strictly convex, nor ∇L Lipschitz. Checked for squared, logistic,
+    Poisson, Huber and squared hinge losses
+
+    Consequences: Yes to the paper's question: guarantees of gradient OMP for generalized linear models that
+    hold for any breaking of ties are guarantees of Sequential LASSO. Axiotis and Yasuda (arXiv 2307.07405,
+    2023) answered it first, for strictly convex losses, with groups of features. Added here: no strict
+    convexity, λ* on both sides, ties, windows, separable data, counterexamples.
+
+    Unchecked: losses that are no sums, with gradients that are not Lipschitz
+
+    Tolerance: certified by duality gaps; 1e-9 relative for a tie
+    """
     kinds, ties = {}, [0, 0]
 
     def picks_within_the_tied(case):
@@ -263,22 +260,18 @@ def clarabel(loss, X, y, S, lam):
     return beta.value, problem.value
 
 
-@claim(
-    "ours-glm-audit",
-    paper="ours",
-    number=QUESTION,
-    statement="Just below λ* an interior point solver, which shares nothing with ours, finds the same value "
-    "of F_λ and no sizeable coefficient off S ∪ T.",
-    hypotheses="random 6 × 4 integer designs whose window is longer than 2 %, five losses, |S| ≤ 2",
-    method="float",
-    verdict=Verdict.HOLDS,
-    tolerance="1e-6 relative in value, 1e-3 of the largest coefficient: what Clarabel promises is 1e-8 in "
-    "value",
-    mutants=("solve",),
-    cases=40,
-    ci_cases=5,
-)
+@claim("ours-glm-audit", QUESTION, "float", HOLDS, cases=40, ci_cases=5)
+@mutants("solve")
 def test_another_solver_agrees(check):
+    """Just below λ* an interior point solver, which shares nothing with ours, finds the same value of F_λ and
+    no sizeable coefficient off S ∪ T.
+
+    Hypotheses: random 6 × 4 integer designs whose window is longer than 2 %, five losses, |S| ≤ 2
+
+    Tolerance: 1e-6 relative in value, 1e-3 of the largest coefficient: what Clarabel promises is 1e-8 in
+    value
+    """
+
     def as_others_solve(case):
         """Clarabel finds the same optimum, to its tolerance, and a support within S ∪ T."""
         loss, X, y, S = case
@@ -294,23 +287,23 @@ def test_another_solver_agrees(check):
 
 @claim(
     "ours-glm-window",
-    paper="ours",
-    number="Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission), for generalized linear models",
-    statement="u_λ = ∇L(Xβ(λ)) minimises the Bregman divergence D(·, u_S) of L* over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ "
-    "λ, and D(u_λ, u_S) ≤ D((1 − t)u_S, u_S) at λ = (1 − t)λ*. If ℓ'' ≤ M every solution is zero off S ∪ T "
-    "while |c_j| + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For least squares this is the "
-    "proof's λ₀.",
-    hypotheses="as for the row on OMP; for Poisson regression a bound from Hellinger's distance in place of "
-    "M",
-    method="proof, float",
-    verdict=Verdict.HOLDS,
-    tolerance="certified by duality gaps; 1e-9 relative between t₀ and the package's λ₀; t₀ itself to "
-    "1e-6λ* in the bound",
-    mutants=("glm_window", "bregman", "reach", "sl.first_entry"),
+    "Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission), for generalized linear models",
+    "proof, float",
+    HOLDS,
     cases=500,
     ci_cases=30,
 )
+@mutants("glm_window", "bregman", "reach", "sl.first_entry")
 def test_the_window_of_a_generalized_linear_model(check):
+    """u_λ = ∇L(Xβ(λ)) minimises the Bregman divergence D(·, u_S) of L* over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ, and
+    D(u_λ, u_S) ≤ D((1 − t)u_S, u_S) at λ = (1 − t)λ*. If ℓ'' ≤ M every solution is zero off S ∪ T while |c_j|
+    + ‖X_j‖√(2M·D((1 − t)u_S, u_S)) < λ for all j ∉ S ∪ T. For least squares this is the proof's λ₀.
+
+    Hypotheses: as for the row on OMP; for Poisson regression a bound from Hellinger's distance in place of M
+
+    Tolerance: certified by duality gaps; 1e-9 relative between t₀ and the package's λ₀; t₀ itself to 1e-6λ*
+    in the bound
+    """
     lengths = {loss.name: [] for loss in LOSSES}
 
     def within_the_divergence(case):
@@ -397,19 +390,17 @@ def _is_divergence(loss, X, y, entry, t, D):
     return abs(terms.sum() - D) <= 1e-10 * abs(terms).sum()
 
 
-@claim(
-    "ours-glm-squared",
-    paper="ours",
-    number="Theorem 3.3",
-    statement="For ℓ_i(η) = ½(η − y_i)², λ* = ‖X_S̄ᵀ∇L‖∞ and T = argmax|∇L| are those of Sequential LASSO "
-    "and OMP, and A(S) ⊆ T.",
-    hypotheses="λ* > 0, any columns, |S| ≤ 2",
-    method="proof, float",
-    verdict=Verdict.HOLDS,
-    tolerance="1e-9 relative",
-    mutants=("glm_entry", "sl.first_entry", "sl.omp"),
-)
+@claim("ours-glm-squared", "Theorem 3.3", "proof, float", HOLDS)
+@mutants("glm_entry", "sl.first_entry", "sl.omp")
 def test_least_squares_is_theorem_3_3(check):
+    """For ℓ_i(η) = ½(η − y_i)², λ* = ‖X_S̄ᵀ∇L‖∞ and T = argmax|∇L| are those of Sequential LASSO and OMP, and
+    A(S) ⊆ T.
+
+    Hypotheses: λ* > 0, any columns, |S| ≤ 2
+
+    Tolerance: 1e-9 relative
+    """
+
     def same(case):
         _, X, y, S = case
         entry, theirs = entered(check, *case), sl.first_entry(X, y, unpenalized=S)
@@ -455,20 +446,15 @@ def huber_gradient(x, y, b):
     return [max(min(a * b - t, fmpq(1)), fmpq(-1)) for a, t in zip(x, y, strict=True)]
 
 
-@claim(
-    "ours-glm-flat",
-    paper="ours",
-    number=QUESTION,
-    statement="Strict convexity is not needed: ∇L is the same at all minimisers of L∘X_S, so λ*(S) and T "
-    "are well defined where β̂_S and X_Sβ̂_S are not (Huber's loss, an interval of minimisers).",
-    hypotheses="L convex and differentiable",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    mutants=("huber_gradient", "glm_entry"),
-    cases=300,
-    ci_cases=30,
-)
+@claim("ours-glm-flat", QUESTION, "proof, exact", HOLDS, cases=300, ci_cases=30)
+@mutants("huber_gradient", "glm_entry")
 def test_the_gradient_is_the_same_at_all_minimisers(check):
+    """Strict convexity is not needed: ∇L is the same at all minimisers of L∘X_S, so λ*(S) and T are well
+    defined where β̂_S and X_Sβ̂_S are not (Huber's loss, an interval of minimisers).
+
+    Hypotheses: L convex and differentiable
+    """
+
     def rows(rng):
         return [[int(a) for a in row] for row in rng.integers(-2, 3, (3, rng.integers(2, 7)))]
 
@@ -497,22 +483,26 @@ def test_the_gradient_is_the_same_at_all_minimisers(check):
 
 @claim(
     "ours-glm-separable",
-    paper="ours",
-    number="Algorithm 3, line 4, for generalized linear models",
-    statement="If L∘X_S attains no minimum (separable logistic data), F_λ has no minimiser for any λ > 0. "
-    "With the separated rows J left out all is as before: inf F_λ < inf L∘X_S exactly for λ < λ*_K, K = "
-    "[n]∖J; λ*_K = 0 if nothing is left.",
-    hypotheses="logistic and Poisson regression, 1 ≤ |S| ≤ 2; J = the rows that a direction of recession of "
-    "L∘X_S moves",
-    method="proof, exact, float",
-    verdict=Verdict.HOLDS,
-    consequences="λ*(S) must be read as sup{λ : inf F_λ < inf L∘X_S}; then the theorem holds for the rows K",
-    tolerance="J is exact; else certified by duality gaps",
-    mutants=("moving_rows", "glm_entry"),
+    "Algorithm 3, line 4, for generalized linear models",
+    "proof, exact, float",
+    HOLDS,
     cases=400,
     ci_cases=30,
 )
+@mutants("moving_rows", "glm_entry")
 def test_separated_rows_drop_out(check):
+    """If L∘X_S attains no minimum (separable logistic data), F_λ has no minimiser for any λ > 0. With the
+    separated rows J left out all is as before: inf F_λ < inf L∘X_S exactly for λ < λ*_K, K = [n]∖J; λ*_K = 0
+    if nothing is left.
+
+    Hypotheses: logistic and Poisson regression, 1 ≤ |S| ≤ 2; J = the rows that a direction of recession of
+    L∘X_S moves
+
+    Consequences: λ*(S) must be read as sup{λ : inf F_λ < inf L∘X_S}; then the theorem holds for the rows K
+
+    Tolerance: J is exact; else certified by duality gaps
+    """
+
     def as_without_them(case):
         loss, X, y, S = case
         X_S = X[:, list(S)]

@@ -58,7 +58,7 @@ from proofs_checks.spectral import (
     unit_columns,
 )
 from proofs_checks.steps import open_steps, show
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 from sparselin.testing import integer_designs
 
 SOURCE = "Section 2"
@@ -93,22 +93,20 @@ def sparse_eigenvalue(X, size):
     return min(np.linalg.eigvalsh(C[np.ix_(L, L)])[0] for L in itertools.combinations(range(len(C)), size))
 
 
-@claim(
-    "SA-equation-3",
-    paper="SA",
-    number="equation (3), " + SOURCE,
-    statement="Greedy forward selection and OMP have guarantees ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖² with κ = κ(X).",
-    hypotheses="exact: forward selection and OMP on one design; corrected: unit columns, d ≤ 7, k ≤ 3",
-    method="exact, brute force, float",
-    verdict=Verdict.FALSE,
-    correction="No κ will do, not even against k-sparse θ. The guarantee is on R²: R²(S) ≥ (1 − "
-    "e^{−λ_min(C,2k)})·max R² for both algorithms.",
-    consequences="Theorem 3.3 passes on the guarantee for R².",
-    tolerance="1e-12 in R² and in λ_min: d·eps·‖C‖ for eigenvalues",
-    mutants=("sl.omp", "sl.ols", "sl.sparse_eigenvalues"),
-    cases=2000,
-)
+@claim("SA-equation-3", "equation (3), " + SOURCE, "exact, brute force, float", FALSE, cases=2000)
+@mutants("sl.omp", "sl.ols", "sl.sparse_eigenvalues")
 def test_the_form_of_the_guarantee(check):
+    """Greedy forward selection and OMP have guarantees ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖² with κ = κ(X).
+
+    Hypotheses: exact: forward selection and OMP on one design; corrected: unit columns, d ≤ 7, k ≤ 3
+
+    Instead: No κ will do, not even against k-sparse θ. The guarantee is on R²: R²(S) ≥ (1 −
+    e^{−λ_min(C,2k)})·max R² for both algorithms.
+
+    Consequences: Theorem 3.3 passes on the guarantee for R².
+
+    Tolerance: 1e-12 in R² and in λ_min: d·eps·‖C‖ for eigenvalues
+    """
     A, b = rational(X), rational(Y)
     taken = tuple(sl.omp(X, Y, 2).support), tuple(sl.ols(X, Y, 2).support)
     scaled = tuple(sl.omp(unit(X), Y, 2).support)
@@ -165,21 +163,24 @@ def shares(R, C, S, k):
 
 @claim(
     "ours-omp-guarantee",
-    paper="ours",
-    number="beside Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1",
-    statement="R²(OMP_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R² for θ = γ_{S,k}·λ_min(C, k), and "
-    "for θ = λ_min(C, 2k − 1).",
-    hypotheses="unit columns; any ties; S the set that OMP selects",
-    method="exact, interval, brute force, proof",
-    verdict=Verdict.HOLDS,
-    consequences="Das and Kempe have θ = γ_{S,k}·λ_min(C, 2k), which is less. It holds for Sequential LASSO, "
-    "whose picks are OMP's (SA-theorem-3.3).",
-    tolerance="none for the promise; 1e-9 between the factors of sl.guarantee_bounds and the balls",
-    mutants=("sl.omp", "sl.guarantee_bounds", "submodularity_ratio", "least_eigenvalue", "r_squared"),
+    "beside Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1",
+    "exact, interval, brute force, proof",
+    HOLDS,
     cases=1500,
     ci_cases=25,
 )
+@mutants("sl.omp", "sl.guarantee_bounds", "submodularity_ratio", "least_eigenvalue", "r_squared")
 def test_the_sharper_promises_of_omp(check):
+    """R²(OMP_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R² for θ = γ_{S,k}·λ_min(C, k), and for θ =
+    λ_min(C, 2k − 1).
+
+    Hypotheses: unit columns; any ties; S the set that OMP selects
+
+    Consequences: Das and Kempe have θ = γ_{S,k}·λ_min(C, 2k), which is less. It holds for Sequential LASSO,
+    whose picks are OMP's (SA-theorem-3.3).
+
+    Tolerance: none for the promise; 1e-9 between the factors of sl.guarantee_bounds and the balls
+    """
     with precisely():
         tightest, larger, total = 100.0, 0, 0
         for _ in range(check.cases):
@@ -272,21 +273,24 @@ def promised_along(X, R, path, k, place):
 
 @claim(
     "ours-path-guarantee",
-    paper="ours",
-    number="docs/guarantees.md, Theorem 2",
-    statement="R²(S_k) ≥ (1 − Π_{i<k} (1 − θ_i/m_i))·max R² for OMP and FR, for columns of any lengths, with "
-    "every θ_i ≤ 1; after an early end the length of the longest column stands for that of the pick.",
-    hypotheses="any columns and y ≠ 0; θ_i and m_i of the sets on the way",
-    method="exact, interval, brute force, proof",
-    verdict=Verdict.HOLDS,
-    consequences="With 1 for the length of the pick after an early end it holds only where no column is "
-    "longer than 1: X = 10·I₂, y = e₁, k = 2 has θ = 100 at {0}, and the product is −49.5.",
-    tolerance="none for the promise; 1e-9 between the factors of sl.guarantee_bounds and the balls",
-    mutants=("sl.omp", "sl.ols", "sl.guarantee_bounds", "longest", "submodularity_ratio", "r_squared"),
+    "docs/guarantees.md, Theorem 2",
+    "exact, interval, brute force, proof",
+    HOLDS,
     cases=600,
     ci_cases=25,
 )
+@mutants("sl.omp", "sl.ols", "sl.guarantee_bounds", "longest", "submodularity_ratio", "r_squared")
 def test_the_promise_along_the_path(check):
+    """R²(S_k) ≥ (1 − Π_{i<k} (1 − θ_i/m_i))·max R² for OMP and FR, for columns of any lengths, with every θ_i
+    ≤ 1; after an early end the length of the longest column stands for that of the pick.
+
+    Hypotheses: any columns and y ≠ 0; θ_i and m_i of the sets on the way
+
+    Consequences: With 1 for the length of the pick after an early end it holds only where no column is longer
+    than 1: X = 10·I₂, y = e₁, k = 2 has θ = 100 at {0}, and the product is −49.5.
+
+    Tolerance: none for the promise; 1e-9 between the factors of sl.guarantee_bounds and the balls
+    """
     early = 0
 
     def promised(design):
@@ -323,22 +327,27 @@ def test_the_promise_along_the_path(check):
 
 @claim(
     "SA-same-guarantees",
-    paper="SA",
-    number="Section 3.2, before Geometry",
-    statement="Regularized linear Sequential Attention and Sequential LASSO have the same approximation "
-    "guarantees as OMP.",
-    hypotheses="unit columns, d ≤ 7, k ≤ 3; guarantees that hold however OMP breaks its ties",
-    method="proof, exact, brute force, float",
-    verdict=Verdict.CORRECTED,
-    correction="Sequential LASSO has them, and Sequential Attention for λ in (2λ₂, 2λ*) of (5). For "
-    "smaller λ the largest weight may be on a column orthogonal to y.",
-    consequences="See Theorem 1.1.",
-    unchecked="how far the descent behind Sequential Attention is from its minimum, beyond its certificate",
-    tolerance="1e-12 in R²",
-    mutants=("sl.sequential_lasso", "sl.sequential_attention"),
+    "Section 3.2, before Geometry",
+    "proof, exact, brute force, float",
+    CORRECTED,
     ci_cases=20,
 )
+@mutants("sl.sequential_lasso", "sl.sequential_attention")
 def test_the_promise_passes_on(check):
+    """Regularized linear Sequential Attention and Sequential LASSO have the same approximation guarantees as
+    OMP.
+
+    Hypotheses: unit columns, d ≤ 7, k ≤ 3; guarantees that hold however OMP breaks its ties
+
+    Instead: Sequential LASSO has them, and Sequential Attention for λ in (2λ₂, 2λ*) of (5). For smaller λ the
+    largest weight may be on a column orthogonal to y.
+
+    Consequences: See Theorem 1.1.
+
+    Unchecked: how far the descent behind Sequential Attention is from its minimum, beyond its certificate
+
+    Tolerance: 1e-12 in R²
+    """
     # columns of length 3; (5) at λ = 1/50 is twice (4) at 1/100, and |w_i|² = |β_i|
     X, y = np.array([[3.0, 2.0, 2.0], [0.0, 2.0, 2.0], [0.0, 1.0, -1.0]]), np.array([0.0, 1.0, 0.0])
     beta = vector([fmpq(-593, 1800), fmpq(119, 480), fmpq(119, 480)])
@@ -368,21 +377,18 @@ def test_the_promise_passes_on(check):
     check.forall(integer_designs(5, 6), promised)
 
 
-@claim(
-    "SA-section-2-open-problem",
-    paper="SA",
-    number="Section 2, before Algorithm 3",
-    statement="It is open whether the LASSO has guarantees of the form of equation (3).",
-    hypotheses="selecting k < d features by the LASSO, with the minimum over all θ ∈ R^d as printed",
-    method="exact",
-    verdict=Verdict.CORRECTED,
-    correction="Of that form it has none, nor has any other selection of k features: X = I, y = (1, …, "
-    "1) leaves d − k against 0. Open is the question about R².",
-    consequences="See equation (3).",
-    mutants=("left",),
-    cases=100,
-)
+@claim("SA-section-2-open-problem", "Section 2, before Algorithm 3", "exact", CORRECTED, cases=100)
+@mutants("left")
 def test_no_selection_has_it(check):
+    """It is open whether the LASSO has guarantees of the form of equation (3).
+
+    Hypotheses: selecting k < d features by the LASSO, with the minimum over all θ ∈ R^d as printed
+
+    Instead: Of that form it has none, nor has any other selection of k features: X = I, y = (1, …, 1) leaves
+    d − k against 0. Open is the question about R².
+
+    Consequences: See equation (3).
+    """
     eye = np.eye(2)
     check.refutes(
         min(left(rational(eye), rational(np.ones(2)), (i,)) for i in (0, 1)) == 1
@@ -399,22 +405,18 @@ def test_no_selection_has_it(check):
     check.over([(d, k) for d in range(2, 7) for k in range(1, d)], leaves)
 
 
-@claim(
-    "SA-footnote-3",
-    paper="SA",
-    number="footnote 3, " + SOURCE,
-    statement="That X has unit columns and y is a unit vector is without loss of generality by scaling.",
-    hypotheses="for the algorithms: their picks are unchanged; for the problem: its minimum over "
-    "k-sparse θ is",
-    method="exact",
-    verdict=Verdict.CORRECTED,
-    correction="Of y ≠ 0 it is. Scaling the columns leaves min over k-sparse θ as it is, but changes "
-    "what OMP and Sequential LASSO select, and guarantees in terms of XᵀX hold for unit columns. "
-    "Theorem 3.3 needs neither.",
-    consequences="Theorem 3.3 holds for columns of any norm; to use OMP's guarantees, normalise first.",
-    mutants=("sl.omp", "sl.sequential_lasso"),
-)
+@claim("SA-footnote-3", "footnote 3, " + SOURCE, "exact", CORRECTED)
+@mutants("sl.omp", "sl.sequential_lasso")
 def test_scaling(check):
+    """That X has unit columns and y is a unit vector is without loss of generality by scaling.
+
+    Hypotheses: for the algorithms: their picks are unchanged; for the problem: its minimum over k-sparse θ is
+
+    Instead: Of y ≠ 0 it is. Scaling the columns leaves min over k-sparse θ as it is, but changes what OMP and
+    Sequential LASSO select, and guarantees in terms of XᵀX hold for unit columns. Theorem 3.3 needs neither.
+
+    Consequences: Theorem 3.3 holds for columns of any norm; to use OMP's guarantees, normalise first.
+    """
     X, y = np.array([[3.0, 0.0], [0.0, 1.0]]), np.array([1.0, 2.0])
     raw, unit_picks = sl.omp(X, y, 1).support[0], sl.omp(unit(X), y, 1).support[0]
     check.refutes((raw, unit_picks) == (0, 1), f"{show(X, y)}: X_0 is picked, and X_1 with unit columns")

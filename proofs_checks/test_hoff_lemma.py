@@ -32,7 +32,7 @@ from flint import fmpq, fmpq_mat
 
 import sparselin as sl
 from proofs_checks.rational import columns, off, rational, real, step
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 POSTER = "Lemma [Hoff 2017] (poster); cited before equation (6) (ICLR, NeurIPS submission)"
 
@@ -58,17 +58,14 @@ def fractions(rng, d, high=6):
     return tuple(Fraction(a, b) for a, b in zip(above, below, strict=True))
 
 
-@claim(
-    "SA-hoff-lemma",
-    paper="SA",
-    number=POSTER,
-    statement="inf over w, θ of l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²) equals inf over β of l(β) + λ‖β‖₁.",
-    hypotheses="any l : ℝᵈ → ℝ, λ > 0",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    mutants=("overparametrized", "penalized"),
-)
+@claim("SA-hoff-lemma", POSTER, "proof, exact", HOLDS)
+@mutants("overparametrized", "penalized")
 def test_the_infima_agree_for_any_loss(check):
+    """inf over w, θ of l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²) equals inf over β of l(β) + λ‖β‖₁.
+
+    Hypotheses: any l : ℝᵈ → ℝ, λ > 0
+    """
+
     def never_below_and_reached(_):
         rng, d = check.rng, int(check.rng.integers(1, 5))
         loss, lam = any_loss(int(rng.integers(1 << 30))), Fraction(int(rng.integers(1, 9)), 4)
@@ -101,21 +98,14 @@ def planted(rng, d):
     return loss, lam, t, base
 
 
-@claim(
-    "ours-hoff-polynomial",
-    paper="ours",
-    number=POSTER,
-    statement="For nonconvex integer polynomials l of degree 4 to 8 the two infima are the same number, "
-    "attained at the same β.",
-    hypotheses="d ≤ 2; a minimiser of l + λ‖·‖₁ is planted at signed squares, w and θ run through {−3, …, "
-    "3}ᵈ",
-    method="exact, brute force",
-    verdict=Verdict.HOLDS,
-    mutants=("overparametrized", "penalized"),
-    cases=2000,
-    ci_cases=20,
-)
+@claim("ours-hoff-polynomial", POSTER, "exact, brute force", HOLDS, cases=2000, ci_cases=20)
+@mutants("overparametrized", "penalized")
 def test_polynomial_losses_enumerated(check):
+    """For nonconvex integer polynomials l of degree 4 to 8 the two infima are the same number, attained at
+    the same β.
+
+    Hypotheses: d ≤ 2; a minimiser of l + λ‖·‖₁ is planted at signed squares, w and θ run through {−3, …, 3}ᵈ
+    """
     lattice = np.arange(-3, 4)
 
     def same_least_value(_):
@@ -138,19 +128,16 @@ def test_polynomial_losses_enumerated(check):
     check.over(range(check.cases), same_least_value)
 
 
-@claim(
-    "ours-hoff-attained",
-    paper="ours",
-    number="after Hoff's lemma",
-    statement="For λ > 0 the minimisers over (w, θ) are the points with |w| = |θ| = √|β| over the minimisers "
-    "β of l + λ‖·‖₁, so the one infimum is attained iff the other is; for λ = 0 the lemma holds too, for λ < "
-    "0 it does not.",
-    hypotheses="any l",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    mutants=("overparametrized", "penalized"),
-)
+@claim("ours-hoff-attained", "after Hoff's lemma", "proof, exact", HOLDS)
+@mutants("overparametrized", "penalized")
 def test_where_the_infimum_is_attained(check):
+    """For λ > 0 the minimisers over (w, θ) are the points with |w| = |θ| = √|β| over the minimisers β of l +
+    λ‖·‖₁, so the one infimum is attained iff the other is; for λ = 0 the lemma holds too, for λ < 0 it does
+    not.
+
+    Hypotheses: any l
+    """
+
     def only_at_equal_moduli(_):
         d = int(check.rng.integers(1, 4))
         loss, lam = any_loss(int(check.rng.integers(1 << 30))), Fraction(int(check.rng.integers(1, 9)), 4)
@@ -230,23 +217,25 @@ def small_design(rng, max_n=4, max_d=3):
 
 @claim(
     "ours-hoff-landscape",
-    paper="ours",
-    number="after Definition 3.1 and Hoff's lemma",
-    statement="½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) has no spurious minima: a stationary point is a global "
-    "minimiser or a strict saddle, with an eigenvalue λ − |g_i| < 0 of the Hessian for some i with w_i = θ_i "
-    "= 0.",
-    hypotheses="λ > 0; all stationary points of integer designs with independent columns, λ a rational below "
-    "λ*",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    unchecked="dependent columns, by the same proof; stationary points are then not isolated",
-    tolerance="1e-13 of ½‖y‖² against the homotopy: a few operations on knots that are rationals of a few "
-    "digits",
-    mutants=("sl.lasso_path", "stationary_points", "objective"),
+    "after Definition 3.1 and Hoff's lemma",
+    "proof, exact",
+    HOLDS,
     cases=400,
     ci_cases=12,
 )
+@mutants("sl.lasso_path", "stationary_points", "objective")
 def test_every_other_stationary_point_is_a_strict_saddle(check):
+    """½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) has no spurious minima: a stationary point is a global minimiser or
+    a strict saddle, with an eigenvalue λ − |g_i| < 0 of the Hessian for some i with w_i = θ_i = 0.
+
+    Hypotheses: λ > 0; all stationary points of integer designs with independent columns, λ a rational below
+    λ*
+
+    Unchecked: dependent columns, by the same proof; stationary points are then not isolated
+
+    Tolerance: 1e-13 of ½‖y‖² against the homotopy: a few operations on knots that are rationals of a few
+    digits
+    """
     saddles = 0
 
     def global_or_saddle(_):
@@ -286,21 +275,24 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
 
 @claim(
     "ours-hoff-descent",
-    paper="ours",
-    number="after Definition 3.1 and Hoff's lemma",
-    statement="Gradient descent on (w, θ) from a random start ends within its tolerance of the least of ½‖y "
-    "− Xβ‖² + λ‖β_S̄‖₁ wherever it ends with a certificate.",
-    hypotheses="integer designs, any S, λ/λ* from 1/8 to 9/8; descents that end with MAX_ITER are undecided",
-    method="exact, float",
-    verdict=Verdict.HOLDS,
-    unchecked="that a descent always ends with a certificate",
-    tolerance="the certificate's own 1e-4 of the gain ½‖P_S^⊥y‖² − F (and 1e-14·½‖P_S^⊥y‖² where λ ≥ λ*), "
-    "and 1e-13 of ½‖y‖² for rounding",
-    mutants=("sl.hadamard_descent", "lasso_optimum"),
+    "after Definition 3.1 and Hoff's lemma",
+    "exact, float",
+    HOLDS,
     cases=1000,
     ci_cases=25,
 )
+@mutants("sl.hadamard_descent", "lasso_optimum")
 def test_descent_reaches_the_lasso(check):
+    """Gradient descent on (w, θ) from a random start ends within its tolerance of the least of ½‖y − Xβ‖² +
+    λ‖β_S̄‖₁ wherever it ends with a certificate.
+
+    Hypotheses: integer designs, any S, λ/λ* from 1/8 to 9/8; descents that end with MAX_ITER are undecided
+
+    Unchecked: that a descent always ends with a certificate
+
+    Tolerance: the certificate's own 1e-4 of the gain ½‖P_S^⊥y‖² − F (and 1e-14·½‖P_S^⊥y‖² where λ ≥ λ*), and
+    1e-13 of ½‖y‖² for rounding
+    """
     unpicked = 0
 
     def as_low_as_the_lasso(seed):

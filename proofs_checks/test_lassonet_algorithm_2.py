@@ -32,7 +32,7 @@ from proofs_checks.lassonet import (
     size,
     soft,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 NUMBER = "Algorithm 2 and section 4.2; Appendix B, item 1"
 
@@ -87,22 +87,21 @@ def is_the_global_minimum(problem):
     )
 
 
-@claim(
-    "LN-alg-2",
-    paper="LN",
-    number=NUMBER,
-    statement="Hier-Prox returns the global minimum of ½(θ − b)² + ½‖W_j − z‖² + λ|b| over ‖z‖∞ ≤ M|b|.",
-    hypotheses="λ ≥ 0, M ≥ 0, K ≥ 0, any θ and W, ties and zeros among them",
-    method="proof, exact, brute force",
-    verdict=Verdict.CORRECTED,
-    correction="So it does for θ_j ≠ 0 and M > 0. For θ_j = 0 sign(θ_j) must be read as 1 or −1 (both are "
-    "optimal: the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is soft-thresholding and W = 0.",
-    consequences="At a θ_j that is exactly zero Algorithm 1 as printed can leave the feasible set of "
-    "(2), and count as dropped a feature whose W_j is not zero.",
-    tolerance="16 eps·(|θ| + λ + (1 + M)‖W‖₁) for sl.hier_prox",
-    mutants=("sl.hier_prox", "algorithm_2"),
-)
+@claim("LN-alg-2", NUMBER, "proof, exact, brute force", CORRECTED)
+@mutants("sl.hier_prox", "algorithm_2")
 def test_hier_prox_returns_the_global_minimum(check):
+    """Hier-Prox returns the global minimum of ½(θ − b)² + ½‖W_j − z‖² + λ|b| over ‖z‖∞ ≤ M|b|.
+
+    Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ and W, ties and zeros among them
+
+    Instead: So it does for θ_j ≠ 0 and M > 0. For θ_j = 0 sign(θ_j) must be read as 1 or −1 (both are
+    optimal: the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is soft-thresholding and W = 0.
+
+    Consequences: At a θ_j that is exactly zero Algorithm 1 as printed can leave the feasible set of (2), and
+    count as dropped a feature whose W_j is not zero.
+
+    Tolerance: 16 eps·(|θ| + λ + (1 + M)‖W‖₁) for sl.hier_prox
+    """
     problem = feature(0, [1], 0, 1)
     b, z = algorithm_2(problem)
     check.refutes(
@@ -116,18 +115,15 @@ def test_hier_prox_returns_the_global_minimum(check):
     check.forall(features(), is_the_global_minimum)
 
 
-@claim(
-    "LN-alg-2-search",
-    paper="LN",
-    number="Algorithm 2, line 7",
-    statement="There is an m in 0..K with |W_(m+1)| ≤ w_m ≤ |W_(m)|.",
-    hypotheses="λ ≥ 0, M ≥ 0, K ≥ 0, any θ and W",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="Ties make several m's of it, all with the same w_m = M|b*|: 'the first' is a convenience.",
-    mutants=("levels",),
-)
+@claim("LN-alg-2-search", "Algorithm 2, line 7", "proof, exact", HOLDS)
+@mutants("levels")
 def test_the_search_ends_and_all_hits_agree(check):
+    """There is an m in 0..K with |W_(m+1)| ≤ w_m ≤ |W_(m)|.
+
+    Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ and W
+
+    Consequences: Ties make several m's of it, all with the same w_m = M|b*|: 'the first' is a convenience.
+    """
     several = []
 
     def one_value(problem):
@@ -141,20 +137,18 @@ def test_the_search_ends_and_all_hits_agree(check):
     )
 
 
-@claim(
-    "LN-sec-4.2-nonconvex",
-    paper="LN",
-    number="section 4.2",
-    statement="Problem (3), which defines the proximal operator, is not convex.",
-    hypotheses="M > 0 and K ≥ 1 (for M = 0 it is convex)",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="At θ_j = 0 with λ < M‖W_j‖₁ two points ±b* are optimal, their midpoint (0, W*) is "
-    "infeasible, and the operator jumps there. At fixed sign of b it is convex, and the operator firmly "
-    "nonexpansive.",
-    mutants=("sl.hier_prox",),
-)
+@claim("LN-sec-4.2-nonconvex", "section 4.2", "exact", HOLDS)
+@mutants("sl.hier_prox")
 def test_problem_3_is_not_convex(check):
+    """Problem (3), which defines the proximal operator, is not convex.
+
+    Hypotheses: M > 0 and K ≥ 1 (for M = 0 it is convex)
+
+    Consequences: At θ_j = 0 with λ < M‖W_j‖₁ two points ±b* are optimal, their midpoint (0, W*) is
+    infeasible, and the operator jumps there. At fixed sign of b it is convex, and the operator firmly
+    nonexpansive.
+    """
+
     def midpoint_is_infeasible(problem):
         found = sl.hier_prox([0.0], [list(map(float, problem.u))], lam=problem.lam, M=problem.M)
         b, z = Fraction(float(found.theta[0])), [Fraction(float(x)) for x in found.W[0]]
@@ -175,18 +169,16 @@ def test_problem_3_is_not_convex(check):
     check.forall(features_at_zero, midpoint_is_infeasible)
 
 
-@claim(
-    "LN-sec-4.2-decomposable",
-    paper="LN",
-    number="section 4.2; Appendix B",
-    statement="The proximal problem decomposes across features: d problems (3), one a row.",
-    hypotheses="any d, λ ≥ 0, M ≥ 0",
-    method="exact, float",
-    verdict=Verdict.HOLDS,
-    tolerance="none between rows alone and together; 16 eps·size to the exact minimum",
-    mutants=("sl.hier_prox",),
-)
+@claim("LN-sec-4.2-decomposable", "section 4.2; Appendix B", "exact, float", HOLDS)
+@mutants("sl.hier_prox")
 def test_the_problem_decomposes_across_features(check):
+    """The proximal problem decomposes across features: d problems (3), one a row.
+
+    Hypotheses: any d, λ ≥ 0, M ≥ 0
+
+    Tolerance: none between rows alone and together; 16 eps·size to the exact minimum
+    """
+
     def rows_alone(problem):
         v, u, lam, M, _ = problem
         theta = [float(v), 1.0, -float(v), 0.0]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import sparselin as sl
 from proofs_checks.lassonet import at_length, best_length, feature, features, near, show, sign, size, soft
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, claim, mutants
 
 # Integer vectors with an integer norm.
 DIRECTIONS = {
@@ -75,22 +75,19 @@ def value(problem, theta, b, W):
     return squares / 2 + problem.lam * t
 
 
-@claim(
-    "LN-alg-4",
-    paper="LN",
-    number="Algorithm 4; Appendix B, item 2",
-    statement="Group-Hier-Prox returns the global minimum of ½‖θ_j − b‖₂² + ½‖W_j − z‖₂² + λ‖b‖₂ over"
-    " ‖z‖∞ ≤ M‖b‖₂.",
-    hypotheses="λ ≥ 0, M ≥ 0, K ≥ 0, any θ_j ∈ ℝᵖ with a rational norm and any W_j",
-    method="proof, exact, brute force",
-    verdict=Verdict.CORRECTED,
-    correction="So it does for θ_j ≠ 0 and M > 0. For θ_j = 0 line 9 is 0/0, and any unit vector may "
-    "stand for θ_j/‖θ_j‖ (the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is "
-    "soft-thresholding of ‖θ_j‖ and W = 0.",
-    tolerance="16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁) for sl.group_hier_prox",
-    mutants=("sl.group_hier_prox", "algorithm_4"),
-)
+@claim("LN-alg-4", "Algorithm 4; Appendix B, item 2", "proof, exact, brute force", CORRECTED)
+@mutants("sl.group_hier_prox", "algorithm_4")
 def test_group_hier_prox_returns_the_global_minimum(check):
+    """Group-Hier-Prox returns the global minimum of ½‖θ_j − b‖₂² + ½‖W_j − z‖₂² + λ‖b‖₂ over ‖z‖∞ ≤ M‖b‖₂.
+
+    Hypotheses: λ ≥ 0, M ≥ 0, K ≥ 0, any θ_j ∈ ℝᵖ with a rational norm and any W_j
+
+    Instead: So it does for θ_j ≠ 0 and M > 0. For θ_j = 0 line 9 is 0/0, and any unit vector may stand for
+    θ_j/‖θ_j‖ (the minimiser is not unique where λ < M‖W_j‖₁); for M = 0 it is soft-thresholding of ‖θ_j‖ and
+    W = 0.
+
+    Tolerance: 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁) for sl.group_hier_prox
+    """
     problem = feature(0, [1], 0, 1)
     check.refutes(
         _divides_by_zero(problem, [Fraction(0)] * 2) and best_length(problem) == Fraction(1, 2),

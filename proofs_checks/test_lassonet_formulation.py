@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 import sparselin as sl
 from proofs_checks.lassonet import best_length, features, near, size, soft
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 SMALL = st.integers(-3, 3)
 POWERS = st.integers(0, 60).map(lambda k: 2**k)
@@ -65,21 +65,19 @@ def networks(draw, d=3, K=3):
     return draw(numbers), W, draw(st.lists(SMALL.map(Fraction), min_size=K, max_size=K))
 
 
-@claim(
-    "LN-sec-3.2-zero",
-    paper="LN",
-    number="section 3.2, after (2)",
-    statement="θ_j = 0 implies W_j = 0, and f does not depend on x_j: the zeros of θ are the features"
-    " not used.",
-    hypotheses="θ and W in the constraint, M ≥ 0; what the proximal operators return",
-    method="proof, exact, float",
-    verdict=Verdict.HOLDS,
-    consequences="It takes an operator that is feasible in floating point too: Algorithm 2 as printed"
-    " is not (LN-alg-2).",
-    tolerance="none for feasibility and zeros; 16 eps·K·size for θ",
-    mutants=("sl.hier_prox", "network"),
-)
+@claim("LN-sec-3.2-zero", "section 3.2, after (2)", "proof, exact, float", HOLDS)
+@mutants("sl.hier_prox", "network")
 def test_zero_theta_is_no_feature(check):
+    """θ_j = 0 implies W_j = 0, and f does not depend on x_j: the zeros of θ are the features not used.
+
+    Hypotheses: θ and W in the constraint, M ≥ 0; what the proximal operators return
+
+    Consequences: It takes an operator that is feasible in floating point too: Algorithm 2 as printed is not
+    (LN-alg-2).
+
+    Tolerance: none for feasibility and zeros; 16 eps·K·size for θ
+    """
+
     def unused(drawn):
         problem, (_, _, out), point = drawn
         v, u, lam, M, _ = problem
@@ -125,19 +123,16 @@ def solves_the_lasso(X, y, beta, lam):
     return bool(np.all(np.abs(c) <= lam) and np.all(c[beta != 0] == lam * np.sign(beta[beta != 0])))
 
 
-@claim(
-    "LN-sec-3.2-lasso",
-    paper="LN",
-    number="section 3.2, 'in the extreme case where M = 0'",
-    statement="For M = 0, (2) is the Lasso: W^(1) = 0, f(x) = θᵀx, and the proximal step is "
-    "soft-thresholding.",
-    hypotheses="g_W without biases (with biases g_W(0) is a free intercept); squared loss",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="Algorithm 2 itself divides by M: see LN-alg-2.",
-    mutants=("sl.hier_prox", "solves_the_lasso"),
-)
+@claim("LN-sec-3.2-lasso", "section 3.2, 'in the extreme case where M = 0'", "proof, exact", HOLDS)
+@mutants("sl.hier_prox", "solves_the_lasso")
 def test_without_hierarchy_it_is_the_lasso(check):
+    """For M = 0, (2) is the Lasso: W^(1) = 0, f(x) = θᵀx, and the proximal step is soft-thresholding.
+
+    Hypotheses: g_W without biases (with biases g_W(0) is a free intercept); squared loss
+
+    Consequences: Algorithm 2 itself divides by M: see LN-alg-2.
+    """
+
     def a_fixed_point_of_the_step_iff_a_solution(drawn):
         (X, y, beta, lam), (_, W, _), shift = drawn
         step_size = 2.0**-6
@@ -160,21 +155,20 @@ def test_without_hierarchy_it_is_the_lasso(check):
     )
 
 
-@claim(
-    "LN-sec-3.2-M-infinity",
-    paper="LN",
-    number="section 3.2, 'by letting M → +∞'",
-    statement="As M → ∞, (2) recovers a standard unregularized feed-forward neural network.",
-    hypotheses="λ > 0",
-    method="proof, exact, float",
-    verdict=Verdict.CORRECTED,
-    correction="W becomes unregularized; the skip layer stays, with its penalty λ‖θ‖₁. The proximal "
-    "step tends to (S_λ(θ), W), and is that as soon as M(|θ_j| − λ) ≥ ‖W_j‖∞.",
-    consequences="At M = ∞ itself there is no minimiser of (3) where |θ_j| ≤ λ and W_j ≠ 0.",
-    tolerance="16 eps·(|θ| + λ + 2‖W‖₁)",
-    mutants=("sl.hier_prox", "network"),
-)
+@claim("LN-sec-3.2-M-infinity", "section 3.2, 'by letting M → +∞'", "proof, exact, float", CORRECTED)
+@mutants("sl.hier_prox", "network")
 def test_as_M_grows(check):
+    """As M → ∞, (2) recovers a standard unregularized feed-forward neural network.
+
+    Hypotheses: λ > 0
+
+    Instead: W becomes unregularized; the skip layer stays, with its penalty λ‖θ‖₁. The proximal step tends to
+    (S_λ(θ), W), and is that as soon as M(|θ_j| − λ) ≥ ‖W_j‖∞.
+
+    Consequences: At M = ∞ itself there is no minimiser of (3) where |θ_j| ≤ λ and W_j ≠ 0.
+
+    Tolerance: 16 eps·(|θ| + λ + 2‖W‖₁)
+    """
     # Data y = x at x = ±1. f(1) = θ + a·relu(w) and, for w > 0, f(−1) = −θ: the first is fitted for any
     # θ ≠ 0, and ½(1 − θ)² + ½|θ| is least, ⅜, at θ = ½. With w < 0 the same at x = 1.
     half, one = Fraction(1, 2), Fraction(1)
@@ -214,23 +208,26 @@ def test_as_M_grows(check):
 
 @claim(
     "LN-sec-3.2-budget",
-    paper="LN",
-    number="section 3.2, 'this budgets the total amount of non-linearity'; section 3.3 on M",
-    statement="For given θ_j ≠ 0 the constraint limits the networks attainable in (2), the more so the "
-    "smaller M.",
-    hypotheses="one hidden ReLU layer and free outgoing weights, as in the experiments; M > 0; for the "
-    "infimum a continuous loss (the paper also lists the misclassification rate)",
-    method="proof, exact",
-    verdict=Verdict.FALSE,
-    correction="Hidden units rescale freely: every network with θ_j ≠ 0 wherever W_j ≠ 0 has an equal"
-    " one within the constraint. The infimum of (2) is that of L + λ‖θ‖₁ without the constraint, the "
-    "same for every M > 0.",
-    consequences="(2) need not have a minimiser: in the witness it has infimum 0, while the only point with "
-    "‖θ‖₁ = 0 has loss 1. θ_j = 0 ⟹ W_j = 0 stands, and so do the proximal operators.",
-    unchecked="what M does along the training path, where weights start small and stop early",
-    mutants=("network", "rescaled"),
+    "section 3.2, 'this budgets the total amount of non-linearity'; section 3.3 on M",
+    "proof, exact",
+    FALSE,
 )
+@mutants("network", "rescaled")
 def test_hidden_units_rescale_out_of_the_constraint(check):
+    """For given θ_j ≠ 0 the constraint limits the networks attainable in (2), the more so the smaller M.
+
+    Hypotheses: one hidden ReLU layer and free outgoing weights, as in the experiments; M > 0; for the infimum
+    a continuous loss (the paper also lists the misclassification rate)
+
+    Instead: Hidden units rescale freely: every network with θ_j ≠ 0 wherever W_j ≠ 0 has an equal one within
+    the constraint. The infimum of (2) is that of L + λ‖θ‖₁ without the constraint, the same for every M > 0.
+
+    Consequences: (2) need not have a minimiser: in the witness it has infimum 0, while the only point with
+    ‖θ‖₁ = 0 has loss 1. θ_j = 0 ⟹ W_j = 0 stands, and so do the proximal operators.
+
+    Unchecked: what M does along the training path, where weights start small and stop early
+    """
+
     def fits_the_modulus(theta, M):
         """f(x) = |x| at x = ±1 with θ as small as one likes: out = ((1 − θ)/(Mθ), (1 + θ)/(Mθ))."""
         w = M * theta

@@ -43,7 +43,7 @@ from proofs_checks.lassonet import (
     size,
     soft,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 APPENDIX = "Appendix B, Proposition 1"
 POSITIVE = (Fraction(1, 2), 1, 2, 3)
@@ -100,25 +100,22 @@ def gaussian(rng, lam_bar):
     return Feature(abs(v) or Fraction(1), tuple(u), Fraction(1, 2), Fraction(1), lam_bar)
 
 
-@claim(
-    "LN-prop-1",
-    paper="LN",
-    number=f"{APPENDIX}, item 1",
-    statement="Exactly one s in 0..K has M‖b_s‖ in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], and b_s is the "
-    "optimum b*.",
-    hypotheses="λ, λ̄ ≥ 0, M > 0, v ≠ 0 (as printed also v = 0)",
-    method="proof, exact, brute force",
-    verdict=Verdict.FALSE,
-    correction="Among the s ≤ s_max = #{i : |U_i| > λ̄} at least one is in its interval; every such "
-    "b_s is b*; exactly one is in the interval without its lower end (with it for s = s_max). For v ="
-    " 0 any b of length (−a_s)₊/(1 + sM²).",
-    consequences="Algorithms 2 and 4 stand where v ≠ 0 and M > 0: for λ̄ = 0, the only case LassoNet "
-    "uses, no s beyond s_max misleads, since a_s = a_{s_max} there, and 'the first m' needs no "
-    "uniqueness. With Gaussian data a wrong b_s is in its interval in about 10 % of cases for λ̄ = ½, in "
-    "nearly half for λ̄ = 1. At v = 0 the proximal operator is set-valued, and an implementation must choose.",
-    mutants=("length", "largest_s"),
-)
+@claim("LN-prop-1", f"{APPENDIX}, item 1", "proof, exact, brute force", FALSE)
+@mutants("length", "largest_s")
 def test_which_s_gives_the_optimum(check):
+    """Exactly one s in 0..K has M‖b_s‖ in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], and b_s is the optimum b*.
+
+    Hypotheses: λ, λ̄ ≥ 0, M > 0, v ≠ 0 (as printed also v = 0)
+
+    Instead: Among the s ≤ s_max = #{i : |U_i| > λ̄} at least one is in its interval; every such b_s is b*;
+    exactly one is in the interval without its lower end (with it for s = s_max). For v = 0 any b of length
+    (−a_s)₊/(1 + sM²).
+
+    Consequences: Algorithms 2 and 4 stand where v ≠ 0 and M > 0: for λ̄ = 0, the only case LassoNet uses, no
+    s beyond s_max misleads, since a_s = a_{s_max} there, and 'the first m' needs no uniqueness. With Gaussian
+    data a wrong b_s is in its interval in about 10 % of cases for λ̄ = ½, in nearly half for λ̄ = 1. At v = 0
+    the proximal operator is set-valued, and an implementation must choose.
+    """
     tie = feature(1, [1], 0, 1)
     both = in_interval(tie, 0) and in_interval(tie, 1) and length(tie, 0) == length(tie, 1) == 1
     check.refutes(both, f"{show(tie)}: s = 0 and s = 1 are both in their intervals (b = 1)")
@@ -169,19 +166,18 @@ def test_which_s_gives_the_optimum(check):
     )
 
 
-@claim(
-    "LN-prop-1-W",
-    paper="LN",
-    number=f"{APPENDIX}, item 2 and equation (5)",
-    statement="W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)).",
-    hypotheses="λ, λ̄ ≥ 0, M ≥ 0, any v and U, b* any optimal b",
-    method="proof, exact, brute force, float",
-    verdict=Verdict.HOLDS,
-    consequences="The problem with λ̄ is the one without at S_λ̄(U): `sl.hier_prox(v, S_λ̄(U))` solves it.",
-    tolerance="16 eps·(|v| + λ + (1 + M)‖U‖₁)",
-    mutants=("sl.hier_prox", "best_z"),
-)
+@claim("LN-prop-1-W", f"{APPENDIX}, item 2 and equation (5)", "proof, exact, brute force, float", HOLDS)
+@mutants("sl.hier_prox", "best_z")
 def test_the_optimal_W(check):
+    """W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)).
+
+    Hypotheses: λ, λ̄ ≥ 0, M ≥ 0, any v and U, b* any optimal b
+
+    Consequences: The problem with λ̄ is the one without at S_λ̄(U): `sl.hier_prox(v, S_λ̄(U))` solves it.
+
+    Tolerance: 16 eps·(|v| + λ + (1 + M)‖U‖₁)
+    """
+
     def clipped_and_thresholded(problem):
         v, u, lam, M, lam_bar = problem
         b = best_length(problem)
@@ -197,20 +193,17 @@ def test_the_optimal_W(check):
     check.forall(features(lam_bars=(0, Fraction(1, 2), 1, 2)), clipped_and_thresholded)
 
 
-@claim(
-    "LN-prop-1-h-increases",
-    paper="LN",
-    number=f"{APPENDIX}, proof of (a): 'h is increasing'",
-    statement="h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|) does not decrease in s"
-    " ≤ s_max.",
-    hypotheses="'increasing' in the weak sense: with ties h stays the same, h(s) = h(s + 1)",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="h(s + 1) − h(s) = (1 + sM²)(|U_(s)| − |U_(s+1)|). So exactly one s ≤ s_max has "
-    "h(s) ≤ 0 < h(s + 1).",
-    mutants=("h",),
-)
+@claim("LN-prop-1-h-increases", f"{APPENDIX}, proof of (a): 'h is increasing'", "proof, exact", HOLDS)
+@mutants("h")
 def test_h_does_not_decrease(check):
+    """h(s) = M(‖v‖ − λ) + λ̄ − |U_(s)| + M²Σ_{i≤s}(|U_(i)| − |U_(s)|) does not decrease in s ≤ s_max.
+
+    Hypotheses: 'increasing' in the weak sense: with ties h stays the same, h(s) = h(s + 1)
+
+    Consequences: h(s + 1) − h(s) = (1 + sM²)(|U_(s)| − |U_(s+1)|). So exactly one s ≤ s_max has h(s) ≤ 0 <
+    h(s + 1).
+    """
+
     def by_the_gap_of_the_order(problem):
         u, top = ordered(problem), largest_s(problem)
         return sum(half_open(problem, s) for s in range(top + 1)) == 1 and all(
@@ -221,22 +214,19 @@ def test_h_does_not_decrease(check):
     check.forall(PENALISED.filter(lambda problem: largest_s(problem) > 1), by_the_gap_of_the_order)
 
 
-@claim(
-    "LN-prop-1-h",
-    paper="LN",
-    number=f"{APPENDIX}, proof of (a), 'if and only if'",
-    statement="For s ≤ s_max: M‖b_s‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)] if and only if h(s) ≤ 0 <"
-    " h(s + 1).",
-    hypotheses="M > 0, v ≠ 0, λ, λ̄ ≥ 0",
-    method="proof, exact",
-    verdict=Verdict.CORRECTED,
-    correction="The interval without its lower end (with it for s = s_max) goes with h(s) ≤ 0 < h(s +"
-    " 1), the closed one with h(s) ≤ 0 ≤ h(s + 1).",
-    consequences="Uniqueness in (7) falls, and with it in Proposition 1; the s with h(s) ≤ 0 < h(s + "
-    "1) is unique and gives b*.",
-    mutants=("h", "length"),
-)
+@claim("LN-prop-1-h", f"{APPENDIX}, proof of (a), 'if and only if'", "proof, exact", CORRECTED)
+@mutants("h", "length")
 def test_h_decides_half_open_intervals(check):
+    """For s ≤ s_max: M‖b_s‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)] if and only if h(s) ≤ 0 < h(s + 1).
+
+    Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0
+
+    Instead: The interval without its lower end (with it for s = s_max) goes with h(s) ≤ 0 < h(s + 1), the
+    closed one with h(s) ≤ 0 ≤ h(s + 1).
+
+    Consequences: Uniqueness in (7) falls, and with it in Proposition 1; the s with h(s) ≤ 0 < h(s + 1) is
+    unique and gives b*.
+    """
     tie = feature(1, [1], 0, 1)
     check.refutes(
         in_interval(tie, 0) and h(tie, 1) == 0,
@@ -279,19 +269,17 @@ INSIDE = st.tuples(
 )
 
 
-@claim(
-    "LN-prop-1-parabolas",
-    paper="LN",
-    number=f"{APPENDIX}, the formula for F(b) before Point (a)",
-    statement="Where M‖b‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], F(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖²"
-    " + a_s‖b‖ + r_s, r_s free of b; and b_s is the global minimum of F_s.",
-    hypotheses="M > 0, v ≠ 0, λ, λ̄ ≥ 0, s ≤ s_max",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    unchecked="M = 0, where w = M‖b‖ is always 0 (the statement then is about s with S_λ̄(|U_(s+1)|) = 0)",
-    mutants=("F_s", "length"),
-)
+@claim("LN-prop-1-parabolas", f"{APPENDIX}, the formula for F(b) before Point (a)", "proof, exact", HOLDS)
+@mutants("F_s", "length")
 def test_the_parabolas_of_F(check):
+    """Where M‖b‖ is in [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], F(b) = ½(1 + sM²)‖b − v/(1 + sM²)‖² + a_s‖b‖ + r_s,
+    r_s free of b; and b_s is the global minimum of F_s.
+
+    Hypotheses: M > 0, v ≠ 0, λ, λ̄ ≥ 0, s ≤ s_max
+
+    Unchecked: M = 0, where w = M‖b‖ is always 0 (the statement then is about s with S_λ̄(|U_(s+1)|) = 0)
+    """
+
     def differs_by_a_constant(drawn):
         problem, (x, y, cos1, cos2) = drawn
         for s in range(largest_s(problem) + 1):
@@ -318,20 +306,17 @@ def test_the_parabolas_of_F(check):
     check.forall(st.tuples(PENALISED, INSIDE), differs_by_a_constant)
 
 
-@claim(
-    "LN-prop-1-monotone",
-    paper="LN",
-    number=f"{APPENDIX}, proof of (b), (i) and (ii)",
-    statement="f(w) = min F over M‖b‖ = w is (1 + sM²)/(2M²)·(w − w_s)² + r'_s on [S_λ̄(|U_(s+1)|), "
-    "S_λ̄(|U_(s)|)], w_s = M(‖v‖ − a_s)/(1 + sM²), strictly increasing there for s < s* and strictly "
-    "decreasing for s > s*.",
-    hypotheses="M > 0 (f(w) is divided by M), v ≠ 0, s ≤ s_max, s* the one with h(s*) ≤ 0 < h(s* + 1)",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="With it Point (b): b_{s*} is the global minimum.",
-    mutants=("at_length", "a"),
-)
+@claim("LN-prop-1-monotone", f"{APPENDIX}, proof of (b), (i) and (ii)", "proof, exact", HOLDS)
+@mutants("at_length", "a")
 def test_f_falls_and_rises(check):
+    """f(w) = min F over M‖b‖ = w is (1 + sM²)/(2M²)·(w − w_s)² + r'_s on [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)],
+    w_s = M(‖v‖ − a_s)/(1 + sM²), strictly increasing there for s < s* and strictly decreasing for s > s*.
+
+    Hypotheses: M > 0 (f(w) is divided by M), v ≠ 0, s ≤ s_max, s* the one with h(s*) ≤ 0 < h(s* + 1)
+
+    Consequences: With it Point (b): b_{s*} is the global minimum.
+    """
+
     def as_stated(problem):
         v, _, _, M, _ = problem
         top = largest_s(problem)
@@ -353,17 +338,19 @@ def test_f_falls_and_rises(check):
 
 @claim(
     "LN-prop-1-Slater",
-    paper="LN",
-    number=f"{APPENDIX}, proof of (5): 'strong duality holds since Slater's condition holds'",
-    statement="The problem in W at b* satisfies Slater's condition, and there are multipliers s ≥ 0 for (6).",
-    hypotheses="λ, λ̄ ≥ 0, M ≥ 0; the condition for affine constraints ±W_j ≤ w = M‖b*‖₂, which asks for "
-    "a feasible point only (W = 0); a strictly feasible one does not exist where w = 0",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="Equation (5) stands. s_j = (|U_j| − λ̄ − w)₊ are multipliers, also for w = 0.",
-    mutants=("best_z", "best_length"),
+    f"{APPENDIX}, proof of (5): 'strong duality holds since Slater's condition holds'",
+    "proof, exact",
+    HOLDS,
 )
+@mutants("best_z", "best_length")
 def test_multipliers_exist(check):
+    """The problem in W at b* satisfies Slater's condition, and there are multipliers s ≥ 0 for (6).
+
+    Hypotheses: λ, λ̄ ≥ 0, M ≥ 0; the condition for affine constraints ±W_j ≤ w = M‖b*‖₂, which asks for a
+    feasible point only (W = 0); a strictly feasible one does not exist where w = 0
+
+    Consequences: Equation (5) stands. s_j = (|U_j| − λ̄ − w)₊ are multipliers, also for w = 0.
+    """
 
     def multipliers(problem):
         _, u, _, M, lam_bar = problem

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import sparselin as sl
 from proofs_checks.lassonet import best_length, feature, features, near, objective, sign, size
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 SMALL = st.integers(-3, 3)
 
@@ -57,23 +57,22 @@ def quadratics(draw):
     return feature(v, u, lam, M), A, draw(st.lists(SMALL, min_size=len(A), max_size=len(A)))
 
 
-@claim(
-    "LN-alg-1-step",
-    paper="LN",
-    number="Algorithm 1, line 9; section 4.2",
-    statement="Lines 8 and 9, with αλ for λ, are a proximal gradient step of (2), exactly and "
-    "globally minimised.",
-    hypotheses="quadratic loss in (θ, W) for one feature; θ_j ≠ 0 after line 8 where Algorithm 2 needs it",
-    method="proof, exact, float",
-    verdict=Verdict.HOLDS,
-    consequences="With α no larger than 1 over the Lipschitz constant of ∇L the objective (2) does "
-    "not rise, although (3) is not convex. The paper claims no rate; nothing better than stationary "
-    "points can be expected.",
-    unchecked="α too large, stochastic gradients, momentum (section 5.2 uses 0.9)",
-    tolerance="16 eps·size between the exact step and sl.hier_prox",
-    mutants=("sl.hier_prox", "gradient"),
-)
+@claim("LN-alg-1-step", "Algorithm 1, line 9; section 4.2", "proof, exact, float", HOLDS)
+@mutants("sl.hier_prox", "gradient")
 def test_a_step_minimises_the_model_and_descends(check):
+    """Lines 8 and 9, with αλ for λ, are a proximal gradient step of (2), exactly and globally minimised.
+
+    Hypotheses: quadratic loss in (θ, W) for one feature; θ_j ≠ 0 after line 8 where Algorithm 2 needs it
+
+    Consequences: With α no larger than 1 over the Lipschitz constant of ∇L the objective (2) does not rise,
+    although (3) is not convex. The paper claims no rate; nothing better than stationary points can be
+    expected.
+
+    Unchecked: α too large, stochastic gradients, momentum (section 5.2 uses 0.9)
+
+    Tolerance: 16 eps·size between the exact step and sl.hier_prox
+    """
+
     def descends(drawn):
         problem, A, c = drawn
         v, u, lam, M, _ = problem
@@ -136,19 +135,16 @@ def counted_hier_prox(theta, W, lam, M):
     return out, operations
 
 
-@claim(
-    "LN-sec-4.2-cost",
-    paper="LN",
-    number="section 4.2",
-    statement="Hier-Prox costs O(p log p), p = dK + d.",
-    hypotheses="sums of line 5 carried along; operations on numbers counted, M > 0",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="More exactly O(d + dK log K), and O(p) with a selection in place of the sort. Line 5 taken "
-    "literally, each sum anew, would be Θ(dK²).",
-    mutants=("counted_hier_prox",),
-)
+@claim("LN-sec-4.2-cost", "section 4.2", "proof, exact", HOLDS)
+@mutants("counted_hier_prox")
 def test_the_cost_is_p_log_p(check):
+    """Hier-Prox costs O(p log p), p = dK + d.
+
+    Hypotheses: sums of line 5 carried along; operations on numbers counted, M > 0
+
+    Consequences: More exactly O(d + dK log K), and O(p) with a selection in place of the sort. Line 5 taken
+    literally, each sum anew, would be Θ(dK²).
+    """
     most = []
 
     def within_the_bound(shape):

@@ -35,7 +35,7 @@ from proofs_checks.rational import (
     vector,
 )
 from proofs_checks.steps import open_steps
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import FALSE, HOLDS, claim, mutants
 
 # in units of 1/5 unit columns and a unit y: r = P_S^⊥y = (0, 4), T = {1}, λ* = 16, p = r − ε(0, ¼)
 X = np.array([[5.0, 3.0], [0.0, 4.0]])
@@ -51,23 +51,20 @@ def halfway(X, y, S):
     return exactly((entry.lam_star - max(entry.proof_lower, entry.window_lower)) / 2)
 
 
-@claim(
-    "SA-lemma-3.4",
-    paper="SA",
-    number=NUMBER,
-    statement="For λ just below λ*, the projection p of r = P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥ leaves r − "
-    "p in colspan(X_T).",
-    hypotheses="any independent S with λ* > 0; no unit columns",
-    method="exact, float",
-    verdict=Verdict.FALSE,
-    correction="r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. λ* = 0 "
-    "is to be left out (C_λ is empty for λ < 0).",
-    consequences="Item 1 falls. Item 2 and Theorems 3.3, 1.1 and 1.2 stand: they need only that β is "
-    "zero off S ∪ T, which the multipliers of the projection give directly.",
-    tolerance=TOLERANCE,
-    mutants=("sl.project_dual", "sl.first_entry", "segment"),
-)
+@claim("SA-lemma-3.4", NUMBER, "exact, float", FALSE, tolerance=TOLERANCE)
+@mutants("sl.project_dual", "sl.first_entry", "segment")
 def test_where_the_projection_residual_lies(check):
+    """For λ just below λ*, the projection p of r = P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥ leaves r − p in
+    colspan(X_T).
+
+    Hypotheses: any independent S with λ* > 0; no unit columns
+
+    Instead: r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. λ* = 0 is to be
+    left out (C_λ is empty for λ < 0).
+
+    Consequences: Item 1 falls. Item 2 and Theorems 3.3, 1.1 and 1.2 stand: they need only that β is zero off
+    S ∪ T, which the multipliers of the projection give directly.
+    """
     residual = segment(X, Y, (0,)).Z * segment(X, Y, (0,)).v
     p = sl.project_dual(X, Y, 8.0, unpenalized=[0]).u
     check.refutes(
@@ -90,21 +87,18 @@ def test_where_the_projection_residual_lies(check):
     check.forall(open_steps(), in_the_corrected_span)
 
 
-@claim(
-    "SA-item-1",
-    paper="SA",
-    number=f"item 1 after {NUMBER}",
-    statement="When the next feature is selected, β_i for i ∈ S equals its value in the previous "
-    "solution β_S* = X_S⁺y.",
-    hypotheses="λ in the proof's interval below λ* > 0, independent S",
-    method="exact, float",
-    verdict=Verdict.FALSE,
-    correction="β_S = β_S* − X_S⁺X_Tβ_T: it moves with β_T unless X_S ⟂ X_Tβ_T.",
-    consequences="Nothing that follows uses it.",
-    tolerance=TOLERANCE,
-    mutants=("sl.lasso_path", "sl.first_entry", "segment"),
-)
+@claim("SA-item-1", f"item 1 after {NUMBER}", "exact, float", FALSE, tolerance=TOLERANCE)
+@mutants("sl.lasso_path", "sl.first_entry", "segment")
 def test_selected_coefficients_move(check):
+    """When the next feature is selected, β_i for i ∈ S equals its value in the previous solution β_S* =
+    X_S⁺y.
+
+    Hypotheses: λ in the proof's interval below λ* > 0, independent S
+
+    Instead: β_S = β_S* − X_S⁺X_Tβ_T: it moves with β_T unless X_S ⟂ X_Tβ_T.
+
+    Consequences: Nothing that follows uses it.
+    """
     found = segment(X, Y, (0,))
     before, after = (coefficients(X, Y, (0,), found, exactly(e))[0, 0] for e in (0.0, 1.0))
     path = sl.lasso_path(X, Y, unpenalized=[0])
@@ -126,20 +120,19 @@ def test_selected_coefficients_move(check):
     check.forall(open_steps(), moves_as_corrected)
 
 
-@claim(
-    "SA-item-2",
-    paper="SA",
-    number=f"item 2 after {NUMBER}",
-    statement="When the next feature is selected, β_i for i ∉ S can be nonzero only if i ∈ T.",
-    hypotheses="λ in the proof's interval below λ* > 0, independent S",
-    method="exact, float",
-    verdict=Verdict.HOLDS,
-    consequences="Lemma 3.4 is not needed: a solution has |⟨X_i, p⟩| = λ where β_i ≠ 0, and off S ∪ T "
-    "|⟨X_i, p⟩| < λ by the distances in the proof.",
-    unchecked="how far below λ* it goes on: see the rows on the window",
-    mutants=("sl.lasso_path", "sl.first_entry", "segment"),
-)
+@claim("SA-item-2", f"item 2 after {NUMBER}", "exact, float", HOLDS)
+@mutants("sl.lasso_path", "sl.first_entry", "segment")
 def test_only_tied_features_are_nonzero(check):
+    """When the next feature is selected, β_i for i ∉ S can be nonzero only if i ∈ T.
+
+    Hypotheses: λ in the proof's interval below λ* > 0, independent S
+
+    Consequences: Lemma 3.4 is not needed: a solution has |⟨X_i, p⟩| = λ where β_i ≠ 0, and off S ∪ T |⟨X_i,
+    p⟩| < λ by the distances in the proof.
+
+    Unchecked: how far below λ* it goes on: see the rows on the window
+    """
+
     def zero_off_T(selection):
         X, y, S = selection
         found = segment(X, y, S)

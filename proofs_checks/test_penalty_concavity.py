@@ -60,7 +60,7 @@ from flint import arb, ctx, fmpq
 
 import sparselin as sl
 from proofs_checks.rational import is_solution, rational
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 FIGURE = "Figure 2 and the sentence before it (ICLR, NeurIPS submission)"
 SENTENCE = (
@@ -132,24 +132,21 @@ def minimiser(x):
     return w, np.exp(w) / np.exp(w).sum()
 
 
-@claim(
-    "SA-figure-2-jointly",
-    paper="SA",
-    number=FIGURE,
-    reading_of=SENTENCE,
-    statement="β ↦ Q*(β∘β) is concave on the part |β₁| + |β₂| > 2 of a quadrant.",
-    hypotheses="m = 2 in print; the correction for every m",
-    method="proof, interval",
-    verdict=Verdict.FALSE,
-    correction="It is concave near no β at all: Q*(x + c·p³) = Q*(x) + c, so that the Hessian in β is "
-    "positive in some direction; along the diagonal it is m³b². Concave it is in x = β∘β.",
-    consequences="The guarantees of Zhang & Zhang (2012), for concave penalties of |β_i|, do not apply.",
-    tolerance="none in the witness; 1e-12 of the value along the affine lines",
-    mutants=("sl.softmax_penalty", "minimiser"),
-    cases=1500,
-)
+@claim("SA-figure-2-jointly", FIGURE, "proof, interval", FALSE, reading_of=SENTENCE, cases=1500)
+@mutants("sl.softmax_penalty", "minimiser")
 @precisely
 def test_nowhere_jointly_concave(check):
+    """β ↦ Q*(β∘β) is concave on the part |β₁| + |β₂| > 2 of a quadrant.
+
+    Hypotheses: m = 2 in print; the correction for every m
+
+    Instead: It is concave near no β at all: Q*(x + c·p³) = Q*(x) + c, so that the Hessian in β is positive in
+    some direction; along the diagonal it is m³b². Concave it is in x = β∘β.
+
+    Consequences: The guarantees of Zhang & Zhang (2012), for concave penalties of |β_i|, do not apply.
+
+    Tolerance: none in the witness; 1e-12 of the value along the affine lines
+    """
     one, two, three = (penalty([b, b]) for b in (2.0, 3.0, 4.0))
     check.refutes(
         bool(two < (one + three) / 2)
@@ -187,23 +184,21 @@ def on_the_axis(m, a):
     return (1 + (m - 1) * e) ** 2 * (1 + a * rate * (1 + 2 * (m - 1) * e) / (1 + (m - 1) * e)) + 2 * a * slope
 
 
-@claim(
-    "ours-penalty-rays",
-    paper="ours",
-    number=FIGURE,
-    statement="For m = 2, t ↦ Q*(t²β∘β) is strictly convex on every ray; on a coordinate axis it is convex "
-    "for m ≤ 6 too, and no longer for m = 7 and 8.",
-    hypotheses="t > 0, β ≠ 0",
-    method="proof, interval",
-    verdict=Verdict.HOLDS,
-    consequences="Scaling is penalised like t², not like a constant. For m = 7 Q* is concave on an axis "
-    "near ‖β‖₁ = 0.42, for m = 8 near 0.354.",
-    unchecked="rays off the axes for m ≥ 3",
-    mutants=("sl.softmax_penalty", "on_the_axis"),
-    cases=3000,
-)
+@claim("ours-penalty-rays", FIGURE, "proof, interval", HOLDS, cases=3000)
+@mutants("sl.softmax_penalty", "on_the_axis")
 @precisely
 def test_convex_along_rays(check):
+    """For m = 2, t ↦ Q*(t²β∘β) is strictly convex on every ray; on a coordinate axis it is convex for m ≤ 6
+    too, and no longer for m = 7 and 8.
+
+    Hypotheses: t > 0, β ≠ 0
+
+    Consequences: Scaling is penalised like t², not like a constant. For m = 7 Q* is concave on an axis near
+    ‖β‖₁ = 0.42, for m = 8 near 0.354.
+
+    Unchecked: rays off the axes for m ≥ 3
+    """
+
     def strictly_convex(_):
         direction = check.rng.dirichlet([0.7, 0.7]) * 2.0 ** check.rng.uniform(-5, 6)
         r, t = check.rng.uniform(0.05, 0.9), 1.0
@@ -239,25 +234,22 @@ def level(beta):
 CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.4913), (0.0636, 1.4914)))
 
 
-@claim(
-    "SA-figure-2-coordinatewise",
-    paper="SA",
-    number=FIGURE,
-    reading_of=SENTENCE,
-    statement="Q*(β∘β) is concave in each |β_i| ≥ 0 where |β₁| + |β₂| > 2.",
-    hypotheses="m = 2; the reading closest to the penalties of Zhang & Zhang (2012)",
-    method="proof, interval, float",
-    verdict=Verdict.FALSE,
-    correction="It is convex in β₁ if ‖β‖₁ ≤ 4.99 or |β₁| ≥ 3^{−3/2}|β₂|, and concave in both coordinates "
-    "nowhere. It is concave in β₁ iff 2Kp₁p₂(1 − 4p₁) ≥ 1 − 4a(p₁² + p₂²), w = (a, −a), K = Q* − 2a²: at "
-    "‖β‖₁ = 5 for |β₁| from 0.341 to 0.382, at 10 from 0.064 to 1.491.",
-    consequences="Far out it is concave in the smaller coordinate, but for a strip along the axis.",
-    unchecked="the four ends, beyond 150 points in floats for each ‖β‖₁",
-    mutants=("sl.softmax_penalty", "in_one_coordinate"),
-    cases=1500,
-)
+@claim("SA-figure-2-coordinatewise", FIGURE, "proof, interval, float", FALSE, reading_of=SENTENCE, cases=1500)
+@mutants("sl.softmax_penalty", "in_one_coordinate")
 @precisely
 def test_in_one_coordinate(check):
+    """Q*(β∘β) is concave in each |β_i| ≥ 0 where |β₁| + |β₂| > 2.
+
+    Hypotheses: m = 2; the reading closest to the penalties of Zhang & Zhang (2012)
+
+    Instead: It is convex in β₁ if ‖β‖₁ ≤ 4.99 or |β₁| ≥ 3^{−3/2}|β₂|, and concave in both coordinates
+    nowhere. It is concave in β₁ iff 2Kp₁p₂(1 − 4p₁) ≥ 1 − 4a(p₁² + p₂²), w = (a, −a), K = Q* − 2a²: at ‖β‖₁ =
+    5 for |β₁| from 0.341 to 0.382, at 10 from 0.064 to 1.491.
+
+    Consequences: Far out it is concave in the smaller coordinate, but for a strip along the axis.
+
+    Unchecked: the four ends, beyond 150 points in floats for each ‖β‖₁
+    """
     check.refutes(
         bool(penalty([3.0, 1.0]) * 2 < penalty([2.0, 1.0]) + penalty([4.0, 1.0])),
         "β = (2, 1), (3, 1), (4, 1): Q* at (3, 1) is below the mean of the other two",
@@ -306,25 +298,20 @@ def test_in_one_coordinate(check):
     check.tally(max(count, 1), int(count < 0), "concave in β₁ at ‖β‖₁ ≤ 4.99")
 
 
-@claim(
-    "SA-figure-2-across-diagonal",
-    paper="SA",
-    number=FIGURE,
-    reading_of=SENTENCE,
-    statement="At the points β = (b, b) with |β₁| + |β₂| > 2 the curvature of Q*(β∘β) across the diagonal is "
-    "negative.",
-    hypotheses="curvature in the directions δ with Σδ_i = 0 at β = b·1, any m ≥ 2",
-    method="proof, interval",
-    verdict=Verdict.HOLDS,
-    consequences="The threshold is ‖β‖₁ = 1, for every m, where Q* = m: the curvature is 2m²‖δ‖²(1 − "
-    "m²b²)/(1 + 3m²b²).",
-    tolerance="the fourth-order term of the difference, below a tenth of the curvature for |1 − (mb)²| ≥ "
-    "0.05",
-    mutants=("sl.softmax_penalty",),
-    cases=1500,
-)
+@claim("SA-figure-2-across-diagonal", FIGURE, "proof, interval", HOLDS, reading_of=SENTENCE, cases=1500)
+@mutants("sl.softmax_penalty")
 @precisely
 def test_across_the_diagonal(check):
+    """At the points β = (b, b) with |β₁| + |β₂| > 2 the curvature of Q*(β∘β) across the diagonal is negative.
+
+    Hypotheses: curvature in the directions δ with Σδ_i = 0 at β = b·1, any m ≥ 2
+
+    Consequences: The threshold is ‖β‖₁ = 1, for every m, where Q* = m: the curvature is 2m²‖δ‖²(1 − m²b²)/(1
+    + 3m²b²).
+
+    Tolerance: the fourth-order term of the difference, below a tenth of the curvature for |1 − (mb)²| ≥ 0.05
+    """
+
     def negative_beyond_one(i):
         m = int(check.rng.integers(2, 8)) if i % 2 else 2
         norm = float(check.rng.uniform(2, 20) if i % 3 == 0 else check.rng.uniform(0.2, 2))
@@ -401,26 +388,22 @@ SEGMENTS = ((2.0, 0.308, 0.307), (3.0, 0.244, 0.243), (5.0, 0.149, 0.148), (10.0
 LEAST = ((2.0, 0.9542, 2e-4), (3.0, 0.98530, 5e-5), (10.0, 0.999613, 5e-6))
 
 
-@claim(
-    "SA-figure-2-segments",
-    paper="SA",
-    number=FIGURE,
-    reading_of=SENTENCE,
-    statement="Q*(β∘β) is concave along the segments |β₁| + |β₂| = s, s > 2, of a quadrant, and least where "
-    "they meet the axes.",
-    hypotheses="m = 2",
-    method="proof, interval",
-    verdict=Verdict.CORRECTED,
-    correction="Concave for s ≥ 2 outside a strip min|β_i| < 0.308 along the axes (0.244 for s ≥ 3, 0.149 "
-    "for s ≥ 5, 0.059 for s ≥ 10), in which it is convex. The minimum lies near, never on, an axis: its "
-    "larger coordinate is 0.954s, 0.985s, 0.9996s at s = 2, 3, 10. An axis has less than the diagonal from s "
-    "= 1.482 on.",
-    consequences="At a given ‖β‖₁ Q* favours nearly sparse β.",
-    mutants=("sl.softmax_penalty", "curving", "minimiser"),
-    cases=1000,
-)
+@claim("SA-figure-2-segments", FIGURE, "proof, interval", CORRECTED, reading_of=SENTENCE, cases=1000)
+@mutants("sl.softmax_penalty", "curving", "minimiser")
 @precisely
 def test_segments_of_constant_norm(check):
+    """Q*(β∘β) is concave along the segments |β₁| + |β₂| = s, s > 2, of a quadrant, and least where they meet
+    the axes.
+
+    Hypotheses: m = 2
+
+    Instead: Concave for s ≥ 2 outside a strip min|β_i| < 0.308 along the axes (0.244 for s ≥ 3, 0.149 for s ≥
+    5, 0.059 for s ≥ 10), in which it is convex. The minimum lies near, never on, an axis: its larger
+    coordinate is 0.954s, 0.985s, 0.9996s at s = 2, 3, 10. An axis has less than the diagonal from s = 1.482
+    on.
+
+    Consequences: At a given ‖β‖₁ Q* favours nearly sparse β.
+    """
     check.refutes(
         all(bool(penalty([2.9375, 0.0625]) < penalty([3.0 - b, b])) for b in (0.0, 0.125)),
         "s = 3: Q* at (47/16, 1/16) is below that at (3, 0) and at (23/8, ⅛), whose midpoint it is",
@@ -475,28 +458,26 @@ def bending(a, K):
 CONTOURS = ((2.0, 0.264, 0.263), (3.0, 0.193, 0.192), (5.0, 0.118, 0.117), (10.0, 0.052, 0.051))
 
 
-@claim(
-    "SA-figure-2-contours",
-    paper="SA",
-    number=FIGURE,
-    reading_of=SENTENCE,
-    statement="In a quadrant the contours of Q*(β∘β) bend towards the origin wherever |β₁| + |β₂| > 2, like "
-    "those of a concave penalty: there the second derivative along the level line is negative.",
-    hypotheses="m = 2",
-    method="proof, interval, float",
-    verdict=Verdict.CORRECTED,
-    correction="True for |β₁| + |β₂| ≥ 2 outside a strip min|β_i| < 0.264 along the axes, which narrows "
-    "(0.193 for ‖β‖₁ ≥ 3, 0.118 for ≥ 5, 0.052 for ≥ 10); inside it the sublevel sets bulge, at every level. "
-    "{Q*(β∘β) ≤ c} is convex iff c ≤ 2.",
-    consequences="The corners that make an ℓ_p ball with p ≤ 1 select are rounded: nearly sparse, not sparse "
-    "β.",
-    unchecked="whether {Q* ≤ c} is convex for c ≤ m where m ≥ 3 (for c > m it is not)",
-    tolerance="differences of step 1e-3 of the point, where |G| ≥ 0.05(1 + K)",
-    mutants=("sl.softmax_penalty", "bending"),
-    cases=2000,
-)
+@claim("SA-figure-2-contours", FIGURE, "proof, interval, float", CORRECTED, reading_of=SENTENCE, cases=2000)
+@mutants("sl.softmax_penalty", "bending")
 @precisely
 def test_where_the_contours_bend_inwards(check):
+    """In a quadrant the contours of Q*(β∘β) bend towards the origin wherever |β₁| + |β₂| > 2, like those of a
+    concave penalty: there the second derivative along the level line is negative.
+
+    Hypotheses: m = 2
+
+    Instead: True for |β₁| + |β₂| ≥ 2 outside a strip min|β_i| < 0.264 along the axes, which narrows (0.193
+    for ‖β‖₁ ≥ 3, 0.118 for ≥ 5, 0.052 for ≥ 10); inside it the sublevel sets bulge, at every level. {Q*(β∘β)
+    ≤ c} is convex iff c ≤ 2.
+
+    Consequences: The corners that make an ℓ_p ball with p ≤ 1 select are rounded: nearly sparse, not sparse
+    β.
+
+    Unchecked: whether {Q* ≤ c} is convex for c ≤ m where m ≥ 3 (for c > m it is not)
+
+    Tolerance: differences of step 1e-3 of the point, where |G| ≥ 0.05(1 + K)
+    """
     ends, middle = (penalty([3.0, 0.0]), penalty([2.6875, 0.25])), penalty([2.84375, 0.125])
     check.refutes(
         bool(middle < ends[0]) and bool(middle < ends[1]),
@@ -539,22 +520,18 @@ def test_where_the_contours_bend_inwards(check):
     check.over(range(check.cases), as_the_formula)
 
 
-@claim(
-    "SA-figure-2-in-x",
-    paper="SA",
-    number=FIGURE,
-    reading_of=SENTENCE,
-    statement="Q*(x) is concave in x = β∘β, everywhere, and increases in each x_i with slope q_i ≥ 1.",
-    hypotheses="any m",
-    method="proof, interval",
-    verdict=Verdict.HOLDS,
-    consequences="In this sense the sentence is true without its threshold. A function concave in β² "
-    "(β² itself, the ridge penalty, is one) need not favour zeros.",
-    mutants=("sl.softmax_penalty",),
-    cases=2000,
-)
+@claim("SA-figure-2-in-x", FIGURE, "proof, interval", HOLDS, reading_of=SENTENCE, cases=2000)
+@mutants("sl.softmax_penalty")
 @precisely
 def test_concave_in_the_squares(check):
+    """Q*(x) is concave in x = β∘β, everywhere, and increases in each x_i with slope q_i ≥ 1.
+
+    Hypotheses: any m
+
+    Consequences: In this sense the sentence is true without its threshold. A function concave in β² (β²
+    itself, the ridge penalty, is one) need not favour zeros.
+    """
+
     def midpoint_and_slope(_):
         m = int(check.rng.integers(1, 7))
         u, v = check.rng.exponential(size=(2, m)) * 4.0 ** check.rng.integers(-4, 5)
@@ -572,22 +549,18 @@ def test_concave_in_the_squares(check):
     check.over(range(check.cases), midpoint_and_slope)
 
 
-@claim(
-    "ours-penalty-l0",
-    paper="ours",
-    number=FIGURE,
-    statement="Q*(t²β∘β)/t² decreases in t to (Σ|β_i|^{2/3})³, which is between ‖β‖₁² and ‖β‖₀‖β‖₁², and the "
-    "latter iff the nonzero |β_i| are equal; Q*(β∘β) at (s/2, s/2) over that at (s, 0) increases to 2.",
-    hypotheses="any m, β ≠ 0",
-    method="proof, exact, interval",
-    verdict=Verdict.HOLDS,
-    consequences="Far out Q* tells ‖β‖₀ = 1 from 2 as ℓ₀ does, but at a given ‖β‖₁ only: it grows like a "
-    "square and is unbounded where ‖β‖₀ = 1.",
-    mutants=("sl.softmax_penalty",),
-    cases=1500,
-)
+@claim("ours-penalty-l0", FIGURE, "proof, exact, interval", HOLDS, cases=1500)
+@mutants("sl.softmax_penalty")
 @precisely
 def test_it_grows_like_a_square(check):
+    """Q*(t²β∘β)/t² decreases in t to (Σ|β_i|^{2/3})³, which is between ‖β‖₁² and ‖β‖₀‖β‖₁², and the latter
+    iff the nonzero |β_i| are equal; Q*(β∘β) at (s/2, s/2) over that at (s, 0) increases to 2.
+
+    Hypotheses: any m, β ≠ 0
+
+    Consequences: Far out Q* tells ‖β‖₀ = 1 from 2 as ℓ₀ does, but at a given ‖β‖₁ only: it grows like a
+    square and is unbounded where ‖β‖₀ = 1.
+    """
     # at (s/2, s/2) it is 2s²
     halves = [2 * arb(s * s) / penalty([s, 0.0]) for s in 2.0 ** np.arange(-3, 13)]
     rising = all(bool(a < b) for a, b in itertools.pairwise(halves)) and 1.9999 < halves[-1] < 2
@@ -616,25 +589,21 @@ def test_it_grows_like_a_square(check):
     check.over(range(check.cases), towards_the_quasi_norm)
 
 
-@claim(
-    "SA-figure-2-sparse",
-    paper="SA",
-    number=FIGURE,
-    reading_of=SENTENCE,
-    statement="Q*(β∘β) induces a sparse solution β of (7), as ℓ₁ regularization does: for λ large enough "
-    "some β_i is zero.",
-    hypotheses="any X, y, λ > 0; S = ∅",
-    method="proof, exact, interval",
-    verdict=Verdict.FALSE,
-    correction="A minimiser of (7) has 2⟨X_i, r⟩ = λq_iβ_i, q_i < ∞, so β_i = 0 only if ⟨X_i, r⟩ = 0: no λ "
-    "makes other zeros. Otherwise the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i lowers (7).",
-    consequences="β can be nearly sparse (at ‖β‖₁ = 10 the least Q* is at (9.996, 0.004), "
-    "SA-figure-2-segments). Sequential Attention needs its argmax: with softmax no zero of β would select.",
-    mutants=("sl.softmax_penalty", "minimiser"),
-    cases=1500,
-)
+@claim("SA-figure-2-sparse", FIGURE, "proof, exact, interval", FALSE, reading_of=SENTENCE, cases=1500)
+@mutants("sl.softmax_penalty", "minimiser")
 @precisely
 def test_no_coefficient_becomes_zero(check):
+    """Q*(β∘β) induces a sparse solution β of (7), as ℓ₁ regularization does: for λ large enough some β_i is
+    zero.
+
+    Hypotheses: any X, y, λ > 0; S = ∅
+
+    Instead: A minimiser of (7) has 2⟨X_i, r⟩ = λq_iβ_i, q_i < ∞, so β_i = 0 only if ⟨X_i, r⟩ = 0: no λ makes
+    other zeros. Otherwise the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i lowers (7).
+
+    Consequences: β can be nearly sparse (at ‖β‖₁ = 10 the least Q* is at (9.996, 0.004),
+    SA-figure-2-segments). Sequential Attention needs its argmax: with softmax no zero of β would select.
+    """
     X, y = np.eye(2), np.array([2.0, 1.0])
 
     def value(X, y, beta, lam):

@@ -30,7 +30,7 @@ from flint import arb, ctx
 from scipy.optimize import minimize
 
 import sparselin as sl
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 EPS = np.finfo(float).eps
 
@@ -98,23 +98,27 @@ def least_by_quasi_newton(x):
 
 @claim(
     "SA-lemma-3.2",
-    paper="SA",
-    number="Lemma 3.2 and equation (7) (ICLR, NeurIPS submission)",
-    statement="Q* is a function ℝ^S̄ → ℝ, and with β = softmax(w, S̄)∘θ the decay (λ/2)(‖w‖² + ‖θ_S̄‖²) amounts "
-    "to the penalty (λ/2)Q*(β∘β): the two infima of (7) are equal.",
-    hypotheses="any S, any loss of β, λ ≥ 0",
-    method="proof, interval, float",
-    verdict=Verdict.CORRECTED,
-    correction="Q*: [0, ∞)^S̄ → ℝ, and Q*(β_S̄∘β_S̄): slips of notation. Then (7) holds as it stands.",
-    consequences="Equation (14) and “this only changes the choice of regularization” hold.",
-    tolerance="none between balls; 1e-12 of the value for what comes from float64, 1e-6 for two global "
-    "minima found from several starts",
-    mutants=("sl.softmax_penalty", "sl.q", "decayed"),
+    "Lemma 3.2 and equation (7) (ICLR, NeurIPS submission)",
+    "proof, interval, float",
+    CORRECTED,
     cases=1000,
     ci_cases=25,
 )
+@mutants("sl.softmax_penalty", "sl.q", "decayed")
 @precisely
 def test_softmax_only_changes_the_penalty(check):
+    """Q* is a function ℝ^S̄ → ℝ, and with β = softmax(w, S̄)∘θ the decay (λ/2)(‖w‖² + ‖θ_S̄‖²) amounts to the
+    penalty (λ/2)Q*(β∘β): the two infima of (7) are equal.
+
+    Hypotheses: any S, any loss of β, λ ≥ 0
+
+    Instead: Q*: [0, ∞)^S̄ → ℝ, and Q*(β_S̄∘β_S̄): slips of notation. Then (7) holds as it stands.
+
+    Consequences: Equation (14) and “this only changes the choice of regularization” hold.
+
+    Tolerance: none between balls; 1e-12 of the value for what comes from float64, 1e-6 for two global minima
+    found from several starts
+    """
     # w = (−t, t): F = 2t² − (1 + e^{2t})², less than −e^{4t}/2 from t = 1 on
     falling = [decayed(balls([-1, 0]), balls([-t, t]))[0] for t in (1, 2, 4, 8)]
     check.refutes(
@@ -184,21 +188,17 @@ def test_softmax_only_changes_the_penalty(check):
     check.over(range(check.cases // 20), both_sides)
 
 
-@claim(
-    "ours-lemma-3.2-range",
-    paper="ours",
-    number="Lemma 3.2, what is not printed",
-    statement="ran(D) = {q : q_i > 1, Σ q_i^{−1/2} = 1} (q = 1 for one feature), and Q(q) = ¼ Σ (log q_i − "
-    "mean)².",
-    hypotheses="m ≥ 1",
-    method="proof, interval",
-    verdict=Verdict.HOLDS,
-    tolerance="8m eps of 1 + max |log q_i|²: float logarithms",
-    mutants=("sl.q", "softmax"),
-    cases=2000,
-)
+@claim("ours-lemma-3.2-range", "Lemma 3.2, what is not printed", "proof, interval", HOLDS, cases=2000)
+@mutants("sl.q", "softmax")
 @precisely
 def test_the_domain_of_q_and_its_value(check):
+    """ran(D) = {q : q_i > 1, Σ q_i^{−1/2} = 1} (q = 1 for one feature), and Q(q) = ¼ Σ (log q_i − mean)².
+
+    Hypotheses: m ≥ 1
+
+    Tolerance: 8m eps of 1 + max |log q_i|²: float logarithms
+    """
+
     def as_derived(_):
         rng, m = check.rng, int(check.rng.integers(1, 8))
         k = rng.integers(1, 40, m)
@@ -227,21 +227,24 @@ def test_the_domain_of_q_and_its_value(check):
 
 @claim(
     "ours-lemma-3.2-attained",
-    paper="ours",
-    number="Lemma 3.2, what is not printed",
-    statement="‖w‖² + Σ x_i/softmax_i(w)² is 2-strongly convex in w: Q*(x) is attained, at one w; "
-    "`softmax_penalty` has both.",
-    hypotheses="x ≥ 0, m ≤ 8",
-    method="proof, interval, float",
-    verdict=Verdict.HOLDS,
-    tolerance="value: F(w) − Q* ≤ ‖∇F‖²/4 in balls, at most 1e-13 of F; w: ‖w − w*‖ ≤ ‖∇F‖/2; 1e-8 against "
-    "the optimiser",
-    mutants=("sl.softmax_penalty", "decayed"),
+    "Lemma 3.2, what is not printed",
+    "proof, interval, float",
+    HOLDS,
     cases=1500,
     ci_cases=40,
 )
+@mutants("sl.softmax_penalty", "decayed")
 @precisely
 def test_the_infimum_is_attained_once(check):
+    """‖w‖² + Σ x_i/softmax_i(w)² is 2-strongly convex in w: Q*(x) is attained, at one w; `softmax_penalty`
+    has both.
+
+    Hypotheses: x ≥ 0, m ≤ 8
+
+    Tolerance: value: F(w) − Q* ≤ ‖∇F‖²/4 in balls, at most 1e-13 of F; w: ‖w − w*‖ ≤ ‖∇F‖/2; 1e-8 against the
+    optimiser
+    """
+
     def certified(i):
         m = int(check.rng.integers(1, 9))
         x = random_x(check.rng, m)
@@ -268,22 +271,19 @@ def inverse(w, K):
     return p**2 * (w + K * p), w @ w + K
 
 
-@claim(
-    "ours-lemma-3.2-inverse",
-    paper="ours",
-    number="Lemma 3.2, what is not printed",
-    statement="Q*(p²∘(w + Kp)) = ‖w‖² + K with p = softmax(w), for every w with Σw = 0 and every K with w + "
-    "Kp ≥ 0; and the minimiser is w. Every x ≥ 0 is of this form.",
-    hypotheses="m ≤ 8",
-    method="proof, float",
-    verdict=Verdict.HOLDS,
-    tolerance="∂Q*/∂x = q turns an eps in w + Kp into eps(‖w‖₁ + K) in the value: 64 eps of ‖w‖₁ + K + ‖w‖²; "
-    "the minimiser to 1e-9(1 + ‖w‖)",
-    mutants=("sl.softmax_penalty", "inverse"),
-    cases=3000,
-)
+@claim("ours-lemma-3.2-inverse", "Lemma 3.2, what is not printed", "proof, float", HOLDS, cases=3000)
+@mutants("sl.softmax_penalty", "inverse")
 @precisely
 def test_the_penalty_in_closed_form(check):
+    """Q*(p²∘(w + Kp)) = ‖w‖² + K with p = softmax(w), for every w with Σw = 0 and every K with w + Kp ≥ 0;
+    and the minimiser is w. Every x ≥ 0 is of this form.
+
+    Hypotheses: m ≤ 8
+
+    Tolerance: ∂Q*/∂x = q turns an eps in w + Kp into eps(‖w‖₁ + K) in the value: 64 eps of ‖w‖₁ + K + ‖w‖²;
+    the minimiser to 1e-9(1 + ‖w‖)
+    """
+
     def as_constructed(_):
         m = int(check.rng.integers(2, 9))
         w = check.rng.normal(size=m) * check.rng.choice([0.01, 0.5, 1.5])
@@ -304,20 +304,16 @@ def test_the_penalty_in_closed_form(check):
     check.over(range(check.cases), as_constructed)
 
 
-@claim(
-    "ours-penalty-bounds",
-    paper="ours",
-    number="Lemma 3.2, what is not printed",
-    statement="(Σ|β_i|^{2/3})³ ≤ Q*(β∘β) ≤ m²‖β‖², with equality on either side iff all |β_i| are equal (or "
-    "m = 1); without zeros in β also Q*(β∘β) ≤ (Σ|β_i|^{2/3})³ + (4/9)Σ(log|β_i| − mean)².",
-    hypotheses="β_i = t_i³ with integers t_i, so that the bounds are integers",
-    method="proof, interval",
-    verdict=Verdict.HOLDS,
-    mutants=("sl.softmax_penalty", "decayed"),
-    cases=2000,
-)
+@claim("ours-penalty-bounds", "Lemma 3.2, what is not printed", "proof, interval", HOLDS, cases=2000)
+@mutants("sl.softmax_penalty", "decayed")
 @precisely
 def test_between_two_homogeneous_functions(check):
+    """(Σ|β_i|^{2/3})³ ≤ Q*(β∘β) ≤ m²‖β‖², with equality on either side iff all |β_i| are equal (or m = 1);
+    without zeros in β also Q*(β∘β) ≤ (Σ|β_i|^{2/3})³ + (4/9)Σ(log|β_i| − mean)².
+
+    Hypotheses: β_i = t_i³ with integers t_i, so that the bounds are integers
+    """
+
     def between(_):
         m = int(check.rng.integers(1, 7))
         t = check.rng.integers(0, 7, m) if check.rng.random() < 0.9 else np.full(m, check.rng.integers(0, 7))

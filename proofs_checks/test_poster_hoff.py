@@ -36,7 +36,7 @@ from proofs_checks.rational import (
     vector,
 )
 from proofs_checks.steps import open_steps
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, claim, mutants
 
 POSTER = "poster, proof sketch of Sequential LASSO = OMP"
 TOLERANCE = "1e-9 of ‖y‖ for the solvers: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6"
@@ -59,21 +59,17 @@ def halfway(X, y):
     return exactly((entry.lam_star - entry.window_lower) / 2)
 
 
-@claim(
-    "SA-poster-dual",
-    paper="SA",
-    number=POSTER,
-    statement="The dual of min ‖Xβ − y‖² + λ‖β‖₁ is min ‖y − u‖² subject to ‖Xᵀu‖∞ ≤ λ, and Xβ = y − u.",
-    hypotheses="λ > 0",
-    method="exact, float",
-    verdict=Verdict.CORRECTED,
-    correction="Either the primal has ½ before the square, as in (4), or the constraint is ‖Xᵀu‖∞ ≤ λ/2.",
-    consequences="A slip of the sketch; (4), (8) and (11) of the papers agree with one another.",
-    tolerance=TOLERANCE,
-    mutants=("sl.project_dual", "primal"),
-    cases=600,
-)
+@claim("SA-poster-dual", POSTER, "exact, float", CORRECTED, tolerance=TOLERANCE, cases=600)
+@mutants("sl.project_dual", "primal")
 def test_the_dual_of_the_sketch(check):
+    """The dual of min ‖Xβ − y‖² + λ‖β‖₁ is min ‖y − u‖² subject to ‖Xᵀu‖∞ ≤ λ, and Xβ = y − u.
+
+    Hypotheses: λ > 0
+
+    Instead: Either the primal has ½ before the square, as in (4), or the constraint is ‖Xᵀu‖∞ ≤ λ/2.
+
+    Consequences: A slip of the sketch; (4), (8) and (11) of the papers agree with one another.
+    """
     half, zero = vector([fmpq(1, 2)]), vector([fmpq(0)])
     u = sl.project_dual(*ONE, 1.0).u
     check.refutes(
@@ -98,22 +94,16 @@ def test_the_dual_of_the_sketch(check):
     check.forall(open_steps(max_selected=0), as_corrected)
 
 
-@claim(
-    "SA-poster-threshold",
-    paper="SA",
-    number=POSTER,
-    statement="If λ ≥ ‖Xᵀy‖∞, then the projection residual is 0 and the minimiser of ‖Xβ − y‖² + λ‖β‖₁ is β "
-    "= 0.",
-    hypotheses="λ > 0",
-    method="exact, float",
-    verdict=Verdict.CORRECTED,
-    correction="The residual is 0 from ‖Xᵀy‖∞ on, β = 0 from 2‖Xᵀy‖∞ on; the same number with ½ before the "
-    "square.",
-    tolerance=TOLERANCE,
-    mutants=("sl.project_dual", "sl.lambda_star"),
-    cases=600,
-)
+@claim("SA-poster-threshold", POSTER, "exact, float", CORRECTED, tolerance=TOLERANCE, cases=600)
+@mutants("sl.project_dual", "sl.lambda_star")
 def test_the_threshold_of_the_sketch(check):
+    """If λ ≥ ‖Xᵀy‖∞, then the projection residual is 0 and the minimiser of ‖Xβ − y‖² + λ‖β‖₁ is β = 0.
+
+    Hypotheses: λ > 0
+
+    Instead: The residual is 0 from ‖Xᵀy‖∞ on, β = 0 from 2‖Xᵀy‖∞ on; the same number with ½ before the
+    square.
+    """
     half, zero = vector([fmpq(1, 2)]), vector([fmpq(0)])
     check.refutes(
         step(*ONE).lam_star == 1 and primal(*ONE, half, 1) < primal(*ONE, zero, 1),
@@ -139,22 +129,18 @@ def test_the_threshold_of_the_sketch(check):
     check.forall(open_steps(max_selected=0), as_corrected)
 
 
-@claim(
-    "SA-poster-orthogonal",
-    paper="SA",
-    number=POSTER,
-    statement="If λ < ‖Xᵀy‖∞ = |⟨X_{i*}, y⟩|, then the projection residual y − u is orthogonal to X_{i*}.",
-    hypotheses="0 < λ < λ*, u the projection of y onto ‖Xᵀu‖∞ ≤ λ",
-    method="proof, exact, float",
-    verdict=Verdict.CORRECTED,
-    correction="Orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, i.e. parallel to X_{i*} (in the window, T = {i*}). "
-    "To X_{i*} itself it never is: |⟨X_{i*}, y − u⟩| ≥ λ* − λ > 0.",
-    consequences="β_{i*} ≠ 0 follows, as y ≠ u. None for Theorem 3.3, whose proof does not use it.",
-    tolerance=TOLERANCE,
-    mutants=("sl.project_dual",),
-    cases=1000,
-)
+@claim("SA-poster-orthogonal", POSTER, "proof, exact, float", CORRECTED, tolerance=TOLERANCE, cases=1000)
+@mutants("sl.project_dual")
 def test_what_the_residual_is_orthogonal_to(check):
+    """If λ < ‖Xᵀy‖∞ = |⟨X_{i*}, y⟩|, then the projection residual y − u is orthogonal to X_{i*}.
+
+    Hypotheses: 0 < λ < λ*, u the projection of y onto ‖Xᵀu‖∞ ≤ λ
+
+    Instead: Orthogonal to the face ⟨X_{i*}, u⟩ = ±λ, i.e. parallel to X_{i*} (in the window, T = {i*}). To
+    X_{i*} itself it never is: |⟨X_{i*}, y − u⟩| ≥ λ* − λ > 0.
+
+    Consequences: β_{i*} ≠ 0 follows, as y ≠ u. None for Theorem 3.3, whose proof does not use it.
+    """
     u = sl.project_dual(*ONE, 0.5).u
     check.refutes(
         u[0] == 0.5 and ONE[0][0, 0] * (ONE[1] - u)[0] == 0.5,
@@ -193,22 +179,18 @@ LEAVES = np.array([[-2.0, -2.0, 0.0], [-1.0, 2.0, 3.0], [2.0, 1.0, 0.0]]), np.ar
 TIED = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 1.0, -1.0])
 
 
-@claim(
-    "SA-poster-enters",
-    paper="SA",
-    number=POSTER,
-    statement="If λ < ‖Xᵀy‖∞ and i* witnesses the maximum, then β_{i*} ≠ 0.",
-    hypotheses="0 < λ < λ*; λ in the scale of (4)",
-    method="proof, exact, float",
-    verdict=Verdict.CORRECTED,
-    correction="For λ in the window (λ₂, λ*): β_{i*} ≠ 0 if T = {i*}, and otherwise in some solution iff i* "
-    "∈ A(∅). Some witness of the maximum always enters.",
-    consequences="Theorem 3.3 (A(S) ⊆ T) is not the converse, and holds.",
-    tolerance=TOLERANCE,
-    mutants=("sl.lasso_path", "sl.first_entry"),
-    cases=1000,
-)
+@claim("SA-poster-enters", POSTER, "proof, exact, float", CORRECTED, tolerance=TOLERANCE, cases=1000)
+@mutants("sl.lasso_path", "sl.first_entry")
 def test_which_witness_enters(check):
+    """If λ < ‖Xᵀy‖∞ and i* witnesses the maximum, then β_{i*} ≠ 0.
+
+    Hypotheses: 0 < λ < λ*; λ in the scale of (4)
+
+    Instead: For λ in the window (λ₂, λ*): β_{i*} ≠ 0 if T = {i*}, and otherwise in some solution iff i* ∈
+    A(∅). Some witness of the maximum always enters.
+
+    Consequences: Theorem 3.3 (A(S) ⊆ T) is not the converse, and holds.
+    """
     X, y = LEAVES
     left = vector([fmpq(13, 30), fmpq(0), fmpq(13, 30)])
     check.refutes(

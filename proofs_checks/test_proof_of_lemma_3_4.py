@@ -46,7 +46,7 @@ from proofs_checks.rational import (
     vector,
 )
 from proofs_checks.steps import open_steps, show
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 NUMBER = "proof of Lemma 3.4 (ICLR), of Lemma 3.5 (NeurIPS submission), Appendix A.2"
 # unit columns and a unit y in units of 1/5
@@ -88,19 +88,16 @@ def with_unit_columns(draw, max_selected=2):
     return X, y, S
 
 
-@claim(
-    "SA-proof-3.4-1",
-    paper="SA",
-    number="step 1, " + NUMBER,
-    statement="(1 − ε)P_S^⊥y lies in C_λ ∩ colspan(X_S)^⊥ and on a face of every i ∈ T, so ‖r − p‖² ≤ "
-    "ε²‖r‖².",
-    hypotheses="any independent S, λ* > 0, ε ∈ [0, 1]",
-    method="exact, float",
-    verdict=Verdict.HOLDS,
-    tolerance="1e-12 relative, for the distance of sl.project_dual's point",
-    mutants=("sl.project_dual", "sl.lambda_star"),
-)
+@claim("SA-proof-3.4-1", "step 1, " + NUMBER, "exact, float", HOLDS)
+@mutants("sl.project_dual", "sl.lambda_star")
 def test_a_shrunken_residual_is_feasible(check):
+    """(1 − ε)P_S^⊥y lies in C_λ ∩ colspan(X_S)^⊥ and on a face of every i ∈ T, so ‖r − p‖² ≤ ε²‖r‖².
+
+    Hypotheses: any independent S, λ* > 0, ε ∈ [0, 1]
+
+    Tolerance: 1e-12 relative, for the distance of sl.project_dual's point
+    """
+
     def feasible(selection):
         X, y, S = selection
         at, A = segment(X, y, S).step, rational(X)
@@ -118,21 +115,18 @@ def test_a_shrunken_residual_is_feasible(check):
     check.forall(open_steps(), feasible)
 
 
-@claim(
-    "SA-proof-3.4-2",
-    paper="SA",
-    number="step 2 (chain of inequalities), " + NUMBER,
-    statement="For i ∉ T and either sign, min over F_{λ,i,±} of ‖r − u‖² ≥ min ⟨X_i, r − u⟩² = (|⟨X_i, "
-    "r⟩| − λ)² ≥ ((1 − ε)λ* − ‖X_T̄ᵀr‖∞)².",
-    hypotheses="unit columns, any S, λ* > 0, ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small)",
-    method="exact",
-    verdict=Verdict.CORRECTED,
-    correction="The equality is a ≥ for the farther of the two faces, where the minimum is (|⟨X_i, r⟩| "
-    "+ λ)².",
-    consequences="None: the bound is what is used.",
-    mutants=("distance_to_face",),
-)
+@claim("SA-proof-3.4-2", "step 2 (chain of inequalities), " + NUMBER, "exact", CORRECTED)
+@mutants("distance_to_face")
 def test_distances_to_the_other_faces(check):
+    """For i ∉ T and either sign, min over F_{λ,i,±} of ‖r − u‖² ≥ min ⟨X_i, r − u⟩² = (|⟨X_i, r⟩| − λ)² ≥ ((1
+    − ε)λ* − ‖X_T̄ᵀr‖∞)².
+
+    Hypotheses: unit columns, any S, λ* > 0, ε ≤ 1 − ‖X_T̄ᵀr‖∞/λ* (in print: sufficiently small)
+
+    Instead: The equality is a ≥ for the farther of the two faces, where the minimum is (|⟨X_i, r⟩| + λ)².
+
+    Consequences: None: the bound is what is used.
+    """
     r, lam = vector([fmpq(1), fmpq(0)]), fmpq(1, 2)
     second = vector([fmpq(3, 5), fmpq(4, 5)])
     check.refutes(
@@ -168,22 +162,20 @@ def distance_to_face(x, r, lam, sign):
     return inner(r - u, r - u)
 
 
-@claim(
-    "SA-proof-3.4-epsilon0",
-    paper="SA",
-    number="ε₀ and λ₀ = (1 − ε₀)λ*, " + NUMBER,
-    statement="For all ε < ε₀, ε₀ small enough, P_S^⊥y is closer to the faces F_{λ,i,+}, i ∈ T, than to "
-    "any other.",
-    hypotheses="any columns, independent S, λ* > 0; ε = 99 % and 1 % of the ε₀ below",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="An explicit ε₀, for columns of any norm: the least of (λ* − |⟨X_i, r⟩|)/(λ* + "
-    "‖X_i‖‖r‖) over i ∉ T, 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (opposite faces), and 1. p, being orthogonal "
-    "to X_S, keeps off all other faces even without the terms of i ∈ S, which is `proof_lower`.",
-    tolerance="1e-13λ* between the formula and sl.first_entry",
-    mutants=("sl.first_entry", "distance_to_face", "segment"),
-)
+@claim("SA-proof-3.4-epsilon0", "ε₀ and λ₀ = (1 − ε₀)λ*, " + NUMBER, "exact", HOLDS)
+@mutants("sl.first_entry", "distance_to_face", "segment")
 def test_an_explicit_epsilon_0(check):
+    """For all ε < ε₀, ε₀ small enough, P_S^⊥y is closer to the faces F_{λ,i,+}, i ∈ T, than to any other.
+
+    Hypotheses: any columns, independent S, λ* > 0; ε = 99 % and 1 % of the ε₀ below
+
+    Consequences: An explicit ε₀, for columns of any norm: the least of (λ* − |⟨X_i, r⟩|)/(λ* + ‖X_i‖‖r‖) over
+    i ∉ T, 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (opposite faces), and 1. p, being orthogonal to X_S, keeps off all
+    other faces even without the terms of i ∈ S, which is `proof_lower`.
+
+    Tolerance: 1e-13λ* between the formula and sl.first_entry
+    """
+
     def closer(selection):
         X, y, S = selection
         found, A = segment(X, y, S), rational(X)
@@ -230,22 +222,19 @@ def epsilon_0(X, at, J):
     return min([*(2 * lam_star / reach[tied]), *((lam_star - c[others]) / reach[others]), 1.0])
 
 
-@claim(
-    "SA-proof-3.4-3",
-    paper="SA",
-    number="step 3, " + NUMBER,
-    statement="The projection p that Lemma 3.4 is about is the projection of P_S^⊥y onto C' = "
-    "{u : X_Tᵀu ≤ λ1}.",
-    hypotheses="signs such that ⟨X_i, r⟩ = λ* on T; ε < ε₀. In print p is first replaced by the "
-    "projection onto C_λ, then C_λ by C'",
-    method="exact",
-    verdict=Verdict.FALSE,
-    correction="From C_λ to C' is right; dropping colspan(X_S)^⊥ is not, unless S = ∅: p is the "
-    "projection onto C' ∩ colspan(X_S)^⊥.",
-    consequences="Here the proof breaks for S ≠ ∅. Lemma 3.4 and item 1 fall with it.",
-    mutants=("project", "segment"),
-)
+@claim("SA-proof-3.4-3", "step 3, " + NUMBER, "exact", FALSE)
+@mutants("project", "segment")
 def test_the_dropped_constraint(check):
+    """The projection p that Lemma 3.4 is about is the projection of P_S^⊥y onto C' = {u : X_Tᵀu ≤ λ1}.
+
+    Hypotheses: signs such that ⟨X_i, r⟩ = λ* on T; ε < ε₀. In print p is first replaced by the projection
+    onto C_λ, then C_λ by C'
+
+    Instead: From C_λ to C' is right; dropping colspan(X_S)^⊥ is not, unless S = ∅: p is the projection onto
+    C' ∩ colspan(X_S)^⊥.
+
+    Consequences: Here the proof breaks for S ≠ ∅. Lemma 3.4 and item 1 fall with it.
+    """
     r, x = vector([fmpq(0), fmpq(4)]), vector([fmpq(3), fmpq(4)])
     onto_half_space, onto_polytope = (project(r, *half_spaces(Z, [fmpq(8)])) for Z in (x, both(x)))
     inside = inner(vector([fmpq(5), fmpq(0)]), onto_half_space)
@@ -289,18 +278,16 @@ def signed(A, found):
     return columns(A, found.step.tied) * fmpq_mat(m, m, diagonal)
 
 
-@claim(
-    "SA-proof-3.4-4",
-    paper="SA",
-    number="step 4 (last sentence), " + NUMBER,
-    statement="The residual of the projection of P_S^⊥y onto C' = {u : X_Tᵀu ≤ λ1} lies in colspan(X_T).",
-    hypotheses="any S with λ* > 0, λ < λ*",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="Of C', not of C_λ ∩ colspan(X_S)^⊥.",
-    mutants=("project",),
-)
+@claim("SA-proof-3.4-4", "step 4 (last sentence), " + NUMBER, "exact", HOLDS)
+@mutants("project")
 def test_the_residual_of_the_projection_onto_half_spaces(check):
+    """The residual of the projection of P_S^⊥y onto C' = {u : X_Tᵀu ≤ λ1} lies in colspan(X_T).
+
+    Hypotheses: any S with λ* > 0, λ < λ*
+
+    Consequences: Of C', not of C_λ ∩ colspan(X_S)^⊥.
+    """
+
     def in_the_span(selection):
         X, y, S = selection
         found = segment(X, y, S)
@@ -315,21 +302,18 @@ def test_the_residual_of_the_projection_onto_half_spaces(check):
     check.forall(open_steps(max_tied=4), in_the_span)
 
 
-@claim(
-    "SA-proof-3.4-affine",
-    paper="SA",
-    number="first sentence, " + NUMBER,
-    statement="The projection of P_S^⊥y onto C_λ ∩ colspan(X)^⊥ reduces to a projection onto an affine "
-    "space.",
-    hypotheses="read with X_S for X, and λ just below λ*; the affine space {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}",
-    method="exact",
-    verdict=Verdict.FALSE,
-    correction="To one onto half-spaces: |⟨X_i, p⟩| = λ for i ∈ A(S), and possibly less on T∖A(S). "
-    "Affine where A(S) = T.",
-    consequences="None: the proof goes on with half-spaces.",
-    mutants=("project", "segment"),
-)
+@claim("SA-proof-3.4-affine", "first sentence, " + NUMBER, "exact", FALSE)
+@mutants("project", "segment")
 def test_half_spaces_not_an_affine_space(check):
+    """The projection of P_S^⊥y onto C_λ ∩ colspan(X)^⊥ reduces to a projection onto an affine space.
+
+    Hypotheses: read with X_S for X, and λ just below λ*; the affine space {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}
+
+    Instead: To one onto half-spaces: |⟨X_i, p⟩| = λ for i ∈ A(S), and possibly less on T∖A(S). Affine where
+    A(S) = T.
+
+    Consequences: None: the proof goes on with half-spaces.
+    """
     # columns of length 3, T = {0, 1, 2}, A = {0, 1}
     X, y = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 1.0, -1.0])
     found = segment(X, y)

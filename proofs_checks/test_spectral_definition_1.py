@@ -36,7 +36,7 @@ from proofs_checks.spectral import (
     smoothed_det,
     variance,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, claim, mutants
 
 ONE, PAIR, COPIES = [0], [0, 1], fmpq_mat(2, 2, [1, 1, 1, 1])
 I2 = identity(2)
@@ -59,21 +59,18 @@ def sets(check):
 
 
 @claim(
-    "SR-diversity-entropy",
-    paper="SR",
-    number="Definition 1, Section 5.1",
-    statement="For fixed k, over |S| ≤ k, f_de is largest where S is orthogonal and smallest where S has "
-    "the lowest rank.",
-    hypotheses="unit vectors, δ > 0",
-    method="exact, proof",
-    verdict=Verdict.CORRECTED,
-    correction="Among the sets of exactly k unit vectors f_de is largest iff S is orthonormal, smallest "
-    "iff it has rank 1.",
-    mutants=("smoothed_det",),
-    cases=3000,
-    ci_cases=150,
+    "SR-diversity-entropy", "Definition 1, Section 5.1", "exact, proof", CORRECTED, cases=3000, ci_cases=150
 )
+@mutants("smoothed_det")
 def test_entropy_promotes_diversity(check):
+    """For fixed k, over |S| ≤ k, f_de is largest where S is orthogonal and smallest where S has the lowest
+    rank.
+
+    Hypotheses: unit vectors, δ > 0
+
+    Instead: Among the sets of exactly k unit vectors f_de is largest iff S is orthonormal, smallest iff it
+    has rank 1.
+    """
     half, tenth = fmpq(1, 2), fmpq(1, 10)
     check.refutes(
         smoothed_det(I2, ONE, half) < smoothed_det(I2, PAIR, half),
@@ -110,22 +107,25 @@ def _extreme(value, at_identity, at_rank_one, C):
 
 @claim(
     "SR-diversity-rank",
-    paper="SR",
-    number="Definition 1, Section 5.2",
-    statement="For fixed k, over |S| ≤ k, f_gr is largest where S is orthogonal and smallest where S has "
-    "the lowest rank.",
-    hypotheses="unit vectors, 0 ≤ α ≤ 1",
-    method="exact, interval, proof",
-    verdict=Verdict.CORRECTED,
-    correction="Among the sets of exactly k unit vectors, for 0 < α < 1: largest iff orthonormal, smallest "
-    "iff of rank 1. "
-    "α = 0: largest iff independent. α = 1: f_gr = k is constant, and satisfies both conditions trivially.",
-    unchecked="values of α other than 0, ½, 1 (the proof covers them)",
-    mutants=("rank_power",),
+    "Definition 1, Section 5.2",
+    "exact, interval, proof",
+    CORRECTED,
     cases=1500,
     ci_cases=100,
 )
+@mutants("rank_power")
 def test_generalized_rank_promotes_diversity(check):
+    """For fixed k, over |S| ≤ k, f_gr is largest where S is orthogonal and smallest where S has the lowest
+    rank.
+
+    Hypotheses: unit vectors, 0 ≤ α ≤ 1
+
+    Instead: Among the sets of exactly k unit vectors, for 0 < α < 1: largest iff orthonormal, smallest iff of
+    rank 1. α = 0: largest iff independent. α = 1: f_gr = k is constant, and satisfies both conditions
+    trivially.
+
+    Unchecked: values of α other than 0, ½, 1 (the proof covers them)
+    """
     half = fmpq(1, 2)
     with precisely():
         check.refutes(
@@ -152,22 +152,20 @@ def test_generalized_rank_promotes_diversity(check):
 
 
 @claim(
-    "SR-diversity-variance",
-    paper="SR",
-    number="Definition 1, Section 5.3",
-    statement="For fixed k, over |S| ≤ k, f_sv is largest where S is orthogonal and smallest where S has "
-    "the lowest rank.",
-    hypotheses="unit vectors",
-    method="exact, proof",
-    verdict=Verdict.CORRECTED,
-    correction="Among the sets of exactly k unit vectors f_sv is largest iff S is orthonormal, smallest "
-    "iff it has rank 1.",
-    consequences="Over |S| ≤ k the first half holds; the second fails at ∅.",
-    mutants=("variance",),
-    cases=3000,
-    ci_cases=150,
+    "SR-diversity-variance", "Definition 1, Section 5.3", "exact, proof", CORRECTED, cases=3000, ci_cases=150
 )
+@mutants("variance")
 def test_spectral_variance_promotes_diversity(check):
+    """For fixed k, over |S| ≤ k, f_sv is largest where S is orthogonal and smallest where S has the lowest
+    rank.
+
+    Hypotheses: unit vectors
+
+    Instead: Among the sets of exactly k unit vectors f_sv is largest iff S is orthonormal, smallest iff it
+    has rank 1.
+
+    Consequences: Over |S| ≤ k the first half holds; the second fails at ∅.
+    """
     check.refutes(
         variance(COPIES, [], 2) == 36 and variance(COPIES, PAIR, 2) == 34,
         "k = 2: ∅ has the lowest rank and the largest value, 36; two copies have 34",

@@ -17,7 +17,7 @@ symmetric forms of Hermitian ones.
 from flint import fmpq, fmpq_mat
 
 from proofs_checks.spectral import draw_hermitian, identity, is_psd
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 
 def inverse(A, delta):
@@ -32,19 +32,22 @@ def is_antitone_at(h, A, B):
 
 @claim(
     "SR-definition-11",
-    paper="SR",
-    number="Definition 11; proofs of Theorems 14, 15, 16",
-    statement="1/(δ + t) for δ > 0, αt^{α−1} for 0 ≤ α ≤ 1 and −2(t − 1) are operator antitone on (0, ∞).",
-    hypotheses="0 ≺ A ⪯ B",
-    method="exact, proof",
-    verdict=Verdict.HOLDS,
-    consequences="t⁻² is not operator antitone: A = [[1, 1], [1, 2]], B = A + [[1, 0], [0, 0]].",
-    unchecked="t^{α−1} for α other than ½ and ⅔, which is Löwner's theorem",
-    mutants=("inverse", "is_psd"),
+    "Definition 11; proofs of Theorems 14, 15, 16",
+    "exact, proof",
+    HOLDS,
     cases=3000,
     ci_cases=150,
 )
+@mutants("inverse", "is_psd")
 def test_operator_antitone_functions(check):
+    """1/(δ + t) for δ > 0, αt^{α−1} for 0 ≤ α ≤ 1 and −2(t − 1) are operator antitone on (0, ∞).
+
+    Hypotheses: 0 ≺ A ⪯ B
+
+    Consequences: t⁻² is not operator antitone: A = [[1, 1], [1, 2]], B = A + [[1, 0], [0, 0]].
+
+    Unchecked: t^{α−1} for α other than ½ and ⅔, which is Löwner's theorem
+    """
     A, B = fmpq_mat(2, 2, [1, 1, 1, 2]), fmpq_mat(2, 2, [2, 1, 1, 2])
     check.over([A], lambda A: is_psd(B - A) and not is_psd(A - B))
     check.over([A], lambda A: not is_psd((A * A).inv() - (B * B).inv()) and is_psd(A.inv() - B.inv()))

@@ -46,33 +46,28 @@ from proofs_checks.spectral import (
     unit_designs,
     variance,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, HOLDS, OPEN, claim, mutants
 
 COPIES = fmpq_mat(2, 2, [1, 1, 1, 1])
 
 
-@claim(
-    "SR-definition-2",
-    paper="SR",
-    number="Definition 2",
-    statement="γ_{U,k}(f) = min over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)] "
-    "measures "
-    "how close a non-negative f is to being submodular.",
-    hypotheses="non-negative f, monotone or not",
-    method="exact, interval, brute force",
-    verdict=Verdict.CORRECTED,
-    correction="The minimum is over the pairs with positive denominator, and capped by 1. Then γ = 1 for "
-    "every submodular f, "
-    "and an increasing f has γ in [0, 1], equal to 1 for the whole ground set iff it is submodular.",
-    consequences="With the printed minimum Proposition 10 would fail for f_sv and f_de on every pair of "
-    "copies; "
-    "Theorems 3 and 5 hold in both readings, the printed γ being the smaller one.",
-    tolerance="1e-9 between sl.submodularity_ratio_of and the fraction",
-    mutants=("sl.submodularity_ratio_of", "submodularity_ratio"),
-    cases=400,
-    ci_cases=12,
-)
+@claim("SR-definition-2", "Definition 2", "exact, interval, brute force", CORRECTED, cases=400, ci_cases=12)
+@mutants("sl.submodularity_ratio_of", "submodularity_ratio")
 def test_what_the_ratio_measures(check):
+    """γ_{U,k}(f) = min over L ⊆ U, |S| ≤ k, S ∩ L = ∅ of Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)] measures
+    how close a non-negative f is to being submodular.
+
+    Hypotheses: non-negative f, monotone or not
+
+    Instead: The minimum is over the pairs with positive denominator, and capped by 1. Then γ = 1 for every
+    submodular f, and an increasing f has γ in [0, 1], equal to 1 for the whole ground set iff it is
+    submodular.
+
+    Consequences: With the printed minimum Proposition 10 would fail for f_sv and f_de on every pair of
+    copies; Theorems 3 and 5 hold in both readings, the printed γ being the smaller one.
+
+    Tolerance: 1e-9 between sl.submodularity_ratio_of and the fraction
+    """
     f = table(lambda S: variance(COPIES, S, 2), 2)
     sizes = [mask.bit_count() for mask in range(4)]
     check.refutes(
@@ -143,20 +138,23 @@ def by_hand(f, U, k):
 
 @claim(
     "SR-ratio-eigenvalue",
-    paper="SR",
-    number="after Definition 2, from Das and Kempe (2011), Lemma 2.4",
-    statement="γ_{U,k}(R²) ≥ λ_min(C, k + |U|), the least eigenvalue of the correlation matrices of k + "
-    "|U| features.",
-    hypotheses="unit columns",
-    method="exact, proof",
-    verdict=Verdict.HOLDS,
-    consequences="No converse: γ(R²) can be 1 where C is singular (two copies).",
-    tolerance="none: the intervals of the package are to hold the numbers",
-    mutants=("sl.submodularity_ratio", "sl.sparse_eigenvalues", "submodularity_ratio", "r_squared"),
+    "after Definition 2, from Das and Kempe (2011), Lemma 2.4",
+    "exact, proof",
+    HOLDS,
     cases=400,
     ci_cases=15,
 )
+@mutants("sl.submodularity_ratio", "sl.sparse_eigenvalues", "submodularity_ratio", "r_squared")
 def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
+    """γ_{U,k}(R²) ≥ λ_min(C, k + |U|), the least eigenvalue of the correlation matrices of k + |U| features.
+
+    Hypotheses: unit columns
+
+    Consequences: No converse: γ(R²) can be 1 where C is singular (two copies).
+
+    Tolerance: none: the intervals of the package are to hold the numbers
+    """
+
     def at_least(design):
         d = design.X.shape[1]
         C = correlations(design)
@@ -189,16 +187,13 @@ def definite(C, size, theta, strictly=True):
     return all(is_psd(M) and (not strictly or M.det() != 0) for M in shifted)
 
 
-@claim(
-    "SR-ratio-near-one",
-    paper="SR",
-    number="after Definition 2",
-    statement="In practice the submodularity ratio for R² is often quite close to 1.",
-    hypotheses="data sets of Das and Kempe (2011)",
-    method="float",
-    verdict=Verdict.OPEN,
-    unchecked="an observation on data that the paper does not contain; the ratio takes exponentially many "
-    "sets to compute",
-)
+@claim("SR-ratio-near-one", "after Definition 2", "float", OPEN)
 def test_the_ratio_in_practice(check):
-    """Nothing is run."""
+    """In practice the submodularity ratio for R² is often quite close to 1.
+
+    Hypotheses: data sets of Das and Kempe (2011)
+
+    Unchecked: an observation on data that the paper does not contain; the ratio takes exponentially many sets
+    to compute
+    """
+    # Nothing is run.

@@ -44,7 +44,7 @@ from proofs_checks.spectral import (
     rank_power,
     variance,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
 MNIST = "Not checked here: MNIST (sparselin diversity --data mnist --seed 0, 2026-11-21)"
 PROTOCOL = (
@@ -59,22 +59,25 @@ HALF, TENTH = fmpq(1, 2), fmpq(1, 10)
 
 @claim(
     "SR-figure-1-scale",
-    paper="SR",
-    number="Section 6, Figure 1(c)-(f)",
-    statement="Normalised by the largest value possible for k, the regularizers of k features are at most 1.",
-    hypotheses="sets of exactly k unit vectors",
-    method="interval, exact, proof",
-    verdict=Verdict.HOLDS,
-    consequences="With 3k log₂(1/δ) in f_de the values for δ = 0.1 are above 0.657, though the axis of "
-    "Figure 1(d) begins at 0.4; "
-    "for f_sv they are above 8/9.",
-    unchecked="the curves themselves",
-    tolerance="balls of 128 bits; at equality they overlap",
-    mutants=("entropy", "rank_power", "variance"),
+    "Section 6, Figure 1(c)-(f)",
+    "interval, exact, proof",
+    HOLDS,
     cases=1500,
     ci_cases=60,
 )
+@mutants("entropy", "rank_power", "variance")
 def test_scale_of_the_diversity_plots(check):
+    """Normalised by the largest value possible for k, the regularizers of k features are at most 1.
+
+    Hypotheses: sets of exactly k unit vectors
+
+    Consequences: With 3k log₂(1/δ) in f_de the values for δ = 0.1 are above 0.657, though the axis of Figure
+    1(d) begins at 0.4; for f_sv they are above 8/9.
+
+    Unchecked: the curves themselves
+
+    Tolerance: balls of 128 bits; at equality they overlap
+    """
     with precisely():
 
         def largest(k):
@@ -221,14 +224,10 @@ def orders(check, what):
 
 @claim(
     "SR-figure-1a",
-    paper="SR",
-    number=NUMBER + "(a)",
-    statement="With the target perturbed, ‖α − α'‖ is largest for lasso and grows with k, smaller for "
-    "greedy without regularizer, and "
-    "much smaller and only mildly increasing for every regularizer.",
+    NUMBER + "(a)",
+    "float",
+    EMPIRICAL,
     hypotheses=PROTOCOL,
-    method="float",
-    verdict=Verdict.EMPIRICAL,
     consequences=MNIST
     + ": it shows. Regularized below greedy in 32 of 32 cells (median ratio 0.60), greedy below "
     "lasso in 9 of 9, both growing at every k. The regularized errors are close to σ√(k/n), below which "
@@ -236,25 +235,28 @@ def orders(check, what):
     "lasso 3.2 times, greedy 4.3 times); in absolute terms they rise half as much as either. Seeds 1 "
     "to 4: all of 34, 31, 30, 30, and 9, 9, 8, 9 of 9 (selections of fewer than k features left out). "
     "On all 1797 digits (--data digits) greedy is below lasso at 2 of 8 k only",
-    unchecked="MNIST, in this row; σ other than 0.1, to which the error is proportional",
-    tolerance="1e-9 on the bound σ²k/n, above the rounding of a pseudoinverse of condition 1e3; else "
-    "averages of five draws are compared",
-    mutants=("sl.choose_nu", "moved"),
     cases=60,
     ci_cases=2,
 )
+@mutants("sl.choose_nu", "moved")
 def test_error_when_the_target_is_perturbed(check):
+    """With the target perturbed, ‖α − α'‖ is largest for lasso and grows with k, smaller for greedy without
+    regularizer, and much smaller and only mildly increasing for every regularizer.
+
+    Unchecked: MNIST, in this row; σ other than 0.1, to which the error is proportional
+
+    Tolerance: 1e-9 on the bound σ²k/n, above the rounding of a pseudoinverse of condition 1e3; else averages
+    of five draws are compared
+    """
     orders(check, "y")
 
 
 @claim(
     "SR-figure-1b",
-    paper="SR",
-    number=NUMBER + "(b)",
-    statement="With the features perturbed, the order is the same: regularized below greedy below lasso.",
+    NUMBER + "(b)",
+    "float",
+    EMPIRICAL,
     hypotheses=PROTOCOL,
-    method="float",
-    verdict=Verdict.EMPIRICAL,
     consequences=MNIST
     + ": regularized below greedy in 28 of 32 cells, all but those of k = 10 (median ratio 0.54), "
     "greedy below lasso in 9 of 9. Seeds 1 to 4: 34 of 34, 27 of 31, 26 of 30, 26 of 30, and 8, 9, "
@@ -262,13 +264,17 @@ def test_error_when_the_target_is_perturbed(check):
     "are six times smaller than printed: at most 0.11, where the axis of (b) ends at 0.7. On all "
     "1797 digits "
     "greedy is below lasso at 1 of 8 k only",
-    unchecked="MNIST, in this row; why the printed errors are larger",
-    tolerance="averages of five draws are compared",
-    mutants=("sl.choose_nu", "moved"),
     cases=60,
     ci_cases=2,
 )
+@mutants("sl.choose_nu", "moved")
 def test_error_when_the_features_are_perturbed(check):
+    """With the features perturbed, the order is the same: regularized below greedy below lasso.
+
+    Unchecked: MNIST, in this row; why the printed errors are larger
+
+    Tolerance: averages of five draws are compared
+    """
     orders(check, "X")
 
 
@@ -286,26 +292,28 @@ def normalised(X, S, name, k):
 
 @claim(
     "SR-figure-1-diversity",
-    paper="SR",
-    number=NUMBER + "(c)-(f)",
-    statement="By each of the four diversity values, the regularized selection is more diverse than "
-    "lasso's and greedy's for every k.",
+    NUMBER + "(c)-(f)",
+    "float",
+    EMPIRICAL,
     hypotheses=PROTOCOL,
-    method="float",
-    verdict=Verdict.EMPIRICAL,
     consequences=MNIST
     + ": it shows, in 64 of 64 comparisons, and with seeds 1 to 4 and with --refitted too. The "
     "diversity is that of pixels at the rim: at k = 90 about half of the regularized features are not zero "
     "in fewer than 1 % of the images (lasso 4 %, greedy 12 %), where they hardly correlate with anything. "
     "The least values, of lasso, are 0.568, 0.856, 0.951, 0.672, where the axes begin at 0.55, 0.4, 0.93, "
     "0.65: (c), (e), (f) are near, with α = ½; (d) is not, with the constant 3k log₂(1/δ)",
-    unchecked="MNIST, in this row",
-    tolerance="1e-9 on values of at most 1",
-    mutants=("sl.choose_nu", "normalised"),
     cases=60,
     ci_cases=2,
 )
+@mutants("sl.choose_nu", "normalised")
 def test_regularized_selections_are_more_diverse(check):
+    """By each of the four diversity values, the regularized selection is more diverse than lasso's and
+    greedy's for every k.
+
+    Unchecked: MNIST, in this row
+
+    Tolerance: 1e-9 on values of at most 1
+    """
     above = 0
     for _ in range(check.cases):
         X, _, k, name, S = selections(check.rng, NAMES)
@@ -345,27 +353,30 @@ def greedy_curve():
 
 @claim(
     "SR-figure-1-trend",
-    paper="SR",
-    number="Section 6, last paragraph",
-    statement="The curves of lasso and greedy increase with k because of the normalisation.",
-    hypotheses="unit columns; the curves themselves on 1000 MNIST images",
-    method="interval, exact, proof, float",
-    verdict=Verdict.FALSE,
-    correction="Normalisation does the opposite: over the subsets of any set of unit columns, the "
-    "average of "
-    "each of the four normalised values decreases with their size. Where a curve increases, the later "
-    "features are less correlated than the first",
+    "Section 6, last paragraph",
+    "interval, exact, proof, float",
+    FALSE,
     consequences=MNIST
     + ": lasso's curve increases, from k = 20 or 30 on in (c), (d), (f), in 28 of 32 steps; "
     "greedy's falls in (c), (d), (f) (0.871 to 0.755, 0.961 to 0.922, 0.912 to 0.822) and increases in "
     "(e), 7 of 32 steps in all. Seeds 1 to 4 agree",
-    unchecked="the printed curves",
-    tolerance="balls of 128 bits; the curve on digits falls by 0.13, its rounding is below 1e-9",
-    mutants=("entropy", "rank_power", "variance", "averages", "greedy_curve"),
     cases=300,
     ci_cases=6,
 )
+@mutants("entropy", "rank_power", "variance", "averages", "greedy_curve")
 def test_trend_of_the_normalised_values(check):
+    """The curves of lasso and greedy increase with k because of the normalisation.
+
+    Hypotheses: unit columns; the curves themselves on 1000 MNIST images
+
+    Instead: Normalisation does the opposite: over the subsets of any set of unit columns, the average of each
+    of the four normalised values decreases with their size. Where a curve increases, the later features are
+    less correlated than the first
+
+    Unchecked: the printed curves
+
+    Tolerance: balls of 128 bits; the curve on digits falls by 0.13, its rounding is below 1e-9
+    """
     with precisely():
 
         def falls(C, k, strictly):
@@ -392,13 +403,10 @@ def test_trend_of_the_normalised_values(check):
 
 @claim(
     "SR-figure-1-choice",
-    paper="SR",
-    number="Section 6, footnote 5",
-    statement="In all cases features are found that are more robust at no loss: R² at least lasso's; "
-    "results for other σ are similar.",
+    "Section 6, footnote 5",
+    "float",
+    EMPIRICAL,
     hypotheses=PROTOCOL,
-    method="float",
-    verdict=Verdict.EMPIRICAL,
     consequences=MNIST
     + ": R² is at least that of lasso's own, shrunk coefficients in 32 of 32 cells, of least squares "
     "on its features in 1 of 32; it is below greedy's by 0.045 in the median, by 0.187 at k = 10 (0.641, "
@@ -406,13 +414,18 @@ def test_trend_of_the_normalised_values(check):
     "the claims of (a) to (f) show all the same, and R² is below greedy's by 0.025 in the median. The "
     "order with X perturbed holds in 37, 37, 37, 33, 22 of 41 comparisons for σ = 0.01, 0.03, 0.1, 0.3, 1; "
     "with y perturbed it is the same for all σ",
-    unchecked="MNIST, in this row; whether a larger ν than those tried qualifies",
-    tolerance="1e-9 on R² ≤ 1; 1e-9 relative on errors proportional to σ",
-    mutants=("sl.choose_nu", "moved", "lasso"),
     cases=40,
     ci_cases=2,
 )
+@mutants("sl.choose_nu", "moved", "lasso")
 def test_no_loss_of_fit(check):
+    """In all cases features are found that are more robust at no loss: R² at least lasso's; results for other
+    σ are similar.
+
+    Unchecked: MNIST, in this row; whether a larger ν than those tried qualifies
+
+    Tolerance: 1e-9 on R² ≤ 1; 1e-9 relative on errors proportional to σ
+    """
     below = refitted = 0
     for _ in range(check.cases):
         X, y = sampled(check.rng)

@@ -28,7 +28,7 @@ from proofs_checks.spectral import (
     table,
     unit_designs,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, claim, mutants
 
 
 def count_above(values, threshold):
@@ -36,24 +36,19 @@ def count_above(values, threshold):
     return sum(1 for value in values if value > threshold)
 
 
-@claim(
-    "SR-lemma-13",
-    paper="SR",
-    number="Lemma 13",
-    statement="For monotone f ≥ 0 on ℝ and Hermitian C, n × n, S ↦ tr f(C_S) = Σ_{i≤n} f(λ_i(C_S)) is "
-    "monotone.",
-    hypotheses="f increasing or decreasing",
-    method="exact, proof",
-    verdict=Verdict.CORRECTED,
-    correction="The sum is over the |S| eigenvalues that C_S has, a slip of notation; it increases with S. "
-    "An interval with the spectrum of C will do for ℝ, on which t^α, to which the lemma is applied, is not "
-    "defined.",
-    unchecked="the proof of the supplement; the one in the file is ours",
-    mutants=("count_above", "rank_power"),
-    cases=1500,
-    ci_cases=40,
-)
+@claim("SR-lemma-13", "Lemma 13", "exact, proof", CORRECTED, cases=1500, ci_cases=40)
+@mutants("count_above", "rank_power")
 def test_traces_of_monotone_functions_increase(check):
+    """For monotone f ≥ 0 on ℝ and Hermitian C, n × n, S ↦ tr f(C_S) = Σ_{i≤n} f(λ_i(C_S)) is monotone.
+
+    Hypotheses: f increasing or decreasing
+
+    Instead: The sum is over the |S| eigenvalues that C_S has, a slip of notation; it increases with S. An
+    interval with the spectrum of C will do for ℝ, on which t^α, to which the lemma is applied, is not
+    defined.
+
+    Unchecked: the proof of the supplement; the one in the file is ours
+    """
     with precisely():
         C = fmpq_mat(2, 2, [1, 0, 0, -1])
         at = [eigenvalues(C, members(S)) for S in range(4)]

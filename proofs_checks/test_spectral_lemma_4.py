@@ -33,7 +33,7 @@ from proofs_checks.spectral import (
     table,
     unit_designs,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 C = fmpq_mat(3, 3, [fmpq(v, 3) for v in (3, -2, -1, -2, 3, 1, -1, 1, 3)])
 SIGMAS = (fmpq(1, 100), fmpq(1), fmpq(9))
@@ -81,24 +81,20 @@ def regular(design):
     return C, [S for S in sets if principal(C, S).det() != 0]
 
 
-@claim(
-    "SR-lemma-4",
-    paper="SR",
-    number="Lemma 4",
-    statement="H(α' − α) = k log(2σ²πe) − Σ log λ_i(C_S).",
-    hypotheses="C_S regular, noise N(0, σ²I) on the target",
-    method="exact, interval, proof",
-    verdict=Verdict.CORRECTED,
-    correction="H(α' − α) = ½[k log(2πeσ²) − Σ log λ_i(C_S)].",
-    consequences="The minimisers among sets of size k are the same (SR-lemma-4-minimised). The right-hand "
-    "side measured in "
-    "Section 6 is twice the entropy, and there σ² is to be divided by the dimension of the target.",
-    tolerance="balls of 128 bits overlap",
-    mutants=("perturbation_entropy",),
-    cases=300,
-    ci_cases=25,
-)
+@claim("SR-lemma-4", "Lemma 4", "exact, interval, proof", CORRECTED, cases=300, ci_cases=25)
+@mutants("perturbation_entropy")
 def test_entropy_of_the_perturbation(check):
+    """H(α' − α) = k log(2σ²πe) − Σ log λ_i(C_S).
+
+    Hypotheses: C_S regular, noise N(0, σ²I) on the target
+
+    Instead: H(α' − α) = ½[k log(2πeσ²) − Σ log λ_i(C_S)].
+
+    Consequences: The minimisers among sets of size k are the same (SR-lemma-4-minimised). The right-hand side
+    measured in Section 6 is twice the entropy, and there σ² is to be divided by the dimension of the target.
+
+    Tolerance: balls of 128 bits overlap
+    """
     with precisely():
         one = fmpq_mat(1, 1, [1])
         check.refutes(
@@ -120,20 +116,15 @@ def test_entropy_of_the_perturbation(check):
         check.forall(unit_designs(max_d=4), equal)
 
 
-@claim(
-    "SR-lemma-4-minimised",
-    paper="SR",
-    number="after Lemma 4; Section 5.1",
-    statement="The entropy of the perturbation is minimised by maximising Σ log λ_i(C_S).",
-    hypotheses="sets of one size k, C_S regular",
-    method="exact, interval",
-    verdict=Verdict.HOLDS,
-    consequences="For sets of different sizes it is not so: H changes by ½ log(2πeσ²) with every feature.",
-    mutants=("perturbation_entropy",),
-    cases=300,
-    ci_cases=25,
-)
+@claim("SR-lemma-4-minimised", "after Lemma 4; Section 5.1", "exact, interval", HOLDS, cases=300, ci_cases=25)
+@mutants("perturbation_entropy")
 def test_largest_determinant_has_least_entropy(check):
+    """The entropy of the perturbation is minimised by maximising Σ log λ_i(C_S).
+
+    Hypotheses: sets of one size k, C_S regular
+
+    Consequences: For sets of different sizes it is not so: H changes by ½ log(2πeσ²) with every feature.
+    """
     with precisely():
 
         def same_order(design):
@@ -157,19 +148,22 @@ def test_largest_determinant_has_least_entropy(check):
 
 @claim(
     "SR-perturbation-norm",
-    paper="SR",
-    number="after Lemma 4 (proof in the supplement)",
-    statement="The expected squared two-norm of α' − α is σ² times the sum of the eigenvalues of C_S⁻¹.",
-    hypotheses="C_S regular, noise N(0, σ²I) on the target",
-    method="exact, interval, proof",
-    verdict=Verdict.HOLDS,
-    unchecked="the supplement, which the text at hand does not contain",
-    tolerance="balls of 128 bits overlap",
-    mutants=("expected_noise",),
+    "after Lemma 4 (proof in the supplement)",
+    "exact, interval, proof",
+    HOLDS,
     cases=300,
     ci_cases=25,
 )
+@mutants("expected_noise")
 def test_expected_noise_in_the_coefficients(check):
+    """The expected squared two-norm of α' − α is σ² times the sum of the eigenvalues of C_S⁻¹.
+
+    Hypotheses: C_S regular, noise N(0, σ²I) on the target
+
+    Unchecked: the supplement, which the text at hand does not contain
+
+    Tolerance: balls of 128 bits overlap
+    """
     with precisely():
 
         def equal(design):
@@ -183,20 +177,16 @@ def test_expected_noise_in_the_coefficients(check):
         check.forall(unit_designs(max_d=4), equal)
 
 
-@claim(
-    "SR-inverse-trace",
-    paper="SR",
-    number="after Lemma 4",
-    statement="−Σ 1/λ_i(C_S) is not submodular.",
-    hypotheses="C positive definite with unit diagonal, S ≠ ∅",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="It is not supermodular either.",
-    mutants=("inverse_trace",),
-    cases=1,
-    ci_cases=1,
-)
+@claim("SR-inverse-trace", "after Lemma 4", "exact", HOLDS, cases=1, ci_cases=1)
+@mutants("inverse_trace")
 def test_inverse_trace_is_not_submodular(check):
+    """−Σ 1/λ_i(C_S) is not submodular.
+
+    Hypotheses: C positive definite with unit diagonal, S ≠ ∅
+
+    Consequences: It is not supermodular either.
+    """
+
     def gain(S, x):
         return inverse_trace(C, [*S, x]) - inverse_trace(C, S)
 
@@ -204,22 +194,17 @@ def test_inverse_trace_is_not_submodular(check):
     check.over([C], lambda _: gain([2], 0) == fmpq(-5, 4) and gain([1, 2], 0) < gain([2], 0))
 
 
-@claim(
-    "SR-log-det-entropy",
-    paper="SR",
-    number="Section 5.1",
-    statement="For a Gaussian, f_ld(S) = log det C_S is the differential entropy of S up to an additive "
-    "term in |S|.",
-    hypotheses="C_S regular",
-    method="interval",
-    verdict=Verdict.CORRECTED,
-    correction="2H(S) = f_ld(S) + |S| log(2πe): up to that term and a factor 2.",
-    tolerance="balls of 128 bits overlap",
-    mutants=("smoothed_det",),
-    cases=300,
-    ci_cases=25,
-)
+@claim("SR-log-det-entropy", "Section 5.1", "interval", CORRECTED, cases=300, ci_cases=25)
+@mutants("smoothed_det")
 def test_log_determinant_and_entropy(check):
+    """For a Gaussian, f_ld(S) = log det C_S is the differential entropy of S up to an additive term in |S|.
+
+    Hypotheses: C_S regular
+
+    Instead: 2H(S) = f_ld(S) + |S| log(2πe): up to that term and a factor 2.
+
+    Tolerance: balls of 128 bits overlap
+    """
     with precisely():
         I2, C = fmpq_mat(2, 2, [1, 0, 0, 1]), fmpq_mat(2, 2, [1, fmpq(1, 2), fmpq(1, 2), 1])
         gaps = [gaussian_entropy(M) - arb(smoothed_det(M, [0, 1], 0)).log() for M in (I2, C)]
@@ -240,21 +225,16 @@ def test_log_determinant_and_entropy(check):
         check.forall(unit_designs(max_d=4), equal)
 
 
-@claim(
-    "SR-log-det-range",
-    paper="SR",
-    number="Section 5.1",
-    statement="f_ld is undefined on dependent sets and may be negative; Σ log₂(δ + λ_i) is defined for "
-    "every set.",
-    hypotheses="unit columns, δ > 0",
-    method="exact, proof",
-    verdict=Verdict.HOLDS,
-    consequences="For unit columns f_ld ≤ 0 always, with equality for orthonormal sets only (Hadamard).",
-    mutants=("smoothed_det",),
-    cases=500,
-    ci_cases=40,
-)
+@claim("SR-log-det-range", "Section 5.1", "exact, proof", HOLDS, cases=500, ci_cases=40)
+@mutants("smoothed_det")
 def test_log_determinant_is_never_positive(check):
+    """f_ld is undefined on dependent sets and may be negative; Σ log₂(δ + λ_i) is defined for every set.
+
+    Hypotheses: unit columns, δ > 0
+
+    Consequences: For unit columns f_ld ≤ 0 always, with equality for orthonormal sets only (Hadamard).
+    """
+
     def within(design):
         C = correlations(design)
         dets = table(lambda S: smoothed_det(C, S, 0), design.X.shape[1])
@@ -274,22 +254,17 @@ def chi_mean(m):
     return arb(2).sqrt() * (arb(m + 1) / 2).gamma() / (arb(m) / 2).gamma()
 
 
-@claim(
-    "SR-footnote-5",
-    paper="SR",
-    number="footnote 5",
-    statement="For η ~ N(0, I) in R¹⁰⁰⁰, ‖η‖ is highly concentrated, so that ση/‖η‖ is nearly Gaussian in "
-    "each direction.",
-    hypotheses="m ≤ 2000 coordinates",
-    method="interval",
-    verdict=Verdict.HOLDS,
-    consequences="The standard deviation of ‖η‖ is below 1/√(2m − 1) of its mean, 2.3 % for m = 1000; "
-    "ση/‖η‖ has variance σ²/m in each coordinate, not σ².",
-    mutants=("chi_mean",),
-    cases=2000,
-    ci_cases=60,
-)
+@claim("SR-footnote-5", "footnote 5", "interval", HOLDS, cases=2000, ci_cases=60)
+@mutants("chi_mean")
 def test_norm_of_a_gaussian_is_concentrated(check):
+    """For η ~ N(0, I) in R¹⁰⁰⁰, ‖η‖ is highly concentrated, so that ση/‖η‖ is nearly Gaussian in each
+    direction.
+
+    Hypotheses: m ≤ 2000 coordinates
+
+    Consequences: The standard deviation of ‖η‖ is below 1/√(2m − 1) of its mean, 2.3 % for m = 1000; ση/‖η‖
+    has variance σ²/m in each coordinate, not σ².
+    """
     with precisely():
         sizes = range(1, check.cases + 1) if check.cases >= 2000 else (*range(1, check.cases), 1000)
         # variance / mean² = m/mean² − 1 < 1/(2m − 1)

@@ -38,7 +38,7 @@ from proofs_checks.spectral import (
     trap,
     unseen,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import FALSE, HOLDS, claim, mutants
 
 EPSILONS = (fmpq(1, 100), fmpq(1, 2), fmpq(3), fmpq(20))
 
@@ -63,21 +63,23 @@ def functions(check, size=5):
 
 @claim(
     "SR-lemma-6",
-    paper="SR",
-    number="Lemma 6, from Feige, Mirrokni and Vondrák (2011), Theorem 3.4",
-    statement="LS ends at an S with (2 + 2ε/n)f(S) + f(U∖S) ≥ f(T) for every T.",
-    hypotheses="f ≥ 0 submodular, ε > 0",
-    method="exact, brute force, proof",
-    verdict=Verdict.FALSE,
-    correction="For the search that also deletes, with strict inequalities: (2 + ε/n)f(S) + f(U∖S) ≥ f(T).",
-    consequences="Theorems 7 and 9 fall for LS as printed (SR-theorem-7, SR-theorem-9) and hold with "
-    "deletions. "
-    "Theorems 14 and 16 do not depend on LS.",
-    mutants=("sl.local_search", "climb"),
+    "Lemma 6, from Feige, Mirrokni and Vondrák (2011), Theorem 3.4",
+    "exact, brute force, proof",
+    FALSE,
     cases=3000,
     ci_cases=60,
 )
+@mutants("sl.local_search", "climb")
 def test_what_local_search_guarantees(check):
+    """LS ends at an S with (2 + 2ε/n)f(S) + f(U∖S) ≥ f(T) for every T.
+
+    Hypotheses: f ≥ 0 submodular, ε > 0
+
+    Instead: For the search that also deletes, with strict inequalities: (2 + ε/n)f(S) + f(U∖S) ≥ f(T).
+
+    Consequences: Theorems 7 and 9 fall for LS as printed (SR-theorem-7, SR-theorem-9) and hold with
+    deletions. Theorems 14 and 16 do not depend on LS.
+    """
     f, eps, U = trap(4, 40), fmpq(1, 10), 15
     S = climb(f, eps, U, deletions=False)
     check.refutes(
@@ -120,22 +122,18 @@ def test_what_local_search_guarantees(check):
     check.over(functions(check), lambda f: guaranteed(f) and ours(f))
 
 
-@claim(
-    "SR-lemma-6-time",
-    paper="SR",
-    number="Lemma 6",
-    statement="LS takes O((1/ε) n³ log n) time, counted in evaluations of f.",
-    hypotheses="f ≥ 0 submodular, 0 < ε ≤ n², n ≥ 2",
-    method="exact, brute force, proof",
-    verdict=Verdict.HOLDS,
-    consequences="As printed it takes at most n² evaluations; with deletions n + n·log n/log(1 + ε/n²) of "
-    "them.",
-    unchecked="ε > n², where the bound falls below the n evaluations of the first line",
-    mutants=("local_search",),
-    cases=2000,
-    ci_cases=60,
-)
+@claim("SR-lemma-6-time", "Lemma 6", "exact, brute force, proof", HOLDS, cases=2000, ci_cases=60)
+@mutants("local_search")
 def test_how_long_local_search_takes(check):
+    """LS takes O((1/ε) n³ log n) time, counted in evaluations of f.
+
+    Hypotheses: f ≥ 0 submodular, 0 < ε ≤ n², n ≥ 2
+
+    Consequences: As printed it takes at most n² evaluations; with deletions n + n·log n/log(1 + ε/n²) of
+    them.
+
+    Unchecked: ε > n², where the bound falls below the n evaluations of the first line
+    """
     longest = [0.0]
 
     def quick(f):

@@ -22,24 +22,20 @@ from proofs_checks.spectral import (
     subsets,
     table,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 
-@claim(
-    "SR-lemma-8",
-    paper="SR",
-    number="Lemma 8",
-    statement="For C, S₁ ⊆ U, C' = C∖S₁, S₂ ⊆ U∖S₁: g(S₁∪C) + g(S₂∪C') + g(S₁∩C) ≥ g(C).",
-    hypotheses="f submodular, non-negative on ∅ and S₁∪S₂∪C",
-    method="exact, brute force, proof",
-    verdict=Verdict.HOLDS,
-    consequences="For f negative somewhere it fails: f_de with δ > 1 is negative at ∅ "
-    "(SR-entropy-nonnegative).",
-    mutants=("added", "r_squared"),
-    cases=1500,
-    ci_cases=30,
-)
+@claim("SR-lemma-8", "Lemma 8", "exact, brute force, proof", HOLDS, cases=1500, ci_cases=30)
+@mutants("added", "r_squared")
 def test_three_sets_share_the_optimum(check):
+    """For C, S₁ ⊆ U, C' = C∖S₁, S₂ ⊆ U∖S₁: g(S₁∪C) + g(S₂∪C') + g(S₁∩C) ≥ g(C).
+
+    Hypotheses: f submodular, non-negative on ∅ and S₁∪S₂∪C
+
+    Consequences: For f negative somewhere it fails: f_de with δ > 1 is negative at ∅
+    (SR-entropy-nonnegative).
+    """
+
     def shared(value):
         R, f = value
         g, U = added(R, f), len(f) - 1

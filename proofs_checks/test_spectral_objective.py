@@ -33,7 +33,7 @@ from proofs_checks.spectral import (
     subsets,
     unit_designs,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 
 def error(design, S):
@@ -41,21 +41,17 @@ def error(design, S):
     return 1 - projected(design.X, design.y, S)
 
 
-@claim(
-    "SR-objective-equivalence",
-    paper="SR",
-    number="Section 1, Section 3",
-    statement="To minimise the prediction error over sets of at most k features is to maximise R², "
-    "the squared length of the projection of Z.",
-    hypotheses="Z ≠ 0, any columns",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    tolerance="none: the set of sl.best_subset is judged exactly; its R² to 1e-9 (see `reports`)",
-    mutants=("sl.best_subset", "r_squared"),
-    cases=1000,
-    ci_cases=40,
-)
+@claim("SR-objective-equivalence", "Section 1, Section 3", "exact", HOLDS, cases=1000, ci_cases=40)
+@mutants("sl.best_subset", "r_squared")
 def test_least_error_is_largest_r_squared(check):
+    """To minimise the prediction error over sets of at most k features is to maximise R², the squared length
+    of the projection of Z.
+
+    Hypotheses: Z ≠ 0, any columns
+
+    Tolerance: none: the set of sl.best_subset is judged exactly; its R² to 1e-9 (see `reports`)
+    """
+
     def same_minimisers(design):
         d = design.X.shape[1]
         sets = [S for s in range(min(d, 3) + 1) for S in combinations(range(d), s)]
@@ -81,19 +77,21 @@ def test_least_error_is_largest_r_squared(check):
 
 @claim(
     "SR-objective-formula",
-    paper="SR",
-    number="Section 3, before Definition 2; footnote 2",
-    statement="R²(S) = b_SᵀC_S⁻¹b_S, with optimal coefficients C_S⁻¹b_S; with the pseudoinverse where C_S "
-    "is singular.",
-    hypotheses="unit Z and X_i, inner products in C and b",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    unchecked="centred columns, for which the same holds with covariances",
-    mutants=("r_squared",),
+    "Section 3, before Definition 2; footnote 2",
+    "exact",
+    HOLDS,
     cases=600,
     ci_cases=40,
 )
+@mutants("r_squared")
 def test_r_squared_is_a_quadratic_form(check):
+    """R²(S) = b_SᵀC_S⁻¹b_S, with optimal coefficients C_S⁻¹b_S; with the pseudoinverse where C_S is singular.
+
+    Hypotheses: unit Z and X_i, inner products in C and b
+
+    Unchecked: centred columns, for which the same holds with covariances
+    """
+
     def holds(design):
         d = design.X.shape[1]
         C = correlations(design)
@@ -124,21 +122,16 @@ def pseudoinverse(C):
     return G.transpose() * (G * G.transpose()).inv() * (F.transpose() * F).inv() * F.transpose()
 
 
-@claim(
-    "SR-objective-normalisation",
-    paper="SR",
-    number="Section 3",
-    statement="By normalisation one can assume ‖X_i‖ = 1 = ‖Z‖: R² does not change.",
-    hypotheses="no zero column, Z ≠ 0",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="R² alone is scale-free: the regularizers and every bound on f are for unit columns. "
-    "Zero columns, as MNIST has at its corners, are to be left out.",
-    mutants=("r_squared",),
-    cases=600,
-    ci_cases=40,
-)
+@claim("SR-objective-normalisation", "Section 3", "exact", HOLDS, cases=600, ci_cases=40)
+@mutants("r_squared")
 def test_r_squared_does_not_see_the_scale(check):
+    """By normalisation one can assume ‖X_i‖ = 1 = ‖Z‖: R² does not change.
+
+    Hypotheses: no zero column, Z ≠ 0
+
+    Consequences: R² alone is scale-free: the regularizers and every bound on f are for unit columns. Zero
+    columns, as MNIST has at its corners, are to be left out.
+    """
     for _ in range(check.cases):
         n, d = check.rng.integers(1, 6, size=2)
         X, y = check.rng.integers(-3, 4, size=(n, d)), check.rng.integers(-3, 4, size=n)
@@ -155,20 +148,16 @@ def test_r_squared_does_not_see_the_scale(check):
         )  # fmt: skip
 
 
-@claim(
-    "SR-objective-monotone",
-    paper="SR",
-    number="proofs of Theorem 7 and Lemma 8",
-    statement="R² is monotone: R²(A) ≤ R²(B) for A ⊆ B; and 0 ≤ R² ≤ 1.",
-    hypotheses="Z ≠ 0, any columns",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="R² is not submodular: a pair of suppressors gains more together (SR-proposition-10).",
-    mutants=("r_squared",),
-    cases=1000,
-    ci_cases=40,
-)
+@claim("SR-objective-monotone", "proofs of Theorem 7 and Lemma 8", "exact", HOLDS, cases=1000, ci_cases=40)
+@mutants("r_squared")
 def test_r_squared_increases(check):
+    """R² is monotone: R²(A) ≤ R²(B) for A ⊆ B; and 0 ≤ R² ≤ 1.
+
+    Hypotheses: Z ≠ 0, any columns
+
+    Consequences: R² is not submodular: a pair of suppressors gains more together (SR-proposition-10).
+    """
+
     def increases(design):
         d = design.X.shape[1]
         R = [r_squared(design.X, design.y, members(S)) for S in range(1 << d)]
@@ -182,22 +171,16 @@ def test_r_squared_increases(check):
     check.forall(unit_designs(), increases)
 
 
-@claim(
-    "SR-objective-nu",
-    paper="SR",
-    number='Section 4, "w.l.o.g., ν = 1"',
-    statement="One may take ν = 1 for a general regularizer: νf is non-negative and submodular where f is.",
-    hypotheses="ν > 0",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="For a fixed family it is not without loss: with ν = 1 the constants 9k² and 3k log₂(1/δ) "
-    "alone "
-    "make every set of size k a good one (SR-theorem-16); for small ν they do not.",
-    mutants=("is_submodular",),
-    cases=300,
-    ci_cases=20,
-)
+@claim("SR-objective-nu", 'Section 4, "w.l.o.g., ν = 1"', "exact", HOLDS, cases=300, ci_cases=20)
+@mutants("is_submodular")
 def test_scaling_keeps_submodularity(check):
+    """One may take ν = 1 for a general regularizer: νf is non-negative and submodular where f is.
+
+    Hypotheses: ν > 0
+
+    Consequences: For a fixed family it is not without loss: with ν = 1 the constants 9k² and 3k log₂(1/δ)
+    alone make every set of size k a good one (SR-theorem-16); for small ν they do not.
+    """
     for _ in range(check.cases):
         f = draw_submodular(check.rng, 4)
         nu = fmpq(int(check.rng.integers(1, 9)), int(check.rng.integers(1, 9)))

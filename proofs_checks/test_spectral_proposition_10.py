@@ -52,7 +52,7 @@ from proofs_checks.spectral import (
     unit_columns,
     variance,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, FALSE, claim, mutants
 
 PLANE = Design(np.array([[1, 1], [0, 1]]), 0, np.array([0, 1]))  # R² does not see the scale of (1, 1)
 SIGNS = Design(np.array([[1, -1, -1], [-1, -1, 1], [-1, -1, -1]]), 3, np.array([1, 1, -1]))
@@ -65,31 +65,30 @@ def fits(design):
 
 @claim(
     "SR-proposition-10",
-    paper="SR",
-    number="Proposition 10",
-    statement="For any submodular f, γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for all U and k.",
-    hypotheses="positive denominators in γ; unit columns",
-    method="exact, interval, brute force, proof",
-    verdict=Verdict.FALSE,
-    correction="It holds for increasing submodular f. For every submodular f the sums of gains of g are at "
-    "least "
-    "γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).",
-    consequences="The proofs of Theorems 14 (δ < 1) and 16 cite it for f_de and f_sv and fall. Both bounds "
-    "survive by the sharper "
-    "form of Theorem 5, which needs the weak form only. Theorem 15 (f_gr is increasing) is not touched.",
-    tolerance="none for the statements; sl.submodularity_ratio_of to 1e-9, sl.submodularity_ratio to its "
-    "own bounds",
-    mutants=(
-        "sl.submodularity_ratio",
-        "sl.submodularity_ratio_of",
-        "submodularity_ratio",
-        "r_squared",
-        "variance",
-    ),
+    "Proposition 10",
+    "exact, interval, brute force, proof",
+    FALSE,
     cases=6000,
     ci_cases=60,
 )
+@mutants(
+    "sl.submodularity_ratio", "sl.submodularity_ratio_of", "submodularity_ratio", "r_squared", "variance"
+)
 def test_ratio_of_the_sum(check):
+    """For any submodular f, γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for all U and k.
+
+    Hypotheses: positive denominators in γ; unit columns
+
+    Instead: It holds for increasing submodular f. For every submodular f the sums of gains of g are at least
+    γ_{U,k}(R²)·[R²(L∪A) − R²(L)] + f(L∪A) − f(L).
+
+    Consequences: The proofs of Theorems 14 (δ < 1) and 16 cite it for f_de and f_sv and fall. Both bounds
+    survive by the sharper form of Theorem 5, which needs the weak form only. Theorem 15 (f_gr is increasing)
+    is not touched.
+
+    Tolerance: none for the statements; sl.submodularity_ratio_of to 1e-9, sl.submodularity_ratio to its own
+    bounds
+    """
     R, f = fits(PLANE), [fmpq(2 - S.bit_count(), 4) for S in range(4)]
     check.refutes(
         is_submodular(f)
@@ -153,20 +152,22 @@ def _holds_corrected(value):
 
 @claim(
     "SR-proposition-10-greedy",
-    paper="SR",
-    number="after Proposition 10",
-    statement="For monotone f the greedy FR algorithm gives a (1 − e^{−γ_{S̃,k}(f)})-approximation of max "
-    "R² + f.",
-    hypotheses="f ≥ 0 increasing and submodular",
-    method="exact, interval, brute force, proof",
-    verdict=Verdict.CORRECTED,
-    correction="With γ_{S̃,k}(g), or γ_{S̃,k}(R²), in place of γ_{S̃,k}(f) (which is 1).",
-    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
-    mutants=("sl.forward_regression", "forward_regression", "r_squared"),
+    "after Proposition 10",
+    "exact, interval, brute force, proof",
+    CORRECTED,
     cases=6000,
     ci_cases=60,
 )
+@mutants("sl.forward_regression", "forward_regression", "r_squared")
 def test_greedy_with_a_monotone_regularizer(check):
+    """For monotone f the greedy FR algorithm gives a (1 − e^{−γ_{S̃,k}(f)})-approximation of max R² + f.
+
+    Hypotheses: f ≥ 0 increasing and submodular
+
+    Instead: With γ_{S̃,k}(g), or γ_{S̃,k}(R²), in place of γ_{S̃,k}(f) (which is 1).
+
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    """
     with precisely():
         X, y = np.array([[1, 1, 1], [10, -10, 0], [0, 0, 9]]), np.array([1, 0, 0])
         g = added(fits(Design(X, 0, y)), [fmpq(S.bit_count(), 100) for S in range(8)])

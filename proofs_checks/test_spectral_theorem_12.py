@@ -35,7 +35,7 @@ from proofs_checks.spectral import (
     smoothed_det,
     trace_of,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, claim, mutants
 
 POWERS = (fmpq(1, 4), fmpq(1, 2), fmpq(9, 10))
 
@@ -68,24 +68,29 @@ def squares(C, d, centre):
 
 @claim(
     "SR-theorem-12",
-    paper="SR",
-    number="Theorem 12, from Friedland and Gaubert (2011)",
-    statement="If f is continuous on Γ and f' operator antitone on its interior, S ↦ tr f(C_S) = "
-    "Σ_{i≤n} f(λ_i(C_S)) is submodular for every Hermitian C, n × n, with spectrum in Γ.",
-    hypotheses="none further",
-    method="exact, interval, proof",
-    verdict=Verdict.CORRECTED,
-    correction="The sum is over the |S| eigenvalues that C_S has: a slip of notation.",
-    consequences="The three regularizers are submodular. For −t³ (f' antitone but not operator antitone) "
-    "it fails.",
-    unchecked="functions other than log(δ + t), log(s − t), −(t − c)², t^α, −t log t, of which the general "
-    "one is a mixture",
-    tolerance="balls of 128 bits; overlapping ones would be undecided",
-    mutants=("smoothed_det", "squares", "trace_of"),
+    "Theorem 12, from Friedland and Gaubert (2011)",
+    "exact, interval, proof",
+    CORRECTED,
     cases=400,
     ci_cases=15,
 )
+@mutants("smoothed_det", "squares", "trace_of")
 def test_traces_are_submodular(check):
+    """If f is continuous on Γ and f' operator antitone on its interior, S ↦ tr f(C_S) = Σ_{i≤n} f(λ_i(C_S))
+    is submodular for every Hermitian C, n × n, with spectrum in Γ.
+
+    Hypotheses: none further
+
+    Instead: The sum is over the |S| eigenvalues that C_S has: a slip of notation.
+
+    Consequences: The three regularizers are submodular. For −t³ (f' antitone but not operator antitone) it
+    fails.
+
+    Unchecked: functions other than log(δ + t), log(s − t), −(t − c)², t^α, −t log t, of which the general one
+    is a mixture
+
+    Tolerance: balls of 128 bits; overlapping ones would be undecided
+    """
     check.refutes(
         len(eigenvalues(identity(2), [0])) == 1,
         "Γ = (0, ∞), f = log, C = I₂, S = {1}: C_S has one eigenvalue, the printed sum two terms; 0 ∉ Γ",

@@ -73,7 +73,7 @@ from proofs_checks.spectral import (
     unit_columns,
     unit_designs,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 DELTAS = (fmpq(1, 1000), fmpq(1, 10), fmpq(1, 2), fmpq(9, 10), fmpq(1))
 ABOVE_ONE = (fmpq(11, 10), fmpq(2), fmpq(10))
@@ -96,23 +96,17 @@ def determinants(C, d, delta):
     return [smoothed_det(C, members(S), delta) for S in range(1 << d)]
 
 
-@claim(
-    "SR-entropy-definition",
-    paper="SR",
-    number="Section 5.1",
-    statement="f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant: log₂ det(δI + "
-    "C_S) up to the constant, "
-    "and log₂ det C_S as δ → 0 where that is defined.",
-    hypotheses="unit columns, δ > 0",
-    method="interval, float",
-    verdict=Verdict.HOLDS,
-    tolerance="4·eps·((|S| + 1)²/(δ ln 2) + size of the terms): |S|·eps·‖C_S‖ for an eigenvalue, at slope "
-    "1/(δ ln 2); twice that for gains",
-    mutants=("entropy", "entropy_float", "package_entropy", "package_gains"),
-    cases=300,
-    ci_cases=12,
-)
+@claim("SR-entropy-definition", "Section 5.1", "interval, float", HOLDS, cases=300, ci_cases=12)
+@mutants("entropy", "entropy_float", "package_entropy", "package_gains")
 def test_entropy_is_a_log_determinant(check):
+    """f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ is a smoothed log-determinant: log₂ det(δI + C_S) up to the
+    constant, and log₂ det C_S as δ → 0 where that is defined.
+
+    Hypotheses: unit columns, δ > 0
+
+    Tolerance: 4·eps·((|S| + 1)²/(δ ln 2) + size of the terms): |S|·eps·‖C_S‖ for an eigenvalue, at slope 1/(δ
+    ln 2); twice that for gains
+    """
     every = DELTAS + ABOVE_ONE
     with precisely():
 
@@ -147,19 +141,22 @@ def test_entropy_is_a_log_determinant(check):
 
 @claim(
     "SR-entropy-nonnegative",
-    paper="SR",
-    number="Section 5.1, footnote 3",
-    statement="f_de is non-negative for sets of up to 3k features.",
-    hypotheses="unit columns, δ > 0",
-    method="exact, interval, proof",
-    verdict=Verdict.CORRECTED,
-    correction="For δ ≤ 1. For δ > 1 without the constant: Σ log₂(δ + λ_i) ≥ 0.",
-    consequences="For δ > 1 Theorems 3, 9 and 14 do not apply to f_de: SR-entropy-greedy, SR-theorem-14.",
-    mutants=("entropy", "smoothed_det"),
+    "Section 5.1, footnote 3",
+    "exact, interval, proof",
+    CORRECTED,
     cases=600,
     ci_cases=30,
 )
+@mutants("entropy", "smoothed_det")
 def test_sign_of_the_entropy(check):
+    """f_de is non-negative for sets of up to 3k features.
+
+    Hypotheses: unit columns, δ > 0
+
+    Instead: For δ ≤ 1. For δ > 1 without the constant: Σ log₂(δ + λ_i) ≥ 0.
+
+    Consequences: For δ > 1 Theorems 3, 9 and 14 do not apply to f_de: SR-entropy-greedy, SR-theorem-14.
+    """
     with precisely():
         check.refutes(entropy(ONE, [], 2, 1) < 0, "δ = 2, k = 1: f_de(∅) = −3")
         check.refutes(entropy(ONE, [0], 2, 1) < 0, "δ = 2, k = 1: f_de({x}) = log₂ 3 − 3")
@@ -182,17 +179,19 @@ def test_sign_of_the_entropy(check):
 
 @claim(
     "SR-entropy-submodular",
-    paper="SR",
-    number="proof of Theorem 14",
-    statement="f_de is submodular.",
-    hypotheses="every δ > 0; C positive semidefinite, not only with unit diagonal",
-    method="exact, brute force, proof",
-    verdict=Verdict.HOLDS,
-    mutants=("smoothed_det",),
+    "proof of Theorem 14",
+    "exact, brute force, proof",
+    HOLDS,
     cases=1000,
     ci_cases=40,
 )
+@mutants("smoothed_det")
 def test_entropy_is_submodular(check):
+    """f_de is submodular.
+
+    Hypotheses: every δ > 0; C positive semidefinite, not only with unit diagonal
+    """
+
     def submodular(value):
         C, d = value
         for delta in DELTAS + ABOVE_ONE:
@@ -212,19 +211,14 @@ def test_entropy_is_submodular(check):
     check.over(matrices(), submodular)
 
 
-@claim(
-    "SR-entropy-monotone",
-    paper="SR",
-    number="Section 5.1, after Theorem 14",
-    statement="For δ ≥ 1, f_de is monotonically increasing.",
-    hypotheses="δ ≥ 1",
-    method="exact, proof",
-    verdict=Verdict.HOLDS,
-    mutants=("smoothed_det",),
-    cases=1500,
-    ci_cases=60,
-)
+@claim("SR-entropy-monotone", "Section 5.1, after Theorem 14", "exact, proof", HOLDS, cases=1500, ci_cases=60)
+@mutants("smoothed_det")
 def test_entropy_increases_from_one_on(check):
+    """For δ ≥ 1, f_de is monotonically increasing.
+
+    Hypotheses: δ ≥ 1
+    """
+
     def increasing(design):
         d = design.X.shape[1]
         C = correlations(design)
@@ -236,18 +230,21 @@ def test_entropy_increases_from_one_on(check):
 
 @claim(
     "SR-entropy-not-monotone",
-    paper="SR",
-    number="Section 5.1, after Theorem 14; Section 6 (ld and ld-0.1)",
-    statement="f_de is not monotone in general.",
-    hypotheses="δ < 1",
-    method="exact, proof",
-    verdict=Verdict.HOLDS,
-    consequences="For every δ < 1; on sets of at most k unit vectors it increases iff δ² ≥ (k − 1)(1 − δ).",
-    mutants=("smoothed_det",),
+    "Section 5.1, after Theorem 14; Section 6 (ld and ld-0.1)",
+    "exact, proof",
+    HOLDS,
     cases=1500,
     ci_cases=60,
 )
+@mutants("smoothed_det")
 def test_entropy_decreases_below_one(check):
+    """f_de is not monotone in general.
+
+    Hypotheses: δ < 1
+
+    Consequences: For every δ < 1; on sets of at most k unit vectors it increases iff δ² ≥ (k − 1)(1 − δ).
+    """
+
     def falls(value):
         delta, k = value
         copies = fmpq_mat(k, k, [1] * (k * k))
@@ -275,19 +272,22 @@ def test_entropy_decreases_below_one(check):
 
 @claim(
     "SR-entropy-greedy",
-    paper="SR",
-    number="Section 5.1, after Theorem 14",
-    statement="For δ ≥ 1, Theorem 3 gives the tighter bound (1 − e^{−γ_{S̃,k}})·OPT for FR on R² + f_de.",
-    hypotheses="δ ≥ 1, ν = 1",
-    method="interval, brute force, proof",
-    verdict=Verdict.CORRECTED,
-    correction="For δ = 1; for δ > 1 with Σ log₂(δ + λ_i), without the constant −3k log₂ δ. γ of R² or of g.",
-    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
-    mutants=("sl.forward_regression", "forward_regression", "entropy", "r_squared"),
+    "Section 5.1, after Theorem 14",
+    "interval, brute force, proof",
+    CORRECTED,
     cases=3000,
     ci_cases=30,
 )
+@mutants("sl.forward_regression", "forward_regression", "entropy", "r_squared")
 def test_greedy_on_the_monotone_entropy(check):
+    """For δ ≥ 1, Theorem 3 gives the tighter bound (1 − e^{−γ_{S̃,k}})·OPT for FR on R² + f_de.
+
+    Hypotheses: δ ≥ 1, ν = 1
+
+    Instead: For δ = 1; for δ > 1 with Σ log₂(δ + λ_i), without the constant −3k log₂ δ. γ of R² or of g.
+
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    """
     with precisely():
         alone = 1 + entropy(ONE, [0], 4, 1)
         check.refutes(
@@ -319,27 +319,24 @@ def _draw(check):
     return design, k, R
 
 
-@claim(
-    "SR-theorem-14",
-    paper="SR",
-    number="Theorem 14",
-    statement="GLS on R² + νf_de attains (1 − e^{−γ_{S̃,2k}/2})/7 of the optimum.",
-    hypotheses="unit columns, δ > 0, ν > 0",
-    method="interval, brute force, proof",
-    verdict=Verdict.CORRECTED,
-    correction="For δ ≤ 1, with γ of R² and for S₁ (any S̃ if k ≤ 14); FR alone attains "
-    "1 − e^{−γ_{S₁,k}(R²)}. "
-    "For δ > 1 the constant is to be left out; then f_de increases and Theorem 3 applies.",
-    consequences="It does not rest on Theorem 9 or on Proposition 10 for f_de, which fall. FR on g is FR on "
-    "the increasing R² + ν Σ log₂(1 + λ_i/δ), as it compares sets of one size, and any k features have at "
-    "least 2/3 > 1 − 1/e of the constant 3k log₂(1/δ).",
-    unchecked="k > 14 with the γ of a returned set other than S₁",
-    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
-    mutants=("sl.greedy_local_search", "greedy_local_search", "entropy", "r_squared", "submodularity_ratio"),
-    cases=6000,
-    ci_cases=60,
-)
+@claim("SR-theorem-14", "Theorem 14", "interval, brute force, proof", CORRECTED, cases=6000, ci_cases=60)
+@mutants("sl.greedy_local_search", "greedy_local_search", "entropy", "r_squared", "submodularity_ratio")
 def test_guarantee_with_the_entropy(check):
+    """GLS on R² + νf_de attains (1 − e^{−γ_{S̃,2k}/2})/7 of the optimum.
+
+    Hypotheses: unit columns, δ > 0, ν > 0
+
+    Instead: For δ ≤ 1, with γ of R² and for S₁ (any S̃ if k ≤ 14); FR alone attains 1 − e^{−γ_{S₁,k}(R²)}.
+    For δ > 1 the constant is to be left out; then f_de increases and Theorem 3 applies.
+
+    Consequences: It does not rest on Theorem 9 or on Proposition 10 for f_de, which fall. FR on g is FR on
+    the increasing R² + ν Σ log₂(1 + λ_i/δ), as it compares sets of one size, and any k features have at least
+    2/3 > 1 − 1/e of the constant 3k log₂(1/δ).
+
+    Unchecked: k > 14 with the γ of a returned set other than S₁
+
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    """
     with precisely():
         f = table(lambda S: entropy(ONE, S, 4, 1), 1)
         g = added([fmpq(0), fmpq(1)], f)

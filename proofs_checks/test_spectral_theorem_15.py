@@ -51,7 +51,7 @@ from proofs_checks.spectral import (
     unit_columns,
     unit_designs,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
 
@@ -69,21 +69,16 @@ def package_gains(C, S, alpha):
 NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
 
 
-@claim(
-    "SR-rank-alpha-0",
-    paper="SR",
-    number="Section 5.2",
-    statement="For α = 0, f_gr(S) = rank(C_S), which does not discriminate between a full-rank matrix and "
-    "an orthogonal one.",
-    hypotheses="0⁰ = 0",
-    method="exact, interval",
-    verdict=Verdict.HOLDS,
-    consequences="With 0⁰ = 1 it is |S|. Nor does α = 1 discriminate: f_gr = |S| for unit columns.",
-    mutants=("rank_power", "package_rank"),
-    cases=800,
-    ci_cases=40,
-)
+@claim("SR-rank-alpha-0", "Section 5.2", "exact, interval", HOLDS, cases=800, ci_cases=40)
+@mutants("rank_power", "package_rank")
 def test_the_rank_is_the_limit(check):
+    """For α = 0, f_gr(S) = rank(C_S), which does not discriminate between a full-rank matrix and an
+    orthogonal one.
+
+    Hypotheses: 0⁰ = 0
+
+    Consequences: With 0⁰ = 1 it is |S|. Nor does α = 1 discriminate: f_gr = |S| for unit columns.
+    """
     near = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1])
     with precisely():
         check.over(
@@ -112,22 +107,18 @@ def test_the_rank_is_the_limit(check):
         check.forall(unit_designs(max_d=4), limit)
 
 
-@claim(
-    "SR-rank-definition",
-    paper="SR",
-    number="Section 5.2",
-    statement="f_gr(S) = Σ λ_i^α is non-negative, and monotonically increasing in S.",
-    hypotheses="unit columns, 0 ≤ α ≤ 1",
-    method="exact, interval, float, proof",
-    verdict=Verdict.HOLDS,
-    unchecked="α other than 0, 1/10, 1/2, 9/10, 1 (Lemma 13 covers them)",
-    tolerance="balls of 128 bits; 1e-6 between floats and balls (zeros of the spectrum below 1e-9, others "
-    "above 1e-8: their product is at least N^−rank)",
-    mutants=("rank_power", "rank_power_float", "package_rank", "package_gains"),
-    cases=400,
-    ci_cases=10,
-)
+@claim("SR-rank-definition", "Section 5.2", "exact, interval, float, proof", HOLDS, cases=400, ci_cases=10)
+@mutants("rank_power", "rank_power_float", "package_rank", "package_gains")
 def test_generalized_rank_increases(check):
+    """f_gr(S) = Σ λ_i^α is non-negative, and monotonically increasing in S.
+
+    Hypotheses: unit columns, 0 ≤ α ≤ 1
+
+    Unchecked: α other than 0, 1/10, 1/2, 9/10, 1 (Lemma 13 covers them)
+
+    Tolerance: balls of 128 bits; 1e-6 between floats and balls (zeros of the spectrum below 1e-9, others
+    above 1e-8: their product is at least N^−rank)
+    """
     with precisely():
         for _ in range(check.cases):
             d = int(check.rng.integers(2, 5))
@@ -160,21 +151,17 @@ def _real(value):
     return float(value.mid()) if isinstance(value, arb) else real(value)
 
 
-@claim(
-    "SR-rank-submodular",
-    paper="SR",
-    number="proof of Theorem 15",
-    statement="f_gr is submodular.",
-    hypotheses="0 ≤ α ≤ 1; C positive semidefinite, not only with unit diagonal",
-    method="exact, interval, proof",
-    verdict=Verdict.HOLDS,
-    unchecked="α other than 0, 1/10, 1/2, 9/10, 1 (Theorem 12 covers them)",
-    tolerance="balls of 128 bits; overlapping ones would be undecided",
-    mutants=("rank_power",),
-    cases=400,
-    ci_cases=15,
-)
+@claim("SR-rank-submodular", "proof of Theorem 15", "exact, interval, proof", HOLDS, cases=400, ci_cases=15)
+@mutants("rank_power")
 def test_generalized_rank_is_submodular(check):
+    """f_gr is submodular.
+
+    Hypotheses: 0 ≤ α ≤ 1; C positive semidefinite, not only with unit diagonal
+
+    Unchecked: α other than 0, 1/10, 1/2, 9/10, 1 (Theorem 12 covers them)
+
+    Tolerance: balls of 128 bits; overlapping ones would be undecided
+    """
     with precisely():
         for _ in range(check.cases):
             d = int(check.rng.integers(2, 5))
@@ -203,21 +190,17 @@ def _trace(C):
     return sum((C[i, i] for i in range(C.nrows())), fmpq(0))
 
 
-@claim(
-    "SR-theorem-15",
-    paper="SR",
-    number="Theorem 15",
-    statement="FR on R² + νf_gr attains 1 − e^{−γ_{S̃,k}(R²)} of the optimum.",
-    hypotheses="unit columns, 0 ≤ α ≤ 1, ν > 0",
-    method="exact, interval, brute force, proof",
-    verdict=Verdict.HOLDS,
-    consequences="It needs Proposition 10 only for an increasing f, where that holds.",
-    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
-    mutants=("sl.forward_regression", "forward_regression", "r_squared", "rank_power", "submodularity_ratio"),
-    cases=6000,
-    ci_cases=60,
-)
+@claim("SR-theorem-15", "Theorem 15", "exact, interval, brute force, proof", HOLDS, cases=6000, ci_cases=60)
+@mutants("sl.forward_regression", "forward_regression", "r_squared", "rank_power", "submodularity_ratio")
 def test_greedy_with_the_generalized_rank(check):
+    """FR on R² + νf_gr attains 1 − e^{−γ_{S̃,k}(R²)} of the optimum.
+
+    Hypotheses: unit columns, 0 ≤ α ≤ 1, ν > 0
+
+    Consequences: It needs Proposition 10 only for an increasing f, where that holds.
+
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    """
     with precisely():
         half = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
         check.over([half], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))

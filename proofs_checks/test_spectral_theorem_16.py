@@ -62,7 +62,7 @@ from proofs_checks.spectral import (
     variance,
     variance_float,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
 
@@ -77,23 +77,19 @@ def package_gains(C, S, k):
     return sl.spectral.SpectralVariance(k).gains(C, S)
 
 
-@claim(
-    "SR-variance-definition",
-    paper="SR",
-    number="Section 5.3",
-    statement="f_sv = 9k² − Σ (λ_i − 1)² is 9k² minus |S| times the mean square of the eigenvalues about "
-    "their mean, 1.",
-    hypotheses="unit columns",
-    method="interval, float, exact",
-    verdict=Verdict.HOLDS,
-    consequences="Σ (λ_i − 1)² = ‖C_S − I‖², which needs no eigenvalues.",
-    tolerance="balls of 128 bits overlap; floats to 64·eps·k²·|S|²: eigenvalues to |S|·eps·‖C_S‖, at slope "
-    "2|S|",
-    mutants=("variance", "variance_float", "package_variance", "package_gains"),
-    cases=400,
-    ci_cases=15,
-)
+@claim("SR-variance-definition", "Section 5.3", "interval, float, exact", HOLDS, cases=400, ci_cases=15)
+@mutants("variance", "variance_float", "package_variance", "package_gains")
 def test_variance_is_a_frobenius_norm(check):
+    """f_sv = 9k² − Σ (λ_i − 1)² is 9k² minus |S| times the mean square of the eigenvalues about their mean,
+    1.
+
+    Hypotheses: unit columns
+
+    Consequences: Σ (λ_i − 1)² = ‖C_S − I‖², which needs no eigenvalues.
+
+    Tolerance: balls of 128 bits overlap; floats to 64·eps·k²·|S|²: eigenvalues to |S|·eps·‖C_S‖, at slope
+    2|S|
+    """
     with precisely():
 
         def equal(design):
@@ -117,20 +113,16 @@ def test_variance_is_a_frobenius_norm(check):
         check.forall(unit_designs(max_d=5), equal)
 
 
-@claim(
-    "SR-variance-nonnegative",
-    paper="SR",
-    number="Section 5.3, footnote 4",
-    statement="The constant 9k² makes f_sv non-negative for sets of up to 3k features.",
-    hypotheses="unit columns",
-    method="exact, proof",
-    verdict=Verdict.HOLDS,
-    consequences="f_sv ≥ 3k > 0 there; it fails for 3k + 1 copies, where f_sv = −3k.",
-    mutants=("variance",),
-    cases=1500,
-    ci_cases=60,
-)
+@claim("SR-variance-nonnegative", "Section 5.3, footnote 4", "exact, proof", HOLDS, cases=1500, ci_cases=60)
+@mutants("variance")
 def test_sign_of_the_variance(check):
+    """The constant 9k² makes f_sv non-negative for sets of up to 3k features.
+
+    Hypotheses: unit columns
+
+    Consequences: f_sv ≥ 3k > 0 there; it fails for 3k + 1 copies, where f_sv = −3k.
+    """
+
     def copies(m):
         return fmpq_mat(m, m, [(-1) ** (i // 2 + j // 2) for i in range(m) for j in range(m)])
 
@@ -153,19 +145,22 @@ def test_sign_of_the_variance(check):
 
 @claim(
     "SR-variance-submodular",
-    paper="SR",
-    number="Section 5.3 (proof in the supplement)",
-    statement="f_sv is submodular.",
-    hypotheses="unit columns; the proof covers every Hermitian C",
-    method="exact, brute force, proof",
-    verdict=Verdict.HOLDS,
-    unchecked="the proof of the supplement; Theorem 12 with f' = −2(t − 1), or the formula for the gain, "
-    "prove it",
-    mutants=("variance",),
+    "Section 5.3 (proof in the supplement)",
+    "exact, brute force, proof",
+    HOLDS,
     cases=1000,
     ci_cases=40,
 )
+@mutants("variance")
 def test_variance_is_submodular(check):
+    """f_sv is submodular.
+
+    Hypotheses: unit columns; the proof covers every Hermitian C
+
+    Unchecked: the proof of the supplement; Theorem 12 with f' = −2(t − 1), or the formula for the gain, prove
+    it
+    """
+
     def submodular(design):
         C, d = correlations(design), design.X.shape[1]
         f = table(lambda S: variance(C, S, 2), d)
@@ -180,20 +175,15 @@ def test_variance_is_submodular(check):
     check.forall(unit_designs(max_d=5), submodular)
 
 
-@claim(
-    "SR-variance-not-monotone",
-    paper="SR",
-    number="Section 5.3; Section 6",
-    statement="f_sv is not monotonically increasing in general.",
-    hypotheses="unit columns",
-    method="exact, proof",
-    verdict=Verdict.HOLDS,
-    consequences="It is decreasing: no set has more than ∅ or a single feature.",
-    mutants=("variance",),
-    cases=1000,
-    ci_cases=40,
-)
+@claim("SR-variance-not-monotone", "Section 5.3; Section 6", "exact, proof", HOLDS, cases=1000, ci_cases=40)
+@mutants("variance")
 def test_variance_never_increases(check):
+    """f_sv is not monotonically increasing in general.
+
+    Hypotheses: unit columns
+
+    Consequences: It is decreasing: no set has more than ∅ or a single feature.
+    """
     check.over(
         [fmpq_mat(2, 2, [2, 1, 1, 2]) * fmpq(1, 2)],
         lambda C: variance(C, [0, 1], 1) == fmpq(17, 2) < variance(C, [0], 1),
@@ -209,24 +199,21 @@ def test_variance_never_increases(check):
     check.forall(unit_designs(max_d=5), decreasing)
 
 
-@claim(
-    "SR-theorem-16",
-    paper="SR",
-    number="Theorem 16",
-    statement="GLS on R² + νf_sv, ν = 1 “w.l.o.g.”, attains (1 − e^{−γ_{S̃,2k}/2})/7 of the optimum.",
-    hypotheses="unit columns; ν = 1; any γ ≤ 1. For other ν > 0, which print means but loses by ν = 1: γ of "
-    "R², and ν ≥ 1/30000 or k ≤ 14 or S̃ = S₁",
-    method="exact, interval, brute force, proof",
-    verdict=Verdict.HOLDS,
-    consequences="By a proof that needs neither Theorem 9 nor Proposition 10, which fall: FR alone attains "
-    "1 − e^{−γ_{S₁,k}(R²)} for every ν > 0. With ν = 1 every set of at most k features attains 8/9.",
-    unchecked="k > 14 and ν < 1/30000 with the γ of S₁' or S₂, where that is returned",
-    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
-    mutants=("sl.greedy_local_search", "greedy_local_search", "variance", "r_squared", "submodularity_ratio"),
-    cases=6000,
-    ci_cases=60,
-)
+@claim("SR-theorem-16", "Theorem 16", "exact, interval, brute force, proof", HOLDS, cases=6000, ci_cases=60)
+@mutants("sl.greedy_local_search", "greedy_local_search", "variance", "r_squared", "submodularity_ratio")
 def test_guarantee_with_the_variance(check):
+    """GLS on R² + νf_sv, ν = 1 “w.l.o.g.”, attains (1 − e^{−γ_{S̃,2k}/2})/7 of the optimum.
+
+    Hypotheses: unit columns; ν = 1; any γ ≤ 1. For other ν > 0, which print means but loses by ν = 1: γ of
+    R², and ν ≥ 1/30000 or k ≤ 14 or S̃ = S₁
+
+    Consequences: By a proof that needs neither Theorem 9 nor Proposition 10, which fall: FR alone attains 1 −
+    e^{−γ_{S₁,k}(R²)} for every ν > 0. With ν = 1 every set of at most k features attains 8/9.
+
+    Unchecked: k > 14 and ν < 1/30000 with the γ of S₁' or S₂, where that is returned
+
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    """
     with precisely():
         half = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
         check.over([half], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))

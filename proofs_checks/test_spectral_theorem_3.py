@@ -32,29 +32,27 @@ from proofs_checks.spectral import (
     submodularity_ratio,
     unseen,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 
 @claim(
     "SR-theorem-3",
-    paper="SR",
-    number="Theorem 3, from Das (2011)",
-    statement="For non-negative monotone f the greedy set S̃ of size k has f(S̃) ≥ (1 − e^{−γ_{S̃,k}(f)})·OPT.",
-    hypotheses="f ≥ 0 increasing",
-    method="brute force, interval, proof",
-    verdict=Verdict.HOLDS,
-    consequences="f ≥ 0 is needed, at ∅ too: see SR-entropy-greedy for δ > 1.",
-    tolerance="1e-9 between sl.submodularity_ratio_of and the fraction",
-    mutants=(
-        "sl.forward_regression",
-        "sl.submodularity_ratio_of",
-        "forward_regression",
-        "submodularity_ratio",
-    ),
+    "Theorem 3, from Das (2011)",
+    "brute force, interval, proof",
+    HOLDS,
     cases=4000,
     ci_cases=100,
 )
+@mutants("sl.forward_regression", "sl.submodularity_ratio_of", "forward_regression", "submodularity_ratio")
 def test_greedy_on_monotone_functions(check):
+    """For non-negative monotone f the greedy set S̃ of size k has f(S̃) ≥ (1 − e^{−γ_{S̃,k}(f)})·OPT.
+
+    Hypotheses: f ≥ 0 increasing
+
+    Consequences: f ≥ 0 is needed, at ∅ too: see SR-entropy-greedy for δ > 1.
+
+    Tolerance: 1e-9 between sl.submodularity_ratio_of and the fraction
+    """
     with precisely():
         tightest = [arb(100)]
 

@@ -54,27 +54,23 @@ from proofs_checks.spectral import (
     unit_columns,
     unseen,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import HOLDS, claim, mutants
 
 
-@claim(
-    "SR-theorem-5",
-    paper="SR",
-    number="Theorem 5",
-    statement="For any |T| ≤ k the set S of FR satisfies g(S) ≥ (1 − e^{−γ_{S,2k}(g)/2})·g(S∪T), g = R² + f.",
-    hypotheses="f ≥ 0 submodular, not necessarily monotone",
-    method="brute force, exact, interval, proof",
-    verdict=Verdict.HOLDS,
-    consequences="Sharper: g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½γ_{S,2k}(R²)·g(S∪T), and ½γ "
-    "≥ 1 − e^{−γ/2}. "
-    "It does not need Proposition 10.",
-    unchecked="the omitted proof of the paper; the one in the file is ours",
-    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
-    mutants=("sl.forward_regression", "forward_regression", "submodularity_ratio", "r_squared"),
-    cases=8000,
-    ci_cases=60,
-)
+@claim("SR-theorem-5", "Theorem 5", "brute force, exact, interval, proof", HOLDS, cases=8000, ci_cases=60)
+@mutants("sl.forward_regression", "forward_regression", "submodularity_ratio", "r_squared")
 def test_greedy_against_any_union(check):
+    """For any |T| ≤ k the set S of FR satisfies g(S) ≥ (1 − e^{−γ_{S,2k}(g)/2})·g(S∪T), g = R² + f.
+
+    Hypotheses: f ≥ 0 submodular, not necessarily monotone
+
+    Consequences: Sharper: g(S) ≥ (k/|S∪T|)·[γ_{S,2k}(R²)·R²(S∪T) + f(S∪T)] ≥ ½γ_{S,2k}(R²)·g(S∪T), and ½γ ≥ 1
+    − e^{−γ/2}. It does not need Proposition 10.
+
+    Unchecked: the omitted proof of the paper; the one in the file is ours
+
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    """
     with precisely():
         tightest, sharpest = [arb(100)], [fmpq(100)]
 
@@ -139,21 +135,16 @@ def test_greedy_against_any_union(check):
         )
 
 
-@claim(
-    "SR-theorem-5-monotone",
-    paper="SR",
-    number="before Theorem 5",
-    statement="The approximation guarantee of Theorem 3 does not carry over to functions that are not "
-    "monotone.",
-    hypotheses="f ≥ 0 submodular (γ = 1)",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="No constant at all: on f(A) = q|A|, or q + |A| if 0 ∈ A, FR attains (q + k)/(qk) of OPT.",
-    mutants=("sl.forward_regression", "forward_regression", "optimum"),
-    cases=5,
-    ci_cases=5,
-)
+@claim("SR-theorem-5-monotone", "before Theorem 5", "exact", HOLDS, cases=5, ci_cases=5)
+@mutants("sl.forward_regression", "forward_regression", "optimum")
 def test_greedy_fails_without_monotonicity(check):
+    """The approximation guarantee of Theorem 3 does not carry over to functions that are not monotone.
+
+    Hypotheses: f ≥ 0 submodular (γ = 1)
+
+    Consequences: No constant at all: on f(A) = q|A|, or q + |A| if 0 ∈ A, FR attains (q + k)/(qk) of OPT.
+    """
+
     def fails(d):
         k, q = d - 1, 1000
         f = trap(d, q)

@@ -33,25 +33,22 @@ from proofs_checks.spectral import (
     trap,
     unit_columns,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import FALSE, claim, mutants
 
 
-@claim(
-    "SR-theorem-7",
-    paper="SR",
-    number="Theorem 7",
-    statement="LS is a 1/(4 + 4ε/n)-approximation of max_S R²(S) + f(S).",
-    hypotheses="f ≥ 0 submodular, ε > 0",
-    method="exact, brute force, proof",
-    verdict=Verdict.FALSE,
-    correction="For the search that also deletes, with strict inequalities; then even 1/(4 + ε/n).",
-    consequences="Theorem 9 falls for GLS as printed, and holds with the corrected search.",
-    tolerance="none for the bound; 1e-9 for the value that is reported (see `reports`)",
-    mutants=("sl.local_search", "local_search", "r_squared"),
-    cases=3000,
-    ci_cases=60,
-)
+@claim("SR-theorem-7", "Theorem 7", "exact, brute force, proof", FALSE, cases=3000, ci_cases=60)
+@mutants("sl.local_search", "local_search", "r_squared")
 def test_unconstrained_maximisation(check):
+    """LS is a 1/(4 + 4ε/n)-approximation of max_S R²(S) + f(S).
+
+    Hypotheses: f ≥ 0 submodular, ε > 0
+
+    Instead: For the search that also deletes, with strict inequalities; then even 1/(4 + ε/n).
+
+    Consequences: Theorem 9 falls for GLS as printed, and holds with the corrected search.
+
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    """
     n, eps = 6, fmpq(1, 50)
     X, y = np.eye(n, dtype=int), np.ones(n, dtype=int)
     f = trap(n, 1000)

@@ -57,7 +57,7 @@ from proofs_checks.spectral import (
     unit_columns,
     unseen,
 )
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import FALSE, HOLDS, claim, mutants
 
 
 class LazyTrap:
@@ -83,28 +83,25 @@ def factor(kappa, alpha):
     return kappa / (2 + kappa * alpha)
 
 
-@claim(
-    "SR-theorem-9",
-    paper="SR",
-    number="Theorem 9",
-    statement="GLS is a κ/(2 + κ(4 + 4ε/n)) ≥ κ/7-approximation of max_{|S|≤k} R² + f, κ = 1 − "
-    "e^{−γ_{S̃,2k}/2}.",
-    hypotheses="f ≥ 0 submodular, ε < n/4; γ over positive denominators (SR-definition-2): the printed "
-    "minimum is negative for the witness",
-    method="exact, interval, brute force, proof",
-    verdict=Verdict.FALSE,
-    correction="With deletions and strict inequalities in LS, n = |S₁|, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}), "
-    "of g or of R².",
-    consequences="Theorems 14 and 16 cite it; they survive by proofs that need FR only. For a general f "
-    "GLS as printed has no constant, whatever ε < n/4: ε is the user's, and each needs its own f (from ε = "
-    "1/10 on GLS attains 9000 of 10000 on the first witness).",
-    unchecked="a proof with the γ of the returned set where S₁' or S₂ is returned; no violation was found",
-    tolerance="none for the bound; 1e-9 for the values that are reported (see `reports`)",
-    mutants=("sl.greedy_local_search", "greedy_local_search", "submodularity_ratio", "r_squared"),
-    cases=3000,
-    ci_cases=60,
-)
+@claim("SR-theorem-9", "Theorem 9", "exact, interval, brute force, proof", FALSE, cases=3000, ci_cases=60)
+@mutants("sl.greedy_local_search", "greedy_local_search", "submodularity_ratio", "r_squared")
 def test_greedy_local_search(check):
+    """GLS is a κ/(2 + κ(4 + 4ε/n)) ≥ κ/7-approximation of max_{|S|≤k} R² + f, κ = 1 − e^{−γ_{S̃,2k}/2}.
+
+    Hypotheses: f ≥ 0 submodular, ε < n/4; γ over positive denominators (SR-definition-2): the printed minimum
+    is negative for the witness
+
+    Instead: With deletions and strict inequalities in LS, n = |S₁|, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}), of g
+    or of R².
+
+    Consequences: Theorems 14 and 16 cite it; they survive by proofs that need FR only. For a general f GLS as
+    printed has no constant, whatever ε < n/4: ε is the user's, and each needs its own f (from ε = 1/10 on GLS
+    attains 9000 of 10000 on the first witness).
+
+    Unchecked: a proof with the γ of the returned set where S₁' or S₂ is returned; no violation was found
+
+    Tolerance: none for the bound; 1e-9 for the values that are reported (see `reports`)
+    """
     with precisely():
         k, q, eps = 10, 1000, fmpq(1, 20)
         f = trap(k + 1, q)
@@ -216,22 +213,18 @@ def test_greedy_local_search(check):
         )
 
 
-@claim(
-    "SR-theorem-9-constants",
-    paper="SR",
-    number="proof of Theorem 9",
-    statement="For ε' = κα/(κα + 2) the factor max(ε'/α, κ(1 − ε')/2) is κ/(κα + 2), at least κ/7 for α = "
-    "4 + 4ε/n, ε < n/4.",
-    hypotheses="0 < κ ≤ 1 − e^{−1/2}",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    consequences="For other ε' it is the minimum, not the maximum, that is guaranteed. κ/7 may be replaced "
-    "by κ/4.",
-    mutants=("factor",),
-    cases=3000,
-    ci_cases=200,
-)
+@claim("SR-theorem-9-constants", "proof of Theorem 9", "exact", HOLDS, cases=3000, ci_cases=200)
+@mutants("factor")
 def test_constants_of_the_proof(check):
+    """For ε' = κα/(κα + 2) the factor max(ε'/α, κ(1 − ε')/2) is κ/(κα + 2), at least κ/7 for α = 4 + 4ε/n, ε
+    < n/4.
+
+    Hypotheses: 0 < κ ≤ 1 − e^{−1/2}
+
+    Consequences: For other ε' it is the minimum, not the maximum, that is guaranteed. κ/7 may be replaced by
+    κ/4.
+    """
+
     def agree(value):
         kappa, alpha = value
         eps = kappa * alpha / (kappa * alpha + 2)

@@ -22,7 +22,7 @@ from flint import fmpq
 
 import sparselin as sl
 from proofs_checks.rational import is_solution, real, segment, step, vector
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, claim, mutants
 
 # columns of length √5, c = (1, 1, 2); SOLUTION is that of (5) at λ = ¼, of (4) at ⅛
 DESIGN = np.array([[2.0, 2.0, 1.0], [0.0, 1.0, 2.0], [1.0, 0.0, 0.0]]), np.array([0.0, 1.0, 1.0])
@@ -46,24 +46,29 @@ def designs(rng, cases):
 
 @claim(
     "SA-theorem-1.1",
-    paper="SA",
-    number="Theorem 1.1 (ICLR, NeurIPS submission); poster",
-    statement="For linear regression, at every step regularized linear Sequential Attention, which minimises "
-    "(5) and takes the feature of largest weight, selects an i that maximises |⟨X_i, P_S^⊥y⟩|, as OMP does.",
-    hypotheses="any X, y, S; λ* > 0",
-    method="proof, exact, float",
-    verdict=Verdict.CORRECTED,
-    correction="It does for λ in the window (2λ₂, 2λ*) of (5) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆ "
-    "T. For smaller λ it need not, even with columns of equal length; for λ ≥ 2λ* all weights are zero.",
-    consequences="With that λ the guarantees of OMP carry over. With ties the two may differ, A(S) ⊂ T being "
-    "possibly strict.",
-    unchecked="that any other method finds a minimiser of (5); a descent without certificate is undecided",
-    tolerance="none for T, A(S); λ* of the path to 1e-12",
-    mutants=("sl.sequential_attention", "sl.hadamard_descent"),
+    "Theorem 1.1 (ICLR, NeurIPS submission); poster",
+    "proof, exact, float",
+    CORRECTED,
     cases=10_000,
     ci_cases=25,
 )
+@mutants("sl.sequential_attention", "sl.hadamard_descent")
 def test_every_pick_is_one_that_omp_could_make(check):
+    """For linear regression, at every step regularized linear Sequential Attention, which minimises (5) and
+    takes the feature of largest weight, selects an i that maximises |⟨X_i, P_S^⊥y⟩|, as OMP does.
+
+    Hypotheses: any X, y, S; λ* > 0
+
+    Instead: It does for λ in the window (2λ₂, 2λ*) of (5) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆ T. For
+    smaller λ it need not, even with columns of equal length; for λ ≥ 2λ* all weights are zero.
+
+    Consequences: With that λ the guarantees of OMP carry over. With ties the two may differ, A(S) ⊂ T being
+    possibly strict.
+
+    Unchecked: that any other method finds a minimiser of (5); a descent without certificate is undecided
+
+    Tolerance: none for T, A(S); λ* of the path to 1e-12
+    """
     X, y = DESIGN
     beta = SOLUTION
     solved = is_solution(X, y, (), vector(beta), fmpq(1, 8))

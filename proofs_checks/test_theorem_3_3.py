@@ -36,7 +36,7 @@ from proofs_checks.rational import (
 )
 from proofs_checks.steps import selections, show
 from sparselin.experiments.sweep import sweep_gaussian
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import CORRECTED, EMPIRICAL, HOLDS, OPEN, claim, mutants
 from sparselin.testing import integer_designs, tied_designs
 
 MOST_TIED = 5
@@ -71,22 +71,26 @@ def undefined(X, y):
 
 @claim(
     "SA-theorem-3.3",
-    paper="SA",
-    number="Theorem 3.3 (ICLR, NeurIPS submission); the theorem of the poster (informal)",
-    statement="For X ∈ ℝ^{n×d} and y ∈ ℝ^d, at each step Sequential LASSO selects an i ∈ S̄ with "
-    "|⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.",
-    hypotheses="steps with λ*(S) > 0 (Algorithm 3 has no others); columns and y of any norm; ties, "
-    "equal and dependent columns, d > n",
-    method="proof, exact, brute force",
-    verdict=Verdict.CORRECTED,
-    correction="y ∈ ℝ^n, as Algorithms 2 and 3 have it: a slip of notation. Nothing else is to be changed.",
-    consequences="Survives Lemma 3.4's fall, by the proof in the file. With it Theorem 1.2, corrected "
-    "for ties.",
-    unchecked="steps with more than five tied columns",
-    mutants=("sl.sequential_lasso", "sl.first_entry"),
+    "Theorem 3.3 (ICLR, NeurIPS submission); the theorem of the poster (informal)",
+    "proof, exact, brute force",
+    CORRECTED,
     cases=10_000,
 )
+@mutants("sl.sequential_lasso", "sl.first_entry")
 def test_every_active_set_lies_within_the_largest_correlations(check):
+    """For X ∈ ℝ^{n×d} and y ∈ ℝ^d, at each step Sequential LASSO selects an i ∈ S̄ with |⟨X_i, P_S^⊥y⟩| =
+    ‖XᵀP_S^⊥y‖∞.
+
+    Hypotheses: steps with λ*(S) > 0 (Algorithm 3 has no others); columns and y of any norm; ties, equal and
+    dependent columns, d > n
+
+    Instead: y ∈ ℝ^n, as Algorithms 2 and 3 have it: a slip of notation. Nothing else is to be changed.
+
+    Consequences: Survives Lemma 3.4's fall, by the proof in the file. With it Theorem 1.2, corrected for
+    ties.
+
+    Unchecked: steps with more than five tied columns
+    """
     steps = tied = cut = 0
     check.refutes(
         undefined(np.ones((1, 2)), np.ones(2)), "n = 1, d = 2: X ∈ ℝ^{1×2} has no product Xᵀy with y ∈ ℝ²"
@@ -114,15 +118,17 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
 
 @claim(
     "SA-theorem-3.3-any-choice",
-    paper="SA",
-    number='Theorem 3.3 with Algorithm 3\'s "select any i* ∈ A(S)"',
-    statement="Theorem 3.3 holds whichever member of A(S) is selected.",
-    hypotheses="as Theorem 3.3; all sequences of choices, three steps deep",
-    method="exact, brute force",
-    verdict=Verdict.HOLDS,
-    mutants=("sl.first_entry",),
+    'Theorem 3.3 with Algorithm 3\'s "select any i* ∈ A(S)"',
+    "exact, brute force",
+    HOLDS,
 )
+@mutants("sl.first_entry")
 def test_whichever_member_is_selected(check):
+    """Theorem 3.3 holds whichever member of A(S) is selected.
+
+    Hypotheses: as Theorem 3.3; all sequences of choices, three steps deep
+    """
+
     def on_every_branch(design):
         X, y = design
         open_sets = {()}
@@ -143,22 +149,17 @@ def test_whichever_member_is_selected(check):
     check.forall(integer_designs(4, 5) | tied_designs(4, 5), on_every_branch)
 
 
-@claim(
-    "SA-theorem-3.3-floats",
-    paper="SA",
-    number="Theorem 3.3",
-    statement="Theorem 3.3 on Gaussian designs with unit columns, at every one of k steps.",
-    hypotheses="n × d = 20 × 40, k = 6; β(λ*) and β at a λ inside the window, from y − Xβ, pass KKT on "
-    "all d columns, and the active column is the one of largest correlation",
-    method="float",
-    verdict=Verdict.HOLDS,
-    tolerance="the rounding of each correlation and coefficient, a multiple of n·eps: "
-    "sparselin/experiments/sweep.py",
-    mutants=("sweep_gaussian",),
-    cases=1_000_000,
-    ci_cases=5_000,
-)
+@claim("SA-theorem-3.3-floats", "Theorem 3.3", "float", HOLDS, cases=1_000_000, ci_cases=5_000)
+@mutants("sweep_gaussian")
 def test_a_million_designs(check):
+    """Theorem 3.3 on Gaussian designs with unit columns, at every one of k steps.
+
+    Hypotheses: n × d = 20 × 40, k = 6; β(λ*) and β at a λ inside the window, from y − Xβ, pass KKT on all d
+    columns, and the active column is the one of largest correlation
+
+    Tolerance: the rounding of each correlation and coefficient, a multiple of n·eps:
+    sparselin/experiments/sweep.py
+    """
     result = sweep_gaussian(20, 40, 6, check.cases, check.seed % 2**31)
     if result.verified + result.violated + result.undecided != check.cases:
         raise AssertionError("designs were lost")
@@ -166,20 +167,18 @@ def test_a_million_designs(check):
     check.tally(result.verified, result.violated, f"sweep_design(20, 40, {result.first_violated}, seed)")
 
 
-@claim(
-    "SA-theorem-1.2",
-    paper="SA",
-    number="Theorem 1.2 (ICLR, NeurIPS submission)",
-    statement="For linear regression, Sequential LASSO is equivalent to OMP.",
-    hypotheses="equivalent: the same features may be selected, in each step, from the same S with λ*(S) > 0",
-    method="exact, brute force",
-    verdict=Verdict.CORRECTED,
-    correction="What Sequential LASSO may select, OMP may select; the converse holds where one column "
-    "is largest. In a tie, Sequential LASSO selects from A(S), which may be smaller than T.",
-    consequences="Guarantees of OMP that hold for any breaking of ties pass to Sequential LASSO.",
-    mutants=("sl.first_entry", "sl.omp"),
-)
+@claim("SA-theorem-1.2", "Theorem 1.2 (ICLR, NeurIPS submission)", "exact, brute force", CORRECTED)
+@mutants("sl.first_entry", "sl.omp")
 def test_the_same_choices(check):
+    """For linear regression, Sequential LASSO is equivalent to OMP.
+
+    Hypotheses: equivalent: the same features may be selected, in each step, from the same S with λ*(S) > 0
+
+    Instead: What Sequential LASSO may select, OMP may select; the converse holds where one column is largest.
+    In a tie, Sequential LASSO selects from A(S), which may be smaller than T.
+
+    Consequences: Guarantees of OMP that hold for any breaking of ties pass to Sequential LASSO.
+    """
     entry = sl.first_entry(TIED_X, TIED_Y)
     picks_last = sl.omp(TIED_X[:, ::-1], TIED_Y, 1).support[0] == 0  # column 2, listed first
     check.refutes(
@@ -201,21 +200,15 @@ def test_the_same_choices(check):
     check.forall(selections(), choices)
 
 
-@claim(
-    "SA-ties-smaller",
-    paper="SA",
-    number="paragraph after Theorem 3.3",
-    statement="With several features of largest correlation, Sequential LASSO may choose from a "
-    "strictly smaller set than OMP.",
-    hypotheses="existence; an example with the fewest rows and entries is searched for",
-    method="exact, brute force",
-    verdict=Verdict.HOLDS,
-    unchecked="",
-    mutants=("sl.first_entry",),
-    cases=1,
-    ci_cases=1,
-)
+@claim("SA-ties-smaller", "paragraph after Theorem 3.3", "exact, brute force", HOLDS, cases=1, ci_cases=1)
+@mutants("sl.first_entry")
 def test_the_set_can_be_strictly_smaller(check):
+    """With several features of largest correlation, Sequential LASSO may choose from a strictly smaller set
+    than OMP.
+
+    Hypotheses: existence; an example with the fewest rows and entries is searched for
+    """
+
     def smaller(X, y):
         found = segment(X, y)
         entry = sl.first_entry(X, y)
@@ -240,21 +233,17 @@ def test_the_set_can_be_strictly_smaller(check):
     )
 
 
-@claim(
-    "SA-ties-noise",
-    paper="SA",
-    number="paragraph after Theorem 3.3",
-    statement="Only one feature is selected at each step with probability 1 if random continuous noise "
-    "is added to the data; Sequential LASSO and OMP then select the same features.",
-    hypotheses="Gaussian noise in float64 on small integer designs, T decided exactly",
-    method="exact",
-    verdict=Verdict.CORRECTED,
-    correction="If X is among the data that noise is added to, and y ≠ 0. Noise in y alone leaves the "
-    "ties between columns with P_S^⊥X_i = ±P_S^⊥X_j, and no others.",
-    mutants=("sl.omp", "sl.sequential_lasso"),
-    cases=500,
-)
+@claim("SA-ties-noise", "paragraph after Theorem 3.3", "exact", CORRECTED, cases=500)
+@mutants("sl.omp", "sl.sequential_lasso")
 def test_noise_breaks_ties(check):
+    """Only one feature is selected at each step with probability 1 if random continuous noise is added to the
+    data; Sequential LASSO and OMP then select the same features.
+
+    Hypotheses: Gaussian noise in float64 on small integer designs, T decided exactly
+
+    Instead: If X is among the data that noise is added to, and y ≠ 0. Noise in y alone leaves the ties
+    between columns with P_S^⊥X_i = ±P_S^⊥X_j, and no others.
+    """
     twins = np.array([[1.0, -1.0], [2.0, -2.0]])
     noisy = step(twins, check.rng.standard_normal(2)).tied
     check.refutes(noisy == (0, 1), "X = [[1, −1], [2, −2]]: |⟨X_1, y⟩| = |⟨X_2, y⟩| for every y")
@@ -282,18 +271,20 @@ def test_noise_breaks_ties(check):
 
 @claim(
     "SA-ties-rare",
-    paper="SA",
-    number='paragraph after Theorem 3.3: "in practice, however, this rarely happens"',
-    statement="Ties between features are rare in practice.",
-    hypotheses="n = 20, d = 40, k = 6; entries Gaussian, ±1, and 0/1 with a 0/1 response",
-    method="float",
-    verdict=Verdict.EMPIRICAL,
-    tolerance="tied as in sl.sequential_lasso, to the rounding of the correlations",
-    mutants=("sl.sequential_lasso",),
+    'paragraph after Theorem 3.3: "in practice, however, this rarely happens"',
+    "float",
+    EMPIRICAL,
     cases=1000,
     ci_cases=60,
 )
+@mutants("sl.sequential_lasso")
 def test_how_often_features_tie(check):
+    """Ties between features are rare in practice.
+
+    Hypotheses: n = 20, d = 40, k = 6; entries Gaussian, ±1, and 0/1 with a 0/1 response
+
+    Tolerance: tied as in sl.sequential_lasso, to the rounding of the correlations
+    """
     draws = {
         "Gaussian": lambda: (check.rng.standard_normal((20, 40)), check.rng.standard_normal(20)),
         "±1": lambda: (check.rng.choice([-1.0, 1.0], (20, 40)), check.rng.choice([-1.0, 1.0], 20)),
@@ -319,17 +310,14 @@ def test_how_often_features_tie(check):
         )
 
 
-@claim(
-    "SA-remark-3.3",
-    paper="SA",
-    number="Remark 3.3 (ICLR), Remark 3.4 (NeurIPS submission)",
-    statement="Luo and Chen (2014) show the equivalence for y = Xβ* + ε, ε ~ N(0, σI_n), β* sparse, d "
-    "exponential in n.",
-    hypotheses="none: a citation",
-    method="proof",
-    verdict=Verdict.OPEN,
-    unchecked="an asymptotic result of another paper; whatever its hypotheses, Theorem 3.3 gives the "
-    "equivalence for every design, with ties corrected",
-)
+@claim("SA-remark-3.3", "Remark 3.3 (ICLR), Remark 3.4 (NeurIPS submission)", "proof", OPEN)
 def test_the_citation(check):
-    """Nothing to run."""
+    """Luo and Chen (2014) show the equivalence for y = Xβ* + ε, ε ~ N(0, σI_n), β* sparse, d exponential in
+    n.
+
+    Hypotheses: none: a citation
+
+    Unchecked: an asymptotic result of another paper; whatever its hypotheses, Theorem 3.3 gives the
+    equivalence for every design, with ties corrected
+    """
+    # Nothing to run.

@@ -77,7 +77,7 @@ from hypothesis import strategies as st
 import sparselin as sl
 from proofs_checks.rational import coefficients, columns, inner, is_solution, rational, real, segment, step
 from proofs_checks.steps import selections
-from sparselin.ledger import Verdict, claim
+from sparselin.ledger import EMPIRICAL, HOLDS, claim, mutants
 
 CLOSE = 1e-9  # relative to λ*; see above
 NUMBER = "the interval of Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission), made sharp"
@@ -164,21 +164,17 @@ def within_bounds(window, j):
     )
 
 
-@claim(
-    "ours-window-sharp",
-    paper="ours",
-    number=NUMBER,
-    statement="Some solution at λ has its support in A(S) ∪ S exactly for λ ∈ [λ₂, λ*]; on (λ₂, λ*) all "
-    "have, and one has all of A(S). If λ₂ > 0 a column outside A(S) ∪ S reaches ±λ there, and for every λ < "
-    "λ₂ each solution uses one.",
-    hypotheses="λ* > 0, 0 ≤ λ ≤ λ*, any columns (zero, equal, in the span of S), any S, dependent or not",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    tolerance="1e-9λ* between λ₂ and the package's",
-    mutants=("sl.first_entry",),
-    ci_cases=25,
-)
+@claim("ours-window-sharp", NUMBER, "proof, exact", HOLDS, ci_cases=25)
+@mutants("sl.first_entry")
 def test_the_window_is_exactly_where_the_support_is_A(check):
+    """Some solution at λ has its support in A(S) ∪ S exactly for λ ∈ [λ₂, λ*]; on (λ₂, λ*) all have, and one
+    has all of A(S). If λ₂ > 0 a column outside A(S) ∪ S reaches ±λ there, and for every λ < λ₂ each solution
+    uses one.
+
+    Hypotheses: λ* > 0, 0 ≤ λ ≤ λ*, any columns (zero, equal, in the span of S), any S, dependent or not
+
+    Tolerance: 1e-9λ* between λ₂ and the package's
+    """
     seen = [0, 0, 0]
 
     def sharp(selection):
@@ -220,20 +216,19 @@ def test_the_window_is_exactly_where_the_support_is_A(check):
     )
 
 
-@claim(
-    "ours-window-contains",
-    paper="ours",
-    number=NUMBER,
-    statement="λ₂ ≤ λ₁ ≤ λ₀ and ε₀ ≤ ε₁ ≤ 2ε₀; λ₂ = λ₀ only if both are 0. λ₁ = (1 − ε₁)λ*, ε₁ = min(1, "
-    "2(λ* − |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖) over j ∉ T ∪ S, 4λ*/(3λ* + ‖X_i‖‖r‖) over i ∈ T).",
-    hypotheses="λ* > 0, any columns, any S",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="A(S) ⊆ T is decided on all of (λ₀, λ*), and on (λ₁, λ*) from the same numbers",
-    tolerance="1e-9λ* between λ₂, λ₀ and the package's",
-    mutants=("sl.first_entry",),
-)
+@claim("ours-window-contains", NUMBER, "proof, exact", HOLDS)
+@mutants("sl.first_entry")
 def test_the_window_contains_that_of_the_proof(check):
+    """λ₂ ≤ λ₁ ≤ λ₀ and ε₀ ≤ ε₁ ≤ 2ε₀; λ₂ = λ₀ only if both are 0. λ₁ = (1 − ε₁)λ*, ε₁ = min(1, 2(λ* −
+    |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖) over j ∉ T ∪ S, 4λ*/(3λ* + ‖X_i‖‖r‖) over i ∈ T).
+
+    Hypotheses: λ* > 0, any columns, any S
+
+    Consequences: A(S) ⊆ T is decided on all of (λ₀, λ*), and on (λ₁, λ*) from the same numbers
+
+    Tolerance: 1e-9λ* between λ₂, λ₀ and the package's
+    """
+
     def contains(selection):
         X, y, S = selection
         window, entry = Window(X, y, S), sl.first_entry(X, y, unpenalized=S)
@@ -268,24 +263,20 @@ def turned(t, m, tied=False):
     return np.array([real(entry * common) for entry in entries]).reshape(2, 2), np.array([1.0, 0.0])
 
 
-@claim(
-    "ours-window-best-bound",
-    paper="ours",
-    number=NUMBER,
-    statement="Column by column ε₁ is best: no function of λ*, |c_j|, ‖X_j‖, ‖r‖ larger than the term of ε₁ "
-    "at j bounds ρ_j/λ* from below, for j ∉ T ∪ S or on T∖A, and none below 1 from above for j ∉ T ∪ S "
-    "(designs of two columns). So each term of ε₀ is at least half of what these four numbers allow. All "
-    "columns together say more: (4, 3), (0, 5), y = (1, 0) has ε₁ = 8/13, its data imply 5/8. ε₂/(ε₀λ*) is "
-    "unbounded, also with unit columns and y one of them.",
-    hypotheses="S = ∅; families with rational cos α, sin α",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    tolerance="1e-9λ* between λ₂, λ₀ and the package's",
-    mutants=("sl.first_entry", "turned"),
-    cases=200,
-    ci_cases=20,
-)
+@claim("ours-window-best-bound", NUMBER, "proof, exact", HOLDS, cases=200, ci_cases=20)
+@mutants("sl.first_entry", "turned")
 def test_the_bounds_are_attained(check):
+    """Column by column ε₁ is best: no function of λ*, |c_j|, ‖X_j‖, ‖r‖ larger than the term of ε₁ at j
+    bounds ρ_j/λ* from below, for j ∉ T ∪ S or on T∖A, and none below 1 from above for j ∉ T ∪ S (designs of
+    two columns). So each term of ε₀ is at least half of what these four numbers allow. All columns together
+    say more: (4, 3), (0, 5), y = (1, 0) has ε₁ = 8/13, its data imply 5/8. ε₂/(ε₀λ*) is unbounded, also with
+    unit columns and y one of them.
+
+    Hypotheses: S = ∅; families with rational cos α, sin α
+
+    Tolerance: 1e-9λ* between λ₂, λ₀ and the package's
+    """
+
     def exactly_at_the_bound(design):
         X, y = design
         window = Window(X, y)
@@ -322,21 +313,18 @@ def test_the_bounds_are_attained(check):
     check.over([all_columns], lambda w: w.eps == fmpq(5, 8) * w.lam)
 
 
-@claim(
-    "ours-window-unit-ratio",
-    paper="ours",
-    number=NUMBER,
-    statement="For unit columns ρ_j is at least κ = 1.4033… times the proof's term at every j ∉ T ∪ S, κ "
-    "being min 2(1 + t²)/((1 − t)(1 + t)³); so ε₂ ≥ κε₀λ* unless the first event is on T∖A or T ∪ S is "
-    "everything. κ is attained in the plane; (3, 4, 5) gives 45/32. On T∖A the ratio comes arbitrarily near "
-    "to 1.",
-    hypotheses="‖X_j‖ ≥ ‖X_i‖ for an i ∈ A(S) is enough; λ* > 0, any S",
-    method="proof, exact, interval",
-    verdict=Verdict.HOLDS,
-    tolerance="1e-9λ* between λ₂, λ₀ and the package's",
-    mutants=("sl.first_entry",),
-)
+@claim("ours-window-unit-ratio", NUMBER, "proof, exact, interval", HOLDS)
+@mutants("sl.first_entry")
 def test_with_unit_columns_the_window_is_two_fifths_longer(check):
+    """For unit columns ρ_j is at least κ = 1.4033… times the proof's term at every j ∉ T ∪ S, κ being min 2(1
+    + t²)/((1 − t)(1 + t)³); so ε₂ ≥ κε₀λ* unless the first event is on T∖A or T ∪ S is everything. κ is
+    attained in the plane; (3, 4, 5) gives 45/32. On T∖A the ratio comes arbitrarily near to 1.
+
+    Hypotheses: ‖X_j‖ ≥ ‖X_i‖ for an i ∈ A(S) is enough; λ* > 0, any S
+
+    Tolerance: 1e-9λ* between λ₂, λ₀ and the package's
+    """
+
     def gains(selection):
         X, y, S = selection
         window, norms = Window(X, y, S), np.linalg.norm(X, axis=0)
@@ -388,22 +376,20 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
     check.over(range(3, 60), close_to_one)
 
 
-@claim(
-    "ours-window-margin",
-    paper="ours",
-    number=NUMBER,
-    statement="min(μ/(1 + η), 2/(1 + G)) ≤ 1 − λ₂/λ* ≤ μ/(1 − η), the latter if η < 1, with the relative "
-    "margin μ = 1 − max|c_j|/λ*, η = max|⟨X_j, u*⟩| over j ∉ T ∪ S, and G = max g over T∖A (G = 1 if T∖A = "
-    "∅). In the data: 1 − λ₂/λ* ≥ 2μ/(1 + μ + Q), Q = max‖X_j‖‖r‖/λ*, where A(S) = T.",
-    hypotheses="λ* > 0, any columns, any S; S = ∅, unit columns and T = {i}: η ≤ the coherence max|⟨X_j, "
-    "X_i⟩|",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    unchecked="no bound from above by the margin alone is possible (row on the best bounds)",
-    tolerance="1e-9λ* between λ₂ and the package's",
-    mutants=("sl.first_entry",),
-)
+@claim("ours-window-margin", NUMBER, "proof, exact", HOLDS)
+@mutants("sl.first_entry")
 def test_the_window_is_as_long_as_the_margin(check):
+    """min(μ/(1 + η), 2/(1 + G)) ≤ 1 − λ₂/λ* ≤ μ/(1 − η), the latter if η < 1, with the relative margin μ = 1
+    − max|c_j|/λ*, η = max|⟨X_j, u*⟩| over j ∉ T ∪ S, and G = max g over T∖A (G = 1 if T∖A = ∅). In the data:
+    1 − λ₂/λ* ≥ 2μ/(1 + μ + Q), Q = max‖X_j‖‖r‖/λ*, where A(S) = T.
+
+    Hypotheses: λ* > 0, any columns, any S; S = ∅, unit columns and T = {i}: η ≤ the coherence max|⟨X_j, X_i⟩|
+
+    Unchecked: no bound from above by the margin alone is possible (row on the best bounds)
+
+    Tolerance: 1e-9λ* between λ₂ and the package's
+    """
+
     def between(selection):
         X, y, S = selection
         window = Window(X, y, S)
@@ -428,19 +414,17 @@ def test_the_window_is_as_long_as_the_margin(check):
     check.over([Window([[2, 1], [0, 1]], [2, 1])], lambda window: window.eps == window.lam / 2)
 
 
-@claim(
-    "ours-window-unit-columns",
-    paper="ours",
-    number="Theorem 3.3 without its hypotheses",
-    statement="At every step of Sequential LASSO A(S) ≠ ∅, A(S) ⊆ T = argmax|⟨X_i, P_S^⊥y⟩| and no member "
-    "of A(S) is in the span of X_S, whatever the lengths of the columns and of y.",
-    hypotheses="λ* > 0; integer designs with zero, equal and dependent columns and lengths of many sizes",
-    method="proof, exact",
-    verdict=Verdict.HOLDS,
-    consequences="Theorem 3.3 holds for every design; what the lengths change is T itself, in OMP alike",
-    mutants=("sl.first_entry", "sl.sequential_lasso"),
-)
+@claim("ours-window-unit-columns", "Theorem 3.3 without its hypotheses", "proof, exact", HOLDS)
+@mutants("sl.first_entry", "sl.sequential_lasso")
 def test_unit_columns_are_not_needed(check):
+    """At every step of Sequential LASSO A(S) ≠ ∅, A(S) ⊆ T = argmax|⟨X_i, P_S^⊥y⟩| and no member of A(S) is
+    in the span of X_S, whatever the lengths of the columns and of y.
+
+    Hypotheses: λ* > 0; integer designs with zero, equal and dependent columns and lengths of many sizes
+
+    Consequences: Theorem 3.3 holds for every design; what the lengths change is T itself, in OMP alike
+    """
+
     def within_the_tied(selection):
         (X, y, S), lengths = selection
         X = X * np.resize(lengths, X.shape[1])
@@ -460,22 +444,16 @@ def test_unit_columns_are_not_needed(check):
     check.forall(st.tuples(steps(), lengths), within_the_tied)
 
 
-@claim(
-    "ours-window-measured",
-    paper="ours",
-    number=NUMBER,
-    statement="At the median the true window is about 4 times as long as the proof's on gaussian designs, "
-    "25 times on random walks, whose columns are highly correlated.",
-    hypotheses="unit columns, n = 60, d = 120, the first five steps of OMP; gaussian columns and random "
-    "walks",
-    method="float",
-    verdict=Verdict.EMPIRICAL,
-    tolerance="none needed: every ratio is above κ by more than rounding",
-    mutants=("sl.first_entry",),
-    cases=200,
-    ci_cases=20,
-)
+@claim("ours-window-measured", NUMBER, "float", EMPIRICAL, cases=200, ci_cases=20)
+@mutants("sl.first_entry")
 def test_how_much_the_proof_gives_away(check):
+    """At the median the true window is about 4 times as long as the proof's on gaussian designs, 25 times on
+    random walks, whose columns are highly correlated.
+
+    Hypotheses: unit columns, n = 60, d = 120, the first five steps of OMP; gaussian columns and random walks
+
+    Tolerance: none needed: every ratio is above κ by more than rounding
+    """
     for name, ensemble in (
         ("gaussian designs", sl.ensembles.gaussian),
         ("random walks", sl.ensembles.random_walk),

@@ -1,16 +1,21 @@
 """The ledger: statements of the papers, each bound to a check that decides it.
 
-A file in `proofs_checks/` marks one test per statement with `claim`, which carries what is printed about it
-(source, hypotheses, verdict, correction). The test receives a `Check`, through which it counts cases, shows
-that a printed statement fails at a witness, and measures. `decide` runs it: the verdict stands only if
-what was found supports it, so a verdict cannot be edited without its evidence.
+A file in `proofs_checks/` marks one test per statement with `claim`; its docstring has the statement, its
+hypotheses, and what holds instead. The test receives a `Check`, through which it counts cases, shows that a
+printed statement fails at a witness, and measures. `decide` runs it: the verdict stands only if what was
+found supports it, so a verdict cannot be edited without its evidence.
 
 >>> def square(x):
 ...     return x * x
->>> @claim(
-...     "ours-example", paper="ours", number="an example", verdict=Verdict.CORRECTED, method="exact",
-...     statement="x² ≥ x for real x", hypotheses="none", correction="for integer x", mutants=("square",))
+>>> @claim("ours-example", "an example", "exact", CORRECTED)
+... @mutants("square")
 ... def test_squares(check):
+...     '''x² ≥ x.
+...
+...     Hypotheses: real x
+...
+...     Instead: for integer x
+...     '''
 ...     check.refutes(square(0.5) < 0.5, "x = ½")
 ...     check.over(range(-9, 10), lambda x: square(x) >= x)
 >>> outcome = decide(test_squares.claim)
@@ -23,13 +28,14 @@ from __future__ import annotations
 import dataclasses
 import enum
 import importlib
+import inspect
 import multiprocessing
 import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -42,7 +48,19 @@ PAPERS = {
     "LN": "LassoNet: A Neural Network with Feature Sparsity",
     "ours": "Beyond the papers",
 }
+# A paragraph of a docstring that begins with one of these is that field of the `Claim`.
+LABELS = {
+    "Reading of": "reading_of",
+    "Hypotheses": "hypotheses",
+    "Instead": "correction",
+    "Consequences": "consequences",
+    "Unchecked": "unchecked",
+    "Tolerance": "tolerance",
+}
 METHODS = ("proof", "exact", "interval", "float", "brute force")
+
+
+_Check = TypeVar("_Check", bound=Callable[..., None])
 
 
 class Verdict(enum.Enum):
@@ -55,6 +73,9 @@ class Verdict(enum.Enum):
     OPEN = "open"
 
 
+HOLDS, CORRECTED, FALSE, EMPIRICAL, OPEN = Verdict
+
+
 @dataclasses.dataclass(frozen=True)
 class Claim:
     """One statement, and the function that checks it.
@@ -62,7 +83,7 @@ class Claim:
     Attributes
     ----------
     id : a short name, `paper-kind-number`.
-    paper : a key of `PAPERS`; "ours" for what goes beyond them.
+    paper : what the id begins with, a key of `PAPERS`; "ours" for what goes beyond them.
     number : where it stands, in each version of the paper.
     statement : one line, in our notation.
     hypotheses : under which it is checked.
@@ -73,8 +94,7 @@ class Claim:
     unchecked : what is not checked.
     tolerance : of comparisons in floating point, and where it comes from.
     reading_of : the words of which the statement is one reading, where print is not definite; else empty.
-    mutants : functions under test, as "sl.name" (the public face) or "name" (in the file): the row
-        must turn red when one of them returns something else.
+    mutants : what is under test, see `mutants`.
     cases, ci_cases : how many a thorough run and a test draw, where the check asks for `Check.cases`.
     test : file::function.
     function : the check itself.
@@ -191,50 +211,54 @@ class Check:
         self.counted += 1
 
 
+def mutants(*names: str) -> Callable[[_Check], _Check]:
+    """Name the functions that a check is about, as "sl.name" (the public face) or "name" (in its file).
+
+    Its row must turn red when one of them returns something else.
+    """
+
+    def mark(function: _Check) -> _Check:
+        vars(function)["mutants"] = names
+        return function
+
+    return mark
+
+
 def claim(
     id: str,
-    *,
-    paper: str,
     number: str,
-    statement: str,
-    hypotheses: str,
     method: str,
     verdict: Verdict,
-    correction: str = "",
-    consequences: str = "",
-    unchecked: str = "",
-    tolerance: str = "none",
-    reading_of: str = "",
-    mutants: Sequence[str] = (),
+    *,
     cases: int = 1000,
     ci_cases: int = 40,
+    **shared: str,
 ) -> Callable[[Callable[[Check], None]], Callable[[], None]]:
     """Mark a check as the one that decides a statement; the fields are those of `Claim`.
 
+    The docstring of the check holds the texts: first the statement, then paragraphs that begin with a label
+    of `LABELS` and a colon. What several checks of a file have in common may be given as `shared`, by field.
+
     The result takes no arguments, so that pytest runs it: `decide` with `ci_cases`, an AssertionError
     where the verdict does not stand. Its attribute `claim` is the `Claim`.
-    Raises ValueError for an unknown paper or method, and for a verdict whose fields do not fit it.
+    Raises ValueError for an unknown paper or method, where there is no statement, and for a verdict whose
+    fields do not fit it.
     """
 
     def mark(function: Callable[[Check], None]) -> Callable[[], None]:
+        texts = dict.fromkeys(LABELS.values(), "") | {"tolerance": "none"}
         made = Claim(
-            id,
-            paper,
-            number,
-            statement,
-            hypotheses,
-            method,
-            verdict,
-            correction,
-            consequences,
-            unchecked,
-            tolerance,
-            reading_of,
-            tuple(mutants),
-            cases,
-            ci_cases,
-            f"{function.__module__.rpartition('.')[2]}.py::{function.__name__}",
-            function,
+            id=id,
+            paper=id.partition("-")[0],
+            number=number,
+            method=method,
+            verdict=verdict,
+            mutants=vars(function).get("mutants", ()),
+            cases=cases,
+            ci_cases=ci_cases,
+            test=f"{function.__module__.rpartition('.')[2]}.py::{function.__name__}",
+            function=function,
+            **(texts | _stated(inspect.getdoc(function) or "") | shared),
         )
         _check_fields(made)
 
@@ -255,6 +279,18 @@ def claim(
     return mark
 
 
+def _stated(docstring: str) -> dict[str, str]:
+    """The fields of a docstring: a paragraph without a label goes on with what stands above it."""
+    fields, name = {"statement": ""}, "statement"
+    for paragraph in docstring.split("\n\n"):
+        text = " ".join(paragraph.split())
+        label, colon, rest = text.partition(": ")
+        if colon and label in LABELS:
+            name, text = LABELS[label], rest
+        fields[name] = f"{fields.get(name, '')} {text}".strip()
+    return fields
+
+
 # by id in lower case, where a link to it leads
 CLAIMS: dict[str, Claim] = {}
 
@@ -271,6 +307,8 @@ def register(made: Claim) -> Claim:
 def _check_fields(made: Claim) -> None:
     if made.paper not in PAPERS:
         raise ValueError(f"{made.id}: paper must be one of {', '.join(PAPERS)}; got {made.paper!r}")
+    if not made.statement:
+        raise ValueError(f"{made.id}: the docstring of the check must begin with the statement; got none")
     unknown = [name for name in made.method.split(", ") if name not in METHODS]
     if unknown:
         raise ValueError(f"{made.id}: method must be among {', '.join(METHODS)}; got {unknown[0]!r}")

@@ -15,7 +15,7 @@ from rich.console import Console
 from sparselin import ledger as machinery
 from sparselin.cli import cli
 from sparselin.cli import ledger as ledger_command
-from sparselin.ledger import Check, Verdict, claim, collect, decide
+from sparselin.ledger import Check, Verdict, claim, collect, decide, mutants
 from sparselin.reports import ledger as report
 
 FOLDER = Path(__file__).parents[1] / "proofs_checks"
@@ -24,9 +24,10 @@ CLAIMS = collect(FOLDER)
 
 def a_claim(check, **fields):
     """A claim about nothing, to try the machinery on."""
-    stated = {"verdict": Verdict.HOLDS, "paper": "ours", "number": "1", "method": "exact"}
-    stated |= {"statement": "s", "hypotheses": "h", "mutants": ("sl.omp",)}
-    return claim("ours-x", **(stated | fields))(check)
+    stated = {"id": "ours-x", "number": "1", "method": "exact", "verdict": Verdict.HOLDS}
+    stated |= {"statement": "s", "hypotheses": "h", "mutants": ("sl.omp",)} | fields
+    names = stated.pop("mutants")
+    return claim(**stated)(mutants(*names)(check))
 
 
 # --- machinery -------------------------------------------------------------------------------------------
@@ -85,7 +86,8 @@ def test_the_evidence_for_each_verdict():
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"paper": "XX"}, "paper must be one of SA, SR, LN, ours; got 'XX'"),
+        ({"id": "XX-1"}, "paper must be one of SA, SR, LN, ours; got 'XX'"),
+        ({"statement": ""}, "must begin with the statement; got none"),
         ({"method": "exact, guess"}, "method must be among .*; got 'guess'"),
         ({"verdict": Verdict.FALSE}, "a correction belongs to"),
         ({"correction": "c"}, "a correction belongs to"),
@@ -95,6 +97,29 @@ def test_the_evidence_for_each_verdict():
 def test_fields_that_do_not_fit(fields, words):
     with pytest.raises(ValueError, match=words):
         a_claim(lambda check: None, **fields)
+
+
+def test_the_docstring_is_the_statement():
+    @claim("SA-x", "Lemma 0", "exact", Verdict.FALSE, tolerance="shared")
+    @mutants("sl.omp")
+    def check(check):
+        """For all x:
+
+        x < x + 1, and note: no label.
+
+        Hypotheses: x real
+
+        Instead: x ≤ x
+        + 1
+
+        and more
+        """
+
+    made = check.claim
+    assert made.statement == "For all x: x < x + 1, and note: no label."
+    assert (made.hypotheses, made.correction) == ("x real", "x ≤ x + 1 and more")
+    assert (made.paper, made.number, made.mutants) == ("SA", "Lemma 0", ("sl.omp",))
+    assert (made.tolerance, made.unchecked, made.reading_of, made.consequences) == ("shared", "", "", "")
 
 
 def test_randomness_depends_on_seed_and_id_alone():
@@ -192,17 +217,18 @@ def a_folder(path, text):
     return path
 
 
-CHECK = """
-from sparselin.ledger import Verdict, claim
+CHECK = '''
+from sparselin.ledger import HOLDS, claim, mutants
 
 def double(x):
     return 2 * x
 
-@claim("ours-{0}", paper="ours", number="1", statement="s", hypotheses="h", method="exact",
-       verdict=Verdict.HOLDS, mutants=("double",))
+@claim("ours-{0}", "1", "exact", HOLDS)
+@mutants("double")
 def test_{0}(check):
+    """2x = x + x."""
     check.over(range(check.cases), lambda x: double(x) == x + x)
-"""
+'''
 
 
 def test_processes_and_one_process_find_the_same(tmp_path):
@@ -226,17 +252,13 @@ def test_a_folder_without_a_ledger(tmp_path):
     assert "holds no ledger" in " ".join(result.output.split())
 
 
-@claim(
-    "ours-toy",
-    paper="ours",
-    number="a toy",
-    statement="x < x + 1",
-    hypotheses="integers",
-    method="exact",
-    verdict=Verdict.HOLDS,
-    mutants=("machinery",),
-)
+@claim("ours-toy", "a toy", "exact", Verdict.HOLDS)
+@mutants("machinery")
 def test_a_toy(check):
+    """x < x + 1.
+
+    Hypotheses: integers
+    """
     check.over(range(check.cases), lambda x: x < x + 1)
 
 
