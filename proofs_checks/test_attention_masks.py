@@ -44,17 +44,6 @@ SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
 MASKS = ("softmax", "l1", "l2", "l1_normalized", "l2_normalized")
 
 
-def precisely(check):
-    """The check at 128 bits, whatever else has set."""
-
-    @functools.wraps(check)
-    def at_128_bits(*arguments):
-        with ctx.workprec(128):
-            check(*arguments)
-
-    return at_128_bits
-
-
 def ball(q):
     """A fraction."""
     return arb(fmpq(q.numerator, q.denominator))
@@ -68,7 +57,7 @@ def fractions(rng, d, low=-12):
 
 @claim("SA-section-4.2-l1", SECTION, "proof, exact, float", HOLDS, cases=3000, ci_cases=40)
 @mutants("sl.sequential_attention")
-@precisely
+@ctx.workprec(128)
 def test_the_absolute_value_captures_the_provable_variant(check):
     """The mask s_i(w) = |w_i| captures the provable variant: the same penalty λ‖β‖₁, and picks that OMP could
     make.
@@ -96,7 +85,7 @@ def decay_of_square(w, beta):
 
 @claim("ours-mask-l2-penalty", SECTION, "proof, exact", HOLDS)
 @mutants("decay_of_square")
-@precisely
+@ctx.workprec(128)
 def test_the_square(check):
     """With s_i = w_i² the induced penalty is (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² =
     2^{1/3}|β_i|^{2/3}; and w = θ = 0 is a strict local minimum of least squares for every λ > 0.
@@ -130,7 +119,7 @@ def decay_of_simplex(s, beta):
 
 @claim("ours-mask-normalized-penalty", SECTION, "proof, exact", HOLDS, cases=1500)
 @mutants("decay_of_simplex")
-@precisely
+@ctx.workprec(128)
 def test_the_normalised_masks(check):
     """With either normalised mask the induced penalty is (λ/2)(Σ|β_i|^{2/3})³, an infimum that no w attains;
     Q*(β∘β) of softmax is never smaller.
@@ -185,7 +174,7 @@ def gain(z, X, y, lam):
 
 @claim("ours-masks-two-columns", SECTION, "proof, exact", HOLDS)
 @mutants("gain")
-@precisely
+@ctx.workprec(128)
 def test_equal_lengths(check):
     """For two columns of equal length every mask of Section 4.2 gives its largest weight to the larger |⟨X_i,
     y⟩| at every global minimiser that is not zero, for every λ > 0.
@@ -264,7 +253,7 @@ def not_largest(first, others):
 
 @claim("ours-mask-normalized-departs", SECTION, "proof, exact, float", HOLDS)
 @mutants("sl.sequential_attention", "gain")
-@precisely
+@ctx.workprec(128)
 def test_normalised_masks_depart(check):
     """With either normalised mask the feature of largest weight need not be OMP's, for columns of one length
     too: X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.
@@ -290,7 +279,7 @@ def test_normalised_masks_depart(check):
 
 @claim("ours-mask-l2-departs", SECTION, "proof, exact, float", HOLDS)
 @mutants("sl.sequential_attention", "gain")
-@precisely
+@ctx.workprec(128)
 def test_squares_depart(check):
     """With s_i = w_i² the feature of largest weight need not be OMP's, for columns of one length too: X =
     [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1; and so at λ = 4, near the critical λ from
@@ -322,7 +311,7 @@ def test_squares_depart(check):
 
 @claim("ours-mask-softmax-departs", SECTION, "proof, interval, float", HOLDS)
 @mutants("sl.sequential_attention", "gain")
-@precisely
+@ctx.workprec(128)
 def test_softmax_departs(check):
     """With softmax the feature of largest weight need not be OMP's, for columns of one length too: X = [[2,
     0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = ¼.
@@ -355,7 +344,7 @@ def test_softmax_departs(check):
 
 @claim("ours-masks-agreement", SECTION, "float", EMPIRICAL, cases=400, ci_cases=12)
 @mutants("sl.sequential_attention")
-@precisely
+@ctx.workprec(128)
 def test_how_often_each_mask_agrees(check):
     """How often each mask picks, at its default λ, a feature that OMP could have picked from the same S.
 
@@ -410,7 +399,7 @@ def apart(a, b):
     EMPIRICAL,
 )
 @mutants("apart")
-@precisely
+@ctx.workprec(128)
 def test_table_10(check):
     """Regularized linear Sequential Attention (ℓ₁ in Table 10) yields results almost indistinguishable from
     the softmax version.
@@ -481,7 +470,7 @@ def trained(w, theta, c, tau, rule, rate, other):
     "SA-B.2.4-temperature", "Appendix B.2.4 (ICLR, NeurIPS submission)", "proof, interval", FALSE, cases=500
 )
 @mutants("gradients", "softmax", "plain", "adam")
-@precisely
+@ctx.workprec(128)
 def test_temperature_is_no_learning_rate(check):
     """The softmax mask scales the gradient updates of the model weights down when d is large; a temperature
     in the softmax counteracts this and can be considered equivalent to a higher learning rate.

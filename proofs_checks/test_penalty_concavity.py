@@ -52,7 +52,6 @@ Values from `sl.softmax_penalty` are enclosed in balls by 2-strong convexity, an
 the balls separate.
 """
 
-import functools
 import itertools
 
 import numpy as np
@@ -67,17 +66,6 @@ SENTENCE = (
     "“These plots suggest that Q*(β∘β) is a concave regularizer when |β₁| + |β₂| > 2, which would thus "
     "approximate the ℓ₀ regularizer and induce a sparse solution of β, as ℓ₁ regularization does”"
 )
-
-
-def precisely(check):
-    """The check at 128 bits, whatever else has set."""
-
-    @functools.wraps(check)
-    def at_128_bits(*arguments):
-        with ctx.workprec(128):
-            check(*arguments)
-
-    return at_128_bits
 
 
 def total(v):
@@ -134,7 +122,7 @@ def minimiser(x):
 
 @claim("SA-figure-2-jointly", FIGURE, "proof, interval", FALSE, reading_of=SENTENCE, cases=1500)
 @mutants("sl.softmax_penalty", "minimiser")
-@precisely
+@ctx.workprec(128)
 def test_nowhere_jointly_concave(check):
     """β ↦ Q*(β∘β) is concave on the part |β₁| + |β₂| > 2 of a quadrant.
 
@@ -186,7 +174,7 @@ def on_the_axis(m, a):
 
 @claim("ours-penalty-rays", FIGURE, "proof, interval", HOLDS, cases=3000)
 @mutants("sl.softmax_penalty", "on_the_axis")
-@precisely
+@ctx.workprec(128)
 def test_convex_along_rays(check):
     """For m = 2, t ↦ Q*(t²β∘β) is strictly convex on every ray; on a coordinate axis it is convex for m ≤ 6
     too, and no longer for m = 7 and 8.
@@ -236,7 +224,7 @@ CONCAVE_IN_ONE = ((5.0, (0.341, 0.3819), (0.3409, 0.382)), (10.0, (0.0637, 1.491
 
 @claim("SA-figure-2-coordinatewise", FIGURE, "proof, interval, float", FALSE, reading_of=SENTENCE, cases=1500)
 @mutants("sl.softmax_penalty", "in_one_coordinate")
-@precisely
+@ctx.workprec(128)
 def test_in_one_coordinate(check):
     """Q*(β∘β) is concave in each |β_i| ≥ 0 where |β₁| + |β₂| > 2.
 
@@ -300,7 +288,7 @@ def test_in_one_coordinate(check):
 
 @claim("SA-figure-2-across-diagonal", FIGURE, "proof, interval", HOLDS, reading_of=SENTENCE, cases=1500)
 @mutants("sl.softmax_penalty")
-@precisely
+@ctx.workprec(128)
 def test_across_the_diagonal(check):
     """At the points β = (b, b) with |β₁| + |β₂| > 2 the curvature of Q*(β∘β) across the diagonal is negative.
 
@@ -390,7 +378,7 @@ LEAST = ((2.0, 0.9542, 2e-4), (3.0, 0.98530, 5e-5), (10.0, 0.999613, 5e-6))
 
 @claim("SA-figure-2-segments", FIGURE, "proof, interval", CORRECTED, reading_of=SENTENCE, cases=1000)
 @mutants("sl.softmax_penalty", "curving", "minimiser")
-@precisely
+@ctx.workprec(128)
 def test_segments_of_constant_norm(check):
     """Q*(β∘β) is concave along the segments |β₁| + |β₂| = s, s > 2, of a quadrant, and least where they meet
     the axes.
@@ -460,7 +448,7 @@ CONTOURS = ((2.0, 0.264, 0.263), (3.0, 0.193, 0.192), (5.0, 0.118, 0.117), (10.0
 
 @claim("SA-figure-2-contours", FIGURE, "proof, interval, float", CORRECTED, reading_of=SENTENCE, cases=2000)
 @mutants("sl.softmax_penalty", "bending")
-@precisely
+@ctx.workprec(128)
 def test_where_the_contours_bend_inwards(check):
     """In a quadrant the contours of Q*(β∘β) bend towards the origin wherever |β₁| + |β₂| > 2, like those of a
     concave penalty: there the second derivative along the level line is negative.
@@ -522,7 +510,7 @@ def test_where_the_contours_bend_inwards(check):
 
 @claim("SA-figure-2-in-x", FIGURE, "proof, interval", HOLDS, reading_of=SENTENCE, cases=2000)
 @mutants("sl.softmax_penalty")
-@precisely
+@ctx.workprec(128)
 def test_concave_in_the_squares(check):
     """Q*(x) is concave in x = β∘β, everywhere, and increases in each x_i with slope q_i ≥ 1.
 
@@ -551,7 +539,7 @@ def test_concave_in_the_squares(check):
 
 @claim("ours-penalty-l0", FIGURE, "proof, exact, interval", HOLDS, cases=1500)
 @mutants("sl.softmax_penalty")
-@precisely
+@ctx.workprec(128)
 def test_it_grows_like_a_square(check):
     """Q*(t²β∘β)/t² decreases in t to (Σ|β_i|^{2/3})³, which is between ‖β‖₁² and ‖β‖₀‖β‖₁², and the latter
     iff the nonzero |β_i| are equal; Q*(β∘β) at (s/2, s/2) over that at (s, 0) increases to 2.
@@ -591,7 +579,7 @@ def test_it_grows_like_a_square(check):
 
 @claim("SA-figure-2-sparse", FIGURE, "proof, exact, interval", FALSE, reading_of=SENTENCE, cases=1500)
 @mutants("sl.softmax_penalty", "minimiser")
-@precisely
+@ctx.workprec(128)
 def test_no_coefficient_becomes_zero(check):
     """Q*(β∘β) induces a sparse solution β of (7), as ℓ₁ regularization does: for λ large enough some β_i is
     zero.

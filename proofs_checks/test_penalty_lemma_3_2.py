@@ -23,8 +23,6 @@ x∘q) with K = h(w), so at the minimiser x = p²∘(w + Kp). Conversely every (
 gives an x with the minimiser w and Q*(x) = ‖w‖² + K.
 """
 
-import functools
-
 import numpy as np
 from flint import arb, ctx
 from scipy.optimize import minimize
@@ -33,17 +31,6 @@ import sparselin as sl
 from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
 EPS = np.finfo(float).eps
-
-
-def precisely(check):
-    """The check at 128 bits, whatever else has set."""
-
-    @functools.wraps(check)
-    def at_128_bits(*arguments):
-        with ctx.workprec(128):
-            check(*arguments)
-
-    return at_128_bits
 
 
 def balls(v):
@@ -105,7 +92,7 @@ def least_by_quasi_newton(x):
     ci_cases=25,
 )
 @mutants("sl.softmax_penalty", "sl.q", "decayed")
-@precisely
+@ctx.workprec(128)
 def test_softmax_only_changes_the_penalty(check):
     """Q* is a function ℝ^S̄ → ℝ, and with β = softmax(w, S̄)∘θ the decay (λ/2)(‖w‖² + ‖θ_S̄‖²) amounts to the
     penalty (λ/2)Q*(β∘β): the two infima of (7) are equal.
@@ -190,7 +177,7 @@ def test_softmax_only_changes_the_penalty(check):
 
 @claim("ours-lemma-3.2-range", "Lemma 3.2, what is not printed", "proof, interval", HOLDS, cases=2000)
 @mutants("sl.q", "softmax")
-@precisely
+@ctx.workprec(128)
 def test_the_domain_of_q_and_its_value(check):
     """ran(D) = {q : q_i > 1, Σ q_i^{−1/2} = 1} (q = 1 for one feature), and Q(q) = ¼ Σ (log q_i − mean)².
 
@@ -234,7 +221,7 @@ def test_the_domain_of_q_and_its_value(check):
     ci_cases=40,
 )
 @mutants("sl.softmax_penalty", "decayed")
-@precisely
+@ctx.workprec(128)
 def test_the_infimum_is_attained_once(check):
     """‖w‖² + Σ x_i/softmax_i(w)² is 2-strongly convex in w: Q*(x) is attained, at one w; `softmax_penalty`
     has both.
@@ -273,7 +260,7 @@ def inverse(w, K):
 
 @claim("ours-lemma-3.2-inverse", "Lemma 3.2, what is not printed", "proof, float", HOLDS, cases=3000)
 @mutants("sl.softmax_penalty", "inverse")
-@precisely
+@ctx.workprec(128)
 def test_the_penalty_in_closed_form(check):
     """Q*(p²∘(w + Kp)) = ‖w‖² + K with p = softmax(w), for every w with Σw = 0 and every K with w + Kp ≥ 0;
     and the minimiser is w. Every x ≥ 0 is of this form.
@@ -306,7 +293,7 @@ def test_the_penalty_in_closed_form(check):
 
 @claim("ours-penalty-bounds", "Lemma 3.2, what is not printed", "proof, interval", HOLDS, cases=2000)
 @mutants("sl.softmax_penalty", "decayed")
-@precisely
+@ctx.workprec(128)
 def test_between_two_homogeneous_functions(check):
     """(Σ|β_i|^{2/3})³ ≤ Q*(β∘β) ≤ m²‖β‖², with equality on either side iff all |β_i| are equal (or m = 1);
     without zeros in β also Q*(β∘β) ≤ (Σ|β_i|^{2/3})³ + (4/9)Σ(log|β_i| − mean)².
