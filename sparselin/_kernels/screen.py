@@ -12,7 +12,7 @@ from sparselin._kernels import VECTORIZED, kernel
 from sparselin._kernels.linear_algebra import dot
 
 LARGEST = 32767
-CHUNK = 512  # products that are summed in single precision without a pause
+CHUNK = 1024  # products that are summed in single precision without a pause
 _STRIP = 4096  # columns at a time: their sums fit into the first cache level
 _FINITE = {"fastmath": {"reassoc", "contract", "nnan"}}
 
