@@ -48,7 +48,7 @@ check: $(STAMP)
 	$(BIN)/pytest -q -n 2 tests proofs_checks
 
 doctest: $(STAMP)
-	$(BIN)/pytest -q --doctest-modules sparselin README.md --doctest-glob=README.md
+	$(BIN)/pytest -q --doctest-modules sparselin README.md docs --doctest-glob='*.md'
 
 install: $(STAMP)
 
