@@ -27,7 +27,7 @@ diversity: $(STAMP)
 
 test: lint types check doctest
 
-# Beside the peers, in a quarter of an hour; e.g. `make bench ARGS="--quick --case omp"`.
+# Beside the peers, in three quarters of an hour; e.g. `make bench ARGS="--quick --case omp"`.
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks $(ARGS)
