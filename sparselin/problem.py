@@ -187,9 +187,13 @@ class Problem:
         block = self.block(J)
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
 
-    def exact_columns(self, J: ArrayLike) -> FloatArray | None:
-        """X_J (n, |J|) in float64, without an error; None for a Gram problem, whose factor is rounded."""
-        return None if self._is_gram else self.columns(J).astype(np.float64, copy=False)
+    def exact_columns(self, J: ArrayLike | None = None) -> FloatArray | None:
+        """X_J (n, |J|), or X, in float64, without error; None for a Gram problem, whose factor is rounded."""
+        if self._is_gram:
+            return None
+        whole = J is None and isinstance(self.X, np.ndarray)
+        X = self.X if whole else self.columns(np.arange(self.d) if J is None else J)
+        return np.asarray(X, np.float64)
 
     def block(self, J: IndexArray) -> Any:
         """X_J (n, |J|), sparse if X is."""

@@ -22,6 +22,12 @@ def assert_is_projection(X, v, lam, S, projection, tol=1e-12):
         assert X[:, j] @ u == pytest.approx(lam * np.sign(coef[j]), abs=tol * scale)
 
 
+def test_all_columns_unpenalized_in_any_order(rng):
+    X, v = rng.normal(size=(300, 100)), rng.normal(size=300)
+    for S in (rng.permutation(100), np.arange(100)[::-1], np.arange(100)):
+        assert_is_projection(X, v, 0.1, S, sl.project_dual(X, v, 0.1, unpenalized=S))
+
+
 @given(SEEDS, st.sampled_from([0.9, 0.3, 0.05]), st.integers(0, 3), st.sampled_from([(8, 20), (20, 8)]))
 def test_the_projection_satisfies_its_optimality_conditions(seed, share, size, shape):
     rng = np.random.default_rng(seed)

@@ -379,6 +379,48 @@ def test_a_gram_path_beside_an_intercept(offset):
     assert same >= 18
 
 
+@pytest.mark.parametrize(("amplitude", "copy"), [(1000, False), (1000, True), (100, True)])
+def test_a_gram_path_whose_knots_are_far_apart(amplitude, copy):
+    """After the first λ falls by thousands: what cuts the errors goes with the λ to come."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(30, 9)) + 1000
+        X[:, 0] = 1
+        if copy:
+            X[:, 8] = X[:, 2]
+        y = amplitude * (X[:, 1] - 1000) + rng.normal(size=30)
+        gram = sl.lasso_path(Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), unpenalized=[0])
+        assert len(gram.knots) == len(sl.lasso_path(X, y, unpenalized=[0]).knots)
+
+
+def test_noise_in_a_gram_matrix_is_no_knot():
+    """y is in the span of two columns and the complement of all: λ*({0, 1}) = 0."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = np.round(3 * rng.normal(size=(12, 5)))
+        y = 2 * X[:, 0] + X[:, 1] + 3 * np.linalg.svd(X.T)[2][-1]
+        problem = Problem.from_gram(X.T @ X, X.T @ y, float(y @ y))
+        path = sl.sequential_lasso(problem, 4)
+        assert (sorted(path.support), path.status) == ([0, 1], Status.NO_CORRELATION)
+        assert sl.first_entry(problem, unpenalized=[0, 1]).lam_star == 0
+
+
+def test_a_path_may_end_where_a_coefficient_leaves():
+    """β_j is zero there but for rounding; its level is not."""
+    ends = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(8, 9)) + 0.7 * rng.normal(size=(8, 1)), rng.normal(size=8)
+        X[:, 8] = X[:, 0]
+        path = sl.lasso_path(X, y)
+        for above, below, lam in zip(path.active, path.active[1:-1], path.knots[1:-1], strict=False):
+            if len(below) < len(above):
+                ends += 1
+                assert sl.lasso_path(X, y, lam_min=float(lam)).status is Status.COMPLETED
+                assert sl.project_dual(X, y, float(lam)).status is Status.COMPLETED
+    assert ends > 20
+
+
 def test_forced_columns_that_are_dependent_only_together(rng):
     """κ(X_S) is 2e7, though no column of S is near the span of those before it."""
     t, n = 24, 30

@@ -193,6 +193,21 @@ def test_blas_keeps_to_one_thread_throughout_a_projection(rng, monkeypatch):
     assert blas_threads() == before
 
 
+def test_a_projection_has_room_for_no_more_points_than_its_candidates_need(rng, monkeypatch):
+    """And not for thousands times as many as there are rows."""
+    limits, follow = [], candidates.Candidates.follow
+
+    def watched(self, lam_min, limit, *rest):
+        limits.append((limit, len(self.index)))
+        return follow(self, lam_min, limit, *rest)
+
+    monkeypatch.setattr(candidates.Candidates, "follow", watched)
+    X = scipy.sparse.random_array((50_000, 20), density=1e-3, rng=rng, format="csc")
+    sl.project_dual(X, rng.normal(size=50_000), 0.5)
+    assert limits
+    assert all(limit <= 1000 + 4 * columns for limit, columns in limits)
+
+
 def blas_threads():
     return {info["num_threads"] for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas"}
 

@@ -258,7 +258,7 @@ def _path(path: SelectionPath, d: int) -> tuple[Indices, int]:
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """X and y in float64, dense, exactly those of the problem."""
-    X = problem.exact_columns(np.arange(problem.d))
+    X = problem.exact_columns()
     if X is None:
         raise ValueError(
             "a Gram problem has no certificate: in place of the design it holds a rounded Cholesky factor; "

@@ -95,7 +95,7 @@ class Homotopy:
 
     def __init__(self, problem: Problem, S: IndexArray) -> None:
         self.problem = problem.in_double()
-        self.leeway, self.longest = self.problem.leeway, float(problem.column_norms.max()) or 1.0
+        self.leeway = self.problem.leeway
         self.face = Face(self.problem, problem.length_unit)
         self.unpenalized = S
         for j in S.tolist():
@@ -119,14 +119,27 @@ class Homotopy:
 
     def error(self, lam: float) -> FloatArray:
         """Bounds (d,) on the errors of c(λ) as `_correlate` gives it."""
-        return np.asarray((self._unit(self.base) + lam * self._unit(self.way)) * self.problem.column_norms)
+        norms = self.problem.column_norms
+        return np.asarray(self._errors(self.base, norms) + lam * self._errors(self.way, norms))
 
-    def _unit(self, balance: Balance, share: float = 1.0) -> float:
-        """What times ‖X_i‖ bounds the error of ⟨X_i, r⟩, r from a balance; `share` is that of its sum."""
-        f, level = (self.problem.y_norm, self.lam) if balance is self.base else (0.0, 1.0)
-        size = f + float(self.face.norms @ np.abs(balance.x))
+    def _errors(self, balance: Balance, norms: FloatArray, share: float = 1.0) -> FloatArray:
+        """Bounds on the errors of ⟨X_i, r⟩, r from a balance and ‖X_i‖ given; `share` is that of the sum.
+
+        What cuts them is never below 8·eps·(√n + 1)·‖X_i‖·size, so that noise does not count.
+        """
+        size = float(self.face.norms @ np.abs(balance.x))
+        size += self.problem.y_norm if balance is self.base else 0
         unit = self.problem.refined_error(share * _norm(balance.r), size, self.face.kappa) + balance.r_error
-        return min(unit, self.leeway.cap * level / self.longest) if level else unit
+        least = self.problem.rounding() * size
+        return np.asarray(np.minimum(unit * norms, np.maximum(self._cut(balance), least * norms)))
+
+    def _cut(self, balance: Balance) -> float:
+        """The share `cap` of λ for a; not of the λ above, but of that to which a can lead; and of 1 for b."""
+        if math.isinf(self.leeway.cap) or balance is not self.base:
+            return self.leeway.cap
+        a = np.abs(self._correlate(balance.r))
+        a[self.face.index] = 0
+        return self.leeway.cap * min(self.lam, float(a.max()))
 
     def _sharp(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """⟨X_i, r⟩ of the columns J in twice the precision, r from a balance, and bounds on the errors."""
@@ -134,7 +147,7 @@ class Homotopy:
         for start in range(0, len(J), CHUNK):
             X = np.ascontiguousarray(self.problem.columns(J[start : start + CHUNK]).T)
             c[start : start + CHUNK] = refinement.correlations(X, balance.r, balance.r_low)
-        return c, self._unit(balance, _EPS) * norms + 2 * _EPS * np.abs(c)
+        return c, self._errors(balance, norms, _EPS) + 2 * _EPS * np.abs(c)
 
     def fitted(self) -> bool:
         """Whether y is in the span of S ∪ P to rounding."""
@@ -470,15 +483,17 @@ class Homotopy:
         return signs
 
     def _end(self) -> FloatArray:
-        """β at lam_min. Where y is fitted, a level of the wrong sign is zero but for the data's rounding.
+        """β at lam_min. Where y is fitted, the data's rounding can give a level that is zero the wrong sign.
 
         Without that column alone what is left of y is |level_j|/‖row j of R⁻¹‖, which `_level_blur` holds
         below the rounding of y; for several it is seen whether the fit stays one. Each turn takes a column
         out of P.
         """
         while self.fitted():
-            P, beta, _ = self._penalized(self.lam)
-            wrong = P[self.sign[P] * beta < 0].tolist()
+            P, level, error = self._penalized(0.0)
+            beta = self._penalized(self.lam)[1]
+            zero = np.abs(level) <= error + self._level_blur()
+            wrong = P[zero & (self.sign[P] * beta < 0)].tolist()
             if not wrong:
                 break
             for j in wrong:
@@ -493,8 +508,8 @@ class Homotopy:
         lines = self._correlate(np.stack([self.base.r, self.way.r], axis=1))
         a: FloatArray = lines[:, 0]
         b: FloatArray = lines[:, 1]
-        a_error: FloatArray = self._unit(self.base) * self.problem.column_norms
-        b_error: FloatArray = self._unit(self.way) * self.problem.column_norms
+        a_error = self._errors(self.base, self.problem.column_norms)
+        b_error = self._errors(self.way, self.problem.column_norms)
         if self.fitted():
             a, a_error = 0 * a, 0 * a_error
         return Lines(a, b, a_error, b_error, np.zeros(len(a)))

@@ -195,7 +195,7 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
     lams: FloatArray = np.zeros(0)  # of the points passed: λ and β
     trail: FloatArray = np.zeros((0, 0))
     while True:
-        run = candidates.follow(lam, 1000 + 4 * problem.n, none, 1)
+        run = candidates.follow(lam, 1000 + 4 * min(problem.n, len(candidates.index)), none, 1)
         if run.ending != kernels.DONE:
             return None
         coef, r = candidates.refined(lam)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.linalg.products import correlate_rows, rows_of_columns
+from sparselin.linalg.products import rows_of_columns
 from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
+_CHUNK = 512  # columns a thread takes at a time
 _WORTH_HALVING = (
     2e8  # operations below which a whole Gram matrix costs less than half of it and a transposition
 )
@@ -60,7 +61,7 @@ class Gathered:
     def _gather(self, J: IndexArray, M: int) -> FloatArray:
         """X_Cᵀ (M + |J|, n) of an array, M rows of which are there."""
         X, size = self.problem.X, M + len(J)
-        if len(J) == self.problem.d:
+        if np.array_equal(J, np.arange(self.problem.d)):
             return np.asarray(X.T, np.float64)
         if size > len(self._room):
             room = np.empty((max(256, 2 * size), self.problem.n))
@@ -115,12 +116,12 @@ class GramRows:
             rows = np.empty((max(stop, 2 * start), problem.d), problem.dtype)
             rows[:start] = self._rows[:start]
             self._rows = rows
-        out, V = self._rows[start:stop], columns.astype(problem.dtype, copy=False)
+        out, X, V = self._rows[start:stop], problem.X, columns.astype(problem.dtype, copy=False)
         if isinstance(V, np.ndarray):
             with workers(2.0 * out.size * problem.n) as count:
-                correlate_rows(problem, V, out, count)
+                spread_chunks(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), problem.d, _CHUNK, count)
         else:
-            out[:] = (V @ problem.X).toarray()
+            out[:] = (V @ X).toarray()
         self.place[J], self.size = np.arange(start, stop), stop
 
     def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:

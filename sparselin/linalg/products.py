@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparselin._kernels import products as kernels
-from sparselin.parallel.threads import spread, workers
+from sparselin.parallel.threads import spread
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
@@ -31,13 +31,6 @@ def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int)
         spread(lambda a, b: kernels.by_rows(X, V, out, a, b), problem.d, count)
     else:
         spread(lambda a, b: kernels.by_columns(X.T, V, out, a, b), problem.d, count)
-
-
-def whole_gram(problem: Problem) -> FloatArray:
-    """XᵀX (d, d), dense whatever X is."""
-    with workers(float(problem.n) * problem.d**2):
-        product = problem.X.T @ problem.X
-    return np.asarray(product) if compiled(problem) else product.toarray()
 
 
 def rows_of_columns(problem: Problem, J: IndexArray, count: int, out: FloatArray | None = None) -> FloatArray:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.symmetry import asymmetry
-from sparselin.linalg.products import whole_gram
+from sparselin.linalg.products import compiled
+from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.validation import check_finite, to_array, to_numeric
@@ -41,8 +42,9 @@ class Gram:
         """Of a problem in float64."""
         gram = cls(problem.column_norms.astype(np.float64) ** 2, problem.rounding(), problem.eps)
         gram.problem = problem
-        if problem.d <= _SMALL:
-            gram._matrix = whole_gram(problem)
+        if problem.d <= _SMALL and compiled(problem):
+            with workers(float(problem.n) * problem.d**2):
+                gram._matrix = np.asarray(problem.X.T @ problem.X)
         return gram
 
     @classmethod
