@@ -31,13 +31,11 @@ _TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t i
 class Leeway(NamedTuple):
     """What a LASSO path makes of the bounds on its errors.
 
-    Those of c are cut to cap·λ. The path ends where one is above clear·λ, or where a coefficient has the
-    wrong sign by more than sign·(‖y‖ + Σ‖X_j‖|β_j|).
+    Those of c are cut to cap·λ. The path ends where one is above clear·λ.
     """
 
     cap: float
     clear: float
-    sign: float
 
 
 class Problem:
@@ -293,8 +291,15 @@ class Problem:
     def leeway(self) -> Leeway:
         """Bounds by κ² would end the path of a Gram problem long before it goes wrong."""
         if self._is_gram:
-            return Leeway(cap=1e-3, clear=math.inf, sign=math.inf)
-        return Leeway(cap=math.inf, clear=1e-3, sign=64 * self.eps)
+            return Leeway(cap=1e-3, clear=math.inf)
+        return Leeway(cap=math.inf, clear=1e-3)
+
+    def sign_error(self, kappa: float) -> float:
+        """Up to which share of ‖y‖ + Σ‖X_j‖|β_j| a refined ‖X_j‖|β_j| may have the wrong sign: 64·eps.
+
+        For a Gram problem, which refinement does not help, 64·eps·κ², or 1/1000 if that is less.
+        """
+        return min(1e-3, 64 * self.eps * kappa**2) if self._is_gram else 64 * self.eps
 
 
 class _TakesProblem(Protocol[_Arguments, _Result_co]):

@@ -211,7 +211,8 @@ class Homotopy:
         """Whether the coefficients have their signs, but for what is rounding beside all of them."""
         P, beta, _ = self._penalized(self.lam if lam is None else lam)
         size = self.problem.column_norms[P] * beta
-        least = -self.leeway.sign * (self.problem.y_norm + float(np.abs(size).sum()))
+        share = self.problem.sign_error(self.face.kappa)
+        least = -share * (self.problem.y_norm + float(np.abs(size).sum()))
         return bool(np.all(self.sign[P] * size >= least))
 
     def active(self) -> tuple[int, ...]:
@@ -510,7 +511,7 @@ class Homotopy:
         b: FloatArray = lines[:, 1]
         a_error = self._errors(self.base, self.problem.column_norms)
         b_error = self._errors(self.way, self.problem.column_norms)
-        if self.fitted():
+        if self.fitted() and math.isinf(self.leeway.cap):  # else a_error itself says what is noise
             a, a_error = 0 * a, 0 * a_error
         return Lines(a, b, a_error, b_error, np.zeros(len(a)))
 

@@ -1,10 +1,10 @@
 """Attacks that stay: hard designs (`designs`), exact oracles (`oracles`), and what methods claim of them.
 
-`paths` and `subsets` judge an answer claim by claim, and a path step by step, each at the picks made so far,
-so that one near-tie does not cascade. What a claim may be off by is `oracles.C` = 64 times the first-order
-error that relative rounding of the data makes of it, computed from the exact solution (`oracles.Step`). An
-answer that says that it cannot tell (BEYOND_PRECISION, optimal=False, a wide interval) is undecided, and
-never wrong.
+`paths`, `subsets` and `gram` judge an answer claim by claim, and a path step by step, each at the picks made
+so far, so that one near-tie does not cascade. What a claim may be off by is `oracles.C` = 64 times the
+first-order error that relative rounding of the data makes of it, computed from the exact solution
+(`oracles.Step`). An answer that says that it cannot tell (BEYOND_PRECISION, optimal=False, a wide interval)
+is undecided, and never wrong.
 `python -m tests.attacks --help` has the rest; a failure is shrunk and written down in `found`.
 
 What no attack here states, for want of an oracle:
@@ -20,8 +20,8 @@ What no attack here states, for want of an oracle:
   and GeneralizedRank, whose eigenvalues are irrational;
 - whether a promise could be larger, or an interval narrower; `hypotheses` that were not decided;
 - that a certificate proves τ and `epsilon` to be the largest;
-- Gram problems and weights, whose data the package itself rounds first; designs larger than 60 × 250, teams
-  of threads, signals, callbacks.
+- Gram problems beyond `omp` and `lasso_path` on integers (`gram`), and weights, whose data the package itself
+  rounds first; designs larger than 60 × 250, threads, signals, callbacks.
 
 `hier_prox`, `softmax_penalty` and `q` take no design: `proofs_checks/` and `tests/` have their oracles.
 """

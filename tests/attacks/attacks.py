@@ -8,7 +8,7 @@ import numpy as np
 
 import sparselin
 
-from . import paths, subsets
+from . import gram, paths, subsets
 from .designs import draw
 from .run import CLOCK, FAILURES, Case, verdict
 
@@ -20,6 +20,8 @@ ATTACKS = {
     "sequential_lasso_omp": ("step", paths.sequential_lasso_omp),
     "first_entry": ("step", paths.first_entry),
     "lasso_path": ("path", paths.lasso_path),
+    "gram_omp": ("step", gram.gram_omp),
+    "gram_path": ("path", gram.gram_path),
     "lambda_star": ("step", subsets.lambda_star),
     "batch_omp": ("step", subsets.batch_omp),
     "project_dual": ("step", subsets.project_dual),

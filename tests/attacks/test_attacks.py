@@ -40,7 +40,7 @@ def test_no_false_claim(family, method):
 # What attacks found while the rest was mended: coefficients that a correction left off the path, two knots
 # that float32 merged, forced columns dependent in float32, lengths of which cancellation took digits, gains
 # within a κ-sized error, bounds by κ in `batch_omp`, ‖y‖ in float32, XᵀX of forced or last columns nearly
-# dependent.
+# dependent, coefficients of the wrong sign and y fitted to √eps by a Gram matrix.
 ONCE_WRONG = [
     ("clusters", "lasso_path", 5002),
     ("clusters", "lasso_path", 153025337),
@@ -56,6 +56,10 @@ ONCE_WRONG = [
     ("clusters", "batch_omp", 303),
     ("float32", "guarantee_bounds", 2001),
     ("float32", "ols", 5),
+    ("clusters", "gram_path", 1486629531),
+    ("clusters", "gram_path", 1486629660),
+    ("float32", "gram_path", 1486629783),
+    ("wide", "gram_path", 1486629906),
 ]
 
 
@@ -161,6 +165,9 @@ LIES = {
     "a knot": ("lasso_path", "lasso_path", changed("knots", lambda x: np.r_[x[0] * 1.001, x[1:]]), WRONG),
     "a solution": ("lasso_path", "lasso_path", changed("coef", lambda x: x * (1 + 1e-6)), WRONG),
     "a path cut short": ("lasso_path", "lasso_path", changed("status", lambda s: S.EXACT_FIT), WRONG),
+    "picks of a Gram matrix swapped": ("gram_omp", "omp", changed("support", swapped), WRONG),
+    "its λ*": ("gram_omp", "omp", changed("lam_star", lambda x: x * (1 + 1e-7)), WRONG),
+    "its path": ("gram_path", "lasso_path", changed("coef", lambda x: x * (1 + 1e-4)), WRONG),
     "batch": ("batch_omp", "batch_omp", changed("support", lambda x: x[:, ::-1]), WRONG),
     "projection": ("project_dual", "project_dual", changed("u", lambda u: u * (1 + 1e-6)), WRONG),
     "no gap": ("hadamard_descent", "hadamard_descent", changed("duality_gap", lambda g: -g - 1e-6), WRONG),
