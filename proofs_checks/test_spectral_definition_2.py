@@ -196,4 +196,3 @@ def test_the_ratio_in_practice(check):
     Unchecked: an observation on data that the paper does not contain; the ratio takes exponentially many sets
     to compute
     """
-    # Nothing is run.

@@ -320,4 +320,3 @@ def test_the_citation(check):
     Unchecked: an asymptotic result of another paper; whatever its hypotheses, Theorem 3.3 gives the
     equivalence for every design, with ties corrected
     """
-    # Nothing to run.

@@ -241,8 +241,8 @@ def claim(
 
     The result takes no arguments, so that pytest runs it: `decide` with `ci_cases`, an AssertionError
     where the verdict does not stand. Its attribute `claim` is the `Claim`.
-    Raises ValueError for an unknown paper or method, where there is no statement, and for a verdict whose
-    fields do not fit it.
+    Raises ValueError for an unknown paper or method, where the statement or its hypotheses are missing, and
+    for a verdict whose fields do not fit it.
     """
 
     def mark(function: Callable[[Check], None]) -> Callable[[], None]:
@@ -307,8 +307,9 @@ def register(made: Claim) -> Claim:
 def _check_fields(made: Claim) -> None:
     if made.paper not in PAPERS:
         raise ValueError(f"{made.id}: paper must be one of {', '.join(PAPERS)}; got {made.paper!r}")
-    if not made.statement:
-        raise ValueError(f"{made.id}: the docstring of the check must begin with the statement; got none")
+    if not (made.statement and made.hypotheses):
+        lacking = "Hypotheses:" if made.statement else "the statement, which comes first"
+        raise ValueError(f"{made.id}: the docstring of the check lacks {lacking}")
     unknown = [name for name in made.method.split(", ") if name not in METHODS]
     if unknown:
         raise ValueError(f"{made.id}: method must be among {', '.join(METHODS)}; got {unknown[0]!r}")

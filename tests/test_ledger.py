@@ -87,7 +87,8 @@ def test_the_evidence_for_each_verdict():
     ("fields", "words"),
     [
         ({"id": "XX-1"}, "paper must be one of SA, SR, LN, ours; got 'XX'"),
-        ({"statement": ""}, "must begin with the statement; got none"),
+        ({"statement": ""}, "lacks the statement, which comes first"),
+        ({"hypotheses": ""}, "lacks Hypotheses:"),
         ({"method": "exact, guess"}, "method must be among .*; got 'guess'"),
         ({"verdict": Verdict.FALSE}, "a correction belongs to"),
         ({"correction": "c"}, "a correction belongs to"),
@@ -226,7 +227,10 @@ def double(x):
 @claim("ours-{0}", "1", "exact", HOLDS)
 @mutants("double")
 def test_{0}(check):
-    """2x = x + x."""
+    """2x = x + x.
+
+    Hypotheses: integers
+    """
     check.over(range(check.cases), lambda x: double(x) == x + x)
 '''
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.linalg.products import rows_of_columns
+from sparselin.linalg.products import compiled, rows_of_columns
 from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
@@ -47,7 +47,7 @@ class Gathered:
         gram = np.empty((size, size))
         gram[:M, :M] = self.gram
         self.gram = gram
-        if isinstance(problem.X, np.ndarray):
+        if compiled(problem):
             self.columns = self._gather(J, M)
             self._multiply(M)
         else:
