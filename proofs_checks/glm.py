@@ -1,13 +1,24 @@
 """Penalised generalized linear models for the checks: losses, a solver, and what its answer proves.
 
-F_λ(β) = Σ_i ℓ_i(⟨x_i, β⟩) + λ‖β_S̄‖₁ has the dual max −Σ_i ℓ_i*(u_i) over X_Sᵀu = 0, ‖X_S̄ᵀu‖∞ ≤ λ, and u_λ
-= ∇L(Xβ) is the same for all solutions β. For a feasible u, F_λ(β) − F_λ(β_λ) and D(u, u_λ) are at most
-F_λ(β) + L*(u), where D(u, u') = L*(u) − L*(u') − ⟨η', u − u'⟩, u' = ∇L(η'). So whatever β the solver
-returns, its gap bounds |⟨X_j, u − u_λ⟩| (`reach`), and β_j = 0 in every solution where |⟨X_j, u⟩| + reach <
-λ.
+    F_λ(β) = Σ_i ℓ_i(⟨x_i, β⟩) + λ Σ_{g ∉ S} ‖β_g‖₂
 
-`reach` rests on D ≥ ‖u − u'‖²/(2M) for losses with ℓ'' ≤ M, and for e^η − yη, where with q = u + y D = Σ q
-log(q/q') − q + q' ≥ Σ(√q − √q')², on |q − q'| ≤ |√q − √q'|(2√q + |√q − √q'|), and symmetrically.
+has the dual
+
+    max −Σ_i ℓ_i*(u_i)   over   X_Sᵀu = 0, ‖X_gᵀu‖ ≤ λ for g ∉ S,
+
+and u_λ = ∇L(Xβ) is the same for all solutions β. For a feasible u, both F_λ(β) − F_λ(β_λ) and D(u, u_λ) are
+at most the gap F_λ(β) + L*(u), where
+
+    D(u, u') = L*(u) − L*(u') − ⟨η', u − u'⟩,   u' = ∇L(η').
+
+So whatever β the solver returns, its gap bounds ‖X_gᵀ(u − u_λ)‖ (`reach`), and β_g = 0 in every solution
+where ‖X_gᵀu‖ + reach < λ.
+
+`reach` rests on D ≥ ‖u − u'‖²/(2M) for losses with ℓ'' ≤ M; and for e^η − yη, with q = u + y, on
+
+    D = Σ q log(q/q') − q + q' ≥ Σ(√q − √q')²,   |q − q'| ≤ |√q − √q'|(2√q + |√q − √q'|), and symmetrically.
+
+Groups are labels, one for each column; S is a set of groups. Without labels every column is a group.
 """
 
 from collections.abc import Callable
@@ -105,31 +116,65 @@ HINGE = Loss(
 LOSSES = (SQUARED, HUBER, LOGISTIC, POISSON, HINGE)
 
 
-def objective(loss, X, y, S, lam, beta):
+class Model(NamedTuple):
+    """L(η) = Σ ℓ(η_i; y_i), X (n, d), y (n,), the selected groups S, and each column's group, (d,)."""
+
+    loss: Loss
+    X: np.ndarray
+    y: np.ndarray
+    S: tuple[int, ...]
+    groups: np.ndarray
+
+    @property
+    def selected(self):
+        """(d,) which columns belong to S."""
+        return np.isin(self.groups, list(self.S))
+
+    def norms(self, v):
+        """(‖v_g‖) for every group."""
+        return np.sqrt(np.bincount(self.groups, v * v))
+
+    def off(self, v):
+        """(‖v_g‖) for the groups off S."""
+        return np.delete(self.norms(v), list(self.S))
+
+
+def model(loss, X, y, S=(), groups=None):
+    """A `Model`; without groups every column is one."""
+    return Model(loss, X, y, tuple(S), np.arange(X.shape[1]) if groups is None else np.asarray(groups))
+
+
+def restricted(at):
+    """L∘X_S, without a penalty."""
+    J = at.selected
+    return model(at.loss, at.X[:, J], at.y, range(J.sum()))
+
+
+def objective(at, lam, beta):
     """F_λ(β)."""
-    penalty = lam * np.delete(abs(beta), S).sum() if lam else 0.0
-    return loss.value(X @ beta, y).sum() + penalty
+    return at.loss.value(at.X @ beta, at.y).sum() + (lam * at.off(beta).sum() if lam else 0.0)
 
 
-def solve(loss, X, y, S, lam, start=None, steps=60):
-    """A β near a minimiser of F_λ: proximal Newton steps by coordinate descent, the β of least gap kept."""
-    beta = np.zeros(X.shape[1]) if start is None else np.array(start, float)
-    weight = np.full(X.shape[1], float(lam))
-    weight[list(S)] = 0
-    here, best, found = objective(loss, X, y, S, lam, beta), np.inf, beta
+def solve(at, lam, steps=60):
+    """A β near a minimiser of F_λ: proximal Newton steps by block descent, the β of least gap kept."""
+    loss, X, y, S, groups = at
+    beta = np.zeros(X.shape[1])
+    weights = np.full(groups.max(initial=-1) + 1, float(lam))
+    weights[list(S)] = 0
+    here, best, found = objective(at, lam, beta), np.inf, beta
     for _ in range(steps):
-        gap = dual_point(loss, X, y, S, lam, beta)[1]
+        gap = dual_point(at, lam, beta)[1]
         if gap < best:
             best, found = gap, beta
         if gap <= 1e-13 * (1 + abs(here)):
             break
         eta = X @ beta
         H = X.T @ ((loss.curvature(eta, y) + 1e-6)[:, None] * X)
-        move = _quadratic(H, X.T @ loss.gradient(eta, y) - H @ beta, weight, beta) - beta
+        move = _quadratic(H, X.T @ loss.gradient(eta, y) - H @ beta, weights, groups, beta) - beta
         t = 1.0
-        # near the end F differs by less than its rounding, while the gap still falls
+        # close to a minimiser F differs by less than its rounding, while the gap still falls
         while t > 1e-6:
-            there = objective(loss, X, y, S, lam, beta + t * move)
+            there = objective(at, lam, beta + t * move)
             if there <= here + 1e-14 * (1 + abs(here)):
                 break
             t /= 2
@@ -137,78 +182,93 @@ def solve(loss, X, y, S, lam, start=None, steps=60):
     return found
 
 
-def _quadratic(H, linear, weight, beta, sweeps=400):
-    """min ½βᵀHβ + ⟨linear, β⟩ + Σ weight_j|β_j| by coordinate descent."""
+def _quadratic(H, linear, weights, groups, beta, sweeps=400):
+    """min ½βᵀHβ + ⟨linear, β⟩ + Σ weights_g‖β_g‖ by proximal steps of length 1/‖H_gg‖, a block at a time."""
     beta, grad = beta.copy(), H @ beta + linear
+    blocks = [np.flatnonzero(groups == g) for g in range(len(weights))]
+    curvatures = [np.linalg.norm(H[np.ix_(J, J)], 2) for J in blocks]
     for _ in range(sweeps):
         largest = 0.0
-        for j in np.flatnonzero(H.diagonal() > 0):
-            z = beta[j] - grad[j] / H[j, j]
-            new = np.sign(z) * max(abs(z) - weight[j] / H[j, j], 0.0)
-            if new != beta[j]:
-                grad += H[:, j] * (new - beta[j])
-                largest = max(largest, abs(new - beta[j]))
-                beta[j] = new
+        for J, weight, curvature in zip(blocks, weights, curvatures, strict=True):
+            if curvature == 0:
+                continue
+            z = beta[J] - grad[J] / curvature
+            length = np.linalg.norm(z)
+            move = (z * max(1 - weight / (curvature * length), 0.0) if length else z) - beta[J]
+            if move.any():
+                grad += H[:, J] @ move
+                beta[J] += move
+                largest = max(largest, abs(move).max())
         if largest <= 1e-15 * (1 + abs(beta).max()):
             break
     return beta
 
 
-def dual_point(loss, X, y, S, lam, beta):
+def dual_point(at, lam, beta):
     """A u, feasible to rounding, from ∇L(Xβ), and F_λ(β) + L*(u) with what rounding can hide.
 
     If X_Sᵀu = δ is not quite zero, the gap errs by ⟨δ, β_S⟩ at a minimiser, whose β_S is taken to have no
     entry above 10(1 + ‖β_S‖).
     """
-    S = list(S)
+    loss, X, y, J = at.loss, at.X, at.y, at.selected
     u = loss.gradient(X @ beta, y)
-    if S:
-        U, s, _ = np.linalg.svd(X[:, S], full_matrices=False)
+    if J.any():
+        U, s, _ = np.linalg.svd(X[:, J], full_matrices=False)
         basis = U[:, s > 1e-10 * s.max()] if s.max() > 0 else U[:, :0]
         u = loss.domain(u - basis @ (basis.T @ u), y)
-    largest = np.delete(abs(X.T @ u), S).max(initial=0.0)
+    largest = at.off(X.T @ u).max(initial=0.0)
     if largest > lam:
         u = u * (lam / largest)
     u = loss.domain(u, y)
     terms = np.concatenate([loss.value(X @ beta, y), loss.conjugate(u, y)])
-    gap = terms.sum() + (lam * np.delete(abs(beta), S).sum() if np.isfinite(lam) else 0.0)
-    slack = 10 * abs(X[:, S].T @ u).sum() * (1 + np.linalg.norm(beta[S]))
+    gap = terms.sum() + (lam * at.off(beta).sum() if np.isfinite(lam) else 0.0)
+    slack = 10 * abs(X[:, J].T @ u).sum() * (1 + np.linalg.norm(beta[J]))
     return u, max(gap, 0.0) + slack + 1e-14 * (1 + abs(terms).sum())
 
 
-def reach(loss, X, y, u, D):
-    """(d,) bounds on |⟨X_j, u' − u⟩| over the u' with D(u', u) ≤ D or D(u, u') ≤ D."""
+def reach(at, u, D):
+    """Bounds on ‖X_gᵀ(u' − u)‖ for every group, over the u' with D(u', u) ≤ D or D(u, u') ≤ D."""
+    loss, X, y, _, groups = at
     if loss.smooth is not None:
-        return np.linalg.norm(X, axis=0) * np.sqrt(2 * loss.smooth * D)
+        sizes = [np.linalg.norm(X[:, groups == g], 2) for g in range(groups.max(initial=-1) + 1)]
+        return np.array(sizes) * np.sqrt(2 * loss.smooth * D)
     q = np.maximum(u + y, 0)
-    return 2 * np.sqrt(D * (X**2).T @ q) + abs(X).max(axis=0) * D
+    return at.norms(2 * np.sqrt(D * (X**2).T @ q) + abs(X).max(axis=0) * D)
 
 
 class Entry(NamedTuple):
-    """λ* = ‖c‖∞, T, c = −Xᵀ∇L(X_Sβ̂_S), zero on S, β̂_S as (d,), ∇L there, and whether T is clear."""
+    """λ*, T, (‖c_g‖) for every group, zero on S, β̂_S as (d,), ∇L there, and whether T is certain."""
 
     lam_star: float
     tied: tuple[int, ...]
-    correlation: np.ndarray
+    sizes: np.ndarray
     beta: np.ndarray
     dual: np.ndarray
-    clear: bool
+    certain: bool
+
+    @property
+    def others(self):
+        """The groups off S ∪ T; on S the size is set to −∞."""
+        return [g for g, size in enumerate(self.sizes) if size >= 0 and g not in self.tied]
 
 
-def glm_entry(loss, X, y, S):
-    """What gradient OMP sees at S, where L∘X_S has a minimiser."""
-    start = np.zeros(X.shape[1])
-    if len(S):
-        start[list(S)] = _polished(loss, X[:, list(S)], y, solve(loss, X[:, list(S)], y, range(len(S)), 0.0))
-    u = loss.gradient(X @ start, y)
-    c = -X.T @ u
-    c[list(S)] = 0
-    size = abs(c)
-    lam = size.max(initial=0.0)
+def glm_entry(at):
+    """What gradient OMP sees at S, where L∘X_S has a minimiser: c_g = −X_gᵀ∇L(X_Sβ̂_S)."""
+    loss, X, y, S, _ = at
+    beta = np.zeros(X.shape[1])
+    if S:
+        below = restricted(at)
+        beta[at.selected] = _polished(loss, below.X, y, solve(below, 0.0))
+    u = loss.gradient(X @ beta, y)
+    sizes = at.norms(X.T @ u)
+    sizes[list(S)] = -np.inf
+    lam = sizes.max(initial=0.0)
     scale = 1e-9 * (1 + np.linalg.norm(X) * np.linalg.norm(u))
-    tied = np.flatnonzero(size >= lam - scale)
-    unclear = (size < lam - scale) & (size > lam * (1 - 1e-4))
-    return Entry(float(lam), tuple(tied.tolist()), c, start, u, bool(lam > 1e3 * scale and not unclear.any()))
+    tied = np.flatnonzero(sizes >= lam - scale)
+    unclear = (sizes < lam - scale) & (sizes > lam * (1 - 1e-4))
+    return Entry(
+        float(lam), tuple(tied.tolist()), sizes, beta, u, bool(lam > 1e3 * scale and not unclear.any())
+    )
 
 
 def _polished(loss, X, y, beta):
@@ -242,14 +302,13 @@ def _divergence(p, q):
     return q * (xlog1py(1 + ratio, ratio) - ratio)
 
 
-def glm_window(loss, X, y, S, entry):
+def glm_window(at, entry):
     """t₀: for (1 − t₀)λ* < λ < λ* every solution is zero off S ∪ T."""
-    outside = [j for j in range(X.shape[1]) if j not in S and j not in entry.tied]
 
     def holds(t):
-        D = bregman(loss, y, X @ entry.beta, entry.dual, t)
-        left = (1 - t) * entry.lam_star - abs(entry.correlation) - reach(loss, X, y, entry.dual, D)
-        return bool(np.all(left[outside] > 0))
+        D = bregman(at.loss, at.y, at.X @ entry.beta, entry.dual, t)
+        left = (1 - t) * entry.lam_star - entry.sizes - reach(at, entry.dual, D)
+        return bool(np.all(left[entry.others] > 0))
 
     low, high = 0.0, 1.0
     if holds(high):

@@ -107,7 +107,7 @@ def segment(X, y, S: Sequence[int] = ()) -> Segment:
         len(signs), len(signs), [s * (i == j) for i, s in enumerate(signs) for j in range(len(signs))]
     )
     H = Z.transpose() * Z
-    vertices = [v for B in _subsets(len(signs)) if (v := _vertex(H, B)) is not None]
+    vertices = nonnegative(H)
     v = sum(vertices[1:], vertices[0]) / fmpq(len(vertices))
     active = tuple(i for i, entry in zip(at.tied, v.entries(), strict=True) if entry > 0)
     return Segment(at, signs, Z, v, active)
@@ -153,6 +153,11 @@ def is_solution(X, y, S: Sequence[int], beta: fmpq_mat, lam: fmpq) -> bool:
         elif abs(c_i) > lam or (b != 0 and c_i != (lam if b > 0 else -lam)):
             return False
     return True
+
+
+def nonnegative(H: fmpq_mat) -> list[fmpq_mat]:
+    """The vertices of the solutions of min_{v ≥ 0} ½vᵀHv − 1ᵀv; one where H is nonsingular."""
+    return [v for B in _subsets(H.nrows()) if (v := _vertex(H, B)) is not None]
 
 
 def _subsets(m: int) -> list[list[int]]:

@@ -1,47 +1,11 @@
 """Where the theorem on generalized linear models ends: second-order ties, kinks, non-convex and unbounded
 losses.
 
-F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as in `test_glm_selection`; S = ∅ in all examples, c = −Xᵀ∇L.
+    F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as in test_glm_selection.py;   S = ∅ in all examples, c = −Xᵀ∇L.
 
-*Degenerate ties.* For least squares A(S) is the support of min_{v ≥ 0} ½vᵀHv − 1ᵀv. For L twice
-continuously differentiable the same problem, H the Hessian on T, gives β_T = s∘(εv) + o(ε), and A(S) where
-v is unique and Hv > 1 off its support. If (Hv)_i = 1 and v_i = 0, higher derivatives decide, if any do;
-here the third. Poisson, two rows, a, b > 0 distinct: X_0 = (a, b), y = (1 + a, 1 + b), and X_1 = X_0 − k(−b,
-a), k = ±1. Then −∇L(0) = X_0, ∇²L(0) = I, so c(0) = (a² + b²)(1, 1), H = (a² + b²)[[1, 1], [1, 2]] for both
-k: v = (1/(a² + b²), 0), (Hv)_1 = 1. At β = (t, 0)
-
-    c_0 − c_1 = −k(a(e^{tb} − 1) − b(e^{ta} − 1)) = −k·ab((e^{tb} − 1)/b − (e^{ta} − 1)/a),
-
-whose sign is that of −k(b − a) for all t > 0, as (e^{tx} − 1)/x increases with x. So A = {0} if k(b − a) <
-0; if k(b − a) > 0 no (t, 0) is a solution and 1 ∈ A. Same λ*, T, Hessian and NNLS; different A(S), within T
-both times.
-
-*No limit.* A(S) = lim_{ε→0} supp β(λ* − ε) off S need not exist. X = [[1, 0], [1, 2]], ℓ_2' = η − 1, ℓ_1' =
-η − 1 + η³ sin(1/η)/8 for |η| ≤ 1, of slope 1 beyond: ℓ_1'' ≥ 1 − (3η² + |η|)/8 ≥ ½, so L is C¹, C² near 0
-and strongly convex. At β = (t, 0) c_0 − c_1 = −t³ sin(1/t)/8, and λ = c_0 falls in t: for λ = c_0(t) the
-support is {0} where sin(1/t) < 0, and 1 is in it where sin(1/t) > 0, both arbitrarily near λ*. With
-e^{−1/η²} for η³, for all η, L is even C^∞ (ℓ_1'' ≥ 1 − e^{−s²}(2s³ + s²)/8 ≥ ½, s = 1/|η|). Part (c) of the
-theorem speaks of each λ, and stands.
-
-*Kinks.* L(η) = |η_1| + |1 − η_2|, X = [[a, 0], [a, 1]], a > 1. ∂L(0) = [−1, 1] × {−1}. With sign 0 = 0 the
-subgradient gives |c| = (a, 1) and picks feature 0. But u = −g = (−1 + 1/a, 1), with g ∈ ∂L(0), is dual
-feasible for λ ≥ 1 and of value 1 = L(0): so β = 0 is optimal down to λ* = 1, and below it u = λ(−1, 1)
-proves β = (0, 1) optimal and β_0 = 0 in every solution: A = {1}. In general (β̂_S, 0) is optimal iff some g
-∈ ∂L(X_Sβ̂_S) has X_Sᵀg = 0 and ‖Xᵀg‖∞ ≤ λ: λ* is the least ‖Xᵀg‖∞ among them. If L is piecewise linear and
-bounded below, min F_λ is piecewise linear in λ, and a minimiser inside the last piece before λ* minimises
-F_{λ*} too; complementary slackness then gives A ⊆ argmax|⟨X_i, g⟩| for each minimising g (the only one
-where no residual is zero).
-
-*Non-convex losses.* ½(1 − η_1)² + 3η_2⁴ − 16η_2³, X = I: −∇L(0) = (1, 0). 3η⁴ − 16η³ + λ|η| < 0 for some η
-iff λ < max(16η² − 3η³) = 16384/243 ≈ 67.4, at η = 32/9. So λ* = 16384/243, the minimisers jump, and A =
-{1}, where the gradient is zero.
-
-*Losses unbounded below.* ℓ(η) = −η, X = (1, 2): λ* = 2, T = {1}, and inf F_λ = −∞ for λ < 2: nothing to
-select.
-
-*Not forward selection.* For unit columns and S = ∅ the least squares pick lowers the loss most, by c_i²/2.
-Not so here: Poisson, X_0 = (h, 0, 0), X_1 = (0, p, q), p² + q² = h², y = (0, 2, 2): |c| = (h, p + q), so T
-= {1}, but feature 0 can lower L by any amount below 1, feature 1 by less than 0.78.
+Each row is a counterexample with its proof, which docs/proofs/glm_limits.md derives: degenerate ties, where the
+Hessian does not determine A(S); a strongly convex C^∞ loss for which A(S) = lim supp β(λ* − ε) does not exist;
+kinks; a second well; losses unbounded below; and a pick that does not lower the loss most.
 """
 
 from math import gcd
@@ -51,7 +15,7 @@ from flint import arb, ctx, fmpq
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.glm import POISSON, dual_point, glm_entry, reach, solve
+from proofs_checks.glm import POISSON, dual_point, glm_entry, model, reach, solve
 from proofs_checks.rational import exactly
 from sparselin.ledger import HOLDS, claim, mutants
 
@@ -99,7 +63,7 @@ def test_the_hessian_does_not_decide_ties(check):
             (entry.tied, entry.active) == ((0, 1), (0,))
             for entry in (sl.first_entry(X, y - 1) for X in designs)
         )
-        entries = [glm_entry(POISSON, X, y, ()) for X in designs]
+        entries = [glm_entry(model(POISSON, X, y)) for X in designs]
         tied = all(entry.tied == (0, 1) and np.array_equal(entry.beta, zero) for entry in entries)
         if not (same and degenerate and least_squares and tied):
             return False
@@ -121,10 +85,11 @@ def test_the_hessian_does_not_decide_ties(check):
         designs, y = twins(*pair)
         active = []
         for X in designs:
-            lam = 0.9 * glm_entry(POISSON, X, y, ()).lam_star
-            beta = solve(POISSON, X, y, (), lam)
-            u, gap = dual_point(POISSON, X, y, (), lam, beta)
-            zero = abs(X.T @ u) + reach(POISSON, X, y, u, gap) < lam
+            at = model(POISSON, X, y)
+            lam = 0.9 * glm_entry(at).lam_star
+            beta = solve(at, lam)
+            u, gap = dual_point(at, lam, beta)
+            zero = abs(X.T @ u) + reach(at, u, gap) < lam
             active.append((bool(zero[1]), bool(beta[1] > 1e-6)))
         return sorted(active) == [(False, True), (True, False)]
 
@@ -340,7 +305,7 @@ def test_the_pick_does_not_lower_the_loss_most(check):
     def picks_the_lesser(triple):
         p, q, h = triple
         X, y = np.array([[h, 0.0], [0.0, p], [0.0, q]]), np.array([0.0, 2.0, 2.0])
-        entry = glm_entry(POISSON, X, y, ())
+        entry = glm_entry(model(POISSON, X, y))
         b = arb(-5) / h  # e^{hb} = e⁻⁵
         start = poisson_loss(X[:, 1], y, arb(0))
         first = start - poisson_loss(X[:, 0], y, b)
@@ -348,7 +313,7 @@ def test_the_pick_does_not_lower_the_loss_most(check):
         return (
             entry.tied == (1,)
             and entry.lam_star == p + q
-            and np.array_equal(abs(entry.correlation), [h, p + q])
+            and np.array_equal(entry.sizes, [h, p + q])
             and bool(start == 3)
             and bool(first > arb(99) / 100)
             and bool(second < arb(78) / 100)

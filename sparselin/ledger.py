@@ -146,9 +146,10 @@ class ClaimFailed(AssertionError):
 class Check:
     """What a check may use: a number of cases, randomness, and a place for what it finds."""
 
-    def __init__(self, cases: int, seed: int) -> None:
+    def __init__(self, cases: int, seed: int, shrink: bool = True) -> None:
         self.cases = cases
         self.seed = seed
+        self.shrink = shrink
         self.rng = np.random.default_rng(seed)
         self.counted = 0
         self.unsettled = 0
@@ -158,7 +159,8 @@ class Check:
     def forall(self, strategy: Any, holds: Callable[[Any], Any], cases: int | None = None) -> None:
         """`holds(value)` for `cases` (default: all that were asked for) values of a Hypothesis strategy.
 
-        A value that fails is shrunk before it is reported. `hypothesis.assume` in `holds` leaves a value out.
+        A value that fails is shrunk before it is reported, unless `decide` was told not to.
+        `hypothesis.assume` in `holds` leaves a value out.
         """
         from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -169,7 +171,7 @@ class Check:
             database=None,
             report_multiple_bugs=False,
             suppress_health_check=list(HealthCheck),
-            phases=(Phase.generate, Phase.shrink),
+            phases=(Phase.generate, Phase.shrink) if self.shrink else (Phase.generate,),
         )
         @given(strategy)
         def run(value: Any) -> None:
@@ -320,9 +322,12 @@ def _check_fields(made: Claim) -> None:
         raise ValueError(f"{made.id}: mutants must name what the check would notice; got none")
 
 
-def decide(made: Claim, cases: int | None = None, seed: int = 0) -> Outcome:
-    """Run a check, with `cases` in place of its own number; its randomness depends on seed and id alone."""
-    check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()))
+def decide(made: Claim, cases: int | None = None, seed: int = 0, shrink: bool = True) -> Outcome:
+    """Run a check, with `cases` in place of its own number; its randomness depends on seed and id alone.
+
+    A counterexample is shrunk unless it is enough to know that there is one.
+    """
+    check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()), shrink)
     failure = None
     try:
         made.function(check)

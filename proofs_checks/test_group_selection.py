@@ -1,0 +1,268 @@
+"""Group Sequential LASSO for least squares: the window that the proof gives, and which tied groups enter.
+
+    F_λ(β) = ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂,   r = P_S^⊥y, c_g = X_gᵀr, λ* = max_{g ∉ S} ‖c_g‖,
+    T = {g ∉ S : ‖c_g‖ = λ*},   z_g = P_S^⊥X_g c_g/‖c_g‖ for g ∈ T,   H = ZᵀZ.
+
+That the groups selected lie in T: test_group_omp of test_glm_selection.py; Axiotis and Yasuda (arXiv
+2307.07405, 2023) have it first, for strictly convex losses. The proofs of what is added here:
+docs/proofs/generalized_linear_models.md.
+
+*One group*, T = {g}. With Z_g = P_S^⊥X_g, G = Z_gᵀZ_g, the solutions with support S ∪ g are, for η > 0,
+
+    β_g = η(I + ηG)⁻¹c_g,   X_gᵀp = (I + ηG)⁻¹c_g,   λ = ‖X_gᵀp‖,   p = r − Z_gβ_g:
+
+indeed X_gᵀp = β_g/η, so that X_gᵀp = λβ_g/‖β_g‖. For rational η all but λ is rational, and so is λ²: the
+conditions ‖X_hᵀp‖² ≤ λ² are decided exactly.
+
+*Several groups.* For λ → λ* the direction of β_g tends to that of c_g, and their lengths, over λ* − λ, to
+the solution v of min_{v ≥ 0} ½vᵀHv − 1ᵀv, if H is nonsingular. For groups of one column this is exact. For
+others it is exact to first order only, and where v_g = 0 and (Hv)_g = 1 the second order decides.
+"""
+
+from itertools import product
+from math import gcd
+
+import numpy as np
+from flint import fmpq, fmpq_mat, fmpq_poly
+
+from proofs_checks.glm import SQUARED, dual_point, model, objective, reach, solve
+from proofs_checks.rational import columns, nonnegative, off, rational, real
+from sparselin.ledger import HOLDS, claim, mutants
+
+NUMBER = "Theorem 3.3, Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission), for groups"
+
+
+def transposed_product(A, b):
+    """Aᵀb as a list."""
+    return (A.transpose() * b).entries()
+
+
+def squared(entries):
+    """‖·‖²."""
+    return sum((a * a for a in entries), fmpq(0))
+
+
+def members(groups, g):
+    """The columns of a group."""
+    return np.flatnonzero(groups == g).tolist()
+
+
+def draw(rng):
+    """(X, y, groups, S): small integers, two to four groups of one to three columns, |S| ≤ 1."""
+    sizes = rng.integers(1, 4, rng.integers(2, 5))
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.integers(-2, 3, (rng.integers(2, 7), len(groups))) + 0.0
+    y = rng.integers(-3, 4, len(X)) + 0.0
+    return X, y, groups, tuple(rng.permutation(len(sizes))[: rng.integers(0, 2)].tolist())
+
+
+def group_step(X, y, groups, S):
+    """(r, {g: c_g}, T) at S, exactly; T is empty where λ* = 0."""
+    A = rational(X)
+    r = off(A, [j for g in S for j in members(groups, g)], rational(y))
+    c = {g: transposed_product(columns(A, members(groups, g)), r) for g in set(groups.tolist()) - set(S)}
+    largest = max((squared(c_g) for c_g in c.values()), default=fmpq(0))
+    return r, c, [g for g in sorted(c) if squared(c[g]) == largest] if largest else []
+
+
+def on_one_group(X, groups, S, at, g, eta):
+    """(X_gᵀp, p) of the solution with support S ∪ g that belongs to η, exactly."""
+    r, c, _ = at
+    A = rational(X)
+    Z = off(A, [j for h in S for j in members(groups, h)], columns(A, members(groups, g)))
+    m = Z.ncols()
+    shifted = fmpq_mat(m, m, [fmpq(i == j) for i, j in product(range(m), repeat=2)]) + eta * (
+        Z.transpose() * Z
+    )
+    w = shifted.solve(fmpq_mat(m, 1, c[g]))
+    return w.entries(), r - Z * (eta * w)
+
+
+def group_window(X, groups, at):
+    """t₀ = min (λ* − ‖c_h‖)/(λ* + ‖X_h‖₂‖r‖) over h ∉ S ∪ T."""
+    r, c, T = at
+    length = {g: real(squared(c_g)) ** 0.5 for g, c_g in c.items()}
+    lam, far = length[T[0]], real(squared(r.entries())) ** 0.5
+    sizes = {h: np.linalg.norm(X[:, groups == h], 2) for h in c if h not in T}
+    return min(((lam - length[h]) / (lam + size * far) for h, size in sizes.items()), default=1.0)
+
+
+@claim("ours-group-window", NUMBER, "proof, exact", HOLDS, cases=2000, ci_cases=100)
+@mutants("group_window", "on_one_group")
+def test_the_window_of_groups(check):
+    """Every solution of ½‖y − Xβ‖² + λ Σ_{g ∉ S} ‖β_g‖₂ is zero off S ∪ T for (1 − t₀)λ* < λ < λ*, t₀ =
+    min_{h ∉ S ∪ T} (λ* − ‖c_h‖)/(λ* + ‖X_h‖₂‖r‖); where T = {g}, A(S) = {g}.
+
+    Hypotheses: λ* > 0; checked at λ in the window where T is one group, for one to three other groups
+
+    Consequences: For groups of one column and S ≠ ∅ as for S = ∅, t₀ is the part of the proof's ε₀ that keeps
+    other columns out.
+    """
+    lengths = []
+
+    def zero_off_the_one(case):
+        X, _, groups, S = case
+        at = group_step(*case)
+        _, c, T = at
+        t0, lam = group_window(X, groups, at), real(squared(c[T[0]])) ** 0.5
+        lengths.append(t0)
+        eta = fmpq(1)
+        for _ in range(60):  # λ falls from λ* at η = 0
+            w, p = on_one_group(X, groups, S, at, T[0], eta)
+            if real(squared(w)) ** 0.5 > (1 - 0.999 * t0) * lam:
+                break
+            eta = eta / 2
+        A = rational(X)
+        selected = [j for g in S for j in members(groups, g)]
+        own = columns(A, members(groups, T[0]))
+        others = [columns(A, members(groups, h)) for h in c if h not in T]
+        return (
+            not any(transposed_product(columns(A, selected), p))
+            and transposed_product(own, p) == w
+            and squared(w) < squared(c[T[0]])
+            and all(squared(transposed_product(X_h, p)) < squared(w) for X_h in others)
+        )
+
+    drawn = (draw(check.rng) for _ in range(40 * check.cases))
+    single = (case for case in drawn if len(group_step(*case)[2]) == 1)
+    check.over((next(single) for _ in range(check.cases)), zero_off_the_one)
+    check.measured(f"median t₀ {np.median(lengths):.2g}")
+
+
+def first_order(X, y, groups, S):
+    """(T, H·λ*², v/λ*²) of the step, exactly; None where H is singular."""
+    _, c, T = group_step(X, y, groups, S)
+    A = rational(X)
+    selected = [j for g in S for j in members(groups, g)]
+    Z = [columns(A, members(groups, g)) * fmpq_mat(len(c[g]), 1, c[g]) for g in T]
+    Z = off(A, selected, fmpq_mat(A.nrows(), len(T), [z[i, 0] for i in range(A.nrows()) for z in Z]))
+    H = Z.transpose() * Z
+    return None if not T or H.det() == 0 else (T, H, nonnegative(H)[0])
+
+
+def zero_in_all(at, lam):
+    """The groups that vanish in every solution at λ, by the duality gap."""
+    u, gap = dual_point(at, lam, solve(at, lam))
+    return np.flatnonzero(at.norms(at.X.T @ u) + reach(at, u, gap) < lam).tolist()
+
+
+def zero_in_some(at, lam, g):
+    """False only if the group g vanishes in no solution at λ: the least value without it is above F_λ."""
+    kept = at.groups != g
+    less = at._replace(X=at.X[:, kept], groups=at.groups[kept])
+    beta = solve(less, lam)
+    least = objective(less, lam, beta) - dual_point(less, lam, beta)[1]
+    return least <= objective(at, lam, solve(at, lam))
+
+
+@claim("ours-group-ties", NUMBER, "proof, float", HOLDS, cases=150, ci_cases=10)
+@mutants("first_order", "solve")
+def test_which_tied_groups_enter(check):
+    """If H is nonsingular and v the solution of min_{v ≥ 0} ½vᵀHv − 1ᵀv, then {g : v_g > 0} ⊆ A(S) ⊆ {g ∈ T :
+    (Hv)_g = 1}.
+
+    Hypotheses: T of two or three groups, tied exactly, H nonsingular; solutions at λ*(1 − 10⁻³) and λ*(1 −
+    10⁻⁴), which show the limit where v_g and (Hv)_g − 1, relative to the largest, are 0 or above 0.05
+
+    Unchecked: A(S) where H is singular
+
+    Tolerance: v and H are exact; the supports are certified by duality gaps
+    """
+    entering = [0, 0]
+
+    def as_first_order_says(case):
+        X, y, groups, S = case
+        T, H, v = first_order(*case)
+        enter = [g for g, v_g in zip(T, v.entries(), strict=True) if v_g > 0]
+        stay = [g for g, h in zip(T, (H * v).entries(), strict=True) if h > 1]
+        entering[len(enter) == len(T)] += 1
+        at = model(SQUARED, X, y, S, groups)
+        lams = [(1 - t) * real(squared(group_step(*case)[1][T[0]])) ** 0.5 for t in (1e-3, 1e-4)]
+        return all(
+            set(stay) <= set(zero_in_all(at, lam)) and not any(zero_in_some(at, lam, g) for g in enter)
+            for lam in lams
+        )
+
+    def clear(case):
+        found = first_order(*case)
+        if found is None or len(found[0]) < 2:
+            return False
+        _, H, v = found
+        largest = max(v.entries())
+        return all(a == 0 or a > largest / 20 for a in v.entries()) and all(
+            h == 1 or h > fmpq(21, 20) for h in (H * v).entries()
+        )
+
+    drawn = (draw(check.rng) for _ in range(2000 * check.cases))
+    tied = (case for case in drawn if clear(case))
+    check.over((next(tied) for _ in range(check.cases)), as_first_order_says)
+    check.measured(f"all of T enters in {entering[1]} of {check.cases} designs, some of it in {entering[0]}")
+
+
+def twins(p, q, m):
+    """Two designs of three columns, X_0 = diag(1, m) and a third row, y, with the same λ*, T and H.
+
+    c_0 = (p, q), h = ‖c_0‖ rational; X_1 = (b_0, b_1/m, h − b_0p − b_1q/m²), b = X_0ᵀX_1 = Gc_0/h ± κ(−q, p).
+    """
+    c, G, h = (fmpq(p), fmpq(q)), (fmpq(1), fmpq(m * m)), fmpq(round((p * p + q * q) ** 0.5))
+    Gc = [G_i * c_i for G_i, c_i in zip(G, c, strict=True)]
+    bend = (squared(Gc) - (c[0] * Gc[0] + c[1] * Gc[1]) ** 2 / h**2) / (2 * h)
+    kappa = 2 * bend / (p * q * (m * m - 1))
+    designs = []
+    for sign in (1, -1):
+        b = (Gc[0] / h - sign * kappa * q, Gc[1] / h + sign * kappa * p)
+        last = h - b[0] * p - b[1] * q / G[1]
+        designs.append(fmpq_mat(3, 3, [1, 0, b[0], 0, m, b[1] / m, 0, 0, last]))
+    return designs, fmpq_mat(3, 1, [fmpq(p), fmpq(q, m), 1])
+
+
+def excess(X, y):
+    """(λ² − (X_1ᵀp)²)·(1 + η)²(1 + m²η)², a polynomial in η, along the solutions on group 0 alone."""
+    c = transposed_product(columns(X, [0, 1]), y)
+    ones = [fmpq_poly([1, 1]), fmpq_poly([1, X[1, 1] ** 2])]
+    both = ones[0] * ones[1]
+    w = [c[0] * ones[1], c[1] * ones[0]]  # X_0ᵀp·both
+    b = transposed_product(columns(X, [0, 1]), columns(X, [2]))
+    eta = fmpq_poly([0, 1])
+    joint = transposed_product(columns(X, [2]), y)[0] * both - eta * (b[0] * w[0] + b[1] * w[1])
+    return (w[0] ** 2 + w[1] ** 2 - joint**2).coeffs()
+
+
+def sign_at_zero(coefficients):
+    """The sign of a polynomial for all small η > 0."""
+    return next((1 if a > 0 else -1 for a in coefficients if a != 0), 0)
+
+
+@claim("ours-group-second-order", NUMBER, "proof, exact", HOLDS, cases=150, ci_cases=40)
+@mutants("twins", "excess", "sign_at_zero")
+def test_the_second_order_decides(check):
+    """First order does not determine A(S) for groups: of two designs with the same λ*, T, H and v, v_1 = 0,
+    (Hv)_1 = 1, one has A(∅) = {0}, the other A(∅) = {0, 1}.
+
+    Hypotheses: group 0 of the columns (1, 0, 0), (0, m, 0), group 1 of one column; c_0 = (p, q), p, q, h a
+    Pythagorean triple, m ≥ 2; H nonsingular
+
+    Consequences: for groups A(S) is not the support of an NNLS; for groups of one column it is
+    """
+    triples = [
+        (a * a - b * b, 2 * a * b) for a in range(2, 9) for b in range(1, a) if gcd(a, b) == 1 and (a - b) % 2
+    ]
+
+    def decides(case):
+        p, q, m = case
+        designs, y = twins(p, q, m)
+        grams = []
+        for X in designs:
+            c = transposed_product(X, y)
+            z = columns(X, [0, 1]) * fmpq_mat(2, 1, c[:2])
+            pair = fmpq_mat(3, 2, [a for i in range(3) for a in (z[i, 0], X[i, 2] * c[2])])
+            grams.append(pair.transpose() * pair)
+            if squared(c[:2]) != c[2] ** 2:
+                return False
+        H = grams[0]
+        degenerate = H[0, 0] == H[0, 1] and H.det() != 0  # v = (1/H_00, 0), (Hv)_1 = 1
+        signs = [sign_at_zero(excess(X, y)) for X in designs]
+        return grams[1] == H and degenerate and signs == [-1, 1]
+
+    cases = [(p, q, m) for p, q in triples for m in range(2, 12)]
+    check.over([cases[k] for k in check.rng.permutation(len(cases))[: check.cases]], decides)
