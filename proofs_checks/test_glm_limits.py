@@ -3,9 +3,9 @@ losses.
 
     F_λ(β) = L(Xβ) + λ‖β_S̄‖₁ as in test_glm_selection.py;   S = ∅ in all examples, c = −Xᵀ∇L.
 
-Each row is a counterexample with its proof, which docs/proofs/glm_limits.md derives: degenerate ties, where the
-Hessian does not determine A(S); a strongly convex C^∞ loss for which A(S) = lim supp β(λ* − ε) does not exist;
-kinks; a second well; losses unbounded below; and a pick that does not lower the loss most.
+Each row is a counterexample, derived in docs/proofs/glm_limits.md: degenerate ties, where the Hessian does
+not determine A(S); a strongly convex C^∞ loss for which lim supp β(λ* − ε) does not exist; kinks; a second
+well; losses unbounded below; and a pick that does not lower the loss most.
 """
 
 from math import gcd
@@ -35,6 +35,49 @@ def poisson_correlations(X, y, z, k):
     return [sum((int(a) * w for a, w in zip(column, rows, strict=True)), fmpq(0)) for column in X.T]
 
 
+def first_order_agrees(designs, y):
+    """Whether both have the same c = ‖X_0‖²(1, 1) and Hessian, degenerate, and least squares has A = {0}."""
+    square = designs[0][:, 0] @ designs[0][:, 0]
+    grams = [X.T @ X for X in designs]  # ℓ''(0) = 1
+    squares = [sl.first_entry(X, y - 1) for X in designs]
+    entries = [glm_entry(model(POISSON, X, y)) for X in designs]
+    return (
+        np.array_equal(*grams)
+        and grams[0][0, 0] == grams[0][0, 1] == square
+        and all(np.array_equal(X.T @ (y - 1), [square, square]) for X in designs)
+        and all((entry.tied, entry.active) == ((0, 1), (0,)) for entry in squares)
+        and all(entry.tied == (0, 1) and not entry.beta.any() for entry in entries)
+    )
+
+
+def third_order_decides(pair):
+    """At β = (t, 0), e^t = z: the first design's c_1 stays below c_0, the second's exceeds it."""
+    designs, y = twins(*pair)
+    idle, joins = designs if pair[0] > pair[1] else designs[::-1]  # k(b − a) < 0 first
+    if not first_order_agrees(designs, y):
+        return False
+    for z in (fmpq(1001, 1000), fmpq(11, 10), fmpq(3, 2), fmpq(4)):
+        first, second = poisson_correlations(idle, y, z, 0)
+        other, twin = poisson_correlations(joins, y, z, 0)
+        if not (first == other and second < first and (z > fmpq(11, 10) or second > -first) and twin > other):
+            return False
+    return True
+
+
+def supports_differ(pair):
+    """At 0.9λ*, as the gap proves it, one design leaves column 1 at zero and the other does not."""
+    designs, y = twins(*pair)
+    active = []
+    for X in designs:
+        at = model(POISSON, X, y)
+        lam = 0.9 * glm_entry(at).lam_star
+        beta = solve(at, lam)
+        u, gap = dual_point(at, lam, beta)
+        zero = abs(X.T @ u) + reach(at, u, gap) < lam
+        active.append((bool(zero[1]), bool(beta[1] > 1e-6)))
+    return sorted(active) == [(False, True), (True, False)]
+
+
 @claim("ours-glm-ties", QUESTION, "proof, exact, float", HOLDS, cases=60, ci_cases=12)
 @mutants("twins", "poisson_correlations", "sl.first_entry")
 def test_the_hessian_does_not_decide_ties(check):
@@ -49,51 +92,10 @@ def test_the_hessian_does_not_decide_ties(check):
     Tolerance: the correlations are exact at rational e^t; the supports are certified by duality gaps
     """
 
-    def third_order_decides(pair):
-        a, b = pair
-        designs, y = twins(a, b)
-        idle, joins = designs if a > b else designs[::-1]  # k(b − a) < 0 first
-        zero = np.zeros(2)
-        grams = [X.T @ X for X in designs]  # ℓ''(0) = 1
-        same = np.array_equal(*grams) and all(
-            np.array_equal(X.T @ (y - 1), [a * a + b * b] * 2) for X in designs
-        )
-        degenerate = grams[0][0, 0] == grams[0][0, 1] == a * a + b * b
-        least_squares = all(
-            (entry.tied, entry.active) == ((0, 1), (0,))
-            for entry in (sl.first_entry(X, y - 1) for X in designs)
-        )
-        entries = [glm_entry(model(POISSON, X, y)) for X in designs]
-        tied = all(entry.tied == (0, 1) and np.array_equal(entry.beta, zero) for entry in entries)
-        if not (same and degenerate and least_squares and tied):
-            return False
-        for z in (fmpq(1001, 1000), fmpq(11, 10), fmpq(3, 2), fmpq(4)):
-            first, second = poisson_correlations(idle, y, z, 0)
-            other, twin = poisson_correlations(joins, y, z, 0)
-            if not (
-                first == other and second < first and (z > fmpq(11, 10) or second > -first) and twin > other
-            ):
-                return False
-        return True
-
     pairs = [(a, b) for a in range(1, 9) for b in range(1, 9) if a != b]
     kept = check.rng.permutation(len(pairs))[: check.cases]
     check.over([pairs[k] for k in kept], third_order_decides)
-
-    def supports(pair):
-        """A(S) at 0.9λ*, as the gap proves it."""
-        designs, y = twins(*pair)
-        active = []
-        for X in designs:
-            at = model(POISSON, X, y)
-            lam = 0.9 * glm_entry(at).lam_star
-            beta = solve(at, lam)
-            u, gap = dual_point(at, lam, beta)
-            zero = abs(X.T @ u) + reach(at, u, gap) < lam
-            active.append((bool(zero[1]), bool(beta[1] > 1e-6)))
-        return sorted(active) == [(False, True), (True, False)]
-
-    check.over([(1, 2), (2, 1), (1, 3), (2, 3)], supports)
+    check.over([(1, 2), (2, 1), (1, 3), (2, 3)], supports_differ)
 
 
 def oscillating(eta, smooth=False):
@@ -289,6 +291,27 @@ def _slope(column, y, b):
     return sum(int(a) * (arb(int(a)) * b).exp() - int(t) * int(a) for a, t in zip(column, y, strict=True))
 
 
+def picks_the_lesser(triple):
+    """T = {1}, while X_0 lowers the loss 3 at β = 0 by more than 0.99 and X_1 by less than 0.78."""
+    p, q, h = triple
+    X, y = np.array([[h, 0.0], [0.0, p], [0.0, q]]), np.array([0.0, 2.0, 2.0])
+    entry = glm_entry(model(POISSON, X, y))
+    start = poisson_loss(X[:, 1], y, arb(0))
+    first = start - poisson_loss(X[:, 0], y, arb(-5) / h)  # e^{hb} = e⁻⁵
+    second = start - least_poisson_loss(X[:, 1], y)
+    picked = (entry.tied, entry.lam_star, entry.sizes.tolist()) == ((1,), p + q, [h, p + q])
+    return picked and bool(start == 3 and first > arb(99) / 100 and second < arb(78) / 100 and second > 0)
+
+
+def largest_decrease(rng):
+    """Least squares: the decrease is c_i²/2 for unit columns."""
+    X = np.where(rng.integers(0, 2, (4, 5)), 1.0, -1.0)
+    y = rng.integers(-3, 4, 4) + 0.0
+    c = X.T @ y
+    decrease = [(y @ y - np.sum((y - x * (x @ y) / 4) ** 2)) / 2 for x in X.T]
+    return np.array_equal(decrease, c**2 / 8) and decrease[np.argmax(abs(c))] == max(decrease)
+
+
 @claim("ours-glm-not-forward", QUESTION, "exact, interval", HOLDS, cases=60, ci_cases=8)
 @mutants("glm_entry", "poisson_loss", "least_poisson_loss")
 def test_the_pick_does_not_lower_the_loss_most(check):
@@ -302,32 +325,6 @@ def test_the_pick_does_not_lower_the_loss_most(check):
         (m * m - k * k, 2 * m * k, m * m + k * k) for m in range(2, 14) for k in range(1, m) if gcd(m, k) == 1
     ]
 
-    def picks_the_lesser(triple):
-        p, q, h = triple
-        X, y = np.array([[h, 0.0], [0.0, p], [0.0, q]]), np.array([0.0, 2.0, 2.0])
-        entry = glm_entry(model(POISSON, X, y))
-        b = arb(-5) / h  # e^{hb} = e⁻⁵
-        start = poisson_loss(X[:, 1], y, arb(0))
-        first = start - poisson_loss(X[:, 0], y, b)
-        second = start - least_poisson_loss(X[:, 1], y)
-        return (
-            entry.tied == (1,)
-            and entry.lam_star == p + q
-            and np.array_equal(entry.sizes, [h, p + q])
-            and bool(start == 3)
-            and bool(first > arb(99) / 100)
-            and bool(second < arb(78) / 100)
-            and bool(second > 0)
-        )
-
     check.over(triples[: check.cases], picks_the_lesser)
 
-    def largest_decrease(seed):
-        """Least squares: the decrease is c_i²/2 for unit columns."""
-        X = np.where(check.rng.integers(0, 2, (4, 5)), 1.0, -1.0)
-        y = check.rng.integers(-3, 4, 4) + 0.0
-        c = X.T @ y
-        decrease = [(y @ y - np.sum((y - x * (x @ y) / 4) ** 2)) / 2 for x in X.T]
-        return np.array_equal(decrease, c**2 / 8) and decrease[np.argmax(abs(c))] == max(decrease)
-
-    check.over(range(check.cases), largest_decrease)
+    check.over(range(check.cases), lambda _: largest_decrease(check.rng))
