@@ -56,6 +56,22 @@ def fractions(row: Iterable) -> list[Fraction]:
     return [Fraction(float(x)) for x in row]
 
 
+def inner(a: Iterable, b: Iterable):
+    """⟨a, b⟩."""
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def relu(x):
+    """max(x, 0)."""
+    return max(x, 0)
+
+
+def network(theta, W, out, x):
+    """θᵀx + Σ_k out_k·relu(⟨W^k, x⟩): one hidden layer, no biases."""
+    hidden = [relu(sum(W[j][k] * x[j] for j in range(len(x)))) for k in range(len(out))]
+    return inner(theta, x) + inner(out, hidden)
+
+
 def soft(x: Fraction, lam: Fraction) -> Fraction:
     """S_λ(x)."""
     return (abs(x) - lam) * sign(x) if abs(x) > lam else Fraction(0)

@@ -16,7 +16,6 @@ which is compared to 16 eps of what is added.
 """
 
 from fractions import Fraction
-from itertools import count
 
 from hypothesis import strategies as st
 
@@ -28,13 +27,15 @@ from proofs_checks.lassonet import (
     computed_is,
     feature,
     features,
+    inner,
     minimiser,
+    network,
     objective,
+    relu,
     sign,
     size,
     soft,
 )
-from proofs_checks.test_lassonet_formulation import inner, network, relu
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 
@@ -116,17 +117,17 @@ def test_a_step_minimises_the_model_and_descends(check):
         x, lam, alpha = [problem.v, *problem.u], problem.lam, small_step(A)
         g = gradient(A, c, x)
         v, *u = (a - alpha * b for a, b in zip(x, g, strict=True))
-        inner_problem = problem._replace(v=v, u=tuple(u), lam=alpha * lam)
-        b, z = minimiser(inner_problem)
+        proximal = problem._replace(v=v, u=tuple(u), lam=alpha * lam)
+        b, z = minimiser(proximal)
         moved = [y - a for y, a in zip([b, *z], x, strict=True)]
         model = inner(g, moved) + inner(moved, moved) / (2 * alpha) + lam * abs(b)
         square = alpha * inner(g, g) / 2
         before, after = loss(A, c, x), loss(A, c, [b, *z]) + lam * abs(b)
         return (
             g == [slope(A, c, x, k) for k in range(len(x))]
-            and model + square == objective(inner_problem, b, z) / alpha
+            and model + square == objective(proximal, b, z) / alpha
             and after <= before + model <= before + lam * abs(problem.v)
-            and computed_is(inner_problem, b, z)
+            and computed_is(proximal, b, z)
         )
 
     check.forall(quadratics(), descends)
@@ -164,13 +165,8 @@ def trained(draw):
     """(x, K, loss, ε, B) with one or two features and up to two units; x need not be feasible."""
     K, d = draw(st.integers(0, 2)), draw(st.integers(1, 2))
     x = [Fraction(a) for a in draw(st.lists(SMALL, min_size=d * (1 + K), max_size=d * (1 + K)))]
-    return (
-        x,
-        K,
-        draw(losses(d * (1 + K))),
-        draw(st.sampled_from([Fraction(1, 2), 1])),
-        draw(st.integers(1, 2)),
-    )
+    eps, B = draw(st.sampled_from([Fraction(1, 2), 1])), draw(st.integers(1, 2))
+    return x, K, draw(losses(d * (1 + K))), eps, B
 
 
 def ends_in_time(drawn):
@@ -209,7 +205,6 @@ def test_the_loop_over_lambda_ends(check):
 
     Unchecked: networks whose gradient is not Lipschitz continuous (products of weights of two layers; ReLU)
     """
-
     doubled = [
         step([Fraction((-2) ** t)], [Fraction((-2) ** t)], 0, 4, Fraction(2**t, 4), Fraction(1))
         for t in range(40)
@@ -222,18 +217,18 @@ def test_the_loop_over_lambda_ends(check):
         doubled == [[(-2) ** (t + 1)] for t in range(40)],
         "L = ½θ², α = 4, ε = 1, αλ₁ = 1, θ = 1: θ = (−2)^t after t steps, λ and θ double for ever",
     )
-
     check.forall(trained(), ends_in_time)
 
 
 def gradients_of_the_path(theta, curvature, best, eps, lam, B):
     """How many gradients lines 4 to 12 take for L = ½·curvature·(θ − best)², α = 1/(2·curvature), no W."""
-    for t in count(1):
+    for t in range(1, 200):
         lam *= 1 + eps
         for _ in range(B):
             theta = step([theta], [curvature * (theta - best)], 0, 1 / (2 * curvature), lam, Fraction(1))[0]
         if theta == 0:
             return t * B
+    raise AssertionError("LN-alg-1-ends: the loop ends")
 
 
 @claim(
@@ -287,21 +282,16 @@ def flat(theta, W):
 
 def backpropagation(theta, W, out, data):
     """∇½Σ(f(x) − y)² in θ, W and the outgoing weights, with relu'(0) = 0."""
-    gradients = (
-        [Fraction(0)] * len(theta),
-        [[Fraction(0)] * len(out) for _ in theta],
-        [Fraction(0)] * len(out),
+    passes = [
+        (x, network(theta, W, out, x) - y, [inner(column, x) for column in zip(*W, strict=True)])
+        for x, y in data
+    ]
+    inputs, units = range(len(theta)), range(len(out))
+    return (
+        [sum(r * x[j] for x, r, _ in passes) for j in inputs],
+        [[sum(r * out[k] * (h[k] > 0) * x[j] for x, r, h in passes) for k in units] for j in inputs],
+        [sum(r * relu(h[k]) for _, r, h in passes) for k in units],
     )
-    for x, y in data:
-        r = network(theta, W, out, x) - y
-        hidden = [inner(column, x) for column in zip(*W, strict=True)]
-        for k, a in enumerate(hidden):
-            gradients[2][k] += r * relu(a)
-        for j, x_j in enumerate(x):
-            gradients[0][j] += r * x_j
-            for k, a in enumerate(hidden):
-                gradients[1][j][k] += r * out[k] * (a > 0) * x_j
-    return gradients
 
 
 MODULUS = [([1], 1), ([-1], 1)]
@@ -321,7 +311,7 @@ def networks_at_zero(draw):
 
 @claim("LN-sec-4.1-caught", "section 4.1", "proof, exact", CORRECTED, cases=300, ci_cases=20)
 @mutants("backpropagation", "minimiser")
-def test_from_sparse_to_dense_no_hidden_unit_wakes(check):
+def test_from_sparse_to_dense_the_hidden_units_stay_zero(check):
     """From sparse to dense, begun at θ = 0 and W = 0, Algorithm 1 gets caught in a local minimum of (2).
 
     Reading of: “the standard sparse-to-dense approach gets caught in local minima with poor generalization
@@ -334,7 +324,7 @@ def test_from_sparse_to_dense_no_hidden_unit_wakes(check):
     in W and in the outgoing weights are 0, and W = 0 stays for every λ. The path is the Lasso's, by its
     proximal gradient method.
 
-    Consequences: Dense-to-sparse is no matter of taste here. With biases in the first layer W can leave 0.
+    Consequences: A sparse-to-dense path has to begin at W ≠ 0, or with biases in the first layer.
 
     Unchecked: generalization; other ways to begin
     """

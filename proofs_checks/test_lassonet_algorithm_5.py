@@ -19,9 +19,8 @@ from flint import fmpq, fmpq_mat
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from proofs_checks.lassonet import SMALL
+from proofs_checks.lassonet import SMALL, network
 from proofs_checks.rational import fraction, least_squares
-from proofs_checks.test_lassonet_formulation import network
 from sparselin.ledger import FALSE, claim, mutants
 
 

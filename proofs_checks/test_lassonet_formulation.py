@@ -40,7 +40,10 @@ from proofs_checks.lassonet import (
     feature,
     features,
     fractions,
+    inner,
     minimiser,
+    network,
+    relu,
     size,
     soft,
 )
@@ -49,21 +52,6 @@ from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 POWERS = st.integers(0, 60).map(lambda k: 2**k)
 POINT = SMALL.map(Fraction)
 HALF, ONE = Fraction(1, 2), Fraction(1)
-
-
-def inner(a, b):
-    """⟨a, b⟩."""
-    return sum(x * y for x, y in zip(a, b, strict=True))
-
-
-def relu(x):
-    return max(x, 0)
-
-
-def network(theta, W, out, x):
-    """θᵀx + Σ_k out_k·relu(⟨W^k, x⟩): one hidden layer, no biases."""
-    hidden = [relu(sum(W[j][k] * x[j] for j in range(len(x)))) for k in range(len(out))]
-    return inner(theta, x) + inner(out, hidden)
 
 
 def rescaled(theta, W, out, M):

@@ -175,11 +175,11 @@ def test_which_s_gives_the_optimum(check):
         f"{wrong} one whose b_s is not optimal"
     )
     check.forall(PENALISED, optimal_at_v_zero)
-    shares = [
-        share_misled(check, *lam_bar) for lam_bar in (("0", Fraction(0)), ("½", HALF), ("1", Fraction(1)))
-    ]
+    penalties = {"0": Fraction(0), "½": HALF, "1": Fraction(1)}
+    shares = [share_misled(check, *penalty) for penalty in penalties.items()]
     check.measured(
-        f"for Gaussian v and U, K = 3, λ = ½, M = 1 one whose b_s is not optimal in {', '.join(shares)} of cases"
+        "for Gaussian v and U, K = 3, λ = ½, M = 1 one whose b_s is not optimal in "
+        f"{', '.join(shares)} of cases"
     )
 
 
