@@ -187,7 +187,7 @@ def ends_in_time(drawn):
         lam *= 1 + eps
 
 
-@claim("LN-alg-1-ends", "Algorithm 1, lines 3 to 12", "proof, exact", CORRECTED, cases=300, ci_cases=20)
+@claim("LN-alg-1-ends", "Algorithm 1, lines 3 to 12", "proof, exact", CORRECTED, cases=150, ci_cases=15)
 @mutants("minimiser", "gradient")
 def test_the_loop_over_lambda_ends(check):
     """Algorithm 1 ends: for some λ = (1 + ε)^t λ₀ all θ_j are 0.

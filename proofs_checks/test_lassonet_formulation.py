@@ -272,19 +272,19 @@ def without_linear_part(theta, W, out, M, delta):
 )
 @mutants("without_linear_part", "network")
 def test_the_linear_part_moves_to_the_hidden_units(check):
-    """Of two networks with the same f and g_W = 0 in the first, (2) is not larger at the first.
+    """If f(x) = θᵀx, then no other network with this f has a smaller objective (2).
 
     Reading of: “it promotes the linear component of the signal above the nonlinear one”
 
     Hypotheses: one hidden ReLU layer, free outgoing weights, λ > 0, M > 0
 
     Instead: The penalty is on the linear part alone. With two hidden units more every f is attained within
-    the constraint, at the same loss, with ‖θ‖₁ as small as one likes. So for all λ, M > 0 the infimum of (2)
-    over K + 2 units is at most that of L over K units with a skip layer, without penalty or constraint.
+    the constraint, at the same loss, with ‖θ‖₁ as small as one likes. So the infimum of (2) over K + 2 units
+    is at most that of L over K units with a skip layer, without penalty or constraint, for all λ, M > 0.
 
-    Consequences: "A penalty is introduced that encourages feature sparsity" (section 3.1): beyond K + 2 units
-    the infimum of (2) does not depend on λ, and near it no θ_j need be 0. Where the units are too few, λ has
-    a price (LN-sec-3.2-M-infinity).
+    Consequences: "A penalty is introduced that encourages feature sparsity" (section 3.1): if the number of
+    units is free, the infimum of (2) is that of L, for every λ, and no θ_j is 0 where it is approached so.
+    Where the units are too few, λ has a price (LN-sec-3.2-M-infinity).
 
     Unchecked: training, which ends before the outgoing weights are of order 1/‖θ‖₁
     """
