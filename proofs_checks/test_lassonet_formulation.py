@@ -9,20 +9,9 @@ print, g_W being a feed-forward network whose other layers are not penalised:
 network; the constraint budgets the non-linearity of feature j by |θ_j|, M controlling the relative strength
 of the two parts; the linear component is promoted above the nonlinear one.
 
-*M = 0.* W^(1) = 0 and g_W is a constant (0 without biases, a free intercept with them).
-
-*M → ∞.* λ‖θ‖₁ stays. In the proximal step t* = |θ| − λ once Mt* ≥ ‖W‖∞, t* ≤ max(|θ| − λ, ‖W‖∞/M), and
-t* > 0 gives Σ_k (|W_k| − Mt*)₊ = (t* − |θ| + λ)/M → 0: the limit is S_λ(θ) with W kept. Not even the value
-of (2) becomes that of a network without penalty, see `test_as_M_grows`.
-
-*Budget.* For ReLU (any σ with σ(cx) = cσ(x), c > 0) f does not change when W^(1) and its biases are
-multiplied by c and the next layer by 1/c. With c small enough ‖cW_j‖∞ ≤ M|θ_j| wherever θ_j ≠ 0, at the
-same objective; and θ_j = 0, W_j ≠ 0 is a limit of θ_j → 0. So for a continuous loss the infimum of (2) is
-that of L(θ, W) + λ‖θ‖₁ without the constraint, for every M > 0, and where the best unconstrained θ_j is 0
-with W_j ≠ 0 it is not attained. What M does in the experiments (one hidden ReLU layer, Appendix D.1) it does
-through the training (steps, early stopping), not through (2).
-
-*Linear part.* Two hidden units carry ⟨v, x⟩ = relu(⟨v, x⟩) − relu(−⟨v, x⟩), without penalty. Exact.
+For M = 0, W^(1) = 0 and g_W is a constant (0 without biases, a free intercept with them). As M → ∞, λ‖θ‖₁
+stays. The constraint budgets nothing: hidden units rescale out of it, and two of them carry any linear part
+free of charge. The proofs: docs/proofs/lassonet.md, 4. Exact.
 """
 
 from fractions import Fraction
