@@ -17,8 +17,13 @@ Then
 1995). An exact cover gives β = 1. If Xβ = 1 with m nonzeros, each of the 3m rows has one of them, so the m
 sets of three are disjoint.
 
-*Group Lasso.* At θ_j = 0, |b| = t and ‖z‖∞ ≤ Mt =: w the step (3) is min ½‖W_j − z‖² + (λ/M)w + w²/(2M²): for
-λ = κM and M → ∞ the proximal operator of κ‖·‖∞. It clips and never scales: no M and λ give that of ‖·‖₂.
+*Group Lasso.* At θ_j = 0, |b| = t and ‖z‖∞ ≤ Mt =: w the step (3) is min ½‖W_j − z‖² + (λ/M)w + w²/(2M²).
+With λ = κM its level w_M, if not 0, and the level w_∞ of the proximal operator of κ‖·‖∞ satisfy
+
+    Σ_k (|W_jk| − w_M)₊ = κ + w_M/M²,   Σ_k (|W_jk| − w_∞)₊ = κ,   so   0 ≤ w_∞ − w_M ≤ w_M/M²,
+
+the sum falling at least as fast as w grows. Hier-Prox clips and never scales: no M and λ give the step of
+‖·‖₂.
 """
 
 from fractions import Fraction

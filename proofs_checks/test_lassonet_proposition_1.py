@@ -125,6 +125,15 @@ def the_unique_s(problem):
     return [s for s in range(largest_s(problem) + 1) if half_open(problem, s)]
 
 
+def counted(drawn):
+    """How often (7) has several solutions, and a wrong one."""
+    several, wrong = sum(len(found(problem)) > 1 for problem in drawn), sum(map(misled, drawn))
+    return (
+        f"of {len(drawn)} problems of small integers {several} have two s or more in their intervals, and "
+        f"{wrong} one whose b_s is not optimal"
+    )
+
+
 def gaussian(rng, lam_bar):
     """Standard normal v > 0 and U in R³ to three decimals, λ = ½, M = 1."""
     v, *u = (Fraction(round(1000 * x), 1000) for x in rng.standard_normal(4))
@@ -169,11 +178,7 @@ def test_which_s_gives_the_optimum(check):
     )
     drawn = []
     check.forall(PENALISED, lambda problem: drawn.append(problem) or as_corrected(problem))
-    several, wrong = sum(len(found(problem)) > 1 for problem in drawn), sum(map(misled, drawn))
-    check.measured(
-        f"of {len(drawn)} problems of small integers {several} have two s or more in their intervals, and "
-        f"{wrong} one whose b_s is not optimal"
-    )
+    check.measured(counted(drawn))
     check.forall(PENALISED, optimal_at_v_zero)
     penalties = {"0": Fraction(0), "½": HALF, "1": Fraction(1)}
     shares = [share_misled(check, *penalty) for penalty in penalties.items()]

@@ -199,6 +199,31 @@ def test_sizes_of_the_data(check):
     check.over([DATA["Mice Protein"][1]], lambda d: abs(Fraction(40, d) - Fraction(1, 2)) <= Fraction(2, 100))
 
 
+# line 1 of Algorithm 1, what lines 3 to 12 use, and what the training of any network needs
+INPUTS = {"X", "Y", "g_W", "B", "M", "ε", "α"}
+USED = {"λ₀", "ε", "B", "α", "M"}
+TRAINING = {"X", "Y", "g_W", "B", "α"}
+
+
+def additional(names):
+    """Those that the training of a network does not need."""
+    return names - TRAINING
+
+
+@claim("LN-sec-9-hyperparameter", "section 9; section 3.3, Algorithm 1", "exact", CORRECTED)
+@mutants("additional")
+def test_the_additional_hyperparameters(check):
+    """The only additional hyperparameter of LassoNet is the hierarchy coefficient, M.
+
+    Hypotheses: additional to those of the training of a network
+
+    Instead: M and two of the path: its multiplier ε, and λ₀, which line 3 uses and line 1 does not name. For
+    one model, not a path, M and λ, as in section 3.3.
+    """
+    check.refutes(additional(INPUTS) == {"M", "ε"}, "Algorithm 1, line 1: path multiplier ε")
+    check.over([INPUTS | USED], lambda names: additional(names) == {"M", "ε", "λ₀"})
+
+
 # What stands at a place, and what the text says stands there.
 PLACES = {
     "Section 4.1": "Warm starts: a path from dense to sparse",
