@@ -4,17 +4,21 @@ The problem of Proposition 1, of which (3) and (4) are the case λ̄ = 0, is
 
     minimise  ½‖v − b‖² + ½‖u − z‖² + λ‖b‖₂ + λ̄‖z‖₁   subject to  ‖z‖∞ ≤ M‖b‖₂.
 
-At a given length t = ‖b‖₂ the best b makes ½(‖v‖ − t)² (Cauchy–Schwarz) and the coordinates of z part: what
-is left is a function of t ≥ 0 alone, quadratic between the points where some S_λ̄(|u_k|) = Mt.
+At a given length t = ‖b‖₂ the best b leaves ½(‖v‖ − t)² (Cauchy–Schwarz), and each z_k is found by itself.
+What remains is a function of t ≥ 0 alone, quadratic between the points where some S_λ̄(|u_k|) = Mt.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+import sparselin as sl
+
+SMALL = st.integers(-3, 3)
 EPS = Fraction(1, 2**52)
 
 
@@ -45,6 +49,27 @@ def features(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3), max_K=5, lam_bars=(
         draw(st.sampled_from(multipliers)),
         draw(st.sampled_from(lam_bars)),
     )
+
+
+def fractions(row: Iterable) -> list[Fraction]:
+    """Floats as the rational numbers that they are."""
+    return [Fraction(float(x)) for x in row]
+
+
+def inner(a: Iterable, b: Iterable):
+    """⟨a, b⟩."""
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def relu(x):
+    """max(x, 0)."""
+    return max(x, 0)
+
+
+def network(theta, W, out, x):
+    """θᵀx + Σ_k out_k·relu(⟨W^k, x⟩): one hidden layer, no biases."""
+    hidden = [relu(sum(W[j][k] * x[j] for j in range(len(x)))) for k in range(len(out))]
+    return inner(theta, x) + inner(out, hidden)
 
 
 def soft(x: Fraction, lam: Fraction) -> Fraction:
@@ -96,20 +121,64 @@ def least(value: Callable[[Fraction], Fraction], ends: Sequence[Fraction]) -> Fr
     return min(candidates, key=value)
 
 
+@lru_cache
 def best_length(problem: Feature) -> Fraction:
     """‖b*‖."""
     ends = [max(abs(x) - problem.lam_bar, Fraction(0)) / problem.M for x in problem.u] if problem.M else []
     return least(lambda t: at_length(problem, t), ends)
 
 
+def minimiser(problem: Feature) -> tuple[Fraction, list[Fraction]]:
+    """(b*, z*), b* ≥ 0 where v = 0."""
+    t = best_length(problem)
+    return (-t if problem.v < 0 else t), [best_z(x, problem.M * t, problem.lam_bar) for x in problem.u]
+
+
+def levels(problem: Feature) -> list[Fraction]:
+    """w_0, …, w_K of Algorithm 2, line 5, and of Algorithm 4, line 6, where |v| is ‖θ_j‖₂."""
+    v, u, lam, M, _ = problem
+    ordered = sorted(map(abs, u), reverse=True)
+    return [M / (1 + m * M**2) * soft(abs(v) + M * sum(ordered[:m]), lam) for m in range(len(u) + 1)]
+
+
+def search(problem: Feature) -> list[int]:
+    """Every m with |W_(m+1)| ≤ w_m ≤ |W_(m)|, W_(0) = ∞ and W_(K+1) = 0: lines 7 and 8."""
+    ordered = [*sorted(map(abs, problem.u), reverse=True), Fraction(0)]
+    return [m for m, w in enumerate(levels(problem)) if ordered[m] <= w and (m == 0 or w <= ordered[m - 1])]
+
+
+def divides_by_zero(function: Callable, *arguments) -> bool:
+    """Whether it does at these arguments."""
+    try:
+        function(*arguments)
+    except ZeroDivisionError:
+        return True
+    return False
+
+
+def computed(problem: Feature) -> tuple[Fraction, list[Fraction]]:
+    """(θ̃_j, W̃_j) of `sl.hier_prox`, as the rational numbers that they are."""
+    step = sl.hier_prox(
+        [float(problem.v)], [[float(x) for x in problem.u]], lam=float(problem.lam), M=float(problem.M)
+    )
+    return Fraction(float(step.theta[0])), fractions(step.W[0])
+
+
 def size(problem: Feature) -> Fraction:
-    """What rounding errors of ‖b*‖ are relative to."""
+    """|v| + λ + (1 + M)‖u‖₁, what rounding errors of ‖b*‖ and Mb* are relative to."""
     return abs(problem.v) + problem.lam + (1 + problem.M) * sum(map(abs, problem.u))
 
 
-def near(x: float, exact: Fraction, scale: Fraction) -> bool:
-    """|x − exact| ≤ 16·eps·scale: a few roundings of numbers of that size."""
-    return abs(Fraction(float(x)) - exact) <= 16 * EPS * scale
+def agree(found: Iterable, exact: Iterable[Fraction], scale: Fraction) -> bool:
+    """|x − y| ≤ 16·eps·scale for every pair: a few roundings of numbers of that size."""
+    pairs = zip(found, exact, strict=True)
+    return all(abs(Fraction(float(x)) - y) <= 16 * EPS * scale for x, y in pairs)
+
+
+def computed_is(problem: Feature, b: Fraction, z: Sequence[Fraction]) -> bool:
+    """Whether `sl.hier_prox` returns (b, z), but for rounding."""
+    theta, W = computed(problem)
+    return agree([theta, *W], [b, *z], size(problem))
 
 
 def show(problem: Feature) -> str:

@@ -1,15 +1,18 @@
-"""Algorithm 4, Group-Hier-Prox: does it find the global minimum of problem (4)?
+"""Algorithm 4, Group-Hier-Prox: does it find the global minimum of problem (4)? And what Algorithm 3 counts.
 
-Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Algorithm 4 and Appendix B,
-item 2. In print: as Algorithm 2 with ‖θ_j‖₂ for |θ_j|, and θ̃_j = w_m̃/M·θ_j/‖θ_j‖₂.
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), section 6.2, Algorithms 3 and
+4, and Appendix B, item 2. In print Algorithm 4 is Algorithm 2 with ‖θ_j‖₂ for |θ_j|, and
+
+    θ̃_j = w_m̃/M · θ_j/‖θ_j‖₂                                                            (line 9).
 
 For θ_j = 0 that is 0/0, as it is for M = 0; where λ < M‖W_j‖₁ the minimiser is not zero then, and every b
-of the right length is optimal. Otherwise it is right: over all b of length t, ½‖θ_j − b‖² is least at b =
-tθ_j/‖θ_j‖ (Cauchy–Schwarz), which leaves the function of t of Algorithm 2. Line 6 as we have it reads
-Σ_{j=1}^m |W_j|, with j for the summation index; taken as Σ_{i≤m}|W_(j,i)|, no erratum. "θ_j ∈ ℝᴷ"
-(Conventions, and v ∈ ℝᴷ in (4)) is not needed: Proposition 1 allows two sizes, and any p ≥ 1 is used here.
-Exact, for θ_j with a rational norm; `sl.group_hier_prox` to 16 eps of what is added, and its clips to (p +
-6)/2 eps.
+of the right length is optimal. Otherwise it is right: over all b of length t, ½‖θ_j − b‖² is least at
+b = tθ_j/‖θ_j‖ (Cauchy–Schwarz), which leaves the function of t of Algorithm 2.
+
+Line 6 as we have it reads Σ_{j=1}^m |W_j|, with j for the summation index; taken as Σ_{i≤m} |W_(j,i)|, no
+erratum. "θ_j ∈ ℝᴷ" (Conventions, and v ∈ ℝᴷ in (4)) is not needed: Proposition 1 allows two sizes, and any
+p ≥ 1 is used here. Exact, for θ_j with a rational norm; `sl.group_hier_prox` to 16 eps of what is added, and
+its clips to (p + 6)/2 eps.
 """
 
 from fractions import Fraction
@@ -17,7 +20,20 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.lassonet import at_length, best_length, feature, features, near, show, sign, size, soft
+from proofs_checks.lassonet import (
+    agree,
+    at_length,
+    best_length,
+    divides_by_zero,
+    feature,
+    features,
+    levels,
+    search,
+    show,
+    sign,
+    size,
+    soft,
+)
 from sparselin.ledger import CORRECTED, claim, mutants
 
 # Integer vectors with an integer norm.
@@ -43,36 +59,38 @@ def groups(draw, multipliers=(0, Fraction(1, 2), 1, 2, 3)):
 
 def algorithm_4(problem, theta):
     """(θ̃, W̃) of lines 4 to 10; ZeroDivisionError for θ = 0 or M = 0."""
-    norm, u, lam, M, _ = problem
-    ordered = sorted(map(abs, u), reverse=True)
-    w = [M / (1 + m * M**2) * soft(norm + M * sum(ordered[:m]), lam) for m in range(len(u) + 1)]
-    first = next(
-        m
-        for m in range(len(u) + 1)
-        if (m == 0 or ordered[m - 1] >= w[m]) and w[m] >= (ordered[m] if m < len(u) else 0)
-    )
-    return [1 / M * w[first] * (x / norm) for x in theta], [sign(x) * min(w[first], abs(x)) for x in u]
+    w = levels(problem)[search(problem)[0]]
+    return [1 / problem.M * w * (x / problem.v) for x in theta], [sign(x) * min(w, abs(x)) for x in problem.u]
 
 
 def corrected(problem, theta):
     """The same with the first coordinate's direction for θ = 0, and soft-thresholding of ‖θ‖ for M = 0."""
     norm = problem.v
     if problem.M == 0:
-        return [soft(norm, problem.lam) * (x / norm if norm else 0) for x in theta], [
-            0 * x for x in problem.u
-        ]
+        length = soft(norm, problem.lam)
+        return [length * (x / norm if norm else 0) for x in theta], [Fraction(0)] * len(problem.u)
     if norm == 0:  # S_{λ+1}(1 + x) = S_λ(x)
         scalar, W = algorithm_4(problem._replace(v=Fraction(1), lam=problem.lam + 1), [Fraction(1)])
         return [*scalar, *[Fraction(0)] * (len(theta) - 1)], W
     return algorithm_4(problem, theta)
 
 
+def squared(x):
+    """‖x‖²."""
+    return sum(a * a for a in x)
+
+
 def value(problem, theta, b, W):
     """(4), for ‖b‖ = t."""
-    t = best_length(problem)
-    squares = sum((x - y) ** 2 for x, y in zip(theta, b, strict=True))
-    squares += sum((x - y) ** 2 for x, y in zip(problem.u, W, strict=True))
-    return squares / 2 + problem.lam * t
+    off = [x - y for x, y in zip([*theta, *problem.u], [*b, *W], strict=True)]
+    return squared(off) / 2 + problem.lam * best_length(problem)
+
+
+def computed(problem, theta):
+    """(θ̃_j, W̃_j) of `sl.group_hier_prox`."""
+    Theta, W = [[float(x) for x in theta]], [[float(x) for x in problem.u]]
+    step = sl.group_hier_prox(Theta, W, lam=problem.lam, M=problem.M)
+    return step.theta[0], step.W[0]
 
 
 @claim("LN-alg-4", "Algorithm 4; Appendix B, item 2", "proof, exact, brute force", CORRECTED)
@@ -88,14 +106,13 @@ def test_group_hier_prox_returns_the_global_minimum(check):
 
     Tolerance: 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁) for sl.group_hier_prox
     """
-    problem = feature(0, [1], 0, 1)
+    problem, without = feature(0, [1], 0, 1), feature(5, [1], 1, 0)
     check.refutes(
-        _divides_by_zero(problem, [Fraction(0)] * 2) and best_length(problem) == Fraction(1, 2),
+        divides_by_zero(algorithm_4, problem, [Fraction(0)] * 2) and best_length(problem) == Fraction(1, 2),
         f"θ_j = (0, 0), {show(problem)[7:]}: line 9 is 0/0, but ‖b*‖ = ½",
     )
-    without = feature(5, [1], 1, 0)
     check.refutes(
-        _divides_by_zero(without, [Fraction(3), Fraction(4)]) and best_length(without) == 4,
+        divides_by_zero(algorithm_4, without, [Fraction(3), Fraction(4)]) and best_length(without) == 4,
         "θ_j = (3, 4), W = (1), λ = 1, M = 0: 1/M, but b* = (12/5, 16/5)",
     )
 
@@ -103,23 +120,44 @@ def test_group_hier_prox_returns_the_global_minimum(check):
         problem, theta = drawn
         b, W = corrected(problem, theta)
         t = best_length(problem)
-        found = sl.group_hier_prox(
-            [list(map(float, theta))], [list(map(float, problem.u))], lam=problem.lam, M=problem.M
-        )
-        return (
-            sum(x * x for x in b) == t**2
-            and all(abs(z) <= problem.M * t for z in W)
-            and value(problem, theta, b, W) == at_length(problem, t)
-            and all(near(x, y, size(problem)) for x, y in zip(found.theta[0], b, strict=True))
-            and all(near(x, y, size(problem)) for x, y in zip(found.W[0], W, strict=True))
-        )
+        feasible = squared(b) == t**2 and all(abs(z) <= problem.M * t for z in W)
+        least = value(problem, theta, b, W) == at_length(problem, t)
+        found_b, found_W = computed(problem, theta)
+        return feasible and least and agree([*found_b, *found_W], [*b, *W], size(problem))
 
     check.forall(groups(), is_the_global_minimum)
 
 
-def _divides_by_zero(problem, theta):
-    try:
-        algorithm_4(problem, theta)
-    except ZeroDivisionError:
-        return True
-    return False
+@claim("LN-alg-3-count", "Algorithm 3, lines 3 and 11; section 6.2", "proof, exact, float", CORRECTED)
+@mutants("sl.group_hier_prox", "corrected")
+def test_features_are_rows_and_not_coordinates(check):
+    """k of line 11, the number of non-zero coordinates of θ ∈ ℝ^{d×p}, is the number of active features.
+
+    Hypotheses: p ≥ 1 outputs; θ and W after line 9, with Algorithm 4 as corrected in LN-alg-4
+
+    Instead: The number of active features is the number of non-zero rows of θ. Both vanish together, so line
+    4 ends the loop as it should; θ̃_j keeps the direction of θ_j, so a row is dropped for all outputs at
+    once.
+
+    Consequences: "To enforce the same set of selected features across all reconstructed inputs" stands: row j
+    is dropped exactly if ‖θ_j‖₂ + M‖W_j‖₁ ≤ λ, which no output decides by itself. Line 3 sets k = d and line
+    11 can then make it d·p.
+
+    Tolerance: none: zeros are exact
+    """
+    b, _ = corrected(feature(5, [1], 1, 1), [Fraction(3), Fraction(4)])
+    check.refutes(
+        sum(x != 0 for x in b) == 2,
+        "d = 1, p = 2, θ_1 = (3, 4), W_1 = (1), λ = 1, M = 1: two coordinates are left of one feature",
+    )
+
+    def row_by_row(drawn):
+        problem, theta = drawn
+        b, W = corrected(problem, theta)
+        found_b, found_W = computed(problem, theta)
+        dropped = problem.v + problem.M * sum(map(abs, problem.u)) <= problem.lam
+        pattern = [dropped or x == 0 for x in (theta if problem.v else [1, *theta[1:]])]
+        zeros = all([x == 0 for x in row] == pattern for row in (b, found_b.tolist()))
+        return zeros and (not dropped or not (any(W) or found_W.any()))
+
+    check.forall(groups(), row_by_row)

@@ -1,21 +1,17 @@
 """LassoNet's problem (2): what M = 0, M → ∞ and the constraint ‖W_j‖∞ ≤ M|θ_j| mean.
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 3.2 and 3.3. In
-print: minimise L(θ, W) + λ‖θ‖₁ over ‖W_j^(1)‖∞ ≤ M|θ_j|, where f(x) = θᵀx + g_W(x), g_W a feed-forward
-network whose other layers are not penalised. θ_j = 0 gives W_j = 0; M = 0 recovers exactly the Lasso; M → ∞
-recovers a standard unregularized feed-forward network; the constraint budgets the non-linearity of feature
-j by |θ_j|, M controlling the relative strength of the two parts.
+print, g_W being a feed-forward network whose other layers are not penalised:
 
-M = 0: W^(1) = 0 and g_W is a constant (0 without biases, a free intercept with them). M → ∞: λ‖θ‖₁ stays.
-In the proximal step t* = |θ| − λ once Mt* ≥ ‖W‖∞, t* ≤ max(|θ| − λ, ‖W‖∞/M), and t* > 0 gives Σ_k(|W_k| −
-Mt*)₊ = (t* − |θ| + λ)/M → 0: the limit is S_λ(θ) with W kept. Not even the value of (2) becomes that of a
-network without penalty, see `test_as_M_grows`. Budget: for ReLU (any σ with σ(cx) = cσ(x), c > 0) f does
-not change when W^(1) and its biases are multiplied by c and the next layer by 1/c. With c small enough
-‖cW_j‖∞ ≤ M|θ_j| wherever θ_j ≠ 0, at the same objective; and θ_j = 0, W_j ≠ 0 is a limit of θ_j → 0. So for
-a continuous loss the infimum of (2) is that of L(θ, W) + λ‖θ‖₁ without the constraint, for every M > 0, and
-where the best unconstrained θ_j is 0 with W_j ≠ 0 it is not attained. The experiments use one hidden ReLU
-layer (Appendix D.1). What M does there it does through the training (steps, early stopping), not through
-(2). Exact.
+    minimise  L(θ, W) + λ‖θ‖₁   subject to  ‖W_j^(1)‖∞ ≤ M|θ_j|,       f(x) = θᵀx + g_W(x).        (2)
+
+θ_j = 0 gives W_j = 0; M = 0 recovers exactly the Lasso; M → ∞ recovers a standard unregularized feed-forward
+network; the constraint budgets the non-linearity of feature j by |θ_j|, M controlling the relative strength
+of the two parts; the linear component is promoted above the nonlinear one.
+
+For M = 0, W^(1) = 0 and g_W is a constant (0 without biases, a free intercept with them). As M → ∞, λ‖θ‖₁
+stays. The constraint budgets nothing: hidden units rescale out of it, and two of them carry any linear part
+free of charge. The proofs: docs/proofs/lassonet.md, 4. Exact.
 """
 
 from fractions import Fraction
@@ -25,29 +21,32 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.lassonet import best_length, features, near, size, soft
+from proofs_checks.lassonet import (
+    EPS,
+    SMALL,
+    agree,
+    computed,
+    feature,
+    features,
+    fractions,
+    inner,
+    minimiser,
+    network,
+    relu,
+    size,
+    soft,
+)
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
-SMALL = st.integers(-3, 3)
 POWERS = st.integers(0, 60).map(lambda k: 2**k)
-
-
-def relu(x):
-    return max(x, 0)
-
-
-def network(theta, W, out, x):
-    """θᵀx + Σ_k out_k·relu(⟨W^k, x⟩): one hidden layer, no biases."""
-    hidden = [relu(sum(W[j][k] * x[j] for j in range(len(x)))) for k in range(len(out))]
-    return sum(t * a for t, a in zip(theta, x, strict=True)) + sum(
-        a * b for a, b in zip(out, hidden, strict=True)
-    )
+POINT = SMALL.map(Fraction)
+HALF, ONE = Fraction(1, 2), Fraction(1)
 
 
 def rescaled(theta, W, out, M):
     """The same network within the constraint, θ ≠ 0."""
     largest = max((abs(w) for row in W for w in row), default=0)
-    c = min(Fraction(1), M * min(map(abs, theta)) / largest) if largest else Fraction(1)
+    c = min(ONE, M * min(map(abs, theta)) / largest) if largest else ONE
     return [[c * w for w in row] for row in W], [b / c for b in out]
 
 
@@ -58,11 +57,16 @@ def within(theta, W, M):
 
 @st.composite
 def networks(draw, d=3, K=3):
-    """(θ, W, outgoing weights), small rationals."""
+    """(θ, W, outgoing weights), small integers."""
     d, K = draw(st.integers(1, d)), draw(st.integers(1, K))
-    numbers = st.lists(SMALL.map(Fraction), min_size=d, max_size=d)
-    W = draw(st.lists(st.lists(SMALL.map(Fraction), min_size=K, max_size=K), min_size=d, max_size=d))
-    return draw(numbers), W, draw(st.lists(SMALL.map(Fraction), min_size=K, max_size=K))
+    numbers = st.lists(POINT, min_size=d, max_size=d)
+    W = draw(st.lists(st.lists(POINT, min_size=K, max_size=K), min_size=d, max_size=d))
+    return draw(numbers), W, draw(st.lists(POINT, min_size=K, max_size=K))
+
+
+def points(n):
+    """n points of small integers in R³."""
+    return st.lists(st.lists(POINT, min_size=3, max_size=3), min_size=n, max_size=n)
 
 
 @claim("LN-sec-3.2-zero", "section 3.2, after (2)", "proof, exact, float", HOLDS)
@@ -80,27 +84,20 @@ def test_zero_theta_is_no_feature(check):
 
     def unused(drawn):
         problem, (_, _, out), point = drawn
-        v, u, lam, M, _ = problem
-        K = len(out)
-        u = (u * K + (Fraction(0),) * K)[:K]
-        step = sl.hier_prox([float(v), 0.0, 1.0], [list(map(float, u)), [0.0] * K, [1.0] * K], lam=lam, M=M)
-        theta = [Fraction(float(t)) for t in step.theta]
-        W = [[Fraction(float(w)) for w in row] for row in step.W]
-        best = best_length(problem._replace(u=u)) * (-1 if v < 0 else 1)
-        fits = near(step.theta[0], best, K * size(problem))
-        moved = [network(theta, W, out, [*point, Fraction(1)])]
-        for j, t in enumerate(theta):
-            if t == 0:
-                other = [*point, Fraction(1)]
-                other[j] += 5
-                moved.append(network(theta, W, out, other))
-        linear = sum(t * x for t, x in zip(theta, [*point, 1], strict=True))
-        nonlinear = network(theta, W, [Fraction(0)] * K, [*point, Fraction(1)]) == linear
-        return within(theta, W, M) and fits and len(set(moved)) == 1 and theta[1] == 0 and nonlinear
+        K, M = len(out), problem.M
+        problem = problem._replace(u=(problem.u * K + (Fraction(0),) * K)[:K])
+        start = [float(problem.v), 0.0, 1.0], [list(map(float, problem.u)), [0.0] * K, [1.0] * K]
+        step = sl.hier_prox(*start, lam=problem.lam, M=M)
+        theta, W = fractions(step.theta), [fractions(row) for row in step.W]
+        x = [*point, ONE]
+        values = {network(theta, W, out, x)}
+        for j in np.flatnonzero(step.theta == 0):
+            values.add(network(theta, W, out, [a + 5 * (i == j) for i, a in enumerate(x)]))
+        linear = network(theta, W, [Fraction(0)] * K, x) == inner(theta, x)
+        right = agree(theta[:1], minimiser(problem)[:1], K * size(problem))
+        return within(theta, W, M) and right and len(values) == 1 and theta[1] == 0 and linear
 
-    check.forall(
-        st.tuples(features(), networks(), st.tuples(SMALL.map(Fraction), SMALL.map(Fraction))), unused
-    )
+    check.forall(st.tuples(features(), networks(), st.tuples(POINT, POINT)), unused)
 
 
 @st.composite
@@ -133,26 +130,28 @@ def test_without_hierarchy_it_is_the_lasso(check):
     Consequences: Algorithm 2 itself divides by M: see LN-alg-2.
     """
 
+    def fixed(X, y, beta, lam, W):
+        """Whether the proximal gradient step stays at β; None where it is not f(x) = θᵀx."""
+        alpha = 2.0**-6
+        step = sl.hier_prox(beta + alpha * (X.T @ (y - X @ beta)), W, lam=alpha * lam, M=0.0)
+        value = network(list(step.theta), step.W.tolist(), [1.0] * 3, [1.0] * len(beta))
+        return bool(np.all(step.theta == beta)) if not step.W.any() and value == step.theta.sum() else None
+
     def a_fixed_point_of_the_step_iff_a_solution(drawn):
         (X, y, beta, lam), (_, W, _), shift = drawn
-        step_size = 2.0**-6
-        answers = []
-        for candidate in (beta, beta + shift * np.eye(len(beta), dtype=int)[0]):
-            stepped = candidate + step_size * (X.T @ (y - X @ candidate))
-            weights = np.resize(np.array(W, float), (len(beta), 3))
-            step = sl.hier_prox(stepped, weights, lam=step_size * lam, M=0.0)
-            answers.append(bool(np.all(step.theta == candidate)))
-            solves = solves_the_lasso(X, y, candidate, lam)
-            silent = (
-                network(list(step.theta), step.W.tolist(), [1.0] * 3, [1.0] * len(beta)) == step.theta.sum()
-            )
-            if answers[-1] != solves or step.W.any() or not silent:
-                return False
-        return answers[0]
+        W = np.resize(np.array(W, float), (len(beta), 3))
+        other = beta + shift * np.eye(len(beta), dtype=int)[0]
+        stays = [fixed(X, y, candidate, lam, W) for candidate in (beta, other)]
+        return stays == [True, solves_the_lasso(X, y, other, lam)] and solves_the_lasso(X, y, beta, lam)
 
     check.forall(
         st.tuples(lasso_solutions(), networks(), st.integers(1, 3)), a_fixed_point_of_the_step_iff_a_solution
     )
+
+
+def one_unit(theta, w, a):
+    """½Σ(x − f(x))² of θx + a·relu(wx) on the data y = x at x = ±1."""
+    return sum((x - network([theta], [[w]], [a], [x])) ** 2 for x in (ONE, -ONE)) / 2
 
 
 @claim("LN-sec-3.2-M-infinity", "section 3.2, 'by letting M → +∞'", "proof, exact, float", CORRECTED)
@@ -169,41 +168,40 @@ def test_as_M_grows(check):
 
     Tolerance: 16 eps·(|θ| + λ + 2‖W‖₁)
     """
-    # Data y = x at x = ±1. f(1) = θ + a·relu(w) and, for w > 0, f(−1) = −θ: the first is fitted for any
-    # θ ≠ 0, and ½(1 − θ)² + ½|θ| is least, ⅜, at θ = ½. With w < 0 the same at x = 1.
-    half, one = Fraction(1, 2), Fraction(1)
-
-    def squares(theta, w, a):
-        return sum((x - network([theta], [[w]], [a], [x])) ** 2 for x in (one, -one)) / 2
-
-    penalised = [squares(k * half / 8, one, 1 - k * half / 8) + abs(k) * half / 16 for k in range(-32, 33)]
-    unregularised, without_skip = squares(one, Fraction(0), one), squares(Fraction(0), one, one)
+    # f(1) = θ + a·relu(w) and, for w > 0, f(−1) = −θ: the first is fitted for any θ ≠ 0, and
+    # ½(1 − θ)² + ½|θ| is least, ⅜, at θ = ½. With w < 0 the same at x = 1.
+    grid = [Fraction(k, 16) for k in range(-32, 33)]
+    penalised = min(one_unit(theta, ONE, 1 - theta) + abs(theta) / 2 for theta in grid)
+    unregularised, without_skip = one_unit(ONE, Fraction(0), ONE), one_unit(Fraction(0), ONE, ONE)
     check.refutes(
-        (min(penalised), unregularised, without_skip) == (Fraction(3, 8), 0, half),
+        (penalised, unregularised, without_skip) == (Fraction(3, 8), 0, HALF),
         "one ReLU unit, data y = x at x = ±1, λ = ½: the infimum of (2) is ⅜ for every M > 0; a network with "
         "skip layer and no penalty has loss 0, one without skip layer ½",
     )
-    shrunk = [sl.hier_prox([2.0], [[1.0]], lam=1.0, M=2.0**k).theta[0] for k in range(0, 1000, 50)]
     check.refutes(
-        set(shrunk) == {1.0}, "the proximal step at θ = 2, W = (1), λ = 1: b = 1, not 2, for all M ≥ 1"
+        {computed(feature(2, [1], 1, 2**k))[0] for k in range(0, 1000, 50)} == {1},
+        "the proximal step at θ = 2, W = (1), λ = 1: b = 1, not 2, for all M ≥ 1",
     )
 
     def in_the_limit(drawn):
         problem, M = drawn
         v, u, lam, _, _ = problem
-        step = sl.hier_prox([float(v)], [list(map(float, u))], lam=lam, M=float(M))
-        top, rest = max(map(abs, u), default=Fraction(0)), abs(soft(v, lam))
-        slack = 16 * Fraction(2) ** -52 * size(problem._replace(M=Fraction(1)))
-        b = abs(Fraction(float(step.theta[0])))
-        lowered = sum(abs(x) - abs(Fraction(float(z))) for x, z in zip(u, step.W[0], strict=True))
-        bounds = (
-            rest - slack <= b <= max(rest, top / M) + slack
-            and lowered <= (top / M + lam) / M + len(u) * slack
-        )
-        at_once = M * rest < top or (b == rest and lowered == 0)
-        return bounds and at_once
+        b, z = computed(problem._replace(M=Fraction(M)))
+        top, limit = max(map(abs, u), default=Fraction(0)), abs(soft(v, lam))
+        slack = 16 * EPS * size(problem._replace(M=ONE))
+        lowered = sum(abs(x) - abs(y) for x, y in zip(u, z, strict=True))
+        tends = limit - slack <= abs(b) <= max(limit, top / M) + slack
+        keeps = lowered <= (top / M + lam) / M + len(u) * slack
+        return tends and keeps and (M * limit < top or (abs(b) == limit and lowered == 0))
 
     check.forall(st.tuples(features(), POWERS), in_the_limit)
+
+
+def fits_the_modulus(theta, M):
+    """f(x) = |x| at x = ±1 within the constraint: out = ((1 − θ)/(Mθ), (1 + θ)/(Mθ))."""
+    w = M * theta
+    W, out = [[w, -w]], [(1 - theta) / w, (1 + theta) / w]
+    return within([theta], W, M) and all(network([theta], W, out, [x]) == 1 for x in (ONE, -ONE))
 
 
 @claim(
@@ -227,37 +225,76 @@ def test_hidden_units_rescale_out_of_the_constraint(check):
 
     Unchecked: what M does along the training path, where weights start small and stop early
     """
-
-    def fits_the_modulus(theta, M):
-        """f(x) = |x| at x = ±1 with θ as small as one likes: out = ((1 − θ)/(Mθ), (1 + θ)/(Mθ))."""
-        w = M * theta
-        W, out = [[w, -w]], [(1 - theta) / w, (1 + theta) / w]
-        return within([theta], W, M) and all(
-            network([theta], W, out, [x]) == 1 for x in (Fraction(1), Fraction(-1))
-        )
-
-    tiny = [Fraction(1, 10**k) for k in (1, 6, 30)]
+    tiny, multipliers = [Fraction(1, 10**k) for k in (1, 6, 30)], [Fraction(1, 10), ONE, Fraction(10)]
     check.refutes(
-        all(
-            fits_the_modulus(theta, M) for theta in tiny for M in (Fraction(1, 10), Fraction(1), Fraction(10))
-        ),
+        all(fits_the_modulus(theta, M) for theta in tiny for M in multipliers),
         "data y = 1 at x = ±1, K = 2: f(x) = |x| is fitted within the constraint for every M > 0 and θ > 0",
     )
 
     def an_equal_one_within(drawn):
-        (theta, W, out), M, delta, points = drawn
+        (theta, W, out), M, delta, x = drawn
         theta = [t or delta for t in theta]
+        x = [a[: len(theta)] for a in x]
         scaled, outgoing = rescaled(theta, W, out, M)
-        same = all(
-            network(theta, scaled, outgoing, x[: len(theta)]) == network(theta, W, out, x[: len(theta)])
-            for x in points
-        )
-        x = points[0][: len(theta)]
-        hidden = [relu(sum(w * a for w, a in zip(column, x, strict=True))) for column in zip(*W, strict=True)]
-        plain = sum(a * b for a, b in zip([*theta, *out], [*x, *hidden], strict=True))
-        return within(theta, scaled, M) and same and network(theta, W, out, x) == plain
+        values = [network(theta, W, out, a) for a in x]
+        hidden = [relu(inner(column, x[0])) for column in zip(*W, strict=True)]
+        same = [network(theta, scaled, outgoing, a) for a in x] == values
+        return within(theta, scaled, M) and same and values[0] == inner([*theta, *out], [*x[0], *hidden])
 
-    points = st.lists(st.lists(SMALL.map(Fraction), min_size=3, max_size=3), min_size=3, max_size=3)
-    multiples = st.sampled_from([Fraction(1, 100), Fraction(1, 2), Fraction(1), Fraction(10)])
+    multiples = st.sampled_from([Fraction(1, 100), HALF, ONE, Fraction(10)])
     deltas = st.sampled_from([Fraction(1, 1000), Fraction(-1, 7)])
-    check.forall(st.tuples(networks(), multiples, deltas, points), an_equal_one_within)
+    check.forall(st.tuples(networks(), multiples, deltas, points(3)), an_equal_one_within)
+
+
+def without_linear_part(theta, W, out, M, delta):
+    """The same function with θ = (δ, …, δ), two units more carrying ⟨θ − δ1, x⟩; within the constraint."""
+    small = [delta] * len(theta)
+    wider = [[*row, t - delta, delta - t] for t, row in zip(theta, W, strict=True)]
+    return small, *rescaled(small, wider, [*out, ONE, -ONE], M)
+
+
+@claim(
+    "LN-sec-3.2-linear",
+    "section 3.2, 'it promotes the linear component of the signal'",
+    "proof, exact",
+    FALSE,
+)
+@mutants("without_linear_part", "network")
+def test_the_linear_part_moves_to_the_hidden_units(check):
+    """If f(x) = θᵀx, then no other network with this f has a smaller objective (2).
+
+    Reading of: “it promotes the linear component of the signal above the nonlinear one”
+
+    Hypotheses: one hidden ReLU layer, free outgoing weights, λ > 0, M > 0
+
+    Instead: The penalty is on the linear part alone. With two hidden units more every f is attained within
+    the constraint, at the same loss, with ‖θ‖₁ as small as one likes. So the infimum of (2) over K + 2 units
+    is at most that of L over K units with a skip layer, without penalty or constraint, for all λ, M > 0.
+
+    Consequences: "A penalty is introduced that encourages feature sparsity" (section 3.1): if the number of
+    units is free, the infimum of (2) is that of L, for every λ, and no θ_j is 0 where it is approached so.
+    Where the units are too few, λ has a price (LN-sec-3.2-M-infinity).
+
+    Unchecked: training, which ends before the outgoing weights are of order 1/‖θ‖₁
+    """
+    delta, line = Fraction(1, 1000), ([ONE], [[]], [])
+    theta, W, out = without_linear_part(*line, ONE, delta)
+    same = all(network(theta, W, out, [x]) == x == network(*line, [x]) for x in (ONE, -ONE))
+    check.refutes(
+        same and within(theta, W, ONE) and theta == [delta],
+        "data y = x at x = ±1, λ = M = 1: f(x) = x costs λ with θ = 1, W = 0, and λ/1000 with θ = 1/1000 and "
+        "two hidden units",
+    )
+
+    def the_same_function(drawn):
+        (theta, W, out), M, delta, x = drawn
+        x = [a[: len(theta)] for a in x]
+        small, wider, outgoing = without_linear_part(theta, W, out, M, delta)
+        same = [network(small, wider, outgoing, a) for a in x] == [network(theta, W, out, a) for a in x]
+        return same and within(small, wider, M) and sum(map(abs, small)) == len(theta) * abs(delta)
+
+    deltas = st.sampled_from([Fraction(1, 1000), Fraction(-1, 10**9)])
+    check.forall(
+        st.tuples(networks(), st.sampled_from([HALF, ONE, Fraction(10)]), deltas, points(4)),
+        the_same_function,
+    )

@@ -1,26 +1,21 @@
 """Proposition 1: the global optimum of LassoNet's proximal problem with an ℓ₁ penalty on W besides.
 
-Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Appendix B, Proposition 1.
-In print: of ½(‖v − b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ over ‖W‖∞ ≤ M‖b‖₂ the optimum is b* = b_{s*},
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Appendix B, Proposition 1. In
+print the optimum of ½(‖v − b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄‖W‖₁ over ‖W‖∞ ≤ M‖b‖₂ is b* = b_{s*},
 
-    b_s = (1 − a_s/‖v‖)₊ v/(1 + sM²),   a_s = λ − M·Σ_{i≤s}(|U_(i)| − λ̄),
+    b_s = (1 − a_s/‖v‖)₊ v/(1 + sM²),   a_s = λ − M·Σ_{i≤s} (|U_(i)| − λ̄),                    (item 1)
 
-s* being "the unique s" in 0..K with M‖b_s‖ ∈ [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], S_λ̄(|U_(K+1)|) = 0,
-S_λ̄(|U_(0)|) = ∞; and W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)) (item 2).
+s* being "the unique s" in 0..K with (conventions S_λ̄(|U_(0)|) = ∞, S_λ̄(|U_(K+1)|) = 0)
 
-Three things fail. (i) Neighbouring intervals share an end, and M‖b_s‖ may lie there: s is not unique,
-without harm to b_s. (ii) For λ̄ > 0 and |U_(s)| < λ̄ both ends are 0, and a_s takes in negative terms: b_s
-= 0 may be found although b* ≠ 0. With s_max = #{i : |U_i| > λ̄} the sum must stop at s_max, as it does in
-the proof ("it suffices"). This is no boundary case: for Gaussian U and λ̄ = 1 a wrong b_s is in its
-interval about every second time. (iii) For v = 0 the formula is 0/0, and where a_s < 0 any b of length
-−a_s/(1 + sM²) is optimal, a sphere of minimisers.
+    S_λ̄(|U_(s+1)|) ≤ M‖b_s‖ ≤ S_λ̄(|U_(s)|),                                                      (7)
+    W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)).                                                  (item 2)
 
-Correction, v ≠ 0: among s ≤ s_max one s at least is in its interval, each such b_s is the minimiser, and
-exactly one has S_λ̄(|U_(s+1)|) < M‖b_s‖ ≤ S_λ̄(|U_(s)|), or s = s_max and M‖b_s‖ ≤ S_λ̄(|U_(s)|). For min
-over z of ½(x − z)² + λ̄|z|, |z| ≤ w, is ½(S_λ̄(x) − z)² + const at z = sign(x)·min(w, S_λ̄(|x|)): the
-problem is (4) with S_λ̄(U) for U, its derivative in t = ‖b‖ is t − ‖v‖ + λ − M·Σ(S_λ̄(|U_i|) − Mt)₊,
-strictly increasing, and s is in its interval with M‖b_s‖ > 0 exactly if that is zero at t = ‖b_s‖ = (‖v‖ −
-a_s)/(1 + sM²). Exact throughout, ‖v‖ entering as a rational number.
+Three things fail. (i) Neighbouring intervals share an end, and M‖b_s‖ may lie there: s is not unique, without
+harm to b_s. (ii) For λ̄ > 0 and |U_(s)| < λ̄ both ends are 0, and a_s takes in negative terms: b_s = 0 may be
+found although b* ≠ 0. With s_max = #{i : |U_i| > λ̄} the sum must stop at s_max, as it does in the proof ("it
+suffices"). (iii) For v = 0 the formula is 0/0, and where a_s < 0 any b of length −a_s/(1 + sM²) is optimal.
+
+The corrected proposition and its proof: docs/proofs/lassonet.md, 1. Exact, ‖v‖ entering as a rational number.
 """
 
 from fractions import Fraction
@@ -28,15 +23,15 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-import sparselin as sl
 from proofs_checks.lassonet import (
     Feature,
+    agree,
     at_length,
     best_length,
     best_z,
+    computed,
     feature,
     features,
-    near,
     objective,
     show,
     sign,
@@ -46,8 +41,8 @@ from proofs_checks.lassonet import (
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 APPENDIX = "Appendix B, Proposition 1"
-POSITIVE = (Fraction(1, 2), 1, 2, 3)
-PENALISED = features(multipliers=POSITIVE, lam_bars=(0, 0, Fraction(1, 2), 1, 2), least_v=1)
+HALF = Fraction(1, 2)
+PENALISED = features(multipliers=(HALF, 1, 2, 3), lam_bars=(0, 0, HALF, 1, 2), least_v=1)
 
 
 def ordered(problem):
@@ -59,7 +54,7 @@ def level(problem, s):
     """S_λ̄(|U_(s)|), 0 for s = K + 1; for s = 0 the largest number there can be."""
     if s == 0:
         return Fraction(10**9)
-    return max(ordered(problem)[s - 1] - problem.lam_bar, Fraction(0)) if s <= len(problem.u) else Fraction(0)
+    return soft(ordered(problem)[s - 1], problem.lam_bar) if s <= len(problem.u) else Fraction(0)
 
 
 def a(problem, s):
@@ -82,6 +77,37 @@ def largest_s(problem):
     return sum(abs(x) > problem.lam_bar for x in problem.u)
 
 
+def above_lower_end(problem, s):
+    """The first inequality of (7), strictly but for s = s_max."""
+    return s == largest_s(problem) or problem.M * length(problem, s) > level(problem, s + 1)
+
+
+def found(problem):
+    """Every s in 0..K that satisfies (7)."""
+    return [s for s in range(len(problem.u) + 1) if in_interval(problem, s)]
+
+
+def misled(problem):
+    """Whether b_s is not optimal for one of them."""
+    best = best_length(problem)
+    return any(length(problem, s) != best for s in found(problem))
+
+
+def as_corrected(problem):
+    """Among s ≤ s_max: one at least, each of them optimal, one without lower end; and no other for λ̄ = 0."""
+    best, usable = best_length(problem), [s for s in found(problem) if s <= largest_s(problem)]
+    optimal = usable and all(length(problem, s) == best for s in usable)
+    unique = sum(above_lower_end(problem, s) for s in usable) == 1
+    return optimal and unique and (problem.lam_bar > 0 or not misled(problem))
+
+
+def optimal_at_v_zero(problem):
+    """Every s ≤ s_max that satisfies (7) for v = 0 has ‖b_s‖ = ‖b*‖."""
+    problem = problem._replace(v=Fraction(0))
+    usable = [s for s in found(problem) if s <= largest_s(problem)]
+    return usable and all(length(problem, s) == best_length(problem) for s in usable)
+
+
 def h(problem, s):
     """h(s) of the proof, for 1 ≤ s ≤ s_max."""
     v, _, lam, M, lam_bar = problem
@@ -94,10 +120,31 @@ def half_open(problem, s):
     return (s == 0 or h(problem, s) <= 0) and (s == largest_s(problem) or h(problem, s + 1) > 0)
 
 
+def the_unique_s(problem):
+    """Every s ≤ s_max with h(s) ≤ 0 < h(s + 1): one."""
+    return [s for s in range(largest_s(problem) + 1) if half_open(problem, s)]
+
+
+def counted(drawn):
+    """How often (7) has several solutions, and a wrong one."""
+    several, wrong = sum(len(found(problem)) > 1 for problem in drawn), sum(map(misled, drawn))
+    return (
+        f"of {len(drawn)} problems of small integers {several} have two s or more in their intervals, and "
+        f"{wrong} one whose b_s is not optimal"
+    )
+
+
 def gaussian(rng, lam_bar):
     """Standard normal v > 0 and U in R³ to three decimals, λ = ½, M = 1."""
     v, *u = (Fraction(round(1000 * x), 1000) for x in rng.standard_normal(4))
-    return Feature(abs(v) or Fraction(1), tuple(u), Fraction(1, 2), Fraction(1), lam_bar)
+    return Feature(abs(v) or Fraction(1), tuple(u), HALF, Fraction(1), lam_bar)
+
+
+def share_misled(check, name, lam_bar):
+    """How many of `check.cases` of these are misled; each must be as corrected."""
+    drawn = [gaussian(check.rng, lam_bar) for _ in range(check.cases)]
+    check.over(drawn, as_corrected)
+    return f"{100 * sum(map(misled, drawn)) / len(drawn):.0f} % (λ̄ = {name})"
 
 
 @claim("LN-prop-1", f"{APPENDIX}, item 1", "proof, exact, brute force", FALSE)
@@ -116,53 +163,28 @@ def test_which_s_gives_the_optimum(check):
     data a wrong b_s is in its interval in about 10 % of cases for λ̄ = ½, in nearly half for λ̄ = 1. At v = 0
     the proximal operator is set-valued, and an implementation must choose.
     """
-    tie = feature(1, [1], 0, 1)
-    both = in_interval(tie, 0) and in_interval(tie, 1) and length(tie, 0) == length(tie, 1) == 1
-    check.refutes(both, f"{show(tie)}: s = 0 and s = 1 are both in their intervals (b = 1)")
-    below = feature(1, [0], 0, 1, 2)
-    wrong = in_interval(below, 1) and length(below, 1) == 0 and best_length(below) == 1
+    tie, below, zero = feature(1, [1], 0, 1), feature(1, [0], 0, 1, 2), feature(0, [1], 0, 1)
     check.refutes(
-        wrong and in_interval(below, 0) and a(below, 1) == 2,
+        found(tie) == [0, 1] and length(tie, 0) == length(tie, 1) == 1,
+        f"{show(tie)}: s = 0 and s = 1 are both in their intervals (b = 1)",
+    )
+    check.refutes(
+        found(below) == [0, 1] and (length(below, 1), best_length(below), a(below, 1)) == (0, 1, 2),
         f"{show(below)}: a₁ = 2 > ‖v‖, so s = 1 is in [0, 0] with b = 0, but b* = 1",
     )
-    zero, half = feature(0, [1], 0, 1), Fraction(1, 2)
     check.refutes(
-        {objective(zero, b, [half]) for b in (half, -half)} == {at_length(zero, best_length(zero))},
+        {objective(zero, b, [HALF]) for b in (HALF, -HALF)} == {at_length(zero, best_length(zero))},
         f"{show(zero)}: a_s/‖v‖ is x/0; b* = ½ and b* = −½, both with W = ½, are optimal (value ¼)",
     )
-    counts = {"all": 0, "two": 0, "wrong": 0}
-
-    def as_corrected(problem):
-        best, top = best_length(problem), largest_s(problem)
-        hits = [s for s in range(len(problem.u) + 1) if in_interval(problem, s)]
-        counts["all"] += 1
-        counts["two"] += len(hits) > 1
-        counts["wrong"] += any(length(problem, s) != best for s in hits)
-        usable = [s for s in hits if s <= top]
-        strict = [s for s in usable if s == top or problem.M * length(problem, s) > level(problem, s + 1)]
-        below = problem.lam_bar == 0 and any(length(problem, s) != best for s in hits)
-        return usable and all(length(problem, s) == best for s in usable) and len(strict) == 1 and not below
-
-    check.forall(PENALISED, as_corrected)
+    drawn = []
+    check.forall(PENALISED, lambda problem: drawn.append(problem) or as_corrected(problem))
+    check.measured(counted(drawn))
+    check.forall(PENALISED, optimal_at_v_zero)
+    penalties = {"0": Fraction(0), "½": HALF, "1": Fraction(1)}
+    shares = [share_misled(check, *penalty) for penalty in penalties.items()]
     check.measured(
-        f"of {counts['all']} problems of small integers {counts['two']} have two s or more in their "
-        f"intervals, and {counts['wrong']} one whose b_s is not optimal"
-    )
-
-    def at_v_zero(problem):
-        problem = problem._replace(v=Fraction(0))
-        hits = [s for s in range(largest_s(problem) + 1) if in_interval(problem, s)]
-        return hits and all(length(problem, s) == best_length(problem) for s in hits)
-
-    check.forall(PENALISED, at_v_zero)
-    shares = []
-    for lam_bar in (Fraction(0), half, Fraction(1)):
-        counts = dict.fromkeys(counts, 0)
-        check.over((gaussian(check.rng, lam_bar) for _ in range(check.cases)), as_corrected)
-        shares.append(f"{100 * counts['wrong'] / counts['all']:.0f} %")
-    check.measured(
-        f"for Gaussian v and U, K = 3, λ = ½, M = 1 one whose b_s is not optimal in {shares[0]} (λ̄ = 0), "
-        f"{shares[1]} (λ̄ = ½), {shares[2]} (λ̄ = 1) of cases"
+        "for Gaussian v and U, K = 3, λ = ½, M = 1 one whose b_s is not optimal in "
+        f"{', '.join(shares)} of cases"
     )
 
 
@@ -179,18 +201,14 @@ def test_the_optimal_W(check):
     """
 
     def clipped_and_thresholded(problem):
-        v, u, lam, M, lam_bar = problem
-        b = best_length(problem)
-        W = [best_z(x, M * b, lam_bar) for x in u]
-        thresholded = [soft(x, lam_bar) for x in u]
-        found = sl.hier_prox([float(v)], [list(map(float, thresholded))], lam=lam, M=M)
-        return (
-            [sign(x) * min(M * b, max(abs(x) - lam_bar, Fraction(0))) for x in u] == W
-            and best_length(problem._replace(u=tuple(thresholded), lam_bar=Fraction(0))) == b
-            and all(near(x, y, size(problem)) for x, y in zip(found.W[0], W, strict=True))
-        )
+        u, w, lam_bar = problem.u, problem.M * best_length(problem), problem.lam_bar
+        W = [best_z(x, w, lam_bar) for x in u]
+        without = problem._replace(u=tuple(soft(x, lam_bar) for x in u), lam_bar=Fraction(0))
+        printed = [sign(x) * min(w, abs(soft(x, lam_bar))) for x in u] == W
+        same_length = best_length(without) == best_length(problem)
+        return printed and same_length and agree(computed(without)[1], W, size(problem))
 
-    check.forall(features(lam_bars=(0, Fraction(1, 2), 1, 2)), clipped_and_thresholded)
+    check.forall(features(lam_bars=(0, HALF, 1, 2)), clipped_and_thresholded)
 
 
 @claim("LN-prop-1-h-increases", f"{APPENDIX}, proof of (a): 'h is increasing'", "proof, exact", HOLDS)
@@ -205,10 +223,10 @@ def test_h_does_not_decrease(check):
     """
 
     def by_the_gap_of_the_order(problem):
-        u, top = ordered(problem), largest_s(problem)
-        return sum(half_open(problem, s) for s in range(top + 1)) == 1 and all(
+        u = ordered(problem)
+        return len(the_unique_s(problem)) == 1 and all(
             h(problem, s + 1) - h(problem, s) == (1 + s * problem.M**2) * (u[s - 1] - u[s]) >= 0
-            for s in range(1, top)
+            for s in range(1, largest_s(problem))
         )
 
     check.forall(PENALISED.filter(lambda problem: largest_s(problem) > 1), by_the_gap_of_the_order)
@@ -236,15 +254,13 @@ def test_h_decides_half_open_intervals(check):
     def closed_and_half_open(problem):
         top = largest_s(problem)
 
-        def agree(s):
+        def agrees(s):
             closed = (s == 0 or h(problem, s) <= 0) and (s == top or h(problem, s + 1) >= 0)
-            above = problem.M * length(problem, s) > level(problem, s + 1) or s == top
-            return closed == in_interval(problem, s) and half_open(problem, s) == (
-                in_interval(problem, s) and above
-            )
+            inside = in_interval(problem, s)
+            return closed == inside and half_open(problem, s) == (inside and above_lower_end(problem, s))
 
-        unique = [s for s in range(top + 1) if half_open(problem, s)]
-        return all(map(agree, range(top + 1))) and length(problem, unique[0]) == best_length(problem)
+        best = length(problem, the_unique_s(problem)[0])
+        return all(map(agrees, range(top + 1))) and best == best_length(problem)
 
     check.forall(PENALISED, closed_and_half_open)
 
@@ -264,9 +280,14 @@ def F(problem, b, inner):
     return squares / 2 + lam * b + lam_bar * sum(map(abs, W))
 
 
-INSIDE = st.tuples(
-    *[st.fractions(0, 1, max_denominator=6)] * 2, *[st.fractions(-1, 1, max_denominator=6)] * 2
-)
+COSINES = st.fractions(-1, 1, max_denominator=6)
+PARTS = st.fractions(0, 1, max_denominator=6)
+
+
+def interval(problem, s, longest):
+    """[S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], cut off at a length."""
+    low = level(problem, s + 1)
+    return low, min(level(problem, s), low + longest)
 
 
 @claim("LN-prop-1-parabolas", f"{APPENDIX}, the formula for F(b) before Point (a)", "proof, exact", HOLDS)
@@ -282,35 +303,30 @@ def test_the_parabolas_of_F(check):
 
     def differs_by_a_constant(drawn):
         problem, (x, y, cos1, cos2) = drawn
-        for s in range(largest_s(problem) + 1):
-            low, high = (level(problem, k) / problem.M for k in (s + 1, s))
-            high = min(high, low + 5)
-            points = [(low + x * (high - low), cos1), (low + y * (high - low), cos2), (low, Fraction(1))]
-            rests = {
-                F(problem, b, b * problem.v * c) - F_s(problem, s, b, b * problem.v * c) for b, c in points
-            }
-            if len(rests) > 1:
-                return False
-            b = length(problem, s)
-            least = F_s(problem, s, b, b * problem.v)
-            tried = [p for p, _ in points] + [b + Fraction(k, 7) for k in (-1, 0, 1)]
-            if any(
-                F_s(problem, s, p, p * problem.v * c) < least
-                for p in tried
-                if p >= 0
-                for c in (cos1, cos2, 1)
-            ):
-                return False
-        return True
 
-    check.forall(st.tuples(PENALISED, INSIDE), differs_by_a_constant)
+        def at(s):
+            low, high = (w / problem.M for w in interval(problem, s, 5 * problem.M))
+            points = [(low + x * (high - low), cos1), (low + y * (high - low), cos2), (low, Fraction(1))]
+            along = [(p, p * problem.v * c) for p, c in points]
+            b = length(problem, s)
+            tried = [p for p, _ in points] + [b + Fraction(k, 7) for k in (-1, 0, 1)]
+            least = min(
+                F_s(problem, s, p, p * problem.v * c) for p in tried if p >= 0 for c in (cos1, cos2, 1)
+            )
+            one = len({F(problem, *point) - F_s(problem, s, *point) for point in along}) == 1
+            return one and least == F_s(problem, s, b, b * problem.v)
+
+        return all(map(at, range(largest_s(problem) + 1)))
+
+    check.forall(st.tuples(PENALISED, st.tuples(PARTS, PARTS, COSINES, COSINES)), differs_by_a_constant)
 
 
 @claim("LN-prop-1-monotone", f"{APPENDIX}, proof of (b), (i) and (ii)", "proof, exact", HOLDS)
 @mutants("at_length", "a")
 def test_f_falls_and_rises(check):
     """f(w) = min F over M‖b‖ = w is (1 + sM²)/(2M²)·(w − w_s)² + r'_s on [S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)],
-    w_s = M(‖v‖ − a_s)/(1 + sM²), strictly increasing there for s < s* and strictly decreasing for s > s*.
+    w_s = M(‖v‖ − a_s)/(1 + sM²), strictly increasing there for s < s* and strictly decreasing for s > s*; and
+    w_s ≤ S_λ̄(|U_(s+1)|) for s < s*, w_s > S_λ̄(|U_(s)|) for s > s*.
 
     Hypotheses: M > 0 (f(w) is divided by M), v ≠ 0, s ≤ s_max, s* the one with h(s*) ≤ 0 < h(s* + 1)
 
@@ -318,20 +334,20 @@ def test_f_falls_and_rises(check):
     """
 
     def as_stated(problem):
-        v, _, _, M, _ = problem
-        top = largest_s(problem)
-        best = next(s for s in range(top + 1) if half_open(problem, s))
-        for s in range(top + 1):
-            low, high = level(problem, s + 1), min(level(problem, s), level(problem, s + 1) + 6)
-            c, w_s = 1 + s * M**2, M * (abs(v) - a(problem, s)) / (1 + s * M**2)
+        M, best = problem.M, the_unique_s(problem)[0]
+
+        def at(s):
+            low, high = interval(problem, s, 6)
+            c, w_s = 1 + s * M**2, M * (abs(problem.v) - a(problem, s)) / (1 + s * M**2)
             grid = [low + (high - low) * k / 4 for k in range(5)]
             f = [at_length(problem, w / M) for w in grid]
-            parabola = {value - c * (w - w_s) ** 2 / (2 * M**2) for w, value in zip(grid, f, strict=True)}
-            rises = all(x < y for x, y in pairwise(f))
-            falls = all(x > y for x, y in pairwise(f))
-            if len(parabola) > 1 or (low < high and ((s < best and not rises) or (s > best and not falls))):
-                return False
-        return True
+            rests = {value - c * (w - w_s) ** 2 / (2 * M**2) for w, value in zip(grid, f, strict=True)}
+            rises = low == high or all(x < y for x, y in pairwise(f))
+            falls = low == high or all(x > y for x, y in pairwise(f))
+            before, after = rises and w_s <= low, falls and w_s > level(problem, s)
+            return len(rests) == 1 and (s >= best or before) and (s <= best or after)
+
+        return all(map(at, range(largest_s(problem) + 1)))
 
     check.forall(PENALISED, as_stated)
 
@@ -355,14 +371,15 @@ def test_multipliers_exist(check):
     def multipliers(problem):
         _, u, _, M, lam_bar = problem
         w = M * best_length(problem)
-        for x in u:
+
+        def at(x):
             z, s = best_z(x, w, lam_bar), max(abs(x) - lam_bar - w, Fraction(0))
             # x − z = (λ̄ + s)g with g a subgradient of |·| at z
             stationary = x - z == (lam_bar + s) * sign(z) if z else abs(x) <= lam_bar + s
-            if not (stationary and s * (abs(z) - w) == 0 and abs(z) <= w):
-                return False
-        return True
+            return stationary and s * (abs(z) - w) == 0 and abs(z) <= w
+
+        return all(map(at, u))
 
     at_zero = feature(1, [1], 3, 1)
     check.over([at_zero], lambda problem: best_length(problem) == 0 and multipliers(problem))
-    check.forall(features(lam_bars=(0, Fraction(1, 2), 1, 2)), multipliers)
+    check.forall(features(lam_bars=(0, HALF, 1, 2)), multipliers)

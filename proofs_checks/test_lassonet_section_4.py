@@ -1,136 +1,53 @@
-"""LassoNet's proximal step: its scale αλ, descent, and the cost O(p log p).
+"""What Hier-Prox costs, and what a larger λ does to the weights.
 
-Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Algorithm 1, line 9, and
-section 4.2.
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 3.3, 4.2 and 4.4.
 
-Step: the proximal gradient step at x = (θ, W) is argmin ⟨∇L(x), x' − x⟩ + ‖x' − x‖²/(2α) + λ‖θ'‖₁ over the
-constraint. Times α, and with the square completed, that is (3) at x − α∇L(x) with αλ for λ: line 9. Where
-∇L has the Lipschitz constant 1/α, the model lies above the objective and touches it at x, and its global
-minimum over the constraint (which Hier-Prox finds, nonconvex as it is) is not above its value at x: the
-objective does not rise. Cost: a row takes a sort of K entries, K additions for the running sums, K + 1
-divisions and comparisons: with p = dK + d, O(dK log K) ⊆ O(p log p). If each sum of line 5 were added up
-anew it would be dK(K − 1)/2 additions. Exact but for `sl.hier_prox`, which is compared to 16 eps of what is
-added.
+*Cost.* A row takes a sort of K entries, K additions for the running sums, K + 1 divisions and comparisons:
+with p = dK + d, O(dK log K) ⊆ O(p log p). If each sum of line 5 were added up anew it would be dK(K − 1)/2
+additions.
+
+*Larger λ.* Of global minimisers of (2) that for a larger λ has no larger ‖θ‖₁ and no smaller loss
+(docs/proofs/lassonet.md, 4). That is all: single weights, and the number of those that are not 0, may rise.
+
+Exact but for `sl.hier_prox`, which is compared to 16 eps of what is added.
 """
 
 from fractions import Fraction
+from itertools import product
 from math import log2
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.lassonet import best_length, feature, features, near, objective, sign, size
-from sparselin.ledger import HOLDS, claim, mutants
-
-SMALL = st.integers(-3, 3)
-
-
-def minimum(problem):
-    """(b, z) of (3)."""
-    b = best_length(problem)
-    return (-b if problem.v < 0 else b), [sign(x) * min(abs(x), problem.M * b) for x in problem.u]
+from proofs_checks.lassonet import SMALL, agree, best_length, feature, size, soft
+from proofs_checks.rational import fraction
+from sparselin.ledger import FALSE, HOLDS, claim, mutants
 
 
-def loss(A, c, x):
-    """½‖Ax − c‖²."""
-    return (
-        sum((sum(a * b for a, b in zip(row, x, strict=True)) - e) ** 2 for row, e in zip(A, c, strict=True))
-        / 2
-    )
-
-
-def gradient(A, c, x):
-    """Aᵀ(Ax − c)."""
-    residual = [sum(a * b for a, b in zip(row, x, strict=True)) - e for row, e in zip(A, c, strict=True)]
-    return [sum(row[k] * r for row, r in zip(A, residual, strict=True)) for k in range(len(x))]
-
-
-@st.composite
-def quadratics(draw):
-    """A feasible feature (θ, W), λ and M, and integers A, c of a loss in (θ, W)."""
-    problem = draw(features(multipliers=(Fraction(1, 2), 1, 2), max_K=3))
-    v, u, lam, M, _ = problem
-    u = [sign(x) * min(abs(x), M * abs(v)) for x in u]
-    rows = st.lists(SMALL, min_size=1 + len(u), max_size=1 + len(u))
-    A = draw(st.lists(rows, min_size=1, max_size=3))
-    return feature(v, u, lam, M), A, draw(st.lists(SMALL, min_size=len(A), max_size=len(A)))
-
-
-@claim("LN-alg-1-step", "Algorithm 1, line 9; section 4.2", "proof, exact, float", HOLDS)
-@mutants("sl.hier_prox", "gradient")
-def test_a_step_minimises_the_model_and_descends(check):
-    """Lines 8 and 9, with αλ for λ, are a proximal gradient step of (2), exactly and globally minimised.
-
-    Hypotheses: quadratic loss in (θ, W) for one feature; θ_j ≠ 0 after line 8 where Algorithm 2 needs it
-
-    Consequences: With α no larger than 1 over the Lipschitz constant of ∇L the objective (2) does not rise,
-    although (3) is not convex. The paper claims no rate; nothing better than stationary points can be
-    expected.
-
-    Unchecked: α too large, stochastic gradients, momentum (section 5.2 uses 0.9)
-
-    Tolerance: 16 eps·size between the exact step and sl.hier_prox
-    """
-
-    def descends(drawn):
-        problem, A, c = drawn
-        v, u, lam, M, _ = problem
-        x = [v, *u]
-        bound = sum(a * a for row in A for a in row)  # trace AᵀA ≥ the Lipschitz constant
-        alpha = Fraction(1, 2 ** max(bound, 1).bit_length())
-        g = gradient(A, c, x)
-        moved = [a - alpha * b for a, b in zip(x, g, strict=True)]
-        inner = problem._replace(v=moved[0], u=tuple(moved[1:]), lam=alpha * lam)
-        b, z = minimum(inner)
-        found = sl.hier_prox([float(moved[0])], [list(map(float, moved[1:]))], lam=float(alpha * lam), M=M)
-        new = [b, *z]
-        model = sum(
-            d * (y - a) + (y - a) ** 2 / (2 * alpha) for d, y, a in zip(g, new, x, strict=True)
-        ) + lam * abs(b)
-        square = sum(d * d for d in g) * alpha / 2
-        same = near(found.theta[0], b, size(inner)) and all(
-            near(p, q, size(inner)) for p, q in zip(found.W[0], z, strict=True)
-        )
-        shifted = [[[a + s * (i == k) for i, a in enumerate(x)] for s in (1, -1)] for k in range(len(x))]
-        slopes = [(loss(A, c, up) - loss(A, c, down)) / 2 for up, down in shifted]
-        return (
-            g == slopes
-            and model + square == objective(inner, b, z) / alpha
-            and loss(A, c, new) + lam * abs(b) <= loss(A, c, x) + model <= loss(A, c, x) + lam * abs(v)
-            and same
-        )
-
-    check.forall(quadratics(), descends)
+def merge_sort(a):
+    """In increasing order, and how many comparisons it took."""
+    if len(a) < 2:
+        return a, 0
+    (left, n_left), (right, n_right) = merge_sort(a[: len(a) // 2]), merge_sort(a[len(a) // 2 :])
+    merged = []
+    while left and right:
+        merged.append((left if left[-1] >= right[-1] else right).pop())
+    return left + right + merged[::-1], n_left + n_right + len(merged)
 
 
 def counted_hier_prox(theta, W, lam, M):
     """Algorithm 2 by merge sort and running sums: θ̃ (M > 0), and how many operations on numbers it took."""
-    operations = 0
-
-    def merge_sort(a):
-        nonlocal operations
-        if len(a) < 2:
-            return a
-        left, right = merge_sort(a[: len(a) // 2]), merge_sort(a[len(a) // 2 :])
-        merged = []
-        while left and right:
-            operations += 1
-            merged.append((left if left[-1] >= right[-1] else right).pop())
-        merged += left[::-1] + right[::-1]
-        return merged[::-1]
-
-    out = []
+    out, operations = [], 0
     for v, row in zip(theta, W, strict=True):
-        u = merge_sort([abs(x) for x in row])[::-1]
-        total, m = Fraction(0), 0
-        w = M * max(abs(v) - lam, Fraction(0))
-        operations += 3
+        u, comparisons = merge_sort([abs(x) for x in row])
+        u.reverse()
+        total, m, w = Fraction(0), 0, M * soft(abs(v), lam)
         while m < len(u) and u[m] > w:
-            total += u[m]
-            m += 1
-            w = M / (1 + m * M**2) * max(abs(v) + M * total - lam, Fraction(0))
-            operations += 10
+            total, m = total + u[m], m + 1
+            w = M / (1 + m * M**2) * soft(abs(v) + M * total, lam)
+        operations += comparisons + 3 + 10 * m
         out.append((-1 if v < 0 else 1) * w / M)
     return out, operations
 
@@ -159,7 +76,7 @@ def test_the_cost_is_p_log_p(check):
             list(map(float, theta)), np.array(W, float).reshape(d, K), lam=1.0, M=float(M)
         ).theta
         problems = [feature(t, row, lam, Fraction(float(M))) for t, row in zip(theta, W, strict=True)]
-        close = all(near(a, b, size(problem)) for a, b, problem in zip(ours, found, problems, strict=True))
+        close = all(agree([a], [b], size(row)) for a, b, row in zip(ours, found, problems, strict=True))
         exact = K > 12 or abs(found[0]) == best_length(feature(theta[0], W[0], lam, M))
         return 3 * d <= operations <= d * (3 + 10 * K + K * log2(max(K, 2))) and close and exact
 
@@ -167,3 +84,96 @@ def test_the_cost_is_p_log_p(check):
     draws = [tuple(map(int, check.rng.integers(1, 13, 2))) for _ in range(check.cases)]
     check.over(shapes + draws, within_the_bound)
     check.measured(f"at most {max(most[5:] or most):.1f}·p·log₂p operations")
+
+
+def lasso(X, y, lam):
+    """A minimiser of ½‖y − Xβ‖² + λ‖β‖₁: the first signs that satisfy the conditions."""
+    G, c, d = X.T @ X, X.T @ y, X.shape[1]
+    for signs in product((0, 1, -1), repeat=d):
+        A = [j for j in range(d) if signs[j]]
+        gram = fmpq_mat(len(A), len(A), [int(G[i, j]) for i in A for j in A])
+        if A and gram.det() == 0:
+            continue
+        beta = np.zeros(d, object)
+        if A:
+            right = fmpq_mat(len(A), 1, [fmpq(int(c[j]) - lam * signs[j]) for j in A])
+            beta[A] = [fraction(b) for b in gram.solve(right).entries()]
+        if all(signs[j] * beta[j] > 0 for j in A) and max(abs(c - G @ beta)) <= lam:
+            return beta.tolist()
+    raise AssertionError("the Lasso has a solution with independent columns")
+
+
+def norm_and_loss(X, y, lam):
+    """‖β‖₁ and ‖y − Xβ‖² of a minimiser."""
+    beta = np.array(lasso(X, y, lam), object)
+    r = y - X @ beta
+    return abs(beta).sum(), r @ r
+
+
+@st.composite
+def designs(draw):
+    """Small integers X (n, d), d ≤ 3, and y."""
+    n, d = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    X = draw(st.lists(st.lists(SMALL, min_size=d, max_size=d), min_size=n, max_size=n))
+    return np.array(X), np.array(draw(st.lists(SMALL, min_size=n, max_size=n)))
+
+
+def ordered_by_lambda(X, y, low, high):
+    """‖β‖₁ does not rise and the loss does not fall from λ = low to λ = high."""
+    (norm, loss), (norm_high, loss_high) = (norm_and_loss(X, y, lam) for lam in (low, high))
+    return norm_high <= norm and loss_high >= loss
+
+
+@claim("LN-sec-3.3-lambda", "section 3.3", "proof, exact", FALSE, cases=500, ci_cases=40)
+@mutants("lasso")
+def test_a_larger_lambda_may_have_more_features(check):
+    """The number of features of the solution of (2) does not rise with λ.
+
+    Reading of: “higher values of λ encourage sparser models”
+
+    Hypotheses: squared loss; checked for M = 0, the Lasso
+
+    Instead: ‖θ‖₁ does not rise, and the loss does not fall, from a global minimiser of (2) to one for a
+    larger λ: for any loss, any M.
+
+    Consequences: k of Algorithm 1, line 11, need not fall from one λ to the next.
+    """
+    X, y = np.array([[-2, 1], [2, -1], [-1, 1]]), np.array([0, -3, 3])
+    check.refutes(
+        [lasso(X, y, lam) for lam in (1, 2)] == [[0, Fraction(5, 3)], [Fraction(-1, 2), Fraction(1, 2)]],
+        "X = [[−2, 1], [2, −1], [−1, 1]], y = (0, −3, 3), M = 0: θ = (0, 5/3) for λ = 1, (−½, ½) for λ = 2",
+    )
+    check.forall(
+        st.tuples(designs(), st.integers(0, 3), st.integers(1, 3)),
+        lambda drawn: ordered_by_lambda(*drawn[0], drawn[1], drawn[1] + drawn[2]),
+    )
+
+
+@claim("LN-sec-4.4-bias", "section 4.4", "proof, exact", FALSE, cases=500, ci_cases=40)
+@mutants("lasso")
+def test_the_penalty_may_raise_a_weight(check):
+    """Each weight of the solution is at most as large, in absolute value, as without the penalty.
+
+    Reading of: “The use of the ℓ₁ penalty slightly biases the weights of the model downwards”, “a well-known
+    property of all ℓ₁ regularized models such as Lasso”
+
+    Hypotheses: squared loss; checked for M = 0, the Lasso, against least squares
+
+    Instead: ‖θ‖₁ is at most as large, single weights need not be. With orthonormal columns each falls by λ,
+    or to 0, which is slight only for small λ.
+
+    Unchecked: "in practice, this re-fitting tends to improve test-time performance"
+    """
+    X, y = np.array([[2, -1], [-1, 1]]), np.array([-2, 2])
+    check.refutes(
+        [lasso(X, y, lam) for lam in (0, 1)] == [[0, 2], [-1, 0]],
+        "X = [[2, −1], [−1, 1]], y = (−2, 2), M = 0: θ = (0, 2) by least squares, (−1, 0) for λ = 1",
+    )
+
+    def falls_in_sum_and_by_lambda_if_orthonormal(drawn):
+        (X, y), lam = drawn
+        unit = np.eye(len(y), dtype=int)
+        by_lambda = lasso(unit, y, lam) == [soft(Fraction(int(e)), lam) for e in y]
+        return ordered_by_lambda(X, y, 0, lam) and by_lambda
+
+    check.forall(st.tuples(designs(), st.integers(1, 4)), falls_in_sum_and_by_lambda_if_orthonormal)

@@ -1,0 +1,353 @@
+"""Algorithm 1, training LassoNet: its step, what a step takes off, whether it ends, what it costs.
+
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Algorithm 1, sections 3.2,
+4.1, 4.2 and 4.3. In print, after the training of line 2, while any θ_j ≠ 0:
+
+    λ ← (1 + ε)λ,   then B times:   x = (θ, W) ← x − α∇L(x),   (θ, W^(1)) ← Hier-Prox(θ, W^(1), αλ, M).
+
+*Step.* The proximal gradient step at x = (θ, W) is argmin ⟨∇L(x), x' − x⟩ + ‖x' − x‖²/(2α) + λ‖θ'‖₁ over the
+constraint. Times α, and with the square completed, that is (3) at x − α∇L(x) with αλ for λ: line 9. Where ∇L
+has the Lipschitz constant 1/α, the model lies above the objective and touches it at x, and its global minimum
+over the constraint (which Hier-Prox finds, nonconvex as it is) is not above its value at x: the objective
+does not rise.
+
+*What it takes off*, and why the loop ends: docs/proofs/lassonet.md, 2 and 3. Exact but for `sl.hier_prox`,
+which is compared to 16 eps of what is added.
+"""
+
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from proofs_checks.lassonet import (
+    SMALL,
+    Feature,
+    agree,
+    computed,
+    computed_is,
+    feature,
+    features,
+    inner,
+    minimiser,
+    network,
+    objective,
+    relu,
+    sign,
+    size,
+    soft,
+)
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
+
+
+def residual(A, c, x):
+    """Ax − c."""
+    return [inner(row, x) - e for row, e in zip(A, c, strict=True)]
+
+
+def loss(A, c, x):
+    """½‖Ax − c‖²."""
+    return sum(r * r for r in residual(A, c, x)) / 2
+
+
+def gradient(A, c, x):
+    """Aᵀ(Ax − c)."""
+    return [inner(column, residual(A, c, x)) for column in zip(*A, strict=True)]
+
+
+def small_step(A):
+    """A power of two, at most 1 over the trace of AᵀA, which is at least the Lipschitz constant of ∇L."""
+    return Fraction(1, 2 ** max(sum(a * a for row in A for a in row), 1).bit_length())
+
+
+def split(x, K):
+    """(θ_j, W_j) for each feature."""
+    return [x[i : i + 1 + K] for i in range(0, len(x), 1 + K)]
+
+
+def weight(row, M):
+    """|θ_j| + M‖W_j‖₁."""
+    return abs(row[0]) + M * sum(map(abs, row[1:]))
+
+
+def step(x, g, K, alpha, lam, M):
+    """Lines 8 and 9, exactly."""
+    moved = [a - alpha * b for a, b in zip(x, g, strict=True)]
+    proxes = [minimiser(Feature(v, tuple(u), alpha * lam, M)) for v, *u in split(moved, K)]
+    return [a for b, z in proxes for a in (b, *z)]
+
+
+@st.composite
+def losses(draw, length, rows=3):
+    """Integers A, c of a loss ½‖Ax − c‖² in R^length."""
+    A = draw(st.lists(st.lists(SMALL, min_size=length, max_size=length), min_size=1, max_size=rows))
+    return A, draw(st.lists(SMALL, min_size=len(A), max_size=len(A)))
+
+
+@st.composite
+def quadratics(draw):
+    """A feasible feature (θ, W), λ and M, and integers A, c of a loss in (θ, W)."""
+    problem = draw(features(multipliers=(Fraction(1, 2), 1, 2), max_K=3))
+    v, u, lam, M, _ = problem
+    u = [sign(x) * min(abs(x), M * abs(v)) for x in u]
+    return feature(v, u, lam, M), *draw(losses(1 + len(u)))
+
+
+@claim("LN-alg-1-step", "Algorithm 1, line 9; section 4.2", "proof, exact, float", HOLDS)
+@mutants("sl.hier_prox", "gradient")
+def test_a_step_minimises_the_model_and_descends(check):
+    """Lines 8 and 9, with αλ for λ, are a proximal gradient step of (2), exactly and globally minimised.
+
+    Hypotheses: quadratic loss in (θ, W) for one feature; θ_j ≠ 0 after line 8 where Algorithm 2 needs it
+
+    Consequences: With α no larger than 1 over the Lipschitz constant of ∇L the objective (2) does not rise,
+    although (3) is not convex. The paper claims no rate; nothing better than stationary points can be
+    expected.
+
+    Unchecked: α too large, stochastic gradients, momentum (section 5.2 uses 0.9)
+
+    Tolerance: 16 eps·size between the exact step and sl.hier_prox
+    """
+
+    def slope(A, c, x, k):
+        up, down = ([a + s * (i == k) for i, a in enumerate(x)] for s in (1, -1))
+        return (loss(A, c, up) - loss(A, c, down)) / 2
+
+    def descends(drawn):
+        problem, A, c = drawn
+        x, lam, alpha = [problem.v, *problem.u], problem.lam, small_step(A)
+        g = gradient(A, c, x)
+        v, *u = (a - alpha * b for a, b in zip(x, g, strict=True))
+        proximal = problem._replace(v=v, u=tuple(u), lam=alpha * lam)
+        b, z = minimiser(proximal)
+        moved = [y - a for y, a in zip([b, *z], x, strict=True)]
+        model = inner(g, moved) + inner(moved, moved) / (2 * alpha) + lam * abs(b)
+        square = alpha * inner(g, g) / 2
+        before, after = loss(A, c, x), loss(A, c, [b, *z]) + lam * abs(b)
+        return (
+            g == [slope(A, c, x, k) for k in range(len(x))]
+            and model + square == objective(proximal, b, z) / alpha
+            and after <= before + model <= before + lam * abs(problem.v)
+            and computed_is(proximal, b, z)
+        )
+
+    check.forall(quadratics(), descends)
+
+
+@claim("ours-hier-prox-law", "Algorithms 2 and 4; section 4.4", "proof, exact, float", HOLDS)
+@mutants("sl.hier_prox", "minimiser")
+def test_what_a_step_takes_off(check):
+    """Hier-Prox soft-thresholds |θ_j| + M‖W_j‖₁: |θ̃_j| + M‖W̃_j‖₁ = (|θ_j| + M‖W_j‖₁ − λ)₊.
+
+    Hypotheses: λ, M ≥ 0, K ≥ 0, any θ and W; with ‖θ_j‖₂ for |θ_j| also Group-Hier-Prox; for M = 0 the
+    Lasso's own law
+
+    Consequences: A feature is dropped exactly if |θ_j| + M‖W_j‖₁ ≤ λ. |θ_j| itself may grow: θ = 0, W = (1),
+    λ = 0, M = 1 gives θ̃ = W̃ = ½.
+
+    Tolerance: 16 eps·(1 + M·K)·size for sl.hier_prox
+    """
+    grown = feature(0, [1], 0, 1)
+    check.over([grown], lambda problem: minimiser(problem) == (Fraction(1, 2), [Fraction(1, 2)]))
+
+    def falls_by_lambda(problem):
+        v, u, lam, M, _ = problem
+        expected = soft(weight([v, *u], M), lam)
+        b, z = minimiser(problem)
+        theta, W = computed(problem)
+        close = agree([weight([theta, *W], M)], [expected], (1 + M * len(u)) * size(problem))
+        return weight([b, *z], M) == expected and close
+
+    check.forall(features(), falls_by_lambda)
+
+
+@st.composite
+def trained(draw):
+    """(x, K, loss, ε, B) with one or two features and up to two units; x need not be feasible."""
+    K, d = draw(st.integers(0, 2)), draw(st.integers(1, 2))
+    x = [Fraction(a) for a in draw(st.lists(SMALL, min_size=d * (1 + K), max_size=d * (1 + K)))]
+    eps, B = draw(st.sampled_from([Fraction(1, 2), 1])), draw(st.integers(1, 2))
+    return x, K, draw(losses(d * (1 + K))), eps, B
+
+
+def ends_in_time(drawn):
+    """Never above (λ/λ₁)F; k = 0 by the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F; λ₁ = M = 1."""
+    x, K, (A, c), eps, B = drawn
+    M, lam, alpha, first = Fraction(1), Fraction(1), small_step(A), None
+    while True:
+        for _ in range(B):
+            x = step(x, gradient(A, c, x), K, alpha, lam, M)
+            value = loss(A, c, x) + lam * sum(abs(row[0]) for row in split(x, K))
+            first = value if first is None else first
+            if value > lam * first:
+                return False
+        if not any(row[0] for row in split(x, K)):
+            return True
+        if lam > 1 and alpha * lam >= 4 * (1 + K * M**2) * first:
+            return False
+        lam *= 1 + eps
+
+
+@claim("LN-alg-1-ends", "Algorithm 1, lines 3 to 12", "proof, exact", CORRECTED, cases=150, ci_cases=15)
+@mutants("minimiser", "gradient")
+def test_the_loop_over_lambda_ends(check):
+    """Algorithm 1 ends: for some λ = (1 + ε)^t λ₀ all θ_j are 0.
+
+    Reading of: “while k > 0”
+
+    Hypotheses: α > 0 and λ₀ ≥ 0 any, as in print
+
+    Instead: It ends if λ₀, ε > 0 and L ≥ 0 has a gradient with a Lipschitz constant of at most 1/α: no later
+    than at the first λ > λ₁ with αλλ₁ ≥ 4(1 + KM²)F, λ₁ = (1 + ε)λ₀ and F the objective (2) after the first
+    step.
+
+    Consequences: λ₀ is not among the inputs of line 1. While it runs k may rise again: θ_j = 0 stays 0 only
+    as long as the gradient allows it.
+
+    Unchecked: networks whose gradient is not Lipschitz continuous (products of weights of two layers; ReLU)
+    """
+    doubled = [
+        step([Fraction((-2) ** t)], [Fraction((-2) ** t)], 0, 4, Fraction(2**t, 4), Fraction(1))
+        for t in range(40)
+    ]
+    check.refutes(
+        minimiser(feature(1, [], 0, 1))[0] == 1,
+        "λ₀ = 0, L = ½(θ − 1)², θ = 1: λ and θ stay as they are for ever",
+    )
+    check.refutes(
+        doubled == [[(-2) ** (t + 1)] for t in range(40)],
+        "L = ½θ², α = 4, ε = 1, αλ₁ = 1, θ = 1: θ = (−2)^t after t steps, λ and θ double for ever",
+    )
+    check.forall(trained(), ends_in_time)
+
+
+def gradients_of_the_path(theta, curvature, best, eps, lam, B):
+    """How many gradients lines 4 to 12 take for L = ½·curvature·(θ − best)², α = 1/(2·curvature), no W."""
+    for t in range(1, 200):
+        lam *= 1 + eps
+        for _ in range(B):
+            theta = step([theta], [curvature * (theta - best)], 0, 1 / (2 * curvature), lam, Fraction(1))[0]
+        if theta == 0:
+            return t * B
+    raise AssertionError("LN-alg-1-ends: the loop ends")
+
+
+@claim(
+    "LN-sec-4.3-path",
+    "sections 3.2 and 4.3, Algorithm 1",
+    "proof, exact",
+    FALSE,
+    cases=100,
+    ci_cases=10,
+)
+@mutants("gradients_of_the_path", "minimiser")
+def test_the_path_costs_as_many_trainings_as_it_has_lambdas(check):
+    """Lines 4 to 12 of Algorithm 1 take at most as many gradients as one training of B epochs.
+
+    Reading of: “The LassoNet regularization path can be trained at a cost that is essentially that of
+    training a single model”; “the bulk of the computational cost occurs when training the dense network”
+
+    Hypotheses: B epochs, the one number of epochs that Algorithm 1 has, for line 2 too; the cost counted in
+    gradients
+
+    Instead: They take B for every λ, and with one feature, αL'' ≤ 1, the loop cannot end before λ ≥ |L'(0)|:
+    so no fewer than B·log(|L'(0)|/λ₀)/log(1 + ε), which no constant bounds. LN-alg-1-ends has a bound from
+    above.
+
+    Consequences: The sentence needs far fewer epochs for each λ than for line 2, which Algorithm 1 does not
+    say (D.1 has early stopping). That one path serves all k (Appendix A) stands.
+
+    Unchecked: the times of the experiments
+    """
+    path = gradients_of_the_path(Fraction(1), Fraction(1), Fraction(1), Fraction(1, 10), Fraction(1, 1000), 1)
+    check.refutes(
+        path == 74, "L = ½(θ − 1)², α = ½, θ = 1, λ₀ = 1/1000, ε = 1/10, B = 1: 74 gradients, not 1"
+    )
+
+    def not_before_the_slope_at_zero(drawn):
+        curvature, best, eps, B = drawn
+        taken = gradients_of_the_path(best, curvature, best, eps, Fraction(1, 64), B)
+        return taken % B == 0 and (1 + eps) ** (taken // B) / 64 >= curvature * best
+
+    numbers = st.integers(1, 4).map(Fraction)
+    check.forall(
+        st.tuples(numbers, numbers, st.sampled_from([Fraction(1, 4), Fraction(1)]), st.integers(1, 3)),
+        not_before_the_slope_at_zero,
+    )
+
+
+def flat(theta, W):
+    """(θ_1, W_1, θ_2, W_2, …), as `split` has it."""
+    return [a for t, row in zip(theta, W, strict=True) for a in (t, *row)]
+
+
+def backpropagation(theta, W, out, data):
+    """∇½Σ(f(x) − y)² in θ, W and the outgoing weights, with relu'(0) = 0."""
+    passes = [
+        (x, network(theta, W, out, x) - y, [inner(column, x) for column in zip(*W, strict=True)])
+        for x, y in data
+    ]
+    inputs, units = range(len(theta)), range(len(out))
+    return (
+        [sum(r * x[j] for x, r, _ in passes) for j in inputs],
+        [[sum(r * out[k] * (h[k] > 0) * x[j] for x, r, h in passes) for k in units] for j in inputs],
+        [sum(r * relu(h[k]) for _, r, h in passes) for k in units],
+    )
+
+
+MODULUS = [([1], 1), ([-1], 1)]
+
+
+def penalised_at(t, lam):
+    """(2) on the data y = |x| at θ = t, W = (t, −t), with outgoing weights 1."""
+    return sum((network([t], [[t, -t]], [1, 1], x) - y) ** 2 for x, y in MODULUS) / 2 + lam * t
+
+
+@st.composite
+def networks_at_zero(draw):
+    """Data in R², K, and outgoing weights."""
+    point = st.tuples(st.lists(SMALL, min_size=2, max_size=2), SMALL)
+    return draw(st.lists(point, min_size=1, max_size=4)), draw(st.lists(SMALL, min_size=1, max_size=3))
+
+
+@claim("LN-sec-4.1-caught", "section 4.1", "proof, exact", CORRECTED, cases=300, ci_cases=20)
+@mutants("backpropagation", "minimiser")
+def test_from_sparse_to_dense_the_hidden_units_stay_zero(check):
+    """From sparse to dense, begun at θ = 0 and W = 0, Algorithm 1 gets caught in a local minimum of (2).
+
+    Reading of: “the standard sparse-to-dense approach gets caught in local minima with poor generalization
+    ability”
+
+    Hypotheses: λ decreasing; one hidden ReLU layer without biases, gradients by back-propagation with
+    relu'(0) = 0, as is usual
+
+    Instead: It gets caught, but not in a local minimum: with W = 0 every hidden unit is 0, so the gradients
+    in W and in the outgoing weights are 0, and W = 0 stays for every λ. The path is the Lasso's, by its
+    proximal gradient method.
+
+    Consequences: A sparse-to-dense path has to begin at W ≠ 0, or with biases in the first layer.
+
+    Unchecked: generalization; other ways to begin
+    """
+    zero = backpropagation([0], [[0, 0]], [1, 1], MODULUS)
+    lower = [penalised_at(Fraction(1, 10**k), Fraction(1, 4)) for k in (1, 4, 9)]
+    check.refutes(
+        zero == ([0], [[0, 0]], [0, 0]) and max(lower) < 1,
+        "data y = 1 at x = ±1, outgoing weights (1, 1), M = 1, λ = ¼: at θ = 0, W = 0 all gradients are 0 "
+        "and (2) is 1; at θ = t, W = (t, −t) it is 1 − 7t/4 + 2t²",
+    )
+
+    def the_lasso(drawn):
+        data, out = drawn
+        A, y, K = [x for x, _ in data], [y for _, y in data], len(out)
+        theta, W = [Fraction(0)] * 2, [[Fraction(0)] * K] * 2
+        for lam in (4, 4, 1, 1, Fraction(1, 4), Fraction(1, 4)):
+            alpha, (g, G, g_out) = small_step(A), backpropagation(theta, W, out, data)
+            slopes = gradient(A, y, theta)
+            lasso = [soft(t - alpha * s, alpha * lam) for t, s in zip(theta, slopes, strict=True)]
+            rows = split(step(flat(theta, W), flat(g, G), K, alpha, lam, Fraction(1)), K)
+            theta, W = [row[0] for row in rows], [row[1:] for row in rows]
+            if theta != lasso or any(map(any, W)) or any(g_out):
+                return False
+        return True
+
+    check.forall(networks_at_zero(), the_lasso)

@@ -1,0 +1,90 @@
+"""Algorithm 5, LassoNet for matrix completion: what its lines 3 to 8 impute.
+
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), section 7. In print, Z being
+known on Ω: X is Z on Ω and the mean of its row elsewhere (line 3); until X has converged,
+
+    X_proj = P_Ω(Z) + P_Ω^⊥(X)                                                            (line 5)
+    train f = f_{θ,W} on the reconstruction loss between X_proj and Z                     (line 6)
+    X ← f(X_proj)                                                                         (line 7)
+
+As printed the loss of line 6 has no f in it, and Z is not known off Ω. Read as ‖f(X_proj) − X_proj‖_F² or, on
+Ω alone, ‖P_Ω(f(X_proj) − Z)‖_F². The class F has the identity: θ = 1, the skip layer, and W = 0. So the least
+loss is 0. In the first reading every optimal f has f(X_proj) = X_proj: then X ← X_proj, and the loop has
+converged at once. In the second the identity is optimal, and leaves X as it is. Exact.
+"""
+
+from fractions import Fraction
+
+from flint import fmpq, fmpq_mat
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from proofs_checks.lassonet import SMALL, network
+from proofs_checks.rational import fraction, least_squares
+from sparselin.ledger import FALSE, claim, mutants
+
+
+def row_means(Z, known):
+    """Line 3; ZeroDivisionError for a row of which nothing is known."""
+    filled = []
+    for row, seen in zip(Z, known, strict=True):
+        mean = Fraction(sum(z for z, s in zip(row, seen, strict=True) if s), sum(seen))
+        filled.append([Fraction(z) if s else mean for z, s in zip(row, seen, strict=True)])
+    return filled
+
+
+def projected(Z, known, X):
+    """X_proj."""
+    rows = zip(Z, known, X, strict=True)
+    return [[Fraction(z) if s else x for z, s, x in zip(*row, strict=True)] for row in rows]
+
+
+def trained(X):
+    """f(X) for the skip layer θ that least squares finds: of the networks of least loss one with W = 0."""
+    A = fmpq_mat(len(X), len(X[0]), [fmpq(x.numerator, x.denominator) for row in X for x in row])
+    theta = [[fraction(q) for q in row] for row in least_squares(A, A).table()]
+    return [[network(column, [[]] * len(x), [], x) for column in zip(*theta, strict=True)] for x in X]
+
+
+@st.composite
+def partly_known(draw):
+    """Z and what is known of it, something in each row."""
+    m, n = draw(st.integers(1, 4)), draw(st.integers(2, 4))
+    Z = draw(st.lists(st.lists(SMALL, min_size=n, max_size=n), min_size=m, max_size=m))
+    known = draw(st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=m, max_size=m))
+    assume(all(map(any, known)))
+    return Z, known
+
+
+@claim("LN-alg-5", "Algorithm 5, lines 3 to 8; section 7", "proof, exact", FALSE)
+@mutants("trained", "projected")
+def test_it_imputes_the_means_of_rows(check):
+    """Lines 4 to 8, each training to its optimum, impute other values than line 3 does.
+
+    Reading of: “our method uses a nonlinear low-dimensional manifold through the network's hidden layers”
+
+    Hypotheses: F as in section 3.1, with its skip layer; line 6 read as the loss of reconstructing X_proj,
+    all of it; the optimum, as for "train"
+
+    Instead: The identity is in F and has loss 0, so every optimal f has f(X_proj) = X_proj, and X stays what
+    line 3 made it: means of rows. With the loss on Ω alone the identity is still optimal.
+
+    Consequences: What the method imputes it owes to training that ends before the optimum, or to the penalty
+    of line 9. Line 3 divides by zero for a row of which nothing is known.
+
+    Unchecked: the experiments of Figure 10
+    """
+    Z, known = [[1, 2], [2, 0]], [[True, True], [True, False]]
+    start = row_means(Z, known)
+    check.refutes(
+        trained(projected(Z, known, start)) == start == [[1, 2], [2, 2]],
+        "Z = [[1, 2], [2, ?]]: line 3 imputes 2, and so do lines 4 to 8 (rank one would be 4)",
+    )
+
+    def converged_at_once(drawn):
+        Z, known = drawn
+        start = row_means(Z, known)
+        X = projected(Z, known, start)
+        return start == X and trained(X) == X
+
+    check.forall(partly_known(), converged_at_once)

@@ -1,0 +1,164 @@
+"""Problem (1): is the choice of features hard? And is the group Lasso on input weights a case of LassoNet?
+
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.2 and 2. In print
+
+    min_{f ∈ F, S} Ê[ℓ(f(x_S), y)],   S ⊆ {1, …, d},                                                  (1)
+
+is NP-hard "even for simple choices of f, such as linear regression (Amaldi et al., 1998)"; and LassoNet
+"extends and generalizes" the group Lasso penalty on the input weights of a network (Feng and Simon, 2017).
+
+*(1).* A linear function of x_S is one of x: S = {1, …, d} is optimal, and (1) is least squares. With |S| ≤ k
+it is hard. Let C_1, …, C_d be sets of three among 3m elements, X_ij = 1 if i ∈ C_j, else 0, y = 1 and k = m.
+Then
+
+    min_{|S| ≤ m} ‖y − X_Sβ‖² = 0   if and only if   m of the sets cover every element exactly once
+
+(exact cover by 3-sets, NP-complete: Garey and Johnson 1979; the reduction is Natarajan's, SIAM J. Comput. 24,
+1995). An exact cover gives β = 1. If Xβ = 1 with m nonzeros, each of the 3m rows has one of them, so the m
+sets of three are disjoint.
+
+*Group Lasso.* At θ_j = 0, |b| = t and ‖z‖∞ ≤ Mt =: w the step (3) is min ½‖W_j − z‖² + (λ/M)w + w²/(2M²).
+With λ = κM its level w_M, if not 0, and the level w_∞ of the proximal operator of κ‖·‖∞ satisfy
+
+    Σ_k (|W_jk| − w_M)₊ = κ + w_M/M²,   Σ_k (|W_jk| − w_∞)₊ = κ,   so   0 ≤ w_∞ − w_M ≤ w_M/M²,
+
+the sum falling at least as fast as w grows. Hier-Prox clips and never scales: no M and λ give the step of
+‖·‖₂.
+"""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from hypothesis import strategies as st
+
+import sparselin as sl
+from proofs_checks.lassonet import SMALL, computed_is, feature, least, minimiser, sign
+from proofs_checks.rational import columns, off, rational, spans
+from sparselin.ledger import CORRECTED, FALSE, claim, mutants
+
+
+def incidence(sets, n):
+    """X_ij = 1 if i ∈ C_j."""
+    return np.array([[float(i in C) for C in sets] for i in range(n)])
+
+
+def has_exact_cover(sets, elements):
+    """Whether some of the sets are disjoint and make up the elements: one of them has the least element."""
+    left = frozenset(elements)
+    fitting = (left.intersection(C) for C in sets if left and min(left) in C and left.issuperset(C))
+    return not left or any(has_exact_cover(sets, left - C) for C in fitting)
+
+
+def is_fitted(sets, n):
+    """Whether n/3 columns leave no residual, by rational arithmetic; None if `sl.best_subset` disagrees.
+
+    ‖P_S^⊥y‖² has the denominator det(X_SᵀX_S) ≤ 3^(n/3) ≤ 27: it is 0 or at least 1/27.
+    """
+    X, y, k = incidence(sets, n), np.ones(n), min(n // 3, len(sets))
+    A, b = rational(X), rational(y)
+    exactly = any(spans(columns(A, S), b) for S in combinations(range(len(sets)), k))
+    return exactly if exactly == (sl.best_subset(X, y, k).residual < 1 / 54) else None
+
+
+@st.composite
+def families(draw):
+    """Sets of three of six or nine elements, different ones; half of them with a cover planted."""
+    m = draw(st.integers(2, 3))
+    triples = st.sampled_from(list(combinations(range(3 * m), 3)))
+    sets = draw(st.sets(triples, min_size=1, max_size=6))
+    order = draw(st.permutations(range(3 * m)))
+    planted = {tuple(sorted(order[3 * i : 3 * i + 3])) for i in range(m)} if draw(st.booleans()) else set()
+    return sorted(sets | planted), 3 * m
+
+
+def squares(X, y, S):
+    """min ‖y − X_Sβ‖²."""
+    r = off(rational(X), S, rational(y))
+    return (r.transpose() * r)[0, 0]
+
+
+@claim("LN-eq-1", "section 2, equation (1)", "proof, exact, brute force", CORRECTED, cases=300, ci_cases=20)
+@mutants("sl.best_subset", "has_exact_cover", "squares")
+def test_the_choice_of_features_is_hard_if_their_number_is_bounded(check):
+    """The choice of S makes (1) NP-hard, even for linear regression.
+
+    Hypotheses: squared loss, f linear. The reduction: every family of at most three 3-sets of six elements
+    (up to the names of the elements), and random ones of six or nine
+
+    Instead: As printed (1) puts no bound on |S|: S = {1, …, d} is optimal, and it is least squares. With |S|
+    ≤ k it is NP-hard: exact cover by 3-sets reduces to it.
+
+    Consequences: The same holds of every F that may ignore a feature. Amaldi and Kann (1998), who are cited,
+    have the bound: they minimise the number of nonzeros of a solution.
+
+    Unchecked: that exact cover is NP-complete (Garey and Johnson, 1979)
+
+    Tolerance: 1/54, half of what a residual is that is not 0, for sl.best_subset
+    """
+    X, y = np.eye(2), np.ones(2)
+    values = [squares(X, y, S) for k in (1, 2) for S in combinations(range(2), k)]
+    check.refutes(
+        values == [1, 1, 0],
+        "X = I, y = (1, 1): 0 at S = {1, 2}, and 1 at either S of one: (1) is solved by least squares",
+    )
+
+    def all_features_are_best(drawn):
+        X, y = (np.array(part, float) for part in drawn)
+        subsets = [S for k in range(X.shape[1] + 1) for S in combinations(range(X.shape[1]), k)]
+        return squares(X, y, subsets[-1]) == min(squares(X, y, S) for S in subsets)
+
+    row = st.lists(SMALL, min_size=3, max_size=3)
+    check.forall(st.tuples(st.lists(row, min_size=3, max_size=3), row), all_features_are_best)
+    (first, *others) = combinations(range(6), 3)
+    small = [(first, *more) for k in range(3) for more in combinations(others, k)]
+    check.over(small[: check.cases], lambda sets: is_fitted(sets, 6) == has_exact_cover(sets, range(6)))
+    check.forall(families(), lambda drawn: is_fitted(*drawn) == has_exact_cover(drawn[0], range(drawn[1])))
+
+
+def clipped(u, kappa):
+    """The minimiser of ½‖u − z‖² + κ‖z‖∞, by its level w = ‖z‖∞."""
+
+    def value(w):
+        beyond = max(w - max(map(abs, u)), 0)  # never the least, and strictly convex with it
+        return (sum(max(abs(x) - w, Fraction(0)) ** 2 for x in u) + beyond**2) / 2 + kappa * w
+
+    return least(value, [abs(x) for x in u])
+
+
+@claim("LN-sec-1.2-group", "section 1.2", "proof, exact, float", FALSE)
+@mutants("minimiser", "clipped")
+def test_which_group_lasso_is_a_limit(check):
+    """For some θ_j, λ and M the step on W_j is that of the group Lasso, of κ‖W_j‖₂.
+
+    Reading of: “Feng and Simon (2017) proposed an input-sparse neural network, where the input weights are
+    penalized using the group Lasso penalty … our proposed method extends and generalizes this approach”
+
+    Hypotheses: κ > 0; one feature, the other layers as they are
+
+    Instead: Hier-Prox clips W_j and never scales it: (12/5, 16/5) does not come from (3, 4). With θ_j = 0,
+    λ = κM and M → ∞ it is the group Lasso's step with the norm ‖·‖∞: 0 ≤ w_∞ − w_M ≤ w_M/M² for the levels.
+
+    Tolerance: 16 eps·size for sl.hier_prox
+    """
+    target, multipliers = [Fraction(12, 5), Fraction(16, 5)], (Fraction(1, 2), 1, 2, 9)
+    grid = [feature(v, [3, 4], lam, M) for v in range(6) for lam in range(12) for M in multipliers]
+    only_clips = all(z == [min(M * b, 3), min(M * b, 4)] for M, (b, z) in ((p.M, minimiser(p)) for p in grid))
+    check.refutes(
+        only_clips and target != [min(target[0], 3), min(target[0], 4)],
+        "W_j = (3, 4), κ = 1: the group Lasso gives (12/5, 16/5), Hier-Prox (min(w, 3), min(w, 4))",
+    )
+
+    def tends_to_the_largest_norm(drawn):
+        u, kappa, M = drawn
+        problem = feature(0, u, kappa * M, M)
+        b, z = minimiser(problem)
+        w = M * b
+        clips = z == [sign(x) * min(w, abs(x)) for x in u] and computed_is(problem, b, z)
+        return clips and 0 <= clipped(problem.u, kappa) - w <= w / M**2
+
+    levels = st.fractions(Fraction(1, 4), 8, max_denominator=4)
+    powers = st.integers(0, 12).map(lambda k: 2**k)
+    check.forall(
+        st.tuples(st.lists(SMALL, min_size=1, max_size=5), levels, powers), tends_to_the_largest_norm
+    )
