@@ -10,7 +10,7 @@ s_i = 1 on S, w_i off S:
 
 Idea: at β = s(w)∘θ, (5) less (6) is (λ/2)(‖w_S‖² + Σ_S̄ (|w_i| − |θ_i|)²). (6) at λ is twice (4) at λ/2. A
 positive mask without a penalty says nothing, and neither does the sign of w_i. Derivations:
-docs/proofs/linear-attention.md.
+docs/proofs/linear_attention.md.
 """
 
 from fractions import Fraction
@@ -87,7 +87,9 @@ SMALL_FRACTIONS = st.lists(st.fractions(-3, 3, max_denominator=4), min_size=12, 
 )
 @mutants("equation_5", "equation_6", "sl.hadamard_descent")
 def test_both_have_the_same_minimum(check):
-    """The minima of (5) over w, θ and of (6) over θ are the same number, λ being the same in both.
+    """(5) and (6) have the same minimum, λ being the same in both:
+
+        min over w, θ of ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²) = min over θ of ‖Xθ − y‖² + λ‖θ_S̄‖₁.
 
     Hypotheses: λ ≥ 0, any S
 
@@ -122,7 +124,9 @@ def test_both_have_the_same_minimum(check):
 @claim("SA-equation-6-scale", "after equation (6) (ICLR, NeurIPS submission)", "exact", CORRECTED, cases=600)
 @mutants("sl.lambda_star", "equation_6")
 def test_the_scale_of_lambda(check):
-    """(6) is precisely the LASSO (4) of Sequential LASSO.
+    """(6), min ‖Xθ − y‖² + λ‖θ_S̄‖₁, is precisely (4), the problem of Sequential LASSO:
+
+        min ½‖Xβ − y‖² + λ‖β_S̄‖₁.
 
     Hypotheses: λ > 0, any S
 
@@ -231,7 +235,7 @@ def test_the_sign_of_the_weights_is_free(check):
     w_i* is free.
 
     Consequences: Theorem 1.1 holds with |w_i|. With softmax, where w_i ↦ s_i(w) increases, line 5 is right as
-    it stands.
+    printed.
 
     Tolerance: (λ/2)(|w_i| − |θ_i|)² is part of what the descent's certificate bounds by 1e-4 of the gain;
     1e-13 of ‖y‖² for rounding

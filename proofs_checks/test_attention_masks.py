@@ -10,7 +10,7 @@ eliminating β for a fixed mask, z = s∘s, leaves ½‖y‖² − ½R(z),
     R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y.
 
 R increases in every z_i, so that λ·inf(decay) − R(upper corner) is a lower bound on a box: a finite
-subdivision certifies on which side the global minimum lies. Proofs: docs/proofs/attention-masks.md.
+subdivision certifies on which side the global minimum lies. Proofs: docs/proofs/attention_masks.md.
 """
 
 import functools
@@ -30,13 +30,14 @@ SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
 MASKS = ("softmax", "l1", "l2", "l1_normalized", "l2_normalized")
 
 
-def ball(q):
-    """A fraction."""
-    return arb(rational_of(q))
-
-
 def rational_of(q):
+    """A fraction, in the type of rational matrices."""
     return fmpq(q.numerator, q.denominator)
+
+
+def ball(q):
+    """A fraction, as a ball."""
+    return arb(rational_of(q))
 
 
 def fractions(rng, d, low=-12):
@@ -76,8 +77,11 @@ def decay_of_square(w, beta):
 @mutants("decay_of_square")
 @ctx.workprec(128)
 def test_the_square(check):
-    """With s_i = w_i² the induced penalty is (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² =
-    2^{1/3}|β_i|^{2/3}; and w = θ = 0 is a strict local minimum of least squares for every λ > 0.
+    """With s_i = w_i² the induced penalty is
+
+        (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² = 2^{1/3}|β_i|^{2/3};
+
+    and w = θ = 0 is a strict local minimum of least squares for every λ > 0.
 
     Hypotheses: β = 2t³ with rational t; any X, y
 
@@ -242,8 +246,8 @@ def test_normalised_masks_depart(check):
     """With either normalised mask the feature of largest weight need not be OMP's, for columns of one length
     too: X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.
 
-    Hypotheses: Xᵀy = (7, 6, 5); s = (0, ½, ½) gives more R than every s with s₁ ≥ s₂, s₃. With unit columns
-    and unit y, X/3 and y/√22, it is the same problem at λ = 1/9
+    Hypotheses: Xᵀy = (7, 6, 5); s = (0, ½, ½) has a lower objective, ½‖y‖² − ½R(s∘s), than every s with s₁ ≥
+    s₂, s₃. With unit columns and unit y, X/3 and y/√22, it is the same problem at λ = 1/9
 
     Consequences: For λ → ∞ R tends to Σ s_i²c_i²/λ, and they do pick OMP's.
     """
@@ -267,7 +271,7 @@ def test_normalised_masks_depart(check):
 @ctx.workprec(128)
 def test_squares_depart(check):
     """With s_i = w_i² the feature of largest weight need not be OMP's, for columns of one length too: X =
-    [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1; and so at λ = 4, near the critical λ from
+    [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1; and so at λ = 4, below the critical λ from
     which on 0 is the minimum (4.25, in floating point).
 
     Hypotheses: Xᵀy = (7, 6, 5); v = w² = (0, 7/4, 7/4), at λ = 4 (0, 5/4, 5/4), has a lower objective than

@@ -1,82 +1,22 @@
-"""Sentences of Sequential Attention that say how many, how much or what first, and need no network.
+"""Sentences of Sequential Attention on the poster and on OMP for networks, which need no network.
 
-Source: *Sequential Attention for Feature Selection*, Sections 1, 2 and 4.1, Appendix B.2.2 (ICLR and NeurIPS
-submission, with the same wording), and the poster: its display of the softmax mask and its last remark. The
-text of the poster that we have is an extraction, in which overbars and exponents may be lost; only its index
-sets are taken at their word.
+Source: *Sequential Attention for Feature Selection*, Appendix B.2.2 (ICLR and NeurIPS submission, in the same
+words), and the poster: its display of the softmax mask and its last remark. The text of the poster that we
+have is an extraction, in which overbars and exponents may be lost; only its index sets are taken as printed.
 
-Idea: each is a count or an identity. The loss is quadratic in a coefficient and in an entry of X, so that
-(f(1) − f(−1))/2 is its derivative at 0, exactly. ‖β‖₁ is the Lovász extension of the cardinality, at |β|.
+Idea: ‖β‖₁ is the Lovász extension of the cardinality, at |β|. The squared loss is quadratic in a coefficient
+and in an entry of X, so that (f(1) − f(−1))/2 is its derivative at 0, exactly.
 """
 
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import strategies as st
 
-from proofs_checks.rational import columns, fraction, least_squares, rational, spans, step
+from proofs_checks.rational import columns, fraction, least_squares, rational, step
 from proofs_checks.steps import selections
 from proofs_checks.test_attention_linear import entries, exact, masked_loss
-from proofs_checks.test_attention_marginal_gains import loss, marginal_gain, outside
-from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
-from sparselin.testing import integer_designs
-
-VERSIONS = "(ICLR, NeurIPS submission)"
-
-
-def forward_selection(X, y, k):
-    """Greedy forward selection, and how many models it trains: one for each feature outside S, k times."""
-    S, models = [], 0
-    for _ in range(k):
-        gains = {i: marginal_gain(X, y, S, i) for i in outside(X, S)}
-        models += len(gains)
-        S.append(max(gains, key=gains.get))
-    return S, models
-
-
-@claim("SA-section-1-models", f"Section 1, “Sequential Attention” {VERSIONS}; poster", "proof, exact", HOLDS)
-@mutants("forward_selection")
-def test_models_of_forward_selection(check):
-    """Greedy forward selection trains O(kd) models, O(d) in each of k rounds.
-
-    Hypotheses: k ≤ d
-
-    Consequences: No fewer: they are kd − k(k − 1)/2, more than kd/2.
-    """
-
-    def counted(drawn):
-        (X, y), k = drawn
-        d, k = X.shape[1], min(k, X.shape[1])
-        _, models = forward_selection(X, y, k)
-        return models == k * d - k * (k - 1) // 2 and k * d < 2 * models <= 2 * k * d
-
-    check.forall(st.tuples(integer_designs(4, 5), st.integers(1, 5)), counted)
-
-
-@claim("SA-section-2-nonzero", f"Section 2, after equation (3) {VERSIONS}", "proof, exact", CORRECTED)
-@mutants("loss")
-def test_an_optimal_loss_that_is_nonzero(check):
-    """Where n exceeds d, the optimal loss min ‖Xθ − y‖² is nonzero.
-
-    Reading of: “the number of examples n often greatly exceeds the number of features d, resulting in an
-    optimal loss that is nonzero”
-
-    Hypotheses: X (n, d), n > d
-
-    Instead: It is nonzero iff y ∉ colspan(X), a proper subspace of ℝⁿ: for almost every y.
-
-    Consequences: Where it is 0, (3) asks for Xθ = y whatever κ is.
-    """
-    X, y = np.array([[1.0], [0.0]]), np.array([1.0, 0.0])
-    check.refutes(loss(X, y, [0]) == 0, "n = 2, d = 1, X = (1, 0)ᵀ, y = (1, 0): the loss is 0 at θ = 1")
-
-    def nonzero_off_the_span(design):
-        X, y = design
-        (n, d), everything = X.shape, range(X.shape[1])
-        proper = n <= d or any(loss(X, unit, everything) > 0 for unit in np.eye(n))
-        return proper and (loss(X, y, everything) == 0) == spans(rational(X), rational(y))
-
-    check.forall(integer_designs(5, 4), nonzero_off_the_span)
+from proofs_checks.test_attention_marginal_gains import outside
+from sparselin.ledger import CORRECTED, FALSE, claim, mutants
 
 
 def softmax_mask(e, S):
@@ -85,46 +25,12 @@ def softmax_mask(e, S):
     return [Fraction(1) if i in S else a / free for i, a in enumerate(e)]
 
 
-def some_exponentials(rng):
-    """exp(w) > 0, in fractions, and S, a proper subset of the features."""
-    d = int(rng.integers(1, 7))
-    e = [Fraction(int(a), int(b)) for a, b in rng.integers(1, 9, (d, 2))]
-    return e, set(rng.permutation(d)[: int(rng.integers(0, d))].tolist())
-
-
-@claim("SA-section-4.1-variables", f"Section 4.1 {VERSIONS}", "proof, exact", HOLDS)
-@mutants("softmax_mask")
-def test_variables_that_are_added(check):
-    """Sequential Attention only adds d trainable variables, w ∈ ℝᵈ.
-
-    Hypotheses: the softmax of (1)
-
-    Consequences: Of these the mask determines |S̄| − 1: it is a function of the w_i, i ∉ S, up to a common
-    constant, and one-to-one so.
-    """
-
-    def up_to_a_constant(_):
-        e, S = some_exponentials(check.rng)
-        mask, free = softmax_mask(e, S), [i for i in range(len(e)) if i not in S]
-        moved = [a * (Fraction(7, 3) if i in free else 5) for i, a in enumerate(e)]
-        other = [a * (2 if i == free[0] else 1) for i, a in enumerate(e)]
-        back = [mask[i] / mask[free[0]] == e[i] / e[free[0]] for i in free]
-        return (
-            softmax_mask(moved, S) == mask
-            and all(back)
-            and sum(mask[i] for i in free) == 1
-            and (softmax_mask(other, S) != mask) == (len(free) > 1)
-        )
-
-    check.over(range(check.cases), up_to_a_constant)
-
-
 @claim("SA-poster-softmax", "poster, Main Contribution", "exact", CORRECTED)
 @mutants("softmax_mask")
 def test_the_softmax_of_the_poster(check):
     """With S ⊆ [n], a feature i ∉ S is weighted by
 
-    softmax(w, S)_i = exp(w_i)/Σ_{j=1}^n exp(w_j).
+        softmax(w, S)_i = exp(w_i)/Σ_{j=1}^n exp(w_j).
 
     Reading of: “Let S ⊆ [n] be the currently selected features”, “softmax(w, S)_i := 1/Σ_{i=1}^n s_i”; the
     numerator and exp are supplied
@@ -146,9 +52,10 @@ def test_the_softmax_of_the_poster(check):
     )
 
     def one_factor(_):
-        e, S = some_exponentials(check.rng)
-        mask, free = softmax_mask(e, S), [i for i in range(len(e)) if i not in S]
-        factors = {e[i] / sum(e) / mask[i] for i in free}
+        d = int(check.rng.integers(1, 7))
+        e = [Fraction(int(a), int(b)) for a, b in check.rng.integers(1, 9, (d, 2))]
+        S = set(check.rng.permutation(d)[: int(check.rng.integers(0, d))].tolist())
+        factors = {e[i] / sum(e) / a for i, a in enumerate(softmax_mask(e, S)) if i not in S}
         return len(factors) == 1 and max(factors) <= 1 and (max(factors) < 1) == bool(S)
 
     check.over(range(check.cases), one_factor)
@@ -174,7 +81,7 @@ def test_an_older_connection(check):
     Instead: Between Sequential LASSO and the weak submodularity of R² (Das and Kempe 2011), through OMP, we
     know of no earlier one. Another is older: ‖β‖₁ is the Lovász extension of the cardinality, at |β|,
 
-    ‖β‖₁ = Σ_k (t_k − t_{k+1})·k, t_k the k-th largest |β_i|,
+        ‖β‖₁ = Σ_k (t_k − t_{k+1})·k, t_k the k-th largest |β_i|,
 
     and so the convex envelope of ‖β‖₀ for ‖β‖_∞ ≤ 1; likewise for every nondecreasing submodular function of
     the support (F. Bach, *Structured sparsity-inducing norms through submodular functions*, NIPS 2010).
@@ -230,7 +137,14 @@ def minimiser_on(X, y, S):
     return theta
 
 
-@claim("SA-B.2.2-gradient", f"Appendix B.2.2 {VERSIONS}", "proof, exact", FALSE, cases=600, ci_cases=40)
+@claim(
+    "SA-B.2.2-gradient",
+    "Appendix B.2.2 (ICLR, NeurIPS submission)",
+    "proof, exact",
+    FALSE,
+    cases=600,
+    ci_cases=40,
+)
 @mutants("by_coefficient", "by_input")
 def test_gradients_as_scores(check):
     """The feature that OMP picks has the largest gradient of the model with respect to its inputs, at the
@@ -243,7 +157,7 @@ def test_gradients_as_scores(check):
 
     Instead: It has the largest gradient of the loss with respect to the coefficients,
 
-    ∂/∂θ_i ‖Xθ − y‖² = −2⟨X_i, P_S^⊥y⟩
+        ∂/∂θ_i ‖Xθ − y‖² = −2⟨X_i, P_S^⊥y⟩
 
     (for a GLM with mean function μ, −⟨X_i, y − μ(Xθ)⟩). With respect to the inputs the gradient is −2(y −
     Xθ)θᵀ, zero for every i ∉ S.

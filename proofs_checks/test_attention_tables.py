@@ -91,7 +91,8 @@ def test_small_scale(check):
     Hypotheses: the figures of Table 2; the intervals are ours, and on MNIST they have an end in common
 
     Consequences: Competitive it is; ahead of all the others on no data set. SL has the same mean on
-    MNIST-Fashion and ISOLET, GL on COIL-20; OMP has a better one on Mice Protein, SL on MNIST, GL on Activity.
+    MNIST-Fashion and ISOLET, GL on COIL-20; OMP has a better one on Mice Protein, SL on MNIST, GL on
+    Activity.
 
     Unchecked: the experiments; significance (five runs)
     """

@@ -8,7 +8,7 @@ and λ > 0, with θ for the first β in print,
 
 Idea: the left side less the right one at β = w∘θ is (λ/2) Σ (|w_i| − |θ_i|)². For l = ½‖y − Xβ‖², g = Xᵀ(y −
 Xβ), a stationary (w, θ) satisfies the KKT conditions of the LASSO on the support of β = w∘θ; where |g_i| > λ
-off it, (w_i, θ_i) = t(1, sign g_i) descends. Proofs: docs/proofs/hoff-lemma.md.
+off it, (w_i, θ_i) = t(1, sign g_i) descends. Proofs: docs/proofs/hoff_lemma.md.
 
 Exact in fractions and rational matrices; descents in float64.
 """
@@ -53,7 +53,7 @@ def fractions(rng, d, high=6):
 def test_the_infima_agree_for_any_loss(check):
     """The two infima are the same number:
 
-    inf over w, θ of l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²) = inf over β of l(β) + λ‖β‖₁.
+        inf over w, θ of l(w∘θ) + (λ/2)(‖w‖² + ‖θ‖²) = inf over β of l(β) + λ‖β‖₁.
 
     Hypotheses: any l : ℝᵈ → ℝ, λ > 0
     """

@@ -8,7 +8,7 @@ Notation: x = β∘β, p = softmax(w) at the minimiser w of ‖w‖² + Σ x_i/p
     f(β) = Q*(x) = ‖w‖² + K,   y = w + Kp,   x = p²∘y,
 
 with w = (a, −a) for m = 2. Idea: the derivatives of f have closed forms in (a, K), by which each reading is
-decided; a subdivision in balls tells where they change sign. Proofs: docs/proofs/penalty-concavity.md.
+decided; a subdivision in balls shows where they change sign. Proofs: docs/proofs/penalty_concavity.md.
 
 Values from `sl.softmax_penalty` are enclosed in balls by 2-strong convexity, and an inequality counts when
 the balls separate.
@@ -93,10 +93,14 @@ def dyadic(x, bits=20):
 def test_nowhere_jointly_concave(check):
     """β ↦ Q*(β∘β) is concave on the part |β₁| + |β₂| > 2 of a quadrant.
 
-    Hypotheses: m = 2 in print; the correction for every m
+    Hypotheses: β ∈ ℝ² in print; the correction for β ∈ ℝᵐ, every m
 
-    Instead: It is concave near no β at all: Q*(x + c·p³) = Q*(x) + c, so that the Hessian in β is positive in
-    some direction; along the diagonal it is m³b². Concave it is in x = β∘β.
+    Instead: It is concave on no open set. With p the softmax at which Q*(x) is attained, x = β∘β,
+
+        Q*(x + c·p³) = Q*(x) + c,
+
+    so that the Hessian in β is positive in some direction; along the diagonal β = b·1 it is m³b². In x it is
+    concave.
 
     Consequences: The guarantees of Zhang & Zhang (2012), for concave penalties of |β_i|, do not apply.
 
@@ -143,10 +147,10 @@ def test_convex_along_rays(check):
     """For m = 2, t ↦ Q*(t²β∘β) is strictly convex on every ray; on a coordinate axis it is convex for m ≤ 6
     too, and no longer for m = 7 and 8.
 
-    Hypotheses: t > 0, β ≠ 0
+    Hypotheses: t > 0, β ∈ ℝᵐ, β ≠ 0
 
-    Consequences: Scaling is penalised like t², not like a constant. For m = 7 Q* is concave on an axis near
-    ‖β‖₁ = 0.42, for m = 8 near 0.354.
+    Consequences: Scaling is penalised like t², not like a constant. For m = 7 Q* is not convex on an axis at
+    ‖β‖₁ = 0.42, for m = 8 at 0.354.
 
     Unchecked: rays off the axes for m ≥ 3
     """
@@ -207,13 +211,16 @@ def concave_beyond(low, high, bound=4.99):
 def test_in_one_coordinate(check):
     """Q*(β∘β) is concave in each |β_i| ≥ 0 where |β₁| + |β₂| > 2.
 
-    Hypotheses: m = 2; the reading closest to the penalties of Zhang & Zhang (2012)
+    Hypotheses: β ∈ ℝ²; the reading closest to the penalties of Zhang & Zhang (2012)
 
     Instead: It is convex in β₁ if ‖β‖₁ ≤ 4.99 or |β₁| ≥ 3^{−3/2}|β₂|, and concave in both coordinates
-    nowhere. It is concave in β₁ iff 2Kp₁p₂(1 − 4p₁) ≥ 1 − 4a(p₁² + p₂²), w = (a, −a), K = Q* − 2a²: at ‖β‖₁ =
-    5 for |β₁| from 0.341 to 0.382, at 10 from 0.064 to 1.491.
+    nowhere. With w = (a, −a) at which Q* is attained, p = softmax(w), K = Q* − 2a², it is concave in β₁ iff
 
-    Consequences: Far out it is concave in the smaller coordinate, but for a strip along the axis.
+        2Kp₁p₂(1 − 4p₁) ≥ 1 − 4a(p₁² + p₂²):
+
+    at ‖β‖₁ = 5 for |β₁| from 0.341 to 0.382, at 10 from 0.064 to 1.491.
+
+    Consequences: For large ‖β‖₁ it is concave in the smaller coordinate, but for a strip along the axis.
 
     Unchecked: the four ends, beyond 150 points in floats for each ‖β‖₁
     """
@@ -249,10 +256,11 @@ def test_in_one_coordinate(check):
 def test_across_the_diagonal(check):
     """At the points β = (b, b) with |β₁| + |β₂| > 2 the curvature of Q*(β∘β) across the diagonal is negative.
 
-    Hypotheses: curvature in the directions δ with Σδ_i = 0 at β = b·1, any m ≥ 2
+    Hypotheses: curvature in the directions δ with Σδ_i = 0 at β = b·1 ∈ ℝᵐ, any m ≥ 2
 
-    Consequences: The threshold is ‖β‖₁ = 1, for every m, where Q* = m: the curvature is 2m²‖δ‖²(1 − m²b²)/(1
-    + 3m²b²).
+    Consequences: The threshold is ‖β‖₁ = 1, for every m, where Q* = m: the curvature is
+
+        2m²‖δ‖²(1 − m²b²)/(1 + 3m²b²).
 
     Tolerance: the fourth-order term of the difference, below a tenth of the curvature for |1 − (mb)²| ≥ 0.05
     """
@@ -285,8 +293,8 @@ def place(a, c):
 def of_norm(s, a):
     """|β₂| at w = (a, −a), a ≥ 0, and ‖β‖₁ = s, in floats; 0 if there is none."""
     odds = np.exp(2 * a)  # p₁/p₂; (s − |β₂|)² = p₁²a/p₂ + odds³β₂²
-    room = max(s * s - a * odds**2 / (1 + odds), 0.0)
-    return float(room / (s + np.sqrt(s * s + (odds**3 - 1) * room)))
+    square = max(s * s - a * odds**2 / (1 + odds), 0.0)
+    return float(square / (s + np.sqrt(s * s + (odds**3 - 1) * square)))
 
 
 def strip(sign, s, wide, narrow):
@@ -356,10 +364,10 @@ def test_segments_of_constant_norm(check):
     """Q*(β∘β) is concave along the segments |β₁| + |β₂| = s, s > 2, of a quadrant, and least where they meet
     the axes.
 
-    Hypotheses: m = 2
+    Hypotheses: β ∈ ℝ²
 
     Instead: Concave for s ≥ 2 outside a strip min|β_i| < 0.308 along the axes (0.244 for s ≥ 3, 0.149 for s ≥
-    5, 0.059 for s ≥ 10), in which it is convex. The minimum lies near, never on, an axis: its larger
+    5, 0.059 for s ≥ 10), in which it is convex. The minimum is close to an axis, never on it: its larger
     coordinate is 0.954s, 0.985s, 0.9996s at s = 2, 3, 10. An axis has less than the diagonal from s = 1.482
     on.
 
@@ -425,7 +433,7 @@ def test_where_the_contours_bend_inwards(check):
     """In a quadrant the contours of Q*(β∘β) bend towards the origin wherever |β₁| + |β₂| > 2, like those of a
     concave penalty: there the second derivative along the level line is negative.
 
-    Hypotheses: m = 2
+    Hypotheses: β ∈ ℝ²
 
     Instead: True for |β₁| + |β₂| ≥ 2 outside a strip min|β_i| < 0.264 along the axes, which narrows (0.193
     for ‖β‖₁ ≥ 3, 0.118 for ≥ 5, 0.052 for ≥ 10); inside it the sublevel sets bulge, at every level. {Q*(β∘β)
@@ -434,7 +442,7 @@ def test_where_the_contours_bend_inwards(check):
     Consequences: The corners that make an ℓ_p ball with p ≤ 1 select are rounded: nearly sparse, not sparse
     β.
 
-    Unchecked: whether {Q* ≤ c} is convex for c ≤ m where m ≥ 3 (for c > m it is not)
+    Unchecked: whether {Q* ≤ c} is convex for c ≤ m where β ∈ ℝᵐ, m ≥ 3 (for c > m it is not)
 
     Tolerance: differences of step 1e-3 of the point, where |G| ≥ 0.05(1 + K)
     """
@@ -472,7 +480,7 @@ def test_where_the_contours_bend_inwards(check):
 def test_concave_in_the_squares(check):
     """Q*(x) is concave in x = β∘β, everywhere, and increases in each x_i with slope q_i ≥ 1.
 
-    Hypotheses: any m
+    Hypotheses: β ∈ ℝᵐ, any m; q = 1/softmax(w)² at the minimiser w that Q*(x) has
 
     Consequences: In this sense the sentence is true without its threshold. A function concave in β² (β²
     itself, the ridge penalty, is one) need not favour zeros.
@@ -499,13 +507,16 @@ def test_concave_in_the_squares(check):
 @mutants("sl.softmax_penalty")
 @ctx.workprec(128)
 def test_it_grows_like_a_square(check):
-    """Q*(t²β∘β)/t² decreases in t to (Σ|β_i|^{2/3})³, which is between ‖β‖₁² and ‖β‖₀‖β‖₁², and the latter
-    iff the nonzero |β_i| are equal; Q*(β∘β) at (s/2, s/2) over that at (s, 0) increases to 2.
+    """As t → ∞, Q*(t²β∘β)/t² decreases to N = (Σ|β_i|^{2/3})³, and
 
-    Hypotheses: any m, β ≠ 0
+        ‖β‖₁² ≤ N ≤ ‖β‖₀‖β‖₁², with equality above iff the nonzero |β_i| are equal;
 
-    Consequences: Far out Q* tells ‖β‖₀ = 1 from 2 as ℓ₀ does, but at a given ‖β‖₁ only: it grows like a
-    square and is unbounded where ‖β‖₀ = 1.
+    Q*(β∘β) at (s/2, s/2) over that at (s, 0) increases to 2.
+
+    Hypotheses: β ∈ ℝᵐ, any m, β ≠ 0
+
+    Consequences: For large ‖β‖₁ Q* distinguishes ‖β‖₀ = 1 from 2 as ℓ₀ does, but at a given ‖β‖₁ only: it
+    grows like a square and is unbounded where ‖β‖₀ = 1.
     """
     # at (s/2, s/2) it is 2s²
     halves = [2 * arb(s * s) / penalty([s, 0.0]) for s in 2.0 ** np.arange(-3, 13)]
@@ -558,8 +569,12 @@ def test_no_coefficient_becomes_zero(check):
 
     Hypotheses: any X, y, λ > 0; S = ∅
 
-    Instead: A minimiser of (7) has 2⟨X_i, r⟩ = λq_iβ_i, q_i < ∞, so β_i = 0 only if ⟨X_i, r⟩ = 0: no λ makes
-    other zeros. Otherwise the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in β_i lowers (7).
+    Instead: With r = y − Xβ and q_i = 1/softmax_i(w)² < ∞ a minimiser of (7) has
+
+        2⟨X_i, r⟩ = λq_iβ_i,
+
+    so β_i = 0 only if ⟨X_i, r⟩ = 0: no λ makes other zeros. Otherwise the step ⟨X_i, r⟩/(‖X_i‖² + λq_i/2) in
+    β_i lowers (7).
 
     Consequences: β can be nearly sparse (at ‖β‖₁ = 10 the least Q* is at (9.996, 0.004),
     SA-figure-2-segments). Sequential Attention needs its argmax: with softmax no zero of β would select.

@@ -4,14 +4,14 @@ Source: *Sequential Attention for Feature Selection*, Lemma 3.2 with its proof i
 submission, in the same words and numbers). With D(w)_i = 1/softmax_i(w, S̄)² for i ∈ S̄, Q(q) = inf {‖w‖² :
 D(w) = q} on ran(D) and Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q), equation (7):
 
-    inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)  =  inf_β ‖Xβ − y‖² + (λ/2)Q*(β∘β).
+        inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)  =  inf_β ‖Xβ − y‖² + (λ/2)Q*(β∘β).
 
 Idea: for given w, θ = β/softmax(w) is the only choice. With x = β∘β on S̄, p = softmax(w), q = 1/p² and K =
 Σ x_iq_i, the objective in w
 
     F(w) = ‖w‖² + Σ_i x_i (Σ_j e^{w_j − w_i})²,   ∇F = 2(w + Kp − x∘q),
 
-is 2-strongly convex: F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w), in balls. Proofs: docs/proofs/softmax-penalty.md.
+is 2-strongly convex: F(w) − ‖∇F(w)‖²/4 ≤ Q*(x) ≤ F(w), in balls. Proofs: docs/proofs/softmax_penalty.md.
 """
 
 import functools
@@ -50,7 +50,7 @@ def decayed(x, w):
 
 
 def enclosure(x, w):
-    """A lower and an upper bound of Q*(x), from any w near its minimiser; x and w floats."""
+    """A lower and an upper bound of Q*(x), from any w; x and w floats."""
     F, gradient = decayed(balls(x), balls(w))
     return F - total([g * g for g in gradient]) / 4, F
 
@@ -145,12 +145,14 @@ def both_sides(rng):
 @mutants("sl.softmax_penalty", "sl.q", "decayed")
 @ctx.workprec(128)
 def test_softmax_only_changes_the_penalty(check):
-    """Q* is a function ℝ^S̄ → ℝ, and with β = softmax(w, S̄)∘θ the decay (λ/2)(‖w‖² + ‖θ_S̄‖²) amounts to the
-    penalty (λ/2)Q*(β∘β): the two infima of (7) are equal.
+    """With Q* : ℝ^S̄ → ℝ, Q*(x) = inf {‖w‖² + Σ_S̄ x_i/softmax_i(w, S̄)²}, the two infima of (7) are equal:
 
-    Hypotheses: any S, any loss of β, λ ≥ 0
+        inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)
+            = inf over β of ‖Xβ − y‖² + (λ/2)Q*(β∘β).
 
-    Instead: Q*: [0, ∞)^S̄ → ℝ, and Q*(β_S̄∘β_S̄): slips of notation. Then (7) holds as it stands.
+    Hypotheses: any S, any loss of β in place of ‖Xβ − y‖², λ ≥ 0
+
+    Instead: Q* : [0, ∞)^S̄ → ℝ, and Q*(β_S̄∘β_S̄): slips of notation. Then (7) holds as printed.
 
     Consequences: Equation (14) and “this only changes the choice of regularization” hold.
 
@@ -176,9 +178,11 @@ def test_softmax_only_changes_the_penalty(check):
 @mutants("sl.q", "softmax")
 @ctx.workprec(128)
 def test_the_domain_of_q_and_its_value(check):
-    """ran(D) = {q : q_i > 1, Σ q_i^{−1/2} = 1} (q = 1 for one feature), and Q(q) = ¼ Σ (log q_i − mean)².
+    """The range of D, D(w) = 1/softmax(w)², and Q(q) = inf {‖w‖² : D(w) = q} on it are
 
-    Hypotheses: m ≥ 1
+        ran(D) = {q : q_i > 1, Σ q_i^{−1/2} = 1} (q = 1 for one feature), Q(q) = ¼ Σ (log q_i − mean)².
+
+    Hypotheses: m = |S̄| ≥ 1
 
     Tolerance: 8m eps of 1 + max |log q_i|²: float logarithms
     """
@@ -217,8 +221,8 @@ def test_the_domain_of_q_and_its_value(check):
 @mutants("sl.softmax_penalty", "decayed")
 @ctx.workprec(128)
 def test_the_infimum_is_attained_once(check):
-    """‖w‖² + Σ x_i/softmax_i(w)² is 2-strongly convex in w: Q*(x) is attained, at one w; `softmax_penalty`
-    has both.
+    """‖w‖² + Σ x_i/softmax_i(w)² is 2-strongly convex in w: its infimum Q*(x) is attained, at one w;
+    `softmax_penalty` has both.
 
     Hypotheses: x ≥ 0, m ≤ 8
 
@@ -261,7 +265,7 @@ def test_the_penalty_in_closed_form(check):
 
     Hypotheses: m ≤ 8
 
-    Tolerance: ∂Q*/∂x = q turns an eps in w + Kp into eps(‖w‖₁ + K) in the value: 64 eps of ‖w‖₁ + K + ‖w‖²;
+    Tolerance: as ∂Q*/∂x = q, an eps in w + Kp is eps(‖w‖₁ + K) in the value: 64 eps of ‖w‖₁ + K + ‖w‖²;
     the minimiser to 1e-9(1 + ‖w‖)
     """
 
@@ -289,7 +293,10 @@ def test_the_penalty_in_closed_form(check):
 @mutants("sl.softmax_penalty", "decayed")
 @ctx.workprec(128)
 def test_between_two_homogeneous_functions(check):
-    """(Σ|β_i|^{2/3})³ ≤ Q*(β∘β) ≤ m²‖β‖², with equality on either side iff all |β_i| are equal (or m = 1);
+    """For β ∈ ℝᵐ, with equality on either side iff all |β_i| are equal (or m = 1),
+
+        (Σ|β_i|^{2/3})³ ≤ Q*(β∘β) ≤ m²‖β‖²;
+
     without zeros in β also Q*(β∘β) ≤ (Σ|β_i|^{2/3})³ + (4/9)Σ(log|β_i| − mean)².
 
     Hypotheses: β_i = t_i³ with integers t_i, so that the bounds are integers
