@@ -64,6 +64,12 @@ def masked_loss(X, y, mask, theta):
     return r @ r
 
 
+def square_roots(beta, S):
+    """(w, θ) with s(w)∘θ = β, |w_i| = |θ_i| = √|β_i| off S and w_S = 0."""
+    root, on_S = np.sqrt(np.abs(beta)), np.isin(np.arange(beta.size), S)
+    return np.where(on_S, 0, root), np.where(on_S, beta, np.sign(beta) * root)
+
+
 def exact(A):
     """A float array as one of fractions."""
     return np.vectorize(Fraction, otypes=[object])(A)
@@ -107,15 +113,13 @@ def test_both_have_the_same_minimum(check):
             return False
         lam, beta, _ = in_window(X, y, S, segment(X, y, S))
         least = float(equation_6(exact(X), exact(y), S, entries(beta), 2 * fraction(lam)))
-        rounding, root = 1e-13 * (y @ y), np.sqrt(np.abs(reals(beta)))
-        signed = np.where(masked(root, S, -1) < 0, reals(beta), np.sign(reals(beta)) * root)
-        reached = equation_5(X, y, S, masked(root, S, 0.0), signed, 2 * real(lam))
+        reached = equation_5(X, y, S, *square_roots(reals(beta), S), 2 * real(lam))
         found = sl.hadamard_descent(X, y, real(lam), unpenalized=S, rng=0)
         if found.status is sl.Status.MAX_ITER:
             check.undecided()
             return True
         trained = equation_5(X, y, S, np.nan_to_num(found.w), found.theta, 2 * real(lam))
-        gain = np.sum(reals(step(X, y, S).residual) ** 2) - least
+        gain, rounding = np.sum(reals(step(X, y, S).residual) ** 2) - least, 1e-13 * (y @ y)
         return abs(reached - least) <= rounding and -rounding <= trained - least <= 1.01e-4 * gain + rounding
 
     check.forall(st.tuples(open_steps(), SMALL_FRACTIONS), reached_and_trained)

@@ -90,9 +90,8 @@ def test_small_scale(check):
 
     Hypotheses: the figures of Table 2; the intervals are ours, and on MNIST they have an end in common
 
-    Consequences: Competitive it is; ahead of all the others on no data set. SL has the same mean on
-    MNIST-Fashion and ISOLET, GL on COIL-20; OMP has a better one on Mice Protein, SL on MNIST, GL on
-    Activity.
+    Consequences: It is ahead of all the others on no data set: SL has the same mean on MNIST-Fashion and
+    ISOLET, GL on COIL-20; OMP has a better one on Mice Protein, SL on MNIST, GL on Activity.
 
     Unchecked: the experiments; significance (five runs)
     """
@@ -154,7 +153,7 @@ def test_on_criteo(check):
     Instead: In AUC for k = 15, 20, 25, in log loss for k = 15, 20. A generalized LASSO has the better AUC for
     k = 30, 35, and the better log loss for k = 25, 30, 35; the differences are below the standard deviations.
 
-    Consequences: Among the best for k ≥ 15 it is.
+    Consequences: For k ≥ 15 it is among the best.
 
     Unchecked: the experiments; significance (three runs)
     """
