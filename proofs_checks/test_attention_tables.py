@@ -137,7 +137,7 @@ def test_running_times(check):
 
 
 def behind(row, higher):
-    """By how much SA's mean is worse than the best of the others, whose that is, the two deviations added."""
+    """By how much SA's mean is worse than the best of the others, which of them, and both s.d. added"""
     sign = 1 if higher else -1
     best = max(range(1, len(row)), key=lambda i: sign * row[i][0])
     return sign * (row[best][0] - row[0][0]), METHODS[best], row[0][1] + row[best][1]
