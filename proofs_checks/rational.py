@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from flint import fmpq, fmpq_mat
 
+HALF = fmpq(1, 2)
+
 
 def rational(A) -> fmpq_mat:
     """A float matrix (n, m), or vector (n,) as a column, exactly."""

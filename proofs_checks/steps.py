@@ -1,10 +1,12 @@
-"""Hypothesis strategies for one step of selection: a design and a selected set S."""
+"""One step of selection: strategies for a design and a selected set S, and the LASSO in the step's window."""
 
 import numpy as np
+from flint import fmpq
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from proofs_checks.rational import columns, rational, step
+import sparselin as sl
+from proofs_checks.rational import HALF, Segment, Solution, columns, exactly, rational, solution, step
 from sparselin.testing import integer_designs, tied_designs
 
 
@@ -25,6 +27,15 @@ def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
     at = step(X, y, S)
     assume(at.lam_star > 0 and len(at.tied) <= max_tied)
     return X, y, S
+
+
+def in_window(X, y, S, found: Segment, share: fmpq = HALF) -> Solution:
+    """λ, β and p = y − Xβ at λ = λ* − share·(λ* − λ₂), by default in the middle of the window (λ₂, λ*).
+
+    λ₂ is the package's, taken as the rational number that it is. AssertionError where β is no solution.
+    """
+    lower = exactly(sl.first_entry(X, y, unpenalized=S).window_lower)
+    return solution(X, y, S, found, share * (found.step.lam_star - lower))
 
 
 def show(X, y, S=()):

@@ -1,43 +1,29 @@
 """Definition 3.1: what regularized linear Sequential Attention minimises, and how a feature is read off.
 
 Source: *Sequential Attention for Feature Selection*, Definition 3.1 with equations (5) and (6), Algorithm 1
-and the paragraph after Algorithm 3 (ICLR and NeurIPS submission, with the same wording and numbers). In
-print:
+and the paragraph after Algorithm 3 (ICLR and NeurIPS submission, with the same wording and numbers). With
+s_i = 1 on S, w_i off S:
 
-    (5)  min over w, θ ∈ ℝᵈ of ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²),   s_i = 1 on S, w_i off S
+    (5)  min over w, θ ∈ ℝᵈ of ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)
     (6)  min over θ of ‖Xθ − y‖² + λ‖θ_S̄‖₁,   "precisely the Sequential LASSO algorithm"
     (4)  argmin ½‖Xβ − y‖² + λ‖β_S̄‖₁ in Algorithm 3
 
-(5) = (6). With β = s(w)∘θ, (5) − (6) = (λ/2)(‖w_S‖² + Σ_S̄ (|w_i| − |θ_i|)²) ≥ 0, zero at w_S = 0, |w_i| =
-|θ_i| = √|β_i|. (The text has w ∈ ℝ^S̄, the formula w ∈ ℝᵈ; w_S = 0 at the minimum, so it does not matter.)
-
-(6) is not (4): it has no ½. (6) at λ is twice (4) at λ/2, so its λ*(S) is 2‖XᵀP_S^⊥y‖∞ and its window (2λ₂,
-2λ*).
-
-Algorithm 1 with softmax as printed has no decay, and says nothing for a linear f: softmax is positive and θ
-free, so that at every w the least of ‖X(softmax(w)∘θ) − y‖² over θ is that of ‖Xβ − y‖², at θ =
-β/softmax(w). Every w is optimal, and argmax w_i* any feature off S. What chooses is the descent, or a decay
-(Lemma 3.2).
-
-With the decay of (5), line 5 adds argmax w_i*. With softmax that is the largest mask; with s_i = w_i it is
-not: (−w, −θ) has the value of (w, θ), and where w_i* < 0 the largest w_j is 0, at a feature with
-coefficient zero. |w_i| is meant, which at a minimiser is |θ_i| = √|β_i|.
-
-"In practice, λ can simply be set to a large enough value …, since beyond a critical value of λ, the feature
-ranking according to LASSO coefficients does not change." Just below λ*, on (λ₂, λ*), |β_i| = εv_i on T and 0
-elsewhere: the ranking is constant there. At and above λ* all of β_S̄ is zero and there is none. Nor need one
-λ serve all steps.
+Idea: at β = s(w)∘θ, (5) less (6) is (λ/2)(‖w_S‖² + Σ_S̄ (|w_i| − |θ_i|)²). (6) at λ is twice (4) at λ/2. A
+positive mask without a penalty says nothing, and neither does the sign of w_i. Derivations:
+docs/proofs/linear_attention.md.
 """
 
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 from hypothesis import strategies as st
 
 import sparselin as sl
 from proofs_checks.rational import (
     coefficients,
+    fraction,
+    inner,
     is_solution,
     least_squares,
     off,
@@ -48,43 +34,50 @@ from proofs_checks.rational import (
     step,
     vector,
 )
-from proofs_checks.steps import open_steps, selections
+from proofs_checks.steps import in_window, open_steps, selections
 from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 ONE = np.array([[1.0]]), np.array([1.0])
+AXES = np.eye(2), np.array([1.0, 0.0])
 
 
 def equation_5(X, y, S, w, theta, lam):
     """‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²), in the numbers that are put in."""
-    beta = [t if i in S else a * t for i, (a, t) in enumerate(zip(w, theta, strict=True))]
-    fit = sum(
-        (sum(x * b for x, b in zip(row, beta, strict=True)) - t) ** 2 for row, t in zip(X, y, strict=True)
-    )
-    return fit + lam * (sum(a * a for a in w) + sum(t * t for i, t in enumerate(theta) if i not in S)) / 2
+    free = np.delete(theta, S)
+    return masked_loss(X, y, masked(w, S), theta) + lam * (w @ w + free @ free) / 2
 
 
 def equation_6(X, y, S, theta, lam):
     """‖Xθ − y‖² + λ‖θ_S̄‖₁, in the numbers that are put in."""
-    fit = sum(
-        (sum(x * b for x, b in zip(row, theta, strict=True)) - t) ** 2 for row, t in zip(X, y, strict=True)
-    )
-    return fit + lam * sum(abs(b) for i, b in enumerate(theta) if i not in S)
+    r = X @ theta - y
+    return r @ r + lam * abs(np.delete(theta, S)).sum()
 
 
-def exact(X, y):
-    return [[Fraction(x) for x in row] for row in X.tolist()], [Fraction(t) for t in y.tolist()]
+def masked(w, S, on_S=1):
+    """s(w): w off S, 1 on S."""
+    return np.array([on_S if i in S else a for i, a in enumerate(w)])
+
+
+def masked_loss(X, y, mask, theta):
+    """‖X(mask∘θ) − y‖², in the numbers that are put in."""
+    r = X @ (mask * theta) - y
+    return r @ r
+
+
+def square_roots(beta, S):
+    """(w, θ) with s(w)∘θ = β, |w_i| = |θ_i| = √|β_i| off S and w_S = 0."""
+    root, on_S = np.sqrt(np.abs(beta)), np.isin(np.arange(beta.size), S)
+    return np.where(on_S, 0, root), np.where(on_S, beta, np.sign(beta) * root)
+
+
+def exact(A):
+    """A float array as one of fractions."""
+    return np.vectorize(Fraction, otypes=[object])(A)
 
 
 def entries(beta):
     """A rational column as fractions."""
-    return [Fraction(int(b.p), int(b.q)) for b in beta.entries()]
-
-
-def halfway(X, y, S):
-    """In the middle of the exact window below λ*, a solution of (4): λ as fmpq and β (d, 1)."""
-    found, entry = segment(X, y, S), sl.first_entry(X, y, unpenalized=S)
-    eps = fmpq(*float((entry.lam_star - entry.window_lower) / 2).as_integer_ratio())
-    return found, found.step.lam_star - eps, coefficients(X, y, S, found, eps)
+    return np.array([fraction(b) for b in beta.entries()])
 
 
 SMALL_FRACTIONS = st.lists(st.fractions(-3, 3, max_denominator=4), min_size=12, max_size=12)
@@ -100,49 +93,44 @@ SMALL_FRACTIONS = st.lists(st.fractions(-3, 3, max_denominator=4), min_size=12, 
 )
 @mutants("equation_5", "equation_6", "sl.hadamard_descent")
 def test_both_have_the_same_minimum(check):
-    """The minima of (5) over w, θ and of (6) over θ are the same number, λ being the same in both.
+    """(5) and (6) have the same minimum, λ being the same in both:
+
+        min over w, θ of ‖X(s(w)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²) = min over θ of ‖Xθ − y‖² + λ‖θ_S̄‖₁.
 
     Hypotheses: λ ≥ 0, any S
 
     Tolerance: 1e-13 of ‖y‖² for square roots; 1e-4 of the gain for the descent, as its own certificate has it
     """
 
-    def never_below_and_reached(drawn):
+    def never_below(X, y, S, w, theta, lam):
+        excess = equation_5(X, y, S, w, theta, lam) - equation_6(X, y, S, masked(w, S) * theta, lam)
+        return excess == lam * ((abs(w) - abs(masked(theta, S, 0))) ** 2).sum() / 2
+
+    def reached_and_trained(drawn):
         (X, y, S), numbers = drawn
-        A, b = exact(X, y)
-        d, lam = X.shape[1], abs(numbers[0])
-        w, theta = numbers[:d], numbers[6 : 6 + d]
-        beta = [t if i in S else a * t for i, (a, t) in enumerate(zip(w, theta, strict=True))]
-        excess = sum(w[i] ** 2 if i in S else (abs(w[i]) - abs(theta[i])) ** 2 for i in range(d))  # times λ/2
-        if equation_5(A, b, S, w, theta, lam) - equation_6(A, b, S, beta, lam) != lam * excess / 2:
+        w, theta = np.reshape(numbers, (2, 6))[:, : X.shape[1]]
+        if not never_below(exact(X), exact(y), S, w, theta, abs(numbers[0])):
             return False
-        _, level, solution = halfway(X, y, S)
-        best, twice = entries(solution), 2 * Fraction(int(level.p), int(level.q))
-        least, size = float(equation_6(A, b, S, best, twice)), float(y @ y)
-        roots = [0.0 if i in S else abs(float(t)) ** 0.5 for i, t in enumerate(best)]
-        signed = [
-            float(t) if i in S else np.sign(float(t)) * abs(float(t)) ** 0.5 for i, t in enumerate(best)
-        ]
-        reached = equation_5(X, y, S, roots, signed, float(twice))
-        found = sl.hadamard_descent(X, y, real(level), unpenalized=S, rng=0)
+        lam, beta, _ = in_window(X, y, S, segment(X, y, S))
+        least = float(equation_6(exact(X), exact(y), S, entries(beta), 2 * fraction(lam)))
+        reached = equation_5(X, y, S, *square_roots(reals(beta), S), 2 * real(lam))
+        found = sl.hadamard_descent(X, y, real(lam), unpenalized=S, rng=0)
         if found.status is sl.Status.MAX_ITER:
             check.undecided()
             return True
-        trained = equation_5(X, y, S, np.nan_to_num(found.w), found.theta, float(twice))
-        gain = float(sum(a**2 for a in reals(step(X, y, S).residual))) - least
-        return (
-            is_solution(X, y, S, solution, level)
-            and abs(reached - least) <= 1e-13 * size
-            and least - 1e-13 * size <= trained <= least + 1.01e-4 * gain + 1e-13 * size
-        )
+        trained = equation_5(X, y, S, np.nan_to_num(found.w), found.theta, 2 * real(lam))
+        gain, rounding = np.sum(reals(step(X, y, S).residual) ** 2) - least, 1e-13 * (y @ y)
+        return abs(reached - least) <= rounding and -rounding <= trained - least <= 1.01e-4 * gain + rounding
 
-    check.forall(st.tuples(open_steps(), SMALL_FRACTIONS), never_below_and_reached)
+    check.forall(st.tuples(open_steps(), SMALL_FRACTIONS), reached_and_trained)
 
 
 @claim("SA-equation-6-scale", "after equation (6) (ICLR, NeurIPS submission)", "exact", CORRECTED, cases=600)
 @mutants("sl.lambda_star", "equation_6")
 def test_the_scale_of_lambda(check):
-    """(6) is precisely the LASSO (4) of Sequential LASSO.
+    """(6), min ‖Xθ − y‖² + λ‖θ_S̄‖₁, is precisely (4), the problem of Sequential LASSO:
+
+        min ½‖Xβ − y‖² + λ‖β_S̄‖₁.
 
     Hypotheses: λ > 0, any S
 
@@ -152,45 +140,29 @@ def test_the_scale_of_lambda(check):
     Consequences: None of substance: Theorem 1.1 leaves λ open. With λ just below ‖XᵀP_S^⊥y‖∞ (5) picks from
     the middle of the path, and the pick can be wrong.
     """
-    A, b = exact(*ONE)
-    zero, half = [Fraction(0)], [Fraction(1, 2)]
+    half, zero = (equation_6(*map(exact, ONE), (), exact([b]), 1) for b in (0.5, 0.0))
     check.refutes(
-        is_solution(*ONE, (), rational([0.0]), fmpq(1))
-        and equation_6(A, b, (), half, 1) == Fraction(3, 4) < equation_6(A, b, (), zero, 1) == 1,
+        is_solution(*ONE, (), rational([0.0]), fmpq(1)) and half == Fraction(3, 4) < zero == 1,
         "X = [1], y = 1, λ = 1: (4) has β = 0, (6) has θ = ½",
     )
 
     def twice_the_threshold(selection):
         X, y, S = selection
-        A, b = exact(X, y)
-        found, at = segment(X, y, S), step(X, y, S)
-        null = coefficients(X, y, S, found, fmpq(0))
-        scale = Fraction(sl.lambda_star(X, y, unpenalized=S))
-        entering = entries(coefficients(X, y, S, found, at.lam_star / 1024))
+        found = segment(X, y, S)
+        at, scale = found.step, Fraction(sl.lambda_star(X, y, unpenalized=S))
+        solutions = [coefficients(X, y, S, found, eps) for eps in (fmpq(0), at.lam_star / 1024)]
         # at 2λ* and above nothing enters, below it β_S̄ = 0 is not optimal
-        value = [
-            equation_6(A, b, S, beta, 2 * scale * Fraction(511, 512)) for beta in (entries(null), entering)
-        ]
-        objective = sum(a * a for a in entries(at.residual)) / 2
+        null, entering = (
+            equation_6(exact(X), exact(y), S, entries(beta), 2 * scale * Fraction(511, 512))
+            for beta in solutions
+        )
         return (
-            is_solution(X, y, S, null, at.lam_star)
-            and abs(scale - entries(vector([at.lam_star]))[0]) <= scale / 10**12
-            and value[1] < value[0]
-            and value[0] == 2 * objective
+            is_solution(X, y, S, solutions[0], at.lam_star)
+            and abs(scale - fraction(at.lam_star)) <= scale / 10**12
+            and entering < null == fraction(inner(at.residual, at.residual))
         )
 
     check.forall(open_steps(), twice_the_threshold)
-
-
-def picked(w, S):
-    """argmax over S̄ of |w_i|."""
-    return int(np.argmax([-1 if i in S else abs(a) for i, a in enumerate(w)]))
-
-
-def masked_loss(X, y, mask, theta):
-    """‖X(mask∘θ) − y‖², exactly."""
-    beta = fmpq_mat(len(mask), 1, [m * t for m, t in zip(mask, theta, strict=True)])
-    return sum((r * r for r in (rational(X) * beta - rational(y)).entries()), fmpq(0))
 
 
 @claim(
@@ -215,29 +187,37 @@ def test_without_decay_no_weight_is_preferred(check):
 
     Consequences: None for Theorem 1.1, whose variant has the decay.
     """
-    X, y = np.eye(2), np.array([1.0, 0.0])
-    masks = [fmpq(3, 4), fmpq(1, 4)], [fmpq(1, 4), fmpq(3, 4)]
+    masks = exact([0.75, 0.25]), exact([0.25, 0.75])
     check.refutes(
-        all(masked_loss(X, y, mask, [1 / mask[0], fmpq(0)]) == 0 for mask in masks),
+        all(masked_loss(*map(exact, AXES), mask, exact(AXES[1]) / mask) == 0 for mask in masks),
         "X = I₂, y = (1, 0), S = ∅: loss 0 with softmax(w) = (¾, ¼) and with (¼, ¾), which selects the "
         "feature that is orthogonal to y",
     )
 
     def any_feature(selection):
         X, y, S = selection
-        A, b = rational(X), rational(y)
-        beta = least_squares(A, b).entries()
-        least = sum((r * r for r in off(A, range(X.shape[1]), b).entries()), fmpq(0))
+        beta, r = least_squares(rational(X), rational(y)), off(rational(X), range(X.shape[1]), rational(y))
         free = [i for i in range(X.shape[1]) if i not in S]
         for largest in free:
-            total = len(free) + 1
-            mask = [fmpq(1) if i in S else fmpq(1 + (i == largest), total) for i in range(X.shape[1])]
-            theta = [t / m for t, m in zip(beta, mask, strict=True)]
-            if masked_loss(X, y, mask, theta) != least:
+            w = [Fraction(1 + (i == largest), len(free) + 1) for i in range(X.shape[1])]
+            mask = masked(w, S)
+            if masked_loss(exact(X), exact(y), mask, entries(beta) / mask) != fraction(inner(r, r)):
                 return False
         return True
 
     check.forall(selections(dependent=True), any_feature)
+
+
+def picked(w, S):
+    """argmax over S̄ of |w_i|."""
+    return int(np.argmax(masked(np.abs(w), S, -1)))
+
+
+def balanced(at, lam, S, y, residual):
+    """Whether (λ/2) Σ_S̄ (|w_i| − |θ_i|)² is within the descent's certificate, 1e-4 of the gain."""
+    apart = np.sum((np.abs(np.delete(at.w, S)) - np.abs(np.delete(at.theta, S))) ** 2)
+    gain = 0.5 * float(np.sum(reals(residual) ** 2)) - at.objective[-1]
+    return lam / 2 * apart <= 1.01e-4 * gain + 1e-13 * (y @ y)
 
 
 @claim(
@@ -259,45 +239,38 @@ def test_the_sign_of_the_weights_is_free(check):
     w_i* is free.
 
     Consequences: Theorem 1.1 holds with |w_i|. With softmax, where w_i ↦ s_i(w) increases, line 5 is right as
-    it stands.
+    printed.
 
     Tolerance: (λ/2)(|w_i| − |θ_i|)² is part of what the descent's certificate bounds by 1e-4 of the gain;
     1e-13 of ‖y‖² for rounding
     """
-    X, y, half = np.eye(2), np.array([1.0, 0.0]), Fraction(-1, 2)
-    A, b = exact(X, y)
-    w = [half, Fraction(0)]
-    lam = Fraction(3, 2)
+    w, design, lam = exact([-0.5, 0.0]), tuple(map(exact, AXES)), Fraction(3, 2)
+    least = is_solution(*AXES, (), rational([0.25, 0.0]), fmpq(3, 4)) and (
+        equation_5(*design, (), w, w, lam) == equation_6(*design, (), w * w, lam) == Fraction(15, 16)
+    )
     check.refutes(
-        equation_5(A, b, (), w, w, lam) == equation_6(A, b, (), [Fraction(1, 4), 0], lam) == Fraction(15, 16)
-        and is_solution(X, y, (), rational([0.25, 0.0]), fmpq(3, 4))
-        and int(np.argmax(w)) == 1
-        and step(X, y).correlation[1] == 0,
+        least and np.argmax(w) == 1 and step(*AXES).correlation[1] == 0,
         "X = I₂, y = (1, 0), λ = 3/2: at the minimiser w = θ = (−½, 0) argmax w_i is 1, whose correlation is "
         "0",
     )
-    negative = trained = 0
+    signs = []
 
     def largest_modulus(selection):
-        nonlocal negative, trained
         X, y, S = selection
-        found, level, _ = halfway(X, y, S)
-        at = sl.hadamard_descent(X, y, real(level), unpenalized=S, rng=check.rng)
+        found = segment(X, y, S)
+        lam = real(in_window(X, y, S, found).lam)
+        at = sl.hadamard_descent(X, y, lam, unpenalized=S, rng=check.rng)
         if at.status is sl.Status.MAX_ITER:
             check.undecided()
             return True
-        w, theta = np.nan_to_num(at.w), np.where(np.isnan(at.w), 0, at.theta)
-        gain = 0.5 * float(np.sum(reals(found.step.residual) ** 2)) - at.objective[-1]
-        negative, trained = negative + (max(np.delete(w, S), key=abs) < 0), trained + 1
-        return (
-            real(level) / 2 * np.sum((np.abs(w) - np.abs(theta)) ** 2) <= 1.01e-4 * gain + 1e-13 * (y @ y)
-            and picked(w, S) in found.active
-            and picked(theta, S) in found.active
-        )
+        signs.append(max(np.delete(at.w, S), key=abs) < 0)
+        picks = {picked(at.w, S), picked(at.theta, S)}
+        return picks <= set(found.active) and balanced(at, lam, S, y, found.step.residual)
 
     check.forall(open_steps(), largest_modulus)
     check.measured(
-        f"the largest |w_i| belongs to a negative w_i in {negative} of {trained} descents from random starts"
+        f"the largest |w_i| belongs to a negative w_i in {sum(signs)} of {len(signs)} descents from random "
+        "starts"
     )
 
 
@@ -322,34 +295,29 @@ def test_the_ranking_below_the_threshold(check):
 
     Tolerance: 1e-9 of the largest |β_i|: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6
     """
-    path = sl.lasso_path(np.eye(2), np.array([2.0, 1.0]))
+    design = np.eye(2), np.array([2.0, 1.0])
+    path = sl.lasso_path(*design)
     check.refutes(
         path.at(1.5).tolist() == [0.5, 0.0]
         and path.at(2.0).tolist() == path.at(3.0).tolist() == [0.0, 0.0]
-        and is_solution(np.eye(2), np.array([2.0, 1.0]), (), rational([0.0, 0.0]), fmpq(2)),
+        and is_solution(*design, (), rational([0.0, 0.0]), fmpq(2)),
         "X = I₂, y = (2, 1): β(3/2) = (½, 0), and β(λ) = 0 for every λ ≥ 2",
     )
 
     def constant_ranking(selection):
         X, y, S = selection
-        found, entry = segment(X, y, S), sl.first_entry(X, y, unpenalized=S)
-        window = real(found.step.lam_star) - entry.window_lower
-        free = [i for i in range(X.shape[1]) if i not in S]
-        path = sl.lasso_path(X, y, unpenalized=S, lam_min=entry.window_lower)
+        found, lower = segment(X, y, S), sl.first_entry(X, y, unpenalized=S).window_lower
+        path, lam_star = sl.lasso_path(X, y, unpenalized=S, lam_min=lower), real(found.step.lam_star)
         shapes = []
-        for share in (0.05, 0.5, 0.95):
-            eps = window * share
-            beta = np.abs(path.at(real(found.step.lam_star) - eps)[free])
+        for eps in np.multiply((0.05, 0.5, 0.95), lam_star - lower):
+            beta = path.at(lam_star - eps)
+            shapes.append(np.delete(np.abs(beta), S) / np.delete(np.abs(beta), S).max())
             # β in print is one solution of possibly many: what is common to all is the fit
-            fit = reals(found.step.residual) - eps * reals(found.Z * found.v)
-            residual = y - X @ path.at(real(found.step.lam_star) - eps)
-            shapes.append(beta / beta.max())
-            if np.abs(residual - fit).max() > 1e-9 * np.linalg.norm(y):
+            residual = reals(found.step.residual) - eps * reals(found.Z * found.v)
+            if np.abs(y - X @ beta - residual).max() > 1e-9 * np.linalg.norm(y):
                 return False
-        null = all(
-            (path.at(real(found.step.lam_star) * factor)[free] == 0).all() for factor in (1.0 + 1e-12, 2.0)
-        )
-        return np.abs(shapes[1] - shapes[0]).max() <= 1e-9 >= np.abs(shapes[2] - shapes[0]).max() and null
+        null = all((np.delete(path.at(lam_star * factor), S) == 0).all() for factor in (1.0 + 1e-12, 2.0))
+        return null and np.abs(np.diff(shapes, axis=0)).max() <= 1e-9
 
     check.forall(open_steps(), constant_ranking)
 
@@ -373,22 +341,15 @@ def test_no_fixed_lambda(check):
     Hypotheses: X = [[1, 1, −2], [2, −1, 1], [1, −2, 1]], y = (−1, 3, 2): OMP takes 1, then λ*({1}) = 3; for λ
     < 3 the first LASSO has |β_0| > |β_1|, for λ ≥ 3 the second has β_S̄ = 0
     """
-    X, y = FIXED
+
+    picks, second = sl.omp(*FIXED, 2).support.tolist(), step(*FIXED, [1])
+    as_said = step(*FIXED).tied == (1,) and picks[0] == 1 and second.lam_star == 3 and picks[1] in second.tied
 
     def wrong(lam):
-        beta = fixed_solution(lam)
-        if not is_solution(X, y, (), vector(beta), lam) or not abs(beta[0]) > abs(beta[1]):
-            return False
-        ours = sl.lasso_path(X, y).at(real(lam))
-        return np.abs(ours - [real(b) for b in beta]).max() <= 1e-12
+        beta = vector(fixed_solution(lam))
+        ours = sl.lasso_path(*FIXED).at(real(lam))
+        zero, one, _ = map(abs, beta.entries())
+        close = np.abs(ours - reals(beta)).max() <= 1e-12
+        return as_said and is_solution(*FIXED, (), beta, lam) and zero > one and close
 
-    omp = sl.omp(X, y, 2)
-    second = step(X, y, [1])
-    if (
-        step(X, y).tied != (1,)
-        or omp.support[0] != 1
-        or second.lam_star != 3
-        or omp.support[1] not in second.tied
-    ):
-        check.tally(1, 1, "not the design in question")
     check.over((fmpq(3 * i, check.cases) for i in range(1, check.cases)), wrong)

@@ -6,14 +6,13 @@ and i ∉ S, the marginal gain of i with respect to S is ℓ(S) − ℓ(S ∪ {i
 the gradient of the least squares loss at its sparse minimizer approximates the marginal gains up to a factor
 that depends on the sparse condition numbers of the design matrix".
 
-ℓ is a function of sets of features: S ⊆ [d]. For ℓ(S) = min ‖X_Sβ − y‖², c = XᵀP_S^⊥y and ρ_i = ‖P_S^⊥X_i‖
-the gain is c_i²/ρ_i² (0 where ρ_i = 0), and the gradient at the minimiser on S is −2c. So it is the *square*
-of the gradient that approximates the gains, with columns of length 1:
+For ℓ(S) = min ‖X_Sβ − y‖², c = XᵀP_S^⊥y and ρ_i = ‖P_S^⊥X_i‖ the gain is c_i²/ρ_i² (0 where ρ_i = 0), and the
+gradient at the minimiser on S is −2c. So it is the *square* of the gradient that approximates the gains. With
+columns of length 1 and their Gram matrix C, as ρ_i⁻² is an entry of the diagonal of C_{S∪i}⁻¹,
 
-    c_i² ≤ gain_i = c_i²/ρ_i² ≤ c_i²/λ_min(C_{S∪i}),   λ_min(C_{S∪i}) ≤ ρ_i² ≤ 1,
+    λ_min(C_{S∪i}) ≤ ρ_i² ≤ 1,   c_i² ≤ gain_i = c_i²/ρ_i² ≤ c_i²/λ_min(C_{S∪i}).
 
-C the Gram matrix; ρ_i⁻² is an entry of the diagonal of C_{S∪i}⁻¹. The gradient itself is linear in y, the
-gain quadratic: no factor of the design alone can stand between them.
+The gradient itself is linear in y, the gain quadratic: no factor of the design alone relates them.
 """
 
 import numpy as np
@@ -38,6 +37,17 @@ def marginal_gain(X, y, S, i):
     return loss(X, y, S) - loss(X, y, [*S, i])
 
 
+def outside(X, S):
+    """[d] ∖ S."""
+    return [i for i in range(X.shape[1]) if i not in S]
+
+
+def by_projection(X, y, S, i):
+    """⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖², or 0 where X_i lies in the span of S."""
+    z = off(rational(X), list(S), columns(rational(X), [i]))
+    return step(X, y, S).correlation[i] ** 2 / inner(z, z) if inner(z, z) != 0 else fmpq(0)
+
+
 @claim(
     "SA-definition-B.1", "Definition B.1 (ICLR, NeurIPS submission)", "proof, exact", CORRECTED, cases=1500
 )
@@ -54,30 +64,19 @@ def test_gains_of_least_squares(check):
     Consequences: None: a slip of notation, the same in both versions.
     """
     X, y = np.array([[1.0, 1.0]]), np.array([1.0])
-    outside = [S for S in ((0,), (1,)) if not set(S) <= set(range(X.shape[0]))]
-    beyond = [S for S in ((0,), (2,)) if set(S) <= set(range(3)) and not set(S) <= set(range(2))]
+    n, d = map(range, X.shape)
     check.refutes(
-        outside == [(1,)] and marginal_gain(X, y, (1,), 0) == 0 and beyond == [(2,)],
+        1 in d and 1 not in n and marginal_gain(X, y, (1,), 0) == 0 and 2 in range(3) and 2 not in d,
         "n = 1, d = 2: S = {2} ⊆ [d] is not in [n], and greedy selection meets it; n = 3, d = 2: S = {3} ⊆ "
         "[n] has no loss",
     )
 
     def as_derived(selection):
         X, y, S = selection
-        c = step(X, y, S).correlation
-        gains = {}
-        for i in set(range(X.shape[1])) - set(S):
-            z = off(rational(X), list(S), columns(rational(X), [i]))
-            length = inner(z, z)
-            gains[i] = marginal_gain(X, y, S, i)
-            if gains[i] != (c[i] ** 2 / length if length != 0 else 0) or gains[i] < 0:
-                return False
-        best = max(gains.values())
-        path = sl.ols(X, y, len(S) + 1, forced=S)
-        if best == 0:
-            return len(path.support) == len(S)
-        return len(path.support) == len(S) + 1 and gains[int(path.support[-1])] >= best * (
-            1 - fmpq(1, 10**12)
+        gains = {i: marginal_gain(X, y, S, i) for i in outside(X, S)}
+        best, picks = max(gains.values()), sl.ols(X, y, len(S) + 1, forced=S).support[len(S) :].tolist()
+        return all(gain == by_projection(X, y, S, i) >= 0 for i, gain in gains.items()) and (
+            (len(picks) == 1 and gains[picks[0]] >= best * (1 - fmpq(1, 10**12))) if best else not picks
         )
 
     check.forall(selections(), as_derived)
@@ -105,10 +104,9 @@ def test_squared_gradients(check):
     Tolerance: 1e-10 relative, for eigenvalues of correlation matrices of at most four columns
     """
     X, y = np.eye(2), np.array([3.0, 4.0])
-    gradient = [-2 * c for c in step(X, y).correlation]
-    gains = [marginal_gain(X, y, (), i) for i in range(2)]
     check.refutes(
-        gradient == [-6, -8] and gains == [9, 16],
+        [-2 * c for c in step(X, y).correlation] == [-6, -8]
+        and [marginal_gain(X, y, (), i) for i in range(2)] == [9, 16],
         "X = I₂, all condition numbers 1, y = (3, 4): |gradients| 6, 8, gains 9, 16; no one factor relates "
         "them",
     )
@@ -116,15 +114,13 @@ def test_squared_gradients(check):
     def within_the_factor(selection):
         X, y, S = selection
         c = step(X, y, S).correlation
-        for i in set(range(X.shape[1])) - set(S):
-            J = [*S, i]
-            A = columns(rational(X), J)
-            if A.rank() < len(J):
+        for i in outside(X, S):
+            A = columns(rational(X), [*S, i])
+            if A.rank() < A.ncols():
                 continue
-            length = inner(columns(A, [len(S)]), columns(A, [len(S)]))
-            correlation, gain = c[i] ** 2 / length, marginal_gain(X, y, S, i)
-            unit = X[:, J] / np.linalg.norm(X[:, J], axis=0)
-            least = float(np.linalg.eigvalsh(unit.T @ unit)[0])
+            correlation = c[i] ** 2 / inner(columns(A, [len(S)]), columns(A, [len(S)]))
+            unit = X[:, [*S, i]] / np.linalg.norm(X[:, [*S, i]], axis=0)
+            gain, least = marginal_gain(X, y, S, i), float(np.linalg.eigvalsh(unit.T @ unit)[0])
             if not (correlation <= gain and real(gain) * least <= real(correlation) * (1 + 1e-10)):
                 return False
         return True

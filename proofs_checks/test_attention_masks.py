@@ -4,28 +4,13 @@ Source: *Sequential Attention for Feature Selection*, Section 4.2, B.2.4, B.5 an
 submission, with the same numbers). The masks, for i ∈ S̄ with sums over S̄: softmax, |w_i| ("which captures
 the provable variant"), w_i², |w_i|/Σ|w_j|, w_i²/Σw_j².
 
-With β = s(w)∘θ and (λ/2)(‖w‖² + ‖θ‖²), eliminating θ leaves (λ/2)·inf_w ‖w‖² + Σ β_i²/s_i(w)² as the penalty:
+Idea: with β = s(w)∘θ and (λ/2)(‖w‖² + ‖θ‖²), eliminating θ leaves the penalty (λ/2)·inf_w ‖w‖² + Σ β_i²/s_i²;
+eliminating β for a fixed mask, z = s∘s, leaves ½‖y‖² − ½R(z),
 
-- |w|: inf w² + β²/w² = 2|β|, that is λ‖β‖₁. The same problem as with w, at (|w|, sign(w)θ).
-- w²: with v = w² and β = 2t³, v + β²/v² − 3t² = (v − 2t²)²(v + t²)/v² ≥ 0, so 3t² = 3·2^{−2/3}|β|^{2/3}, at v
-  = 2t². As |w_i²θ_i| is of third order, w = θ = 0 is a strict local minimum for every λ > 0.
-- normalised: s does not change with the scale of w, so ‖w‖² → 0 costs nothing: inf over the simplex of Σ
-  β_i²/s_i², which is (Σ|β_i|^{2/3})³ by Hölder, at s ∝ |β|^{2/3}; not attained in w (β = 0 included), as w =
-  0 has no mask.
+    R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y.
 
-What is picked. For fixed s, z = s∘s and β eliminated, the least of ½‖y − X(s∘θ)‖² + (λ/2)‖θ‖² is ½‖y‖² −
-½R(z), with R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y, increasing in every z_i. For two columns of lengths² g₁,
-g₂, inner product h and correlations c,
-
-    R = [z₁c₁²(λ + z₂g₂) + z₂c₂²(λ + z₁g₁) − 2z₁z₂hc₁c₂] / [(λ + z₁g₁)(λ + z₂g₂) − z₁z₂h²].
-
-(For any d, det(λI + X diag(z)Xᵀ + yyᵀ)/det(λI + X diag(z)Xᵀ) − 1 = yᵀ(λI + X diag(z)Xᵀ)⁻¹y, and the
-expansion of both in principal minors give R as in `gain`.) If g₁ = g₂, R(z₁, z₂) − R(z₂, z₁) = λ(z₁ −
-z₂)(c₁² − c₂²)/[…]: as the decay is symmetric, the smaller |c_i| never has the larger weight, and z₁ = z₂ >
-0 is not stationary. So every mask gives its largest weight to the larger |c_i|, for every λ. With unequal
-lengths that ends (diag(3, 1), y = (1, 2)), and with three columns of one length: the witness below is such;
-|w| alone keeps to OMP, in its window. As R is monotone, λ·inf(decay) − R(upper corner) bounds ‖w‖²λ − R
-below on a box: a finite subdivision certifies on which side the global minimum lies.
+R increases in every z_i, so that λ·inf(decay) − R(upper corner) is a lower bound on a box: a finite
+subdivision certifies on which side the global minimum lies. Proofs: docs/proofs/attention_masks.md.
 """
 
 import functools
@@ -38,21 +23,26 @@ from flint import arb, ctx, fmpq, fmpq_mat
 
 import sparselin as sl
 from proofs_checks.rational import fraction, inner, rational, segment, step
+from proofs_checks.test_penalty_lemma_3_2 import balls, softmax, total
 from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
 SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
 MASKS = ("softmax", "l1", "l2", "l1_normalized", "l2_normalized")
 
 
+def rational_of(q):
+    """A fraction, in the type of rational matrices."""
+    return fmpq(q.numerator, q.denominator)
+
+
 def ball(q):
-    """A fraction."""
-    return arb(fmpq(q.numerator, q.denominator))
+    """A fraction, as a ball."""
+    return arb(rational_of(q))
 
 
 def fractions(rng, d, low=-12):
-    return [
-        Fraction(int(a), int(b)) for a, b in zip(rng.integers(low, 13, d), rng.integers(1, 7, d), strict=True)
-    ]
+    pairs = zip(rng.integers(low, 13, d).tolist(), rng.integers(1, 7, d).tolist(), strict=True)
+    return np.array([Fraction(a, b) for a, b in pairs])
 
 
 @claim("SA-section-4.2-l1", SECTION, "proof, exact, float", HOLDS, cases=3000, ci_cases=40)
@@ -87,8 +77,11 @@ def decay_of_square(w, beta):
 @mutants("decay_of_square")
 @ctx.workprec(128)
 def test_the_square(check):
-    """With s_i = w_i² the induced penalty is (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² =
-    2^{1/3}|β_i|^{2/3}; and w = θ = 0 is a strict local minimum of least squares for every λ > 0.
+    """With s_i = w_i² the induced penalty is
+
+        (λ/2)·3·2^{−2/3} Σ|β_i|^{2/3}, attained at w_i² = 2^{1/3}|β_i|^{2/3};
+
+    and w = θ = 0 is a strict local minimum of least squares for every λ > 0.
 
     Hypotheses: β = 2t³ with rational t; any X, y
 
@@ -97,24 +90,21 @@ def test_the_square(check):
 
     def as_derived(_):
         w, t = fractions(check.rng, 2, 1)
-        excess = decay_of_square(w, 2 * t**3) - 3 * t * t
-        v = w * w
+        v, excess = w * w, decay_of_square(w, 2 * t**3) - 3 * t * t
         small = fractions(check.rng, 6)
         X, y = check.rng.integers(-2, 3, (3, 3)), check.rng.integers(-3, 4, 3)
         lam = Fraction(int(check.rng.integers(1, 9)), 8)
-        c = max(int(abs(X.T @ y).max()), 1)
-        a, b = ([s * lam / (13 * c) for s in part] for part in (small[:3], small[3:]))
-        fit = [int(y[k]) - sum(int(X[k, i]) * a[i] ** 2 * b[i] for i in range(3)) for k in range(3)]
-        value = sum(r * r for r in fit) / 2 + lam / 2 * (sum(s * s for s in a) + sum(s * s for s in b))
-        local = value > Fraction(int(y @ y), 2) or not any(small)
-        return excess == (v - 2 * t * t) ** 2 * (v + t * t) / v**2 >= 0 and local
+        weights, theta = small.reshape(2, 3) * lam / (13 * max(int(abs(X.T @ y).max()), 1))
+        r = y - X @ (weights**2 * theta)
+        above = r @ r + lam * (weights @ weights + theta @ theta) - int(y @ y)
+        return excess == (v - 2 * t * t) ** 2 * (v + t * t) / v**2 >= 0 and (above > 0) == any(small)
 
     check.over(range(check.cases), as_derived)
 
 
 def decay_of_simplex(s, beta):
     """Σ β_i²/s_i²: what is left of ‖w‖² + ‖θ‖² as w → 0 with the mask s."""
-    return sum((b / a) ** 2 for a, b in zip(s, beta, strict=True))
+    return ((beta / s) ** 2).sum()
 
 
 @claim("ours-mask-normalized-penalty", SECTION, "proof, exact", HOLDS, cases=1500)
@@ -133,15 +123,15 @@ def test_the_normalised_masks(check):
     def as_derived(_):
         m = int(check.rng.integers(1, 6))
         t, s = fractions(check.rng, m, 1), fractions(check.rng, m, 1)
-        beta = [a**3 for a in t]
-        best = sum(a * a for a in t)
-        s = [a / sum(s) for a in s]
-        attained = decay_of_simplex([a * a / best for a in t], beta)
-        other = decay_of_simplex(s, beta)
-        parallel = all(a * best == b * b for a, b in zip(s, t, strict=True))
+        s, best = s / s.sum(), t @ t
+        attained, other = decay_of_simplex(t * t / best, t**3), decay_of_simplex(s, t**3)
         # at any w with that mask ‖w‖² > 0 is added
-        norm = sum(a * a for a in s) * Fraction(1, int(check.rng.integers(1, 1000)))
-        return attained == best**3 <= other and (other == attained) == parallel and attained + norm > attained
+        norm = s @ s * Fraction(1, int(check.rng.integers(1, 1000)))
+        return (
+            attained == best**3 <= other
+            and (other == attained) == all(s * best == t * t)
+            and attained + norm > attained
+        )
 
     check.over(range(check.cases), as_derived)
 
@@ -172,6 +162,14 @@ def gain(z, X, y, lam):
     return above / below
 
 
+def by_definition(z, X, y, lam):
+    """R(z) = ‖y‖² − λyᵀ(λI + X diag(z)Xᵀ)⁻¹y."""
+    A, b, (n, d) = rational(X), rational(y), X.shape
+    Z = fmpq_mat(d, d, [rational_of(z[i] * (i == j)) for i in range(d) for j in range(d)])
+    ridge = fmpq_mat(n, n, [rational_of(lam * (i == j)) for i in range(n) for j in range(n)])
+    return fraction(inner(b, b) - inner(b, ridge * (ridge + A * Z * A.transpose()).solve(b)))
+
+
 @claim("ours-masks-two-columns", SECTION, "proof, exact", HOLDS)
 @mutants("gain")
 @ctx.workprec(128)
@@ -188,25 +186,15 @@ def test_equal_lengths(check):
         n = int(check.rng.integers(2, 6))
         X, y = check.rng.integers(-2, 3, (n, 2)), check.rng.integers(-3, 4, n)
         X[:, 1] = check.rng.permutation(X[:, 0]) * check.rng.choice([-1, 1], n)
-        c = X.T @ y
+        (c, e), g, h = (X.T @ y).tolist(), int(X[:, 0] @ X[:, 0]), int(X[:, 0] @ X[:, 1])
         z, lam = fractions(check.rng, 2, 0), Fraction(int(check.rng.integers(1, 30)), 7)
-        (u, v), h = (lam + int(X[:, 0] @ X[:, 0]) * a for a in z), int(X[:, 0] @ X[:, 1])
-        difference = gain(z, X, y, lam) - gain(z[::-1], X, y, lam)
-        formula = lam * (z[0] - z[1]) * int(c[0] ** 2 - c[1] ** 2) / (u * v - z[0] * z[1] * h**2)
+        determinant = (lam + g * z[0]) * (lam + g * z[1]) - z[0] * z[1] * h**2
         value = gain(z, X, y, lam)
-        A, ridge = rational(X), fmpq(lam.numerator, lam.denominator)
-        scales = fmpq_mat(
-            2, 2, [fmpq(z[0].numerator, z[0].denominator), 0, 0, fmpq(z[1].numerator, z[1].denominator)]
-        )
-        M = A * scales * A.transpose() + ridge * fmpq_mat(
-            n, n, [int(i == j) for i in range(n) for j in range(n)]
-        )
-        defined = int(y @ y) - fraction(ridge * inner(rational(y), M.solve(rational(y))))
         return (
-            difference == formula
-            and value == defined
-            and 0 <= value <= int(y @ y)
-            and (value > 0) == bool(z[0] * c[0] or z[1] * c[1])
+            value - gain(z[::-1], X, y, lam) == lam * (z[0] - z[1]) * (c**2 - e**2) / determinant
+            and value == by_definition(z, X, y, lam) <= int(y @ y)
+            and (value > 0) == bool(z[0] * c or z[1] * e)
+            and value >= 0
         )
 
     check.over(range(check.cases), larger_weight_to_larger_correlation)
@@ -233,13 +221,13 @@ def boxes_above(boxes, below, target, limit=20_000):
 
 
 # columns of length 3, Xᵀy = (7, 6, 5): OMP takes 0, and so does |w| in its window. Columns 1 and 2, at an
-# obtuse angle, say more of y together. With unit columns: X/3, y/3, λ/9, which divides R and λ by 9
+# obtuse angle, explain more of y together. With X/3, y/3, λ/9, unit columns, R and the decay are divided by 9
 EQUAL = np.array([[2, 0, 2], [1, 0, -1], [2, 3, -2]]), np.array([3, -3, 2])
 
 
-def departs(check, parametrization, lam, boxes):
+def departs(check, parametrization, lam, boxes, scales=(1, 1)):
     """OMP takes 0, the global minimum has its largest weight elsewhere, and the descent takes 1."""
-    X, y = (part + 0.0 for part in EQUAL)
+    X, y = (part / scale for part, scale in zip(EQUAL, scales, strict=True))
     path = sl.sequential_attention(X, y, 1, parametrization=parametrization, lam=lam)
     check.tally(max(boxes, 1), int(step(X, y).tied != (0,) or boxes < 0), "no certificate")
     check.tally(1, int(path.support.tolist() != [1] or path.weights[0].argmax() != 1), "the descent picks 0")
@@ -258,7 +246,8 @@ def test_normalised_masks_depart(check):
     """With either normalised mask the feature of largest weight need not be OMP's, for columns of one length
     too: X = [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1.
 
-    Hypotheses: Xᵀy = (7, 6, 5); s = (0, ½, ½) gives more R than every s with s₁ ≥ s₂, s₃
+    Hypotheses: Xᵀy = (7, 6, 5); s = (0, ½, ½) has a lower objective, ½‖y‖² − ½R(s∘s), than every s with s₁ ≥
+    s₂, s₃. With unit columns and unit y, X/3 and y/√22, it is the same problem at λ = 1/9
 
     Consequences: For λ → ∞ R tends to Σ s_i²c_i²/λ, and they do pick OMP's.
     """
@@ -282,11 +271,12 @@ def test_normalised_masks_depart(check):
 @ctx.workprec(128)
 def test_squares_depart(check):
     """With s_i = w_i² the feature of largest weight need not be OMP's, for columns of one length too: X =
-    [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1; and so at λ = 4, near the critical λ from
+    [[2, 0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = 1; and so at λ = 4, below the critical λ from
     which on 0 is the minimum (4.25, in floating point).
 
     Hypotheses: Xᵀy = (7, 6, 5); v = w² = (0, 7/4, 7/4), at λ = 4 (0, 5/4, 5/4), has a lower objective than
-    every v with v₁ ≥ v₂, v₃
+    every v with v₁ ≥ v₂, v₃. With unit columns and unit y, X/3 and y/√22, it is the same problem at
+    (9/22)^{2/3}λ/9
 
     Unchecked: a descent at λ = 4, which ends at the local minimum 0
     """
@@ -314,32 +304,38 @@ def test_squares_depart(check):
 @ctx.workprec(128)
 def test_softmax_departs(check):
     """With softmax the feature of largest weight need not be OMP's, for columns of one length too: X = [[2,
-    0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = ¼.
+    0, 2], [1, 0, −1], [2, 3, −2]], y = (3, −3, 2), λ = ¼; nor for unit columns and unit y: X/3, y/√22, λ =
+    1/36.
 
     Hypotheses: Xᵀy = (7, 6, 5); at a minimiser Σw_i = 0, and the objective is lower at w = (−5/4, 5/8, 5/8)
-    than for every w with w₁ ≥ w₂, w₃
+    (the second: (−7/8, 7/16, 7/16)) than for every w with w₁ ≥ w₂, w₃
     """
-    lam, square = Fraction(1, 4), int(EQUAL[1] @ EQUAL[1])
+    lam = Fraction(1, 4)
 
     def largest(i, low, high):
         """The largest softmax_i(w) for low ≤ w ≤ high."""
-        return 1 / (1 + sum((ball(low[j] - high[i]).exp() for j in range(3) if j != i), arb(0)))
+        return 1 / (1 + total([ball(low[j] - high[i]).exp() for j in range(3) if j != i]))
 
-    def twice(low, high):  # a lower bound of 2F − ‖y‖²; its value where low = high
-        least = sum(max(a, -b, Fraction(0)) ** 2 for a, b in zip(low, high, strict=True))
-        return ball(lam * least) - gain([largest(i, low, high) ** 2 for i in range(3)], *EQUAL, ball(lam))
+    def certified(decay, v):
+        """That decay·‖w‖² − R(p∘p), at λ = ¼, is lower at (−2v, v, v) than where w₁ is largest."""
 
-    def below(box):  # of (w₂, w₃)
-        (a, b), (c, e) = box
-        first = (-b - e, -a - c)
-        return arb(1) if not_largest(first, box) else twice((first[0], a, c), (first[1], b, e))
+        def least(low, high):  # on low ≤ w ≤ high; the value where low = high
+            norm = sum(max(a, -b, Fraction(0)) ** 2 for a, b in zip(low, high, strict=True))
+            z = [largest(i, low, high) ** 2 for i in range(3)]
+            return ball(decay * norm) - gain(z, *EQUAL, ball(lam))
 
-    w = Fraction(-5, 4), Fraction(5, 8), Fraction(5, 8)
-    best = twice(w, w)
-    # w₂ or w₃ beyond ±6: λ‖w‖² ≥ 9, and 9 − ‖y‖² > best
-    side = Fraction(-6), Fraction(6)
-    boxes = boxes_above([(side, side)], below, best) if best < 9 - square else -1
-    departs(check, "softmax", 0.25, boxes)
+        def below(box):  # of (w₂, w₃)
+            (a, b), (c, e) = box
+            first = (-b - e, -a - c)
+            return arb(1) if not_largest(first, box) else least((first[0], a, c), (first[1], b, e))
+
+        best, side = least((-2 * v, v, v), (-2 * v, v, v)), (Fraction(-6), Fraction(6))
+        # w₂ or w₃ beyond ±6: decay·‖w‖² ≥ 36·decay ≥ 9, and R ≤ ‖y‖² = 22
+        return boxes_above([(side, side)], below, best) if best < 9 - 22 else -1
+
+    departs(check, "softmax", 0.25, certified(lam, Fraction(5, 8)))
+    # 22 times the objective of X/3, y/√22 at λ/9
+    departs(check, "softmax", 0.25 / 9, certified(lam * 22 / 9, Fraction(7, 16)), (3, 22**0.5))
 
 
 @claim("ours-masks-agreement", SECTION, "float", EMPIRICAL, cases=400, ci_cases=12)
@@ -354,8 +350,7 @@ def test_how_often_each_mask_agrees(check):
     Unchecked: other λ, other designs; whether a descent found a global minimum
     """
     for n, d in ((10, 15), (50, 100)):
-        shares = dict.fromkeys(MASKS, 0)
-        steps = dict.fromkeys(MASKS, 0)
+        picks = {name: [] for name in MASKS}
         for _ in range(max(check.cases // (1 if d < 50 else 4), 6)):
             X, y = check.rng.normal(size=(n, d)), check.rng.normal(size=n)
             X, y = X / np.linalg.norm(X, axis=0), 4 * y / np.linalg.norm(y)
@@ -366,14 +361,13 @@ def test_how_often_each_mask_agrees(check):
                 for t, pick in enumerate(path.support.tolist()):
                     S = path.support[:t]
                     r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0]
-                    shares[name] += pick == int(np.argmax(np.abs(X.T @ r)))
-                    steps[name] += 1
-        total = {name: shares[name] / steps[name] for name in MASKS}
-        strange = total["l1"] < 1 or not 0.2 < total["l2"] < 0.9
-        strange = strange or min(total[name] for name in MASKS if name != "l2") < 0.85
-        check.tally(sum(steps.values()), int(strange), f"{total}")
-        told = ", ".join(f"{name} {100 * total[name]:.1f} %" for name in MASKS)
-        check.measured(f"n = {n}, d = {d}: {told} of {steps['l1']} steps each")
+                    picks[name].append(pick == int(np.argmax(np.abs(X.T @ r))))
+        share = {name: sum(picks[name]) / len(picks[name]) for name in MASKS}
+        strange = share["l1"] < 1 or not 0.2 < share["l2"] < 0.9
+        strange = strange or min(share[name] for name in MASKS if name != "l2") < 0.85
+        check.tally(sum(map(len, picks.values())), int(strange), f"{share}")
+        told = ", ".join(f"{name} {100 * share[name]:.1f} %" for name in MASKS)
+        check.measured(f"n = {n}, d = {d}: {told} of {len(picks['l1'])} steps each")
 
 
 # accuracies and standard deviations in thousandths: softmax, ℓ₁, ℓ₂, ℓ₁ normalised, ℓ₂ normalised
@@ -411,11 +405,8 @@ def test_table_10(check):
     """
     lower = {name: row[0][0] - row[1][0] for name, row in TABLE_10.items()}
     worst = max(lower, key=lower.get)
-    pairs = [
-        (name, i)
-        for name, i in itertools.product(TABLE_10, range(1, 5))
-        if apart(TABLE_10[name][0], TABLE_10[name][i])
-    ]
+    every = itertools.product(TABLE_10, range(1, 5))
+    pairs = [(name, i) for name, i in every if apart(TABLE_10[name][0], TABLE_10[name][i])]
     linear = [name for name, i in pairs if i == 1]
     right = pairs == [("MNIST-Fashion", 1), ("ISOLET", 1), ("Activity", 4)]
     check.tally(24, int(not right), f"{pairs}")
@@ -426,15 +417,15 @@ def test_table_10(check):
     )
 
 
-def softmax(u):
-    e = [a.exp() for a in u]
-    return [a / sum(e, arb(0)) for a in e]
+def training_loss(w, theta, c, tau):
+    """−⟨c, softmax(w/τ)∘θ⟩."""
+    p = softmax([a / tau for a in w])
+    return -total([a * b * t for a, b, t in zip(p, c, theta, strict=True)])
 
 
 def gradients(w, theta, c, tau):
-    """Of −⟨c, softmax(w/τ)∘θ⟩ in w and in θ."""
-    p = softmax([a / tau for a in w])
-    mean = sum((a * b * t for a, b, t in zip(p, c, theta, strict=True)), arb(0))
+    """Of `training_loss` in w and in θ."""
+    p, mean = softmax([a / tau for a in w]), -training_loss(w, theta, c, tau)
     in_w = [-a * (b * t - mean) / tau for a, b, t in zip(p, c, theta, strict=True)]
     return in_w, [-a * b for a, b in zip(p, c, strict=True)]
 
@@ -449,8 +440,8 @@ def adam(slopes):
     first, second = arb(9) / 10, arb(999) / 1000
     k, steps = len(slopes), []
     for each in zip(*slopes, strict=True):
-        m = sum((first ** (k - 1 - i) * a for i, a in enumerate(each)), arb(0)) * (1 - first)
-        v = sum((second ** (k - 1 - i) * a * a for i, a in enumerate(each)), arb(0)) * (1 - second)
+        m = total([first ** (k - 1 - i) * a for i, a in enumerate(each)]) * (1 - first)
+        v = total([second ** (k - 1 - i) * a * a for i, a in enumerate(each)]) * (1 - second)
         steps.append(-m / (1 - first**k) / (v / (1 - second**k)).sqrt())
     return steps
 
@@ -464,6 +455,31 @@ def trained(w, theta, c, tau, rule, rate, other):
         w = [a + rate * b for a, b in zip(w, rule(in_w), strict=True)]
         theta = [a + other * b for a, b in zip(theta, rule(in_theta), strict=True)]
     return w, theta
+
+
+def alike(first, second):
+    """Whether each of the balls may be the same number."""
+    return all((a - b).contains(0) for a, b in zip(first, second, strict=True))
+
+
+def like_a_learning_rate(w, theta, c, tau, rule, power):
+    """Whether training with τ moves u = w/τ and θ as training without τ, at the rate η/τ^power in u."""
+    u, rate, other = [a / tau for a in w], arb(1) / 8, arb(1) / 16
+    with ctx.workprec(512):  # a saturated mask cancels digits
+        at_w, at_theta = trained(w, theta, c, tau, rule, rate, other)
+        at_u, direct = trained(u, theta, c, arb(1), rule, rate / tau**power, other)
+    ours, theirs = [a / tau for a in at_w] + at_theta, at_u + direct
+    return alike(ours, theirs) and all(
+        a.rad() + b.rad() < 2.0**-30 for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def first_slope(w, theta, c, tau):
+    """The difference quotient of the loss in w₁, with step 2⁻²⁴, and a bound of its error."""
+    h = arb(2) ** -24
+    scale = total([abs(a * b) for a, b in zip(c, theta, strict=True)]) / tau**2
+    change = training_loss([w[0] + h, *w[1:]], theta, c, tau) - training_loss(w, theta, c, tau)
+    return change / h, 4 * h * scale + arb(2) ** -30
 
 
 @claim(
@@ -484,38 +500,27 @@ def test_temperature_is_no_learning_rate(check):
 
     Consequences: None for the theory.
     """
-    zero, one, c = [arb(0)] * 4, [arb(1)] * 4, [arb(1), arb(2), arb(3), arb(4)]
+    zero, one, c = [arb(0)] * 4, [arb(1)] * 4, balls([1, 2, 3, 4])
     cold, warm = (gradients(zero, one, c, tau)[1] for tau in (arb(1) / 8, arb(1)))
     check.refutes(
-        all((a - b / -4).contains(0) and (a - e).contains(0) for a, b, e in zip(cold, c, warm, strict=True)),
+        alike(cold, [b / -4 for b in c]) and alike(cold, warm),
         "d = 4, w = 0: the gradient in θ is −c/4 at τ = ⅛ as at τ = 1; twice the learning rate doubles the "
         "step",
     )
 
     def only_in_the_logits(_):
         d, tau = int(check.rng.integers(2, 7)), arb(int(check.rng.integers(1, 30))) / 8
-        w, theta, c = ([arb(float(a)) for a in row] for row in check.rng.normal(size=(3, d)))
-        u = [a / tau for a in w]
+        w, theta, c = map(balls, check.rng.normal(size=(3, d)))
         in_w, in_theta = gradients(w, theta, c, tau)
-        in_u, direct = gradients(u, theta, c, arb(1))
-        moved = all((a * tau - b).contains(0) for a, b in zip(in_w, in_u, strict=True))
-        rate, other = arb(1) / 8, arb(1) / 16
-        for rule, power in ((plain, 2), (adam, 1)):
-            with ctx.workprec(512):  # a saturated mask cancels digits
-                at_w, at_theta = trained(w, theta, c, tau, rule, rate, other)
-                at_u, like = trained([a / tau for a in w], theta, c, arb(1), rule, rate / tau**power, other)
-            pairs = [*zip((a / tau for a in at_w), at_u, strict=True), *zip(at_theta, like, strict=True)]
-            moved = moved and all((a - b).contains(0) and (a - b).rad() < 2.0**-30 for a, b in pairs)
-        same = all((a - b).contains(0) for a, b in zip(in_theta, direct, strict=True))
-        h = arb(2) ** -24  # a difference quotient: gradients are those of the loss
-        shifted = [a + h * (i == 0) for i, a in enumerate(w)]
-        loss = [
-            -sum((a * b * t for a, b, t in zip(softmax([s / tau for s in v]), c, theta, strict=True)), arb(0))
-            for v in (w, shifted)
-        ]
-        quotient = (loss[1] - loss[0]) / h
-        scale = sum((abs(a * b) for a, b in zip(c, theta, strict=True)), arb(0)) / tau**2
-        mass = (sum((a / -b for a, b in zip(in_theta, c, strict=True)), arb(0)) - 1).contains(0)
-        return moved and same and mass and bool(abs(quotient - in_w[0]) <= 4 * h * scale + arb(2) ** -30)
+        in_u, direct = gradients([a / tau for a in w], theta, c, arb(1))
+        slope, error = first_slope(w, theta, c, tau)
+        return (
+            alike([a * tau for a in in_w], in_u)
+            and alike(in_theta, direct)
+            and alike([total([a / -b for a, b in zip(in_theta, c, strict=True)])], [arb(1)])
+            and bool(abs(slope - in_w[0]) <= error)
+            and like_a_learning_rate(w, theta, c, tau, plain, 2)
+            and like_a_learning_rate(w, theta, c, tau, adam, 1)
+        )
 
     check.over(range(check.cases), only_in_the_logits)

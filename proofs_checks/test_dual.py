@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import sparselin as sl
 from proofs_checks.rational import (
+    HALF,
     coefficients,
     columns,
     inner,
@@ -32,7 +33,6 @@ from proofs_checks.rational import (
 from proofs_checks.steps import open_steps, selections
 from sparselin.ledger import HOLDS, claim, mutants
 
-HALF = fmpq(1, 2)
 SECTION = "Section 3.2 and Appendix A.1"
 TOLERANCE = "1e-12‖y‖ between the exact solution and the package's"
 

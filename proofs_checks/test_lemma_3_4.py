@@ -30,11 +30,10 @@ from proofs_checks.rational import (
     real,
     reals,
     segment,
-    solution,
     spans,
     vector,
 )
-from proofs_checks.steps import open_steps
+from proofs_checks.steps import in_window, open_steps
 from sparselin.ledger import FALSE, HOLDS, claim, mutants
 
 # in units of 1/5 unit columns and a unit y: r = P_S^⊥y = (0, 4), T = {1}, λ* = 16, p = r − ε(0, ¼)
@@ -45,19 +44,13 @@ NUMBER = "Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission)"
 TOLERANCE = "1e-12‖y‖ between the exact solution and the package's"
 
 
-def halfway(X, y, S):
-    """A rational ε in the proof's interval, from `sl.first_entry`."""
-    entry = sl.first_entry(X, y, unpenalized=S)
-    return exactly((entry.lam_star - max(entry.proof_lower, entry.window_lower)) / 2)
-
-
 @claim("SA-lemma-3.4", NUMBER, "exact, float", FALSE, tolerance=TOLERANCE)
 @mutants("sl.project_dual", "sl.first_entry", "segment")
 def test_where_the_projection_residual_lies(check):
     """For λ just below λ*, the projection p of r = P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥ leaves r − p in
     colspan(X_T).
 
-    Hypotheses: any independent S with λ* > 0; no unit columns
+    Hypotheses: any independent S with λ* > 0, λ in the window (λ₂, λ*); no unit columns
 
     Instead: r − p lies in colspan(P_S^⊥X_T), which is colspan(X_T) for S = ∅ or X_S ⟂ X_T. λ* = 0 is to be
     left out (C_λ is empty for λ < 0).
@@ -75,7 +68,7 @@ def test_where_the_projection_residual_lies(check):
     def in_the_corrected_span(selection):
         X, y, S = selection
         found = segment(X, y, S)
-        lam, _, p = solution(X, y, S, found, halfway(X, y, S))
+        lam, _, p = in_window(X, y, S, found)
         A, residual = rational(X), found.step.residual - p
         return (
             residual != 0 * residual
@@ -93,7 +86,7 @@ def test_selected_coefficients_move(check):
     """When the next feature is selected, β_i for i ∈ S equals its value in the previous solution β_S* =
     X_S⁺y.
 
-    Hypotheses: λ in the proof's interval below λ* > 0, independent S
+    Hypotheses: λ in the window (λ₂, λ*), λ* > 0, independent S
 
     Instead: β_S = β_S* − X_S⁺X_Tβ_T: it moves with β_T unless X_S ⟂ X_Tβ_T.
 
@@ -110,7 +103,7 @@ def test_selected_coefficients_move(check):
     def moves_as_corrected(selection):
         X, y, S = selection
         found = segment(X, y, S)
-        lam, beta, _ = solution(X, y, S, found, halfway(X, y, S))
+        lam, beta, _ = in_window(X, y, S, found)
         A, before = rational(X), coefficients(X, y, S, found, exactly(0))
         entered = A * vector([0 * b if i in S else b for i, b in enumerate(beta.entries())])
         shift = A * vector([b - old if i in S else 0 * b for i, (b, old) in enumerate(pairs(beta, before))])
@@ -125,7 +118,7 @@ def test_selected_coefficients_move(check):
 def test_only_tied_features_are_nonzero(check):
     """When the next feature is selected, β_i for i ∉ S can be nonzero only if i ∈ T.
 
-    Hypotheses: λ in the proof's interval below λ* > 0, independent S
+    Hypotheses: λ in the window (λ₂, λ*), λ* > 0, independent S
 
     Consequences: Lemma 3.4 is not needed: a solution has |⟨X_i, p⟩| = λ where β_i ≠ 0, and off S ∪ T |⟨X_i,
     p⟩| < λ by the distances in the proof.
@@ -136,7 +129,7 @@ def test_only_tied_features_are_nonzero(check):
     def zero_off_T(selection):
         X, y, S = selection
         found = segment(X, y, S)
-        lam, _, p = solution(X, y, S, found, halfway(X, y, S))
+        lam, _, p = in_window(X, y, S, found)
         A = rational(X)
         others = [i for i in range(A.ncols()) if i not in S and i not in found.step.tied]
         slack = all(abs(inner(columns(A, [i]), p)) < lam for i in others)  # so zero in every solution

@@ -1,21 +1,25 @@
 """The poster's proof sketch for "Sequential LASSO = OMP".
 
-Source: *Sequential Attention for Feature Selection*, poster, "Proof sketch (first step of selection only)".
-In print:
+Source: *Sequential Attention for Feature Selection*, poster, "Proof sketch (first step of selection only)":
 
     Primal problem: minimize ‖Xβ − y‖² + λ‖β‖₁.  Dual problem: minimize ‖y − u‖² s.t. ‖Xᵀu‖∞ ≤ λ.
     If λ ≥ ‖Xᵀy‖∞ → projection residual is 0 → β = 0.
     If λ < ‖Xᵀy‖∞ → projection residual is orthogonal to X_{i*} → β_{i*} ≠ 0,
-    where "i* witnesses the max of ‖Xᵀy‖∞".
 
-- That dual belongs to ½‖Xβ − y‖² + λ‖β‖₁, which the papers have in (4) and (11) and the poster in its
-  Sequential LASSO. Without the ½, ‖Xβ − y‖² + λ‖β‖₁ = 2(½‖Xβ − y‖² + (λ/2)‖β‖₁): the constraint is ‖Xᵀu‖∞ ≤
-  λ/2 and β = 0 from 2‖Xᵀy‖∞ on.
-- The residual y − u is never orthogonal to X_{i*}: |⟨X_{i*}, u⟩| ≤ λ < λ* = |⟨X_{i*}, y⟩| leaves |⟨X_{i*}, y
-  − u⟩| ≥ λ* − λ. What it is orthogonal to, where T = {i*} and λ is in the window (λ₂, λ*), is the face
-  ⟨X_{i*}, u⟩ = ±λ that u lies on: y − u = Xβ = β_{i*}X_{i*}. That is the slip.
-- β_{i*} ≠ 0 need not follow: below λ₂ the feature may leave, and among tied features some may never enter. It
-  holds on (λ₂, λ*) if T = {i*}, and for every i* ∈ A(∅), for some solution.
+where "i* witnesses the max of ‖Xᵀy‖∞".
+
+That dual belongs to ½‖Xβ − y‖² + λ‖β‖₁, which is (4), (11) and the poster's Sequential LASSO. Without the ½,
+‖Xβ − y‖² + λ‖β‖₁ = 2(½‖Xβ − y‖² + (λ/2)‖β‖₁): the constraint is ‖Xᵀu‖∞ ≤ λ/2, and β = 0 from 2‖Xᵀy‖∞ on.
+
+The residual y − u is never orthogonal to X_{i*}: as |⟨X_{i*}, u⟩| ≤ λ < λ* = |⟨X_{i*}, y⟩|,
+
+    |⟨X_{i*}, y − u⟩| ≥ λ* − λ.
+
+What it is orthogonal to, where T = {i*} and λ is in the window (λ₂, λ*), is the face ⟨X_{i*}, u⟩ = ±λ that u
+lies on: y − u = Xβ = β_{i*}X_{i*}. That is the slip.
+
+β_{i*} ≠ 0 need not follow: below λ₂ the feature may leave, and among tied features some may never enter. It
+holds on (λ₂, λ*) if T = {i*}, and for every i* ∈ A(∅), for some solution.
 
 Exact in rational matrices, against `sl.project_dual` and `sl.lasso_path` to rounding.
 """
@@ -25,8 +29,9 @@ from flint import fmpq
 
 import sparselin as sl
 from proofs_checks.rational import (
+    HALF,
     coefficients,
-    exactly,
+    inner,
     is_solution,
     rational,
     real,
@@ -35,7 +40,7 @@ from proofs_checks.rational import (
     step,
     vector,
 )
-from proofs_checks.steps import open_steps
+from proofs_checks.steps import in_window, open_steps
 from sparselin.ledger import CORRECTED, claim, mutants
 
 POSTER = "poster, proof sketch of Sequential LASSO = OMP"
@@ -50,13 +55,7 @@ def close(a, b, y):
 def primal(X, y, beta, lam):
     """‖Xβ − y‖² + λ‖β‖₁, exactly."""
     r = rational(X) * beta - rational(y)
-    return sum((a * a for a in r.entries()), fmpq(0)) + lam * sum((abs(b) for b in beta.entries()), fmpq(0))
-
-
-def halfway(X, y):
-    """ε in the middle of the window below λ*."""
-    entry = sl.first_entry(X, y)
-    return exactly((entry.lam_star - entry.window_lower) / 2)
+    return inner(r, r) + lam * sum((abs(b) for b in beta.entries()), fmpq(0))
 
 
 @claim("SA-poster-dual", POSTER, "exact, float", CORRECTED, tolerance=TOLERANCE, cases=600)
@@ -70,7 +69,7 @@ def test_the_dual_of_the_sketch(check):
 
     Consequences: A slip of the sketch; (4), (8) and (11) of the papers agree with one another.
     """
-    half, zero = vector([fmpq(1, 2)]), vector([fmpq(0)])
+    half, zero = vector([HALF]), vector([fmpq(0)])
     u = sl.project_dual(*ONE, 1.0).u
     check.refutes(
         u[0] == 1 and primal(*ONE, half, 1) == fmpq(3, 4) < primal(*ONE, zero, 1) == 1,
@@ -79,16 +78,10 @@ def test_the_dual_of_the_sketch(check):
 
     def as_corrected(selection):
         X, y, _ = selection
-        found, eps = segment(X, y), halfway(X, y)
-        level = found.step.lam_star - eps  # λ/2
-        beta = coefficients(X, y, (), found, eps)
-        projection = sl.project_dual(X, y, real(level)).u
-        others = [beta * fmpq(9, 10), beta * fmpq(11, 10), 0 * beta]
-        better = all(primal(X, y, beta, 2 * level) <= primal(X, y, other, 2 * level) for other in others)
-        return (
-            is_solution(X, y, (), beta, level)
-            and better
-            and close(y - projection, reals(rational(X) * beta), y)
+        level, beta, p = in_window(X, y, (), segment(X, y))  # level = λ/2
+        least = primal(X, y, beta, 2 * level)
+        return close(sl.project_dual(X, y, real(level)).u, reals(p), y) and all(
+            least <= primal(X, y, factor * beta, 2 * level) for factor in (fmpq(9, 10), fmpq(11, 10), 0)
         )
 
     check.forall(open_steps(max_selected=0), as_corrected)
@@ -104,7 +97,7 @@ def test_the_threshold_of_the_sketch(check):
     Instead: The residual is 0 from ‖Xᵀy‖∞ on, β = 0 from 2‖Xᵀy‖∞ on; the same number with ½ before the
     square.
     """
-    half, zero = vector([fmpq(1, 2)]), vector([fmpq(0)])
+    half, zero = vector([HALF]), vector([fmpq(0)])
     check.refutes(
         step(*ONE).lam_star == 1 and primal(*ONE, half, 1) < primal(*ONE, zero, 1),
         "X = [1], y = 1, λ = 1 = ‖Xᵀy‖∞: the minimiser is β = ½",
@@ -116,10 +109,9 @@ def test_the_threshold_of_the_sketch(check):
         lam_star, null = found.step.lam_star, 0 * coefficients(X, y, (), found, fmpq(1))
         beta = coefficients(X, y, (), found, lam_star / 4096)
         factor = float(check.rng.uniform(1 + 1e-12, 3))
-        projection = sl.project_dual(X, y, factor * real(lam_star)).u
-        below = sl.project_dual(X, y, 0.75 * real(lam_star)).u
+        above, below = (sl.project_dual(X, y, share * real(lam_star)).u for share in (factor, 0.75))
         return (
-            np.array_equal(projection, y)
+            np.array_equal(above, y)
             and not close(below, y, y)
             and is_solution(X, y, (), null, lam_star)
             and primal(X, y, beta, 2 * lam_star * fmpq(2047, 2048)) < primal(X, y, null, 0)
@@ -150,25 +142,16 @@ def test_what_the_residual_is_orthogonal_to(check):
     def correlated_and_parallel(selection):
         X, y, _ = selection
         found = segment(X, y)
-        lam_star = real(found.step.lam_star)
+        lam_star, level = real(found.step.lam_star), real(in_window(X, y, (), found).lam)
         lam = float(check.rng.uniform(0.05, 0.95)) * lam_star
-        u = sl.project_dual(X, y, lam).u
         rounding = 1e-9 * np.linalg.norm(y) * np.linalg.norm(X, axis=0).max()
-        left = [s * X[:, i] @ (y - u) for i, s in zip(found.step.tied, found.signs, strict=True)]
-        eps = halfway(X, y)
-        at = sl.project_dual(X, y, real(found.step.lam_star - eps)).u
-        inside, i = y - at, found.step.tied[0]
-        g = check.rng.normal(size=y.size)
-        along = g - X[:, i] * (X[:, i] @ g) / (X[:, i] @ X[:, i])  # in the face
-        parallel = (
-            close(inside, X[:, i] * real(eps) * found.signs[0] / (X[:, i] @ X[:, i]), y)
-            and abs(along @ inside) <= rounding * np.linalg.norm(g)
-            and abs(found.signs[0] * X[:, i] @ at - real(found.step.lam_star - eps)) <= rounding
-        )
+        signed = X[:, found.step.tied] * found.signs
+        left, residual = (y - sl.project_dual(X, y, at).u for at in (lam, level))
+        face = signed[:, 0] @ (y - residual)  # ±⟨X_{i*}, u⟩ on the window, where y − u = εZv, Z = [±X_i]_T
         return (
-            min(left) >= lam_star - lam - rounding
-            and close(inside, real(eps) * reals(found.Z * found.v), y)
-            and (len(found.step.tied) > 1 or parallel)
+            (left @ signed).min() >= lam_star - lam - rounding
+            and close(residual, (lam_star - level) * reals(found.Z * found.v), y)
+            and (len(found.step.tied) > 1 or abs(face - level) <= rounding)
         )
 
     check.forall(open_steps(max_selected=0), correlated_and_parallel)
@@ -191,15 +174,13 @@ def test_which_witness_enters(check):
 
     Consequences: Theorem 3.3 (A(S) ⊆ T) is not the converse, and holds.
     """
-    X, y = LEAVES
-    left = vector([fmpq(13, 30), fmpq(0), fmpq(13, 30)])
+    left, at = vector([fmpq(13, 30), fmpq(0), fmpq(13, 30)]), step(*LEAVES)
     check.refutes(
-        step(X, y).tied == (1,) and step(X, y).lam_star == 4 and is_solution(X, y, (), left, fmpq(2, 5)),
+        at.tied == (1,) and at.lam_star == 4 and is_solution(*LEAVES, (), left, fmpq(2, 5)),
         "X = [[−2, −2, 0], [−1, 2, 3], [2, 1, 0]] (columns of length 3), y = (0, 1, 2), λ = 2/5: i* = 1, "
         "‖Xᵀy‖∞ = 4, and β = (13/30, 0, 13/30)",
     )
-    X, y = TIED
-    found = segment(X, y)
+    found = segment(*TIED)
     check.refutes(
         found.step.tied == (0, 1, 2) and found.active == (0, 1),
         "X = [[3, 0, 2], [0, 3, 2], [0, 0, 1]] (columns of length 3), y = (1, 1, −1): all three attain the "
@@ -208,10 +189,9 @@ def test_which_witness_enters(check):
 
     def only_active_ones(selection):
         X, y, _ = selection
-        found, eps = segment(X, y), halfway(X, y)
-        beta = sl.lasso_path(X, y, lam_min=real(found.step.lam_star - eps)).at(
-            real(found.step.lam_star - eps)
-        )
+        found = segment(X, y)
+        level = real(in_window(X, y, (), found).lam)
+        beta = sl.lasso_path(X, y, lam_min=level).at(level)
         entered = set(np.flatnonzero(np.abs(beta) > 1e-9 * np.abs(beta).max()).tolist())
         alone = len(found.step.tied) > 1 or entered == set(found.step.tied)
         return (
