@@ -120,8 +120,8 @@ def test_only_tied_features_are_nonzero(check):
 
     Hypotheses: λ in the window (λ₂, λ*), λ* > 0, independent S
 
-    Consequences: Lemma 3.4 is not needed: a solution has |⟨X_i, p⟩| = λ where β_i ≠ 0, and in the whole window
-    |⟨X_i, p⟩| < λ off S ∪ T (ours-window-sharp).
+    Consequences: Lemma 3.4 is not needed: a solution has |⟨X_i, p⟩| = λ where β_i ≠ 0, and in the whole
+    window |⟨X_i, p⟩| < λ off S ∪ T (ours-window-sharp).
     """
 
     def zero_off_T(selection):
