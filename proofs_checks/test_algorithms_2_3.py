@@ -5,8 +5,8 @@ poster's "Sequential LASSO" and "Orthogonal Matching Pursuit").
 
 Algorithm 3 in print, β*(λ, S) being "the optimal solution" of ½‖Xβ − y‖² + λ‖β_S̄‖₁:
 
-    λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0},   A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0},   "non-empty by
-    Lemma 3.4".
+    λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0},            "largest λ with nonzero LASSO on S̄",
+    A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0},   "non-empty by Lemma 3.4".
 
 Proof that λ*(S) = ‖XᵀP_S^⊥y‖∞ where that is positive. For λ ≥ ‖XᵀP_S^⊥y‖∞, λ > 0, the point u = P_S^⊥y is
 dual feasible and attains ½‖P_S^⊥y‖², the value of (β_S*, 0); so that is optimal, and as the fit Xβ is the
@@ -14,9 +14,10 @@ same in all solutions, so is ‖β_S̄‖₁ = 0. For smaller λ no β with β_S
 β_S*, whose residual violates |⟨X_i, r⟩| ≤ λ. ∎
 
 Print leaves out two things. If P_S^⊥y ⟂ X the set is empty: it has no supremum, A(S) has no meaning, and the
-algorithm must stop. And "the" optimal solution need not be unique (equal columns): A(S) is then every index
-that is nonzero in some solution. The limit exists because that set is constant on (λ₂, λ*) (Theorem 1 of
-docs/proofs/window_length.md), and is not empty, as r ≠ p for λ < λ*; Lemma 3.4 is not needed for that.
+algorithm must stop (and the supremum is never a maximum: at λ* itself β_S̄ = 0). And "the" optimal solution
+need not be unique (equal columns): A(S) is then every index that is nonzero in some solution. The limit
+exists because that set is constant on (λ₂, λ*) (Theorem 1 of docs/proofs/window_length.md), and is not empty,
+as r ≠ p for λ < λ*; Lemma 3.4 is not needed for that.
 """
 
 import numpy as np
@@ -107,7 +108,7 @@ def another_minimiser(A_S, b):
 @claim("SA-algorithm-2", "Algorithm 2, lines 4 and 5", "exact", HOLDS)
 @mutants("sl.omp")
 def test_omp_picks_a_largest_correlation(check):
-    """For any minimiser β_S* of ‖X_Sβ − y‖²
+    """For any minimiser β_S* of ‖X_Sβ − y‖²,
 
         ⟨X_i, y − X_Sβ_S*⟩² = ⟨X_i, y − P_S y⟩² = ⟨X_i, P_S^⊥y⟩²,
 
@@ -152,8 +153,8 @@ def test_the_largest_penalty_with_a_feature(check):
     Hypotheses: independent S
 
     Instead: So it is where P_S^⊥y is not orthogonal to all columns; else the set is empty and the algorithm
-    must stop. The solution may not be unique; β_S̄ ≠ 0 then holds for all solutions below λ* and for none
-    above.
+    must stop. It is a supremum, not a maximum. The solution may not be unique; β_S̄ ≠ 0 then holds for all
+    solutions below λ* and for none at or above it.
 
     Consequences: Theorem 3.3 is about steps with λ* > 0.
 
@@ -168,6 +169,10 @@ def test_the_largest_penalty_with_a_feature(check):
     check.refutes(
         all(is_solution(*TWINS, (), beta, HALF) for beta in both) and sl.lambda_star(*TWINS) == 1,
         "X = [[1, 1]], y = (1), S = ∅, λ = ½: (½, 0) and (0, ½) are both optimal",
+    )
+    check.refutes(
+        is_solution(*TWINS, (), vector([fmpq(0), fmpq(0)]), fmpq(1)),
+        "X = [[1, 1]], y = (1), S = ∅: at λ* = 1 itself β = 0, so that no λ is the largest with β ≠ 0",
     )
 
     def threshold(selection):
