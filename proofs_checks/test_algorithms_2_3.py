@@ -182,8 +182,7 @@ def test_the_largest_penalty_with_a_feature(check):
         below = any(is_solution(X, y, S, without, lam_star * fmpq(k, 4)) for k in (1, 2, 3))
         above = all(is_solution(X, y, S, without, lam_star * fmpq(k, 4)) for k in (4, 5, 9))
         ours = sl.first_entry(X, y, unpenalized=S).lam_star, sl.lambda_star(X, y, unpenalized=S)
-        equal = all(abs(exactly(value) - lam_star) <= lam_star * fmpq(1, 2**40) for value in ours)
-        return above and not below and equal
+        return above and not below and all(abs(exactly(a) - lam_star) <= lam_star / 2**40 for a in ours)
 
     check.forall(open_steps(), threshold)
 
