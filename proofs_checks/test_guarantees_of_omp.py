@@ -1,38 +1,22 @@
-"""What is promised of OMP, and so of Sequential LASSO and Sequential Attention: equation (3), gains,
-scaling.
+"""What is promised of greedy selection, of OMP, and so of Sequential LASSO and Sequential Attention.
 
-Source: *Sequential Attention for Feature Selection*, Sections 1 and 2 (both versions).
+Source: *Sequential Attention for Feature Selection*, Sections 1 and 2 (both versions). In print: greedy
+forward selection "was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP likewise,
 
-Equation (3): "we seek θ̃ with ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖² for some κ = κ(X) > 0"; greedy forward
-selection "was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP likewise.
-No algorithm that selects k < rank(X) features has one: the minimum over θ ∈ R^d may be zero where k
-features leave a residual. With the minimum over k-sparse θ instead it still fails for both: see the
-witness. What Das and Kempe show is about the explained part, R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖²: for unit
-columns and C = XᵀX,
+    (2)  ℓ(f(X; θ), y) = ‖Xθ − y‖²,      (3)  ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖²   for some κ = κ(X) > 0.
+
+No algorithm that selects k < rank(X) features has one: the minimum over θ ∈ ℝ^d may be zero where k features
+leave a residual; and with the minimum over k-sparse θ instead it still fails for both. What Das and Kempe
+show is about the explained part: with R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², for unit columns and C = XᵀX,
 
     R²(OMP_k) ≥ (1 − e^{−γ·λ_min(C,2k)}) max_{|L| ≤ k} R²(L),   λ_min(C, 2k) ≤ γ ≤ 1.
 
-Checked in the stronger form with λ_min(C, 2k) alone in the exponent. With L the best set, c = Xᵀr and
-C' the Gram matrix of P_S^⊥X_{L∖S}: ‖y‖²(R²(S ∪ L) − R²(S)) = cᵀC'⁻¹c ≤ k max c_i²/λ_min(C'), where
-λ_min(C') ≥ λ_min(C, 2k), and OMP's pick gains c_i²/‖P_S^⊥X_i‖² ≥ c_i². So each step gains λ_min(C,
-2k)/k of what is missing. This holds however ties are broken, hence for Sequential LASSO (Theorem 3.3).
+It holds with λ_min(C, 2k − 1) alone, and with γ·λ_min(C, k), in the exponent: Theorem 1 of
+docs/guarantees.md; and with each step's own constants, without equal lengths: Theorem 2. The proofs are
+there: each step gains a share θ/k of what is missing, however ties are broken, hence so does each of
+Sequential LASSO (Theorem 3.3).
 
-With both γ and an eigenvalue the size of the latter may be k (`ours-omp-guarantee`). Let S be the i < k
-first picks of OMP, S_k all of them, ρ_x = ‖P_S^⊥X_x‖, A = L∖S without the columns in the span of S, and γ =
-γ_{S_k,k}(R²), for which S ⊆ S_k and |A| ≤ k serve:
-
-    ‖y‖²(R²(S ∪ L) − R²(S)) ≤ Σ_A (c_x/ρ_x)²/γ ≤ k·max c_x²/(γ·min_A ρ_x²),
-    ρ_x² ≥ λ_min(C_{S+x}) ≥ λ_min(C, k),
-
-since ρ_x² = 1/((C_{S+x})⁻¹)_xx and |S + x| ≤ k. So each step gains θ/k of what is missing, θ = γ·λ_min(C, k);
-and θ = λ_min(C, 2k − 1) will do as well, by the first proof with |S ∪ A| ≤ k − 1 + k. In both cases
-
-    R²(S_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R².
-
-Checked on integer columns of one length, with γ and R² rational and eigenvalues in balls of 128 bits.
-
-Without equal lengths, and with every step's own constants, `ours-path-guarantee` is Theorem 2 of
-docs/guarantees.md, where the proof is; integer columns of any lengths.
+Checked on integer columns, with γ and R² rational and eigenvalues in balls of 128 bits.
 """
 
 import functools
@@ -93,10 +77,81 @@ def sparse_eigenvalue(X, size):
     return min(np.linalg.eigvalsh(C[np.ix_(L, L)])[0] for L in itertools.combinations(range(len(C)), size))
 
 
+@claim("SA-equation-2", "equation (2) and the sentence after equation (3), " + SOURCE, "exact", CORRECTED)
+@mutants("left")
+def test_when_the_optimal_loss_is_nonzero(check):
+    """Where n exceeds d, the optimal loss min_θ ‖Xθ − y‖² of (2) is nonzero.
+
+    Reading of: “the number of examples n often greatly exceeds the number of features d, resulting in an
+    optimal loss that is nonzero”
+
+    Hypotheses: n > d; the correction for any n and d
+
+    Instead: It is nonzero if and only if y ∉ colspan(X), which holds for almost every y ∈ ℝ^n if rank(X) < n.
+
+    Consequences: None: equation (3) fails where the optimal loss is nonzero, too (SA-equation-3).
+    """
+    X, y = np.array([[1.0], [0.0]]), np.array([1.0, 0.0])
+    check.refutes(left(rational(X), rational(y), (0,)) == 0, f"{show(X, y)}: n = 2 > d = 1, y = X_0")
+
+    def nonzero_off_the_span(design):
+        X, y = design
+        A, b, every = rational(X), rational(y), range(X.shape[1])
+        almost_every = rational(y + check.rng.standard_normal(len(y)))
+        return (
+            (left(A, b, every) != 0) == (rational(np.column_stack([X, y])).rank() > A.rank())
+            and (left(A, almost_every, every) != 0) == (A.rank() < len(y))
+            and left(A, A * vector([fmpq(1)] * len(every)), every) == 0
+        )
+
+    check.forall(integer_designs(6, 4), nonzero_off_the_span)
+
+
+@claim("SA-section-1-models", "Section 1 (ICLR, NeurIPS submission); poster", "proof, exact", HOLDS)
+@mutants("sl.ols", "left")
+def test_how_many_models_forward_selection_trains(check):
+    """Greedy forward selection requires training O(kd) models: O(d) in each of k rounds.
+
+    Hypotheses: k ≤ d; in each round one model for each unselected feature
+
+    Consequences: There are kd − k(k − 1)/2 of them, at least kd/2: no smaller order will do. Sequential
+    Attention as printed trains k.
+    """
+
+    def counted(design):
+        X, y = design
+        A, b, k = rational(X), rational(y), min(3, X.shape[1])
+        picks, S, models = sl.ols(X, y, k).support.tolist() if (X.T @ y).any() else [], [], 0
+        for t in range(k):
+            losses = {i: left(A, b, [*S, i]) for i in range(X.shape[1]) if i not in S}
+            models += len(losses)
+            # sl.ols stops where no feature lowers the loss
+            S.append(picks[t] if t < len(picks) else min(losses, key=losses.get))
+            if losses[S[-1]] != min(losses.values()):
+                return False
+        return models == k * X.shape[1] - k * (k - 1) // 2 >= k * X.shape[1] / 2
+
+    check.forall(integer_designs(4, 6), counted)
+
+
+def best_r2(X, y, k):
+    """The largest R² of k columns, by enumeration."""
+    return max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
+
+
+def overdetermined(k):
+    """OMP's loss over the least with two features, with a fourth row of zeros, on which y is 2⁻ᵏ."""
+    taller, y = np.vstack([X, np.zeros(3)]), np.append(Y, 0.5**k)
+    A, b = rational(taller), rational(y)
+    return left(A, b, sorted(sl.omp(taller, y, 2).support)) / left(A, b, (1, 2))
+
+
 @claim("SA-equation-3", "equation (3), " + SOURCE, "exact, brute force, float", FALSE, cases=2000)
 @mutants("sl.omp", "sl.ols", "sl.sparse_eigenvalues")
 def test_the_form_of_the_guarantee(check):
-    """Greedy forward selection and OMP have guarantees ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖² with κ = κ(X).
+    """Greedy forward selection and OMP have guarantees of the form
+
+        ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖²   for some κ = κ(X) > 0.
 
     Hypotheses: exact: forward selection and OMP on one design; corrected: unit columns, d ≤ 7, k ≤ 3
 
@@ -108,20 +163,13 @@ def test_the_form_of_the_guarantee(check):
     Tolerance: 1e-12 in R² and in λ_min: d·eps·‖C‖ for eigenvalues
     """
     A, b = rational(X), rational(Y)
-    taken = tuple(sl.omp(X, Y, 2).support), tuple(sl.ols(X, Y, 2).support)
-    scaled = tuple(sl.omp(unit(X), Y, 2).support)
+    taken = [path.support.tolist() for path in (sl.omp(X, Y, 2), sl.ols(X, Y, 2), sl.omp(unit(X), Y, 2))]
     check.refutes(
-        all(S[0] == 0 and left(A, b, sorted(S)) > 0 for S in (*taken, scaled)) and left(A, b, (1, 2)) == 0,
+        all(S[0] == 0 and left(A, b, S) > 0 for S in taken) and left(A, b, (1, 2)) == 0,
         f"{show(X, Y)}, k = 2: the least value over 2-sparse θ is 0 (θ = (0, 1, 1)), but both take "
-        f"column 0 first and leave ‖r‖² = {left(A, b, sorted(taken[0]))}",
+        f"column 0 first and leave ‖r‖² = {left(A, b, taken[0])}",
     )
-
-    # overdetermined, with a nonzero loss: a row of zeros, on which y is 2⁻ᵏ
-    ratios = []
-    for k in (2, 5, 10):
-        taller, y = np.vstack([X, np.zeros(3)]), np.append(Y, 0.5**k)
-        B, b = rational(taller), rational(y)
-        ratios.append(left(B, b, sorted(sl.omp(taller, y, 2).support)) / left(B, b, (1, 2)))
+    ratios = [overdetermined(k) for k in (2, 5, 10)]
     check.refutes(
         [int(ratio) for ratio in ratios] == [9, 513, 524289],
         "the same with a fourth row of zeros and y_4 = 2⁻ᵏ: n > d, the least loss is positive, and "
@@ -132,15 +180,11 @@ def test_the_form_of_the_guarantee(check):
         X, y = unit(design[0]), design[1]
         assume(X.shape[1] and y.any())
         k = min(3, X.shape[1])
-        least = sparse_eigenvalue(X, 2 * k)
-        ours = sl.sparse_eigenvalues(X, 2 * k)
-        if not (ours.lower - 1e-12 <= least <= ours.lambda_min.upper + 1e-12 and ours.lambda_min.exact):
-            return False
-        best = max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
-        got = r2(X, y, sl.omp(X, y, k).support) if (X.T @ y).any() else 0.0
-        ahead = r2(X, y, sl.ols(X, y, k).support) if (X.T @ y).any() else 0.0
+        least, ours = sparse_eigenvalue(X, 2 * k), sl.sparse_eigenvalues(X, 2 * k)
+        enclosed, best = ours.lower - 1e-12 <= least <= ours.lambda_min.upper + 1e-12, best_r2(X, y, k)
         bound = (1 - np.exp(-max(least, 0.0))) * best - 1e-12
-        return got >= bound and ahead >= bound and got <= best + 1e-12
+        got, ahead = (r2(X, y, m(X, y, k).support) if (X.T @ y).any() else 0.0 for m in (sl.omp, sl.ols))
+        return enclosed and ours.lambda_min.exact and ahead >= bound and bound <= got <= best + 1e-12
 
     check.forall(integer_designs(6, 7), promised)
 
@@ -271,6 +315,25 @@ def promised_along(X, R, path, k, place):
     return 1 - left, largest
 
 
+def kept_along(check, X, y, early):
+    """Whether OMP and FR keep the promise, and sl.guarantee_bounds has it; notes whether their paths end
+    early."""
+    k, d = min(3, X.shape[1]), X.shape[1]
+    integers = X.astype(int), y.astype(int)
+    R = table(lambda S: r_squared(*integers, S), d)
+    found = sl.guarantee_bounds(X, y, k)
+    for algorithm, method, place in (("OMP", sl.omp, 1), ("FR", sl.ols, 2)):
+        path = method(X, y, k).support.tolist() if (X.T @ y).any() else []
+        early.append(len(path) < k)
+        factor, largest = promised_along(integers[0], R, path, k, place)
+        bound = next(b for b in found.of(algorithm) if b.name == "along the path")
+        if largest > 1 + arb(2) ** -90 or not bound.lower <= float(factor.mid()) + 1e-9:
+            return False
+        where = f"{algorithm}, {show(X, y)}"
+        settle(check, R[mask_of(path)] + arb(2) ** -90, factor * optimum(R, k), where)
+    return True
+
+
 @claim(
     "ours-path-guarantee",
     "docs/guarantees.md, Theorem 2",
@@ -291,38 +354,30 @@ def test_the_promise_along_the_path(check):
 
     Tolerance: none for the promise; 1e-9 between the factors of sl.guarantee_bounds and the balls
     """
-    early = 0
-
-    def promised(design):
-        nonlocal early
-        X, y = (part.astype(int) for part in design)
-        k, d = min(3, X.shape[1]), X.shape[1]
-        R = table(lambda S: r_squared(X, y, S), d)
-        found = sl.guarantee_bounds(*design, k)
-        for algorithm, method, place in (("OMP", sl.omp, 1), ("FR", sl.ols, 2)):
-            path = method(*design, k).support.tolist() if (X.T @ y).any() else []
-            early += len(path) < k
-            factor, largest = promised_along(X, R, path, k, place)
-            bound = next(b for b in found.of(algorithm) if b.name == "along the path")
-            if largest > 1 + arb(2) ** -90 or not bound.lower <= float(factor.mid()) + 1e-9:
-                return False
-            settle(check, R[mask_of(path)] + arb(2) ** -90, factor * optimum(R, k), f"{algorithm}, {design}")
-        return True
-
+    ten, early = (10.0 * np.eye(2), np.array([1.0, 0.0])), []
     with precisely():
-        ten, target = 10 * np.eye(2, dtype=int), np.array([1, 0])
-        R = table(lambda S: r_squared(ten, target, S), 2)
-        at_end = shares_along(ten, R, [0], None, 2), shares_along(ten, R, [0], None, 2, 1)
+        R = table(lambda S: r_squared(*(part.astype(int) for part in ten), S), 2)
+        at_end = [shares_along(ten[0].astype(int), R, [0], None, 2, end) for end in (None, 1)]
         check.over([at_end], lambda at: (at[0][0], at[0][1], at[1][1]) == (1, 1, 100))
-        check.over([(10.0 * np.eye(2), np.array([1.0, 0.0]))], promised)
-        along = [
-            b for b in sl.guarantee_bounds(10.0 * np.eye(2), [1.0, 0.0], 2).bounds if b.name[:5] == "along"
-        ]
+        check.over([ten], lambda design: kept_along(check, *design, early))
+        along = [b for b in sl.guarantee_bounds(*ten, 2).bounds if b.name == "along the path"]
         check.over(along, lambda bound: 1 - 1e-9 <= bound.lower <= 1)
-        check.forall(
-            integer_designs(4, 5, -3, 3).filter(lambda design: design[0].any() and design[1].any()), promised
-        )
-    check.measured(f"{early} of the paths ended early")
+        designs = integer_designs(4, 5, -3, 3).filter(lambda design: design[0].any() and design[1].any())
+        check.forall(designs, lambda design: kept_along(check, *design, early))
+    check.measured(f"{sum(early)} of the paths ended early")
+
+
+def gains_its_share(check, X, y, path, k):
+    """Whether each step gains λ_min(C, 2k)/k of what is missing, and so all of them what is promised of
+    OMP."""
+    best, share = best_r2(X, y, k), max(sparse_eigenvalue(X, 2 * k), 0.0) / k
+    got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
+    if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):
+        return False
+    if path.status is sl.Status.MAX_ITER:
+        check.undecided()
+        return True
+    return got[-1] >= (1 - np.exp(-share * k)) * best - 1e-12
 
 
 @claim(
@@ -361,18 +416,8 @@ def test_the_promise_passes_on(check):
         X, y = unit(design[0]), design[1]
         assume(X.shape[1] and (np.abs(X.T @ y) > 1e-9).any())
         k = min(3, X.shape[1])
-        best = max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
-        # each step gains at least λ_min(C, 2k)/k of what is missing, as OMP's does
-        share = max(sparse_eigenvalue(X, 2 * k), 0.0) / k
-        for path in (sl.sequential_lasso(X, y, k), sl.sequential_attention(X, y, k)):
-            got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
-            if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):
-                return False
-            if path.status is sl.Status.MAX_ITER:
-                check.undecided()
-            elif got[-1] < (1 - np.exp(-share * k)) * best - 1e-12:
-                return False
-        return True
+        paths = sl.sequential_lasso(X, y, k), sl.sequential_attention(X, y, k)
+        return all(gains_its_share(check, X, y, path, k) for path in paths)
 
     check.forall(integer_designs(5, 6), promised)
 

@@ -29,6 +29,7 @@ from flint import fmpq
 
 import sparselin as sl
 from proofs_checks.rational import is_solution, real, segment, step, vector
+from proofs_checks.steps import show
 from sparselin.ledger import CORRECTED, claim, mutants
 
 # columns of length √5, c = (1, 1, 2); SOLUTION is that of (5) at λ = ¼, of (4) at ⅛
@@ -51,10 +52,6 @@ def designs(rng, cases):
         yield X, y
 
 
-def describe(X, y):
-    return f"X = {X.tolist()}, y = {y.tolist()}"
-
-
 def tally_path(check, X, y):
     """Whether each pick is the feature of largest weight and in A(S) ⊆ T; returns the number of tied
     steps."""
@@ -66,7 +63,7 @@ def tally_path(check, X, y):
         lam_star = real(found.step.lam_star)
         right = pick in found.active and largest == pick and set(found.active) <= set(found.step.tied)
         right = right and abs(path.lam_star[t] - lam_star) <= 1e-12 * lam_star
-        check.tally(1, int(not right), f"{describe(X, y)}, S = {S}: {pick}")
+        check.tally(1, int(not right), f"{show(X, y, S)}: {pick}")
         tied += len(found.step.tied) > 1
         S.append(pick)
     ended = path.status in (sl.Status.EXACT_FIT, sl.Status.NO_CORRELATION, sl.Status.RANK_EXHAUSTED)
@@ -85,7 +82,7 @@ def tally_descent(check, X, y):
         check.undecided()
         return
     wrong = int(np.argmax(np.abs(found.w))) not in segment(X, y).active
-    check.tally(1, int(wrong), f"{describe(X, y)}, λ = {2 * lam} in (5)")
+    check.tally(1, int(wrong), f"{show(X, y)}, λ = {2 * lam} in (5)")
 
 
 @claim(

@@ -243,8 +243,8 @@ def test_noise_breaks_ties(check):
 
     Hypotheses: Gaussian noise in float64 on small integer designs, T decided exactly
 
-    Instead: So it is if X is among the data that noise is added to, and y ≠ 0. Noise in y alone leaves the ties
-    between columns with P_S^⊥X_i = ±P_S^⊥X_j, and no others.
+    Instead: So it is if X is among the data that noise is added to, and y ≠ 0. Noise in y alone leaves the
+    ties between columns with P_S^⊥X_i = ±P_S^⊥X_j, and no others.
     """
     twins = np.array([[1.0, -1.0], [2.0, -2.0]])
     noisy = step(twins, check.rng.standard_normal(2)).tied
