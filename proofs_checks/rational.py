@@ -26,6 +26,12 @@ def columns(A: fmpq_mat, J: Sequence[int]) -> fmpq_mat:
     return fmpq_mat(n, len(J), [A[i, j] for i in range(n) for j in J])
 
 
+def signed(A: fmpq_mat, J: Sequence[int], signs: Sequence[int]) -> fmpq_mat:
+    """[s_j A_j] over j ∈ J."""
+    pairs = list(zip(J, signs, strict=True))
+    return fmpq_mat(A.nrows(), len(pairs), [s * A[i, j] for i in range(A.nrows()) for j, s in pairs])
+
+
 def independent(A: fmpq_mat, J: Sequence[int]) -> list[int]:
     """The first of J whose columns span those of all of J."""
     reduced, rank = columns(A, J).rref()
@@ -104,10 +110,7 @@ def segment(X, y, S: Sequence[int] = ()) -> Segment:
     """
     at = step(X, y, S)
     signs = [1 if at.correlation[i] > 0 else -1 for i in at.tied]
-    Z = off(rational(X), S, columns(rational(X), at.tied))
-    Z = Z * fmpq_mat(
-        len(signs), len(signs), [s * (i == j) for i, s in enumerate(signs) for j in range(len(signs))]
-    )
+    Z = off(rational(X), S, signed(rational(X), at.tied, signs))
     H = Z.transpose() * Z
     vertices = [v for B in _subsets(len(signs)) if (v := _vertex(H, B)) is not None]
     v = sum(vertices[1:], vertices[0]) / fmpq(len(vertices))

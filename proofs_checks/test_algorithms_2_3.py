@@ -8,16 +8,11 @@ Algorithm 3 in print, β*(λ, S) being "the optimal solution" of ½‖Xβ − y�
     λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0},            "largest λ with nonzero LASSO on S̄",
     A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0},   "non-empty by Lemma 3.4".
 
-Proof that λ*(S) = ‖XᵀP_S^⊥y‖∞ where that is positive. For λ ≥ ‖XᵀP_S^⊥y‖∞, λ > 0, the point u = P_S^⊥y is
-dual feasible and attains ½‖P_S^⊥y‖², the value of (β_S*, 0); so that is optimal, and as the fit Xβ is the
-same in all solutions, so is ‖β_S̄‖₁ = 0. For smaller λ no β with β_S̄ = 0 is optimal: the best of these is
-β_S*, whose residual violates |⟨X_i, r⟩| ≤ λ. ∎
-
-Print leaves out two things. If P_S^⊥y ⟂ X the set is empty: it has no supremum, A(S) has no meaning, and the
-algorithm must stop (and the supremum is never a maximum: at λ* itself β_S̄ = 0). And "the" optimal solution
-need not be unique (equal columns): A(S) is then every index that is nonzero in some solution. The limit
-exists because that set is constant on (λ₂, λ*) (Theorem 1 of docs/proofs/window_length.md), and is not empty,
-as r ≠ p for λ < λ*; Lemma 3.4 is not needed for that.
+λ*(S) = ‖XᵀP_S^⊥y‖∞ where that is positive: docs/proofs/theorem_3_3.md. Print leaves out two things. If P_S^⊥y
+⟂ X the set is empty: it has no supremum, A(S) has no meaning, and the algorithm must stop (and the supremum
+is never a maximum: at λ* itself β_S̄ = 0). And "the" optimal solution need not be unique (equal columns):
+A(S) is then every index that is nonzero in some solution. It is not empty, as r ≠ p for λ < λ*; Lemma 3.4 is
+not needed for that.
 """
 
 import numpy as np

@@ -46,6 +46,7 @@ from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 from sparselin.testing import integer_designs
 
 SOURCE = "Section 2"
+BALLS = "exact, interval, brute force, proof"
 # y = X_1 + X_2; column 0 has the largest correlation and the largest gain, with unit columns too
 X = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
 Y = np.array([1.0, 1.0, 0.0])
@@ -189,15 +190,15 @@ def test_the_form_of_the_guarantee(check):
     check.forall(integer_designs(6, 7), promised)
 
 
+def least_of(M, columns, m):
+    """The least eigenvalue of M on any m of the columns, as a ball."""
+    each = (value for L in itertools.combinations(columns, m) for value in eigenvalues(M, list(L)))
+    return functools.reduce(arb.min, each)
+
+
 def least_eigenvalue(C, size):
     """λ_min(C, size) of unit columns as a ball; 0 and, for one column, 1 exactly."""
-    d, least = C.nrows(), arb(1)
-    if size == 1:
-        return least
-    for S in itertools.combinations(range(d), min(size, d)):
-        for value in eigenvalues(C, S):
-            least = least.min(value)
-    return least
+    return arb(1) if size == 1 else arb(1).min(least_of(C, range(C.nrows()), min(size, C.nrows())))
 
 
 def shares(R, C, S, k):
@@ -205,18 +206,15 @@ def shares(R, C, S, k):
     return submodularity_ratio(R, mask_of(S), k) * least_eigenvalue(C, k), least_eigenvalue(C, 2 * k - 1)
 
 
-@claim(
-    "ours-omp-guarantee",
-    "beside Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1",
-    "exact, interval, brute force, proof",
-    HOLDS,
-    cases=1500,
-    ci_cases=25,
-)
+BESIDE = "beside Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1"
+
+
+@claim("ours-omp-guarantee", BESIDE, BALLS, HOLDS, cases=1500, ci_cases=25)
 @mutants("sl.omp", "sl.guarantee_bounds", "submodularity_ratio", "least_eigenvalue", "r_squared")
 def test_the_sharper_promises_of_omp(check):
-    """R²(OMP_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R² for θ = γ_{S,k}·λ_min(C, k), and for θ =
-    λ_min(C, 2k − 1).
+    """For θ = γ_{S,k}·λ_min(C, k), and for θ = λ_min(C, 2k − 1),
+
+        R²(OMP_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R².
 
     Hypotheses: unit columns; any ties; S the set that OMP selects
 
@@ -235,17 +233,16 @@ def test_the_sharper_promises_of_omp(check):
             total += 1
             X, y, C = unit_columns(design), design.y.astype(float), correlations(design)
             R = table(lambda S, design=design: r_squared(design.X, design.y, S), d)
-            S, best = sl.omp(X, y, k).support.tolist(), optimum(R, k)
-            where = f"{design}, {k}"
-            thetas = shares(R, C, S, k)
+            S = sl.omp(X, y, k).support.tolist()
+            reached, thetas = R[mask_of(S)] / optimum(R, k), shares(R, C, S, k)
             for theta in thetas:
                 factor = 1 - (1 - theta / k) ** k
-                settle(check, arb(R[mask_of(S)] / best), factor, where)
-                check.over([where], lambda _, factor=factor, theta=theta: not factor < 1 - (-theta).exp())
+                settle(check, arb(reached), factor, f"{design}, {k}")
+                check.over([(factor, 1 - (-theta).exp())], lambda pair: not pair[0] < pair[1])
                 if factor > 0 and k > 1:
-                    tightest = min(tightest, float((R[mask_of(S)] / (factor * best)).mid()))
+                    tightest = min(tightest, float((reached / factor).mid()))
             larger += bool(thetas[0] > submodularity_ratio(R, mask_of(S), k) * least_eigenvalue(C, 2 * k))
-            check.over([where], lambda _, X=X, y=y, k=k, S=S, t=thetas: as_computed(X, y, k, S, t))
+            check.over([(X, y, k, S, thetas)], lambda case: as_computed(*case))
         check.measured(
             f"for k > 1, R²(OMP_k) is at least {tightest:.3f} times either promise; γ·λ_min(C, k) exceeds "
             f"γ·λ_min(C, 2k) in {larger} of {total} designs"
@@ -296,13 +293,6 @@ def shares_along(X, R, S, pick, k, end=None):
     return m, arb(gamma * shortest).max(least[0]) / arb(fmpq(length)), arb(gamma).max(least[1])
 
 
-def least_of(M, columns, m):
-    """The least eigenvalue of M on any m of the columns, as a ball."""
-    return functools.reduce(
-        arb.min, (value for L in itertools.combinations(columns, m) for value in eigenvalues(M, list(L)))
-    )
-
-
 def promised_along(X, R, path, k, place):
     """1 − Π (1 − θ_i/m_i) for OMP (place 1) or FR (place 2), and the largest θ."""
     left, largest = arb(1), arb(0)
@@ -316,8 +306,7 @@ def promised_along(X, R, path, k, place):
 
 
 def kept_along(check, X, y, early):
-    """Whether OMP and FR keep the promise, and sl.guarantee_bounds has it; notes whether their paths end
-    early."""
+    """Whether OMP and FR keep the promise, which sl.guarantee_bounds has, and have it with every θ_i ≤ 1."""
     k, d = min(3, X.shape[1]), X.shape[1]
     integers = X.astype(int), y.astype(int)
     R = table(lambda S: r_squared(*integers, S), d)
@@ -334,18 +323,14 @@ def kept_along(check, X, y, early):
     return True
 
 
-@claim(
-    "ours-path-guarantee",
-    "docs/guarantees.md, Theorem 2",
-    "exact, interval, brute force, proof",
-    HOLDS,
-    cases=600,
-    ci_cases=25,
-)
+@claim("ours-path-guarantee", "docs/guarantees.md, Theorem 2", BALLS, HOLDS, cases=600, ci_cases=25)
 @mutants("sl.omp", "sl.ols", "sl.guarantee_bounds", "longest", "submodularity_ratio", "r_squared")
 def test_the_promise_along_the_path(check):
-    """R²(S_k) ≥ (1 − Π_{i<k} (1 − θ_i/m_i))·max R² for OMP and FR, for columns of any lengths, with every θ_i
-    ≤ 1; after an early end the length of the longest column stands for that of the pick.
+    """For OMP and FR, and columns of any lengths,
+
+        R²(S_k) ≥ (1 − Π_{i<k} (1 − θ_i/m_i))·max R²,
+
+    with every θ_i ≤ 1; after an early end the length of the longest column stands for that of the pick.
 
     Hypotheses: any columns and y ≠ 0; θ_i and m_i of the sets on the way
 
@@ -368,8 +353,7 @@ def test_the_promise_along_the_path(check):
 
 
 def gains_its_share(check, X, y, path, k):
-    """Whether each step gains λ_min(C, 2k)/k of what is missing, and so all of them what is promised of
-    OMP."""
+    """Whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is promised of OMP."""
     best, share = best_r2(X, y, k), max(sparse_eigenvalue(X, 2 * k), 0.0) / k
     got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
     if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):
@@ -430,16 +414,10 @@ def test_no_selection_has_it(check):
     Hypotheses: selecting k < d features by the LASSO, with the minimum over all θ ∈ R^d as printed
 
     Instead: Of that form it has none, nor has any other selection of k features: X = I, y = (1, …, 1) leaves
-    d − k against 0. Open is the question about R².
+    d − k against 0. What is open is the question about R².
 
     Consequences: See equation (3).
     """
-    eye = np.eye(2)
-    check.refutes(
-        min(left(rational(eye), rational(np.ones(2)), (i,)) for i in (0, 1)) == 1
-        and left(rational(eye), rational(np.ones(2)), (0, 1)) == 0,
-        "X = I₂, y = (1, 1), k = 1: either feature leaves 1, both leave 0",
-    )
 
     def leaves(sizes):
         d, k = sizes
@@ -447,6 +425,7 @@ def test_no_selection_has_it(check):
         each = {left(A, b, S) for S in itertools.combinations(range(d), k)}
         return each == {d - k} and left(A, b, tuple(range(d))) == 0
 
+    check.refutes(leaves((2, 1)), "X = I₂, y = (1, 1), k = 1: either feature leaves 1, both leave 0")
     check.over([(d, k) for d in range(2, 7) for k in range(1, d)], leaves)
 
 
@@ -455,10 +434,12 @@ def test_no_selection_has_it(check):
 def test_scaling(check):
     """That X has unit columns and y is a unit vector is without loss of generality by scaling.
 
-    Hypotheses: for the algorithms: their picks are unchanged; for the problem: its minimum over k-sparse θ is
+    Hypotheses: without loss of generality: neither the minimum over k-sparse θ nor what OMP and Sequential
+    LASSO select is changed
 
-    Instead: Of y ≠ 0 it is. Scaling the columns leaves min over k-sparse θ as it is, but changes what OMP and
-    Sequential LASSO select, and guarantees in terms of XᵀX hold for unit columns. Theorem 3.3 needs neither.
+    Instead: It is for y ≠ 0. Scaling the columns does not change the minimum over k-sparse θ, but it changes
+    what OMP and Sequential LASSO select, and guarantees in terms of XᵀX hold for unit columns. Theorem 3.3
+    needs neither assumption.
 
     Consequences: Theorem 3.3 holds for columns of any norm; to use OMP's guarantees, normalise first.
     """
@@ -468,19 +449,17 @@ def test_scaling(check):
 
     def scaled(selection):
         X, y, S = selection
-        A, b = rational(X), rational(y)
-        t = fmpq(3, 4)
+        b, lengths, k = rational(y), 1 + np.arange(X.shape[1]), X.shape[1]
         at, of_ty = step(X, y, S), step(X, 0.75 * y, S)
         assume((X.T @ y).any())
-        same_ties = at.tied == of_ty.tied and of_ty.lam_star == t * at.lam_star
-        D = X * (1 + np.arange(X.shape[1]))
-        same_minimum = left(A, b, S) == left(rational(D), b, S)
-        k = X.shape[1]
         for method in (sl.omp, sl.sequential_lasso):
             picks = list(method(X, y, k).support)
             if picks != list(method(X, 0.75 * y, k).support) or picks[0] not in step(X, y).tied:
                 return False
-        at_S = list(sl.omp(X, y, len(S) + 1, forced=S).support)
-        return same_ties and same_minimum and at_S[-1] in at.tied
+        return (
+            (of_ty.tied, of_ty.lam_star) == (at.tied, at.lam_star * fmpq(3, 4))
+            and left(rational(X), b, S) == left(rational(X * lengths), b, S)
+            and sl.omp(X, y, len(S) + 1, forced=S).support[-1] in at.tied
+        )
 
     check.forall(open_steps(), scaled)

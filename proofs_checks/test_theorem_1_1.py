@@ -6,18 +6,12 @@ Attention is equivalent to OMP", "without making any assumptions on the design m
 
 No λ is given, neither there nor in Definition 3.1, and for some λ it fails: (5) is a LASSO, whose largest
 coefficient far below λ* need not be at a feature of largest correlation, even with columns of equal length;
-for λ ≥ 2λ* all weights are zero. Nor is the sign of w_i (`test_attention_linear.py`). The proof gives this:
-let
+for λ ≥ 2λ* all weights are zero. Nor is the sign of w_i determined (`test_attention_linear.py`). For
 
-    2λ₂ < λ < 2λ*,   λ* = ‖XᵀP_S^⊥y‖∞ > 0,
+    2λ₂ < λ < 2λ*,   λ* = ‖XᵀP_S^⊥y‖∞ > 0   (the factor 2 because (5) has no ½),
 
-the factor 2 because (5) has no ½. At every minimiser of (5)
-
-    |w_i| = |θ_i| = √|β_i|   off S,
-
-β being a solution of the LASSO (4) at λ/2, which is zero off S ∪ A(S), A(S) ⊆ T, and not zero on S̄. So
-argmax_{i∉S} |w_i| ∈ A(S) ⊆ T, and OMP could have picked it. Where T has one element the picks are equal;
-where it has more, Sequential Attention may leave out some that OMP may take.
+at every minimiser |w_i| = |θ_i| = √|β_i| off S, β being a solution of (4) at λ/2; so argmax_{i∉S} |w_i| ∈
+A(S) ⊆ T, and OMP could have picked it. Proof: docs/proofs/theorem_3_3.md.
 
 Checked on every step of `sl.sequential_attention`, whatever was selected before, with T, A(S) and λ* in
 rational arithmetic; and by single descents elsewhere in the window. A training that comes to no decision

@@ -6,18 +6,9 @@ vector; at each step Sequential LASSO selects a feature i ∈ S̄ such that
 
     |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.
 
-Proof, without unit columns and without Lemma 3.4. Let r = P_S^⊥y and 0 < λ < λ* = ‖Xᵀr‖∞. A solution β has a
-residual p with
-
-    X_Sᵀp = 0,   |⟨X_i, p⟩| ≤ λ for all i,   |⟨X_i, p⟩| = λ for i ∉ S with β_i ≠ 0,
-
-and p is the projection of r onto the points with the first two properties, (λ/λ*)r among them. So
-
-    ‖r − p‖ ≤ (1 − λ/λ*)‖r‖ → 0   as λ → λ*,
-
-and for λ close to λ*, |⟨X_i, p⟩| < λ wherever |⟨X_i, r⟩| < λ*: there β_i = 0. As r itself violates a bound,
-β_S̄ ≠ 0. So for λ close to λ* the support of β off S is not empty and lies in T = {i : |⟨X_i, r⟩| = λ*}. And
-so does their limit A(S), which exists by Theorem 1 of docs/proofs/window_length.md. ∎
+Proof, without unit columns and without Lemma 3.4: docs/proofs/theorem_3_3.md. In short: the residual p of a
+solution at λ is the projection of r = P_S^⊥y onto a convex set that contains (λ/λ*)r, so p → r as λ → λ*, and
+β_i = 0 where |⟨X_i, r⟩| < λ*, as |⟨X_i, p⟩| < λ there; but β_S̄ ≠ 0, as r violates a bound.
 
 Exact: A(S) by enumeration (`proofs_checks.rational.segment`), its KKT conditions verified in rational
 arithmetic at three λ below λ*; ties are exact. Not checked: steps with more than five tied columns.
