@@ -54,15 +54,13 @@ def least_squares(A: fmpq_mat, B: fmpq_mat) -> fmpq_mat:
 
 def off(A: fmpq_mat, S: Sequence[int], B: fmpq_mat) -> fmpq_mat:
     """P_S^⊥B, the columns of B projected off colspan(A_S)."""
-    if not len(S):
-        return B
-    A_S = columns(A, list(S))
+    A_S = columns(A, S)
     return B - A_S * least_squares(A_S, B)
 
 
 def spans(A: fmpq_mat, b: fmpq_mat) -> bool:
     """Whether b lies in colspan(A)."""
-    return A * least_squares(A, b) == b if A.ncols() else all(entry == 0 for entry in b.entries())
+    return A * least_squares(A, b) == b
 
 
 class Step(NamedTuple):

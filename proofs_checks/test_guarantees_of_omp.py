@@ -201,11 +201,6 @@ def least_eigenvalue(C, size):
     return arb(1) if size == 1 else arb(1).min(least_of(C, range(C.nrows()), min(size, C.nrows())))
 
 
-def shares(R, C, S, k):
-    """θ of the two promises."""
-    return submodularity_ratio(R, mask_of(S), k) * least_eigenvalue(C, k), least_eigenvalue(C, 2 * k - 1)
-
-
 BESIDE = "beside Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1"
 
 
@@ -234,14 +229,15 @@ def test_the_sharper_promises_of_omp(check):
             X, y, C = unit_columns(design), design.y.astype(float), correlations(design)
             R = table(lambda S, design=design: r_squared(design.X, design.y, S), d)
             S = sl.omp(X, y, k).support.tolist()
-            reached, thetas = R[mask_of(S)] / optimum(R, k), shares(R, C, S, k)
+            reached, gamma = R[mask_of(S)] / optimum(R, k), submodularity_ratio(R, mask_of(S), k)
+            thetas = gamma * least_eigenvalue(C, k), least_eigenvalue(C, 2 * k - 1)
             for theta in thetas:
                 factor = 1 - (1 - theta / k) ** k
                 settle(check, arb(reached), factor, f"{design}, {k}")
                 check.over([(factor, 1 - (-theta).exp())], lambda pair: not pair[0] < pair[1])
                 if factor > 0 and k > 1:
                     tightest = min(tightest, float((reached / factor).mid()))
-            larger += bool(thetas[0] > submodularity_ratio(R, mask_of(S), k) * least_eigenvalue(C, 2 * k))
+            larger += bool(thetas[0] > gamma * least_eigenvalue(C, 2 * k))
             check.over([(X, y, k, S, thetas)], lambda case: as_computed(*case))
         check.measured(
             f"for k > 1, R²(OMP_k) is at least {tightest:.3f} times either promise; γ·λ_min(C, k) exceeds "
@@ -254,16 +250,9 @@ def as_computed(X, y, k, S, thetas):
     found = sl.guarantee_bounds(X, y, k, algorithms=("omp",))
     named = {bound.name: bound for bound in found.of("OMP")}
     ours = [named[name] for name in ("submodularity ratio, sharper", "sparse eigenvalue, sharper")]
-    return (
-        not found.violated
-        and found.supports[0][1].tolist() == S
-        and all(
-            bound.lower <= float((1 - (-theta).exp()).mid()) + 1e-9
-            and (not bound.applies or bound.lower >= float((1 - (-theta).exp()).mid()) - 1e-9)
-            and (bound.applies or float(theta.mid()) <= 1e-6)
-            for bound, theta in zip(ours, thetas, strict=True)
-        )
-    )
+    pairs = [(bound, float((1 - (-theta).exp()).mid())) for bound, theta in zip(ours, thetas, strict=True)]
+    equal = all(b.lower <= f + 1e-9 and f <= (b.lower + 1e-9 if b.applies else 1e-6) for b, f in pairs)
+    return not found.violated and found.supports[0][1].tolist() == S and equal
 
 
 def longest(X):
