@@ -189,8 +189,8 @@ def test_the_active_set_just_below_the_threshold(check):
 
     Hypotheses: λ* > 0, independent S
 
-    Instead: For ε ↓ 0 (from above it is empty), and with A(S) the indices that are nonzero in some solution:
-    solutions may be chosen so that there is no limit. So read, it is constant on (λ₂, λ*).
+    Instead: So it is for ε ↓ 0 (for ε < 0 the set is empty) and the indices that are nonzero in some
+    solution, whose set is constant on (λ₂, λ*). Solutions may be chosen so that their supports have no limit.
 
     Consequences: Lemma 3.4, which print gives as the reason that it is not empty, is not needed: r ≠ p below
     λ*.
@@ -221,8 +221,9 @@ def test_nothing_is_active_above_the_threshold(check):
 
     Hypotheses: independent S
 
-    Instead: For λ > 0. Xβ = X_Sβ_S* alone does not make β zero outside of S where columns are dependent;
-    ‖β_S̄‖₁, which is the same in all solutions, does. For λ = 0 (allowed where P_S^⊥y ⟂ X) it is false.
+    Instead: So it is for λ > 0. Xβ = X_Sβ_S* alone does not make β zero outside of S where columns are
+    dependent; ‖β_S̄‖₁, which is the same in all solutions, does. For λ = 0 (allowed where P_S^⊥y ⟂ X) it is
+    false.
 
     Consequences: Nothing else: λ > 0 throughout Algorithm 3.
 

@@ -1,4 +1,5 @@
-"""The proof of Lemma 3.4 (3.5 in the NeurIPS submission), step by step: where it breaks, and what carries.
+"""The proof of Lemma 3.4 (3.5 in the NeurIPS submission), step by step: where it breaks, and what of it
+holds.
 
 Source: *Sequential Attention for Feature Selection*, Appendix A.2 (both versions; X_T for X_T̄ in the text of
 the submission, which has lost overbars). With r = P_S^⊥y, λ = (1 − ε)λ*, F_{λ,i,±} = {u : ±⟨X_i, u⟩ = λ} and
@@ -201,8 +202,8 @@ def test_an_explicit_epsilon_0(check):
     Hypotheses: any columns, independent S, λ* > 0; ε = 99 % and 1 % of the ε₀ below
 
     Consequences: An explicit ε₀, for columns of any norm: the least of (λ* − |⟨X_i, r⟩|)/(λ* + ‖X_i‖‖r‖) over
-    i ∉ T, 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (opposite faces), and 1. p, being orthogonal to X_S, keeps off all
-    other faces even without the terms of i ∈ S, which is `proof_lower`.
+    i ∉ T, 2λ*/(λ* + ‖X_i‖‖r‖) over i ∈ T (opposite faces), and 1. As p ⟂ X_S lies on no face of an i ∈ S, the
+    terms of these may be left out, as `proof_lower` has it.
 
     Tolerance: 1e-13λ* between the formula and sl.first_entry
     """
@@ -226,8 +227,8 @@ def test_the_dropped_constraint(check):
     Hypotheses: signs such that ⟨X_i, r⟩ = λ* on T; ε < ε₀. In print p is first replaced by the projection
     onto C_λ, then C_λ by C'
 
-    Instead: From C_λ to C' is right; dropping colspan(X_S)^⊥ is not, unless S = ∅: p is the projection onto
-    C' ∩ colspan(X_S)^⊥.
+    Instead: C_λ may be replaced by C', but colspan(X_S)^⊥ must not be dropped unless S = ∅: p is the
+    projection onto C' ∩ colspan(X_S)^⊥.
 
     Consequences: Here the proof breaks for S ≠ ∅. Lemma 3.4 and item 1 fall with it.
     """
@@ -262,7 +263,7 @@ def test_the_residual_of_the_projection_onto_half_spaces(check):
 
     Hypotheses: any S with λ* > 0, λ < λ*
 
-    Consequences: Of C', not of C_λ ∩ colspan(X_S)^⊥.
+    Consequences: This is about C', not about C_λ ∩ colspan(X_S)^⊥.
     """
 
     def in_the_span(selection):
@@ -284,8 +285,8 @@ def test_half_spaces_not_an_affine_space(check):
 
     Hypotheses: read with X_S for X, and λ just below λ*; the affine space {u : ⟨s_i X_i, u⟩ = λ, i ∈ T}
 
-    Instead: To one onto half-spaces: |⟨X_i, p⟩| = λ for i ∈ A(S), and possibly less on T∖A(S). Affine where
-    A(S) = T.
+    Instead: It reduces to one onto half-spaces: |⟨X_i, p⟩| = λ for i ∈ A(S), and possibly less on T∖A(S). The
+    space is affine where A(S) = T.
 
     Consequences: None: the proof goes on with half-spaces.
     """
