@@ -35,8 +35,9 @@ from sparselin.ledger import EMPIRICAL, HOLDS, claim, mutants
 
 CLOSE = 1e-9  # relative to λ*; see above
 NUMBER = "the interval of Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission), made sharp"
-LOWER_END = "1e-9λ* between λ₂ and the package's"
-BOTH_ENDS = "1e-9λ* between λ₂, λ₀ and the package's"
+THEOREM = [f"Theorem {n} of docs/proofs/window_length.md: {NUMBER}" for n in range(6)]
+LOWER = "1e-9λ* between λ₂ and the package's"
+BOTH = "1e-9λ* between λ₂, λ₀ and the package's"
 SLOPES = [fmpq(p, q) for q in range(2, 12) for p in range(1, q) if math.gcd(p, q) == 1]  # tan(α/2)
 # κ = f(t*) at the zero t* of t³ − t² + 3t − 1, f(t) = 2(1 + t²)/((1 − t)(1 + t)³); f ≥ κ elsewhere
 KAPPA_BELOW, KAPPA_ABOVE = fmpq(14033, 10000), fmpq(14034, 10000)
@@ -129,7 +130,7 @@ def fails_beyond(window):
     )
 
 
-@claim("ours-window-sharp", NUMBER, "proof, exact", HOLDS, ci_cases=25, tolerance=LOWER_END)
+@claim("ours-window-sharp", THEOREM[1], "proof, exact", HOLDS, ci_cases=25, tolerance=LOWER)
 @mutants("sl.first_entry")
 def test_the_window_is_exactly_where_the_support_is_A(check):
     """Some solution at λ has its support in A(S) ∪ S if and only if λ ∈ [λ₂, λ*]; on (λ₂, λ*) all have, and
@@ -172,10 +173,10 @@ def within_bounds(window, j):
     )
 
 
-@claim("ours-window-contains", NUMBER, "proof, exact", HOLDS, tolerance=BOTH_ENDS)
+@claim("ours-window-contains", THEOREM[2], "proof, exact", HOLDS, tolerance=BOTH)
 @mutants("sl.first_entry")
 def test_the_window_contains_that_of_the_proof(check):
-    """λ₂ ≤ λ₁ ≤ λ₀ and ε₀ ≤ ε₁ ≤ 2ε₀, and λ₂ = λ₀ only if both are 0; λ₁ = (1 − ε₁)λ*,
+    """λ₂ ≤ λ₁ ≤ λ₀ and ε₀ ≤ ε₁ ≤ 2ε₀, and λ₂ = λ₀ only if both are 0; λ₁ = (1 − ε₁)λ* and, with c = Xᵀr,
 
         ε₁ = min(1, 2(λ* − |c_j|)/(2λ* − |c_j| + ‖X_j‖‖r‖) over j ∉ T ∪ S, 4λ*/(3λ* + ‖X_i‖‖r‖) over i ∈ T).
 
@@ -258,7 +259,7 @@ def ratio(entry):
     return (entry.lam_star - entry.window_lower) / (entry.lam_star - entry.proof_lower)
 
 
-@claim("ours-window-best-bound", NUMBER, "proof, exact", HOLDS, cases=200, ci_cases=20, tolerance=BOTH_ENDS)
+@claim("ours-window-best-bound", THEOREM[3], "proof, exact", HOLDS, cases=200, ci_cases=20, tolerance=BOTH)
 @mutants("sl.first_entry", "turned")
 def test_the_bounds_are_attained(check):
     """Column by column ε₁ is the best possible: no function of λ*, |c_j|, ‖X_j‖ and ‖r‖ that is larger than
@@ -324,10 +325,10 @@ def close_to_one(M):
     )
 
 
-@claim("ours-window-unit-ratio", NUMBER, "proof, exact, interval", HOLDS, tolerance=BOTH_ENDS)
+@claim("ours-window-unit-ratio", THEOREM[4], "proof, exact, interval", HOLDS, tolerance=BOTH)
 @mutants("sl.first_entry")
 def test_with_unit_columns_the_window_is_two_fifths_longer(check):
-    """For unit columns, at every j ∉ T ∪ S,
+    """For unit columns, c = Xᵀr and every j ∉ T ∪ S,
 
         ρ_j ≥ κ·λ*(λ* − |c_j|)/(λ* + ‖X_j‖‖r‖),   κ = min_{0<t<1} 2(1 + t²)/((1 − t)(1 + t)³) = 1.4033…,
 
@@ -354,11 +355,11 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
     check.over(range(3, 60), close_to_one)
 
 
-@claim("ours-window-margin", NUMBER, "proof, exact", HOLDS, tolerance=LOWER_END)
+@claim("ours-window-margin", THEOREM[5], "proof, exact", HOLDS, tolerance=LOWER)
 @mutants("sl.first_entry")
 def test_the_window_is_as_long_as_the_margin(check):
-    """Let μ = 1 − max|c_j|/λ* be the relative margin, η = max|⟨X_j, u*⟩| and Q = max‖X_j‖‖r‖/λ* over j ∉ T ∪
-    S, and G = max g over T∖A (G = 1 if T∖A = ∅). Then
+    """Let c = Xᵀr, μ = 1 − max|c_j|/λ* the relative margin, η = max|⟨X_j, u*⟩| and Q = max‖X_j‖‖r‖/λ* over j
+    ∉ T ∪ S, and G = max g over T∖A (G = 1 if T∖A = ∅). Then
 
         min(μ/(1 + η), 2/(1 + G)) ≤ 1 − λ₂/λ* ≤ μ/(1 − η),   the latter if η < 1,
 
