@@ -129,6 +129,20 @@ def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
     return beta
 
 
+def roots(X, S: Sequence[int], found: Segment) -> dict[int, fmpq]:
+    """ρ_j for j ∉ A ∪ S, the ε at which |⟨X_j, p⟩| ≤ λ* − ε is met with equality:
+    docs/proofs/window_length.md."""
+    h, (_, c, lam, T) = (rational(X).transpose() * found.Z * found.v).entries(), found.step
+    left_out = {j: 2 * lam / (1 + abs(h[j])) for j in T if j not in found.active}
+    outside = {j: least_root(c[j], h[j], lam) for j in range(len(c)) if j not in T and j not in S}
+    return outside | left_out
+
+
+def least_root(c: fmpq, h: fmpq, lam: fmpq) -> fmpq:
+    """The least ε > 0 with |c − εh| = λ* − ε, where |c| < λ*; at most λ*."""
+    return min((lam - s * c) / (1 - s * h) for s in (-1, 1) if s * h < 1)
+
+
 class Solution(NamedTuple):
     """A solution β at λ, and the dual point p = y − Xβ, the same for all solutions."""
 

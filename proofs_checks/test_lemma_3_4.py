@@ -45,7 +45,7 @@ TOLERANCE = "1e-12‖y‖ between the exact solution and the package's"
 
 
 @claim("SA-lemma-3.4", NUMBER, "exact, float", FALSE, tolerance=TOLERANCE)
-@mutants("sl.project_dual", "sl.first_entry", "segment")
+@mutants("sl.project_dual", "segment")
 def test_where_the_projection_residual_lies(check):
     """Let p be the projection of r = P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥. There is a λ₀ < λ* such that for all
     λ ∈ (λ₀, λ*) the residual r − p lies in colspan(X_T).
@@ -81,7 +81,7 @@ def test_where_the_projection_residual_lies(check):
 
 
 @claim("SA-item-1", f"item 1 after {NUMBER}", "exact, float", FALSE, tolerance=TOLERANCE)
-@mutants("sl.lasso_path", "sl.first_entry", "segment")
+@mutants("sl.lasso_path", "segment")
 def test_selected_coefficients_move(check):
     """The optimal β when selecting the next feature has β_i, i ∈ S, equal to the i-th value in the previous
     solution β_S* = X_S⁺y.
@@ -114,7 +114,7 @@ def test_selected_coefficients_move(check):
 
 
 @claim("SA-item-2", f"item 2 after {NUMBER}", "exact, float", HOLDS)
-@mutants("sl.lasso_path", "sl.first_entry", "segment")
+@mutants("sl.lasso_path", "segment")
 def test_only_tied_features_are_nonzero(check):
     """The optimal β when selecting the next feature can have β_i ≠ 0, i ∉ S, only if i ∈ T.
 

@@ -29,7 +29,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import sparselin as sl
-from proofs_checks.rational import HALF, columns, inner, rational, real, segment, solution, step
+from proofs_checks.rational import HALF, columns, inner, rational, real, roots, segment, solution, step
 from proofs_checks.steps import selections
 from sparselin.ledger import EMPIRICAL, HOLDS, claim, mutants
 
@@ -65,8 +65,7 @@ class Window:
         self.norm2 = [inner(r, r) * inner(x, x) for x in (columns(design, [j]) for j in range(len(self.h)))]
         self.outside = [j for j in range(len(self.h)) if j not in self.T and j not in S]
         self.left_out = [j for j in self.T if j not in self.A]
-        self.root = {j: least_root(self.c[j], self.h[j], self.lam) for j in self.outside}
-        self.root |= {j: 2 * self.lam / (1 + abs(self.h[j])) for j in self.left_out}
+        self.root = roots(X, S, self.found)
         self.eps = min([self.lam, *self.root.values()])
 
     def excess(self, j, eps):
@@ -85,11 +84,6 @@ class Window:
         q = [math.sqrt(real(n)) for n in self.norm2]
         terms = [(lam - abs(real(self.c[j]))) / (lam + q[j]) for j in self.outside]
         return lam * (1 - min(1.0, *terms, *(2 * lam / (lam + q[i]) for i in self.T)))
-
-
-def least_root(c, h, lam):
-    """The least ε > 0 with |c − εh| = λ* − ε, where |c| < λ*; at most λ*."""
-    return min((lam - s * c) / (1 - s * h) for s in (-1, 1) if s * h < 1)
 
 
 def at_least(a, b2, K, strictly=False):
