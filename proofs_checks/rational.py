@@ -26,6 +26,12 @@ def columns(A: fmpq_mat, J: Sequence[int]) -> fmpq_mat:
     return fmpq_mat(n, len(J), [A[i, j] for i in range(n) for j in J])
 
 
+def signed(A: fmpq_mat, J: Sequence[int], signs: Sequence[int]) -> fmpq_mat:
+    """[s_j A_j] over j ∈ J."""
+    pairs = list(zip(J, signs, strict=True))
+    return fmpq_mat(A.nrows(), len(pairs), [s * A[i, j] for i in range(A.nrows()) for j, s in pairs])
+
+
 def independent(A: fmpq_mat, J: Sequence[int]) -> list[int]:
     """The first of J whose columns span those of all of J."""
     reduced, rank = columns(A, J).rref()
@@ -48,15 +54,13 @@ def least_squares(A: fmpq_mat, B: fmpq_mat) -> fmpq_mat:
 
 def off(A: fmpq_mat, S: Sequence[int], B: fmpq_mat) -> fmpq_mat:
     """P_S^⊥B, the columns of B projected off colspan(A_S)."""
-    if not len(S):
-        return B
-    A_S = columns(A, list(S))
+    A_S = columns(A, S)
     return B - A_S * least_squares(A_S, B)
 
 
 def spans(A: fmpq_mat, b: fmpq_mat) -> bool:
     """Whether b lies in colspan(A)."""
-    return A * least_squares(A, b) == b if A.ncols() else all(entry == 0 for entry in b.entries())
+    return A * least_squares(A, b) == b
 
 
 class Step(NamedTuple):
@@ -104,10 +108,7 @@ def segment(X, y, S: Sequence[int] = ()) -> Segment:
     """
     at = step(X, y, S)
     signs = [1 if at.correlation[i] > 0 else -1 for i in at.tied]
-    Z = off(rational(X), S, columns(rational(X), at.tied))
-    Z = Z * fmpq_mat(
-        len(signs), len(signs), [s * (i == j) for i, s in enumerate(signs) for j in range(len(signs))]
-    )
+    Z = off(rational(X), S, signed(rational(X), at.tied, signs))
     H = Z.transpose() * Z
     vertices = nonnegative(H)
     v = sum(vertices[1:], vertices[0]) / fmpq(len(vertices))
@@ -126,6 +127,20 @@ def coefficients(X, y, S: Sequence[int], found: Segment, eps: fmpq) -> fmpq_mat:
         for i, entry in zip(S, moved.entries(), strict=True):
             beta[i, 0] = entry
     return beta
+
+
+def roots(X, S: Sequence[int], found: Segment) -> dict[int, fmpq]:
+    """ρ_j for j ∉ A ∪ S, the ε at which |⟨X_j, p⟩| ≤ λ* − ε is met with equality:
+    docs/proofs/window_length.md."""
+    h, (_, c, lam, T) = (rational(X).transpose() * found.Z * found.v).entries(), found.step
+    left_out = {j: 2 * lam / (1 + abs(h[j])) for j in T if j not in found.active}
+    outside = {j: least_root(c[j], h[j], lam) for j in range(len(c)) if j not in T and j not in S}
+    return outside | left_out
+
+
+def least_root(c: fmpq, h: fmpq, lam: fmpq) -> fmpq:
+    """The least ε > 0 with |c − εh| = λ* − ε, where |c| < λ*; at most λ*."""
+    return min((lam - s * c) / (1 - s * h) for s in (-1, 1) if s * h < 1)
 
 
 class Solution(NamedTuple):

@@ -5,8 +5,7 @@ from flint import fmpq
 from hypothesis import assume
 from hypothesis import strategies as st
 
-import sparselin as sl
-from proofs_checks.rational import HALF, Segment, Solution, columns, exactly, rational, solution, step
+from proofs_checks.rational import HALF, Segment, Solution, columns, rational, roots, solution, step
 from sparselin.testing import integer_designs, tied_designs
 
 
@@ -30,12 +29,12 @@ def open_steps(draw, max_n=5, max_d=6, max_selected=3, max_tied=5):
 
 
 def in_window(X, y, S, found: Segment, share: fmpq = HALF) -> Solution:
-    """λ, β and p = y − Xβ at λ = λ* − share·(λ* − λ₂), by default in the middle of the window (λ₂, λ*).
+    """λ, β and p = y − Xβ at λ = λ* − share·(λ* − λ₂), by default in the middle of the window (λ₂, λ*),
+    exactly.
 
-    λ₂ is the package's, taken as the rational number that it is. AssertionError where β is no solution.
+    AssertionError where β is no solution.
     """
-    lower = exactly(sl.first_entry(X, y, unpenalized=S).window_lower)
-    return solution(X, y, S, found, share * (found.step.lam_star - lower))
+    return solution(X, y, S, found, share * min([found.step.lam_star, *roots(X, S, found).values()]))
 
 
 def show(X, y, S=()):

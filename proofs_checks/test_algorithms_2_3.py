@@ -1,76 +1,132 @@
-"""Algorithms 2 and 3 as printed: what OMP maximises, and what λ*(S) and A(S) are.
+"""The mask of Algorithm 1 and Algorithms 2 and 3 as printed: what is maximised, and what λ*(S) and A(S) are.
 
-Source: *Sequential Attention for Feature Selection*, Algorithms 2 and 3 (both versions; the poster's
-"Sequential LASSO" and "Orthogonal Matching Pursuit").
+Source: *Sequential Attention for Feature Selection*, equation (1), Algorithms 1, 2 and 3 (both versions; the
+poster's "Sequential LASSO" and "Orthogonal Matching Pursuit").
 
-Algorithm 3 in print: β*(λ, S) is "the optimal solution" of ½‖Xβ − y‖² + λ‖β_S̄‖₁, λ*(S) = sup{λ > 0 : β*(λ,
-S)_S̄ ≠ 0}, A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0}, "non-empty by Lemma 3.4".
+Algorithm 3 in print, β*(λ, S) being "the optimal solution" of ½‖Xβ − y‖² + λ‖β_S̄‖₁:
 
-λ*(S) = ‖XᵀP_S^⊥y‖∞ wherever that is positive. For λ ≥ ‖XᵀP_S^⊥y‖∞, λ > 0, the point u = P_S^⊥y is dual
-feasible and attains ½‖P_S^⊥y‖², the value of (β_S*, 0); so that is optimal, and as the fit Xβ is the same
-in all solutions, so is ‖β_S̄‖₁, = 0. For smaller λ no β with β_S̄ = 0 is optimal: its best is β_S*, whose
-residual violates |⟨X_i, r⟩| ≤ λ. Two things are left out in print. If P_S^⊥y ⟂ X the set is empty: its
-supremum is no number, A(S) has no meaning, and the algorithm must stop. And "the" optimal solution need not
-be unique (equal columns): A(S) is then every index that is nonzero in some solution.
+    λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0},            "largest λ with nonzero LASSO on S̄",
+    A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0},   "non-empty by Lemma 3.4".
 
-The limit exists because the set is constant on (λ₂, λ*): β_T = s∘(εv) with the same v
-(test_window_length.py, "Sharpness", has the proof). It is not empty, as r ≠ p for λ < λ*; Lemma 3.4 is not
-needed for that.
+λ*(S) = ‖XᵀP_S^⊥y‖∞ where that is positive: docs/proofs/theorem_3_3.md. Print leaves out two things. If P_S^⊥y
+⟂ X the set is empty: it has no supremum, A(S) has no meaning, and the algorithm must stop (and the supremum
+is never a maximum: at λ* itself β_S̄ = 0). And "the" optimal solution need not be unique (equal columns):
+A(S) is then every index that is nonzero in some solution. It is not empty, as r ≠ p for λ < λ*; Lemma 3.4 is
+not needed for that.
 """
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
+from hypothesis import strategies as st
 
 import sparselin as sl
 from proofs_checks.rational import (
+    HALF,
     close,
     coefficients,
     columns,
     exactly,
     is_solution,
     least_squares,
-    off,
     rational,
     real,
     reals,
     segment,
+    solution,
     step,
     vector,
 )
 from proofs_checks.steps import open_steps, selections
 from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
 
+# equal columns: (½, 0) and (0, ½) are optimal at λ = ½
+TWINS = np.array([[1.0, 1.0]]), np.array([1.0])
 
-@claim("SA-algorithm-2", "Algorithm 2, line 5", "exact", HOLDS)
+
+def attention_weights(w, S):
+    """(1): 1 on S, softmax_i(w, S̄) off S, as balls."""
+    total = sum((arb(a).exp() for i, a in enumerate(w) if i not in S), arb(0))
+    return [arb(1) if i in S else arb(a).exp() / total for i, a in enumerate(w)]
+
+
+@claim(
+    "SA-equation-1",
+    "equation (1), line 5 of Algorithm 1, Figure 1 (ICLR, NeurIPS submission, poster)",
+    "interval",
+    CORRECTED,
+)
+@mutants("attention_weights")
+def test_the_weights_of_unselected_features(check):
+    """A selected feature has the weight 1, and unselected features are downscaled by
+
+        softmax_i(w, S̄) = exp(w_i)/Σ_{j ∈ S̄} exp(w_j);
+
+    argmax_{i ∉ S} w_i is the unselected feature with the largest of these weights.
+
+    Reading of: “features i ∈ S are used as direct inputs to the model and the unselected features i ∉ S are
+    downscaled by the scalar value softmax_i(w, S̄)”, “unselected feature with largest attention weight”
+
+    Hypotheses: w ∈ ℝ^d, S ≠ [d]
+
+    Instead: The last feature left is not downscaled: its weight is 1, as if it were selected. Where two or
+    more are left, their weights lie between 0 and 1, have the sum 1, and increase with w_i.
+
+    Consequences: None for line 5.
+    """
+    check.refutes(attention_weights([fmpq(3)], ())[0].contains(1), "d = 1, S = ∅: softmax_1(w, S̄) = 1")
+
+    def downscaled(drawn):
+        w, size = drawn
+        S, free, weights = range(size), range(size, len(w)), attention_weights(w, range(size))
+        return (
+            all(weights[i] == 1 for i in S)
+            and all(0 < weights[i] < 1 for i in free)
+            and sum((weights[i] for i in free), arb(0)).contains(1)
+            and all(weights[i] < weights[j] for i in free for j in free if w[i] < w[j])
+        )
+
+    logits = st.builds(fmpq, st.integers(-20, 20), st.integers(1, 4))
+    check.forall(st.tuples(st.lists(logits, min_size=4, max_size=6), st.integers(0, 2)), downscaled)
+
+
+def another_minimiser(A_S, b):
+    """A minimiser β of ‖A_Sβ − b‖², another one where the columns are dependent."""
+    ones = vector([fmpq(1)] * A_S.ncols())
+    return least_squares(A_S, b) + ones - least_squares(A_S, A_S * ones)
+
+
+@claim("SA-algorithm-2", "Algorithm 2, lines 4 and 5", "exact", HOLDS)
 @mutants("sl.omp")
 def test_omp_picks_a_largest_correlation(check):
-    """⟨X_i, y − X_Sβ_S*⟩² = ⟨X_i, y − P_S y⟩² = ⟨X_i, P_S^⊥y⟩² for any minimiser β_S*, and OMP picks an i ∉ S
-    that maximises it.
+    """For any minimiser β_S* of ‖X_Sβ − y‖²,
+
+        ⟨X_i, y − X_Sβ_S*⟩² = ⟨X_i, y − P_S y⟩² = ⟨X_i, P_S^⊥y⟩²,
+
+    and OMP picks an i ∉ S that maximises it.
 
     Hypotheses: any S, dependent columns too; the pick where λ* > 0
+
+    Consequences: Line 4 need not say which minimiser: while λ* > 0 there is one, as the pick is not in the
+    span of X_S.
 
     Unchecked: what to pick where all correlations are zero, which the algorithm leaves open (sl.omp stops)
     """
 
     def holds(selection):
         X, y, S = selection
-        A, b = rational(X), rational(y)
-        r = off(A, S, b)
-        same = True
+        A, b, at = rational(X), rational(y), step(X, y, S)
         if S:
-            A_S, ones = columns(A, S), vector([fmpq(1)] * len(S))
-            # two minimisers, which differ where the columns are dependent
-            beta = least_squares(A_S, b)
-            other = beta + ones - least_squares(A_S, A_S * ones)
-            normal = (A_S.transpose() * r).entries()
-            same = b - A_S * beta == r == b - A_S * other and not any(normal)
-        at = step(X, y, S)
-        if S and columns(A, S).rank() < len(S):
-            return same  # sl.omp is not asked to force dependent columns
+            A_S = columns(A, S)
+            for beta in (least_squares(A_S, b), another_minimiser(A_S, b)):
+                if b - A_S * beta != at.residual or any((A_S.transpose() * at.residual).entries()):
+                    return False
+            if A_S.rank() < len(S):
+                return True  # sl.omp is not asked to force dependent columns
         path = sl.omp(X, y, len(S) + 1, forced=S)
         if not at.lam_star:
-            return same and len(path.support) == len(S)
-        return same and path.support[-1] in at.tied and set(path.ties[-1]) == set(at.tied)
+            return len(path.support) == len(S)
+        independent = columns(A, path.support.tolist()).rank() == len(S) + 1
+        return independent and path.support[-1] in at.tied and set(path.ties[-1]) == set(at.tied)
 
     check.forall(selections(dependent=True), holds)
 
@@ -78,46 +134,45 @@ def test_omp_picks_a_largest_correlation(check):
 @claim("SA-algorithm-3-threshold", "Algorithm 3, line 5; poster", "exact, proof", CORRECTED)
 @mutants("sl.first_entry", "sl.lambda_star")
 def test_the_largest_penalty_with_a_feature(check):
-    """Sequential LASSO has a largest λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0}, β*(λ, S) being the optimal
-    solution; it equals ‖XᵀP_S^⊥y‖∞.
+    """At each step of Sequential LASSO, β*(λ, S) being the optimal solution, there is a
+
+        λ*(S) = sup{λ > 0 : β*(λ, S)_S̄ ≠ 0},
+
+    the largest λ with a nonzero LASSO on S̄; it equals ‖XᵀP_S^⊥y‖∞.
 
     Hypotheses: independent S
 
     Instead: So it is where P_S^⊥y is not orthogonal to all columns; else the set is empty and the algorithm
-    must stop. The solution may not be unique; β_S̄ ≠ 0 then holds for all solutions below λ* and for none
-    above.
+    must stop. It is a supremum, not a maximum. The solution may not be unique; β_S̄ ≠ 0 then holds for all
+    solutions below λ* and for none at or above it.
 
     Consequences: Theorem 3.3 is about steps with λ* > 0.
 
     Tolerance: 2⁻⁴⁰λ* between the exact λ* and the package's
     """
-    X, y = np.array([[1.0, 1.0]]), np.array([1.0])
-    stops = sl.sequential_lasso(X, y, 2)
+    stops = sl.sequential_lasso(*TWINS, 2)
     check.refutes(
-        stops.status is sl.Status.EXACT_FIT and sl.lambda_star(X, y, unpenalized=[0]) == 0,
+        stops.status is sl.Status.EXACT_FIT and sl.lambda_star(*TWINS, unpenalized=[0]) == 0,
         "X = [[1, 1]], y = (1), S = {0}: P_S^⊥y = 0, and β*(λ, S)_S̄ = 0 for every λ > 0: no step 2",
     )
-    twins, one = np.array([[1.0, 1.0]]), np.array([1.0])
-    half = fmpq(1, 2)
+    both = [vector([HALF, fmpq(0)]), vector([fmpq(0), HALF])]
     check.refutes(
-        all(is_solution(twins, one, (), vector(beta), half) for beta in ([half, 0 * half], [0 * half, half]))
-        and sl.lambda_star(twins, one) == 1,
+        all(is_solution(*TWINS, (), beta, HALF) for beta in both) and sl.lambda_star(*TWINS) == 1,
         "X = [[1, 1]], y = (1), S = ∅, λ = ½: (½, 0) and (0, ½) are both optimal",
+    )
+    check.refutes(
+        is_solution(*TWINS, (), vector([fmpq(0), fmpq(0)]), fmpq(1)),
+        "X = [[1, 1]], y = (1), S = ∅: at λ* = 1 itself β = 0, so that no λ is the largest with β ≠ 0",
     )
 
     def threshold(selection):
         X, y, S = selection
         found = segment(X, y, S)
-        lam_star = found.step.lam_star
-        at_least_squares = coefficients(X, y, S, found, 0 * lam_star)
-        inside = [lam_star * fmpq(k, 4) for k in (1, 2, 3)]
-        below = not any(is_solution(X, y, S, at_least_squares, lam) for lam in inside)
-        above = all(is_solution(X, y, S, at_least_squares, lam_star * fmpq(k, 4)) for k in (4, 5, 9))
-        ours = (
-            exactly(sl.first_entry(X, y, unpenalized=S).lam_star),
-            exactly(sl.lambda_star(X, y, unpenalized=S)),
-        )
-        return below and above and all(abs(value - lam_star) <= lam_star * fmpq(1, 2**40) for value in ours)
+        lam_star, without = found.step.lam_star, coefficients(X, y, S, found, fmpq(0))
+        below = any(is_solution(X, y, S, without, lam_star * fmpq(k, 4)) for k in (1, 2, 3))
+        above = all(is_solution(X, y, S, without, lam_star * fmpq(k, 4)) for k in (4, 5, 9))
+        ours = sl.first_entry(X, y, unpenalized=S).lam_star, sl.lambda_star(X, y, unpenalized=S)
+        return above and not below and all(abs(exactly(a) - lam_star) <= lam_star / 2**40 for a in ours)
 
     check.forall(open_steps(), threshold)
 
@@ -129,20 +184,16 @@ def test_the_active_set_just_below_the_threshold(check):
 
     Hypotheses: λ* > 0, independent S
 
-    Instead: For ε ↓ 0 (from above it is empty), and with A(S) the indices that are nonzero in some solution:
-    solutions may be chosen so that there is no limit. So read, it is constant on (λ₂, λ*).
+    Instead: So it is for ε ↓ 0 (for ε < 0 the set is empty) and the indices that are nonzero in some
+    solution, whose set is constant on (λ₂, λ*). Solutions may be chosen so that their supports have no limit.
 
     Consequences: Lemma 3.4, which print gives as the reason that it is not empty, is not needed: r ≠ p below
     λ*.
     """
-    twins, one = np.array([[1.0, 1.0]]), np.array([1.0])
     lams = [1 - fmpq(1, 2**k) for k in range(1, 9)]
-    alternating = [[1 - lam, 0 * lam][:: (-1) ** k] for k, lam in enumerate(lams)]
+    alternating = [vector([1 - lam, 0 * lam][:: (-1) ** k]) for k, lam in enumerate(lams)]
     check.refutes(
-        all(
-            is_solution(twins, one, (), vector(beta), lam)
-            for beta, lam in zip(alternating, lams, strict=True)
-        ),
+        all(is_solution(*TWINS, (), beta, lam) for beta, lam in zip(alternating, lams, strict=True)),
         "X = [[1, 1]], y = (1), S = ∅: (1 − λ, 0) and (0, 1 − λ) are optimal, and may alternate as λ → 1",
     )
 
@@ -151,12 +202,9 @@ def test_the_active_set_just_below_the_threshold(check):
         found = segment(X, y, S)
         entry = sl.first_entry(X, y, unpenalized=S)
         length = found.step.lam_star - exactly(entry.window_lower)
-        eps = [length * fmpq(1, 2**k) for k in (1, 2, 20)]
-        solved = all(
-            is_solution(X, y, S, coefficients(X, y, S, found, e), found.step.lam_star - e) for e in eps
-        )
-        same = entry.tied == found.step.tied and entry.active == found.active
-        return solved and same and len(found.active) > 0
+        inside = [solution(X, y, S, found, length / 2**k).beta for k in (1, 2, 20)]
+        constant = all((beta[i, 0] != 0) == (i in found.active) for beta in inside for i in found.step.tied)
+        return (entry.tied, entry.active) == (found.step.tied, found.active) and found.active and constant
 
     check.forall(open_steps(), constant)
 
@@ -168,17 +216,16 @@ def test_nothing_is_active_above_the_threshold(check):
 
     Hypotheses: independent S
 
-    Instead: For λ > 0. Xβ = X_Sβ_S* alone does not make β zero outside of S where columns are dependent;
-    ‖β_S̄‖₁, which is the same in all solutions, does. For λ = 0 (allowed where P_S^⊥y ⟂ X) it is false.
+    Instead: So it is for λ > 0. Xβ = X_Sβ_S* alone does not make β zero outside of S where columns are
+    dependent; ‖β_S̄‖₁, which is the same in all solutions, does. For λ = 0 (allowed where P_S^⊥y ⟂ X) it is
+    false.
 
     Consequences: Nothing else: λ > 0 throughout Algorithm 3.
 
     Tolerance: 1e-12‖y‖ between P_S^⊥y and sl.project_dual
     """
-    X, y = np.array([[1.0, 1.0]]), np.array([1.0])
-    beta = vector([fmpq(0), fmpq(1)])
     check.refutes(
-        is_solution(X, y, (0,), beta, fmpq(0)),
+        is_solution(*TWINS, (0,), vector([fmpq(0), fmpq(1)]), fmpq(0)),
         "X = [[1, 1]], y = (1), S = {0}: λ = 0 = ‖XᵀP_S^⊥y‖∞, and β = (0, 1) is optimal",
     )
 

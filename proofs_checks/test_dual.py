@@ -3,12 +3,16 @@
 Source: *Sequential Attention for Feature Selection*, Section 3.2 and Appendix A.1 (both versions; overbars
 are lost in the text of the submission, which has ‖β‖₁ in (12) and (13)).
 
-(8)  min ½‖z − y‖² + λ‖β_S̄‖₁ over z = Xβ; (12) max_u min_{z,β} of that plus uᵀ(z − Xβ); its part in z is
-     ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least at z = y − u;
-(13) λ‖β_S̄‖₁ − uᵀXβ is unbounded below if (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and least at β = 0 otherwise;
-(11) hence min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0, and by Pythagoras P_S^⊥y may replace y;
-(9)  Xβ = y − u, (10) Xβ − X_Sβ_S* = P_S^⊥y − u.
-The value of (12) is ½‖y‖² − ½‖y − u‖²; (11) is its minimiser, as print says, not its value.
+    (8)   min over z = Xβ of ½‖z − y‖² + λ‖β_S̄‖₁
+    (12)  max_u min_{z,β} ½‖z − y‖² + λ‖β_S̄‖₁ + uᵀ(z − Xβ)
+    (13)  λ‖β_S̄‖₁ − uᵀXβ
+    (11)  min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ, X_Sᵀu = 0
+    (9)   Xβ = z = y − u
+    (10)  Xβ − X_Sβ_S* = P_S^⊥y − u
+
+The part of (12) in z is ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least at z = y − u; (13) is unbounded below if
+(Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and least at β = 0 otherwise: hence (11), in which by Pythagoras P_S^⊥y may replace
+y. The value of (12) is ½‖y‖² − ½‖y − u‖²; (11) is its minimiser, as print says, not its value.
 """
 
 import numpy as np
@@ -18,19 +22,20 @@ from hypothesis import strategies as st
 import sparselin as sl
 from proofs_checks.rational import (
     HALF,
+    close,
     coefficients,
     columns,
     inner,
-    is_solution,
     least_squares,
     off,
     rational,
     real,
     reals,
     segment,
+    solution,
     vector,
 )
-from proofs_checks.steps import open_steps, selections
+from proofs_checks.steps import in_window, open_steps, selections
 from sparselin.ledger import HOLDS, claim, mutants
 
 SECTION = "Section 3.2 and Appendix A.1"
@@ -43,11 +48,16 @@ def lagrangian_in_beta(X, u, beta, S, lam):
     return lam * norm - inner(u, X * beta)
 
 
+def unit(i, d, sign=1):
+    """±e_i."""
+    return vector([sign * fmpq(j == i) for j in range(d)])
+
+
 def direction(X, u, S, lam):
-    """A β along which (13) falls without bound, or None: e_i for i ∈ S with ⟨X_i, u⟩ ≠ 0, or beyond λ."""
+    """A β along which (13) falls without bound, or None: ±e_i for i ∈ S with ⟨X_i, u⟩ ≠ 0, or beyond λ."""
     for i, c in enumerate((X.transpose() * u).entries()):
         if c != 0 if i in S else abs(c) > lam:
-            return vector([(1 if c > 0 else -1) * fmpq(j == i) for j in range(X.ncols())])
+            return unit(i, X.ncols(), 1 if c > 0 else -1)
     return None
 
 
@@ -69,10 +79,20 @@ def with_points(draw, count=2):
     return X, y, S, lam, points
 
 
+def completed_square(y, z, u):
+    """½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖²."""
+    w = y - u
+    return HALF * (inner(z - w, z - w) + inner(y, y) - inner(w, w))
+
+
 @claim("SA-equation-12", "equation (12) and the display after it, " + SECTION, "exact", HOLDS)
 @mutants("completed_square")
 def test_the_terms_in_z(check):
-    """½‖z − y‖² + uᵀz = ½‖z‖² − (y − u)ᵀz + ½‖y‖² = ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least at z = y − u.
+    """The terms of (12) in z are
+
+        ½‖z − y‖² + uᵀz = ½‖z‖² − (y − u)ᵀz + ½‖y‖² = ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖²,
+
+    which is minimised at z = y − u.
 
     Hypotheses: any y, z, u
     """
@@ -85,12 +105,6 @@ def test_the_terms_in_z(check):
         return first == second == completed_square(y, z, u) >= completed_square(y, y - u, u)
 
     check.forall(with_points(), identities)
-
-
-def completed_square(y, z, u):
-    """½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖²."""
-    w = y - u
-    return HALF * (inner(z - w, z - w) + inner(y, y) - inner(w, w))
 
 
 @claim(
@@ -118,13 +132,9 @@ def test_the_terms_in_beta(check):
         if falls is not None:
             once, tenfold = (lagrangian_in_beta(A, u, falls * fmpq(k), S, lam) for k in (1, 10))
             return not feasible(A, u, S, lam) and once < 0 and tenfold == 10 * once
-        units = [
-            vector([fmpq(s * (j == i)) for j in range(A.ncols())]) for i in range(A.ncols()) for s in (1, -1)
-        ]
-        mixed = vector([fmpq((j + int(w[0, 0] * 2)) % 5 - 2) for j in range(A.ncols())])
-        return feasible(A, u, S, lam) and all(
-            lagrangian_in_beta(A, u, b, S, lam) >= 0 for b in (*units, mixed)
-        )
+        tried = [unit(i, A.ncols(), s) for i in range(A.ncols()) for s in (1, -1)]
+        tried.append(vector([fmpq((j + int(w[0, 0] * 2)) % 5 - 2) for j in range(A.ncols())]))
+        return feasible(A, u, S, lam) and all(lagrangian_in_beta(A, u, b, S, lam) >= 0 for b in tried)
 
     check.forall(with_points(), decided_by_feasibility)
 
@@ -132,9 +142,11 @@ def test_the_terms_in_beta(check):
 @claim("SA-equation-11", "equations (8), (11), " + SECTION, "exact", HOLDS, tolerance=TOLERANCE)
 @mutants("sl.project_dual")
 def test_strong_duality(check):
-    """The Lagrangian dual of (8) is min ½‖y − u‖² over ‖Xᵀu‖∞ ≤ λ, X_jᵀu = 0 for j ∈ S; strong duality holds.
+    """Strong duality holds, and the Lagrangian dual of (8) is equivalent to
 
-    Hypotheses: independent S with λ* > 0, λ on the first segment below λ*, and at λ*
+        min ½‖y − u‖²   subject to   ‖Xᵀu‖∞ ≤ λ   and   X_jᵀu = 0 for j ∈ S.
+
+    Hypotheses: independent S with λ* > 0, λ in the middle of the window (λ₂, λ*), and at λ*
 
     Consequences: The dual's value is ½‖y‖² − ½‖y − u‖², equal to that of (8).
     """
@@ -142,29 +154,33 @@ def test_strong_duality(check):
     def no_gap(selection):
         X, y, S = selection
         found, A, b = segment(X, y, S), rational(X), rational(y)
-        entry = sl.first_entry(X, y, unpenalized=S)
-        for part in (fmpq(0), HALF):
-            eps = part * (found.step.lam_star - fmpq(*entry.window_lower.as_integer_ratio()))
-            lam = found.step.lam_star - eps
-            beta = coefficients(X, y, S, found, eps)
-            u = found.step.residual - found.Z * found.v * eps
+        for lam, beta, u in (solution(X, y, S, found, fmpq(0)), in_window(X, y, S, found)):
             penalty = sum((abs(v) for i, v in enumerate(beta.entries()) if i not in S), fmpq(0))
             primal = HALF * inner(b - A * beta, b - A * beta) + lam * penalty
             dual = HALF * (inner(b, b) - inner(b - u, b - u))
             ours = sl.project_dual(X, y, real(lam), unpenalized=S).u
-            equal = np.linalg.norm(ours - reals(u)) <= 1e-12 * np.linalg.norm(y)
-            if not (primal == dual and feasible(A, u, S, lam) and equal):
+            if primal != dual or not feasible(A, u, S, lam) or not close(ours, reals(u), y):
                 return False
         return True
 
     check.forall(open_steps(), no_gap)
 
 
+def distance_within(A, b, lam, u):
+    """‖y − u'‖ at u' = u scaled into the polytope: the projection is no farther."""
+    largest = max((abs(c) for c in (A.transpose() * u).entries()), default=fmpq(0))
+    u = u * min(fmpq(1), lam / largest) if largest else u
+    return float(np.linalg.norm(reals(b - u)))
+
+
 @claim("SA-appendix-A.1-pythagoras", "Appendix A.1, last display", "exact, float", HOLDS, tolerance=TOLERANCE)
 @mutants("sl.project_dual")
 def test_the_projected_response_serves_as_well(check):
-    """For u ⟂ colspan(X_S), ½‖y − u‖² = ½‖y − P_S^⊥y‖² + ½‖P_S^⊥y − u‖²: y and P_S^⊥y have the same
-    projection.
+    """For u ∈ colspan(X_S)^⊥,
+
+        ½‖y − u‖² = ½‖y − P_S^⊥y‖² + ½‖P_S^⊥y − u‖²,
+
+    so that P_S^⊥y may be projected in (11) rather than y.
 
     Hypotheses: any S, dependent columns too
     """
@@ -175,44 +191,31 @@ def test_the_projected_response_serves_as_well(check):
         u, r = off(A, S, w), off(A, S, b)
         pythagoras = inner(b - u, b - u) == inner(b - r, b - r) + inner(r - u, r - u)
         ours = [sl.project_dual(X, target, real(lam), unpenalized=S).u for target in (y, reals(r))]
-        no_farther = np.linalg.norm(y - ours[0]) <= farthest(A, b, S, lam, u) * (1 + 1e-12)
-        equal = np.linalg.norm(ours[0] - ours[1]) <= 1e-12 * np.linalg.norm(y)
-        return pythagoras and equal and no_farther
+        no_farther = np.linalg.norm(y - ours[0]) <= distance_within(A, b, lam, u) * (1 + 1e-12)
+        return pythagoras and close(*ours, y) and no_farther
 
     check.forall(with_points(), same)
-
-
-def farthest(A, b, S, lam, u):
-    """‖y − u'‖ at u' = u scaled into the polytope: no projection is farther."""
-    largest = max((abs(c) for c in (A.transpose() * u).entries()), default=fmpq(0))
-    u = u * min(fmpq(1), lam / largest) if largest else u
-    return float(np.linalg.norm(reals(b - u)))
 
 
 @claim("SA-equation-9", "equations (9) and (10), Section 3.2", "exact, float", HOLDS, tolerance=TOLERANCE)
 @mutants("sl.project_dual", "sl.lasso_path")
 def test_fit_and_dual_point(check):
-    """Primal and dual solutions satisfy Xβ = z = y − u and, with β_S* = X_S⁺y, Xβ − X_Sβ_S* = P_S^⊥y − u.
+    """The primal and dual variables are related by
 
-    Hypotheses: independent S with λ* > 0; exactly on the first segment, in floats at λ*/7
+        Xβ = z = y − u   and, with β_S* = X_S⁺y,   Xβ − X_Sβ_S* = P_S^⊥y − u.
+
+    Hypotheses: independent S with λ* > 0; exactly in the middle of the window, in floats at λ*/7
     """
 
     def related(selection):
         X, y, S = selection
         found, A, b = segment(X, y, S), rational(X), rational(y)
-        entry = sl.first_entry(X, y, unpenalized=S)
-        eps = HALF * (found.step.lam_star - fmpq(*entry.window_lower.as_integer_ratio()))
-        beta = coefficients(X, y, S, found, eps)
-        u = found.step.residual - found.Z * found.v * eps
+        eps = found.step.lam_star - in_window(X, y, S, found).lam
+        beta, u = coefficients(X, y, S, found, eps), found.step.residual - found.Z * found.v * eps
         on_S = columns(A, S) * least_squares(columns(A, S), b) if S else fmpq_mat(A.nrows(), 1)
-        exact = (
-            is_solution(X, y, S, beta, found.step.lam_star - eps)
-            and A * beta == b - u
-            and A * beta - on_S == found.step.residual - u
-        )
+        exact = A * beta == b - u and A * beta - on_S == found.step.residual - u
         lam = real(found.step.lam_star) / 7
         fit = X @ sl.lasso_path(X, y, unpenalized=S, lam_min=lam).at(lam)
-        p = sl.project_dual(X, y, lam, unpenalized=S).u
-        return exact and np.linalg.norm(fit - (y - p)) <= 1e-12 * np.linalg.norm(y)
+        return exact and close(fit, y - sl.project_dual(X, y, lam, unpenalized=S).u, y)
 
     check.forall(open_steps(), related)

@@ -1,38 +1,22 @@
-"""What is promised of OMP, and so of Sequential LASSO and Sequential Attention: equation (3), gains,
-scaling.
+"""What is promised of greedy selection, of OMP, and so of Sequential LASSO and Sequential Attention.
 
-Source: *Sequential Attention for Feature Selection*, Sections 1 and 2 (both versions).
+Source: *Sequential Attention for Feature Selection*, Sections 1 and 2 (both versions). In print: greedy
+forward selection "was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP likewise,
 
-Equation (3): "we seek θ̃ with ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖² for some κ = κ(X) > 0"; greedy forward
-selection "was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP likewise.
-No algorithm that selects k < rank(X) features has one: the minimum over θ ∈ R^d may be zero where k
-features leave a residual. With the minimum over k-sparse θ instead it still fails for both: see the
-witness. What Das and Kempe show is about the explained part, R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖²: for unit
-columns and C = XᵀX,
+    (3)  ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖²   for some κ = κ(X) > 0.
+
+No algorithm that selects k < rank(X) features has one: the minimum over θ ∈ ℝ^d may be zero where k features
+leave a residual; and with the minimum over k-sparse θ instead it still fails for both. What Das and Kempe
+show is about the explained part: with R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², for unit columns and C = XᵀX,
 
     R²(OMP_k) ≥ (1 − e^{−γ·λ_min(C,2k)}) max_{|L| ≤ k} R²(L),   λ_min(C, 2k) ≤ γ ≤ 1.
 
-Checked in the stronger form with λ_min(C, 2k) alone in the exponent. With L the best set, c = Xᵀr and
-C' the Gram matrix of P_S^⊥X_{L∖S}: ‖y‖²(R²(S ∪ L) − R²(S)) = cᵀC'⁻¹c ≤ k max c_i²/λ_min(C'), where
-λ_min(C') ≥ λ_min(C, 2k), and OMP's pick gains c_i²/‖P_S^⊥X_i‖² ≥ c_i². So each step gains λ_min(C,
-2k)/k of what is missing. This holds however ties are broken, hence for Sequential LASSO (Theorem 3.3).
+It holds with λ_min(C, 2k − 1) alone, and with γ·λ_min(C, k), in the exponent: Theorem 1 of
+docs/guarantees.md; and with each step's own constants, without equal lengths: Theorem 2. The proofs are
+there: each step gains a share θ/k of what is missing, however ties are broken, hence so does each of
+Sequential LASSO (Theorem 3.3).
 
-With both γ and an eigenvalue the size of the latter may be k (`ours-omp-guarantee`). Let S be the i < k
-first picks of OMP, S_k all of them, ρ_x = ‖P_S^⊥X_x‖, A = L∖S without the columns in the span of S, and γ =
-γ_{S_k,k}(R²), for which S ⊆ S_k and |A| ≤ k serve:
-
-    ‖y‖²(R²(S ∪ L) − R²(S)) ≤ Σ_A (c_x/ρ_x)²/γ ≤ k·max c_x²/(γ·min_A ρ_x²),
-    ρ_x² ≥ λ_min(C_{S+x}) ≥ λ_min(C, k),
-
-since ρ_x² = 1/((C_{S+x})⁻¹)_xx and |S + x| ≤ k. So each step gains θ/k of what is missing, θ = γ·λ_min(C, k);
-and θ = λ_min(C, 2k − 1) will do as well, by the first proof with |S ∪ A| ≤ k − 1 + k. In both cases
-
-    R²(S_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R².
-
-Checked on integer columns of one length, with γ and R² rational and eigenvalues in balls of 128 bits.
-
-Without equal lengths, and with every step's own constants, `ours-path-guarantee` is Theorem 2 of
-docs/guarantees.md, where the proof is; integer columns of any lengths.
+Checked on integer columns, with γ and R² rational and eigenvalues in balls of 128 bits.
 """
 
 import functools
@@ -62,6 +46,7 @@ from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 from sparselin.testing import integer_designs
 
 SOURCE = "Section 2"
+BALLS = "exact, interval, brute force, proof"
 # y = X_1 + X_2; column 0 has the largest correlation and the largest gain, with unit columns too
 X = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
 Y = np.array([1.0, 1.0, 0.0])
@@ -93,10 +78,24 @@ def sparse_eigenvalue(X, size):
     return min(np.linalg.eigvalsh(C[np.ix_(L, L)])[0] for L in itertools.combinations(range(len(C)), size))
 
 
+def best_r2(X, y, k):
+    """The largest R² of k columns, by enumeration."""
+    return max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
+
+
+def overdetermined(k):
+    """OMP's loss over the least with two features, with a fourth row of zeros, on which y is 2⁻ᵏ."""
+    taller, y = np.vstack([X, np.zeros(3)]), np.append(Y, 0.5**k)
+    A, b = rational(taller), rational(y)
+    return left(A, b, sorted(sl.omp(taller, y, 2).support)) / left(A, b, (1, 2))
+
+
 @claim("SA-equation-3", "equation (3), " + SOURCE, "exact, brute force, float", FALSE, cases=2000)
 @mutants("sl.omp", "sl.ols", "sl.sparse_eigenvalues")
 def test_the_form_of_the_guarantee(check):
-    """Greedy forward selection and OMP have guarantees ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖² with κ = κ(X).
+    """Greedy forward selection and OMP have guarantees of the form
+
+        ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖²   for some κ = κ(X) > 0.
 
     Hypotheses: exact: forward selection and OMP on one design; corrected: unit columns, d ≤ 7, k ≤ 3
 
@@ -108,20 +107,13 @@ def test_the_form_of_the_guarantee(check):
     Tolerance: 1e-12 in R² and in λ_min: d·eps·‖C‖ for eigenvalues
     """
     A, b = rational(X), rational(Y)
-    taken = tuple(sl.omp(X, Y, 2).support), tuple(sl.ols(X, Y, 2).support)
-    scaled = tuple(sl.omp(unit(X), Y, 2).support)
+    taken = [path.support.tolist() for path in (sl.omp(X, Y, 2), sl.ols(X, Y, 2), sl.omp(unit(X), Y, 2))]
     check.refutes(
-        all(S[0] == 0 and left(A, b, sorted(S)) > 0 for S in (*taken, scaled)) and left(A, b, (1, 2)) == 0,
+        all(S[0] == 0 and left(A, b, S) > 0 for S in taken) and left(A, b, (1, 2)) == 0,
         f"{show(X, Y)}, k = 2: the least value over 2-sparse θ is 0 (θ = (0, 1, 1)), but both take "
-        f"column 0 first and leave ‖r‖² = {left(A, b, sorted(taken[0]))}",
+        f"column 0 first and leave ‖r‖² = {left(A, b, taken[0])}",
     )
-
-    # overdetermined, with a nonzero loss: a row of zeros, on which y is 2⁻ᵏ
-    ratios = []
-    for k in (2, 5, 10):
-        taller, y = np.vstack([X, np.zeros(3)]), np.append(Y, 0.5**k)
-        B, b = rational(taller), rational(y)
-        ratios.append(left(B, b, sorted(sl.omp(taller, y, 2).support)) / left(B, b, (1, 2)))
+    ratios = [overdetermined(k) for k in (2, 5, 10)]
     check.refutes(
         [int(ratio) for ratio in ratios] == [9, 513, 524289],
         "the same with a fourth row of zeros and y_4 = 2⁻ᵏ: n > d, the least loss is positive, and "
@@ -132,47 +124,35 @@ def test_the_form_of_the_guarantee(check):
         X, y = unit(design[0]), design[1]
         assume(X.shape[1] and y.any())
         k = min(3, X.shape[1])
-        least = sparse_eigenvalue(X, 2 * k)
-        ours = sl.sparse_eigenvalues(X, 2 * k)
-        if not (ours.lower - 1e-12 <= least <= ours.lambda_min.upper + 1e-12 and ours.lambda_min.exact):
-            return False
-        best = max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
-        got = r2(X, y, sl.omp(X, y, k).support) if (X.T @ y).any() else 0.0
-        ahead = r2(X, y, sl.ols(X, y, k).support) if (X.T @ y).any() else 0.0
+        least, ours = sparse_eigenvalue(X, 2 * k), sl.sparse_eigenvalues(X, 2 * k)
+        enclosed, best = ours.lower - 1e-12 <= least <= ours.lambda_min.upper + 1e-12, best_r2(X, y, k)
         bound = (1 - np.exp(-max(least, 0.0))) * best - 1e-12
-        return got >= bound and ahead >= bound and got <= best + 1e-12
+        got, ahead = (r2(X, y, m(X, y, k).support) if (X.T @ y).any() else 0.0 for m in (sl.omp, sl.ols))
+        return enclosed and ours.lambda_min.exact and ahead >= bound and bound <= got <= best + 1e-12
 
     check.forall(integer_designs(6, 7), promised)
 
 
+def least_of(M, columns, m):
+    """The least eigenvalue of M on any m of the columns, as a ball."""
+    each = (value for L in itertools.combinations(columns, m) for value in eigenvalues(M, list(L)))
+    return functools.reduce(arb.min, each)
+
+
 def least_eigenvalue(C, size):
     """λ_min(C, size) of unit columns as a ball; 0 and, for one column, 1 exactly."""
-    d, least = C.nrows(), arb(1)
-    if size == 1:
-        return least
-    for S in itertools.combinations(range(d), min(size, d)):
-        for value in eigenvalues(C, S):
-            least = least.min(value)
-    return least
+    return arb(1) if size == 1 else arb(1).min(least_of(C, range(C.nrows()), min(size, C.nrows())))
 
 
-def shares(R, C, S, k):
-    """θ of the two promises."""
-    return submodularity_ratio(R, mask_of(S), k) * least_eigenvalue(C, k), least_eigenvalue(C, 2 * k - 1)
+BESIDE = "beside Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1"
 
 
-@claim(
-    "ours-omp-guarantee",
-    "beside Das and Kempe (2011), Theorem 3.7; docs/guarantees.md, Theorem 1",
-    "exact, interval, brute force, proof",
-    HOLDS,
-    cases=1500,
-    ci_cases=25,
-)
+@claim("ours-omp-guarantee", BESIDE, BALLS, HOLDS, cases=1500, ci_cases=25)
 @mutants("sl.omp", "sl.guarantee_bounds", "submodularity_ratio", "least_eigenvalue", "r_squared")
 def test_the_sharper_promises_of_omp(check):
-    """R²(OMP_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R² for θ = γ_{S,k}·λ_min(C, k), and for θ =
-    λ_min(C, 2k − 1).
+    """For θ = γ_{S,k}·λ_min(C, k), and for θ = λ_min(C, 2k − 1),
+
+        R²(OMP_k) ≥ (1 − (1 − θ/k)^k)·max R² ≥ (1 − e^{−θ})·max R².
 
     Hypotheses: unit columns; any ties; S the set that OMP selects
 
@@ -191,17 +171,17 @@ def test_the_sharper_promises_of_omp(check):
             total += 1
             X, y, C = unit_columns(design), design.y.astype(float), correlations(design)
             R = table(lambda S, design=design: r_squared(design.X, design.y, S), d)
-            S, best = sl.omp(X, y, k).support.tolist(), optimum(R, k)
-            where = f"{design}, {k}"
-            thetas = shares(R, C, S, k)
+            S = sl.omp(X, y, k).support.tolist()
+            reached, gamma = R[mask_of(S)] / optimum(R, k), submodularity_ratio(R, mask_of(S), k)
+            thetas = gamma * least_eigenvalue(C, k), least_eigenvalue(C, 2 * k - 1)
             for theta in thetas:
                 factor = 1 - (1 - theta / k) ** k
-                settle(check, arb(R[mask_of(S)] / best), factor, where)
-                check.over([where], lambda _, factor=factor, theta=theta: not factor < 1 - (-theta).exp())
+                settle(check, arb(reached), factor, f"{design}, {k}")
+                check.over([(factor, 1 - (-theta).exp())], lambda pair: not pair[0] < pair[1])
                 if factor > 0 and k > 1:
-                    tightest = min(tightest, float((R[mask_of(S)] / (factor * best)).mid()))
-            larger += bool(thetas[0] > submodularity_ratio(R, mask_of(S), k) * least_eigenvalue(C, 2 * k))
-            check.over([where], lambda _, X=X, y=y, k=k, S=S, t=thetas: as_computed(X, y, k, S, t))
+                    tightest = min(tightest, float((reached / factor).mid()))
+            larger += bool(thetas[0] > gamma * least_eigenvalue(C, 2 * k))
+            check.over([(X, y, k, S, thetas)], lambda case: as_computed(*case))
         check.measured(
             f"for k > 1, R²(OMP_k) is at least {tightest:.3f} times either promise; γ·λ_min(C, k) exceeds "
             f"γ·λ_min(C, 2k) in {larger} of {total} designs"
@@ -213,16 +193,9 @@ def as_computed(X, y, k, S, thetas):
     found = sl.guarantee_bounds(X, y, k, algorithms=("omp",))
     named = {bound.name: bound for bound in found.of("OMP")}
     ours = [named[name] for name in ("submodularity ratio, sharper", "sparse eigenvalue, sharper")]
-    return (
-        not found.violated
-        and found.supports[0][1].tolist() == S
-        and all(
-            bound.lower <= float((1 - (-theta).exp()).mid()) + 1e-9
-            and (not bound.applies or bound.lower >= float((1 - (-theta).exp()).mid()) - 1e-9)
-            and (bound.applies or float(theta.mid()) <= 1e-6)
-            for bound, theta in zip(ours, thetas, strict=True)
-        )
-    )
+    pairs = [(bound, float((1 - (-theta).exp()).mid())) for bound, theta in zip(ours, thetas, strict=True)]
+    equal = all(b.lower <= f + 1e-9 and f <= (b.lower + 1e-9 if b.applies else 1e-6) for b, f in pairs)
+    return not found.violated and found.supports[0][1].tolist() == S and equal
 
 
 def longest(X):
@@ -252,13 +225,6 @@ def shares_along(X, R, S, pick, k, end=None):
     return m, arb(gamma * shortest).max(least[0]) / arb(fmpq(length)), arb(gamma).max(least[1])
 
 
-def least_of(M, columns, m):
-    """The least eigenvalue of M on any m of the columns, as a ball."""
-    return functools.reduce(
-        arb.min, (value for L in itertools.combinations(columns, m) for value in eigenvalues(M, list(L)))
-    )
-
-
 def promised_along(X, R, path, k, place):
     """1 − Π (1 − θ_i/m_i) for OMP (place 1) or FR (place 2), and the largest θ."""
     left, largest = arb(1), arb(0)
@@ -271,18 +237,32 @@ def promised_along(X, R, path, k, place):
     return 1 - left, largest
 
 
-@claim(
-    "ours-path-guarantee",
-    "docs/guarantees.md, Theorem 2",
-    "exact, interval, brute force, proof",
-    HOLDS,
-    cases=600,
-    ci_cases=25,
-)
+def kept_along(check, X, y, early):
+    """Whether OMP and FR keep the promise, which sl.guarantee_bounds has, and have it with every θ_i ≤ 1."""
+    k, d = min(3, X.shape[1]), X.shape[1]
+    integers = X.astype(int), y.astype(int)
+    R = table(lambda S: r_squared(*integers, S), d)
+    found = sl.guarantee_bounds(X, y, k)
+    for algorithm, method, place in (("OMP", sl.omp, 1), ("FR", sl.ols, 2)):
+        path = method(X, y, k).support.tolist() if (X.T @ y).any() else []
+        early.append(len(path) < k)
+        factor, largest = promised_along(integers[0], R, path, k, place)
+        bound = next(b for b in found.of(algorithm) if b.name == "along the path")
+        if largest > 1 + arb(2) ** -90 or not bound.lower <= float(factor.mid()) + 1e-9:
+            return False
+        where = f"{algorithm}, {show(X, y)}"
+        settle(check, R[mask_of(path)] + arb(2) ** -90, factor * optimum(R, k), where)
+    return True
+
+
+@claim("ours-path-guarantee", "docs/guarantees.md, Theorem 2", BALLS, HOLDS, cases=600, ci_cases=25)
 @mutants("sl.omp", "sl.ols", "sl.guarantee_bounds", "longest", "submodularity_ratio", "r_squared")
 def test_the_promise_along_the_path(check):
-    """R²(S_k) ≥ (1 − Π_{i<k} (1 − θ_i/m_i))·max R² for OMP and FR, for columns of any lengths, with every θ_i
-    ≤ 1; after an early end the length of the longest column stands for that of the pick.
+    """For OMP and FR, and columns of any lengths,
+
+        R²(S_k) ≥ (1 − Π_{i<k} (1 − θ_i/m_i))·max R²,
+
+    with every θ_i ≤ 1; after an early end the length of the longest column stands for that of the pick.
 
     Hypotheses: any columns and y ≠ 0; θ_i and m_i of the sets on the way
 
@@ -291,38 +271,29 @@ def test_the_promise_along_the_path(check):
 
     Tolerance: none for the promise; 1e-9 between the factors of sl.guarantee_bounds and the balls
     """
-    early = 0
-
-    def promised(design):
-        nonlocal early
-        X, y = (part.astype(int) for part in design)
-        k, d = min(3, X.shape[1]), X.shape[1]
-        R = table(lambda S: r_squared(X, y, S), d)
-        found = sl.guarantee_bounds(*design, k)
-        for algorithm, method, place in (("OMP", sl.omp, 1), ("FR", sl.ols, 2)):
-            path = method(*design, k).support.tolist() if (X.T @ y).any() else []
-            early += len(path) < k
-            factor, largest = promised_along(X, R, path, k, place)
-            bound = next(b for b in found.of(algorithm) if b.name == "along the path")
-            if largest > 1 + arb(2) ** -90 or not bound.lower <= float(factor.mid()) + 1e-9:
-                return False
-            settle(check, R[mask_of(path)] + arb(2) ** -90, factor * optimum(R, k), f"{algorithm}, {design}")
-        return True
-
+    ten, early = (10.0 * np.eye(2), np.array([1.0, 0.0])), []
     with precisely():
-        ten, target = 10 * np.eye(2, dtype=int), np.array([1, 0])
-        R = table(lambda S: r_squared(ten, target, S), 2)
-        at_end = shares_along(ten, R, [0], None, 2), shares_along(ten, R, [0], None, 2, 1)
+        R = table(lambda S: r_squared(*(part.astype(int) for part in ten), S), 2)
+        at_end = [shares_along(ten[0].astype(int), R, [0], None, 2, end) for end in (None, 1)]
         check.over([at_end], lambda at: (at[0][0], at[0][1], at[1][1]) == (1, 1, 100))
-        check.over([(10.0 * np.eye(2), np.array([1.0, 0.0]))], promised)
-        along = [
-            b for b in sl.guarantee_bounds(10.0 * np.eye(2), [1.0, 0.0], 2).bounds if b.name[:5] == "along"
-        ]
+        check.over([ten], lambda design: kept_along(check, *design, early))
+        along = [b for b in sl.guarantee_bounds(*ten, 2).bounds if b.name == "along the path"]
         check.over(along, lambda bound: 1 - 1e-9 <= bound.lower <= 1)
-        check.forall(
-            integer_designs(4, 5, -3, 3).filter(lambda design: design[0].any() and design[1].any()), promised
-        )
-    check.measured(f"{early} of the paths ended early")
+        designs = integer_designs(4, 5, -3, 3).filter(lambda design: design[0].any() and design[1].any())
+        check.forall(designs, lambda design: kept_along(check, *design, early))
+    check.measured(f"{sum(early)} of the paths ended early")
+
+
+def gains_its_share(check, X, y, path, k):
+    """Whether each step gains λ_min(C, 2k)/k of what is missing, and all of them what is promised of OMP."""
+    best, share = best_r2(X, y, k), max(sparse_eigenvalue(X, 2 * k), 0.0) / k
+    got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
+    if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):
+        return False
+    if path.status is sl.Status.MAX_ITER:
+        check.undecided()
+        return True
+    return got[-1] >= (1 - np.exp(-share * k)) * best - 1e-12
 
 
 @claim(
@@ -361,18 +332,8 @@ def test_the_promise_passes_on(check):
         X, y = unit(design[0]), design[1]
         assume(X.shape[1] and (np.abs(X.T @ y) > 1e-9).any())
         k = min(3, X.shape[1])
-        best = max(r2(X, y, L) for L in itertools.combinations(range(X.shape[1]), k))
-        # each step gains at least λ_min(C, 2k)/k of what is missing, as OMP's does
-        share = max(sparse_eigenvalue(X, 2 * k), 0.0) / k
-        for path in (sl.sequential_lasso(X, y, k), sl.sequential_attention(X, y, k)):
-            got = [r2(X, y, path.support[:t]) for t in range(len(path.support) + 1)]
-            if any(now - was < share * (best - was) - 1e-12 for was, now in itertools.pairwise(got)):
-                return False
-            if path.status is sl.Status.MAX_ITER:
-                check.undecided()
-            elif got[-1] < (1 - np.exp(-share * k)) * best - 1e-12:
-                return False
-        return True
+        paths = sl.sequential_lasso(X, y, k), sl.sequential_attention(X, y, k)
+        return all(gains_its_share(check, X, y, path, k) for path in paths)
 
     check.forall(integer_designs(5, 6), promised)
 
@@ -385,16 +346,10 @@ def test_no_selection_has_it(check):
     Hypotheses: selecting k < d features by the LASSO, with the minimum over all θ ∈ R^d as printed
 
     Instead: Of that form it has none, nor has any other selection of k features: X = I, y = (1, …, 1) leaves
-    d − k against 0. Open is the question about R².
+    d − k against 0. What is open is the question about R².
 
     Consequences: See equation (3).
     """
-    eye = np.eye(2)
-    check.refutes(
-        min(left(rational(eye), rational(np.ones(2)), (i,)) for i in (0, 1)) == 1
-        and left(rational(eye), rational(np.ones(2)), (0, 1)) == 0,
-        "X = I₂, y = (1, 1), k = 1: either feature leaves 1, both leave 0",
-    )
 
     def leaves(sizes):
         d, k = sizes
@@ -402,6 +357,7 @@ def test_no_selection_has_it(check):
         each = {left(A, b, S) for S in itertools.combinations(range(d), k)}
         return each == {d - k} and left(A, b, tuple(range(d))) == 0
 
+    check.refutes(leaves((2, 1)), "X = I₂, y = (1, 1), k = 1: either feature leaves 1, both leave 0")
     check.over([(d, k) for d in range(2, 7) for k in range(1, d)], leaves)
 
 
@@ -410,10 +366,12 @@ def test_no_selection_has_it(check):
 def test_scaling(check):
     """That X has unit columns and y is a unit vector is without loss of generality by scaling.
 
-    Hypotheses: for the algorithms: their picks are unchanged; for the problem: its minimum over k-sparse θ is
+    Hypotheses: without loss of generality: neither the minimum over k-sparse θ nor what OMP and Sequential
+    LASSO select is changed
 
-    Instead: Of y ≠ 0 it is. Scaling the columns leaves min over k-sparse θ as it is, but changes what OMP and
-    Sequential LASSO select, and guarantees in terms of XᵀX hold for unit columns. Theorem 3.3 needs neither.
+    Instead: It is for y ≠ 0. Scaling the columns does not change the minimum over k-sparse θ, but it changes
+    what OMP and Sequential LASSO select, and guarantees in terms of XᵀX hold for unit columns. Theorem 3.3
+    needs neither assumption.
 
     Consequences: Theorem 3.3 holds for columns of any norm; to use OMP's guarantees, normalise first.
     """
@@ -423,19 +381,17 @@ def test_scaling(check):
 
     def scaled(selection):
         X, y, S = selection
-        A, b = rational(X), rational(y)
-        t = fmpq(3, 4)
+        b, lengths, k = rational(y), 1 + np.arange(X.shape[1]), X.shape[1]
         at, of_ty = step(X, y, S), step(X, 0.75 * y, S)
         assume((X.T @ y).any())
-        same_ties = at.tied == of_ty.tied and of_ty.lam_star == t * at.lam_star
-        D = X * (1 + np.arange(X.shape[1]))
-        same_minimum = left(A, b, S) == left(rational(D), b, S)
-        k = X.shape[1]
         for method in (sl.omp, sl.sequential_lasso):
             picks = list(method(X, y, k).support)
             if picks != list(method(X, 0.75 * y, k).support) or picks[0] not in step(X, y).tied:
                 return False
-        at_S = list(sl.omp(X, y, len(S) + 1, forced=S).support)
-        return same_ties and same_minimum and at_S[-1] in at.tied
+        return (
+            (of_ty.tied, of_ty.lam_star) == (at.tied, at.lam_star * fmpq(3, 4))
+            and left(rational(X), b, S) == left(rational(X * lengths), b, S)
+            and sl.omp(X, y, len(S) + 1, forced=S).support[-1] in at.tied
+        )
 
     check.forall(open_steps(), scaled)

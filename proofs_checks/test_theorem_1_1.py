@@ -6,11 +6,12 @@ Attention is equivalent to OMP", "without making any assumptions on the design m
 
 No λ is given, neither there nor in Definition 3.1, and for some λ it fails: (5) is a LASSO, whose largest
 coefficient far below λ* need not be at a feature of largest correlation, even with columns of equal length;
-for λ ≥ 2λ* all weights are zero. Nor is the sign of w_i (`test_attention_linear.py`). What the proof gives:
-let λ lie in (2λ₂, 2λ*), the factor 2 because (5) has no ½, with λ* = ‖XᵀP_S^⊥y‖∞ > 0. At every minimiser of
-(5) |w_i| = |θ_i| = √|β_i| off S for a solution β of the LASSO (4) at λ/2, which is zero off S ∪ A(S), A(S) ⊆
-T, and not zero on S̄. So argmax_{i∉S} |w_i| ∈ A(S) ⊆ T, and OMP could have picked it. Where T has one element
-the picks are equal; where it has more, Sequential Attention may leave out some that OMP may take.
+for λ ≥ 2λ* all weights are zero. Nor is the sign of w_i determined (`test_attention_linear.py`). For
+
+    2λ₂ < λ < 2λ*,   λ* = ‖XᵀP_S^⊥y‖∞ > 0   (the factor 2 because (5) has no ½),
+
+at every minimiser |w_i| = |θ_i| = √|β_i| off S, β being a solution of (4) at λ/2; so argmax_{i∉S} |w_i| ∈
+A(S) ⊆ T, and OMP could have picked it. Proof: docs/proofs/theorem_3_3.md.
 
 Checked on every step of `sl.sequential_attention`, whatever was selected before, with T, A(S) and λ* in
 rational arithmetic; and by single descents elsewhere in the window. A training that comes to no decision
@@ -22,6 +23,7 @@ from flint import fmpq
 
 import sparselin as sl
 from proofs_checks.rational import is_solution, real, segment, step, vector
+from proofs_checks.steps import show
 from sparselin.ledger import CORRECTED, claim, mutants
 
 # columns of length √5, c = (1, 1, 2); SOLUTION is that of (5) at λ = ¼, of (4) at ⅛
@@ -44,6 +46,39 @@ def designs(rng, cases):
         yield X, y
 
 
+def tally_path(check, X, y):
+    """Whether each pick is the feature of largest weight and in A(S) ⊆ T; returns the number of tied
+    steps."""
+    path, S, tied = sl.sequential_attention(X, y, min(4, X.shape[1]), rng=check.rng), [], 0
+    check.undecided(path.status is sl.Status.MAX_ITER)
+    for t, pick in enumerate(path.support.tolist()):
+        found = segment(X, y, S)
+        largest = int(np.argmax(np.where(np.isin(np.arange(X.shape[1]), S), -1, np.abs(path.weights[t]))))
+        lam_star = real(found.step.lam_star)
+        right = pick in found.active and largest == pick and set(found.active) <= set(found.step.tied)
+        right = right and abs(path.lam_star[t] - lam_star) <= 1e-12 * lam_star
+        check.tally(1, int(not right), f"{show(X, y, S)}: {pick}")
+        tied += len(found.step.tied) > 1
+        S.append(pick)
+    ended = path.status in (sl.Status.EXACT_FIT, sl.Status.NO_CORRELATION, sl.Status.RANK_EXHAUSTED)
+    check.tally(0, int(ended and step(X, y, S).lam_star != 0), "ended before λ* = 0")
+    return tied
+
+
+def tally_descent(check, X, y):
+    """The first step, by one descent at a λ drawn from the window."""
+    entry = sl.first_entry(X, y)
+    if entry.lam_star <= 0:
+        return
+    lam = entry.lam_star + (entry.window_lower - entry.lam_star) * check.rng.uniform(0.2, 0.8)
+    found = sl.hadamard_descent(X, y, lam, rng=check.rng)
+    if found.status is not sl.Status.COMPLETED:
+        check.undecided()
+        return
+    wrong = int(np.argmax(np.abs(found.w))) not in segment(X, y).active
+    check.tally(1, int(wrong), f"{show(X, y)}, λ = {2 * lam} in (5)")
+
+
 @claim(
     "SA-theorem-1.1",
     "Theorem 1.1 (ICLR, NeurIPS submission); poster",
@@ -54,13 +89,13 @@ def designs(rng, cases):
 )
 @mutants("sl.sequential_attention", "sl.hadamard_descent")
 def test_every_pick_is_one_that_omp_could_make(check):
-    """For linear regression, at every step regularized linear Sequential Attention, which minimises (5) and
-    takes the feature of largest weight, selects an i that maximises |⟨X_i, P_S^⊥y⟩|, as OMP does.
+    """For linear regression, regularized linear Sequential Attention is equivalent to OMP: in each step it
+    minimises (5) and takes the feature of largest weight, an i that maximises |⟨X_i, P_S^⊥y⟩|.
 
     Hypotheses: any X, y, S; λ* > 0
 
-    Instead: It does for λ in the window (2λ₂, 2λ*) of (5) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆ T. For
-    smaller λ it need not, even with columns of equal length; for λ ≥ 2λ* all weights are zero.
+    Instead: So it is for λ in the window (2λ₂, 2λ*) of (5) and the largest |w_i|: argmax |w_i| ∈ A(S) ⊆ T.
+    For smaller λ it need not be, even with columns of equal length; for λ ≥ 2λ* all weights are zero.
 
     Consequences: With that λ the guarantees of OMP carry over. With ties the two may differ, A(S) ⊂ T being
     possibly strict.
@@ -70,41 +105,17 @@ def test_every_pick_is_one_that_omp_could_make(check):
     Tolerance: none for T, A(S); λ* of the path to 1e-12
     """
     X, y = DESIGN
-    beta = SOLUTION
-    solved = is_solution(X, y, (), vector(beta), fmpq(1, 8))
+    largest = max(range(3), key=lambda i: abs(SOLUTION[i]))
     check.refutes(
-        solved and step(X, y).tied == (2,) and max(range(3), key=lambda i: abs(beta[i])) == 1,
+        is_solution(X, y, (), vector(SOLUTION), fmpq(1, 8)) and step(X, y).tied == (2,) and largest == 1,
         "X = [[2, 2, 1], [0, 1, 2], [1, 0, 0]], y = (0, 1, 1), λ = ¼: T = {2}, and |w_i| = √|θ_i| is largest "
         "at 1",
     )
-    runs = several = 0
+    several = 0
     for X, y in designs(check.rng, check.cases):
-        runs += 1
-        path = sl.sequential_attention(X, y, min(4, X.shape[1]), rng=check.rng)
-        check.undecided(path.status is sl.Status.MAX_ITER)
-        S = []
-        for t, pick in enumerate(path.support.tolist()):
-            found = segment(X, y, S)
-            attended = int(
-                np.argmax(np.where(np.isin(np.arange(X.shape[1]), S), -1, np.abs(path.weights[t])))
-            )
-            lam_star = real(found.step.lam_star)
-            right = pick in found.active and attended == pick and set(found.active) <= set(found.step.tied)
-            right = right and abs(path.lam_star[t] - lam_star) <= 1e-12 * lam_star
-            check.tally(1, int(not right), f"X = {X.tolist()}, y = {y.tolist()}, S = {S}: {pick}")
-            several += len(found.step.tied) > 1
-            S.append(pick)
-        ended = path.status in (sl.Status.EXACT_FIT, sl.Status.NO_CORRELATION, sl.Status.RANK_EXHAUSTED)
-        check.tally(0, int(ended and step(X, y, S).lam_star != 0), "ended before λ* = 0")
-        entry = sl.first_entry(X, y)
-        if entry.lam_star > 0:
-            lam = entry.lam_star + (entry.window_lower - entry.lam_star) * check.rng.uniform(0.2, 0.8)
-            found = sl.hadamard_descent(X, y, lam, rng=check.rng)
-            wrong = int(np.argmax(np.abs(found.w))) not in segment(X, y).active
-            if found.status is sl.Status.COMPLETED:
-                check.tally(1, int(wrong), f"X = {X.tolist()}, y = {y.tolist()}, λ = {2 * lam} in (5)")
-            else:
-                check.undecided()
+        several += tally_path(check, X, y)
+        tally_descent(check, X, y)
     check.measured(
-        f"{runs:,} designs; at {several:,} of their steps more than one feature has the largest correlation"
+        f"{check.cases:,} designs; at {several:,} of their steps more than one feature has the largest "
+        "correlation"
     )

@@ -1,18 +1,16 @@
 """Theorem 3.3 (Theorem 1.2 in short): Sequential LASSO selects features as Orthogonal Matching Pursuit does.
 
 Source: *Sequential Attention for Feature Selection*, Theorem 3.3, Theorem 1.2, the paragraph on ties after
-Theorem 3.3 (both versions). In print: X has unit columns, "y ∈ R^d" (a misprint for R^n) is a unit vector; at
-each step Sequential LASSO selects an i ∈ S̄ with |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.
+Theorem 3.3 (both versions). In print X has unit columns and y, "y ∈ R^d" (a misprint for R^n), is a unit
+vector; at each step Sequential LASSO selects a feature i ∈ S̄ such that
 
-Proof, without unit columns and without Lemma 3.4: let r = P_S^⊥y and λ < λ* = ‖Xᵀr‖∞. A solution β has the
-residual p with X_Sᵀp = 0, |⟨X_i, p⟩| ≤ λ, and |⟨X_i, p⟩| = λ where β_i ≠ 0, i ∉ S. As p is the projection
-of r onto a convex set that contains (λ/λ*)r, ‖r − p‖ ≤ (1 − λ/λ*)‖r‖ → 0 for λ → λ*; so for λ near λ*,
-|⟨X_i, p⟩| < λ wherever |⟨X_i, r⟩| < λ*, and β_i = 0 there. β_S̄ ≠ 0, since r is not feasible: near λ* every
-solution has a support off S that is not empty and lies in T. So is their limit A(S), which exists because
-the indices that are nonzero in some solution are the same in the whole window: test_window_length.py,
-"Sharpness".
+    |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.
 
-Exact: A(S) by enumeration (`proofs_checks.rational.segment`), with its KKT conditions verified in rational
+Proof, without unit columns and without Lemma 3.4: docs/proofs/theorem_3_3.md. In short: the residual p of a
+solution at λ is the projection of r = P_S^⊥y onto a convex set that contains (λ/λ*)r, so p → r as λ → λ*, and
+β_i = 0 where |⟨X_i, r⟩| < λ*, as |⟨X_i, p⟩| < λ there; but β_S̄ ≠ 0, as r violates a bound.
+
+Exact: A(S) by enumeration (`proofs_checks.rational.segment`), its KKT conditions verified in rational
 arithmetic at three λ below λ*; ties are exact. Not checked: steps with more than five tied columns.
 """
 
@@ -24,17 +22,8 @@ from flint import fmpq
 from hypothesis import assume
 
 import sparselin as sl
-from proofs_checks.rational import (
-    coefficients,
-    columns,
-    exactly,
-    is_solution,
-    off,
-    rational,
-    segment,
-    step,
-)
-from proofs_checks.steps import selections, show
+from proofs_checks.rational import HALF, columns, off, rational, segment, step
+from proofs_checks.steps import in_window, selections, show
 from sparselin.experiments.sweep import sweep_gaussian
 from sparselin.ledger import CORRECTED, EMPIRICAL, HOLDS, OPEN, claim, mutants
 from sparselin.testing import integer_designs, tied_designs
@@ -46,27 +35,14 @@ TIED_Y = np.array([1.0, 1.0, -1.0])
 
 
 def selects_from_the_largest(X, y, S, active):
-    """What a method found is A(S), lies in T, and passes KKT below λ*; None where too many columns tie."""
+    """Whether `active` is A(S), of solutions below λ*, and lies in T; None where too many columns tie."""
     at = step(X, y, S)
     if len(at.tied) > MOST_TIED:
         return None
     found = segment(X, y, S)
-    entry = sl.first_entry(X, y, unpenalized=S)
-    length = found.step.lam_star - exactly(entry.window_lower)
-    for part in (fmpq(1, 2), fmpq(1, 50), fmpq(1, 2**30)):
-        beta = coefficients(X, y, S, found, part * length)
-        if not is_solution(X, y, S, beta, found.step.lam_star - part * length):
-            return False
+    for share in (HALF, fmpq(1, 50), fmpq(1, 2**30)):
+        in_window(X, y, S, found, share)  # AssertionError where it is no solution
     return tuple(active) == found.active and set(found.active) <= set(at.tied)
-
-
-def undefined(X, y):
-    """Whether there is no Xᵀy."""
-    try:
-        X.T @ y
-    except ValueError:
-        return True
-    return False
 
 
 @claim(
@@ -76,25 +52,26 @@ def undefined(X, y):
     CORRECTED,
     cases=10_000,
 )
-@mutants("sl.sequential_lasso", "sl.first_entry")
+@mutants("sl.sequential_lasso")
 def test_every_active_set_lies_within_the_largest_correlations(check):
-    """For X ∈ ℝ^{n×d} and y ∈ ℝ^d, at each step Sequential LASSO selects an i ∈ S̄ with |⟨X_i, P_S^⊥y⟩| =
-    ‖XᵀP_S^⊥y‖∞.
+    """For X ∈ ℝ^{n×d} and y ∈ ℝ^d, at each step Sequential LASSO selects a feature i ∈ S̄ such that
+
+        |⟨X_i, P_S^⊥y⟩| = ‖XᵀP_S^⊥y‖∞.
 
     Hypotheses: steps with λ*(S) > 0 (Algorithm 3 has no others); columns and y of any norm; ties, equal and
     dependent columns, d > n
 
     Instead: y ∈ ℝ^n, as Algorithms 2 and 3 have it: a slip of notation. Nothing else is to be changed.
 
-    Consequences: Survives Lemma 3.4's fall, by the proof in the file. With it Theorem 1.2, corrected for
-    ties.
+    Consequences: It stands although Lemma 3.4 falls, by the proof in the file; with it stands Theorem 1.2,
+    corrected for ties.
 
-    Unchecked: steps with more than five tied columns
+    Unchecked: steps with more than five tied columns. The text of the poster has "some feature i ∈ S", where
+    i ∉ S is meant; whether its print has, too, is not known
     """
     steps = tied = cut = 0
-    check.refutes(
-        undefined(np.ones((1, 2)), np.ones(2)), "n = 1, d = 2: X ∈ ℝ^{1×2} has no product Xᵀy with y ∈ ℝ²"
-    )
+    X, y = np.ones((1, 2)), np.ones(2)
+    check.refutes(X.T.shape[1] != y.size, "n = 1, d = 2: X ∈ ℝ^{1×2} has no product Xᵀy with y ∈ ℝ²")
 
     def along_the_path(design):
         nonlocal steps, tied, cut
@@ -124,7 +101,7 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
 )
 @mutants("sl.first_entry")
 def test_whichever_member_is_selected(check):
-    """Theorem 3.3 holds whichever member of A(S) is selected.
+    """Theorem 3.3 holds whichever i* ∈ A(S) is selected.
 
     Hypotheses: as Theorem 3.3; all sequences of choices, three steps deep
     """
@@ -174,8 +151,8 @@ def test_the_same_choices(check):
 
     Hypotheses: equivalent: the same features may be selected, in each step, from the same S with λ*(S) > 0
 
-    Instead: What Sequential LASSO may select, OMP may select; the converse holds where one column is largest.
-    In a tie, Sequential LASSO selects from A(S), which may be smaller than T.
+    Instead: What Sequential LASSO may select, OMP may select; the converse holds where one column alone has
+    the largest correlation. In a tie, Sequential LASSO selects from A(S), which may be smaller than T.
 
     Consequences: Guarantees of OMP that hold for any breaking of ties pass to Sequential LASSO.
     """
@@ -200,49 +177,55 @@ def test_the_same_choices(check):
     check.forall(selections(), choices)
 
 
+def as_enumerated(X, y, smaller=False):
+    """Whether the package's T and A(∅) are those of the enumeration; with `smaller`, and A(∅) ≠ T."""
+    entry, found = sl.first_entry(X, y), segment(X, y)
+    same = (entry.tied, entry.active) == (found.step.tied, found.active)
+    return same and not (smaller and entry.active == entry.tied)
+
+
 @claim("SA-ties-smaller", "paragraph after Theorem 3.3", "exact, brute force", HOLDS, cases=1, ci_cases=1)
 @mutants("sl.first_entry")
 def test_the_set_can_be_strictly_smaller(check):
-    """With several features of largest correlation, Sequential LASSO may choose from a strictly smaller set
-    than OMP.
+    """Where several features attain ‖XᵀP_S^⊥y‖∞, it is possible that Sequential LASSO chooses the next
+    feature from a set that is strictly smaller than the one from which OMP chooses.
 
     Hypotheses: existence; an example with the fewest rows and entries is searched for
     """
 
-    def smaller(X, y):
-        found = segment(X, y)
-        entry = sl.first_entry(X, y)
-        same = entry.active == found.active and entry.tied == found.step.tied
-        return same and len(found.active) < len(entry.tied)
-
-    check.over([(TIED_X, TIED_Y)], lambda design: smaller(*design))
+    check.over([(TIED_X, TIED_Y)], lambda design: as_enumerated(*design, smaller=True))
     # two tied columns of equal length are both active, v ∝ (1, 1); of three one may stay out
-    whole = [c for c in itertools.product(range(-3, 4), repeat=3) if sum(a * a for a in c) == 9]
-    triples = [np.array(c, float).T for c in itertools.combinations(whole, 3)]
-    tied = [
-        X for X in triples if np.linalg.det(X) and (X.sum(axis=0) > 0).all() and np.ptp(X.sum(axis=0)) == 0
-    ]
-    strict = sum(len(segment(X, np.ones(3)).active) < 3 for X in tied)
-    check.over(tied, lambda X: sl.first_entry(X, np.ones(3)).active == segment(X, np.ones(3)).active)
-    pairs = [np.array(c, float).T for c in itertools.combinations(whole, 2)]
-    pairs = [X for X in pairs if X[:, 0].sum() == X[:, 1].sum() > 0]
-    check.over(pairs, lambda X: sl.first_entry(X, np.ones(3)).active == (0, 1))
+    y, whole = (
+        np.ones(3),
+        [c for c in itertools.product(range(-3, 4), repeat=3) if sum(a * a for a in c) == 9],
+    )
+    pairs, tied = ([np.array(c, float).T for c in itertools.combinations(whole, m)] for m in (2, 3))
+    pairs, tied = ([X for X in Xs if np.ptp(y @ X) == 0 < (y @ X).min()] for Xs in (pairs, tied))
+    tied = [X for X in tied if np.linalg.det(X)]
+    check.over(tied, lambda X: as_enumerated(X, y))
+    check.over(pairs, lambda X: sl.first_entry(X, y).active == (0, 1))
+    strict = sum(as_enumerated(X, y, smaller=True) for X in tied)
     check.measured(
         f"y = (1, 1, 1): of {len(tied)} triples of independent tied integer columns of length 3, "
         f"{strict} have A(S) ≠ T; of {len(pairs)} pairs, none"
     )
 
 
+def noise_for(X, y):
+    """A generator that depends on the design alone, so that a failing one shrinks."""
+    return np.random.default_rng(zlib.crc32(X.tobytes() + y.tobytes()))
+
+
 @claim("SA-ties-noise", "paragraph after Theorem 3.3", "exact", CORRECTED, cases=500)
 @mutants("sl.omp", "sl.sequential_lasso")
 def test_noise_breaks_ties(check):
-    """Only one feature is selected at each step with probability 1 if random continuous noise is added to the
-    data; Sequential LASSO and OMP then select the same features.
+    """If random continuous noise is added to the data, then with probability 1 only one feature is selected
+    at each step, and Sequential LASSO and OMP select the exact same set of features.
 
     Hypotheses: Gaussian noise in float64 on small integer designs, T decided exactly
 
-    Instead: If X is among the data that noise is added to, and y ≠ 0. Noise in y alone leaves the ties
-    between columns with P_S^⊥X_i = ±P_S^⊥X_j, and no others.
+    Instead: So it is if X is among the data that noise is added to, and y ≠ 0. Noise in y alone leaves the
+    ties between columns with P_S^⊥X_i = ±P_S^⊥X_j, and no others.
     """
     twins = np.array([[1.0, -1.0], [2.0, -2.0]])
     noisy = step(twins, check.rng.standard_normal(2)).tied
@@ -250,7 +233,7 @@ def test_noise_breaks_ties(check):
 
     def one_by_one(design):
         X, y = design
-        noise = np.random.default_rng(zlib.crc32(X.tobytes() + y.tobytes()))
+        noise = noise_for(X, y)
         X = X + noise.standard_normal(X.shape)
         noisy_y = y + noise.standard_normal(y.shape)
         k = min(X.shape)
@@ -260,8 +243,7 @@ def test_noise_breaks_ties(check):
 
     def only_equal_columns_stay_tied(selection):
         X, y, S = selection
-        noise = np.random.default_rng(zlib.crc32(X.tobytes() + y.tobytes()))
-        at = step(X, y + noise.standard_normal(y.shape), S)
+        at = step(X, y + noise_for(X, y).standard_normal(y.shape), S)
         Z = [off(rational(X), S, columns(rational(X), [i])) for i in at.tied]
         return all(Z[0] in (z, -z) for z in Z)
 
@@ -279,7 +261,7 @@ def test_noise_breaks_ties(check):
 )
 @mutants("sl.sequential_lasso")
 def test_how_often_features_tie(check):
-    """Ties between features are rare in practice.
+    """In practice it rarely happens that several features attain ‖XᵀP_S^⊥y‖∞.
 
     Hypotheses: n = 20, d = 40, k = 6; entries Gaussian, ±1, and 0/1 with a 0/1 response
 
@@ -312,8 +294,8 @@ def test_how_often_features_tie(check):
 
 @claim("SA-remark-3.3", "Remark 3.3 (ICLR), Remark 3.4 (NeurIPS submission)", "proof", OPEN)
 def test_the_citation(check):
-    """Luo and Chen (2014) show the equivalence for y = Xβ* + ε, ε ~ N(0, σI_n), β* sparse, d exponential in
-    n.
+    """It was shown by Luo and Chen (2014) that Sequential LASSO is equivalent to OMP when y = Xβ* + ε with β*
+    sparse and ε ~ N(0, σI_n), in the regime where d is exponential in n.
 
     Hypotheses: none: a citation
 
