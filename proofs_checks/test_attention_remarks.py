@@ -1,7 +1,7 @@
-"""Sentences of Sequential Attention on the poster and on OMP for networks, which need no network.
+"""Sentences of Sequential Attention on its variables, on the poster and on OMP for networks, without a network.
 
-Source: *Sequential Attention for Feature Selection*, Appendix B.2.2 (ICLR and NeurIPS submission, in the same
-words), and the poster: its display of the softmax mask and its last remark. The text of the poster that we
+Source: *Sequential Attention for Feature Selection*, Section 4.1 and Appendix B.2.2 (ICLR and NeurIPS
+submission, in the same words), and the poster: its display of the softmax mask and its last remark. The text of the poster that we
 have is an extraction, in which overbars and exponents may be lost; only its index sets are taken as printed.
 
 Idea: ‖β‖₁ is the Lovász extension of the cardinality, at |β|. The squared loss is quadratic in a coefficient
@@ -16,13 +16,47 @@ from proofs_checks.rational import columns, fraction, least_squares, rational, s
 from proofs_checks.steps import selections
 from proofs_checks.test_attention_linear import entries, exact, masked_loss
 from proofs_checks.test_attention_marginal_gains import outside
-from sparselin.ledger import CORRECTED, FALSE, claim, mutants
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 
 def softmax_mask(e, S):
     """(1) at e = exp(w): 1 on S, e_i/Σ_S̄ e_j off S."""
     free = sum(a for i, a in enumerate(e) if i not in S)
     return [Fraction(1) if i in S else a / free for i, a in enumerate(e)]
+
+
+def some_exponentials(rng):
+    """exp(w) > 0, in fractions, and S, a proper subset of the features."""
+    d = int(rng.integers(1, 7))
+    e = [Fraction(int(a), int(b)) for a, b in rng.integers(1, 9, (d, 2))]
+    return e, set(rng.permutation(d)[: int(rng.integers(0, d))].tolist())
+
+
+@claim("SA-section-4.1-variables", "Section 4.1 (ICLR, NeurIPS submission)", "proof, exact", HOLDS)
+@mutants("softmax_mask")
+def test_variables_that_are_added(check):
+    """Sequential Attention only adds d trainable variables, w ∈ ℝᵈ.
+
+    Hypotheses: the softmax of (1)
+
+    Consequences: Of these the mask determines |S̄| − 1: it is a function of the w_i, i ∉ S, up to a common
+    constant, and one-to-one so.
+    """
+
+    def up_to_a_constant(_):
+        e, S = some_exponentials(check.rng)
+        mask, free = softmax_mask(e, S), [i for i in range(len(e)) if i not in S]
+        moved = [a * (Fraction(7, 3) if i in free else 5) for i, a in enumerate(e)]
+        other = [a * (2 if i == free[0] else 1) for i, a in enumerate(e)]
+        back = [mask[i] / mask[free[0]] == e[i] / e[free[0]] for i in free]
+        return (
+            softmax_mask(moved, S) == mask
+            and all(back)
+            and sum(mask[i] for i in free) == 1
+            and (softmax_mask(other, S) != mask) == (len(free) > 1)
+        )
+
+    check.over(range(check.cases), up_to_a_constant)
 
 
 @claim("SA-poster-softmax", "poster, Main Contribution", "exact", CORRECTED)
@@ -52,9 +86,7 @@ def test_the_softmax_of_the_poster(check):
     )
 
     def one_factor(_):
-        d = int(check.rng.integers(1, 7))
-        e = [Fraction(int(a), int(b)) for a, b in check.rng.integers(1, 9, (d, 2))]
-        S = set(check.rng.permutation(d)[: int(check.rng.integers(0, d))].tolist())
+        e, S = some_exponentials(check.rng)
         factors = {e[i] / sum(e) / a for i, a in enumerate(softmax_mask(e, S)) if i not in S}
         return len(factors) == 1 and max(factors) <= 1 and (max(factors) < 1) == bool(S)
 

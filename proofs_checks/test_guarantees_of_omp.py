@@ -3,7 +3,7 @@
 Source: *Sequential Attention for Feature Selection*, Sections 1 and 2 (both versions). In print: greedy
 forward selection "was shown to have guarantees of the form of (3)" by Das and Kempe (2011), and OMP likewise,
 
-    (3)  ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖²   for some κ = κ(X) > 0.
+    (2)  ℓ(f(X; θ), y) = ‖Xθ − y‖²,      (3)  ‖Xθ̃ − y‖² ≤ κ min_θ ‖Xθ − y‖²   for some κ = κ(X) > 0.
 
 No algorithm that selects k < rank(X) features has one: the minimum over θ ∈ ℝ^d may be zero where k features
 leave a residual; and with the minimum over k-sparse θ instead it still fails for both. What Das and Kempe
@@ -76,6 +76,63 @@ def sparse_eigenvalue(X, size):
     C = X.T @ X
     size = min(size, X.shape[1])
     return min(np.linalg.eigvalsh(C[np.ix_(L, L)])[0] for L in itertools.combinations(range(len(C)), size))
+
+
+@claim("SA-equation-2", "equation (2) and the sentence after equation (3), " + SOURCE, "exact", CORRECTED)
+@mutants("left")
+def test_when_the_optimal_loss_is_nonzero(check):
+    """Where n exceeds d, the optimal loss min_θ ‖Xθ − y‖² of (2) is nonzero.
+
+    Reading of: “the number of examples n often greatly exceeds the number of features d, resulting in an
+    optimal loss that is nonzero”
+
+    Hypotheses: n > d; the correction for any n and d
+
+    Instead: It is nonzero if and only if y ∉ colspan(X), which holds for almost every y ∈ ℝ^n if rank(X) < n.
+
+    Consequences: None: equation (3) fails where the optimal loss is nonzero, too (SA-equation-3).
+    """
+    X, y = np.array([[1.0], [0.0]]), np.array([1.0, 0.0])
+    check.refutes(left(rational(X), rational(y), (0,)) == 0, f"{show(X, y)}: n = 2 > d = 1, y = X_0")
+
+    def nonzero_off_the_span(design):
+        X, y = design
+        A, b, every = rational(X), rational(y), range(X.shape[1])
+        almost_every = rational(y + check.rng.standard_normal(len(y)))
+        return (
+            (left(A, b, every) != 0) == (rational(np.column_stack([X, y])).rank() > A.rank())
+            and (left(A, almost_every, every) != 0) == (A.rank() < len(y))
+            and left(A, A * vector([fmpq(1)] * len(every)), every) == 0
+        )
+
+    check.forall(integer_designs(6, 4), nonzero_off_the_span)
+
+
+@claim("SA-section-1-models", "Section 1 (ICLR, NeurIPS submission); poster", "proof, exact", HOLDS)
+@mutants("sl.ols", "left")
+def test_how_many_models_forward_selection_trains(check):
+    """Greedy forward selection requires training O(kd) models: O(d) in each of k rounds.
+
+    Hypotheses: k ≤ d; in each round one model for each unselected feature
+
+    Consequences: There are kd − k(k − 1)/2 of them, at least kd/2: no smaller order will do. Sequential
+    Attention as printed trains k.
+    """
+
+    def counted(design):
+        X, y = design
+        A, b, k = rational(X), rational(y), min(3, X.shape[1])
+        picks, S, models = sl.ols(X, y, k).support.tolist() if (X.T @ y).any() else [], [], 0
+        for t in range(k):
+            losses = {i: left(A, b, [*S, i]) for i in range(X.shape[1]) if i not in S}
+            models += len(losses)
+            # sl.ols stops where no feature lowers the loss
+            S.append(picks[t] if t < len(picks) else min(losses, key=losses.get))
+            if losses[S[-1]] != min(losses.values()):
+                return False
+        return models == k * X.shape[1] - k * (k - 1) // 2 >= k * X.shape[1] / 2
+
+    check.forall(integer_designs(4, 6), counted)
 
 
 def best_r2(X, y, k):
