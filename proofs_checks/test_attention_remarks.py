@@ -1,8 +1,9 @@
-"""Sentences of Sequential Attention on its variables, on the poster and on OMP for networks, without a network.
+"""Sentences of Sequential Attention on its variables, on the poster and on OMP for networks.
 
 Source: *Sequential Attention for Feature Selection*, Section 4.1 and Appendix B.2.2 (ICLR and NeurIPS
-submission, in the same words), and the poster: its display of the softmax mask and its last remark. The text of the poster that we
-have is an extraction, in which overbars and exponents may be lost; only its index sets are taken as printed.
+submission, in the same words), and the poster: its display of the softmax mask and its last remark. The text
+of the poster that we have is an extraction, in which overbars and exponents may be lost; only its index sets
+are taken as printed.
 
 Idea: ‖β‖₁ is the Lovász extension of the cardinality, at |β|. The squared loss is quadratic in a coefficient
 and in an entry of X, so that (f(1) − f(−1))/2 is its derivative at 0, exactly.
