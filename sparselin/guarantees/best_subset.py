@@ -290,7 +290,7 @@ def _off_forced(start: _Start) -> kernels.Data:
     for x, row in enumerate(rows):
         size = kernels.reach(data, basis, row, x)
         length = project(basis.Q, t, row, shares)
-        if kernels.out_of(data, basis, length**2, size, x):
+        if x not in basis.members and kernels.out_of(data, basis, length**2, size, x):
             row /= length
             own[x] = math.sqrt(size) / length
         else:
