@@ -322,7 +322,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
         value=float(1 - shares[-1]),
         r2=float(1 - shares[-1]),
         diversity=0.0,
-        gains=-np.diff(shares),
+        gains=-np.diff(shares).astype(given.dtype),
         candidates=tuple(tree.start.candidates),
         moves=int(tree.best.counters[kernels.MOVES]),
         status=status,
