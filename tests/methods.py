@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import sparselin as sl
 from sparselin.certificates.step import StepCertificate
-from sparselin.spectral import GeneralizedRank
+from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
 
 INVARIANCES = {
     "rotation": "QX and Qy: exactly, Q being a matrix of Hadamard over √n",
@@ -97,6 +97,9 @@ RESULTS = {
 RESULTS = {cls: kinds(text) for cls, text in RESULTS.items()}
 
 
+LAM, NU = object(), object()
+
+
 def certify(X, y, k, **options):
     return sl.certify(X, y, sl.omp(X, y, k, **options))
 
@@ -106,17 +109,17 @@ def sparse_eigenvalues(X, y, k, **options):
 
 
 def method(function, *numbers, columns=None, many=False, lacks=None, **options):
-    """The row of function(X, y, *numbers, columns=S, **options); "lam" and "nu" stand for the levels."""
+    """The row of function(X, y, *numbers, columns=S, **options); LAM and NU stand for the levels."""
 
     def call(X, y, at, **more):
-        given = [getattr(at, v) if v in ("lam", "nu") else v for v in numbers]
-        named = options | ({"nu": at.nu} if "nu" in options else {}) | ({columns: at.S} if columns else {})
-        return function(X, y, *given, **named | more)
+        given = [at.lam if v is LAM else v for v in numbers]
+        named = {option: at.nu if v is NU else v for option, v in options.items()}
+        return function(X, y, *given, **named, **{columns: at.S} if columns else {}, **more)
 
     return Method(call, columns, MappingProxyType(lacks or {}), many)
 
 
-ROOTS = GeneralizedRank(0.5)
+ROOTS, ENTROPY = GeneralizedRank(0.5), SmoothedDifferentialEntropy(1.0)
 CORRELATIONS = {"lengths": "correlations, and λ, are with the columns as they are"}
 SPECTRUM = {"lengths": "the eigenvalues of XᵀX are those of the columns as they are"}
 NO_WEIGHTS = {"weights": "has no sample_weight"}
@@ -141,19 +144,23 @@ METHODS = {
     "lambda_star": method(sl.lambda_star, columns="unpenalized", lacks=CORRELATIONS),
     "lasso_path": method(sl.lasso_path, max_steps=4, columns="unpenalized", lacks=CORRELATIONS),
     "project_dual": method(
-        sl.project_dual, "lam", columns="unpenalized",
+        sl.project_dual, LAM, columns="unpenalized",
         lacks=CORRELATIONS | NO_WEIGHTS | {"Problem": "u is one of samples", "Gram": "u is one of samples"},
     ),
-    "hadamard_descent": method(sl.hadamard_descent, "lam", columns="unpenalized", lacks=CORRELATIONS),
+    "hadamard_descent": method(sl.hadamard_descent, LAM, columns="unpenalized", lacks=CORRELATIONS),
     "best_subset": method(
         sl.best_subset, 3, columns="forced", lacks={"Gram, ties": "copies are known to √eps"}
     ),
     "forward_regression": method(sl.forward_regression, 4, columns="forced"),
     "forward_regression, regularized": method(
-        sl.forward_regression, 4, regularizer=ROOTS, nu="nu", columns="forced", lacks=SPECTRUM
+        sl.forward_regression, 4, regularizer=ROOTS, nu=NU, columns="forced", lacks=SPECTRUM
     ),
-    "local_search": method(sl.local_search, regularizer=ROOTS, nu="nu", lacks=SPECTRUM),
-    "greedy_local_search": method(sl.greedy_local_search, 3, regularizer=ROOTS, nu="nu", lacks=SPECTRUM),
+    "forward_regression, of entropy": method(
+        sl.forward_regression, 4, regularizer=ENTROPY, nu=0.1, columns="forced",
+        lacks=SPECTRUM | {"scale": "δ is a square of lengths"},
+    ),
+    "local_search": method(sl.local_search, regularizer=ROOTS, nu=NU, lacks=SPECTRUM),
+    "greedy_local_search": method(sl.greedy_local_search, 3, regularizer=ROOTS, nu=NU, lacks=SPECTRUM),
     "choose_nu": method(sl.choose_nu, 2, ROOTS, lacks=SPECTRUM),
     "certify": method(
         certify, 4, columns="forced",

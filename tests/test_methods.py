@@ -84,7 +84,7 @@ def permutation(X, y, at):
 
 
 def scale(X, y, at):
-    binary = [(2.0**40, 1), (2.0**-40, 1), (1, 2.0**40), (1, 2.0**-40), (2.0**-20, 2.0**6)]
+    binary = [(2.0**40, 1), (2.0**-40, 1), (1, 2.0**300), (1, 2.0**-300), (2.0**-20, 2.0**6)]
     for a, b in [*binary, (3 * 2.0**40, 1), (1, 5 * 2.0**-40)]:  # of integers exact as well
         now = a * X, b * y, Levels(at.lam * a * b, at.nu / a, at.S)
         yield Change(now, 0 if (a, b) in binary else EPS, of_X=a, of_y=b)
