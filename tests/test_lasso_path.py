@@ -60,7 +60,7 @@ def test_kkt_with_duplicated_and_negated_columns(design):
 @pytest.mark.parametrize("kind", KINDS)
 def test_kkt_on_designs_that_break_lars(kind, n):
     """scikit-learn 1.9.1 violates KKT on 44 % of the first kind and 63 % of the second (n = 8)."""
-    for seed in range(DESIGNS // 3):
+    for seed in range(DESIGNS // 4):
         X, y = tied(kind, n, np.random.default_rng([seed, n, 7]))
         if np.any(X.T @ y):
             path = sl.lasso_path(X, y)
@@ -370,7 +370,7 @@ def test_noise_in_a_gram_matrix_is_no_knot():
 def test_a_path_may_end_where_a_coefficient_leaves():
     """β_j is zero there but for rounding; its level is not."""
     ends = 0
-    for seed in range(40):
+    for seed in range(15):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(8, 9)) + 0.7 * rng.normal(size=(8, 1)), rng.normal(size=8)
         X[:, 8] = X[:, 0]
@@ -380,7 +380,7 @@ def test_a_path_may_end_where_a_coefficient_leaves():
                 ends += 1
                 assert sl.lasso_path(X, y, lam_min=float(lam)).status is Status.COMPLETED
                 assert sl.project_dual(X, y, float(lam)).status is Status.COMPLETED
-    assert ends > 20
+    assert ends > 7
 
 
 def test_forced_columns_that_are_dependent_only_together(rng):
