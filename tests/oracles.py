@@ -9,8 +9,9 @@ import numpy as np
 
 def residual(X, y, S):
     """P_S^⊥y by least squares."""
-    S = list(S)
-    return y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if S else y
+    lengths = np.linalg.norm(X[:, list(S)], axis=0)
+    A = X[:, list(S)] / np.where(lengths > 0, lengths, 1)
+    return y - A @ np.linalg.lstsq(A, y, rcond=None)[0] if len(lengths) else y
 
 
 def textbook_omp(X, y, k, S=()):
@@ -62,13 +63,15 @@ def brute_force_lasso(X, y, lam, S=()):
 
 
 def textbook_ols(X, y, k, S=()):
-    """The feature with the least residual, each by a fresh least squares; dependent columns are left out."""
+    """The feature of largest |x_jᵀr|/‖P_S^⊥x_j‖, by a fresh QR; dependent columns are left out."""
     S = list(S)
     while len(S) < k:
-        left = {}
-        for j in set(range(X.shape[1])) - set(S):
-            Q, R = np.linalg.qr(X[:, [*S, j]] / np.linalg.norm(X[:, [*S, j]], axis=0))
-            if abs(R[-1, -1]) > 1e-12:
-                left[j] = np.linalg.norm(y - Q @ (Q.T @ y))
-        S.append(min(left, key=left.get))
+        Q = np.linalg.qr(X[:, S])[0]
+        Z = X - Q @ (Q.T @ X)
+        Z -= Q @ (Q.T @ Z)
+        lengths = np.linalg.norm(Z, axis=0)
+        lengths[S] = 0
+        seen = lengths > 1e-12 * np.linalg.norm(X, axis=0)
+        falls = np.divide(np.abs(Z.T @ y), lengths, out=np.zeros(len(seen)), where=seen)
+        S.append(int(np.argmax(falls)))
     return S

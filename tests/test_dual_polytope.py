@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
-import scipy.sparse
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sparselin as sl
-from sparselin import Problem
 from sparselin.testing import integer_designs
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -97,15 +95,3 @@ def test_ill_conditioned_active_columns_meet_the_stated_error():
     projection = sl.project_dual(X, v, lam)
     kappa = np.linalg.cond(X[:, list(projection.active)])
     assert_is_projection(X, v, lam, [], projection, tol=max(1e-12, 100 * 2.2e-16 * kappa))
-
-
-def test_backends(rng):
-    X, v = rng.normal(size=(15, 30)), rng.normal(size=15)
-    expected = sl.project_dual(X, v, 2.0, unpenalized=[1])
-    for design in (np.asfortranarray(X), scipy.sparse.csr_matrix(X)):
-        np.testing.assert_allclose(sl.project_dual(design, v, 2.0, unpenalized=[1]).u, expected.u, atol=1e-13)
-    single = sl.project_dual(X.astype(np.float32), v.astype(np.float32), 2.0, unpenalized=[1])
-    assert single.u.dtype == np.float32
-    np.testing.assert_allclose(single.u, expected.u, atol=1e-5)
-    with pytest.raises(TypeError, match="needs the design X itself"):
-        sl.project_dual(Problem.from_gram(X.T @ X, X.T @ v, v @ v), v, 2.0)

@@ -3,7 +3,6 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import objective, residual
@@ -360,46 +359,6 @@ def test_an_uncorrelated_column_can_enter_later():
 # Backends, units, seeds
 
 
-def test_all_backends_agree():
-    X, y = gaussian(15)
-    X[np.abs(X) < 0.1] = 0
-    S, lam = [3, 8], 0.4 * sl.lambda_star(X, y, unpenalized=[3, 8])
-    expected = sl.hadamard_descent(X, y, lam, unpenalized=S, tol=1e-8)
-    gram = Problem.from_gram(X.T @ X, X.T @ y, y @ y)
-    for result in [
-        sl.hadamard_descent(np.asfortranarray(X), y, lam, unpenalized=S, tol=1e-8),
-        sl.hadamard_descent(scipy.sparse.csr_array(X), y, lam, unpenalized=S, tol=1e-8),
-        sl.hadamard_descent(gram, lam, unpenalized=S, tol=1e-8),
-        sl.hadamard_descent(Problem(X, y), lam=lam, unpenalized=S, tol=1e-8),
-    ]:
-        assert result.status is Status.COMPLETED
-        assert result.coef == pytest.approx(expected.coef, abs=1e-3)
-
-
-def test_single_precision_stays_single_and_is_certified():
-    X, y = gaussian(16)
-    lam = 0.9 * sl.lambda_star(X, y)
-    result = sl.hadamard_descent(X.astype(np.float32), y.astype(np.float32), lam)
-    for array in (result.w, result.theta, result.weights, result.coef, result.objective):
-        assert array.dtype == np.float32
-    assert result.status is Status.COMPLETED
-    assert result.coef == pytest.approx(sl.hadamard_descent(X, y, lam).coef, abs=1e-3)
-
-
-@given(SEEDS, st.sampled_from([-40, -2, 2, 40]), st.sampled_from([-40, 0, 6]))
-def test_powers_of_four_change_no_bit(seed, of_y, of_X):
-    """Scaling y by 4^a and X by 4^b scales β by 4^(a − b) and w by the root of that, exactly."""
-    X, y = gaussian(seed, 10, 14)
-    lam = 0.5 * np.abs(X.T @ y).max()
-    result = sl.hadamard_descent(X, y, lam, unpenalized=[2], rng=seed)
-    scaled = sl.hadamard_descent(
-        2.0**of_X * X, 2.0**of_y * y, 2.0 ** (of_X + of_y) * lam, unpenalized=[2], rng=seed
-    )
-    assert np.array_equal(scaled.coef, 2.0 ** (of_y - of_X) * result.coef)
-    assert np.array_equal(np.delete(scaled.w, 2), 2.0 ** ((of_y - of_X) / 2) * np.delete(result.w, 2))
-    assert np.array_equal(scaled.objective, 4.0**of_y * result.objective)
-
-
 @given(SEEDS, st.sampled_from([1e-12, 3.0, 1e12]))
 def test_no_unit_of_y_changes_the_largest_weight(seed, unit):
     X, y = gaussian(seed, 10, 14)
@@ -408,15 +367,6 @@ def test_no_unit_of_y_changes_the_largest_weight(seed, unit):
     result = sl.hadamard_descent(X, unit * y, unit * lam, rng=seed)
     assert result.status is Status.COMPLETED
     assert np.argmax(np.abs(result.w)) in entry.active
-
-
-def test_weights_of_samples_are_those_of_repeated_rows():
-    X, y = gaussian(17)
-    weight = np.array([1, 2, 3, 1, 2] * 4)
-    lam = 0.5 * sl.lambda_star(X, y, sample_weight=weight)
-    result = sl.hadamard_descent(X, y, lam, sample_weight=weight, tol=1e-8)
-    repeated = sl.hadamard_descent(np.repeat(X, weight, 0), np.repeat(y, weight), lam, tol=1e-8)
-    assert result.coef == pytest.approx(repeated.coef, abs=1e-3)
 
 
 def test_a_seed_fixes_every_bit_and_another_does_not_change_the_answer():

@@ -3,11 +3,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.sparse
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracles import brute_force_lasso, lasso_kkt, objective, residual
 from sklearn.linear_model import lars_path
+from ties import DESIGNS, KINDS, tied
 
 import sparselin as sl
 from sparselin import Problem, Status
@@ -56,28 +56,17 @@ def test_kkt_with_duplicated_and_negated_columns(design):
     assert worst_kkt(path, X, y) <= 1e-10
 
 
-@pytest.mark.parametrize("kind", ["integers", "duplicates", "hadamard", "equiangular"])
-def test_kkt_on_five_hundred_designs_that_break_lars(kind):
-    """scikit-learn 1.9.1 violates KKT on 44 % of the first kind and 63 % of the second."""
-    for seed in range(500):
-        X, y = degenerate(kind, np.random.default_rng([seed, 1]))
+@pytest.mark.parametrize("n", [8, 20])
+@pytest.mark.parametrize("kind", KINDS)
+def test_kkt_on_designs_that_break_lars(kind, n):
+    """scikit-learn 1.9.1 violates KKT on 44 % of the first kind and 63 % of the second (n = 8)."""
+    for seed in range(DESIGNS // 4):
+        X, y = tied(kind, n, np.random.default_rng([seed, n, 7]))
         if np.any(X.T @ y):
             path = sl.lasso_path(X, y)
             assert path.status is Status.COMPLETED, seed
+            assert np.all(np.diff(path.knots) < 0), seed
             assert worst_kkt(path, X, y) <= 1e-10, seed
-
-
-def degenerate(kind, rng):
-    y = rng.integers(-3, 4, 8).astype(float)
-    if kind == "integers":
-        return rng.integers(-1, 2, (8, 12)).astype(float), y
-    if kind == "duplicates":
-        X = rng.normal(size=(8, 6))
-        return np.c_[X, X[:, rng.integers(0, 6, 6)] * rng.choice([-1, 1], 6)], rng.normal(size=8)
-    if kind == "hadamard":
-        H = scipy.linalg.hadamard(16).astype(float)
-        return H[rng.choice(16, 8, replace=False)][:, rng.permutation(16)], y
-    return np.linalg.cholesky(np.full((8, 8), 0.5) + 0.5 * np.eye(8)).T, y
 
 
 def test_scikit_learn_issue_2746():
@@ -152,28 +141,10 @@ def test_lam_min_and_max_steps(rng):
 
 def test_a_callback_may_stop(rng):
     X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
-    path = sl.lasso_path(X, y, callback=lambda path: len(path.knots) == 4)
+    seen = []
+    path = sl.lasso_path(X, y, callback=lambda path: seen.append(len(path.knots)) or len(path.knots) == 4)
     assert path.status is Status.STOPPED
-    assert len(path.knots) == 4
-
-
-def test_backends_agree(rng):
-    X, y = rng.normal(size=(30, 12)), rng.normal(size=30)
-    X[np.abs(X) < 0.5] = 0
-    expected = sl.lasso_path(X, y, unpenalized=[2])
-    for problem in (
-        Problem(np.asfortranarray(X), y),
-        Problem(scipy.sparse.csr_array(X), y),
-        Problem.from_gram(X.T @ X, X.T @ y, y @ y),
-    ):
-        path = sl.lasso_path(problem, unpenalized=[2])
-        np.testing.assert_allclose(path.knots, expected.knots, rtol=1e-9, atol=1e-9 * expected.knots[0])
-        np.testing.assert_allclose(path.coef, expected.coef, atol=1e-9)
-    single = sl.lasso_path(X.astype(np.float32), y.astype(np.float32), unpenalized=[2])
-    assert single.coef.dtype == single.knots.dtype == np.float32
-    np.testing.assert_allclose(
-        single.at(0.5 * expected.knots[0]), expected.at(0.5 * expected.knots[0]), atol=1e-4
-    )
+    assert seen == [2, 3, 4]
 
 
 def test_zero_columns_zero_response_and_everything_unpenalized():
@@ -183,15 +154,6 @@ def test_zero_columns_zero_response_and_everything_unpenalized():
     assert sl.lasso_path(X, [0.0, 0.0]).knots.tolist() == [0.0]
     full = sl.lasso_path(X, [1.0, 1.0], unpenalized=[0, 1, 2])
     np.testing.assert_allclose(X @ full.at(0.0), [1, 1], atol=1e-15)
-
-
-@given(SEEDS, st.sampled_from([-40, 13, 40]))
-def test_a_power_of_two_scales_the_path_exactly(seed, power):
-    rng = np.random.default_rng(seed)
-    X, y = rng.integers(-2, 3, (6, 9)).astype(float), rng.integers(-3, 4, 6).astype(float)
-    path, scaled = sl.lasso_path(X, y), sl.lasso_path(X, y * 2.0**power)
-    assert np.array_equal(path.knots * 2.0**power, scaled.knots)
-    assert np.array_equal(path.coef * 2.0**power, scaled.coef)
 
 
 def test_near_copies_are_followed_or_the_status_says_not():
@@ -408,7 +370,7 @@ def test_noise_in_a_gram_matrix_is_no_knot():
 def test_a_path_may_end_where_a_coefficient_leaves():
     """β_j is zero there but for rounding; its level is not."""
     ends = 0
-    for seed in range(40):
+    for seed in range(15):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(8, 9)) + 0.7 * rng.normal(size=(8, 1)), rng.normal(size=8)
         X[:, 8] = X[:, 0]
@@ -418,7 +380,7 @@ def test_a_path_may_end_where_a_coefficient_leaves():
                 ends += 1
                 assert sl.lasso_path(X, y, lam_min=float(lam)).status is Status.COMPLETED
                 assert sl.project_dual(X, y, float(lam)).status is Status.COMPLETED
-    assert ends > 20
+    assert ends > 7
 
 
 def test_forced_columns_that_are_dependent_only_together(rng):

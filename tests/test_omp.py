@@ -2,7 +2,6 @@ import datetime
 
 import numpy as np
 import pytest
-import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import residual, textbook_omp
@@ -10,8 +9,8 @@ from sklearn.linear_model import orthogonal_mp
 from ties import DESIGNS, KINDS, tied
 
 import sparselin as sl
-from sparselin import Problem, Status
-from sparselin.testing import designs_with_margin, integer_designs
+from sparselin import Status
+from sparselin.testing import integer_designs
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -63,7 +62,7 @@ def test_every_pick_is_an_argmax_and_the_end_is_told(design):
 @pytest.mark.parametrize("kind", KINDS)
 def test_designs_full_of_ties(kind, n):
     """Every pick is an argmax to rounding, and none is left while a column is correlated."""
-    for seed in range(DESIGNS // 2):
+    for seed in range(DESIGNS // 4):
         X, y = tied(kind, n, np.random.default_rng([seed, n, 7]))
         path = sl.omp(X, y, X.shape[1])
         e = 1e-12 * np.linalg.norm(X, axis=0) * np.linalg.norm(y)
@@ -89,38 +88,6 @@ def test_residual_norms_fall_and_supports_are_nested(seed):
     assert sl.omp(X, y, 5).support.tolist() == path.support[:5].tolist()
 
 
-@given(designs_with_margin(0.01), SEEDS)
-def test_orthogonal_invariance(design, seed):
-    X, y = design
-    Q = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(y), len(y))))[0]
-    path, rotated = sl.omp(X, y, 1), sl.omp(Q @ X, Q @ y, 1)
-    assert path.support.tolist() == rotated.support.tolist()
-
-
-@given(SEEDS)
-def test_column_permutation(seed):
-    X, y = gaussian(seed)
-    order = np.random.default_rng(seed).permutation(X.shape[1])
-    assert order[sl.omp(X[:, order], y, 6).support].tolist() == sl.omp(X, y, 6).support.tolist()
-
-
-@given(integer_designs(max_n=6, max_d=8), st.sampled_from([-40, -7, 1, 40]))
-def test_a_power_of_two_changes_no_bit_of_a_selection(design, power):
-    X, y = design
-    path, scaled = sl.omp(X, y, X.shape[1]), sl.omp(X, y * 2.0**power, X.shape[1])
-    assert path.support.tolist() == scaled.support.tolist()
-    assert path.ties == scaled.ties
-    assert np.array_equal(path.coef * 2.0**power, scaled.coef)
-    assert path.status is scaled.status
-
-
-@given(SEEDS, st.sampled_from([1e-12, 1e12]))
-def test_other_scales_change_no_selection(seed, scale):
-    X, y = gaussian(seed)
-    assert sl.omp(X, y * scale, 6).support.tolist() == sl.omp(X, y, 6).support.tolist()
-    assert sl.omp(X * scale, y, 6).support.tolist() == sl.omp(X, y, 6).support.tolist()
-
-
 def test_no_early_stop_on_an_atom_orthogonal_to_y():
     """scikit-learn 1.9.1 (`precompute=False`) stops here with residual 1: the second atom has x_jᵀy = 0."""
     X = np.array([[1.0, 1.0], [0.0, 1.0]]) / [1.0, np.sqrt(2)]
@@ -135,44 +102,6 @@ def test_agrees_with_scikit_learn_where_that_is_right(rng):
         X /= np.linalg.norm(X, axis=0)
         theirs = orthogonal_mp(X, y, n_nonzero_coefs=5, precompute=True)
         np.testing.assert_allclose(sl.omp(X, y, 5).dense_coef(), theirs, rtol=1e-9)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("layout", ["C", "F", "strided", "read-only", "csr", "csc", "pandas", "polars"])
-def test_layouts_and_dtypes(rng, layout, dtype):
-    X, y = rng.normal(size=(20, 30)).astype(dtype), rng.normal(size=20).astype(dtype)
-    expected = textbook_omp(X.astype(float), y.astype(float), 5)
-    given_X = {
-        "C": lambda: X,
-        "F": lambda: np.asfortranarray(X),
-        "strided": lambda: np.repeat(X, 2, axis=1)[:, ::2],
-        "read-only": lambda: _locked(X),
-        "csr": lambda: scipy.sparse.csr_matrix(X),
-        "csc": lambda: scipy.sparse.csc_array(X),
-        "pandas": lambda: pytest.importorskip("pandas").DataFrame(X),
-        "polars": lambda: pytest.importorskip("polars").DataFrame(X),
-    }[layout]()
-    before = X.copy()
-    path = sl.omp(given_X, y, 5)
-    assert path.support.tolist() == expected
-    assert path.coef.dtype == path.lam_star.dtype == dtype
-    assert np.array_equal(X, before)
-
-
-def _locked(X):
-    X = X.copy()
-    X.flags.writeable = False
-    return X
-
-
-def test_a_gram_problem_in_place_of_the_data(rng):
-    X, y = rng.normal(size=(40, 12)), rng.normal(size=40)
-    problem = Problem.from_gram(X.T @ X, X.T @ y, y @ y)
-    path = sl.omp(X, y, 6)
-    for gram in (sl.omp(problem, 6), sl.omp(problem, None, 6), sl.omp(problem, k=6)):
-        assert gram.support.tolist() == path.support.tolist()
-        np.testing.assert_allclose(gram.coef, path.coef, rtol=1e-10)
-        np.testing.assert_allclose(gram.residual_norm, path.residual_norm, rtol=1e-10)
 
 
 def test_forced_features_come_first_and_count(rng):
@@ -220,15 +149,6 @@ def test_a_callback_sees_each_step_and_may_stop(rng):
     path = sl.omp(X, y, 9, callback=stop_at_three)
     assert path.status is Status.STOPPED
     assert [len(support) for support in seen] == [1, 2, 3]
-
-
-def test_sample_weights_repeat_rows(rng):
-    X, y = rng.normal(size=(15, 10)), rng.normal(size=15)
-    weight = rng.integers(0, 4, 15)
-    path = sl.omp(X, y, 4, sample_weight=weight)
-    repeated = sl.omp(np.repeat(X, weight, axis=0), np.repeat(y, weight), 4)
-    assert path.support.tolist() == repeated.support.tolist()
-    np.testing.assert_allclose(path.coef, repeated.coef, rtol=1e-10)
 
 
 def test_nearly_dependent_columns_keep_an_orthogonal_basis():

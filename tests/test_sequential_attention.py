@@ -279,15 +279,6 @@ def test_units_change_no_selection(parametrization, unit):
         assert path.support.tolist() == expected
 
 
-@pytest.mark.parametrize("parametrization", CONVEX)
-def test_the_order_of_columns_changes_no_selection(parametrization):
-    X, y, _ = sparse_signal(11, 20, 30)
-    order = np.random.default_rng(0).permutation(30)
-    path = sl.sequential_attention(X, y, 4, parametrization=parametrization)
-    permuted = sl.sequential_attention(X[:, order], y, 4, parametrization=parametrization)
-    assert order[permuted.support].tolist() == path.support.tolist()
-
-
 @pytest.mark.parametrize("parametrization", ALL)
 def test_a_seed_fixes_every_bit(parametrization):
     X, y, _ = sparse_signal(12, 20, 30)
@@ -297,14 +288,6 @@ def test_a_seed_fixes_every_bit(parametrization):
     assert all(np.array_equal(a, b) for a, b in zip(first.weights, again.weights, strict=True))
     if parametrization != "l1_normalized":  # which ends in exactly one feature
         assert not np.array_equal(first.weights[0], other.weights[0])
-
-
-def test_weights_of_samples_are_those_of_repeated_rows():
-    X, y, _ = sparse_signal(13, 20, 30)
-    weight = np.array([1, 2, 3, 1] * 5)
-    path = sl.sequential_attention(X, y, 4, sample_weight=weight)
-    repeated = sl.sequential_attention(np.repeat(X, weight, 0), np.repeat(y, weight), 4)
-    assert path.support.tolist() == repeated.support.tolist()
 
 
 @pytest.mark.parametrize(

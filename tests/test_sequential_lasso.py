@@ -9,7 +9,7 @@ from oracles import lasso_kkt, residual, textbook_omp
 from scipy.optimize import linprog, nnls
 
 import sparselin as sl
-from sparselin import Problem, Status
+from sparselin import Status
 from sparselin.testing import integer_designs, tied_designs
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -140,15 +140,6 @@ def test_statuses_at_lambda_star_zero():
     assert sl.first_entry(X, [0, 0, 0]).status is Status.EXACT_FIT
     assert sl.first_entry(X, [1, 1, 1], unpenalized=[0, 1]).status is Status.RANK_EXHAUSTED
     assert sl.lambda_star(X, [0, 0, 1]) == 0.0
-
-
-def test_a_gram_problem_gives_the_same_entry(rng):
-    X, y = rng.normal(size=(30, 10)), rng.normal(size=30)
-    entry = sl.first_entry(X, y, unpenalized=[1, 5])
-    gram = sl.first_entry(Problem.from_gram(X.T @ X, X.T @ y, y @ y), unpenalized=[1, 5])
-    assert gram.active == entry.active
-    for name in ("lam_star", "window_lower", "proof_lower", "residual_norm"):
-        assert getattr(gram, name) == pytest.approx(getattr(entry, name), rel=1e-9)
 
 
 def test_an_unknown_method_is_named():

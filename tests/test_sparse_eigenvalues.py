@@ -3,7 +3,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -221,37 +220,12 @@ def test_a_small_eigenvalue_has_many_digits():
     assert found.lambda_min.exact
 
 
-def test_kinds_of_data(rng):
+def test_a_gram_matrix_widens_the_interval(rng):
     X = rng.integers(-3, 4, size=(7, 6)) * 1.0
-    expected = sl.sparse_eigenvalues(X, 3)
-    y = np.ones(7)
-    before = X.copy()
-    for data in (
-        np.asfortranarray(X),
-        X.astype(np.float32),
-        X.astype(int),
-        X.tolist(),
-        scipy.sparse.csr_array(X),
-        sl.Problem(X, y),
-        sl.Problem(scipy.sparse.csc_array(X), y),
-    ):
-        found = sl.sparse_eigenvalues(data, 3)
-        assert (found.lower, found.upper) == (expected.lower, expected.upper)
-        assert found.lambda_min_support.tolist() == expected.lambda_min_support.tolist()
-    gram = sl.sparse_eigenvalues(sl.Problem.from_gram(X.T @ X, X.T @ y, 7.0), 3)
-    assert gram.lower <= expected.lambda_min.upper <= gram.lambda_min.upper * (1 + 1e-9)
+    exact = sl.sparse_eigenvalues(X, 3).lambda_min.upper
+    gram = sl.sparse_eigenvalues(sl.Problem.from_gram(X.T @ X, X.T @ np.ones(7), 7.0), 3)
+    assert gram.lower <= exact <= gram.lambda_min.upper * (1 + 1e-9)
     assert gram.lambda_min.exact
-    assert np.array_equal(X, before)
-
-
-@pytest.mark.parametrize("factor", [2.0**40, 2.0**-40, 1e12, 1e-12])
-def test_scale(factor, rng):
-    X = rng.normal(size=(12, 10))
-    plain, scaled = sl.sparse_eigenvalues(X, 4), sl.sparse_eigenvalues(factor * X, 4)
-    assert scaled.lambda_min_support.tolist() == plain.lambda_min_support.tolist()
-    assert scaled.lower == pytest.approx(factor**2 * plain.lower, rel=1e-12)
-    assert scaled.upper == pytest.approx(factor**2 * plain.upper, rel=1e-12)
-    assert scaled.lambda_min.exact
 
 
 def test_bad_input():

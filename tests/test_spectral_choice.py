@@ -126,20 +126,6 @@ def test_the_constant_is_that_of_each_k(data):
         assert choice.selection.diversity == pytest.approx(found.diversity)
 
 
-def test_scales_change_no_choice(data):
-    X, y = data
-    f = GeneralizedRank(0.5)
-    base = sl.choose_nu(X, y, 5, f)
-    for factor in (2.0**30, 1e-9):
-        other = sl.choose_nu(X, factor * y, 5, f)
-        assert other.nu == pytest.approx(base.nu)
-        assert other.selection.support.tolist() == base.selection.support.tolist()
-    single = sl.choose_nu(X.astype(np.float32), y.astype(np.float32), 5, f)
-    assert single.selection.coef.dtype == np.float32
-    weighted = sl.choose_nu(X / 2, y / 2, 5, f, sample_weight=np.full(60, 4.0))
-    assert weighted.nu == pytest.approx(base.nu)
-
-
 def test_the_refinement_ends_where_weights_are_tiny(data):
     """ν₀ = 1e-200: its square is zero."""
     X, y = data

@@ -3,7 +3,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.sparse
 from exact_r2 import FAMILIES, ExactR2, nearly_dependent, rational
 from hypothesis import given
 from hypothesis import strategies as st
@@ -275,43 +274,13 @@ def test_what_bounds_nothing(rng):
     assert flat.lower == pytest.approx(exact)
 
 
-@pytest.mark.parametrize("factor", [2.0**40, 2.0**-40, 1e12, 1e-12])
-def test_scales_change_nothing(factor, rng):
-    X, y = rng.normal(size=(12, 8)), rng.normal(size=12)
-    plain = sl.submodularity_ratio(X, y, [1, 2], 3)
-    for found in (
-        sl.submodularity_ratio(X, factor * y, [2, 1], 3),
-        sl.submodularity_ratio(factor * X, y, [1, 2], 3),
-        sl.submodularity_ratio(X * np.array([factor, *[1.0] * 7]), y, [1, 2], 3),
-    ):
-        assert (found.lower, found.upper) == pytest.approx((plain.lower, plain.upper), rel=1e-10)
-        assert found.base.tolist() == plain.base.tolist()
-        assert found.added.tolist() == plain.added.tolist()
-
-
-def test_kinds_of_data(rng):
+def test_a_gram_matrix_widens_the_interval(rng):
     X, y = rng.integers(-3, 4, size=(9, 6)) * 1.0, rng.integers(-3, 4, size=9) * 1.0
     X[:, 4] = 0
-    expected = sl.submodularity_ratio(X, y, [0, 4], 3)
-    before = X.copy(), y.copy()
-    for data, response in (
-        (np.asfortranarray(X), y),
-        (X.astype(np.float32), y.astype(np.float32)),
-        (X.tolist(), y.astype(int)),
-        (scipy.sparse.csr_array(X), y),
-        (sl.Problem(X, y), None),
-    ):
-        found = sl.submodularity_ratio(data, response, [0, 4], 3)
-        assert (found.lower, found.upper) == pytest.approx((expected.lower, expected.upper), rel=1e-12)
+    exact = sl.submodularity_ratio(X, y, [0, 4], 3)
     gram = sl.submodularity_ratio(sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), None, [0, 4], 3)
-    assert gram.lower <= expected.upper
-    assert expected.lower <= gram.upper
-    weight = np.array([1.0, 4, 1, 0, 1, 1, 9, 1, 1])
-    weighted = sl.submodularity_ratio(X, y, [0], 2, sample_weight=weight)
-    root = np.sqrt(weight)
-    assert weighted.lower == sl.submodularity_ratio(X * root[:, None], y * root, [0], 2).lower
-    assert np.array_equal(X, before[0])
-    assert np.array_equal(y, before[1])
+    assert gram.lower <= exact.upper
+    assert exact.lower <= gram.upper
 
 
 def test_bad_input():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sparselin as sl
+from sparselin import Status
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.ties import Scores, argmax, measure, tied_at_maximum
 
@@ -107,3 +108,45 @@ def test_a_clear_column_is_not_concerned_by_the_condition_of_the_others(rng):
     assert qr.kappa > 1e9
     beside = measure(qr, np.arange(2, 8))
     assert np.all(beside.error <= 1000 * problem.eps * problem.y_norm)
+
+
+def nearly_dependent_pair():
+    """Orthonormal u, w, v and others; r errs by κ = 1e9 along w beside u and u + 1e-9·w."""
+    u, w, v, *others = np.linalg.qr(np.random.default_rng(0).normal(size=(60, 20)))[0].T
+    return u, w, v, np.array(others)
+
+
+def test_a_long_column_ties_past_the_runner_up():
+    """y has such a share of S, nearly dependent, that c_j errs by 2e-6·‖X_j‖: the third may be first."""
+    u, w, v, others = nearly_dependent_pair()
+    X = np.array([u, u + 1e-9 * w, v, 0.9 * v, 0.7 * v, *(0.1 * v + 0.01 * others[3:])]).T
+    X[:, 2:5] += others[:3].T * np.array([1, 1, 200])
+    path = sl.omp(X, w + 1e-3 * v, 8, forced=[0, 1])
+    assert path.ties[2] == (2, 4)
+    assert path.support[2] == 2
+    # what has no share of w is not concerned by how nearly S is dependent
+    assert sl.omp(X, u + 1e-3 * v, 8, forced=[0, 1]).ties[2] == (2,)
+
+
+@pytest.mark.parametrize(("gap", "tied"), [(1.5, (2, 3)), (2.5, (2,))])
+def test_both_that_are_compared_may_err(gap, tied):
+    """Columns of unit length: a tie until |c| differs by twice the error of each."""
+    u, w, v, others = nearly_dependent_pair()
+    S = np.array([u, u + 1e-9 * w]).T
+    apart = gap * 8 * np.finfo(float).eps * np.linalg.norm(np.linalg.inv(np.linalg.qr(S)[1])) / 1e-3
+    shares = np.array([[0.8], [0.8 - apart]])
+    pair = shares * v + np.sqrt(1 - shares**2) * others[:2]
+    X = np.vstack([S.T, pair, 0.1 * v + 0.01 * others[3:]]).T
+    assert sl.omp(X, w + 1e-3 * v, 8, forced=[0, 1]).ties[2] == tied
+
+
+@pytest.mark.parametrize("method", ["lasso", "omp"])
+def test_near_copies_in_float32_that_the_rule_proposes_again(method):
+    """What is barred came back as the first of the guesses, where it was no candidate."""
+    X = [[-1.381953477859497, -1.3819531202316284, -1.3819530010223389],
+         [-1.7292734384536743, -1.7292680740356445, -1.729267954826355],
+         [0.42187806963920593, 0.42187732458114624, 0.4218772053718567]]  # fmt: skip
+    y = [0.9492835402488708, -0.789469838142395, 2.1171765327453613]
+    path = sl.sequential_lasso(np.array(X, np.float32), np.array(y, np.float32), 3, method=method, forced=[0])
+    assert path.support.tolist()[0] == 0
+    assert path.status in (Status.BEYOND_PRECISION, Status.RANK_EXHAUSTED, Status.NO_CORRELATION)

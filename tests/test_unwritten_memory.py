@@ -4,27 +4,17 @@ import dataclasses
 
 import numpy as np
 import pytest
+from methods import METHODS, Levels
 
-import sparselin as sl
-
-METHODS = {
-    "omp": lambda X, y, S: sl.omp(X, y, 6, forced=S),
-    "ols": lambda X, y, S: sl.ols(X, y, 6, forced=S),
-    "sequential_lasso": lambda X, y, S: sl.sequential_lasso(X, y, 6, forced=S),
-    "sequential_attention": lambda X, y, S: sl.sequential_attention(X, y, 6, forced=S),
-    "first_entry": lambda X, y, S: sl.first_entry(X, y, unpenalized=S),
-    "lasso_path": lambda X, y, S: sl.lasso_path(X, y, unpenalized=S),
-    "project_dual": lambda X, y, S: sl.project_dual(X, y, 0.1, unpenalized=S),
-    "hadamard_descent": lambda X, y, S: sl.hadamard_descent(X, y, 0.5, unpenalized=S),
-    "batch_omp": lambda X, y, S: sl.batch_omp(X, np.stack([y, y[::-1]], axis=1), 4),
-    "best_subset": lambda X, y, S: sl.best_subset(X, y, 3),
-    "submodularity_ratio": lambda X, y, S: sl.submodularity_ratio(X, y, [0, 1], 2),
-    "sparse_eigenvalues": lambda X, y, S: sl.sparse_eigenvalues(X, 3),
-    "guarantee_bounds": lambda X, y, S: sl.guarantee_bounds(X, y, 3),
-}
-
-# of these S may be large
-FORCED = ("lasso_path", "project_dual", "first_entry")
+SMALL = (
+    "best_subset",
+    "submodularity_ratio",
+    "sparse_eigenvalues",
+    "guarantee_bounds",
+    "choose_nu",
+    "local_search",
+    "greedy_local_search",
+)
 
 
 def designs():
@@ -47,14 +37,15 @@ def numbers(value):
     return value.tobytes() if isinstance(value, np.ndarray) else repr(value)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_results_are_the_same_whatever_it_holds(monkeypatch, method):
+@pytest.mark.parametrize("name", METHODS)
+def test_results_are_the_same_whatever_it_holds(monkeypatch, name):
     right, right_like = np.empty, np.empty_like
-    small = method in ("best_subset", "submodularity_ratio", "sparse_eigenvalues", "guarantee_bounds")
+    method = METHODS[name]
     for X, y, S in designs():
-        if (small and X.shape[1] > 20) or (len(S) > 6 and method not in FORCED):
+        if (X.shape[1] > 20 and name in SMALL) or (len(S) > 1 and method.columns != "unpenalized"):
             continue
-        usual = numbers(METHODS[method](X, y, S))  # and kernels are compiled, for which np.empty is a name
+        arguments = X, np.stack([y, y[::-1]], axis=1) if method.many else y, Levels(lam=0.5, S=S)
+        usual = numbers(method.call(*arguments))  # and kernels are compiled, for which np.empty is a name
         for filling in (0, 1e30, np.nan):
 
             def filled(array, filling=filling):
@@ -65,4 +56,4 @@ def test_results_are_the_same_whatever_it_holds(monkeypatch, method):
             with monkeypatch.context() as patch:
                 patch.setattr(np, "empty", lambda *a, **k: filled(right(*a, **k)))
                 patch.setattr(np, "empty_like", lambda *a, **k: filled(right_like(*a, **k)))
-                assert numbers(METHODS[method](X, y, S)) == usual
+                assert numbers(method.call(*arguments)) == usual

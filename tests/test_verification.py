@@ -232,7 +232,7 @@ def test_the_audit_catches_a_wrong_projection_too():
 
 
 def test_records_do_not_depend_on_the_number_of_processes():
-    settings = dataclasses.replace(SETTINGS, designs=6, ensembles=("gaussian", "small_integers"), steps=3)
+    settings = dataclasses.replace(SETTINGS, designs=2, ensembles=("gaussian", "small_integers"), steps=2)
     runs = [
         sorted(
             equivalence.verify_all(dataclasses.replace(settings, jobs=jobs)),

@@ -290,7 +290,7 @@ def _off_forced(start: _Start) -> kernels.Data:
     for x, row in enumerate(rows):
         size = kernels.reach(data, basis, row, x)
         length = project(basis.Q, t, row, shares)
-        if kernels.out_of(data, basis, length**2, size, x):
+        if x not in basis.members and kernels.out_of(data, basis, length**2, size, x):
             row /= length
             own[x] = math.sqrt(size) / length
         else:
@@ -322,7 +322,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
         value=float(1 - shares[-1]),
         r2=float(1 - shares[-1]),
         diversity=0.0,
-        gains=-np.diff(shares),
+        gains=-np.diff(shares).astype(given.dtype),
         candidates=tuple(tree.start.candidates),
         moves=int(tree.best.counters[kernels.MOVES]),
         status=status,

@@ -1,0 +1,179 @@
+"""Methods × invariances: one table, run by `test_methods.py`. Where a promise is lacking, the table says why.
+
+What is here takes a design; the invariances of proximal steps and penalties, of vectors, are in their files.
+"""
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import NamedTuple
+
+import sparselin as sl
+from sparselin.certificates.step import StepCertificate
+from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
+
+INVARIANCES = {
+    "rotation": "QX and Qy: exactly, Q being a matrix of Hadamard over √n",
+    "permutation": "of the columns",
+    "scale": "of X and of y, by powers of two: no bit changes; by others to rounding",
+    "lengths": "of each column, by powers of two: no bit changes",
+    "layout": "order, strides, lists, frames: no bit changes; sparse or by columns to rounding",
+    "dtype": "integers, and truth values, are float64 in every bit; float32 stays, to its rounding",
+    "weights": "repeat rows",
+    "read-only": "data are left alone",
+    "Problem": "stands for the data, in every bit",
+    "Gram": "matrix, Xᵀy and ‖y‖² stand for the data, to their rounding",
+    "runs": "are equal in every bit",
+}
+
+
+class Levels(NamedTuple):
+    """λ, of degree (1, 1) in (X, y); ν, of (−1, 0), the weight of Σ√λ_i(XᵀX); columns S."""
+
+    lam: float = 1.0
+    nu: float = 0.1
+    S: tuple[int, ...] = ()
+
+
+class Method(NamedTuple):
+    """f(X, y, levels, **options); which option names columns; invariance → why it is lacking."""
+
+    call: Callable
+    columns: str | None = "forced"
+    lacks: MappingProxyType = MappingProxyType({})
+    many: bool = False  # whether y is a matrix
+
+
+class Kind(NamedTuple):
+    """What a field holds, and its degree in X and in y.
+
+    number; column, sample: an entry for each column, each row of X; indices in their order, or a set of them;
+    equal; fit: a β that minimises to the duality gap; work: how it was done; state: that of a run with random
+    numbers, the same for the same data; witness: one of many, not compared. Arrays of numbers have the dtype
+    of X, of doubles float64.
+    """
+
+    what: str
+    of_X: float = 0
+    of_y: float = 0
+
+
+def kinds(text):
+    fields = (field.split() for field in text.split(","))
+    return {name: Kind(what, *map(float, degrees)) for name, what, *degrees in fields}
+
+
+SUBSET = """support indices, coef number -1 1, value number, r2 number, diversity number 1, gains number,
+    candidates number, moves work, status equal, n_features equal"""
+RESULTS = {
+    sl.SelectionPath: """support indices, coef_path number -1 1, lam_star number 1 1, margin number, ties set,
+        active_sets set, weights state, residual_norm number 0 1, status equal, n_features equal""",
+    sl.BatchSelection: """support indices, coef number -1 1, n_selected equal, residual_norm number 0 1,
+        status equal, n_redone work, n_features equal""",
+    sl.FirstEntry: """lam_star number 1 1, tied set, active set, signs witness, direction witness,
+        window_lower number 1 1, proof_lower number 1 1, residual_norm number 0 1, status equal""",
+    sl.LassoPath: "knots number 1 1, coef column -1 1, active set, status equal",
+    sl.DualProjection: "u sample 0 1, coef column -1 1, active set, duality_gap number 0 2, status equal",
+    sl.DescentResult: """w work -.5 .5, theta state, weights state, coef fit -1 1,
+        objective work 0 2, duality_gap work 0 2, status equal""",
+    sl.SubsetResult: SUBSET,
+    sl.BestSubset: SUBSET + ", residual number 0 2, lower_bound number 0 2, optimal equal, nodes work",
+    sl.NuChoice: """nu number -1, lower number -1, upper number -1, method witness, selection equal,
+        r2_lasso number, r2_refitted number, refitted equal, tried double -1, r2_tried double,
+        qualifies equal""",
+    sl.Certificate: """sha256 witness, shape witness, normalized equal, claim equal, forced indices,
+        steps equal""",
+    StepCertificate: """selected indices, pick indices, tied set, active set, signs witness,
+        lam_star_squared number 2 2, coef witness, direction witness, rate witness, farkas witness,
+        tau number""",
+    sl.Interval: "lower number, upper number, method witness, rounding work",
+    sl.SubmodularityRatio: "lower number, upper number, method witness, rounding work, base set, added set",
+    sl.SparseEigenvalues: """k equal, lambda_min number 2, lambda_max number 2, lambda_min_support set,
+        lambda_max_support set, condition_number work, coherence number, babel double""",
+    sl.GuaranteeBounds: """k equal, bounds equal, best number, best_support set, r2 number, supports indices,
+        constants number""",
+    sl.Bound: """name equal, algorithm equal, formula equal, source equal, hypotheses equal, lower number,
+        upper number, achieved number""",
+}
+RESULTS = {cls: kinds(text) for cls, text in RESULTS.items()}
+
+
+LAM, NU = object(), object()
+
+
+def certify(X, y, k, **options):
+    return sl.certify(X, y, sl.omp(X, y, k, **options))
+
+
+def sparse_eigenvalues(X, y, k, **options):
+    return sl.sparse_eigenvalues(X, k, **options)
+
+
+def method(function, *numbers, columns=None, many=False, lacks=None, **options):
+    """The row of function(X, y, *numbers, columns=S, **options); LAM and NU stand for the levels."""
+
+    def call(X, y, at, **more):
+        given = [at.lam if v is LAM else v for v in numbers]
+        named = {option: at.nu if v is NU else v for option, v in options.items()}
+        return function(X, y, *given, **named, **{columns: at.S} if columns else {}, **more)
+
+    return Method(call, columns, MappingProxyType(lacks or {}), many)
+
+
+ROOTS, ENTROPY = GeneralizedRank(0.5), SmoothedDifferentialEntropy(1.0)
+CORRELATIONS = {"lengths": "correlations, and λ, are with the columns as they are"}
+SPECTRUM = {"lengths": "the eigenvalues of XᵀX are those of the columns as they are"}
+NO_WEIGHTS = {"weights": "has no sample_weight"}
+
+METHODS = {
+    "omp": method(sl.omp, 4, columns="forced", lacks=CORRELATIONS),
+    "ols": method(sl.ols, 4, columns="forced"),
+    "batch_omp": method(
+        sl.batch_omp, 4, many=True,
+        lacks=CORRELATIONS | NO_WEIGHTS | {"Problem": "has one y", "Gram": "has one y"},
+    ),
+    "sequential_lasso": method(sl.sequential_lasso, 4, columns="forced", lacks=CORRELATIONS),
+    "sequential_lasso, by omp": method(
+        sl.sequential_lasso, 4, method="omp", columns="forced", lacks=CORRELATIONS
+    ),
+    "sequential_attention": method(sl.sequential_attention, 4, columns="forced", lacks=CORRELATIONS),
+    "sequential_attention, softmax": method(
+        sl.sequential_attention, 4, parametrization="softmax", columns="forced",
+        lacks=CORRELATIONS | {"scale": "e^w is not homogeneous"},
+    ),
+    "first_entry": method(sl.first_entry, columns="unpenalized", lacks=CORRELATIONS),
+    "lambda_star": method(sl.lambda_star, columns="unpenalized", lacks=CORRELATIONS),
+    "lasso_path": method(sl.lasso_path, max_steps=4, columns="unpenalized", lacks=CORRELATIONS),
+    "project_dual": method(
+        sl.project_dual, LAM, columns="unpenalized",
+        lacks=CORRELATIONS | NO_WEIGHTS | {"Problem": "u is one of samples", "Gram": "u is one of samples"},
+    ),
+    "hadamard_descent": method(sl.hadamard_descent, LAM, columns="unpenalized", lacks=CORRELATIONS),
+    "best_subset": method(
+        sl.best_subset, 3, columns="forced", lacks={"Gram, ties": "copies are known to √eps"}
+    ),
+    "forward_regression": method(sl.forward_regression, 4, columns="forced"),
+    "forward_regression, regularized": method(
+        sl.forward_regression, 4, regularizer=ROOTS, nu=NU, columns="forced", lacks=SPECTRUM
+    ),
+    "forward_regression, of entropy": method(
+        sl.forward_regression, 4, regularizer=ENTROPY, nu=0.1, columns="forced",
+        lacks=SPECTRUM | {"scale": "δ is a square of lengths"},
+    ),
+    "local_search": method(sl.local_search, regularizer=ROOTS, nu=NU, lacks=SPECTRUM),
+    "greedy_local_search": method(sl.greedy_local_search, 3, regularizer=ROOTS, nu=NU, lacks=SPECTRUM),
+    "choose_nu": method(sl.choose_nu, 2, ROOTS, lacks=SPECTRUM),
+    "certify": method(
+        certify, 4, columns="forced",
+        lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
+    ),
+    "guarantee_bounds": method(
+        sl.guarantee_bounds, 3, lacks=SPECTRUM | {"Gram": "intervals widen by its rounding"}
+    ),
+    "submodularity_ratio": method(
+        sl.submodularity_ratio, columns="U", k=2,
+        lacks={"Gram, ties": "copies are known to √eps"},
+    ),
+    "sparse_eigenvalues": method(
+        sparse_eigenvalues, 3, lacks=SPECTRUM | NO_WEIGHTS | {"Gram": "intervals widen by its rounding"}
+    ),
+}  # fmt: skip
