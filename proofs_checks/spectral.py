@@ -7,6 +7,7 @@ unit columns X_i/√N is rational, and R² is rational for every integer y.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -188,6 +189,11 @@ def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
     return fit / int(y @ y)
 
 
+def fits(design: Design) -> list[fmpq]:
+    """R² on every set."""
+    return table(lambda S: r_squared(design.X, design.y, S), design.X.shape[1])
+
+
 def projected(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
     """The same by projection, 1 − ‖P_S^⊥y‖²/‖y‖²."""
     b = rational(y)
@@ -314,6 +320,12 @@ def trap_value(mask: int, q: int) -> int:
     return q + mask.bit_count() if mask & 1 else q * mask.bit_count()
 
 
+def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
+    """tr h(C_S) = q|S| − β‖C_S − I‖², h(t) = q − β(t − 1)²: f_sv with q for each feature in place of 9k²."""
+    C = correlations(design)
+    return table(lambda S: q * len(S) + beta * variance(C, S, 0), design.X.shape[1])
+
+
 def draw_regularizer(
     rng: np.random.Generator, design: Design, k: int, increasing: bool = False
 ) -> list[fmpq]:
@@ -321,8 +333,7 @@ def draw_regularizer(
 
     An increasing one is a coverage or f_gr with α = 0 or 1; the others are of `draw_submodular`, or f_sv.
     """
-    d = design.X.shape[1]
-    C = correlations(design)
+    d, C = design.X.shape[1], correlations(design)
     weight = fmpq(1, int(2 ** rng.integers(0, 7)))
     kind = int(rng.integers(0, 3 if increasing else 6))
     if kind == 0:
@@ -428,7 +439,7 @@ def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deleti
     return first_largest([S, full & ~S, full], lambda T: g[T])
 
 
-def climb(f: Table, eps: Any, full: int, deletions: bool) -> int:
+def climb(f: Table, eps: Any, full: int, deletions: bool = False) -> int:
     """Where the search of `local_search` ends."""
     if not full:
         return 0
@@ -494,6 +505,11 @@ def neighbour(rng: np.random.Generator, design: Design) -> Design:
     return Design(X, design.N, y)
 
 
+def share(gamma: Any) -> arb:
+    """1 − e^{−γ}."""
+    return 1 - (-arb(gamma)).exp()
+
+
 def descend(rng: np.random.Generator, start: Design, ratio: Callable[[Design], float], steps: int) -> float:
     """The least ratio found by changing a design while that does not raise it: a search for violations."""
     least = ratio(start)
@@ -503,6 +519,13 @@ def descend(rng: np.random.Generator, start: Design, ratio: Callable[[Design], f
         if value <= least:
             start, least = candidate, value
     return least
+
+
+def least_found(
+    rng: np.random.Generator, starts: int, start: Callable[[], tuple[Design, Callable[[Design], float]]]
+) -> float:
+    """The least ratio, at most 100, by `descend` in 20 steps from every start: a design, its ratio."""
+    return min(100.0, *(descend(rng, *start(), 20) for _ in range(starts)))
 
 
 def settle(check: Any, left: Any, right: Any, what: str) -> None:
@@ -521,9 +544,8 @@ def _least(a: Any, b: Any) -> Any:
     return min(a, b)
 
 
-PRECISION = 128
-
-
-def precisely():
-    """A context in which balls have 128 bits."""
-    return ctx.workprec(PRECISION)
+@contextmanager
+def precisely() -> Iterator[None]:
+    """Balls of 128 bits: in a `with` statement, or of a function as `@precisely()`."""
+    with ctx.workprec(128):
+        yield

@@ -14,10 +14,15 @@ need not minimise f.
 
 What holds: among all sets of exactly k unit vectors. There tr C_S = k, so the spectrum majorises (1, …, 1),
 strictly unless C_S = I, and is majorised by (k, 0, …, 0), strictly unless the rank is 1. Sums of a strictly
-concave function (log₂(δ + t), t^α with 0 < α < 1, −(t − 1)²) are therefore largest exactly on orthonormal
-sets and smallest exactly on sets of rank 1, with values k log₂(1 + δ) and log₂(δ + k) + (k − 1)log₂ δ, k
-and k^α, 0 and −k(k − 1) before the constants. The rank (α = 0) is largest on all independent sets; the
-trace (α = 1) is constant, largest and smallest everywhere.
+concave function are therefore largest exactly on orthonormal sets and smallest exactly on sets of rank 1:
+
+    summand         on orthonormal sets     on sets of rank 1
+    log₂(δ + t)     k log₂(1 + δ)           log₂(δ + k) + (k − 1) log₂ δ
+    t^α, 0 < α < 1  k                       k^α
+    −(t − 1)²       0                       −k(k − 1)
+
+before the constants. The rank (α = 0) is largest on all independent sets; the trace (α = 1) is constant,
+largest and smallest everywhere.
 
 Exact, by determinants and Frobenius norms; α = ½ in balls of 128 bits, where equality is decided by C_S
 itself.
@@ -136,19 +141,20 @@ def test_generalized_rank_promotes_diversity(check):
             rank_power(NEAR_COPIES, THREE, half) < rank_power(MERCEDES, THREE, half), f"α = ½, k = 3: {RANKS}"
         )
 
-        def extreme(value):
-            C, k = value
-            S = range(k)
-            root, rank = rank_power(C, S, half), C.rank()
-            if identity(k) == C:
-                between = root.contains(k)
-            elif rank == 1:
-                between = root.overlaps(arb(k).sqrt())
-            else:
-                between = arb(k).sqrt() < root < k
-            return between and rank_power(C, S, 1) == k and rank_power(C, S, 0) == rank and 1 <= rank <= k
+        check.over(sets(check), lambda value: _between(*value))
 
-        check.over(sets(check), extreme)
+
+def _between(C, k):
+    """√k ≤ f_gr ≤ k for α = ½, attained exactly at rank 1 and at I; the rank and the trace for α = 0, 1."""
+    S, rank = range(k), C.rank()
+    root = rank_power(C, S, fmpq(1, 2))
+    if identity(k) == C:
+        within = root.contains(k)
+    elif rank == 1:
+        within = root.overlaps(arb(k).sqrt())
+    else:
+        within = arb(k).sqrt() < root < k
+    return within and rank_power(C, S, 1) == k and rank_power(C, S, 0) == rank and 1 <= rank <= k
 
 
 @claim(
