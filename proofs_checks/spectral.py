@@ -538,6 +538,22 @@ def settle(check: Any, left: Any, right: Any, what: str) -> None:
         check.undecided()
 
 
+def settle_bounds(
+    check: Any, R: Table, g: Table, k: int, found: Searched, sets: set[int], what: str
+) -> float:
+    """Settle Theorems 14 and 16: (1 − e^{−γ/2})/7·OPT for the sets, and 1 − e^{−γ} of it for S₁ of `found`.
+
+    γ = γ_{∅,2k}(R²), the largest that can be meant, and γ_{S₁,k}(R²). The result is g(S̃) over the first
+    bound, 100 where that is 0.
+    """
+    best, widest = optimum(g, k), submodularity_ratio(R, 0, 2 * k)
+    printed, sharper = share(widest / 2) / 7 * best, share(submodularity_ratio(R, found.S1, k)) * best
+    for S in sets:
+        settle(check, arb(g[S]), printed, f"{what}: the printed bound")
+    settle(check, arb(g[found.S1]), sharper, f"{what}: the sharper bound")
+    return float((g[found.best] / printed).mid()) if widest > 0 else 100.0
+
+
 def _least(a: Any, b: Any) -> Any:
     if isinstance(a, arb) or isinstance(b, arb):
         return arb(a).min(arb(b))

@@ -98,5 +98,6 @@ def objectives(check):
         yield design, R, f, fmpq(int(check.rng.integers(1, 30)), 10)
         yield design, R, [fmpq(v, 40) for v in draw_submodular(check.rng, d)], fmpq(1, 10)
     design = draw_design(check.rng, 3)
+    R = fits(design)
     for f in small_submodular(3, 3) if check.cases >= 1000 else ():
-        yield design, fits(design), [fmpq(v, 2) for v in f], fmpq(1, 10)
+        yield design, R, [fmpq(v, 2) for v in f], fmpq(1, 10)
