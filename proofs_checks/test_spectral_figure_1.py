@@ -18,18 +18,9 @@ For δ = 0.1 the least is above 0.657. The axis of Figure 1(d) begins at 0.4: if
 they are of f_de without, or with a smaller, constant. The axis of 1(e), from 0.93, agrees with f_sv as
 defined.
 
-The trend: let f be submodular with f(∅) = 0, S a set of k features, and f_j the average of f over the subsets
-of S of size j. Then f_j/j decreases in j (Han's inequality: in a random order of S the expected gain of the
-j-th feature decreases). For f_gr and f_de without its constant 3kc the largest value Mk is linear in k, and
-
-    (f + 3kc)/(Mk + 3kc)
-
-is an increasing function of f/k, the same for all k. For f_sv, with m_S the mean squared correlation of two
-features of S, the average of which over subsets is m_S again,
-
-    1 − k(k − 1)m_S/(9k²) = 1 − m_S/9 + m_S/(9k).
-
-So in all four panels normalisation alone makes the average decrease with k.
+The trend: by Han's inequality the average of f/k over the subsets of k features decreases with k, and so do
+all four normalised values (docs/proofs/spectral_figure_1.md): where a curve increases, it is not because of
+the normalisation.
 
 Noise in y: α' − α = σX_S⁺η/‖η‖ is proportional to σ, and for k unit columns
 

@@ -1,6 +1,7 @@
 """Theorem 14 and Section 5.1: the smoothed differential entropy.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.1, footnote 3, Theorem 14. For δ > 0
+Source: *Selecting Diverse Features via Spectral Regularization*, Section 5.1, footnote 3, Theorem 14. For
+δ > 0
 
     f_de(S) = Σ log₂(δ + λ_i(C_S)) − 3k log₂ δ,    2^{f_de} = det(δI + C_S)/δ^{3k},
 
@@ -352,7 +353,7 @@ def test_guarantee_with_the_entropy(check):
 
 
 def over_bound(check, design, k, delta, nu):
-    """g(S̃) over the printed bound; that, and the sharper one, settled for the file's sets and the package's."""
+    """g(S̃) over the printed bound, which is settled, and the sharper one, for the file and the package."""
     R, C, X = fits(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * entropy(C, S, delta, k), C.nrows())
     g, f_de = added(R, f), sl.spectral.SmoothedDifferentialEntropy(float(delta), k)
@@ -360,9 +361,7 @@ def over_bound(check, design, k, delta, nu):
     ours = sl.greedy_local_search(X, design.y, k, regularizer=f_de, nu=float(nu), variant="printed")
     known = R[-1] == projected(design.X, design.y, range(C.nrows())) and as_derived(f, nu, delta, k)
     if not (known and reports(ours, g) and len(ours.support) <= k):
-        raise ClaimFailed(
-            f"R², f_de or the set returned is not as it should be: {design}, {k}, {delta}, {nu}"
-        )
+        raise ClaimFailed(f"R², f_de or the set returned is wrong: {design}, {k}, {delta}, {nu}")
     sets = {found.best, mask_of(ours.support.tolist())}
     return settle_bounds(check, R, g, k, found, sets, f"{design}, {k}, {delta}, {nu}")
 
