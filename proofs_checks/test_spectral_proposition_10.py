@@ -9,25 +9,18 @@ With joint gains D_R, D_f and sums of single gains Σ_R ≥ γD_R, Σ_f ≥ D_f,
 
     Σ_R + Σ_f ≥ γD_R + D_f = γ(D_R + D_f) + (1 − γ)D_f,
 
-and the last term is negative where f loses. So it fails:
-
-- y = (0, 1), columns (1, 0) and (1, 1)/√2, f(S) = (2 − |S|)/4: L = ∅ and the pair give 1/2 for R² and (1/2
-  − 1/2)/(1 − 1/2) = 0 for g.
-- f_sv, k = 2, on three columns of {−1, 1}³/√3: γ_{{0},2}(R²) = 1/2, γ_{{0},2}(g) = 0.
-- f_de with δ = 1/10, k = 2, on three columns of norm 3: γ_{{0},2}(R²) = 3/5, γ_{{0},2}(g) < 1/3.
-
-γ(g) may be negative (f = 3(2 − |S|)/10 on the first example: −1/4), so that "g is approximately submodular
-… if f is a non-negative submodular function" (before Theorem 5) says little. The proposition holds when f is
-increasing (D_f ≥ 0, γ ≤ 1). For every submodular f the weak form
+and the last term is negative where f loses: it fails, for f_sv and f_de among others. γ(g) may even be
+negative, so that "g is approximately submodular … if f is a non-negative submodular function" (before Theorem
+5) says little. The proposition holds when f is increasing (D_f ≥ 0, γ ≤ 1). For every submodular f the weak
+form
 
     Σ_g ≥ γ_{U,k}(R²)·D_R + D_f
 
 holds, and is enough for Theorem 5 with γ(R²) (see SR-theorem-5).
 
-After it: "since g is monotone …, the greedy FR algorithm gives a (1 − e^{−γ_{S̃,k}(f)})-approximation".
-With the regularizer f this says 1 − 1/e (γ(f) = 1), and fails for R² alone: y = e₁, columns (1, 10, 0), (1,
-−10, 0), (1, 0, 9), k = 2, f = |S|/100 (f_gr with α = 1 and ν = 1/100): FR takes the third column first and
-ends below 0.05, the optimum is 1.02. It is to be γ_{S̃,k}(g), or min(1, γ_{S̃,k}(R²)), as in Theorem 15.
+After it: "since g is monotone …, the greedy FR algorithm gives a (1 − e^{−γ_{S̃,k}(f)})-approximation". With
+the regularizer f this says 1 − 1/e (γ(f) = 1), and fails where f is small. It is to be γ_{S̃,k}(g), or
+γ_{S̃,k}(R²) ≤ 1, as in Theorem 15.
 """
 
 import numpy as np
