@@ -86,6 +86,10 @@ class Design(NamedTuple):
     N: int
     y: np.ndarray
 
+    @property
+    def d(self) -> int:
+        return self.X.shape[1]
+
 
 @cache
 def vectors(n: int, N: int) -> list[tuple[int, ...]]:
@@ -191,7 +195,7 @@ def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
 
 def fits(design: Design) -> list[fmpq]:
     """R² on every set."""
-    return table(lambda S: r_squared(design.X, design.y, S), design.X.shape[1])
+    return table(lambda S: r_squared(design.X, design.y, S), design.d)
 
 
 def projected(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
@@ -211,13 +215,14 @@ def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
     return [arb(0)] * nullity + [root for root, many in roots for _ in range(many)]
 
 
-def same_spectra(C: fmpq_mat, rows: Sequence[Sequence[int]], A: int, B: int, x: int) -> bool:
-    """Whether C_{A+x}, C_B have together the spectrum of C_{B+x}, C_A: then tr f gains the same at A and B.
+def strict_chains(C: fmpq_mat, rows: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
+    """The chains A ⊂ B, x on which tr f need not gain the same at A as at B; `rows[S]` are the rows of C_S.
 
-    `rows[S]` are the rows of C that belong to the set S. Exact, by characteristic polynomials.
+    Left out are those on which C_{A+x}, C_B have together the spectrum of C_{B+x}, C_A. Exact, by
+    characteristic polynomials.
     """
-    p = {S: principal(C, rows[S]).charpoly() if len(rows[S]) else 1 for S in (A, B, A | x, B | x)}
-    return bool(p[A | x] * p[B] == p[B | x] * p[A])
+    p = [principal(C, S).charpoly() if S else 1 for S in rows]
+    return [(A, B, x) for A, B, x in chains(_size(rows)) if A != B and p[A | x] * p[B] != p[B | x] * p[A]]
 
 
 def trace_of(f: Callable[[arb], Any], C: fmpq_mat, S: Sequence[int]) -> Any:
@@ -287,11 +292,11 @@ def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
     """A non-negative submodular function with integer values.
 
     Cuts, coverages, concave functions of the size, with or without a modular part, lifted to be non-negative;
-    or `trap`, in any order of the elements.
+    or `Trap`, in any order of the elements.
     """
     if rng.random() < 0.15:
         order = rng.permutation(d)
-        f = trap(d, int(rng.integers(1, 40)))
+        f = Trap(d, int(rng.integers(1, 40)))
         return [f[mask_of([int(order[i]) for i in members(mask)])] for mask in range(1 << d)]
     arcs = rng.integers(0, 4, size=(d, d)) * (rng.random((d, d)) < 0.6)
     covers = [(int(rng.integers(1, 1 << d)), int(rng.integers(0, 5))) for _ in range(d)]
@@ -310,20 +315,27 @@ def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
     return [value + lift for value in f]
 
 
-def trap(d: int, q: int) -> list[int]:
-    """q|A| if 0 ∉ A, q + |A| if 0 ∈ A: submodular for q ≥ 1; element 0 looks best and spoils the others."""
-    return [trap_value(mask, q) for mask in range(1 << d)]
+class Trap(Sequence[int]):
+    """q|A| if 0 ∉ A, q + |A| if 0 ∈ A, computed when asked for; submodular for q ≥ 1.
 
+    Element 0 looks best and spoils the others.
+    """
 
-def trap_value(mask: int, q: int) -> int:
-    """One value of `trap`."""
-    return q + mask.bit_count() if mask & 1 else q * mask.bit_count()
+    def __init__(self, d: int, q: int) -> None:
+        self.masks, self.q = range(1 << d), q
+
+    def __len__(self) -> int:
+        return len(self.masks)
+
+    def __getitem__(self, A: Any) -> Any:
+        A = self.masks[A]
+        return self.q + A.bit_count() if A & 1 else self.q * A.bit_count()
 
 
 def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
     """tr h(C_S) = q|S| − β‖C_S − I‖², h(t) = q − β(t − 1)²: f_sv with q for each feature in place of 9k²."""
     C = correlations(design)
-    return table(lambda S: q * len(S) + beta * variance(C, S, 0), design.X.shape[1])
+    return table(lambda S: q * len(S) + beta * variance(C, S, 0), design.d)
 
 
 def draw_regularizer(
@@ -333,7 +345,7 @@ def draw_regularizer(
 
     An increasing one is a coverage or f_gr with α = 0 or 1; the others are of `draw_submodular`, or f_sv.
     """
-    d, C = design.X.shape[1], correlations(design)
+    d, C = design.d, correlations(design)
     weight = fmpq(1, int(2 ** rng.integers(0, 7)))
     kind = int(rng.integers(0, 3 if increasing else 6))
     if kind == 0:
@@ -397,6 +409,10 @@ def reports(found: Any, g: Table, k: int | None = None) -> bool:
 
 
 # Submodularity ratio and algorithms
+
+NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
+# R² of y = (0, 1) on (1, 0) and (1, 1)/√2: γ_{∅,2} = γ_{{0},2} = ½
+SUPPRESSION = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
 
 
 def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, printed: bool = False) -> Any:

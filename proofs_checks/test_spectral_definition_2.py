@@ -170,7 +170,7 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
     copied = table(lambda S: fmpq(1 if S else 0), 2)
 
     def at_least(design):
-        d, R = design.X.shape[1], fits(design)
+        d, R = design.d, fits(design)
         # R² of two copies of the target has γ = 1
         return (
             submodularity_ratio(copied, 0, 2) == 1

@@ -88,6 +88,6 @@ def steps_increase(C, d, theta):
 
 def rank_and_trace_increase(design):
     """t⁰ with 0⁰ = 0, and t."""
-    C, d = correlations(design), design.X.shape[1]
+    C, d = correlations(design), design.d
     rank, trace = (table(lambda S, alpha=alpha: rank_power(C, S, alpha), d) for alpha in (0, 1))
     return is_increasing(rank) and is_increasing(trace) and trace[-1] == d and 1 <= rank[-1] <= d

@@ -85,7 +85,7 @@ def covariance(design, S, variance):
 def regular(design):
     """The non-empty sets of independent columns."""
     C = correlations(design)
-    sets = [members(mask) for mask in range(1, 1 << design.X.shape[1])]
+    sets = [members(mask) for mask in range(1, 1 << design.d)]
     return C, [S for S in sets if principal(C, S).det() != 0]
 
 
@@ -232,7 +232,7 @@ def test_log_determinant_is_never_positive(check):
 
     def within(design):
         C = correlations(design)
-        dets = table(lambda S: smoothed_det(C, S, 0), design.X.shape[1])
+        dets = table(lambda S: smoothed_det(C, S, 0), design.d)
         return all(
             (value == 0) == (principal(C, members(S)).rank() < S.bit_count())
             and 0 <= value <= 1

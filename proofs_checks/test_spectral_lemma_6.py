@@ -23,6 +23,7 @@ from flint import arb, fmpq
 import sparselin as sl
 from proofs_checks.spectral import (
     Design,
+    Trap,
     Values,
     climb,
     correlations,
@@ -37,7 +38,6 @@ from proofs_checks.spectral import (
     rewarded_variance,
     small_submodular,
     table,
-    trap,
     unseen,
     variance,
 )
@@ -92,7 +92,7 @@ def test_what_local_search_guarantees(check):
     deletions. Theorems 14 and 16 do not depend on LS. A spectral f ≥ 0 is no remedy, but with the three of
     the paper LS as printed keeps what the lemma says (SR-lemma-6-regularizers).
     """
-    f, eps, U = trap(4, 40), fmpq(1, 10), 15
+    f, eps, U = Trap(4, 40), fmpq(1, 10), 15
     check.refutes(
         misled(f, eps) and f[U] == 44,
         "n = 4, ε = 1/10, f(A) = 40|A|, or 40 + |A| if 0 ∈ A: LS ends at U, 44; 2.5·44 + 0 < 120 = f({1, "
@@ -106,7 +106,7 @@ def test_what_local_search_guarantees(check):
         "ε = 1/10, columns (1, 1, 1, 1)/2, e₁, e₂, e₃, f(A) = tr h(C_A) for h(t) = 40 − 78(t − 1)²: LS ends "
         "at U, 43; 2.5·43 + 0 < 120 = f({1, 2, 3})",
     )
-    check.over([trap(n, 10**n) for n in range(1, 8)], lambda f: guaranteed(f) and guaranteed_by_package(f))
+    check.over([Trap(n, 10**n) for n in range(1, 8)], lambda f: guaranteed(f) and guaranteed_by_package(f))
     check.over(functions(check), lambda f: guaranteed(f) and guaranteed_by_package(f))
 
 

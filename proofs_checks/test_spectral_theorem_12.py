@@ -41,9 +41,9 @@ from proofs_checks.spectral import (
     members,
     precisely,
     principal,
-    same_spectra,
     settle,
     smoothed_det,
+    strict_chains,
     trace_of,
 )
 from sparselin.ledger import CORRECTED, claim, mutants
@@ -128,7 +128,7 @@ def test_traces_are_submodular(check):
             values = [trace_of(f, C, S) for S in rows]
             if name == "√t":
                 check.over([values], lambda values, C=C, d=d: squares_back(values, C, d))
-            for A, B, x in strict_chains(C, rows, d):
+            for A, B, x in strict_chains(C, rows):
                 gains = [values[S | x] - values[S] for S in (A, B)]
                 settle(check, *gains, f"{C}, {name}, {A}, {B}, {x}")
 
@@ -158,11 +158,6 @@ def exactly_submodular(C, any_C, d):
             for c in (0, 1, fmpq(-1, 2))
         )
     )
-
-
-def strict_chains(C, rows, d):
-    """The chains on which the gains are not equal for every f."""
-    return [(A, B, x) for A, B, x in chains(d) if A != B and not same_spectra(C, rows, A, B, x)]
 
 
 def squares_back(values, C, d):

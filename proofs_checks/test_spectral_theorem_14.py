@@ -37,7 +37,9 @@ from flint import arb, fmpq, fmpq_mat
 import sparselin as sl
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
+    NUS,
     SHAPES,
+    SUPPRESSION,
     added,
     chains,
     correlations,
@@ -71,7 +73,6 @@ from sparselin.ledger import CORRECTED, HOLDS, ClaimFailed, claim, mutants
 DELTAS = (fmpq(1, 1000), fmpq(1, 10), fmpq(1, 2), fmpq(9, 10), fmpq(1))
 ABOVE_ONE = (fmpq(11, 10), fmpq(2), fmpq(10))
 ONE = fmpq_mat(1, 1, [1])
-NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
 
 
 def package_entropy(C, S, delta, k):
@@ -106,7 +107,7 @@ def test_entropy_is_a_log_determinant(check):
 
 def is_log_determinant(design):
     """For every δ: the value by eigenvalues and by the package, its gains, and the limit δ → 0."""
-    C, d = correlations(design), design.X.shape[1]
+    C, d = correlations(design), design.d
     float_C = design.X.T @ design.X / design.N
     return all(
         all(right_in_floats(C, float_C, S, delta) for delta in DELTAS + ABOVE_ONE) and tends_to_log_det(C, S)
@@ -156,7 +157,7 @@ def test_sign_of_the_entropy(check):
     check.refutes(entropy(ONE, [0], 2, 1) < 0, "δ = 2, k = 1: f_de({x}) = log₂ 3 − 3")
 
     def signed(design):
-        C, d = correlations(design), design.X.shape[1]
+        C, d = correlations(design), design.d
         return all(
             all(
                 smoothed_det(C, S, delta) >= delta ** (3 * k)
@@ -214,7 +215,7 @@ def test_entropy_increases_from_one_on(check):
     """
 
     def increasing(design):
-        d = design.X.shape[1]
+        d = design.d
         C = correlations(design)
         tables = [determinants(C, d, delta) for delta in (fmpq(1), *ABOVE_ONE)]
         return all(D[A | x] >= D[A] for D in tables for A, _, x in chains(d)) and tables[0][1] == 2
@@ -253,7 +254,7 @@ def test_entropy_decreases_below_one(check):
     )
 
     def worst(design):
-        d = design.X.shape[1]
+        d = design.d
         tables = [(delta, determinants(correlations(design), d, delta)) for delta in DELTAS]
         return all(
             D[A | x] * (delta + A.bit_count()) >= delta * (delta + A.bit_count() + 1) * D[A]
@@ -338,8 +339,7 @@ def test_guarantee_with_the_entropy(check):
         "one column X = y, k = 1, δ = 4: GLS is optimal and g = OPT = log₂ 5 − 5 < 0, less than a "
         "fraction of itself",
     )
-    half = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
-    check.over([half], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
+    check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
 
     def start():
         design, k, _ = draw(check)

@@ -27,7 +27,9 @@ from flint import arb, fmpq, fmpq_mat
 import sparselin as sl
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
+    NUS,
     SHAPES,
+    SUPPRESSION,
     added,
     chains,
     correlations,
@@ -48,9 +50,9 @@ from proofs_checks.spectral import (
     rank_power,
     rank_power_float,
     reports,
-    same_spectra,
     settle,
     share,
+    strict_chains,
     submodularity_ratio,
     table,
     unit_columns,
@@ -59,7 +61,6 @@ from proofs_checks.spectral import (
 from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
 
 ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
-NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
 
 
 def package_rank(C, S, alpha):
@@ -91,7 +92,7 @@ def test_the_rank_is_the_limit(check):
 
 def is_limit(design):
     """For every S, f_gr is the rank for α = 0, near to it for a small α, and |S| for α = 1."""
-    C, d, float_C = correlations(design), design.X.shape[1], design.X.T @ design.X / design.N
+    C, d, float_C = correlations(design), design.d, design.X.T @ design.X / design.N
 
     def near(S):
         rank = rank_power(C, S, 0)
@@ -171,7 +172,7 @@ def test_generalized_rank_is_submodular(check):
             f = [rank_power(C, S, alpha) for S in rows]
             check.over([f], is_submodular)
             check.over([f], lambda f, whole=whole: f[-1] == whole)
-        strict = [(A, B, x) for A, B, x in chains(d) if A != B and not same_spectra(C, rows, A, B, x)]
+        strict = strict_chains(C, rows)
         for alpha in ALPHAS:
             f = [rank_power(C, S, alpha) for S in rows]
             for A, B, x in strict:
@@ -194,8 +195,7 @@ def test_greedy_with_the_generalized_rank(check):
 
     Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
     """
-    half = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
-    check.over([half], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
+    check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
 
     def start():
         d = int(check.rng.integers(2, 6))

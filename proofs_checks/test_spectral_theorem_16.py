@@ -27,7 +27,9 @@ from flint import arb, fmpq, fmpq_mat
 import sparselin as sl
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
+    NUS,
     SHAPES,
+    SUPPRESSION,
     added,
     chains,
     correlations,
@@ -55,8 +57,6 @@ from proofs_checks.spectral import (
     variance_float,
 )
 from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
-
-NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
 
 
 def package_variance(C, S, k):
@@ -88,7 +88,7 @@ def test_variance_is_a_frobenius_norm(check):
 
 def is_frobenius_norm(design):
     """For every S, k = 3: the value by eigenvalues, in balls and floats, and the package's, and gains."""
-    C, d = correlations(design), design.X.shape[1]
+    C, d = correlations(design), design.d
     float_C = design.X.T @ design.X / design.N
 
     def equal(S):
@@ -122,7 +122,7 @@ def test_sign_of_the_variance(check):
     check.over(range(1, 6), lambda k: variance(copies(3 * k + 1), range(3 * k + 1), k) == -3 * k)
 
     def signed(design):
-        C, d = correlations(design), design.X.shape[1]
+        C, d = correlations(design), design.d
         sets = [members(S) for S in range(1 << d)]
         return all(
             9 * k * k >= variance(C, S, k) >= 9 * k * k - len(S) * max(len(S) - 1, 0)
@@ -154,7 +154,7 @@ def test_variance_is_submodular(check):
     """
 
     def submodular(design):
-        C, d = correlations(design), design.X.shape[1]
+        C, d = correlations(design), design.d
         f = table(lambda S: variance(C, S, 2), d)
         gains = all(
             f[A | 1 << x] - f[A] == -2 * sum((C[x, j] ** 2 for j in members(A)), fmpq(0))
@@ -182,7 +182,7 @@ def test_variance_never_increases(check):
     )
 
     def decreasing(design):
-        C, d = correlations(design), design.X.shape[1]
+        C, d = correlations(design), design.d
         f = table(lambda S: variance(C, S, 1), d)
         return all(f[A | x] <= f[A] for A, _, x in chains(d)) and all(
             f[1 << i] == f[0] == 9 for i in range(d)
@@ -210,8 +210,7 @@ def test_guarantee_with_the_variance(check):
 
     Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
     """
-    half = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
-    check.over([half], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
+    check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
     most, nu = share(fmpq(1, 2)) / 7, fmpq(1, 30000)
     check.over(range(15, 100), lambda k: arb((8 * k * k + k) * nu) >= most * (9 * k * k * nu + 1))
     check.over([14], lambda k: most <= fmpq(1, k) and most < fmpq(8, 9))

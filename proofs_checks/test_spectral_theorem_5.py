@@ -22,6 +22,8 @@ import sparselin as sl
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
     SHAPES,
+    SUPPRESSION,
+    Trap,
     Values,
     added,
     descend,
@@ -40,7 +42,6 @@ from proofs_checks.spectral import (
     share,
     submodularity_ratio,
     subsets,
-    trap,
     unit_columns,
     unseen,
 )
@@ -64,9 +65,9 @@ def test_greedy_against_any_union(check):
 
     Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
     """
-    # y = (0, 1) on (1, 0) and (1, 1)/√2: γ_{∅,2}(R²) = ½
-    half = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
-    check.over([half], lambda R: submodularity_ratio(R, 0, 2) == submodularity_ratio(R, 1, 2) == fmpq(1, 2))
+    check.over(
+        [SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == submodularity_ratio(R, 1, 2) == fmpq(1, 2)
+    )
     least = [arb(100), fmpq(100)]
 
     def ratio(*value):
@@ -80,7 +81,7 @@ def test_greedy_against_any_union(check):
     for _ in range(check.cases // 2):
         design, f, k = objective(check)
         check.over(
-            [design], lambda design: fits(design)[-1] == projected(design.X, design.y, range(len(design.X.T)))
+            [design], lambda design: fits(design)[-1] == projected(design.X, design.y, range(design.d))
         )
         ratio(design, f, k)
     check.measured(
@@ -135,7 +136,7 @@ def test_greedy_fails_without_monotonicity(check):
 
     def fails(d):
         k, q = d - 1, 1000
-        f = trap(d, q)
+        f = Trap(d, q)
         chosen, best = f[mask_of(forward_regression(f, k))], optimum(f, k)
         found = sl.forward_regression(*unseen(d), k, regularizer=Values(f), nu=1.0)
         return (

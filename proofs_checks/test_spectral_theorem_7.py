@@ -24,6 +24,7 @@ import sparselin as sl
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
     Design,
+    Trap,
     Values,
     added,
     draw_design,
@@ -34,7 +35,6 @@ from proofs_checks.spectral import (
     mask_of,
     reports,
     small_submodular,
-    trap,
     unit_columns,
 )
 from sparselin.ledger import FALSE, claim, mutants
@@ -63,7 +63,7 @@ def test_unconstrained_maximisation(check):
         sets = {local_search(f, g, eps, deletions=True), mask_of(run.support.tolist())}
         if max(g) > 0:
             tightest[0] = min(tightest[0], *(g[S] / max(g) for S in sets))
-        return reports(run, g) and all((4 + eps / len(design.X.T)) * g[S] >= max(g) for S in sets)
+        return reports(run, g) and all((4 + eps / design.d) * g[S] >= max(g) for S in sets)
 
     check.over(objectives(check), guaranteed)
     check.measured(f"with deletions LS attains at least {real(tightest[0]):.3f} of the optimum")
@@ -73,7 +73,7 @@ def witness(check):
     """n = 6 orthonormal columns, y their sum: LS of the file and of the package, which deletes if it may."""
     n, eps = 6, fmpq(1, 50)
     design = Design(np.eye(n, dtype=int), 1, np.ones(n, dtype=int))
-    f = trap(n, 1000)
+    f = Trap(n, 1000)
     g = added(fits(design), f)
     found = local_search(f, g, eps)
     check.refutes(

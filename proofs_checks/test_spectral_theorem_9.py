@@ -21,6 +21,7 @@ import sparselin as sl
 from proofs_checks.spectral import (
     SHAPES,
     Design,
+    Trap,
     Values,
     added,
     descend,
@@ -38,8 +39,6 @@ from proofs_checks.spectral import (
     rewarded_variance,
     share,
     submodularity_ratio,
-    trap,
-    trap_value,
     unit_columns,
     unseen,
 )
@@ -52,19 +51,6 @@ SPOILER = Design(
     100,
     np.array([0] * 10 + [1, -2]),
 )
-
-
-class LazyTrap:
-    """`trap` on d elements without its 2^d values."""
-
-    def __init__(self, d, q):
-        self.d, self.q = d, q
-
-    def __len__(self):
-        return 1 << self.d
-
-    def __getitem__(self, mask):
-        return trap_value(mask, self.q)
 
 
 def kappa(gamma):
@@ -99,18 +85,18 @@ def test_greedy_local_search(check):
     Tolerance: none for the bound; 1e-9 for the values that are reported (see `reports`)
     """
     check.refutes(
-        is_submodular(trap(6, 1000))
-        and submodularity_ratio(trap(6, 1000), 3, 6) == 1
-        and attained(trap(11, 1000), 10) == fmpq(1010, 10000) < printed(1, 10),
+        is_submodular(Trap(6, 1000))
+        and submodularity_ratio(Trap(6, 1000), 3, 6) == 1
+        and attained(Trap(11, 1000), 10) == fmpq(1010, 10000) < printed(1, 10),
         "k = 10, 11 orthonormal columns orthogonal to y, ε = 1/20, f(A) = 1000|A|, or 1000 + |A| if 0 ∈ A: "
         "GLS attains 1010 of 10000",
     )
     check.refutes(
-        attained(LazyTrap(20, 1000), 19) == fmpq(1019, 19000) < kappa(fmpq(1)) / 7,
+        attained(Trap(20, 1000), 19) == fmpq(1019, 19000) < kappa(fmpq(1)) / 7,
         "the same with k = 19, 20 columns: GLS attains 1019 of 19000, less than κ/7",
     )
     check.refutes(
-        attained(LazyTrap(41, 100), 40, eps=9) == fmpq(140, 4000) < kappa(fmpq(1)) / 7,
+        attained(Trap(41, 100), 40, eps=9) == fmpq(140, 4000) < kappa(fmpq(1)) / 7,
         "k = 40, 41 columns, ε = 9, f(A) = 100|A|, or 100 + |A| if 0 ∈ A: GLS attains 140 of 4000, less "
         "than κ/7",
     )
@@ -138,7 +124,7 @@ def attained(f, k, R=None, eps=EPS):
 def around_the_witness(check):
     """The first witness by the package, with deletions, with a larger ε, and its printed γ."""
     k, q, eps = 10, 1000, EPS
-    f, L = trap(k + 1, q), 0b110
+    f, L = Trap(k + 1, q), 0b110
     runs = [
         sl.greedy_local_search(*unseen(k + 1), k, regularizer=Values(f), eps=float(eps), variant=variant)
         for variant in ("printed", "complete")
@@ -149,7 +135,7 @@ def around_the_witness(check):
     S = greedy_local_search(f, f, k, eps).best
     check.over([S], lambda S: L & ~S == 0 and (single, f[-1] - f[L]) == (7003, -989))
     for d, least in ((5, fmpq(-1003, 995)), (6, fmpq(-2003, 994))):
-        f = trap(d, q)
+        f = Trap(d, q)
         S = greedy_local_search(f, f, d - 1, eps).best
         check.over(
             [S], lambda S, f=f, d=d, least=least: submodularity_ratio(f, S, 2 * d, printed=True) == least
@@ -165,15 +151,13 @@ def search(check):
         least.update({of: least[of].min(over[of]) for of in least})
         return float(over["g"].mid())
 
-    ratio(*unseen(11), [fmpq(0)] * 2048, trap(11, 1000), 4, EPS)
+    ratio(*unseen(11), [fmpq(0)] * 2048, Trap(11, 1000), 4, EPS)
     for _ in range(-(-check.cases // 10)):
         start, *objective = draw_objective(check.rng)
 
         def of_design(design, objective=objective):
             R = fits(design)
-            check.over(
-                [design], lambda design: R[-1] == projected(design.X, design.y, range(len(design.X.T)))
-            )
+            check.over([design], lambda design: R[-1] == projected(design.X, design.y, range(design.d)))
             return ratio(unit_columns(design), design.y, R, *objective)
 
         descend(check.rng, start, of_design, 10)
