@@ -7,7 +7,6 @@ unit columns X_i/√N is rational, and R² is rational for every integer y.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -576,8 +575,6 @@ def _least(a: Any, b: Any) -> Any:
     return min(a, b)
 
 
-@contextmanager
-def precisely() -> Iterator[None]:
+def precisely() -> Any:
     """Balls of 128 bits: in a `with` statement, or of a function as `@precisely()`."""
-    with ctx.workprec(128):
-        yield
+    return ctx.workprec(128)

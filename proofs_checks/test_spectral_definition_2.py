@@ -76,7 +76,7 @@ def test_what_the_ratio_measures(check):
     f = table(lambda S: variance(COPIES, S, 2), 2)
     sizes = [mask.bit_count() for mask in range(4)]
     check.refutes(
-        as_printed(sizes, 0, 2, smallest=1) == 1 and as_printed(sizes, 0, 2) is None,
+        (0, 0) in quotients(sizes, 0, 2) and all(single == joint for single, joint in quotients(sizes, 0, 2)),
         "f(S) = |S|, as any f: S = ∅ is admitted and gives 0/0; without it γ_{∅,2} = 1",
     )
     check.refutes(
@@ -109,22 +109,18 @@ def measures(case):
         submodularity_ratio(f, U, k) == 1
         and 0 <= gamma <= submodularity_ratio(g, A, k) <= submodularity_ratio(g, A, 1) == 1
         and is_submodular(g) == (submodularity_ratio(g, full, full.bit_length()) == 1)
-        and by_hand(g, U, k) == gamma
+        and min([fmpq(1), *(fmpq(single, joint) for single, joint in quotients(g, U, k) if joint)]) == gamma
         and all(by_package(h, U, k) for h in (f, g))
     )
 
 
-def as_printed(f, U, k, smallest=0):
-    """The printed minimum over smallest ≤ |S| ≤ k; None where a quotient has denominator 0."""
-    ratios = []
+def quotients(f, U, k):
+    """Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L) for L ⊆ U, |S| ≤ k, S ∩ L = ∅, in the plainest words."""
     for L in subsets(U):
-        for S in subsets((len(f) - 1) & ~L, k):
-            if S.bit_count() >= smallest:
-                single = sum((f[L | 1 << x] - f[L] for x in members(S)), 0)
-                if f[L | S] == f[L]:
-                    return None
-                ratios.append(fmpq(single, f[L | S] - f[L]))
-    return min(ratios)
+        rest = [x for x in range((len(f) - 1).bit_length()) if not L >> x & 1]
+        for size in range(k + 1):
+            for S in combinations(rest, size):
+                yield sum(f[L | 1 << x] - f[L] for x in S), f[L | mask_of(S)] - f[L]
 
 
 def by_package(f, U, k):
@@ -132,20 +128,6 @@ def by_package(f, U, k):
     d = (len(f) - 1).bit_length()
     found = sl.submodularity_ratio_of(lambda S: f[mask_of(S)], range(d), members(U), k)
     return found.exact and abs(found.upper - float(submodularity_ratio(f, U, k))) <= 1e-9
-
-
-def by_hand(f, U, k):
-    """The ratio of an increasing f in the plainest words."""
-    full = len(f) - 1
-    ratios = [fmpq(1)]
-    for L in subsets(U):
-        rest = [x for x in range(full.bit_length()) if not L >> x & 1]
-        for size in range(1, k + 1):
-            for A in combinations(rest, size):
-                joint = f[L | sum(1 << x for x in A)] - f[L]
-                if joint:
-                    ratios.append(fmpq(sum(f[L | 1 << x] - f[L] for x in A), joint))
-    return min(ratios)
 
 
 @claim(

@@ -90,7 +90,7 @@ def test_what_local_search_guarantees(check):
 
     Consequences: Theorems 7 and 9 fall for LS as printed (SR-theorem-7, SR-theorem-9) and hold with
     deletions. Theorems 14 and 16 do not depend on LS. A spectral f ≥ 0 is no remedy, but with the three of
-    the paper LS as printed keeps what the lemma says (SR-lemma-6-regularizers).
+    the paper LS as printed keeps what the lemma says (ours-lemma-6-regularizers).
     """
     f, eps, U = Trap(4, 40), fmpq(1, 10), 15
     check.refutes(
@@ -144,8 +144,8 @@ def guaranteed_by_package(f):
 
 
 @claim(
-    "SR-lemma-6-regularizers",
-    "Lemma 6 and Section 5",
+    "ours-lemma-6-regularizers",
+    "Lemma 6 with the regularizers of Section 5",
     "exact, interval, brute force, proof",
     HOLDS,
     cases=1000,
@@ -162,9 +162,9 @@ def test_local_search_with_the_regularizers(check):
 
     Hypotheses: unit columns; n ≤ 3k, for which f_de and f_sv are non-negative
 
-    Consequences: Lemma 6 fails for other functions only, and Theorem 9, as corrected, holds with the three
-    for GLS as printed, which runs LS on k features. Even f(T) ≤ f(S) for f_sv, f(T) ≤ (1 + ε/n)f(S) for
-    f_gr, and f(T) ≤ (1 + ε/n)f(S) + |S∖T| log₂(1/δ) ≤ (2 + ε/n)f(S) for f_de.
+    Consequences: SR-lemma-6 fails with other functions only, and Theorem 9, as corrected, holds with the
+    three for GLS as printed, which runs LS on k features. Even f(T) ≤ f(S) for f_sv, f(T) ≤ (1 + ε/n)f(S)
+    for f_gr, and f(T) ≤ (1 + ε/n)f(S) + |S∖T| log₂(1/δ) ≤ (2 + ε/n)f(S) for f_de.
 
     Unchecked: α other than 0, ½, 1
     """
@@ -172,8 +172,8 @@ def test_local_search_with_the_regularizers(check):
         d = int(check.rng.integers(1, 6))
         C, k = correlations(draw_design(check.rng, d)), -(-d // 3)
         eps = EPSILONS[int(check.rng.integers(len(EPSILONS)))]
-        spread = table(lambda S, C=C, k=k: variance(C, S, k), d)
-        check.over([spread], lambda f, eps=eps, k=k: f[climb(f, eps, len(f) - 1)] == max(f) == 9 * k * k)
+        f = table(lambda S, C=C, k=k: variance(C, S, k), d)
+        check.over([f], lambda f, eps=eps, k=k: f[climb(f, eps, len(f) - 1)] == max(f) == 9 * k * k)
         for alpha in (0, fmpq(1, 2), 1):
             f = table(lambda S, C=C, alpha=alpha: rank_power(C, S, alpha), d)
             check.over([f], lambda f, eps=eps: starts_at(f, 1) and within(f, 0, eps))

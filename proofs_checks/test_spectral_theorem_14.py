@@ -316,7 +316,11 @@ def draw(check):
 @mutants("sl.greedy_local_search", "greedy_local_search", "entropy", "fits", "submodularity_ratio")
 @precisely()
 def test_guarantee_with_the_entropy(check):
-    """GLS on R² + νf_de attains (1 − e^{−γ_{S̃,2k}/2})/7 of the optimum.
+    """GLS on R² + νf_de attains
+
+        (1 − e^{−γ_{S̃,2k}/2})/7
+
+    of the optimum.
 
     Hypotheses: unit columns, δ > 0, ν > 0
 

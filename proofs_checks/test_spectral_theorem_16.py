@@ -195,7 +195,11 @@ def test_variance_never_increases(check):
 @mutants("sl.greedy_local_search", "greedy_local_search", "variance", "fits", "submodularity_ratio")
 @precisely()
 def test_guarantee_with_the_variance(check):
-    """GLS on R² + νf_sv, ν = 1 “w.l.o.g.”, attains (1 − e^{−γ_{S̃,2k}/2})/7 of the optimum.
+    """GLS on R² + νf_sv, ν = 1 “w.l.o.g.”, attains
+
+        (1 − e^{−γ_{S̃,2k}/2})/7
+
+    of the optimum.
 
     Reading of: a guarantee “for (1)”, in which ν > 0 is any, after “w.l.o.g., ν = 1” in Section 4; and
     γ_{S̃,2k} without a function

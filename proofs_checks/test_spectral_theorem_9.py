@@ -67,7 +67,9 @@ def factor(kappa, alpha):
 @mutants("sl.greedy_local_search", "greedy_local_search", "submodularity_ratio", "fits")
 @precisely()
 def test_greedy_local_search(check):
-    """GLS is a κ/(2 + κ(4 + 4ε/n)) ≥ κ/7-approximation of max_{|S|≤k} R² + f, κ = 1 − e^{−γ_{S̃,2k}/2}.
+    """Of max_{|S|≤k} R² + f GLS attains at least the share
+
+        κ/(2 + κ(4 + 4ε/n)) ≥ κ/7,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 
     Hypotheses: f ≥ 0 submodular, ε < n/4; γ over positive denominators (SR-definition-2): the printed minimum
     is negative for the witness
@@ -78,7 +80,7 @@ def test_greedy_local_search(check):
     Consequences: Theorems 14 and 16 cite it; they survive by proofs that need FR only. For a general f GLS as
     printed has no constant, whatever ε < n/4: ε is the user's, and each needs its own f (from ε = 1/10 on GLS
     attains 9000 of 10000 on the first witness). Nor has it one for spectral f, though with f_gr, f_sv, and
-    f_de for δ ≤ 1, it attains what stands under Instead (SR-lemma-6-regularizers).
+    f_de for δ ≤ 1, it attains what stands under Instead (ours-lemma-6-regularizers).
 
     Unchecked: a proof with the γ of the returned set where S₁' or S₂ is returned; no violation was found
 
@@ -100,11 +102,12 @@ def test_greedy_local_search(check):
         "k = 40, 41 columns, ε = 9, f(A) = 100|A|, or 100 + |A| if 0 ∈ A: GLS attains 140 of 4000, less "
         "than κ/7",
     )
+    # γ(g) ≥ 1 − R²(U), see docs/proofs/spectral_theorem_9.md
     f, R = rewarded_variance(SPOILER, 1000, 5550), fits(SPOILER)
     check.refutes(
         f[-1] == 1010 and f[-2] == 10000 and R[1] > R[2] and attained(f, 10, R) < printed(1 - R[-1], 10),
         "k = 10, ε = 1/20, columns (3, …, 3, 1)/10, e₁, …, e₁₀ of ℝ¹², y = e₁₁ − 2e₁₂, f(A) = tr h(C_A) for "
-        "h(t) = 1000 − 5550(t − 1)²: GLS attains 1009 of 10000",
+        "h(t) = 1000 − 5550(t − 1)²: GLS attains less than 1010 of 10000",
     )
     around_the_witness(check)
     search(check)
@@ -122,7 +125,7 @@ def attained(f, k, R=None, eps=EPS):
 
 
 def around_the_witness(check):
-    """The first witness by the package, with deletions, with a larger ε, and its printed γ."""
+    """The first witness by the package, with deletions, with a larger ε, and its printed γ, at L = {1, 2}."""
     k, q, eps = 10, 1000, EPS
     f, L = Trap(k + 1, q), 0b110
     runs = [
