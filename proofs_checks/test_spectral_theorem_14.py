@@ -106,26 +106,27 @@ def test_entropy_is_a_log_determinant(check):
 
 
 def is_log_determinant(design):
-    """For every δ: the value by eigenvalues and by the package, its gains, and the limit δ → 0."""
-    C, d = correlations(design), design.d
-    float_C = design.X.T @ design.X / design.N
-    return all(
-        all(right_in_floats(C, float_C, S, delta) for delta in DELTAS + ABOVE_ONE) and tends_to_log_det(C, S)
-        for S in (members(mask) for mask in range(1 << d))
+    """For every S and δ: f_de by eigenvalues and by the package, its gains, and the limit δ → 0."""
+    C, float_C = correlations(design), design.X.T @ design.X / design.N
+    return all(right_in_floats(C, float_C, delta) for delta in DELTAS + ABOVE_ONE) and all(
+        tends_to_log_det(C, members(mask)) for mask in range(1 << design.d)
     )
 
 
-def right_in_floats(C, float_C, S, delta):
-    """f_de(S) and its gains, k = 3."""
-    exact, small, eps = float(entropy(C, S, delta, 3).mid()), real(delta), np.finfo(float).eps
-    size = (len(S) + 9) * (1 + abs(math.log2(small)))
-    rounding = 4 * eps * ((len(S) + 1) ** 2 / small / math.log(2) + size)
-    values = entropy_float(float_C, S, small, 3), package_entropy(float_C, S, small, 3)
-    wider = [float(entropy(C, sorted({*S, x}), delta, 3).mid()) for x in range(len(float_C))]
-    return all(abs(value - exact) <= rounding for value in values) and all(
-        abs(value - exact - gain) <= 2 * rounding
-        for value, gain in zip(wider, package_gains(float_C, S, small, 3), strict=True)
-    )
+def right_in_floats(C, float_C, delta):
+    """f_de and its gains, k = 3, on every set."""
+    f, delta = [float(v.mid()) for v in table(lambda S: entropy(C, S, delta, 3), len(float_C))], real(delta)
+
+    def right(mask):
+        S, eps = members(mask), np.finfo(float).eps
+        size = (len(S) + 9) * (1 + abs(math.log2(delta)))
+        rounding = 4 * eps * ((len(S) + 1) ** 2 / delta / math.log(2) + size)
+        values = entropy_float(float_C, S, delta, 3), package_entropy(float_C, S, delta, 3)
+        gains = np.array([f[mask | 1 << x] - f[mask] for x in range(len(float_C))])
+        right_gains = abs(gains - package_gains(float_C, S, delta, 3)) <= 2 * rounding
+        return all(abs(value - f[mask]) <= rounding for value in values) and right_gains.all()
+
+    return all(right(mask) for mask in range(len(f)))
 
 
 def tends_to_log_det(C, S):
