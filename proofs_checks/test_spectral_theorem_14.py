@@ -131,8 +131,8 @@ def right_in_floats(C, float_C, delta):
 
 def tends_to_log_det(C, S):
     """0 ≤ log₂ det(δI + C_S) − log₂ det C_S ≤ Σ δ/(λ_i ln 2) for a small δ, where C_S is regular."""
-    limit, near = smoothed_det(C, S, 0), smoothed_det(C, S, fmpq(1, 10**9))
-    return limit == 0 or 0 <= near / limit - 1 <= fmpq(1, 10**6) / limit
+    limit, smoothed = smoothed_det(C, S, 0), smoothed_det(C, S, fmpq(1, 10**9))
+    return limit == 0 or 0 <= smoothed / limit - 1 <= fmpq(1, 10**6) / limit
 
 
 @claim(
@@ -249,10 +249,8 @@ def test_entropy_decreases_below_one(check):
 
     check.over(((fmpq(p, 20), k) for p in range(1, 20) for k in range(1, 9)), falls)
     # the copies are the worst case
-    near = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1])
-    check.over(
-        [near], lambda near: smoothed_det(near, [0, 1], fmpq(1, 2)) < smoothed_det(near, [0], fmpq(1, 2))
-    )
+    C, half = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1]), fmpq(1, 2)
+    check.over([C], lambda C: smoothed_det(C, [0, 1], half) < smoothed_det(C, [0], half))
 
     def worst(design):
         d = design.d

@@ -84,17 +84,17 @@ def test_the_rank_is_the_limit(check):
 
     Consequences: With 0⁰ = 1 it is |S|. Nor does α = 1 discriminate: f_gr = |S| for unit columns.
     """
-    near, I = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1]), identity(2)
-    pairs = {a: (rank_power(near, [0, 1], a), rank_power(I, [0, 1], a)) for a in (0, 1, *ALPHAS)}
+    C, I = fmpq_mat(2, 2, [1, fmpq(9, 10), fmpq(9, 10), 1]), identity(2)
+    pairs = {a: (rank_power(C, [0, 1], a), rank_power(I, [0, 1], a)) for a in (0, 1, *ALPHAS)}
     check.over([pairs], lambda f: f[0] == f[1] == (2, 2) and all(f[a][0] < f[a][1] for a in ALPHAS))
     check.forall(unit_designs(max_d=4), is_limit)
 
 
 def is_limit(design):
-    """For every S, f_gr is the rank for α = 0, near to it for a small α, and |S| for α = 1."""
+    """For every S, f_gr is the rank for α = 0, close to it for a small α, and |S| for α = 1."""
     C, d, float_C = correlations(design), design.d, design.X.T @ design.X / design.N
 
-    def near(S):
+    def right(S):
         rank = rank_power(C, S, 0)
         return (
             package_rank(float_C, S, 0) == float(rank)
@@ -103,7 +103,7 @@ def is_limit(design):
             and rank_power(C, S, 1) == len(S)
         )
 
-    return all(near(members(mask)) for mask in range(1 << d))
+    return all(right(members(mask)) for mask in range(1 << d))
 
 
 @claim("SR-rank-definition", "Section 5.2", "exact, interval, float, proof", HOLDS, cases=400, ci_cases=10)

@@ -218,24 +218,24 @@ def test_guarantee_with_the_variance(check):
     most, nu = share(fmpq(1, 2)) / 7, fmpq(1, 30000)
     check.over(range(15, 100), lambda k: arb((8 * k * k + k) * nu) >= most * (9 * k * k * nu + 1))
     check.over([14], lambda k: most <= fmpq(1, k) and most < fmpq(8, 9))
-    poorest = [fmpq(1)]
+    worst_share = [fmpq(1)]
 
     def start():
         d = int(check.rng.integers(2, 6))
         k, nu = int(check.rng.integers(1, min(3, d) + 1)), NUS[int(check.rng.integers(0, 4))]
-        return draw_design(check.rng, d, SHAPES[1:]), lambda X: over_bound(check, X, k, nu, poorest)
+        return draw_design(check.rng, d, SHAPES[1:]), lambda X: over_bound(check, X, k, nu, worst_share)
 
     least = least_found(check.rng, -(-check.cases // 20), start)
     check.measured(
         f"GLS as printed attains at least {least:.2f} times the printed bound in a search; "
-        f"with ν = 1 every set attains {real(poorest[0]):.3f} of the optimum"
+        f"with ν = 1 every set attains {real(worst_share[0]):.3f} of the optimum"
     )
 
 
-def over_bound(check, design, k, nu, poorest):
+def over_bound(check, design, k, nu, worst_share):
     """g(S̃) over the printed bound, which is settled, and the sharper one, for the file and the package.
 
-    For ν = 1 the bound for any set too, and `poorest` is lowered to the least share of the optimum.
+    For ν = 1 the bound for any set too, and `worst_share` is lowered to the least share of the optimum.
     """
     R, C, X = fits(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * variance(C, S, k), C.nrows())
@@ -248,6 +248,6 @@ def over_bound(check, design, k, nu, poorest):
     if nu == 1:
         worst, best = min(g[S] for S in subsets(len(g) - 1, k)), optimum(g, k)
         settle(check, worst, fmpq(8 * k * k + k, 9 * k * k + 1) * best, f"{design}, {k}, {nu}: any set")
-        poorest[0] = min(poorest[0], worst / best)
+        worst_share[0] = min(worst_share[0], worst / best)
     sets = {found.best, mask_of(ours.support.tolist())}
     return settle_bounds(check, R, g, k, found, sets, f"{design}, {k}, {nu}")

@@ -80,7 +80,7 @@ def test_greedy_local_search(check):
     Consequences: Theorems 14 and 16 cite it; they survive by proofs that need FR only. For a general f GLS as
     printed has no constant, whatever ε < n/4: ε is the user's, and each needs its own f (from ε = 1/10 on GLS
     attains 9000 of 10000 on the first witness). Nor has it one for spectral f, though with f_gr, f_sv, and
-    f_de for δ ≤ 1, it attains what stands under Instead (ours-lemma-6-regularizers).
+    f_de for δ ≤ 1, it attains the corrected share (ours-lemma-6-regularizers).
 
     Unchecked: a proof with the γ of the returned set where S₁' or S₂ is returned; no violation was found
 
@@ -146,7 +146,7 @@ def around_the_witness(check):
 
 
 def search(check):
-    """The corrected theorem, and how near g(S̃) comes to it, and to the bound with the γ of S̃."""
+    """The corrected theorem; the least g(S̃) over its bound, and over the one with the γ of S̃."""
     least = {"g": arb(100), "S̃": arb(100)}
 
     def ratio(*objective):
