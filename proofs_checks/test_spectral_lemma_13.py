@@ -64,9 +64,7 @@ def test_traces_of_monotone_functions_increase(check):
         "f = 1 + sign, n = 2, C = diag(1, −1), 0 for the eigenvalues that C_S has not: 2 at ∅, 3 at {1}, "
         "1 at {2}",
     )
-    check.over(
-        matrices(check), lambda value: all(steps_increase(*value, fmpq(t, 2)) for t in range(-9, 20, 4))
-    )
+    check.over(matrices(check), steps_increase)
     check.forall(unit_designs(max_d=4), rank_and_trace_increase, cases=max(20, check.cases // 5))
 
 
@@ -77,13 +75,18 @@ def matrices(check):
         yield draw_hermitian(check.rng, d, definite=bool(index % 2)), d
 
 
-def steps_increase(C, d, theta):
+def steps_increase(value):
     """Whether the numbers of eigenvalues above θ, and below θ, increase with S; each occurs twice in C."""
+    C, d = value
     spectra = [eigenvalues(C, doubled(members(S), d)) for S in range(1 << d)]
-    above = [count_above(values, theta) for values in spectra]
-    below = [sum(1 for value in values if value < theta) for values in spectra]
-    all_counted = all(above[S] + below[S] == 2 * S.bit_count() for S in range(1 << d))
-    return all_counted and is_increasing(above) and is_increasing(below)
+
+    def increase(theta):
+        above = [count_above(values, theta) for values in spectra]
+        below = [sum(1 for value in values if value < theta) for values in spectra]
+        all_counted = all(above[S] + below[S] == 2 * S.bit_count() for S in range(1 << d))
+        return all_counted and is_increasing(above) and is_increasing(below)
+
+    return all(increase(fmpq(twice, 2)) for twice in range(-9, 20, 4))
 
 
 def rank_and_trace_increase(design):
