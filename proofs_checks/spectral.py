@@ -85,6 +85,10 @@ class Design(NamedTuple):
     N: int
     y: np.ndarray
 
+    @property
+    def d(self) -> int:
+        return self.X.shape[1]
+
 
 @cache
 def vectors(n: int, N: int) -> list[tuple[int, ...]]:
@@ -188,6 +192,11 @@ def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
     return fit / int(y @ y)
 
 
+def fits(design: Design) -> list[fmpq]:
+    """R² on every set."""
+    return table(lambda S: r_squared(design.X, design.y, S), design.d)
+
+
 def projected(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
     """The same by projection, 1 − ‖P_S^⊥y‖²/‖y‖²."""
     b = rational(y)
@@ -205,13 +214,14 @@ def eigenvalues(C: fmpq_mat, S: Sequence[int]) -> list[arb]:
     return [arb(0)] * nullity + [root for root, many in roots for _ in range(many)]
 
 
-def same_spectra(C: fmpq_mat, rows: Sequence[Sequence[int]], A: int, B: int, x: int) -> bool:
-    """Whether C_{A+x}, C_B have together the spectrum of C_{B+x}, C_A: then tr f gains the same at A and B.
+def strict_chains(C: fmpq_mat, rows: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
+    """The chains A ⊂ B, x on which tr f need not gain the same at A as at B; `rows[S]` are the rows of C_S.
 
-    `rows[S]` are the rows of C that belong to the set S. Exact, by characteristic polynomials.
+    Left out are those on which C_{A+x}, C_B have together the spectrum of C_{B+x}, C_A. Exact, by
+    characteristic polynomials.
     """
-    p = {S: principal(C, rows[S]).charpoly() if len(rows[S]) else 1 for S in (A, B, A | x, B | x)}
-    return bool(p[A | x] * p[B] == p[B | x] * p[A])
+    p = [principal(C, S).charpoly() if S else 1 for S in rows]
+    return [(A, B, x) for A, B, x in chains(_size(rows)) if A != B and p[A | x] * p[B] != p[B | x] * p[A]]
 
 
 def trace_of(f: Callable[[arb], Any], C: fmpq_mat, S: Sequence[int]) -> Any:
@@ -281,11 +291,11 @@ def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
     """A non-negative submodular function with integer values.
 
     Cuts, coverages, concave functions of the size, with or without a modular part, lifted to be non-negative;
-    or `trap`, in any order of the elements.
+    or `Trap`, in any order of the elements.
     """
     if rng.random() < 0.15:
         order = rng.permutation(d)
-        f = trap(d, int(rng.integers(1, 40)))
+        f = Trap(d, int(rng.integers(1, 40)))
         return [f[mask_of([int(order[i]) for i in members(mask)])] for mask in range(1 << d)]
     arcs = rng.integers(0, 4, size=(d, d)) * (rng.random((d, d)) < 0.6)
     covers = [(int(rng.integers(1, 1 << d)), int(rng.integers(0, 5))) for _ in range(d)]
@@ -304,14 +314,27 @@ def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
     return [value + lift for value in f]
 
 
-def trap(d: int, q: int) -> list[int]:
-    """q|A| if 0 ∉ A, q + |A| if 0 ∈ A: submodular for q ≥ 1; element 0 looks best and spoils the others."""
-    return [trap_value(mask, q) for mask in range(1 << d)]
+class Trap(Sequence[int]):
+    """q|A| if 0 ∉ A, q + |A| if 0 ∈ A, computed when asked for; submodular for q ≥ 1.
+
+    Element 0 looks best and spoils the others.
+    """
+
+    def __init__(self, d: int, q: int) -> None:
+        self.masks, self.q = range(1 << d), q
+
+    def __len__(self) -> int:
+        return len(self.masks)
+
+    def __getitem__(self, A: Any) -> Any:
+        A = self.masks[A]
+        return self.q + A.bit_count() if A & 1 else self.q * A.bit_count()
 
 
-def trap_value(mask: int, q: int) -> int:
-    """One value of `trap`."""
-    return q + mask.bit_count() if mask & 1 else q * mask.bit_count()
+def rewarded_variance(design: Design, q: int, beta: int) -> list[fmpq]:
+    """tr h(C_S) = q|S| − β‖C_S − I‖², h(t) = q − β(t − 1)²: f_sv with q for each feature in place of 9k²."""
+    C = correlations(design)
+    return table(lambda S: q * len(S) + beta * variance(C, S, 0), design.d)
 
 
 def draw_regularizer(
@@ -321,8 +344,7 @@ def draw_regularizer(
 
     An increasing one is a coverage or f_gr with α = 0 or 1; the others are of `draw_submodular`, or f_sv.
     """
-    d = design.X.shape[1]
-    C = correlations(design)
+    d, C = design.d, correlations(design)
     weight = fmpq(1, int(2 ** rng.integers(0, 7)))
     kind = int(rng.integers(0, 3 if increasing else 6))
     if kind == 0:
@@ -387,6 +409,10 @@ def reports(found: Any, g: Table, k: int | None = None) -> bool:
 
 # Submodularity ratio and algorithms
 
+NUS = (fmpq(1), fmpq(1, 8), fmpq(1, 128), fmpq(1, 4096))
+# R² of y = (0, 1) on (1, 0) and (1, 1)/√2: γ_{∅,2} = γ_{{0},2} = ½
+SUPPRESSION = [fmpq(0), fmpq(0), fmpq(1, 2), fmpq(1)]
+
 
 def submodularity_ratio(f: Table, U: int, k: int, ground: int | None = None, printed: bool = False) -> Any:
     """γ_{U,k}(f): the least Σ_{x∈A}[f(L+x) − f(L)] / [f(L∪A) − f(L)], L ⊆ U, A ∩ L = ∅, 0 < |A| ≤ k.
@@ -428,7 +454,7 @@ def local_search(f: Table, g: Table, eps: Any, ground: int | None = None, deleti
     return first_largest([S, full & ~S, full], lambda T: g[T])
 
 
-def climb(f: Table, eps: Any, full: int, deletions: bool) -> int:
+def climb(f: Table, eps: Any, full: int, deletions: bool = False) -> int:
     """Where the search of `local_search` ends."""
     if not full:
         return 0
@@ -494,6 +520,11 @@ def neighbour(rng: np.random.Generator, design: Design) -> Design:
     return Design(X, design.N, y)
 
 
+def share(gamma: Any) -> arb:
+    """1 − e^{−γ}."""
+    return 1 - (-arb(gamma)).exp()
+
+
 def descend(rng: np.random.Generator, start: Design, ratio: Callable[[Design], float], steps: int) -> float:
     """The least ratio found by changing a design while that does not raise it: a search for violations."""
     least = ratio(start)
@@ -503,6 +534,13 @@ def descend(rng: np.random.Generator, start: Design, ratio: Callable[[Design], f
         if value <= least:
             start, least = candidate, value
     return least
+
+
+def least_found(
+    rng: np.random.Generator, starts: int, start: Callable[[], tuple[Design, Callable[[Design], float]]]
+) -> float:
+    """The least ratio, at most 100, by `descend` in 20 steps from every start: a design, its ratio."""
+    return min(100.0, *(descend(rng, *start(), 20) for _ in range(starts)))
 
 
 def settle(check: Any, left: Any, right: Any, what: str) -> None:
@@ -515,15 +553,28 @@ def settle(check: Any, left: Any, right: Any, what: str) -> None:
         check.undecided()
 
 
+def settle_bounds(
+    check: Any, R: Table, g: Table, k: int, found: Searched, sets: set[int], what: str
+) -> float:
+    """Settle Theorems 14 and 16: (1 − e^{−γ/2})/7·OPT for the sets, and 1 − e^{−γ} of it for S₁ of `found`.
+
+    γ = γ_{∅,2k}(R²), the largest that can be meant, and γ_{S₁,k}(R²). The result is g(S̃) over the first
+    bound, 100 where that is 0.
+    """
+    best, widest = optimum(g, k), submodularity_ratio(R, 0, 2 * k)
+    printed, sharper = share(widest / 2) / 7 * best, share(submodularity_ratio(R, found.S1, k)) * best
+    for S in sets:
+        settle(check, arb(g[S]), printed, f"{what}: the printed bound")
+    settle(check, arb(g[found.S1]), sharper, f"{what}: the sharper bound")
+    return float((g[found.best] / printed).mid()) if widest > 0 else 100.0
+
+
 def _least(a: Any, b: Any) -> Any:
     if isinstance(a, arb) or isinstance(b, arb):
         return arb(a).min(arb(b))
     return min(a, b)
 
 
-PRECISION = 128
-
-
-def precisely():
-    """A context in which balls have 128 bits."""
-    return ctx.workprec(PRECISION)
+def precisely() -> Any:
+    """Balls of 128 bits: in a `with` statement, or of a function as `@precisely()`."""
+    return ctx.workprec(128)

@@ -14,10 +14,15 @@ need not minimise f.
 
 What holds: among all sets of exactly k unit vectors. There tr C_S = k, so the spectrum majorises (1, …, 1),
 strictly unless C_S = I, and is majorised by (k, 0, …, 0), strictly unless the rank is 1. Sums of a strictly
-concave function (log₂(δ + t), t^α with 0 < α < 1, −(t − 1)²) are therefore largest exactly on orthonormal
-sets and smallest exactly on sets of rank 1, with values k log₂(1 + δ) and log₂(δ + k) + (k − 1)log₂ δ, k
-and k^α, 0 and −k(k − 1) before the constants. The rank (α = 0) is largest on all independent sets; the
-trace (α = 1) is constant, largest and smallest everywhere.
+concave function are therefore largest exactly on orthonormal sets and smallest exactly on sets of rank 1:
+
+    summand         on orthonormal sets     on sets of rank 1
+    log₂(δ + t)     k log₂(1 + δ)           log₂(δ + k) + (k − 1) log₂ δ
+    t^α, 0 < α < 1  k                       k^α
+    −(t − 1)²       0                       −k(k − 1)
+
+before the constants. The rank (α = 0) is largest on all independent sets; the trace (α = 1) is constant,
+largest and smallest everywhere.
 
 Exact, by determinants and Frobenius norms; α = ½ in balls of 128 bits, where equality is decided by C_S
 itself.
@@ -39,11 +44,8 @@ from proofs_checks.spectral import (
 from sparselin.ledger import CORRECTED, claim, mutants
 
 ONE, PAIR, COPIES = [0], [0, 1], fmpq_mat(2, 2, [1, 1, 1, 1])
-I2 = identity(2)
-NEAR = fmpq(9999, 10000)
-MERCEDES = fmpq_mat(
-    3, 3, [1, fmpq(-1, 2), fmpq(-1, 2), fmpq(-1, 2), 1, fmpq(-1, 2), fmpq(-1, 2), fmpq(-1, 2), 1]
-)
+I2, HALF, NEAR = identity(2), fmpq(1, 2), fmpq(9999, 10000)
+AT_120_DEGREES = fmpq_mat(3, 3, [1, -HALF, -HALF, -HALF, 1, -HALF, -HALF, -HALF, 1])
 NEAR_COPIES = fmpq_mat(3, 3, [1, NEAR, 0, NEAR, 1, 0, 0, 0, 1])
 THREE = [0, 1, 2]
 RANKS = "three unit vectors at 120° (rank 2) against two near copies and an orthogonal vector (rank 3)"
@@ -71,9 +73,9 @@ def test_entropy_promotes_diversity(check):
     Instead: Among the sets of exactly k unit vectors f_de is largest iff S is orthonormal, smallest iff it
     has rank 1.
     """
-    half, tenth = fmpq(1, 2), fmpq(1, 10)
+    tenth = fmpq(1, 10)
     check.refutes(
-        smoothed_det(I2, ONE, half) < smoothed_det(I2, PAIR, half),
+        smoothed_det(I2, ONE, HALF) < smoothed_det(I2, PAIR, HALF),
         "δ = ½, k = 2: one vector is an orthogonal set, two orthogonal ones have more",
     )
     check.refutes(
@@ -81,8 +83,8 @@ def test_entropy_promotes_diversity(check):
         "δ = 1/10, k = 2: two copies (rank 1) have less than ∅ (rank 0)",
     )
     check.refutes(
-        smoothed_det(NEAR_COPIES, THREE, tenth) < smoothed_det(MERCEDES, THREE, tenth)
-        and MERCEDES.rank() == 2,
+        smoothed_det(NEAR_COPIES, THREE, tenth) < smoothed_det(AT_120_DEGREES, THREE, tenth)
+        and AT_120_DEGREES.rank() == 2,
         f"δ = 1/10, k = 3: {RANKS}",
     )
 
@@ -90,7 +92,7 @@ def test_entropy_promotes_diversity(check):
         C, k = value
         return all(
             _extreme(smoothed_det(C, range(k), delta), (1 + delta) ** k, delta ** (k - 1) * (delta + k), C)
-            for delta in (fmpq(1, 1000), tenth, half, fmpq(1), fmpq(5))
+            for delta in (fmpq(1, 1000), tenth, HALF, fmpq(1), fmpq(5))
         )
 
     check.over(sets(check), extreme)
@@ -114,6 +116,7 @@ def _extreme(value, at_identity, at_rank_one, C):
     ci_cases=100,
 )
 @mutants("rank_power")
+@precisely()
 def test_generalized_rank_promotes_diversity(check):
     """For fixed k, over |S| ≤ k, f_gr is largest where S is orthogonal and smallest where S has the lowest
     rank.
@@ -126,29 +129,28 @@ def test_generalized_rank_promotes_diversity(check):
 
     Unchecked: values of α other than 0, ½, 1 (the proof covers them)
     """
-    half = fmpq(1, 2)
-    with precisely():
-        check.refutes(
-            rank_power(I2, ONE, half) < rank_power(I2, PAIR, half),
-            "k = 2: one vector is an orthogonal set, two orthogonal ones have more",
-        )
-        check.refutes(
-            rank_power(NEAR_COPIES, THREE, half) < rank_power(MERCEDES, THREE, half), f"α = ½, k = 3: {RANKS}"
-        )
+    check.refutes(
+        rank_power(I2, ONE, HALF) < rank_power(I2, PAIR, HALF),
+        "k = 2: one vector is an orthogonal set, two orthogonal ones have more",
+    )
+    check.refutes(
+        rank_power(NEAR_COPIES, THREE, HALF) < rank_power(AT_120_DEGREES, THREE, HALF),
+        f"α = ½, k = 3: {RANKS}",
+    )
+    check.over(sets(check), lambda value: _between(*value))
 
-        def extreme(value):
-            C, k = value
-            S = range(k)
-            root, rank = rank_power(C, S, half), C.rank()
-            if identity(k) == C:
-                between = root.contains(k)
-            elif rank == 1:
-                between = root.overlaps(arb(k).sqrt())
-            else:
-                between = arb(k).sqrt() < root < k
-            return between and rank_power(C, S, 1) == k and rank_power(C, S, 0) == rank and 1 <= rank <= k
 
-        check.over(sets(check), extreme)
+def _between(C, k):
+    """√k ≤ f_gr ≤ k for α = ½, attained exactly at rank 1 and at I; the rank and the trace for α = 0, 1."""
+    S, rank = range(k), C.rank()
+    root = rank_power(C, S, HALF)
+    if identity(k) == C:
+        within = root.contains(k)
+    elif rank == 1:
+        within = root.overlaps(arb(k).sqrt())
+    else:
+        within = arb(k).sqrt() < root < k
+    return within and rank_power(C, S, 1) == k and rank_power(C, S, 0) == rank and 1 <= rank <= k
 
 
 @claim(
@@ -170,7 +172,7 @@ def test_spectral_variance_promotes_diversity(check):
         variance(COPIES, [], 2) == 36 and variance(COPIES, PAIR, 2) == 34,
         "k = 2: ∅ has the lowest rank and the largest value, 36; two copies have 34",
     )
-    check.refutes(variance(NEAR_COPIES, THREE, 3) < variance(MERCEDES, THREE, 3), f"k = 3: {RANKS}")
+    check.refutes(variance(NEAR_COPIES, THREE, 3) < variance(AT_120_DEGREES, THREE, 3), f"k = 3: {RANKS}")
 
     def extreme(value):
         C, k = value

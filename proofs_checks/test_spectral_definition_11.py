@@ -1,13 +1,19 @@
 """Definition 11: operator antitone functions, and the ones that are used.
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Definition 11 and the proofs of Theorems
-14, 15 and 16. h is operator antitone on Γ if A ⪯ B implies h(B) ⪯ h(A) for Hermitian A, B of every size
-(with spectra in Γ, which the definition leaves out). Claimed: 1/(δ + t) ("taking inverses"), the derivative
-of t^α ("well known"; on t > 0, not "t ∈ R") and, for f_sv, −2(t − 1), are so on (0, ∞).
+14, 15 and 16. h is operator antitone on Γ if, for Hermitian A, B of every size,
 
-−2(t − 1) is by definition; 1/(δ + t): 0 ≺ A ⪯ B gives B^{−1/2}AB^{−1/2} ⪯ I, hence B^{1/2}A⁻¹B^{1/2} ⪰ I;
-t^{α−1} is the inverse of t^{1−α}, operator monotone by Löwner. Antitone in the scalar sense is not enough:
-t⁻² is not operator antitone, which is why −Σ 1/λ_i is out of reach (SR-inverse-trace).
+    A ⪯ B  ⟹  h(B) ⪯ h(A)
+
+(with spectra in Γ, which the definition leaves out). Claimed, on (0, ∞), for the derivatives of
+
+    log(δ + t):     1/(δ + t)       "taking inverses"
+    t^α:            αt^{α−1}        "well known"; on t > 0, not "t ∈ R"
+    −(t − 1)²:      −2(t − 1)       by definition.
+
+Proof. 0 ≺ A ⪯ B gives B^{−1/2}AB^{−1/2} ⪯ I, hence B^{1/2}A⁻¹B^{1/2} ⪰ I; and t^{α−1} is the inverse of
+t^{1−α}, operator monotone by Löwner. To be antitone in the scalar sense is not enough: t⁻² is not operator
+antitone, which is why −Σ 1/λ_i is out of reach (SR-inverse-trace).
 
 Exact: rational A ⪯ B for 1/(δ + t); for t^{−1/m} the pairs A = P^m ⪯ B = Q^m, P, Q rational, m = 2, 3 (α =
 1 − 1/m); positive semidefiniteness by the signs of the characteristic polynomial. Matrices are real
@@ -25,9 +31,32 @@ def inverse(A, delta):
     return (A + delta * identity(A.nrows())).inv()
 
 
-def is_antitone_at(h, A, B):
-    """h(B) ⪯ h(A)."""
-    return is_psd(h(A) - h(B))
+def ordered_pairs(check):
+    """0 ≺ A ⪯ B, and δ ≥ 0."""
+    for _ in range(check.cases):
+        d = int(check.rng.integers(1, 4))
+        A = draw_hermitian(check.rng, d) + fmpq(1, int(check.rng.integers(1, 9))) * identity(2 * d)
+        delta = fmpq(int(check.rng.integers(0, 30)), 10)
+        yield A, A + draw_hermitian(check.rng, d), delta
+
+
+def ordered_powers(check):
+    """0 ≺ P, Q with P^m ⪯ Q^m, m = 2 or 3."""
+    found = 0
+    while found < check.cases // 3:
+        d, m = int(check.rng.integers(1, 3)), int(check.rng.integers(2, 4))
+        P = draw_hermitian(check.rng, d) + identity(2 * d)
+        Q = P + fmpq(1, 4) * draw_hermitian(check.rng, d) + fmpq(1, 4) * identity(2 * d)
+        if is_psd(Q**m - P**m):
+            found += 1
+            yield P, Q
+
+
+def falls(A, B, delta):
+    """h(B) ⪯ h(A) for h = 1/(δ + t) and h = −2(t − 1), and not h(A) ⪯ h(B) unless they are equal."""
+    gap, I = inverse(A, delta) - inverse(B, delta), identity(A.nrows())
+    right = inverse(A, delta) * (A + delta * I) == I
+    return right and is_psd(gap) and is_psd(2 * (B - A)) and (gap == gap * 0 or not is_psd(-1 * gap))
 
 
 @claim(
@@ -51,32 +80,5 @@ def test_operator_antitone_functions(check):
     A, B = fmpq_mat(2, 2, [1, 1, 1, 2]), fmpq_mat(2, 2, [2, 1, 1, 2])
     check.over([A], lambda A: is_psd(B - A) and not is_psd(A - B))
     check.over([A], lambda A: not is_psd((A * A).inv() - (B * B).inv()) and is_psd(A.inv() - B.inv()))
-
-    def antitone(value):
-        A, B, delta = value
-        if not is_psd(B - A):
-            return False
-        gap = inverse(A, delta) - inverse(B, delta)
-        by_hand = inverse(A, delta) * (A + delta * identity(A.nrows())) == identity(A.nrows())
-        return by_hand and is_psd(gap) and is_psd(2 * (B - A)) and (gap == gap * 0 or not is_psd(-1 * gap))
-
-    def pairs():
-        for _ in range(check.cases):
-            d = int(check.rng.integers(1, 4))
-            A = draw_hermitian(check.rng, d) + fmpq(1, int(check.rng.integers(1, 9))) * identity(2 * d)
-            delta = fmpq(int(check.rng.integers(0, 30)), 10)
-            yield A, A + draw_hermitian(check.rng, d), delta
-
-    check.over(pairs(), antitone)
-
-    def powers():
-        found = 0
-        while found < check.cases // 3:
-            d, m = int(check.rng.integers(1, 3)), int(check.rng.integers(2, 4))
-            P = draw_hermitian(check.rng, d) + identity(2 * d)
-            Q = P + fmpq(1, 4) * draw_hermitian(check.rng, d) + fmpq(1, 4) * identity(2 * d)
-            if is_psd(Q**m - P**m):
-                found += 1
-                yield P, Q
-
-    check.over(powers(), lambda pair: is_psd(inverse(pair[0], fmpq(0)) - inverse(pair[1], fmpq(0))))
+    check.over(ordered_pairs(check), lambda pair: is_psd(pair[1] - pair[0]) and falls(*pair))
+    check.over(ordered_powers(check), lambda pair: is_psd(inverse(pair[0], 0) - inverse(pair[1], 0)))

@@ -1,24 +1,29 @@
 """Definition 2: the submodularity ratio, and its bound by an eigenvalue.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Definition 2 and the paragraph after it.
-In print, for a non-negative f, γ_{U,k}(f) = min Σ_{x∈S}[f(L+x) − f(L)] / [f(L∪S) − f(L)] over L ⊆ U, |S| ≤
-k, S ∩ L = ∅.
+Source: *Selecting Diverse Features via Spectral Regularization*, Definition 2 and the paragraph after it. In
+print, for a non-negative f,
+
+    γ_{U,k}(f) = min { Σ_{x∈S} [f(L+x) − f(L)] / [f(L∪S) − f(L)] : L ⊆ U, |S| ≤ k, S ∩ L = ∅ }.
 
 S = ∅ is admitted, and 0/0. More than that: where f loses, the quotient of two negative numbers says the
-reverse of what is meant. For two copies of a unit vector and f_sv, which is submodular, L = ∅ and S the
-pair give 0/(−2) = 0. For f_de with δ = 1/10 they give 2 log₂(11/10)/log₂(21/100) < 0. So a submodular
-function can have γ < 0.
+reverse of what is meant. On two copies of a unit vector, L = ∅ and S the pair give
 
-Read instead: the minimum over the pairs with f(L∪S) > f(L), and at most 1 (1 if there is none). Then a
-submodular f has γ = 1 (its sums of gains are at least the joint gain); an increasing f has 0 ≤ γ ≤ 1, and
-γ_{V,k} = 1 for V the ground set and all k iff f is submodular; γ does not increase with U or k. This is the
-reading in every other row.
+    0/(−2) = 0                                  for f_sv,
+    2 log₂(11/10)/log₂(21/100) < 0              for f_de with δ = 1/10,
 
-Bound of Das and Kempe: γ_{U,k}(R²) ≥ λ_min(C, k + |U|), the least eigenvalue of a C_B with |B| ≤ k + |U|.
-With b, C the correlations after projection off L, the joint gain b_SᵀC_S⁺b_S is at most ‖b_S‖²/λ_min(C_S)
-and Σ b_x²/c_xx ≥ ‖b_S‖² because c_xx ≤ 1; and the Schur complement has no smaller eigenvalue than C_{L∪S}.
-The statement is trivial for singular C_B. Exact: λ_min(C_B) ≤ γ iff C_B − γI is not positive definite, by
-the signs of a characteristic polynomial.
+and both are submodular. Read instead: the minimum over the pairs with f(L∪S) > f(L), and at most 1 (1 if
+there is none). Then a submodular f has γ = 1 (its sums of gains are at least the joint gain); an increasing f
+has 0 ≤ γ ≤ 1, and γ_{V,k} = 1 for V the ground set and all k iff f is submodular; γ does not increase with U
+or k. This is the reading in every other row.
+
+Bound of Das and Kempe: with λ_min(C, s) the least eigenvalue of a C_B with |B| ≤ s,
+
+    γ_{U,k}(R²) ≥ λ_min(C, k + |U|).
+
+With b, C the correlations after projection off L, the joint gain b_SᵀC_S⁺b_S is at most ‖b_S‖²/λ_min(C_S),
+the single gains are Σ b_x²/c_xx ≥ ‖b_S‖² because c_xx ≤ 1, and the Schur complement has no smaller eigenvalue
+than C_{L∪S}. The statement is trivial for singular C_B. Exact: λ_min(C_B) ≤ γ iff C_B − γI is not positive
+definite, by the signs of a characteristic polynomial.
 """
 
 from itertools import combinations
@@ -32,6 +37,7 @@ from proofs_checks.spectral import (
     draw_monotone,
     draw_submodular,
     entropy,
+    fits,
     identity,
     is_psd,
     is_submodular,
@@ -39,7 +45,6 @@ from proofs_checks.spectral import (
     members,
     precisely,
     principal,
-    r_squared,
     submodularity_ratio,
     subsets,
     table,
@@ -71,7 +76,7 @@ def test_what_the_ratio_measures(check):
     f = table(lambda S: variance(COPIES, S, 2), 2)
     sizes = [mask.bit_count() for mask in range(4)]
     check.refutes(
-        as_printed(sizes, 0, 2, smallest=1) == 1 and as_printed(sizes, 0, 2) is None,
+        (0, 0) in quotients(sizes, 0, 2) and all(single == joint for single, joint in quotients(sizes, 0, 2)),
         "f(S) = |S|, as any f: S = ∅ is admitted and gives 0/0; without it γ_{∅,2} = 1",
     )
     check.refutes(
@@ -84,35 +89,38 @@ def test_what_the_ratio_measures(check):
             min(h) >= 0 and submodularity_ratio(h, 0, 2, printed=True) < 0,
             "f_de, δ = 1/10, on two copies, k = 2: submodular and non-negative, yet the printed γ_{∅,2} < 0",
         )
+    check.over(ratios(check), measures)
+
+
+def ratios(check):
+    """Submodular f, increasing g, A ⊆ U, k."""
     for _ in range(check.cases):
         d = int(check.rng.integers(2, 5))
         f, g = draw_submodular(check.rng, d), draw_monotone(check.rng, d)
         U = int(check.rng.integers(0, 1 << d))
-        smaller = U & int(check.rng.integers(0, 1 << d))
-        k = int(check.rng.integers(1, d + 1))
-        full = (1 << d) - 1
-        check.over(
-            [(f, g, U, k)],
-            lambda case, d=d, full=full, smaller=smaller: submodularity_ratio(case[0], case[2], case[3]) == 1
-            and 0 <= submodularity_ratio(case[1], case[2], case[3])
-            <= submodularity_ratio(case[1], smaller, case[3]) <= submodularity_ratio(case[1], smaller, 1) == 1
-            and is_submodular(case[1]) == (submodularity_ratio(case[1], full, d) == 1)
-            and by_hand(case[1], case[2], case[3]) == submodularity_ratio(case[1], case[2], case[3])
-            and all(by_package(h, case[2], case[3]) for h in case[:2]),
-        )  # fmt: skip
+        yield f, g, U & int(check.rng.integers(0, 1 << d)), U, int(check.rng.integers(1, d + 1))
 
 
-def as_printed(f, U, k, smallest=0):
-    """The printed minimum over smallest ≤ |S| ≤ k; None where a quotient has denominator 0."""
-    ratios = []
+def measures(case):
+    """γ_{U,k}(f) = 1, 0 ≤ γ_{U,k}(g) ≤ γ_{A,k}(g) ≤ γ_{A,1}(g) = 1, γ(g) = 1 for all sets iff submodular."""
+    f, g, A, U, k = case
+    full, gamma = len(g) - 1, submodularity_ratio(g, U, k)
+    return (
+        submodularity_ratio(f, U, k) == 1
+        and 0 <= gamma <= submodularity_ratio(g, A, k) <= submodularity_ratio(g, A, 1) == 1
+        and is_submodular(g) == (submodularity_ratio(g, full, full.bit_length()) == 1)
+        and min([fmpq(1), *(fmpq(single, joint) for single, joint in quotients(g, U, k) if joint)]) == gamma
+        and all(by_package(h, U, k) for h in (f, g))
+    )
+
+
+def quotients(f, U, k):
+    """Σ_{x∈S} [f(L+x) − f(L)] and f(L∪S) − f(L) for L ⊆ U, |S| ≤ k, S ∩ L = ∅, in the plainest words."""
     for L in subsets(U):
-        for S in subsets((len(f) - 1) & ~L, k):
-            if S.bit_count() >= smallest:
-                single = sum((f[L | 1 << x] - f[L] for x in members(S)), 0)
-                if f[L | S] == f[L]:
-                    return None
-                ratios.append(fmpq(single, f[L | S] - f[L]))
-    return min(ratios)
+        rest = [x for x in range((len(f) - 1).bit_length()) if not L >> x & 1]
+        for size in range(k + 1):
+            for S in combinations(rest, size):
+                yield sum(f[L | 1 << x] - f[L] for x in S), f[L | mask_of(S)] - f[L]
 
 
 def by_package(f, U, k):
@@ -120,20 +128,6 @@ def by_package(f, U, k):
     d = (len(f) - 1).bit_length()
     found = sl.submodularity_ratio_of(lambda S: f[mask_of(S)], range(d), members(U), k)
     return found.exact and abs(found.upper - float(submodularity_ratio(f, U, k))) <= 1e-9
-
-
-def by_hand(f, U, k):
-    """The ratio of an increasing f in the plainest words."""
-    full = len(f) - 1
-    ratios = [fmpq(1)]
-    for L in subsets(U):
-        rest = [x for x in range(full.bit_length()) if not L >> x & 1]
-        for size in range(1, k + 1):
-            for A in combinations(rest, size):
-                joint = f[L | sum(1 << x for x in A)] - f[L]
-                if joint:
-                    ratios.append(fmpq(sum(f[L | 1 << x] - f[L] for x in A), joint))
-    return min(ratios)
 
 
 @claim(
@@ -144,7 +138,7 @@ def by_hand(f, U, k):
     cases=400,
     ci_cases=15,
 )
-@mutants("sl.submodularity_ratio", "sl.sparse_eigenvalues", "submodularity_ratio", "r_squared")
+@mutants("sl.submodularity_ratio", "sl.sparse_eigenvalues", "submodularity_ratio", "fits")
 def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
     """γ_{U,k}(R²) ≥ λ_min(C, k + |U|), the least eigenvalue of the correlation matrices of k + |U| features.
 
@@ -155,30 +149,33 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
     Tolerance: none: the intervals of the package are to hold the numbers
     """
 
+    copied = table(lambda S: fmpq(1 if S else 0), 2)
+
     def at_least(design):
-        d = design.X.shape[1]
-        C = correlations(design)
-        R = table(lambda S: r_squared(design.X, design.y, S), d)
-        copied = table(lambda S: fmpq(1 if S else 0), 2)
-        if submodularity_ratio(copied, 0, 2) != 1:  # R² of two copies of the target
-            return False
-        for U in (0, 1, 3) if d > 1 else (0, 1):
-            for k in range(1, d + 1):
-                size = min(d, k + U.bit_count())
-                gamma = submodularity_ratio(R, U, k)
-                if definite(C, size, gamma):  # every eigenvalue exceeds γ
-                    return False
-                ours = sl.submodularity_ratio(design.X, design.y, members(U), k)
-                if not (exactly(ours.lower) <= gamma <= exactly(ours.upper) and ours.exact):
-                    return False
-                least = sl.sparse_eigenvalues(design.X, size).lambda_min  # of N·C, in integers
-                below, above = (exactly(value) / design.N for value in (least.lower, least.upper))
-                held = definite(C, size, below, strictly=False) and not definite(C, size, above)
-                if not (held and least.exact):
-                    return False
-        return R[-1] <= 1
+        d, R = design.d, fits(design)
+        # R² of two copies of the target has γ = 1
+        return (
+            submodularity_ratio(copied, 0, 2) == 1
+            and R[-1] <= 1
+            and all(at_least_eigenvalue(design, R, U, k) for U in (0, 1, 3) for k in range(1, d + 1))
+        )
 
     check.forall(unit_designs(min_d=2, max_d=5), at_least)
+
+
+def at_least_eigenvalue(design, R, U, k):
+    """γ_{U,k}(R²) ≥ λ_min(C, k + |U|), both in the intervals of the package."""
+    C = correlations(design)
+    size = min(C.nrows(), k + U.bit_count())
+    gamma = submodularity_ratio(R, U, k)
+    ratio = sl.submodularity_ratio(design.X, design.y, members(U), k)
+    least = sl.sparse_eigenvalues(design.X, size).lambda_min  # of N·C, in integers
+    below, above = (exactly(value) / design.N for value in (least.lower, least.upper))
+    return (
+        not definite(C, size, gamma)  # not every eigenvalue exceeds γ
+        and (exactly(ratio.lower) <= gamma <= exactly(ratio.upper) and ratio.exact)
+        and (definite(C, size, below, strictly=False) and not definite(C, size, above) and least.exact)
+    )
 
 
 def definite(C, size, theta, strictly=True):

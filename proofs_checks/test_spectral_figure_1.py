@@ -6,24 +6,25 @@ present; what that found is quoted in the rows, with command, seed and date. Wha
 protocol, in code of its own, on samples of scikit-learn's digits: is it so on other images too?
 
 The scale: "the regularizer values for each k are normalized by the maximum value possible for that k". Over
-sets of exactly k unit vectors the maximum is at orthonormal sets (SR-diversity rows): k log₂(1 + δ) − 3k
-log₂ δ for f_de, k for f_gr, 9k² for f_sv, so that the normalised values are at most 1; the least are at
-copies of one vector, where with c = log₂(1/δ) they are [log₂(δ + k) + (2k + 1)c]/[k log₂(1 + δ) + 3kc]
-> 2c/(3c + log₂(1 + δ)) for δ < 1, log₂(1 + k)/k for δ = 1, k^{α−1}, and 1 − (k − 1)/(9k) > 8/9.
+sets of exactly k unit vectors the maximum is at orthonormal sets, the minimum at copies of one vector
+(SR-diversity rows); with c = log₂(1/δ),
+
+    f        largest               smallest                        smallest/largest
+    f_de     k log₂(1 + δ) + 3kc   log₂(δ + k) + (2k + 1)c         > 2c/(3c + log₂(1 + δ)) for δ < 1
+    f_gr     k                     k^α                             k^{α−1}
+    f_sv     9k²                   8k² + k                         1 − (k − 1)/(9k) > 8/9.
 
 For δ = 0.1 the least is above 0.657. The axis of Figure 1(d) begins at 0.4: if it was fitted to the curves,
 they are of f_de without, or with a smaller, constant. The axis of 1(e), from 0.93, agrees with f_sv as
 defined.
 
-The trend: let f be submodular with f(∅) = 0, S a set of k features, and f_j the average of f over the subsets
-of S of size j. Then f_j/j decreases in j (Han's inequality: in a random order of S the expected gain of the
-j-th feature decreases). For f_gr and f_de without its constant 3kc the largest value Mk is linear in k, and
-(f + 3kc)/(Mk + 3kc) is an increasing function of f/k, the same for all k. For f_sv, with m_S the mean squared
-correlation of two features of S, 1 − k(k − 1)m_S/(9k²) = 1 − m_S/9 + m_S/(9k), and the average of m over
-subsets is m_S. So in all four panels normalisation alone makes the average decrease with k.
+The trend: by Han's inequality the average of f/k over the subsets of k features decreases with k, and so do
+all four normalised values (docs/proofs/spectral_figure_1.md): where a curve increases, it is not because of
+the normalisation.
 
-Noise in y: α' − α = σX_S⁺η/‖η‖ is proportional to σ, and E‖α' − α‖² = σ²·tr C_S⁻¹/n ≥ σ²k/n for k unit
-columns.
+Noise in y: α' − α = σX_S⁺η/‖η‖ is proportional to σ, and for k unit columns
+
+    E‖α' − α‖² = σ²·tr C_S⁻¹/n ≥ σ²k/n.
 """
 
 import functools
@@ -66,6 +67,7 @@ HALF, TENTH = fmpq(1, 2), fmpq(1, 10)
     ci_cases=60,
 )
 @mutants("entropy", "rank_power", "variance")
+@precisely()
 def test_scale_of_the_diversity_plots(check):
     """Normalised by the largest value possible for k, the regularizers of k features are at most 1.
 
@@ -78,44 +80,48 @@ def test_scale_of_the_diversity_plots(check):
 
     Tolerance: balls of 128 bits; at equality they overlap
     """
-    with precisely():
+    check.over(range(1, 12), attained)
+    draws = ((int(check.rng.integers(1, 6)), SHAPES) for _ in range(check.cases))
+    check.over(((correlations(draw_design(check.rng, k, shapes)), k) for k, shapes in draws), between)
 
-        def largest(k):
-            return [k * log2(2), k * log2(1 + TENTH) + 3 * k * log2(10), arb(9 * k * k), arb(k)]
 
-        def values(C, k):
-            S = range(k)
-            return [
-                entropy(C, S, fmpq(1), k),
-                entropy(C, S, TENTH, k),
-                arb(variance(C, S, k)),
-                rank_power(C, S, HALF),
-            ]
+def values(C, S, k):
+    """f_de for δ = 1 and 0.1, f_sv, and f_gr for α = ½."""
+    return [
+        entropy(C, S, fmpq(1), k),
+        entropy(C, S, TENTH, k),
+        arb(variance(C, S, k)),
+        rank_power(C, S, HALF),
+    ]
 
-        def least(k):
-            c = log2(10)
-            return [log2(1 + k), log2(TENTH + k) + (2 * k + 1) * c, arb(8 * k * k + k), arb(k).sqrt()]
 
-        def attained(k):
-            top, bottom = values(identity(k), k), values(fmpq_mat(k, k, [1] * (k * k)), k)
-            return (
-                all(a.overlaps(b) for a, b in zip(top, largest(k), strict=True))
-                and all(a.overlaps(b) for a, b in zip(bottom, least(k), strict=True))
-                and least(k)[1] / largest(k)[1] > arb(fmpq(657, 1000))
-                and least(k)[2] / largest(k)[2] > arb(fmpq(8, 9))
-            )
+def largest(k):
+    """On k orthonormal columns."""
+    return [k * log2(2), k * log2(1 + TENTH) + 3 * k * log2(10), arb(9 * k * k), arb(k)]
 
-        check.over(range(1, 12), attained)
 
-        def between(value):
-            C, k = value
-            return all(
-                not v > top and not v < bottom
-                for v, top, bottom in zip(values(C, k), largest(k), least(k), strict=True)
-            )
+def smallest(k):
+    """On k copies of one column."""
+    return [log2(1 + k), log2(TENTH + k) + (2 * k + 1) * log2(10), arb(8 * k * k + k), arb(k).sqrt()]
 
-        draws = ((int(check.rng.integers(1, 6)), SHAPES) for _ in range(check.cases))
-        check.over(((correlations(draw_design(check.rng, k, shapes)), k) for k, shapes in draws), between)
+
+def attained(k):
+    """Both are attained, and their ratios are above 0.657 for f_de, δ = 0.1, and 8/9 for f_sv."""
+    copies, S = fmpq_mat(k, k, [1] * (k * k)), range(k)
+    pairs = zip(values(identity(k), S, k) + values(copies, S, k), largest(k) + smallest(k), strict=True)
+    _, entropies, variances, _ = (low / high for low, high in zip(smallest(k), largest(k), strict=True))
+    return (
+        all(a.overlaps(b) for a, b in pairs)
+        and entropies > arb(fmpq(657, 1000))
+        and variances > arb(fmpq(8, 9))
+    )
+
+
+def between(value):
+    """No value is above the largest or below the smallest."""
+    C, k = value
+    bounds = zip(values(C, range(k), k), largest(k), smallest(k), strict=True)
+    return all(not v > top and not v < bottom for v, top, bottom in bounds)
 
 
 # The experiment on digits. A cell: a sample of images, k, and a regularizer.
@@ -332,14 +338,9 @@ def averages(value, k):
     return [sum((value(S) for S in sets), arb(0)) / len(sets) for sets in sizes]
 
 
-def largest_values(C, S, k):
-    """The four values of S over the largest for k unit columns."""
-    return [
-        entropy(C, S, fmpq(1), k) / (k * log2(2)),
-        entropy(C, S, TENTH, k) / (k * log2(1 + TENTH) + 3 * k * log2(10)),
-        arb(variance(C, S, k)) / (9 * k * k),
-        rank_power(C, S, HALF) / k,
-    ]
+def normalised_values(C, S, k):
+    """The four values over the largest for k unit columns; f_de with δ = 1 has no constant."""
+    return [v / top for v, top in zip(values(C, S, k), largest(k), strict=True)]
 
 
 def greedy_curve():
@@ -364,6 +365,7 @@ def greedy_curve():
     ci_cases=6,
 )
 @mutants("entropy", "rank_power", "variance", "averages", "greedy_curve")
+@precisely()
 def test_trend_of_the_normalised_values(check):
     """The curves of lasso and greedy increase with k because of the normalisation.
 
@@ -377,28 +379,27 @@ def test_trend_of_the_normalised_values(check):
 
     Tolerance: balls of 128 bits; the curve on digits falls by 0.13, its rounding is below 1e-9
     """
-    with precisely():
+    # (1, 0), (3/5, 4/5), (4/5, 3/5)
+    C = fmpq_mat(3, 3, [fmpq(v, 25) for v in (25, 15, 20, 15, 25, 24, 20, 24, 25)])
+    check.refutes(
+        all(a > b for a, b in steps(C, 3)),
+        "(1, 0), (3/5, 4/5), (4/5, 3/5): the averages over one, two and three of them decrease in all "
+        "four panels",
+    )
+    curve = greedy_curve()
+    check.refutes(
+        curve[0] - curve[-1] > 0.1 and min(curve) > 0 and max(curve) < 1,
+        "greedy selection on scikit-learn's 1797 digits, (c): 0.73 at k = 5, 0.60 at k = 40",
+    )
+    draws = ((int(check.rng.integers(1, 5)), SHAPES) for _ in range(check.cases))
+    designs = ((correlations(draw_design(check.rng, k, shapes)), k) for k, shapes in draws)
+    check.over(designs, lambda design: not any(a < b for a, b in steps(*design)))
 
-        def falls(C, k, strictly):
-            lines = [averages(lambda S, i=i: largest_values(C, S, len(S))[i], k) for i in range(4)]
-            steps = [(a, b) for line in lines for a, b in itertools.pairwise(line)]
-            return all(a > b for a, b in steps) if strictly else not any(a < b for a, b in steps)
 
-        # (1, 0), (3/5, 4/5), (4/5, 3/5)
-        C = fmpq_mat(3, 3, [fmpq(v, 25) for v in (25, 15, 20, 15, 25, 24, 20, 24, 25)])
-        check.refutes(
-            falls(C, 3, True),
-            "(1, 0), (3/5, 4/5), (4/5, 3/5): the averages over one, two and three of them decrease in all "
-            "four panels",
-        )
-        curve = greedy_curve()
-        check.refutes(
-            curve[0] - curve[-1] > 0.1 and min(curve) > 0 and max(curve) < 1,
-            "greedy selection on scikit-learn's 1797 digits, (c): 0.73 at k = 5, 0.60 at k = 40",
-        )
-        draws = ((int(check.rng.integers(1, 5)), SHAPES) for _ in range(check.cases))
-        designs = ((correlations(draw_design(check.rng, k, shapes)), k) for k, shapes in draws)
-        check.over(designs, lambda design: falls(*design, False))
+def steps(C, k):
+    """The four averages over sets of j features, and of j + 1."""
+    lines = [averages(lambda S, i=i: normalised_values(C, S, len(S))[i], k) for i in range(4)]
+    return [step for line in lines for step in itertools.pairwise(line)]
 
 
 @claim(

@@ -1,20 +1,26 @@
 """Lemma 13: traces of monotone non-negative functions increase with the set.
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Lemma 13 (proof in the supplement, not at
-hand). For f monotone and non-negative on R (on an interval with the spectrum of C is enough) and Hermitian
-C, S ↦ tr f(C_S) is monotone, the sum being over the |S| eigenvalues of C_S (i = 1, …, n in print; with
-zeros for those that C_S has not it is false).
+hand). For f monotone and non-negative on R (on an interval with the spectrum of C is enough) and Hermitian C,
 
-Proof: by interlacing λ_i(C_{S+x}) ≤ λ_i(C_S) ≤ λ_{i+1}(C_{S+x}). If f increases, pair λ_i(C_S) with
-λ_{i+1}(C_{S+x}) and drop f(λ_1(C_{S+x})) ≥ 0; if f decreases, pair it with λ_i(C_{S+x}) and drop the last.
-In both cases tr f *increases* with S.
+    S ↦ tr f(C_S) = Σ f(λ_i(C_S))
 
-A monotone f ≥ 0 is a mixture of constants and steps 1{t > θ} or 1{t < θ}, so the lemma says that the
-numbers of eigenvalues above and below θ increase with S. These are counted exactly for integer matrices,
-indefinite ones among them, at half-integers θ, which are no eigenvalues of such matrices.
+is monotone, the sum being over the |S| eigenvalues of C_S (i = 1, …, n in print; with zeros for those that
+C_S has not it is false).
+
+Proof. By interlacing,
+
+    λ_i(C_{S+x}) ≤ λ_i(C_S) ≤ λ_{i+1}(C_{S+x}).
+
+If f increases, pair λ_i(C_S) with λ_{i+1}(C_{S+x}) and drop f(λ_1(C_{S+x})) ≥ 0; if f decreases, pair it with
+λ_i(C_{S+x}) and drop the last. In both cases tr f *increases* with S.
+
+A monotone f ≥ 0 is a mixture of constants and steps 1{t > θ} or 1{t < θ}, so the lemma says that the numbers
+of eigenvalues above and below θ increase with S. These are counted exactly for integer matrices, indefinite
+ones among them, at half-integers θ, which are no eigenvalues of such matrices.
 """
 
-from flint import arb, fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat
 
 from proofs_checks.spectral import (
     correlations,
@@ -38,6 +44,7 @@ def count_above(values, threshold):
 
 @claim("SR-lemma-13", "Lemma 13", "exact, proof", CORRECTED, cases=1500, ci_cases=40)
 @mutants("count_above", "rank_power")
+@precisely()
 def test_traces_of_monotone_functions_increase(check):
     """For monotone f ≥ 0 on ℝ and Hermitian C, n × n, S ↦ tr f(C_S) = Σ_{i≤n} f(λ_i(C_S)) is monotone.
 
@@ -49,42 +56,41 @@ def test_traces_of_monotone_functions_increase(check):
 
     Unchecked: the proof of the supplement; the one in the file is ours
     """
-    with precisely():
-        C = fmpq_mat(2, 2, [1, 0, 0, -1])
-        at = [eigenvalues(C, members(S)) for S in range(4)]
-        padded = [sum(1 + (t > 0) - (t < 0) for t in values) + 2 - len(values) for values in at]
-        check.refutes(
-            padded[:3] == [2, 3, 1],
-            "f = 1 + sign, n = 2, C = diag(1, −1), 0 for the eigenvalues that C_S has not: 2 at ∅, 3 at {1}, "
-            "1 at {2}",
-        )
+    C = fmpq_mat(2, 2, [1, 0, 0, -1])
+    at = [eigenvalues(C, members(S)) for S in range(4)]
+    padded = [sum(1 + (t > 0) - (t < 0) for t in values) + 2 - len(values) for values in at]
+    check.refutes(
+        padded[:3] == [2, 3, 1],
+        "f = 1 + sign, n = 2, C = diag(1, −1), 0 for the eigenvalues that C_S has not: 2 at ∅, 3 at {1}, "
+        "1 at {2}",
+    )
+    check.over(matrices(check), steps_increase)
+    check.forall(unit_designs(max_d=4), rank_and_trace_increase, cases=max(20, check.cases // 5))
 
-        def increases(value):
-            C, d = value
-            spectra = [eigenvalues(C, doubled(members(S), d)) for S in range(1 << d)]
-            for twice in range(-9, 20, 4):
-                theta = arb(fmpq(twice, 2))
-                above = [count_above(spectrum, theta) for spectrum in spectra]
-                below = [2 * S.bit_count() - above[S] for S in range(1 << d)]
-                signs = [
-                    all((value > theta) or (value < theta) for value in spectrum) for spectrum in spectra
-                ]
-                by_hand = [sum(1 for value in spectrum if value < theta) for spectrum in spectra]
-                if not (all(signs) and is_increasing(above) and is_increasing(below) and below == by_hand):
-                    return False
-            return True
 
-        def matrices():
-            for index in range(check.cases):
-                d = int(check.rng.integers(1, 4))
-                yield draw_hermitian(check.rng, d, definite=bool(index % 2)), d
+def matrices(check):
+    """Integer Hermitian matrices, indefinite and positive semidefinite in turn."""
+    for index in range(check.cases):
+        d = int(check.rng.integers(1, 4))
+        yield draw_hermitian(check.rng, d, definite=bool(index % 2)), d
 
-        check.over(matrices(), increases)
 
-        def ranks(design):
-            C, d = correlations(design), design.X.shape[1]
-            rank = table(lambda S: rank_power(C, S, 0), d)
-            trace = table(lambda S: rank_power(C, S, 1), d)
-            return is_increasing(rank) and is_increasing(trace) and trace[-1] == d and 1 <= rank[-1] <= d
+def steps_increase(value):
+    """Whether the numbers of eigenvalues above θ, and below θ, increase with S; each occurs twice in C."""
+    C, d = value
+    spectra = [eigenvalues(C, doubled(members(S), d)) for S in range(1 << d)]
 
-        check.forall(unit_designs(max_d=4), ranks, cases=max(20, check.cases // 5))
+    def increase(theta):
+        above = [count_above(values, theta) for values in spectra]
+        below = [sum(1 for value in values if value < theta) for values in spectra]
+        all_counted = all(above[S] + below[S] == 2 * S.bit_count() for S in range(1 << d))
+        return all_counted and is_increasing(above) and is_increasing(below)
+
+    return all(increase(fmpq(twice, 2)) for twice in range(-9, 20, 4))
+
+
+def rank_and_trace_increase(design):
+    """t⁰ with 0⁰ = 0, and t."""
+    C, d = correlations(design), design.d
+    rank, trace = (table(lambda S, alpha=alpha: rank_power(C, S, alpha), d) for alpha in (0, 1))
+    return is_increasing(rank) and is_increasing(trace) and trace[-1] == d and 1 <= rank[-1] <= d

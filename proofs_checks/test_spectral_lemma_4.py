@@ -1,14 +1,19 @@
 """Lemma 4: the entropy of the perturbation of the coefficients; the sentences around it on log-determinants.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Section 3.1, Section 5.1, footnote 5.
-In print: H(α' − α) = k log(2σ²πe) − Σ log λ_i(C_S), for noise η ~ N(0, σ²I) on the target.
+Source: *Selecting Diverse Features via Spectral Regularization*, Section 3.1, Section 5.1, footnote 5. In
+print, for noise η ~ N(0, σ²I) on the target,
 
-α' − α = C_S⁻¹Aᵀη has covariance σ²C_S⁻¹, and H(v) = ½ log((2πe)^k det cov) (Section 3) gives half of what
-is printed: H = ½[k log(2πeσ²) − Σ log λ_i]. The factor ½ is lost in the proof at H(δ) = log((2σ²πe)^k
-det(C_S⁻¹)). That maximising Σ log λ_i minimises H among sets of one size is not touched; between sizes H
-also changes by ½ log(2πeσ²) per feature. Likewise f_ld(S) = log det C_S is 2H(S) − |S| log(2πe), the
-entropy up to a term in |S| *and* the factor 2. The experiments replace η by ση/‖η‖ in R¹⁰⁰⁰, of covariance
-σ²I/1000: there σ² in the lemma is to be divided by 1000. E‖α' − α‖² = σ² tr C_S⁻¹ = σ² Σ 1/λ_i.
+    H(α' − α) = k log(2σ²πe) − Σ log λ_i(C_S).
+
+α' − α = C_S⁻¹Aᵀη has covariance σ²C_S⁻¹, and H(v) = ½ log((2πe)^k det cov) (Section 3) gives half of that,
+
+    H(α' − α) = ½[k log(2πeσ²) − Σ log λ_i(C_S)]:
+
+the factor ½ is lost in the proof at H(δ) = log((2σ²πe)^k det(C_S⁻¹)). That maximising Σ log λ_i minimises H
+among sets of one size is not touched; between sizes H also changes by ½ log(2πeσ²) per feature. Likewise
+f_ld(S) = log det C_S is 2H(S) − |S| log(2πe), the entropy up to a term in |S| *and* the factor 2. The
+experiments replace η by ση/‖η‖ in R¹⁰⁰⁰, of covariance σ²I/1000: there σ² in the lemma is to be divided by
+1000. E‖α' − α‖² = σ² tr C_S⁻¹ = σ² Σ 1/λ_i.
 
 −Σ 1/λ_i is not submodular (nor supermodular): on C = [[3, −2, −1], [−2, 3, 1], [−1, 1, 3]]/3 the second
 column gains less from {0} than from {0, 2}. The derivative t⁻² of −1/t is antitone but not operator
@@ -39,21 +44,24 @@ C = fmpq_mat(3, 3, [fmpq(v, 3) for v in (3, -2, -1, -2, 3, 1, -1, 1, 3)])
 SIGMAS = (fmpq(1, 100), fmpq(1), fmpq(9))
 
 
+def log_2pie(variance=1):
+    """log(2πeσ²)."""
+    return (2 * arb.pi() * arb(1).exp() * arb(variance)).log()
+
+
 def gaussian_entropy(covariance):
     """½ log((2πe)^k det)."""
-    k = covariance.nrows()
-    return (k * (2 * arb.pi() * arb(1).exp()).log() + arb(covariance.det()).log()) / 2
+    return (covariance.nrows() * log_2pie() + arb(covariance.det()).log()) / 2
 
 
 def perturbation_entropy(C, S, variance):
     """Lemma 4, corrected."""
-    return (printed_entropy(C, S, variance)) / 2
+    return printed_entropy(C, S, variance) / 2
 
 
 def printed_entropy(C, S, variance):
     """Lemma 4: k log(2σ²πe) − Σ log λ_i."""
-    spectral = sum((value.log() for value in eigenvalues(C, S)), arb(0))
-    return len(S) * (2 * arb(variance) * arb.pi() * arb(1).exp()).log() - spectral
+    return len(S) * log_2pie(variance) - sum((value.log() for value in eigenvalues(C, S)), arb(0))
 
 
 def expected_noise(C, S, variance):
@@ -77,12 +85,13 @@ def covariance(design, S, variance):
 def regular(design):
     """The non-empty sets of independent columns."""
     C = correlations(design)
-    sets = [members(mask) for mask in range(1, 1 << design.X.shape[1])]
+    sets = [members(mask) for mask in range(1, 1 << design.d)]
     return C, [S for S in sets if principal(C, S).det() != 0]
 
 
 @claim("SR-lemma-4", "Lemma 4", "exact, interval, proof", CORRECTED, cases=300, ci_cases=25)
 @mutants("perturbation_entropy")
+@precisely()
 def test_entropy_of_the_perturbation(check):
     """H(α' − α) = k log(2σ²πe) − Σ log λ_i(C_S).
 
@@ -95,29 +104,26 @@ def test_entropy_of_the_perturbation(check):
 
     Tolerance: balls of 128 bits overlap
     """
-    with precisely():
-        one = fmpq_mat(1, 1, [1])
-        check.refutes(
-            not printed_entropy(one, [0], 1).overlaps(gaussian_entropy(one)),
-            "k = 1, C_S = (1), σ = 1: H = ½ log(2πe), printed log(2πe)",
-        )
+    one = fmpq_mat(1, 1, [1])
+    check.refutes(
+        not printed_entropy(one, [0], 1).overlaps(gaussian_entropy(one)),
+        "k = 1, C_S = (1), σ = 1: H = ½ log(2πe), printed log(2πe)",
+    )
 
-        def equal(design):
-            C, sets = regular(design)
-            for S in sets:
-                for variance in SIGMAS:
-                    cov = covariance(design, S, variance)
-                    if cov.det() * smoothed_det(C, S, 0) != variance ** len(S):
-                        return False
-                    if not gaussian_entropy(cov).overlaps(perturbation_entropy(C, S, variance)):
-                        return False
-            return True
+    def equal(design, S, variance):
+        C, cov = correlations(design), covariance(design, S, variance)
+        exact = cov.det() * smoothed_det(C, S, 0) == variance ** len(S)
+        return exact and gaussian_entropy(cov).overlaps(perturbation_entropy(C, S, variance))
 
-        check.forall(unit_designs(max_d=4), equal)
+    def everywhere(design):
+        return all(equal(design, S, variance) for S in regular(design)[1] for variance in SIGMAS)
+
+    check.forall(unit_designs(max_d=4), everywhere)
 
 
 @claim("SR-lemma-4-minimised", "after Lemma 4; Section 5.1", "exact, interval", HOLDS, cases=300, ci_cases=25)
 @mutants("perturbation_entropy")
+@precisely()
 def test_largest_determinant_has_least_entropy(check):
     """The entropy of the perturbation is minimised by maximising Σ log λ_i(C_S).
 
@@ -125,25 +131,19 @@ def test_largest_determinant_has_least_entropy(check):
 
     Consequences: For sets of different sizes it is not so: H changes by ½ log(2πeσ²) with every feature.
     """
-    with precisely():
 
-        def same_order(design):
-            C, sets = regular(design)
-            for S, T in combinations(sets, 2):
-                if len(S) == len(T):
-                    more, less = smoothed_det(C, S, 0), smoothed_det(C, T, 0)
-                    first, second = perturbation_entropy(C, S, 1), perturbation_entropy(C, T, 1)
-                    if not (
-                        first < second
-                        if more > less
-                        else first > second
-                        if more < less
-                        else first.overlaps(second)
-                    ):
-                        return False
-            return all(perturbation_entropy(C, S, fmpq(1, 2)) < perturbation_entropy(C, S, 1) for S in sets)
+    def ordered(C, S, T):
+        more, less = smoothed_det(C, S, 0), smoothed_det(C, T, 0)
+        first, second = perturbation_entropy(C, S, 1), perturbation_entropy(C, T, 1)
+        return first < second if more > less else first > second if more < less else first.overlaps(second)
 
-        check.forall(unit_designs(min_d=2, max_d=4), same_order)
+    def same_order(design):
+        C, sets = regular(design)
+        pairs = ((S, T) for S, T in combinations(sets, 2) if len(S) == len(T))
+        less_noise = all(perturbation_entropy(C, S, fmpq(1, 2)) < perturbation_entropy(C, S, 1) for S in sets)
+        return less_noise and all(ordered(C, S, T) for S, T in pairs)
+
+    check.forall(unit_designs(min_d=2, max_d=4), same_order)
 
 
 @claim(
@@ -155,6 +155,7 @@ def test_largest_determinant_has_least_entropy(check):
     ci_cases=25,
 )
 @mutants("expected_noise")
+@precisely()
 def test_expected_noise_in_the_coefficients(check):
     """The expected squared two-norm of α' − α is σ² times the sum of the eigenvalues of C_S⁻¹.
 
@@ -164,17 +165,16 @@ def test_expected_noise_in_the_coefficients(check):
 
     Tolerance: balls of 128 bits overlap
     """
-    with precisely():
 
-        def equal(design):
-            C, sets = regular(design)
-            traces = [sum(covariance(design, S, fmpq(3))[i, i] for i in range(len(S))) for S in sets]
-            return all(
-                expected_noise(C, S, 3).overlaps(arb(trace)) and trace == -3 * inverse_trace(C, S)
-                for S, trace in zip(sets, traces, strict=True)
-            )
+    def equal(design):
+        C, sets = regular(design)
+        traces = [sum(covariance(design, S, fmpq(3))[i, i] for i in range(len(S))) for S in sets]
+        return all(
+            expected_noise(C, S, 3).overlaps(arb(trace)) and trace == -3 * inverse_trace(C, S)
+            for S, trace in zip(sets, traces, strict=True)
+        )
 
-        check.forall(unit_designs(max_d=4), equal)
+    check.forall(unit_designs(max_d=4), equal)
 
 
 @claim("SR-inverse-trace", "after Lemma 4", "exact", HOLDS, cases=1, ci_cases=1)
@@ -196,6 +196,7 @@ def test_inverse_trace_is_not_submodular(check):
 
 @claim("SR-log-det-entropy", "Section 5.1", "interval", CORRECTED, cases=300, ci_cases=25)
 @mutants("smoothed_det")
+@precisely()
 def test_log_determinant_and_entropy(check):
     """For a Gaussian, f_ld(S) = log det C_S is the differential entropy of S up to an additive term in |S|.
 
@@ -205,24 +206,18 @@ def test_log_determinant_and_entropy(check):
 
     Tolerance: balls of 128 bits overlap
     """
-    with precisely():
-        I2, C = fmpq_mat(2, 2, [1, 0, 0, 1]), fmpq_mat(2, 2, [1, fmpq(1, 2), fmpq(1, 2), 1])
-        gaps = [gaussian_entropy(M) - arb(smoothed_det(M, [0, 1], 0)).log() for M in (I2, C)]
-        check.refutes(
-            not gaps[0].overlaps(gaps[1]), "C = I and C = [[1, ½], [½, 1]]: H − f_ld differs, |S| = 2 in both"
-        )
+    I2, C = fmpq_mat(2, 2, [1, 0, 0, 1]), fmpq_mat(2, 2, [1, fmpq(1, 2), fmpq(1, 2), 1])
+    gaps = [gaussian_entropy(M) - arb(smoothed_det(M, [0, 1], 0)).log() for M in (I2, C)]
+    check.refutes(
+        not gaps[0].overlaps(gaps[1]), "C = I and C = [[1, ½], [½, 1]]: H − f_ld differs, |S| = 2 in both"
+    )
 
-        def equal(design):
-            C, sets = regular(design)
-            return all(
-                (
-                    2 * gaussian_entropy(principal(C, S))
-                    - len(S) * (2 * arb.pi() * arb(1).exp()).log()
-                ).overlaps(arb(smoothed_det(C, S, 0)).log())
-                for S in sets
-            )  # fmt: skip
+    def equal(design):
+        C, sets = regular(design)
+        twice = ((S, 2 * gaussian_entropy(principal(C, S))) for S in sets)
+        return all((H - len(S) * log_2pie()).overlaps(arb(smoothed_det(C, S, 0)).log()) for S, H in twice)
 
-        check.forall(unit_designs(max_d=4), equal)
+    check.forall(unit_designs(max_d=4), equal)
 
 
 @claim("SR-log-det-range", "Section 5.1", "exact, proof", HOLDS, cases=500, ci_cases=40)
@@ -237,7 +232,7 @@ def test_log_determinant_is_never_positive(check):
 
     def within(design):
         C = correlations(design)
-        dets = table(lambda S: smoothed_det(C, S, 0), design.X.shape[1])
+        dets = table(lambda S: smoothed_det(C, S, 0), design.d)
         return all(
             (value == 0) == (principal(C, members(S)).rank() < S.bit_count())
             and 0 <= value <= 1
@@ -256,6 +251,7 @@ def chi_mean(m):
 
 @claim("SR-footnote-5", "footnote 5", "interval", HOLDS, cases=2000, ci_cases=60)
 @mutants("chi_mean")
+@precisely()
 def test_norm_of_a_gaussian_is_concentrated(check):
     """For η ~ N(0, I) in R¹⁰⁰⁰, ‖η‖ is highly concentrated, so that ση/‖η‖ is nearly Gaussian in each
     direction.
@@ -265,7 +261,6 @@ def test_norm_of_a_gaussian_is_concentrated(check):
     Consequences: The standard deviation of ‖η‖ is below 1/√(2m − 1) of its mean, 2.3 % for m = 1000; ση/‖η‖
     has variance σ²/m in each coordinate, not σ².
     """
-    with precisely():
-        sizes = range(1, check.cases + 1) if check.cases >= 2000 else (*range(1, check.cases), 1000)
-        # variance / mean² = m/mean² − 1 < 1/(2m − 1)
-        check.over(sizes, lambda m: m / chi_mean(m) ** 2 < arb(2 * m) / (2 * m - 1) and chi_mean(m) ** 2 < m)
+    sizes = range(1, check.cases + 1) if check.cases >= 2000 else (*range(1, check.cases), 1000)
+    # variance / mean² = m/mean² − 1 < 1/(2m − 1)
+    check.over(sizes, lambda m: m / chi_mean(m) ** 2 < arb(2 * m) / (2 * m - 1) and chi_mean(m) ** 2 < m)

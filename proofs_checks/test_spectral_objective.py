@@ -1,20 +1,24 @@
 """Section 3: the objective R² + νf, and what is assumed of it.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Sections 1 and 3, footnote 2, Sections 4.
-R²_Z(S) = 1 − ‖Z − Z'(S)‖² with Z'(S) the least-squares prediction of a unit Z from the columns in S. "Cov"
-is read as the inner product (the columns are vectors of unit length, not centred); with covariances of
+Source: *Selecting Diverse Features via Spectral Regularization*, Sections 1 and 3, footnote 2, Section 4.
+With Z'(S) the least-squares prediction of a unit Z from the columns in S,
+
+    R²_Z(S) = 1 − ‖Z − Z'(S)‖².
+
+"Cov" is read as the inner product (the columns are vectors of unit length, not centred); with covariances of
 columns that are not centred the formula below would not be 1 − ‖Z − Z'‖².
 
-The residual is orthogonal to its fit, so ‖Z − Z'‖² = 1 − ‖P_S Z‖²: R² is the squared length of the
-projection. α = C_S⁻¹b_S solves the normal equations, and R² = b_Sᵀα; for singular C_S any solution of C_Sα
-= b_S gives the same value, b_SᵀC_S⁺b_S. A larger span has the longer projection: R² increases. Scaling a
-column does not change spans.
+The residual is orthogonal to its fit, so R² = ‖P_S Z‖² is the squared length of the projection. α = C_S⁻¹b_S
+solves the normal equations, and
+
+    R² = b_Sᵀα = b_SᵀC_S⁻¹b_S;
+
+for singular C_S any solution of C_Sα = b_S gives the same value, b_SᵀC_S⁺b_S. A larger span has the longer
+projection: R² increases. Scaling a column does not change spans.
 
 Exact: integer columns of equal norm, so that C is rational; the residual comes from the projections of
 `proofs_checks.rational`, the pseudoinverse from a rank factorisation.
 """
-
-from itertools import combinations
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -25,6 +29,7 @@ from proofs_checks.spectral import (
     chains,
     correlations,
     draw_submodular,
+    fits,
     is_submodular,
     members,
     principal,
@@ -34,11 +39,6 @@ from proofs_checks.spectral import (
     unit_designs,
 )
 from sparselin.ledger import HOLDS, claim, mutants
-
-
-def error(design, S):
-    """‖y − P_S y‖²/‖y‖² by projection."""
-    return 1 - projected(design.X, design.y, S)
 
 
 @claim("SR-objective-equivalence", "Section 1, Section 3", "exact", HOLDS, cases=1000, ci_cases=40)
@@ -53,26 +53,26 @@ def test_least_error_is_largest_r_squared(check):
     """
 
     def same_minimisers(design):
-        d = design.X.shape[1]
-        sets = [S for s in range(min(d, 3) + 1) for S in combinations(range(d), s)]
-        errors = [error(design, S) for S in sets]
-        values = [r_squared(design.X, design.y, S) for S in sets]
-        minimal = [S for S, e in zip(sets, errors, strict=True) if e == min(errors)]
-        maximal = [S for S, v in zip(sets, values, strict=True) if v == max(values)]
-        k = min(d, 3)
-        found = sl.best_subset(design.X, design.y, k)
-        best = r_squared(design.X, design.y, found.support.tolist()), float(max(values))
-        lower = 1 - exactly(found.lower_bound) / int(design.y @ design.y)
-        return (
-            minimal == maximal
-            and all(v == 1 - e for v, e in zip(values, errors, strict=True))
-            and len(found.support) <= k
-            and (not found.optimal or best[0] == max(values))
-            and max(values) <= lower
-            and abs(found.r2 - best[1]) <= 1e-9
-        )
+        sets = [tuple(members(S)) for S in subsets((1 << design.d) - 1, 3)]
+        errors = {S: 1 - projected(design.X, design.y, S) for S in sets}
+        values = {S: r_squared(design.X, design.y, S) for S in sets}
+        least, most = min(errors.values()), max(values.values())
+        same = all(values[S] == 1 - errors[S] and (errors[S] == least) == (values[S] == most) for S in sets)
+        return same and found_by_package(design, most)
 
     check.forall(unit_designs(), same_minimisers)
+
+
+def found_by_package(design, most):
+    """A best set of at most 3 features, and its bound, by `sl.best_subset`."""
+    found = sl.best_subset(design.X, design.y, min(design.d, 3))
+    best = r_squared(design.X, design.y, found.support.tolist())
+    return (
+        len(found.support) <= 3
+        and (not found.optimal or best == most)
+        and most <= 1 - exactly(found.lower_bound) / int(design.y @ design.y)
+        and abs(found.r2 - float(most)) <= 1e-9
+    )
 
 
 @claim(
@@ -93,7 +93,7 @@ def test_r_squared_is_a_quadratic_form(check):
     """
 
     def holds(design):
-        d = design.X.shape[1]
+        d = design.d
         C = correlations(design)
         h = design.X.T @ design.y
         scale = fmpq(design.N * int(design.y @ design.y))
@@ -132,24 +132,21 @@ def test_r_squared_does_not_see_the_scale(check):
     Consequences: R² alone is scale-free: the regularizers and every bound on f are for unit columns. Zero
     columns, as MNIST has at its corners, are to be left out.
     """
+
+    def unchanged(value):
+        X, y, scaled = value
+        sets = [members(S) for S in range(1 << len(X.T))]
+        return all(r_squared(X, y, S) == r_squared(scaled, 3 * y, S) == projected(X, y, S) for S in sets)
+
     for _ in range(check.cases):
         n, d = check.rng.integers(1, 6, size=2)
         X, y = check.rng.integers(-3, 4, size=(n, d)), check.rng.integers(-3, 4, size=n)
         y[0] += 4
-        scaled = X * check.rng.choice([-5, -3, 2, 7], size=d)
-        full = (1 << int(d)) - 1
-        check.over(
-            [(X, y)],
-            lambda _, X=X, y=y, scaled=scaled, full=full: all(
-                r_squared(X, y, members(S)) == r_squared(scaled, 3 * y, members(S))
-                == projected(X, y, members(S))
-                for S in subsets(full)
-            ),
-        )  # fmt: skip
+        check.over([(X, y, X * check.rng.choice([-5, -3, 2, 7], size=d))], unchanged)
 
 
 @claim("SR-objective-monotone", "proofs of Theorem 7 and Lemma 8", "exact", HOLDS, cases=1000, ci_cases=40)
-@mutants("r_squared")
+@mutants("fits")
 def test_r_squared_increases(check):
     """R² is monotone: R²(A) ≤ R²(B) for A ⊆ B; and 0 ≤ R² ≤ 1.
 
@@ -159,14 +156,9 @@ def test_r_squared_increases(check):
     """
 
     def increases(design):
-        d = design.X.shape[1]
-        R = [r_squared(design.X, design.y, members(S)) for S in range(1 << d)]
-        return (
-            R[0] == 0
-            and all(R[A] <= R[A | x] for A, _, x in chains(d))
-            and R[-1] == 1 - error(design, range(d))
-            and R[-1] <= 1
-        )
+        d, R = design.d, fits(design)
+        whole = R[0] == 0 and R[-1] == projected(design.X, design.y, range(d)) <= 1
+        return whole and all(R[A] <= R[A | x] for A, _, x in chains(d))
 
     check.forall(unit_designs(), increases)
 
@@ -181,17 +173,13 @@ def test_scaling_keeps_submodularity(check):
     Consequences: For a fixed family it is not without loss: with ν = 1 the constants 9k² and 3k log₂(1/δ)
     alone make every set of size k a good one (SR-theorem-16); for small ν they do not.
     """
+
+    def kept(value):
+        f, nu = value
+        broken = [*f[:-1], f[-1] + 1 + 4 * max(f)]  # the last gain exceeds every other
+        found = [is_submodular(h) for h in (np.array(f), [nu * v for v in f], [nu * v for v in broken])]
+        return min(f) >= 0 and found == [True, True, False]
+
     for _ in range(check.cases):
         f = draw_submodular(check.rng, 4)
-        nu = fmpq(int(check.rng.integers(1, 9)), int(check.rng.integers(1, 9)))
-        broken = list(f)
-        broken[-1] += 1 + 4 * max(f)  # the last gain exceeds every other
-        check.over(
-            [(f, nu)],
-            lambda _, f=f, nu=nu, broken=broken: (
-                min(f) >= 0
-                and is_submodular(np.array(f)) is True
-                and is_submodular([nu * v for v in f]) is True
-                and is_submodular([nu * v for v in broken]) is False
-            ),
-        )
+        check.over([(f, fmpq(int(check.rng.integers(1, 9)), int(check.rng.integers(1, 9))))], kept)

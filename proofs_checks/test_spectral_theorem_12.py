@@ -1,16 +1,27 @@
 """Theorem 12: traces of functions with operator antitone derivative are submodular.
 
-Source: *Selecting Diverse Features via Spectral Regularization*, Theorem 12, from Friedland and Gaubert.
-For f continuous on Γ with f' operator antitone on its interior and Hermitian C with spectrum in Γ, S ↦ tr
-f(C_S) is submodular. The sum over i = 1, …, n in print is over the |S| eigenvalues of C_S, and 0 for ∅.
+Source: *Selecting Diverse Features via Spectral Regularization*, Theorem 12, from Friedland and Gaubert. For
+f continuous on Γ with f' operator antitone on its interior and Hermitian C with spectrum in Γ,
 
-Proof. By Löwner, f'(t) = a − bt + ∫ (1/(t − s) + s/(1 + s²)) dμ(s) with b, μ ≥ 0, s outside the interior of
-Γ, on either side of it; 1/(t − s) is the derivative of log(t − s) for s below Γ, and of log(s − t) for s
-above. So tr f(C_S) is a mixture, with positive weights, of |S|, tr C_S (modular), −tr C_S² = −Σ|c_ij|²
-(submodular term by term), log det(C_S − sI) for s below Γ and log det(sI − C_S) for s above it.
-Log-determinants of positive definite matrices are submodular: the gain of x is the log of a Schur
-complement, which decreases as S grows. At s on the edge of Γ, and at singular C_S, by continuity of f. The
-rank (t⁰, not continuous at 0) is submodular as a matroid rank.
+    S ↦ tr f(C_S) = Σ f(λ_i(C_S))
+
+is submodular. The sum over i = 1, …, n in print is over the |S| eigenvalues of C_S, and 0 for ∅.
+
+Proof. By Löwner, with b, μ ≥ 0 and s outside the interior of Γ, on either side of it,
+
+    f'(t) = a − bt + ∫ (1/(t − s) + s/(1 + s²)) dμ(s).
+
+1/(t − s) is the derivative of log(t − s) for s below Γ, and of log(s − t) for s above. So tr f(C_S) is a
+mixture, with positive weights, of
+
+    |S|, tr C_S                                     modular
+    −tr C_S² = −Σ |c_ij|²                           submodular term by term
+    log det(C_S − sI), s below Γ                    submodular
+    log det(sI − C_S), s above Γ                    submodular:
+
+the gain of x in the log-determinant of a positive definite matrix is the log of a Schur complement, which
+decreases as S grows. At s on the edge of Γ, and at singular C_S, by continuity of f. The rank (t⁰, not
+continuous at 0) is submodular as a matroid rank.
 
 Checked on all chains A ⊆ B, x ∉ B: exactly for log(δ + t), log(s − t), −(t − 1)², −t² (also on indefinite
 C), as inequalities of products of determinants; in balls of 128 bits for t^α and −t log t, where chains on
@@ -30,14 +41,20 @@ from proofs_checks.spectral import (
     members,
     precisely,
     principal,
-    same_spectra,
     settle,
     smoothed_det,
+    strict_chains,
     trace_of,
 )
 from sparselin.ledger import CORRECTED, claim, mutants
 
-POWERS = (fmpq(1, 4), fmpq(1, 2), fmpq(9, 10))
+# on t ≥ 0, 0 at t = 0
+FUNCTIONS = {
+    "t^¼": lambda t: t ** arb(fmpq(1, 4)) if t > 0 else arb(0),
+    "√t": lambda t: t.sqrt() if t > 0 else arb(0),
+    "t^0.9": lambda t: t ** arb(fmpq(9, 10)) if t > 0 else arb(0),
+    "−t log t": lambda t: -t * t.log() if t > 0 else arb(0),
+}
 
 
 def determinants(C, d, shift, sign):
@@ -75,8 +92,12 @@ def squares(C, d, centre):
     ci_cases=15,
 )
 @mutants("smoothed_det", "squares", "trace_of")
+@precisely()
 def test_traces_are_submodular(check):
-    """If f is continuous on Γ and f' operator antitone on its interior, S ↦ tr f(C_S) = Σ_{i≤n} f(λ_i(C_S))
+    """If f is continuous on Γ and f' operator antitone on its interior,
+
+        S ↦ tr f(C_S) = Σ_{i≤n} f(λ_i(C_S))
+
     is submodular for every Hermitian C, n × n, with spectrum in Γ.
 
     Hypotheses: none further
@@ -97,55 +118,46 @@ def test_traces_are_submodular(check):
     )
     half = fmpq(1, 2)
     C = fmpq_mat(3, 3, [1, half, half, half, 1, fmpq(-1, 8), half, fmpq(-1, 8), 1])
+    check.over([C], lambda C: not is_submodular([cubes(C, members(S)) for S in range(8)]))
+    check.over(matrices(check), lambda value: exactly_submodular(*value))
+    for _ in range(check.cases // 5):
+        d = int(check.rng.integers(2, 4))
+        C = draw_hermitian(check.rng, d)
+        rows = [doubled(members(S), d) for S in range(1 << d)]
+        for name, f in FUNCTIONS.items():
+            values = [trace_of(f, C, S) for S in rows]
+            if name == "√t":
+                check.over([values], lambda values, C=C, d=d: squares_back(values, C, d))
+            for A, B, x in strict_chains(C, rows):
+                gains = [values[S | x] - values[S] for S in (A, B)]
+                settle(check, *gains, f"{C}, {name}, {A}, {B}, {x}")
 
-    def cubes(S):
-        M = principal(C, S)
-        return -sum(((M * M * M)[i, i] for i in range(len(S))), fmpq(0)) if S else fmpq(0)
 
-    check.over([C], lambda C: not is_submodular([cubes(members(S)) for S in range(8)]))
+def cubes(C, S):
+    """−tr C_S³."""
+    M = principal(C, S)
+    return -sum(((M * M * M)[i, i] for i in range(len(S))), fmpq(0)) if S else fmpq(0)
 
-    def exact(value):
-        C, any_C, d = value
-        bound = 1 + max(sum(abs(C[i, j]) for j in range(2 * d)) for i in range(2 * d))
-        return (
-            all(log_submodular(determinants(C, d, delta, 1)) for delta in (fmpq(1, 10), fmpq(1), fmpq(7)))
-            and log_submodular(determinants(C, d, bound, -1))
-            and all(
-                is_submodular(squares(M, d, c)) and squares(M, d, c)[1] == -2 * (M[0, 0] - c) ** 2
-                for M in (C, any_C)
-                for c in (0, 1, fmpq(-1, 2))
-            )
+
+def matrices(check):
+    """A positive semidefinite matrix and an indefinite one, in their real forms, and their size."""
+    for _ in range(check.cases):
+        d = int(check.rng.integers(2, 5))
+        yield draw_hermitian(check.rng, d), draw_hermitian(check.rng, d, definite=False), d
+
+
+def exactly_submodular(C, any_C, d):
+    """log(δ + t) and log(s − t) on C; −(t − c)² on both."""
+    above = 1 + max(sum(abs(C[i, j]) for j in range(2 * d)) for i in range(2 * d))
+    return (
+        all(log_submodular(determinants(C, d, delta, 1)) for delta in (fmpq(1, 10), fmpq(1), fmpq(7)))
+        and log_submodular(determinants(C, d, above, -1))
+        and all(
+            is_submodular(squares(M, d, c)) and squares(M, d, c)[1] == -2 * (M[0, 0] - c) ** 2
+            for M in (C, any_C)
+            for c in (0, 1, fmpq(-1, 2))
         )
-
-    def matrices():
-        for _ in range(check.cases):
-            d = int(check.rng.integers(2, 5))
-            yield draw_hermitian(check.rng, d), draw_hermitian(check.rng, d, definite=False), d
-
-    check.over(matrices(), exact)
-    with precisely():
-        functions = [lambda t, p=p: t ** arb(p) if t > 0 else arb(0) for p in POWERS]
-        functions.append(lambda t: -t * t.log() if t > 0 else arb(0))
-        for _ in range(check.cases // 5):
-            d = int(check.rng.integers(2, 4))
-            C = draw_hermitian(check.rng, d)
-            rows = [doubled(members(S), d) for S in range(1 << d)]
-            for index, f in enumerate(functions):
-                values = [trace_of(f, C, S) for S in rows]
-                if index == 1:
-                    check.over([values], lambda values, C=C, d=d: squares_back(values, C, d))
-                for A, B, x in strict_chains(C, rows, d):
-                    settle(
-                        check,
-                        values[A | x] - values[A],
-                        values[B | x] - values[B],
-                        f"{C}, f {index}, {A}, {B}, {x}",
-                    )
-
-
-def strict_chains(C, rows, d):
-    """The chains on which the gains are not equal for every f."""
-    return [(A, B, x) for A, B, x in chains(d) if A != B and not same_spectra(C, rows, A, B, x)]
+    )
 
 
 def squares_back(values, C, d):

@@ -477,10 +477,10 @@ def test_dependent_sets_do_not_hide_the_maximum_with_a_regularizer():
     assert achieved.upper == pytest.approx(0.9453232675995, rel=1e-9)
 
 
-def test_no_columns_and_a_regularizer():
-    f = sl.spectral.GeneralizedRank(0.5)
+@pytest.mark.parametrize("f", [sl.spectral.GeneralizedRank(0.5), sl.spectral.SpectralVariance(1)])
+def test_no_columns_and_a_regularizer(f):
     found = sl.guarantee_bounds(np.zeros((3, 2)), [1.0, 2, 3], 1, regularizer=f, nu=1.0)
-    assert all(bound.achieved.lower == 1 for bound in found.bounds)
+    assert all(bound.achieved.lower == pytest.approx(1) for bound in found.bounds)
 
 
 # ---- sharpness
@@ -532,10 +532,10 @@ def test_promises_with_a_regularizer(seed):
     (promise,) = found.of("FR on R² + νf")
     gamma = ratio_by_definition(X, y, ahead.support, k)
     assert promise.achieved.upper == pytest.approx(g(ahead.support) / top)
-    assert promise.applies == f.monotone
-    if promise.applies:
-        assert promise.lower == pytest.approx(1 - math.exp(-gamma), abs=1e-8)
-    local, sharper = found.of("GLS")
+    local, sharper, candidate = found.of("GLS")
+    for bound in (promise, candidate):
+        assert bound.applies
+        assert bound.lower == pytest.approx(1 - math.exp(-gamma), abs=1e-8)
     rest = [j for j in range(X.shape[1]) if j not in ahead.support]
     S2 = sl.forward_regression(X[:, rest], y, min(k, len(rest)), regularizer=f, nu=nu).support
     both = min(ratio_by_definition(X, y, ahead.support, 2 * k), ratio_by_definition(X[:, rest], y, S2, 2 * k))
@@ -546,6 +546,72 @@ def test_promises_with_a_regularizer(seed):
         assert bound.achieved.upper >= bound.lower
     assert not sl.guarantee_bounds(X, y, k, regularizer=f, nu=nu, eps=k / 4).of("GLS")[0].applies
     assert not found.violated
+
+
+def where_f_falls():
+    """Designs of unit columns, k and ν: random ones, and those on which R² attains Theorem 2."""
+    rng = np.random.default_rng(2012)
+    for _ in range(30):
+        d = int(rng.integers(3, 7))
+        X, y = (Z[0] for Z in batch(FAMILY[rng.integers(len(FAMILY))], 1, 6, d, rng))
+        yield X, y, int(rng.integers(1, 4)), float(2.0 ** rng.uniform(-14, 0))
+    for degrees, nu in itertools.product((60, 75, 80), (1e-3, 1e-5)):
+        c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+        X = np.array([[c + 1e-6, c, c], [0, s, -s], [s, 0, 0]])
+        yield unit(X), np.array([1.0, 0, 0]), 2, nu
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.7, None])
+def test_forward_regression_where_f_falls(delta):
+    """1 − e^{−γ} beside g(S)/max g by enumeration, f by its eigenvalues; 1 − e^{−1.5γ} is broken."""
+    slack, more = [], []
+    for X, y, k, nu in where_f_falls():
+        if delta:  # f_de needs no unit columns
+            X = X * 2.0 ** -np.arange(X.shape[1])
+        C = X.T @ X
+
+        def g(S, X=X, y=y, C=C, k=k, nu=nu):
+            values = np.linalg.eigvalsh(C[np.ix_(S, S)])
+            if delta is None:
+                return r2(X, y, S) + nu * (9 * k**2 - ((values - 1) ** 2).sum())
+            return r2(X, y, S) + nu * (np.log2(delta + values).sum() - 3 * k * np.log2(delta))
+
+        f = sl.spectral.SmoothedDifferentialEntropy(delta, k) if delta else sl.spectral.SpectralVariance(k)
+        found = sl.guarantee_bounds(X, y, k, regularizer=f, nu=nu)
+        (ahead,), candidate = found.of("FR on R² + νf"), found.of("GLS")[-1]
+        assert ahead.applies
+        assert candidate.applies
+        S = sl.forward_regression(X, y, k, regularizer=f, nu=nu).support.tolist()
+        gamma, ratio = (
+            ratio_by_definition(X, y, S, k),
+            g(S) / max(map(g, map(list, subsets(range(len(C)), 1, k)))),
+        )
+        assert ahead.achieved.upper == pytest.approx(ratio, rel=1e-6)
+        assert candidate.lower == ahead.lower == pytest.approx(1 - math.exp(-gamma), abs=1e-5)
+        slack.append(ratio - ahead.lower)
+        more.append(ratio + math.expm1(-1.5 * gamma))
+    assert min(slack) > 0
+    assert min(more) < -0.01
+
+
+@pytest.mark.parametrize(
+    ("f", "scale", "missing"),
+    [
+        (sl.spectral.SmoothedDifferentialEntropy(0.1), 1, "a constant for k features"),
+        (sl.spectral.SmoothedDifferentialEntropy(0.1, k=2), 1, "a constant for k features"),
+        (sl.spectral.SpectralVariance(k=2), 1, "a constant for k features"),
+        (sl.spectral.SpectralVariance(k=6), 2, "unit columns"),
+    ],
+)
+def test_what_forward_regression_needs_where_f_falls(f, scale, missing):
+    """On six copies of y it must take all six, and g falls below 1 − 1/e of its maximum, though γ = 1."""
+    X, y = scale * np.ones((1, 6)), np.ones(1)
+    found = sl.guarantee_bounds(X, y, 6, regularizer=f, nu=1.0)
+    for bound in (*found.of("FR on R² + νf"), found.of("GLS")[-1]):
+        assert not bound.applies
+        assert dict(bound.hypotheses)[missing] is False
+    (bound,) = found.of("FR on R² + νf")
+    assert bound.achieved.upper < 1 - math.exp(-1)
 
 
 def test_a_regularizer_that_is_negative_promises_nothing():

@@ -73,9 +73,11 @@ def guarantee_bounds(
     - factor 1 where the best subset is recovered for certain: Tropp's exact recovery condition, the babel
       function, coherence, and a condition in noise.
 
-    With a regularizer f and ν > 0 also those for g = R² + ν·f: FR with an increasing f, and greedy local
-    search (*Selecting Diverse Features via Spectral Regularization*, 2012, Theorems 15 and 9, the latter as
-    corrected). docs/guarantees.md has the proofs, and which is sharper when.
+    With a regularizer f and ν > 0 also those for g = R² + ν·f (*Selecting Diverse Features via Spectral
+    Regularization*, 2012): 1 − e^{−γ_{S,k}(R²)} for FR, and for greedy local search, of which FR's set is a
+    candidate, where f increases (Theorem 15) or is f_de, δ < 1, or f_sv with a constant for at least k
+    features, f_sv on unit columns (Theorems 14 and 16, sharpened); and Theorem 9, as corrected, for greedy
+    local search. docs/guarantees.md has the proofs, and which is sharper when.
 
     Parameters
     ----------

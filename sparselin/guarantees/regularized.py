@@ -1,10 +1,13 @@
-"""The promises for g = R² + ν·f, f a spectral regularizer: FR where f increases, greedy local search
-elsewhere.
+"""The promises for g = R² + ν·f, f a spectral regularizer: of forward regression, and of greedy local search.
 
-Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 3, 9 and 15; what is wrong
-in print, and the proofs, are in proofs_checks/. Theorem 9 with κ/(2 + κ·α), α = 4 + 4ε/|S₁|, holds with
-deletions in local search and γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of R², S₂ on the features outside S₁: κ = 1 −
-e^{−γ/2}, or the larger γ/2.
+Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 9 and 14 to 16; what is
+wrong in print, and the proofs, are in proofs_checks/ and docs/proofs/. With γ of R², S₁ what FR selects, S₂
+what it selects outside S₁:
+
+- 1 − e^{−γ}, γ = γ_{S₁,k}: FR, and GLS, of which S₁ is a candidate; f increasing (Theorem 15), or f_de, f_sv
+  with a constant for k features or more (Theorems 14 and 16, sharpened);
+- κ/(2 + κ·α), α = 4 + 4ε/|S₁|, κ = 1 − e^{−γ/2} or the larger γ/2, γ = min(γ_{S₁,2k}, γ_{S₂,2k}): GLS with
+  deletions in local search (Theorem 9, corrected).
 """
 
 from __future__ import annotations
@@ -16,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.guarantees._along_path import Data, explained, scaled
-from sparselin.guarantees.promises import GreedyRun, Hypotheses, bound, equal_lengths, saturate
+from sparselin.guarantees.promises import GreedyRun, Hypotheses, bound, saturate
 from sparselin.guarantees.submodularity import submodularity_ratio
 from sparselin.problem import Problem
 from sparselin.results import Bound, FloatArray, IndexArray, Interval, SubsetResult
-from sparselin.spectral import SpectralVariance
+from sparselin.spectral import SmoothedDifferentialEntropy, SpectralVariance
 from sparselin.spectral.search import forward_regression, greedy_local_search
 
 _PAPER = "Selecting Diverse Features (2012)"
@@ -58,14 +61,8 @@ def of_regularized(
     local = _local(problem, k, f, nu, eps)
     top = _maximum(g, k, best, [ahead, *([local] if local else [])])
     first = _gamma(problem, ahead.support, k, pair_limit)
-    increasing: Hypotheses = (
-        ("f increases", getattr(f, "monotone", None)),
-        ("f submodular", getattr(f, "submodular", None)),
-        ("f(∅) ≥ 0", float(f.value(g.C, ())) >= 0),
-    )
-    run = _run("FR on R² + νf", g, ahead, first, top)
-    source = f"{_PAPER}, Theorem 15"
-    promise = bound("submodularity ratio", run, "1 − exp(−γ_{S,k}(R²))", source, increasing, saturate(first))
+    theorem, alone = _alone(g, problem, k)
+    candidate: Hypotheses = (*alone, ("f ≥ 0 where local search begins", local is not None))
     size = max(1, len(ahead.support))
     holds: Hypotheses = (
         ("f submodular", getattr(f, "submodular", None)),
@@ -74,10 +71,41 @@ def of_regularized(
         ("deletions in local search", True),
     )
     both = _gamma_of_both(problem, ahead.support, k, f, nu, pair_limit)
+    run = _run("GLS", g, local, both, top)
+    name, factor = "submodularity ratio", saturate(first)
     return [
-        promise,
-        *_of_local_search(_run("GLS", g, local, both, top), holds, 4 + 4 * eps / size),
+        bound(
+            name,
+            _run("FR on R² + νf", g, ahead, first, top),
+            "1 − exp(−γ_{S,k}(R²))",
+            theorem,
+            alone,
+            factor,
+        ),
+        *_of_local_search(run, holds, 4 + 4 * eps / size),
+        bound(name, run, "1 − exp(−γ_{S₁,k}(R²))", theorem, candidate, factor),
     ]
+
+
+def _alone(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypotheses]:
+    """By what theorem FR alone attains 1 − e^{−γ}, γ = γ_{S₁,k}(R²) ≤ 1, and its hypotheses.
+
+    An increasing f ≥ 0 needs no more. f_de with δ < 1 is (3K − |S|)·log₂(1/δ) and an increasing function that
+    is 0 at ∅, K being the k of its constant; f_sv falls from 9K², on k unit columns by at most k(k − 1) in
+    all, and R² is less than without f by ν·k(k − 1) at most. For K ≥ k what is left of the constant is at
+    least 2/3 and 7/9 of it, more than 1 − 1/e.
+    """
+    f = g.f
+    enough = ("a constant for k features", (getattr(f, "k", None) or 0) >= k)
+    if isinstance(f, SmoothedDifferentialEntropy) and f.delta < 1:
+        return f"{_PAPER}, Theorem 14, sharpened", (enough,)
+    if isinstance(f, SpectralVariance):
+        return f"{_PAPER}, Theorem 16, sharpened", (enough, ("unit columns", _unit(problem)))
+    return f"{_PAPER}, Theorem 15", (
+        ("f increases", getattr(f, "monotone", None)),
+        ("f submodular", getattr(f, "submodular", None)),
+        ("f(∅) ≥ 0", float(f.value(g.C, ())) >= 0),
+    )
 
 
 def _local(problem: Problem, k: int, f: Any, nu: float, eps: float) -> SubsetResult | None:
@@ -173,10 +201,14 @@ def _nonnegative(f: Any, problem: Problem, k: int) -> bool | None:
     if flag is True and getattr(f, "k", None) is not None and f.k < k:
         return None
     if flag is True and isinstance(f, SpectralVariance):
-        norms = problem.column_norms[problem.column_norms > 0]
-        unit = equal_lengths(problem)[1] and abs(float(norms[0]) - 1) <= problem.rounding()
-        return True if unit else None
+        return True if _unit(problem) else None
     return flag
+
+
+def _unit(problem: Problem) -> bool:
+    """Whether the columns that are not zero have length 1, to rounding."""
+    norms = problem.column_norms[problem.column_norms > 0].astype(np.float64)
+    return bool((abs(norms - 1) <= problem.rounding()).all())
 
 
 def _gram(problem: Problem) -> FloatArray:
