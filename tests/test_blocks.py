@@ -21,7 +21,7 @@ from sparselin.greedy._blocks import Blocks
 def blocks_only(monkeypatch):
     """Never by single picks, however small the design and however wrong the guesses."""
     monkeypatch.setattr(pursuit, "SMALL", 0)
-    monkeypatch.setattr(Blocks, "pays", True)
+    monkeypatch.setattr(Blocks, "efficient", True)
 
 
 METHODS = {"omp": (sl.omp, textbook_omp), "ols": (sl.ols, textbook_ols)}

@@ -257,15 +257,15 @@ def test_what_the_factorisation_refuses_is_barred():
     assert scheme.follow(selection.Pick(9), -1.0, 1).picks == []
     chosen.bar(9)
     assert chosen.support == [7]
-    assert scheme.clear_pick().feature not in (7, 9)
+    assert scheme.certain_pick().feature not in (7, 9)
 
 
 @pytest.mark.parametrize("callback", [None, lambda path: False])
 @pytest.mark.parametrize("scheme", [Blocks, Screened])
 def test_a_rule_that_insists_on_a_column_in_the_span_ends_the_path(monkeypatch, scheme, callback):
     monkeypatch.setattr(pursuit, "SMALL", 0 if scheme is Blocks else np.inf)
-    monkeypatch.setattr(scheme, "clear_pick", lambda self: None)
-    monkeypatch.setattr(Blocks, "pays", True)
+    monkeypatch.setattr(scheme, "certain_pick", lambda self: None)
+    monkeypatch.setattr(Blocks, "efficient", True)
     X, y = design("gaussian", 0)
     X[:, 9] = X[:, 7]
     for wanted in (9, 7):  # in the span of S, and in S
@@ -415,11 +415,11 @@ def test_blocks_pay_by_the_picks_that_they_hold(monkeypatch):
     X, y = design("walks", 0)
     chosen, k, _ = selection.begin(Problem(X, y), 20, None, ())
     scheme = Blocks(chosen, k, 1, None, False, False)
-    assert scheme.pays
+    assert scheme.efficient
     scheme._blocks = 2
-    assert not scheme.pays
-    monkeypatch.setattr(blocks, "_WORTH_A_BLOCK", 0)
-    assert scheme.pays
+    assert not scheme.efficient
+    monkeypatch.setattr(blocks, "_PICKS_A_BLOCK", 0)
+    assert scheme.efficient
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
