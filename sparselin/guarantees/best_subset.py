@@ -68,7 +68,7 @@ from sparselin._kernels.linear_algebra import project
 from sparselin.greedy.ols import ols
 from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees._warm_start import exchange, residual, starts
-from sparselin.memory import check_room
+from sparselin.memory import check_memory
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import BestSubset, IndexArray, SelectionPath, Status
@@ -162,7 +162,7 @@ def best_subset(
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     nodes = 2**62 if node_limit is None else check_count(node_limit, "node_limit", 0)
     levels = max(1, k - len(J) - 1)
-    check_room((levels, given.d, given.d), np.float64, "The Gram matrix of X at each level of the search")
+    check_memory((levels, given.d, given.d), np.float64, "The Gram matrix of X at each level of the search")
     problem = given.in_double()
     with workers(1e7):  # BLAS held to one thread: the matrices are small
         start = _Start(problem, k, J)

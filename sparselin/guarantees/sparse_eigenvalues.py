@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import sparse_eigenvalues as kernels
-from sparselin.memory import check_room
+from sparselin.memory import check_memory
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
 from sparselin.validation import check_count, check_design, check_finite
@@ -103,7 +103,7 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     k = min(k, d)
     nodes = default_nodes(d, k) if node_limit is None else check_count(node_limit, "node_limit", 1)
     node_limit = min(nodes, 2**62)
-    check_room((d, d), np.float64, "The Gram matrix of X")
+    check_memory((d, d), np.float64, "The Gram matrix of X")
     C = X.T @ X
     C = np.ascontiguousarray(C if isinstance(C, np.ndarray) else C.toarray())
     trace = float(np.sort(C.diagonal())[d - k :].sum())

@@ -56,7 +56,7 @@ class Explained:
         outside = selection.add(Pick(j))
         self.c[j] = 0
         if not outside:
-            self.lengths.bar(j)
+            self.lengths.exclude(j)
             self.gains_taken.append(0.0)
             return
         if t == len(self._rows):
@@ -164,9 +164,9 @@ class Objective:
 
     def _pick_explained(self, J: IndexArray) -> int | Status:
         assert self.explained is not None
-        barred = np.setdiff1d(np.arange(self.gram.d), J)
+        excluded = np.setdiff1d(np.arange(self.gram.d), J)
         selection, lengths = self.explained.selection, self.explained.lengths
-        pick = largest_quotient(selection, lengths, self.explained.c, barred)
+        pick = largest_quotient(selection, lengths, self.explained.c, excluded)
         return pick if isinstance(pick, Status) else pick.feature
 
     def _pick_lazily(self, J: IndexArray, r2: FloatArray, error: FloatArray) -> int:
