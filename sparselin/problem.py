@@ -181,7 +181,7 @@ class Problem:
         """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
         J = np.asarray(J, np.intp)
         if self.kind == "sparse":
-            check_memory((self.n, len(J)), self.dtype, "X, sparse but made dense here,")
+            check_memory((self.n, len(J)), self.dtype, "X (sparse, but made dense here)")
         block = self.block(J)
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
 
