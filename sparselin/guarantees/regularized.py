@@ -1,10 +1,9 @@
-"""The promises for g = R² + ν·f, f a spectral regularizer: FR where f increases, greedy local search
-elsewhere.
+"""The guarantees for g = R² + ν·f, f a spectral regularizer: FR if f increases, else greedy local search.
 
-Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 3, 9 and 15; what is wrong
+Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 3, 9 and 15; the errors
 in print, and the proofs, are in proofs_checks/. Theorem 9 with κ/(2 + κ·α), α = 4 + 4ε/|S₁|, holds with
-deletions in local search and γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of R², S₂ on the features outside S₁: κ = 1 −
-e^{−γ/2}, or the larger γ/2.
+deletions in local search and γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of R², S₂ on the features outside S₁:
+κ = 1 − e^{−γ/2}, or κ = γ/2, which is larger.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from sparselin.spectral import SpectralVariance
 from sparselin.spectral.search import forward_regression, greedy_local_search
 
 _PAPER = "Selecting Diverse Features (2012)"
-# Sets whose g is computed one by one.
+# The largest number of sets over which max g is computed by enumeration.
 _FEW_SETS = 5000
 
 
@@ -44,7 +43,7 @@ class _Objective(NamedTuple):
         return r2 + self.nu * diversity, error + self.nu * off
 
     def error(self, C: FloatArray, S: list[int]) -> float:
-        """How far the rounding of C moves f(S); zero for an f that is not ours, of which nothing is known."""
+        """A bound on the error of f(S) by rounding of C; zero for an f without `_value_error`."""
         bound = getattr(self.f, "_value_error", None)
         return 0.0 if bound is None else float(bound(C, S, self.data.problem.rounding()))
 
@@ -52,7 +51,7 @@ class _Objective(NamedTuple):
 def of_regularized(
     problem: Problem, k: int, f: Any, nu: float, eps: float, pair_limit: int, best: Interval
 ) -> list[Bound]:
-    """FR's promise and that of greedy local search for g; `best` is R² of the best subset."""
+    """The guarantees of FR and of greedy local search for g; `best` is R² of the best subset."""
     g = _Objective(scaled(problem), _gram(problem), f, nu)
     ahead = forward_regression(problem, k, regularizer=f, nu=nu)
     local = _local(problem, k, f, nu, eps)
@@ -81,7 +80,7 @@ def of_regularized(
 
 
 def _local(problem: Problem, k: int, f: Any, nu: float, eps: float) -> SubsetResult | None:
-    """Greedy local search; None where f is negative at its start, and it refuses."""
+    """Greedy local search; None if it raises because f is negative at its start."""
     try:
         return greedy_local_search(problem, k, regularizer=f, nu=nu, eps=eps)
     except ValueError:
@@ -91,7 +90,7 @@ def _local(problem: Problem, k: int, f: Any, nu: float, eps: float) -> SubsetRes
 def _gamma_of_both(
     problem: Problem, S1: IndexArray, k: int, f: Any, nu: float, pair_limit: int
 ) -> FloatArray:
-    """min(γ_{S₁,2k}, γ_{S₂,2k}), S₂ being what FR selects outside S₁."""
+    """min(γ_{S₁,2k}, γ_{S₂,2k}), S₂ being selected by FR outside S₁."""
     gamma = _gamma(problem, S1, 2 * k, pair_limit)
     rest = np.setdiff1d(np.arange(problem.d), S1)
     rest = rest[problem.column_norms[rest] > 0]
@@ -126,7 +125,7 @@ def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bo
 
 
 def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray, top: Interval) -> GreedyRun:
-    """g(S)/max g, at least 0; 1 where the maximum is not positive, and nothing is promised."""
+    """The run with g(S)/max g as achieved, at least 0; 1 if max g is not positive."""
     if found is None:
         refused = Interval(0.0, 1.0, "f is negative, and local search refused")
         return GreedyRun(name, np.zeros(0, np.intp), [], gamma, refused)
@@ -146,7 +145,7 @@ def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArr
 
 
 def _maximum(g: _Objective, k: int, best: Interval, found: list[SubsetResult]) -> Interval:
-    """max g over |S| ≤ k: over all sets where they are few, else a bound of R² and one of a submodular f."""
+    """max g over |S| ≤ k: by enumeration if the sets are few, else bounds on R² and on a submodular f."""
     columns = np.flatnonzero(g.data.place >= 0).tolist()
     if sum(math.comb(len(columns), size) for size in range(k + 1)) <= _FEW_SETS:
         sets = itertools.chain.from_iterable(itertools.combinations(columns, size) for size in range(k + 1))
@@ -168,7 +167,7 @@ def _maximum(g: _Objective, k: int, best: Interval, found: list[SubsetResult]) -
 
 
 def _nonnegative(f: Any, problem: Problem, k: int) -> bool | None:
-    """f ≥ 0 on sets of 3k features, as far as its flag and its constant say."""
+    """Whether f ≥ 0 on sets of 3k features, by its flag and its constant; None if they do not decide."""
     flag = getattr(f, "nonnegative", None)
     if flag is True and getattr(f, "k", None) is not None and f.k < k:
         return None
