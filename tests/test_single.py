@@ -255,7 +255,7 @@ def test_what_the_factorisation_refuses_is_barred():
     scheme = Screened(chosen, k, 1, False)
     chosen.record(scheme.follow(selection.Pick(7), -1.0, 1))
     assert scheme.follow(selection.Pick(9), -1.0, 1).picks == []
-    chosen.bar(9)
+    chosen.exclude(9)
     assert chosen.support == [7]
     assert scheme.certain_pick().feature not in (7, 9)
 

@@ -59,7 +59,7 @@ def hadamard_descent(
 
     Let δ be a duality gap of the LASSO at β plus F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁. The descent ends when
     δ ≤ tol·(½‖P_S^⊥y‖² − F), the decrease from β_{S̄} = 0; for λ ≥ (1 − 1e-6)λ*(S), where w and θ may tend to
-    zero and F not decrease, also when δ ≤ ½(1e-7‖P_S^⊥y‖)².
+    zero, also when F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)².
     It can take many iterations when λ is within 1e-6 of λ*, relatively, or far below it.
 
     Parameters
