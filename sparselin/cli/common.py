@@ -51,9 +51,9 @@ def watch(
     take: Callable[[_Item], tuple[int, str]],
     stopped: str = "",
 ) -> bool:
-    """Hand each item of a stream to `take`, under a bar; it returns how many it was, and the words beside.
+    """Pass each item of a stream to `take`, under a progress bar; it returns a count and the bar's text.
 
-    Ctrl-C closes the stream, prints `stopped` and returns True; what was taken is kept.
+    Ctrl-C closes the stream, prints `stopped` and returns True; the items taken so far remain.
     """
     columns = (
         TextColumn("[progress.description]{task.description}"),

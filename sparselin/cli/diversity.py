@@ -71,7 +71,7 @@ def diversity(
     """Reproduce Figure 1 of the 2012 paper: are diverse features robust to noise, and at which price?
 
     Selects k pixels of handwritten digits by the LASSO, greedily, and with each spectral regularizer;
-    perturbs labels and images; says panel by panel what of the paper's claims shows.
+    perturbs labels and images; reports panel by panel which of the paper's claims hold.
 
     Exit status 0: the run completed; a claim that does not show is a finding. 130: interrupted (the
     report of what was done is written).

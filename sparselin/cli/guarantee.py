@@ -76,7 +76,7 @@ def guarantee(
 ) -> None:
     """How far is greedy selection from the best subset, and what was promised?
 
-    Exit status 0: every promise was kept. 1: one was not. 130: interrupted (the report of what was done is
+    Exit status 0: every promise holds. 1: one does not. 130: interrupted (the report of what was done is
     written).
     """
     console = Console()

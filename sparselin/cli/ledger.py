@@ -45,7 +45,7 @@ def ledger(
 ) -> None:
     """Check every claim of the papers, and compare the verdicts with the stored ledger.
 
-    Exit status 0: all verdicts stand. 1: one does not, or differs from the stored one. 130: interrupted
+    Exit status 0: all verdicts hold. 1: one does not, or differs from the stored one. 130: interrupted
     (what was done is shown).
     """
     try:
@@ -63,8 +63,8 @@ def ledger(
     whole = paper is None and pattern is None and not interrupted
     if write:
         rows = (stored or {"rows": []})["rows"]
-        kept = [row for row in rows if row["id"] in failed] if whole else rows
-        stored = _store(console, folder, results, seed, kept)
+        others = [row for row in rows if row["id"] in failed] if whole else rows
+        stored = _store(console, folder, results, seed, others)
     changed = []
     if stored is None:
         console.print(f"No ledger in {folder}: nothing to compare with.")
@@ -78,7 +78,7 @@ def ledger(
     stored_at = folder / ledger_report.MARKDOWN
     where = f" Witnesses and corrections: {stored_at}" if stored_at.exists() else ""
     console.print(
-        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not stand.{where}",
+        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not hold.{where}",
         highlight=False,
     )
     raise SystemExit(1 if failed or changed else 130 if interrupted else 0)

@@ -23,7 +23,7 @@ class SavedDesign(NamedTuple):
     ----------
     X, y : (n, d) and (n,).
     names, target : the names of the columns and of y, of a .csv.
-    note : what to tell who reads it, "" if nothing.
+    note : a sentence for the user, or "".
     k, seed, reach : as an .npz of a violated claim has them: features, the key of random numbers, and whether
         the reach of the pick is measured.
     """

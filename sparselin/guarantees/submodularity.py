@@ -221,7 +221,7 @@ def _spectral_bound(data: kernels.Data, node_limit: int) -> tuple[float, float, 
 
 
 def _residual_bound(data: kernels.Data, node_limit: int) -> float:
-    """min λ_min(H_A) over L ⊆ U, |A| ≤ k, searched at each L below the least so far; 0 if it takes too long."""
+    """min λ_min(H_A) over L ⊆ U, |A| ≤ k, searched at each L below the least so far; 0 if too long."""
     U, k = data.U, data.k
     least, error, nodes = 1.0, 0.0, 0
     if 2 ** len(U) > _MOST_BASES or k == 1:

@@ -112,8 +112,8 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
     columns = math.ceil((2 + len(names)) / 2)
     figure, grid = pyplot().subplots(2, columns, figsize=(11 * columns / 3, 6.4), layout="constrained")
     panels: list[Axes] = list(grid.flat)[: 2 + len(names)]
-    for spare in grid.flat[len(panels) :]:
-        spare.set_axis_off()
+    for unused in grid.flat[len(panels) :]:
+        unused.set_axis_off()
     coefficient_errors(selections, sigma, "target", ax=panels[0])
     coefficient_errors(selections, sigma, "features", ax=panels[1])
     for name, ax in zip(names, panels[2:], strict=True):

@@ -1,4 +1,4 @@
-"""Figures of the guarantees: achieved beside promised, and the designs on which greedy selection is worst."""
+"""Figures of the guarantees: achieved and promised ratios; the designs on which greedy selection is worst."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def _beside(ax: Axes, text: str, at: tuple[float, float], offset: tuple[int, int
 
 
 def _rim(ax: Any, azimuth: FloatArray) -> None:
-    """The scale of the angles, written where no column is near."""
+    """The scale of the angles, written away from the columns."""
     ax.set_ylim(0, 90)
     ax.set_yticks([30, 60, 90], ["30°", "60°", "90°"], fontsize=7, color=GREY)
     ax.set_xticks([])
@@ -259,7 +259,7 @@ def around_several(
 
 
 def _with_legend(figure: Any, *drawn: Axes, ncols: int) -> None:
-    """One legend below the panels, with room for what stands out of a polar one."""
+    """One legend below the panels, with space for the labels of a polar one."""
     handles: dict[str, Any] = {}
     for ax in drawn:
         handles |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}

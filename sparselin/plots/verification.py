@@ -143,7 +143,7 @@ def dual_polytope(
             named.append(point)
             text = rf"$\lambda$ = {lam:.3g}"
             ax.annotate(text, tuple(point), xytext=(8, -10), textcoords="offset points", fontsize=8, zorder=6)
-    edge = min(1.08 * reach, 0.97 * far)  # what ends beyond is seen not to end
+    edge = min(1.08 * reach, 0.97 * far)  # lines that end beyond are drawn to the edge
     ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal")
     ax.legend(loc="lower left", fontsize=8, framealpha=0.85, edgecolor="none")
     return ax

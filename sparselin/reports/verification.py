@@ -87,7 +87,7 @@ def headline(summary: Sequence[EnsembleSummary]) -> list[str]:
     reach = [row.median_reach for row in summary if row.reach_steps]
     if reach:
         lines.append(
-            "Linear Sequential Attention goes on picking the same feature down to "
+            "Linear Sequential Attention picks the same feature down to "
             f"{min(reach):.2f}–{max(reach):.2f} of λ* (medians of the ensembles, "
             f"{sum(row.reach_steps for row in summary)} steps)."
         )
@@ -123,7 +123,7 @@ def reasons(record: DesignRecord) -> list[str]:
 
 
 def saved_design(output: Path, record: DesignRecord) -> Path:
-    """Where a violating design is kept."""
+    """The file in which a violating design is saved."""
     return output / f"violation-{record.ensemble}-{record.index}.npz"
 
 

@@ -34,7 +34,7 @@ Errors = Callable[[MethodSelection], float]
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One claim of the paper, and what the run says.
+    """One claim of the paper, and the outcome of the run.
 
     Attributes
     ----------

@@ -115,7 +115,7 @@ class VerificationSettings:
         return index % self.reach_every == 0
 
     def tasks(self) -> list[tuple[str, int]]:
-        """(ensemble, index) of every design, the ensembles taking turns."""
+        """(ensemble, index) of every design, cycling through the ensembles."""
         names = self.ensembles
         return [(names[i % len(names)], i // len(names)) for i in range(self.designs)]
 
@@ -162,7 +162,7 @@ def _record(
 ) -> StepRecord:
     entry = step.entry
     if entry.lam_star <= 0:
-        findings = {"lam_star": violates(f"first_entry ends ({entry.status.name}) where the path goes on")}
+        findings = {"lam_star": violates(f"first_entry ends ({entry.status.name}) but the path continues")}
         return _summary(step, findings, math.nan, math.nan, False)
     projection, gap = checks.check_projection(step, methods)
     findings = {
@@ -176,8 +176,8 @@ def _record(
     }
     if pick not in entry.active:
         findings["active_set"] = violates(f"Sequential LASSO picked {pick}, not in A(S) = {entry.active}")
-    level = checks.lowest_level(step, methods, rng, max_iter) if reach else math.nan
-    return _summary(step, findings, gap, level, audit)
+    ratio = checks.lowest_ratio(step, methods, rng, max_iter) if reach else math.nan
+    return _summary(step, findings, gap, ratio, audit)
 
 
 def _summary(
