@@ -1,7 +1,7 @@
 """Decisions within rounding error: T, λ*, and why λ* is zero.
 
 Bounds by the condition number of X_S (`Problem.correlation_error`) are cheap, and far too large for a column
-that the near-dependence of X_S does not involve, such as an intercept beside uncentred columns. They serve
+that the near-dependence of X_S does not involve, such as an intercept with uncentred columns. They serve
 for screening. The columns that remain candidates are *measured*, by bounds that are sharper: with
 z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes` and u = 8·eps, projections off the computed span are
 z_i + Fb_i and r + Fa, F the errors of its columns, so that c_i = ⟨X_i, r⟩ is off by

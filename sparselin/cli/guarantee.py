@@ -40,7 +40,7 @@ from sparselin.parallel.processes import run_jobs
 from sparselin.reports import guarantee as report
 from sparselin.reports import guarantee_words as words
 
-# options that say nothing of one design
+# options that do not apply to one design
 _OF_A_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
 
 

@@ -91,15 +91,14 @@ def _store(
     seed: int,
     rows: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Write what stands, beside stored rows of other claims, and return the new ledger."""
-    standing = [(made, outcome) for made, outcome in results if not outcome.failure]
-    here = {made.id for made, _ in standing}
+    """Write the supported verdicts and the stored rows of other claims, and return the new ledger."""
+    supported = [(made, outcome) for made, outcome in results if not outcome.failure]
+    here = {made.id for made, _ in supported}
     others = [row for row in rows if row["id"] not in here]
-    made = ledger_report.document(standing, seed, datetime.date.today(), others)
+    made = ledger_report.document(supported, seed, datetime.date.today(), others)
     ledger_report.write(folder, made)
-    console.print(
-        f"Wrote {len(standing)} rows to {folder}; {len(results) - len(standing)} failed and were not stored."
-    )
+    failed = len(results) - len(supported)
+    console.print(f"Wrote {len(supported)} rows to {folder}; {failed} failed and were not stored.")
     return made
 
 

@@ -17,7 +17,7 @@ _INDEX = ("", "Unnamed: 0")
 
 
 class SavedDesign(NamedTuple):
-    """What a file has.
+    """The contents of a file.
 
     Attributes
     ----------

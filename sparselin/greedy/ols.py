@@ -40,7 +40,8 @@ def ols(
 
     Parameters
     ----------
-    X, y, k, tol, forced, sample_weight, callback : as for `omp`.
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both.
+    k, tol, forced, sample_weight, callback : as for `omp`.
 
     Returns
     -------

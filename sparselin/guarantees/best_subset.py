@@ -1,6 +1,6 @@
 """Branch and bound for the best subset.
 
-A node (I, F, m) stands for the sets I ∪ A, A ⊆ F, |A| ≤ m. With Z = P_I^⊥X_F, r = P_I^⊥y, C = ZᵀZ, b = Zᵀr,
+A node (I, F, m) represents the sets I ∪ A, A ⊆ F, |A| ≤ m. With Z = P_I^⊥X_F, r = P_I^⊥y, C = ZᵀZ, b = Zᵀr,
 
     ‖P_{I∪A}^⊥y‖² = ‖r‖² + min {βᵀCβ − 2bᵀβ : β ∈ ℝ^F zero off A}.                                        (1)
 
@@ -286,10 +286,10 @@ def _off_forced(start: _Start) -> kernels.Data:
     if not t:
         return data
     basis, shares = kernels.basis_of(data, forced), np.empty(t)
-    own[-1] = math.sqrt(kernels.reach(data, basis, y, d))
+    own[-1] = math.sqrt(kernels.squared_size(data, basis, y, d))
     project(basis.Q, t, y, shares)
     for x, row in enumerate(rows):
-        size = kernels.reach(data, basis, row, x)
+        size = kernels.squared_size(data, basis, row, x)
         length = project(basis.Q, t, row, shares)
         if kernels.out_of(data, basis, length**2, size, x):
             row /= length

@@ -101,7 +101,7 @@ def submodularity_ratio(
 
     Parameters
     ----------
-    X, y, sample_weight : as for `omp`; a `Problem` may stand for X, with y None.
+    X (n, d), y (n,), sample_weight (n,) : as for `omp`; or a `Problem` as X, with y None.
     U : column indices, such as the greedy support; may be empty.
     k : the largest |A|, at least 1 (γ = 1 for k = 1); a k > d counts as d.
     pair_limit, node_limit : the numbers of pairs (L, A), and of nodes of each eigenvalue search, by default

@@ -68,7 +68,7 @@ def _pool(workers: int) -> _Inbox:
 
 
 def _close(inbox: _Inbox, threads: list[threading.Thread]) -> None:
-    """At exit: threads that return from compiled code after the interpreter ended would crash."""
+    """At exit: a thread that returns from compiled code after the interpreter has ended may crash it."""
     for _ in threads:
         inbox.put(None)
     for thread in threads:
@@ -103,7 +103,7 @@ def workers(flops: float) -> Iterator[int]:
     try:
         with _lock:  # of calls that overlap, the first sets the limit and the last lifts it
             if _users == 0:
-                if not _usual:  # not empty if an interrupt kept the limit from being lifted
+                if not _usual:  # not empty if an interrupt prevented the limit from being lifted
                     _workers = thread_count()
                     _usual = [(library, library.num_threads) for library in _controller().lib_controllers]
                 for library, _ in _usual:  # as `limit(limits=1)` does, without its overhead

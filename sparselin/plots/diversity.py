@@ -24,7 +24,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "sv": {"color": "#009e73", "marker": "D", "linestyle": "-."},
     "gr": {"color": "#cc79a7", "marker": "x", "linestyle": ":"},
 }
-OTHER_LOOK = {"color": GREY, "marker": "P", "linestyle": "-"}  # of what is registered besides
+OTHER_LOOK = {"color": GREY, "marker": "P", "linestyle": "-"}  # of further regularizers
 # the opacity of selections of fewer than k features
 FADED = 0.4
 LEAST = r"least expected for $k$ features, $\sigma\sqrt{k/n}$"
@@ -36,7 +36,7 @@ def curves(
 ) -> Axes:
     """A line for each of the methods: `value` of its selections against k.
 
-    Those of fewer than k features are beside the line: faded, each with its number of features.
+    Selections of fewer than k features are off the line: faded, each with its number of features.
     """
     for method in methods:
         mine = [one for one in selections if one.method == method]
@@ -101,7 +101,7 @@ def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axe
 
 
 def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
-    """The six panels of Figure 1, (a) to (f), and (g), … for what else was registered, under one legend.
+    """The six panels of Figure 1, (a) to (f), and (g), … for further regularizers, under one legend.
 
     Parameters
     ----------

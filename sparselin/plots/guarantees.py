@@ -164,13 +164,13 @@ def around_y(
 ) -> Axes:
     """The directions of columns in R³ as seen from y: the distance from the centre is the angle to ±y.
 
-    It is 90° on the rim. A column and its opposite explain the same, so that the one nearer to y is drawn. On
-    a line through the centre lie columns in one plane with y. Lengths are not shown, nor are zero columns.
+    It is 90° on the rim. X_j and −X_j have the same span; the one closer to y is drawn. Columns in one plane
+    with y are on a line through the centre. Lengths are not shown, nor are zero columns.
 
     Parameters
     ----------
     X : (3, d). y : (3,), not zero.
-    picks : what greedy selection takes, in order. best : a best subset.
+    picks : the picks of greedy selection, in order. best : a best subset.
     ax : where to draw, with a polar projection; a new figure, with a legend, if None.
 
     Raises

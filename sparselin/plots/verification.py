@@ -150,7 +150,7 @@ def dual_polytope(
 
 
 def _polygon(A: FloatArray, far: float) -> FloatArray:
-    """The vertices of {u : ‖Aᵀu‖∞ ≤ 1, ‖u‖∞ ≤ far} in order: two of the bounds meet, none is broken."""
+    """The vertices of {u : ‖Aᵀu‖∞ ≤ 1, ‖u‖∞ ≤ far} in order: two bounds are attained, none is violated."""
     A = np.column_stack([A, np.eye(2) / far])
     i, j = np.triu_indices(A.shape[1], 1)
     pairs = np.stack([A[:, i], A[:, j]], axis=1).T  # (·, 2, 2), with rows A_i and A_j

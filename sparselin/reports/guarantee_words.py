@@ -1,4 +1,4 @@
-"""What a run of `sparselin guarantee` found, in words and tables."""
+"""The results of a run of `sparselin guarantee` in sentences and tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAIN = ("OMP", "FR")
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
-    """All that a run has found, summarised once."""
+    """The results of a run, summarised once."""
 
     records: Sequence[GuaranteeRecord]
     worst: Sequence[Worst]
@@ -172,7 +172,7 @@ def _how_bad(found: Findings) -> list[str]:
 
 
 def bounds_table(found: GuaranteeBounds) -> Table:
-    """One design: every promise beside what was achieved."""
+    """One design: every promise and the ratio achieved."""
     view = Table(
         title=f"k = {found.k}: what was promised, and what was achieved", box=box.SIMPLE_HEAD, padding=0
     )

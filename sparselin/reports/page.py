@@ -1,4 +1,4 @@
-"""What the reports share: a page with its figures inside, JSON without NaN, and what ran, when, on what."""
+"""Common to the reports: a page with embedded figures, JSON without NaN, and the record of the run."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def headline(summary: Sequence[EnsembleSummary]) -> list[str]:
 
 
 def reproductions(output: Path, settings: VerificationSettings, records: Sequence[DesignRecord]) -> list[str]:
-    """For each violating design: what is violated, and the command that shows it again."""
+    """For each violating design: the violation, and the command that reproduces it."""
     lines = []
     for record in records:
         if record.verdict is Agreement.VIOLATES:
@@ -113,7 +113,7 @@ def reproductions(output: Path, settings: VerificationSettings, records: Sequenc
 
 
 def reasons(record: DesignRecord) -> list[str]:
-    """What does not agree, a line each."""
+    """The checks that do not agree, a line each."""
     found = [
         f"step {step.step}, {check}: {reason}"
         for step in record.steps

@@ -77,7 +77,7 @@ def choose_nu(
 
     Parameters
     ----------
-    X, y, sample_weight : as for `forward_regression`.
+    X (n, d), y (n,), sample_weight (n,) : as for `forward_regression`.
     k : 1 ≤ k ≤ d.
     regularizer : f. A normalising constant does not change what `forward_regression` picks.
     method : "forward" for `forward_regression`, or "greedy_local_search".

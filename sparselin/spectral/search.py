@@ -44,7 +44,8 @@ def forward_regression(
 
     Parameters
     ----------
-    X, y : as for `omp`; or one `Problem` in place of both. float32 data are compared in float64.
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are compared in
+        float64.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     regularizer : f, of `sparselin.spectral`, or an object with `value(C, S)`, `gains(C, S)` and `submodular`.
     nu : ν ≥ 0. For ν = 0, or without a regularizer, this is `ols`, which stops when no feature reduces the
@@ -110,7 +111,7 @@ def local_search(
 
     Parameters
     ----------
-    X, y, sample_weight : as for `forward_regression`.
+    X (n, d), y (n,), sample_weight (n,) : as for `forward_regression`.
     regularizer : f ≥ 0. For f(S) < 0, (1 + ε/n²)·f(S) < f(S); so a start with f(S) < 0 raises
         ValueError: give the regularizer its k.
     nu : ν ≥ 0.
@@ -166,7 +167,7 @@ def greedy_local_search(
 
     Parameters
     ----------
-    X, y, k, regularizer, nu, sample_weight : as for `forward_regression`.
+    X (n, d), y (n,), k, regularizer, nu, sample_weight (n,) : as for `forward_regression`.
     eps, variant : as for `local_search`.
     exchange : also exchanges within LS, and at the end exchanges of one feature of the best set for one
         outside while that increases g by more than ε/d²·|g|: g never decreases, so the guarantee still holds.

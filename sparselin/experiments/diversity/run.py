@@ -96,7 +96,7 @@ class Design:
     name, note : of the images.
     X : (n, d), columns of unit length or zero. y : (n,), of unit length.
     shape : height and width of an image, d = height·width.
-    usage : (d,) the share of the images in which each pixel is not zero.
+    usage : (d,) the fraction of the images in which each pixel is nonzero.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Design:
 
 @dataclasses.dataclass(frozen=True)
 class MethodSelection:
-    """What one method selects for one k, and what noise does to its coefficients.
+    """The selection of one method for one k, and the errors of its coefficients under noise.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the records of `experiments.guarantee` say: shares, medians, curves."""
+"""Summaries of the records of `experiments.guarantee`: fractions, medians, curves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from sparselin.experiments.guarantee.tasks import AlgorithmOutcome, GuaranteeRecord
 
 ACHIEVED = "achieved"
-# a greedy set is a best one where its ratio is 1 to this
+# a greedy set counts as optimal from this ratio on
 _BEST = 1 - 1e-9
 
 
@@ -43,7 +43,7 @@ class Achieved:
 
     Attributes
     ----------
-    optimal : share of designs where the greedy set is a best one.
+    optimal : the fraction of designs with an optimal greedy set.
     median, low, least : median, 5 % quantile and least ratio.
     promises : name -> median factor, zero where a hypothesis fails.
     """
@@ -106,13 +106,13 @@ def _promise_summary(algorithm: str, name: str, outcomes: Sequence[AlgorithmOutc
 
 
 def share_above(rows: Sequence[PromiseSummary]) -> float:
-    """Of all promises whose hypotheses hold, the share above 0.1."""
+    """The fraction of promises above 0.1 among those whose hypotheses hold."""
     total = sum(row.applies for row in rows)
     return sum(row.above * row.applies for row in rows if row.applies) / total if total else math.nan
 
 
 def achieved(records: Sequence[GuaranteeRecord]) -> list[Achieved]:
-    """A row for each family and algorithm; g = R² + νf is left out."""
+    """A row for each family and algorithm, without g = R² + νf."""
     seen: dict[tuple[str, str], list[AlgorithmOutcome]] = {}
     for record in records:
         for outcome in record.outcomes:

@@ -1,7 +1,7 @@
 """How far greedy selection is from the best subset, and what was promised, over ensembles and real data.
 
-Four studies, each design from its own generator, seeded by (seed, study, ensemble, setting, index), so that
-neither the number of designs nor that of processes matters:
+Four studies; each design has its own generator, seeded by (seed, study, ensemble, setting, index), so that it
+depends neither on the number of designs nor on that of processes:
 
 - `check`: designs of d ≤ 12 columns, k ≤ 3, on which γ is enumerated: does every promise hold?
 - `ensembles`: all families at one size, for a table.
@@ -35,7 +35,7 @@ _NODES = 200_000
 
 
 def families() -> tuple[str, ...]:
-    """All ensembles but `sparse_signal`: y is drawn anew here, and its X is that of `gaussian`."""
+    """All ensembles but `sparse_signal`: y is drawn here, and its X is that of `gaussian`."""
     return tuple(name for name in ENSEMBLES if name != "sparse_signal")
 
 
@@ -76,7 +76,7 @@ class AlgorithmOutcome:
 
 @dataclasses.dataclass(frozen=True)
 class GuaranteeRecord:
-    """What was found on one design; `best` bounds R² of its best subset, `exact` says that both are known."""
+    """The results on one design; `best` bounds R² of its best subset, `exact` says that the bounds agree."""
 
     task: DesignTask
     n: int
@@ -92,7 +92,7 @@ class GuaranteeRecord:
 
 @dataclasses.dataclass(frozen=True)
 class GuaranteeSettings:
-    """What `sparselin guarantee` runs.
+    """The settings of `sparselin guarantee`.
 
     Attributes
     ----------

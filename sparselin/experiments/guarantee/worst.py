@@ -73,7 +73,7 @@ def searches(quick: bool = False) -> list[Search]:
 
 
 def worst_design(search: Search, restarts: int, rounds: int, seed: int = 0) -> Worst | None:
-    """Hill climbing on all restarts at once; None if no start could be made to respect the floor."""
+    """Hill climbing on all restarts at once; None if no start attained the floor."""
     rng, shape = search.rng(seed), (restarts, search.n)
     # from small perturbations of an orthonormal basis to arbitrary columns
     width = np.linspace(0.1, 3, restarts)[:, None, None]
@@ -118,7 +118,7 @@ def _unit(V: FloatArray) -> FloatArray:
 
 
 def _score(search: Search, X: FloatArray, y: FloatArray) -> FloatArray:
-    """The ratio of admissible designs, of others 1 + how far they are from it. X (p, n, d), y (p, n, 1)."""
+    """The ratio of admissible designs; for others 1 + their violation. X (p, n, d), y (p, n, 1)."""
     subsets = np.array(list(itertools.combinations(range(search.d), search.k)))
     C, c = X.swapaxes(1, 2) @ X, (X.swapaxes(1, 2) @ y)[:, :, 0]
     values, vectors = np.linalg.eigh(C[:, subsets[:, :, None], subsets[:, None, :]])
