@@ -104,8 +104,8 @@ def test_the_bound_holds_and_is_not_loose(order, n):
     copy = screen.copy if X.shape == screen.copy.shape else screen.copy.T
     for j in range(40):
         error = exact_error(screen, X, np.sign(X[:, j] - screen.data.unit[j] * copy[:, j]))
-        assert np.all(error <= screen.data.blur)
-        shares.append(float(error[j] / screen.data.blur[j]))
+        assert np.all(error <= screen.data.error)
+        shares.append(float(error[j] / screen.data.error[j]))
     assert min(shares) > 0.3
 
 
@@ -128,7 +128,7 @@ def test_the_bound_allows_for_a_long_sum_in_single_precision(order):
     X = np.asarray(np.stack([v] * 8, axis=1), order=order)
     screen = Screen(Problem(X, x), 1)
     error = exact_error(screen, X, x)
-    assert np.all(error <= 0.7 * screen.data.blur)
+    assert np.all(error <= 0.7 * screen.data.error)
     if order == "C":
         assert np.all(error > 0.5 * np.sqrt(n) * screen.data.unit)
 

@@ -130,9 +130,9 @@ class Blocks:
     def _check(self, J: IndexArray, shares: FloatArray, t: int) -> tuple[int, list[Pick | None], bool]:
         """How many of the picks J are right, the first being so; the certain pick after each; STALE."""
         p, known = len(J), self._multiply(t, len(J))
-        near, counts = np.empty((p, self._max_candidates), np.intp), np.zeros(p, np.intp)
+        candidates, counts = np.empty((p, self._max_candidates), np.intp), np.zeros(p, np.intp)
         errors = self._error(self.selection.qr.kappas(t + 1)[:p])
-        steps = kernels.Steps(J, shares, errors, np.empty(p), np.empty(p), near, counts)
+        steps = kernels.Steps(J, shares, errors, np.empty(p), np.empty(p), candidates, counts)
         out, W = np.array(self.selection.excluded, np.intp), self.W[t : t + known]
         before = self.c.copy() if self._max_candidates > 1 else self.c
         if self.lengths is None:
@@ -142,13 +142,13 @@ class Blocks:
         nexts = [
             self._certain(*step) if count == 1 else None
             for *step, count in zip(
-                *(a.tolist() for a in (near[:, 0], steps.lam, steps.margin, counts)), strict=True
+                *(a.tolist() for a in (candidates[:, 0], steps.lam, steps.margin, counts)), strict=True
             )
         ]
         undecided = [
             s
             for s in range(min(right, p - 1))
-            if near[s, 0] == J[s + 1] and 1 < counts[s] <= self._max_candidates
+            if candidates[s, 0] == J[s + 1] and 1 < counts[s] <= self._max_candidates
         ]
         wrong = self._confirm(steps, nexts, undecided, t) if undecided else None
         if wrong is not None:
@@ -165,18 +165,18 @@ class Blocks:
     ) -> int | None:
         """Decide in float64 the pick after each of these; the first after which it is not the guessed one."""
         double, index = self.selection.double, self.selection.qr.index
-        columns = {s: steps.near[s, : steps.counts[s]] for s in undecided}
+        columns = {s: steps.candidates[s, : steps.counts[s]] for s in undecided}
         last = max(undecided)
         double.prepare(
             np.unique(np.concatenate([steps.picks[: last + 1], *columns.values()])), index[: t + last + 1]
         )
-        for s, near in columns.items():
-            c, error, coarse = double.measure(near, index[: t + s + 1]).correlations()
+        for s, candidates in columns.items():
+            c, error, coarse = double.measure(candidates, index[: t + s + 1]).correlations()
             lam, tied = tied_at_maximum(c, error)
             if tied.tolist() != [0] or lam <= coarse * error[0]:
                 nexts[s] = None
                 return s
-            nexts[s] = self._certain(int(near[0]), lam, relative_margin(c, 0, lam))
+            nexts[s] = self._certain(int(candidates[0]), lam, relative_margin(c, 0, lam))
         return None
 
 

@@ -76,8 +76,8 @@ class Guesses:
             weights=((norms if scale is None else norms * scale[C]) * (unit / top)).astype(np.float32),
         )
         picks = np.empty(min(limit, most), np.intp)
-        worth = kernels.Worth(cut / top, FEW, THIN, STRIDE)
-        p = kernels.guess(candidates, first, scale is not None, worth, picks)
+        rule = kernels.Acceptance(cut / top, FEW, THIN, STRIDE)
+        p = kernels.guess(candidates, first, scale is not None, rule, picks)
         return list(dict.fromkeys(picks[:p].tolist()))
 
     def _fetch(self, C: IndexArray) -> IndexArray:

@@ -5,7 +5,7 @@ X_j = unit_j·q_j + e_j, q_j integers, |e_ij| ≤ unit_j/2, unit_j = max_i|X_ij|
 float32, and let each term of ⟨q_j, x⟩ pass through at most m roundings, that of x included. With u = 2⁻²⁴,
 γ = mu/(1 − mu),
 
-    |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ blur_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2.
+    |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ error_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2.
 
 By this bound all but a few columns are neither the argmax nor the runner-up; the few are compared in
 float64. Where that does not decide either, as in a tie, the rule does.
@@ -99,7 +99,7 @@ class Screened(ByRule):
             return None
         slack = problem.rounding(self.selection.qr.kappa) * problem.y_norm / length
         z = self._screen.scores(r / length)
-        best, top, margin = kernels.clear_pick(self._screen.data, z, r, slack, np.array(out, np.intp))
+        best, top, margin = kernels.certain_pick(self._screen.data, z, r, slack, np.array(out, np.intp))
         return Pick.certain(best, top, margin, self._with_active) if best >= 0 else None
 
 
@@ -121,11 +121,11 @@ class Screen:
         # Roundings of a term: of x (1) and of its product (1); by rows, in the pairwise sum of eight (3), in
         # 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds the errors of unit, q, ‖X_j‖ and ‖r‖ in float64, n ≤ 2²⁴
         # and in rounding the sum of the chunks (1)
-        error = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
+        mu = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
         off = unit * math.sqrt(n) / 2
         # 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds float64's rounding errors in unit, q, ‖X_j‖ and ‖r‖, n ≤ 2²⁴
-        blur = 1.001 * (off + error / (1 - error) * (norms + off))
-        self.data = kernels.Known(X, unit, norms, blur, np.empty(_MAX_CANDIDATES, np.intp))
+        error = 1.001 * (off + mu / (1 - mu) * (norms + off))
+        self.data = kernels.Known(X, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
 
     def scores(self, x: FloatArray) -> FloatArray:
         """⟨q_j, x⟩ (d,) in single precision.

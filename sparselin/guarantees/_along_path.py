@@ -175,7 +175,7 @@ def _outside(data: Data, J: Basis, places: IndexArray) -> IndexArray:
     squares = np.einsum("ij,ij->j", Z, Z)
     outside = np.ones(len(places), np.intp)
     for i in np.flatnonzero(squares <= kernels.span(data.exact.unit) * size):
-        outside[i] = kernels.standing(data.exact, squares[i], size[i], places[i], J.J, len(data.y), 0.0)
+        outside[i] = kernels.outside_span(data.exact, squares[i], size[i], places[i], J.J, len(data.y), 0.0)
     return outside
 
 
