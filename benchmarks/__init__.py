@@ -1,1 +1,1 @@
-"""sparselin beside its peers: `python -m benchmarks --help`, and README.md for how it measures."""
+"""sparselin and its peers, timed: `python -m benchmarks --help`, and README.md for how it measures."""

@@ -28,7 +28,7 @@ COLUMNS = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="sparselin beside its peers.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="sparselin and its peers.")
     parser.add_argument(
         "--case", nargs="+", default=["*"], metavar="NAME", help="rows, e.g. omp, omp/noise, */noise (--list)"
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks import textbook
 from benchmarks.contest import Data, Entrant, Outcome
-from benchmarks.designs import kept
+from benchmarks.designs import cached
 
 Check = Callable[[Data, Mapping[Entrant, Any]], Outcome]
 
@@ -17,12 +17,12 @@ Check = Callable[[Data, Mapping[Entrant, Any]], Outcome]
 def selects_like_omp(ours: Entrant, eps: float = 2.0**-52) -> Check:
     """The support is the textbook's, in order, and the residual norm that of a fresh least squares.
 
-    Correlations that rounding cannot tell apart are tied, and any of those is a right pick: each is
+    Correlations equal to rounding are tied, and each of those is a right pick: each is
     known to 8·eps·(√n + κ)·‖X_j‖‖y‖, as the package documents. Where the supports part, ours is followed.
     """
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
-        expected = kept(data, "textbook_omp", lambda: textbook.omp(data.X, data.y, data.k)[0])
+        expected = cached(data, "textbook_omp", lambda: textbook.omp(data.X, data.y, data.k)[0])
         return _selection(data, answers[ours], expected, textbook.omp, eps, 1)
 
     return check
@@ -32,7 +32,7 @@ def selects_like_ols(ours: Entrant, eps: float = 2.0**-52) -> Check:
     """The same for orthogonal least squares; the division by ‖P_S^⊥X_j‖ ≥ ‖X_j‖/κ adds a factor κ."""
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
-        expected = kept(data, "textbook_ols", lambda: textbook.ols(data.X, data.y, data.k)[0])
+        expected = cached(data, "textbook_ols", lambda: textbook.ols(data.X, data.y, data.k)[0])
         return _selection(data, answers[ours], expected, textbook.ols, eps, 2)
 
     return check
@@ -45,7 +45,7 @@ def _selection(
     if len(support) != k or len(set(support)) != k:
         return Outcome(False, f"{len(set(support))} of {k} features ({path.status.name})")
     size = float(np.linalg.norm(data.y))
-    exact = kept(data, f"residual {support}", lambda: textbook.residual(data.X, data.y, support))
+    exact = cached(data, f"residual {support}", lambda: textbook.residual(data.X, data.y, support))
     error = abs(float(path.residual_norm[-1] - np.linalg.norm(exact))) / size
     # 1e-10 in float64, and what float32 can give
     precise, text = bool(error <= max(1e-10, 100 * eps)), f"‖r‖ to {error:.0e}"
@@ -87,7 +87,7 @@ def best_subset(ours: Entrant, other: Entrant) -> Check:
 def maximizes(ours: Entrant, h: Callable[[np.ndarray], np.ndarray], *others: Entrant) -> Check:
     """At some steps, the pick has the largest Σ h(λ_i(C_{S+x})) of all x, by the eigenvalues of each.
 
-    What others selected is told by its value. At the first step all unit columns are tied.
+    Selections of others are compared by their value. At the first step all unit columns are tied.
     """
 
     def value(C: np.ndarray, S: list[int]) -> float:
@@ -150,7 +150,7 @@ def knots(ours: Entrant, bound: float = 1e-9) -> Check:
 
 
 def projections(ours: Entrant, bound: float = 1e-12) -> Check:
-    """‖u − u_exact‖/‖v‖ of everybody; ours must be within the bound, u_exact proved by KKT."""
+    """‖u − u_exact‖/‖v‖ of all entrants; ours must be within the bound, u_exact proved by KKT."""
 
     def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
         coef = np.asarray(answers[ours].coef)

@@ -45,7 +45,7 @@ class Entrant:
     share: Callable[[Data], float] | None = None
 
 
-# the key of a job, or its first part for all of a kind -> name -> who does it beside ours
+# the key of a job, or its first part for all of a kind -> name -> the peer
 PEERS: dict[str, dict[str, Entrant]] = {}
 
 
@@ -90,7 +90,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One row: ours beside the `PEERS` of its key. `check(data, answers)` has the answers by entrant."""
+    """One row: ours and the `PEERS` of its key. `check(data, answers)` has the answers by entrant."""
 
     key: str
     title: str
@@ -100,16 +100,16 @@ class Job:
 
     @property
     def rivals(self) -> tuple[Entrant, ...]:
-        """The peers of its kind and its own, and whom a goal names besides."""
+        """The peers of its kind, its own, and those that only a goal names."""
         peers = PEERS.get(self.key.partition("/")[0], {}) | PEERS.get(self.key, {})
         return tuple(dict.fromkeys([*peers.values(), *(goal.peer for goal in self.goals)]))
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Data, and the jobs that are done on them, all entrants taking turns.
+    """Data and jobs on them, the calls of all entrants interleaved.
 
-    build : build(seed, **size) returns the data, off the clock.
+    build : build(seed, **size) returns the data, untimed.
     """
 
     name: str

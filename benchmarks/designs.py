@@ -13,8 +13,8 @@ import scipy.sparse as sp
 import sparselin as sl
 
 
-def kept(data: SimpleNamespace, name: str, make: Callable[[], Any]) -> Any:
-    """data.name, made at the first asking: what a peer needs ready is made in its warm-up, off the clock."""
+def cached(data: SimpleNamespace, name: str, make: Callable[[], Any]) -> Any:
+    """data.name, made at the first call: conversions for a peer are made in its warm-up, untimed."""
     if not hasattr(data, name):
         setattr(data, name, make())
     return getattr(data, name)

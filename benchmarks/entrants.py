@@ -1,7 +1,7 @@
-"""Everybody who is timed: ours, the peers, and k matrix-vector products. One function each.
+"""The entrants: ours, the peers, and k matrix-vector products. One function each.
 
-The imports are inside, where only the entrant that needs them can fail; they cost about a microsecond once
-the module is loaded. What a peer needs in another layout is made in its warm-up call, off the clock (`kept`).
+The imports are inside, so that only the entrant that needs them fails without them; they cost about a
+microsecond once the module is loaded. Conversions for a peer are part of its warm-up call (`cached`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 import sparselin as sl
 from benchmarks.contest import PEERS, Data, Entrant, missing, register
-from benchmarks.designs import kept
+from benchmarks.designs import cached
 
 # on PyPI, by the module that is imported, of those that have another name there
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "spams": "spams-bin", "submodlib": "submodlib-py"}
@@ -58,12 +58,12 @@ def our_omp(data: Data) -> Any:
 
 @entrant("sl.omp, Fortran order")
 def our_omp_by_columns(data: Data) -> Any:
-    return sl.omp(kept(data, "X_fortran", lambda: np.asfortranarray(data.X)), data.y, data.k)
+    return sl.omp(cached(data, "X_fortran", lambda: np.asfortranarray(data.X)), data.y, data.k)
 
 
 @entrant("sl.omp, float32")
 def our_omp_single(data: Data) -> Any:
-    X, y = kept(data, "single", lambda: (data.X.astype(np.float32), data.y.astype(np.float32)))
+    X, y = cached(data, "single", lambda: (data.X.astype(np.float32), data.y.astype(np.float32)))
     return sl.omp(X, y, data.k)
 
 
@@ -126,7 +126,7 @@ def abess_subset(data: Data) -> Any:
 
 def our_greedy(name: str, regularizer: Callable[[], Any]) -> Entrant:
     def call(data: Data) -> Any:
-        return sl.spectral.greedy_maximize(data.C, data.k, kept(data, name, regularizer))
+        return sl.spectral.greedy_maximize(data.C, data.k, cached(data, name, regularizer))
 
     return Entrant(f"sl.spectral, {name}", call)
 
@@ -147,7 +147,7 @@ def _few(data: Data) -> int:
 )
 def eigenvalues_of_each(data: Data) -> None:
     """What a gain costs by the definition of f; the set and the candidates do not matter to that."""
-    order = kept(data, "order", lambda: np.random.default_rng(0).permutation(len(data.C)))
+    order = cached(data, "order", lambda: np.random.default_rng(0).permutation(len(data.C)))
     for t in range(data.k):
         for x in order[data.k : data.k + _few(data)]:
             S = np.append(order[:t], x)
@@ -185,7 +185,7 @@ def spams_omp(data: Data) -> Any:
     """Called omp, but it is orthogonal least squares."""
     import spams
 
-    X, Y = kept(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
+    X, Y = cached(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
     return spams.omp(Y, X, L=data.k, numThreads=2)
 
 
@@ -194,7 +194,7 @@ def spams_batch(data: Data) -> Any:
     import spams
 
     return spams.omp(
-        data.Y, kept(data, "D_fortran", lambda: np.asfortranarray(data.D)), L=data.k, numThreads=2
+        data.Y, cached(data, "D_fortran", lambda: np.asfortranarray(data.D)), L=data.k, numThreads=2
     )
 
 
@@ -209,7 +209,7 @@ def _some(data: Data) -> int:
     share=lambda data: _some(data) / data.Y.shape[1],
 )
 def sklearn_batch(data: Data) -> Any:
-    """It takes signals one by one, so some of them tell."""
+    """It solves signals one by one, so that a part of them is timed."""
     from sklearn.linear_model import orthogonal_mp
 
     return orthogonal_mp(data.D, data.Y[:, : _some(data)], n_nonzero_coefs=data.k, precompute=True)
@@ -239,7 +239,7 @@ def sklearn_gram_path(data: Data) -> Any:
 def spams_path(data: Data) -> Any:
     import spams
 
-    X, Y = kept(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
+    X, Y = cached(data, "for_spams", lambda: (np.asfortranarray(data.X), np.asfortranarray(data.y[:, None])))
     steps = data.steps or 4 * min(data.X.shape)
     return spams.lasso(
         Y, D=X, L=steps, lambda1=0.0, return_reg_path=True, max_length_path=steps + 1, numThreads=2
@@ -267,7 +267,7 @@ def _constraints(data: Data) -> tuple[np.ndarray, ...]:
 def daqp_projection(data: Data) -> Any:
     import daqp
 
-    H, A, upper, lower, sense = kept(data, "for_daqp", lambda: _constraints(data))
+    H, A, upper, lower, sense = cached(data, "for_daqp", lambda: _constraints(data))
     return daqp.solve(H, -data.v, A, upper, lower, sense)[0]
 
 
@@ -280,18 +280,17 @@ def quadprog_projection(data: Data) -> Any:
         C = np.hstack([data.X[:, data.S], -data.X[:, rest], data.X[:, rest]])
         return C, np.concatenate([np.zeros(len(data.S)), np.full(2 * len(rest), -data.lam)])
 
-    C, b = kept(data, "for_quadprog", constraints)
-    return quadprog.solve_qp(kept(data, "identity", lambda: np.eye(len(data.v))), data.v, C, b, len(data.S))[
-        0
-    ]
+    C, b = cached(data, "for_quadprog", constraints)
+    identity = cached(data, "identity", lambda: np.eye(len(data.v)))
+    return quadprog.solve_qp(identity, data.v, C, b, len(data.S))[0]
 
 
 def _by_lasso(data: Data, solve: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
     """Through the LASSO of what is orthogonal to X_S, for solvers that know no unpenalised columns."""
     if not len(data.S):
-        X = kept(data, "X_fortran", lambda: np.asfortranarray(data.X))
+        X = cached(data, "X_fortran", lambda: np.asfortranarray(data.X))
         return data.v - X @ solve(X, data.v)
-    rest = kept(data, "rest", lambda: np.setdiff1d(np.arange(data.X.shape[1]), data.S))
+    rest = cached(data, "rest", lambda: np.setdiff1d(np.arange(data.X.shape[1]), data.S))
     Q = np.linalg.qr(data.X[:, data.S])[0]
     X, v = np.asfortranarray(data.X[:, rest]), data.v - Q @ (Q.T @ data.v)
     X -= Q @ (Q.T @ X)
@@ -316,7 +315,7 @@ entrant("celer, tol 1e-12", "project", needs="celer")(_celer(1e-12))
 def skglm_projection(data: Data) -> Any:
     from skglm import WeightedLasso
 
-    X = kept(data, "X_fortran", lambda: np.asfortranarray(data.X))
+    X = cached(data, "X_fortran", lambda: np.asfortranarray(data.X))
     weights = np.ones(X.shape[1])
     weights[data.S] = 0
     model = WeightedLasso(

@@ -102,9 +102,9 @@ def _warm_sweep(n: int, d: int, k: int) -> None:
 def memory(seed: int, n: int, d: int, k: int) -> tuple[float, None]:
     """Extra bytes of omp at its peak over the bytes of X: by the resident set or by tracemalloc, the larger.
 
-    The high-water mark of the resident set sees all, but not what is reused: so malloc is told to give
-    freed memory back. A smaller problem first, so that compiling and the buffers of BLAS do not count;
-    X is drawn in place, so that the mark before is what is in use.
+    The high-water mark of the resident set includes everything but reused memory: so malloc is set to return
+    freed memory. A smaller problem first, so that compiling and the buffers of BLAS do not count;
+    X is drawn in place, so that the mark before is the memory in use.
     """
     code = f"""
 import resource, sys, tracemalloc, numpy as np, sparselin as sl
@@ -171,7 +171,7 @@ def numba_start(seed: int) -> tuple[float, None]:
     """First call less second call of a function of one line.
 
     It is what Numba does once in every process: import SciPy's BLAS and its own implementations, and
-    register these with the compiler, whatever the first function is and though it comes from the cache.
+    register these with the compiler, for any first function, even from the cache.
     """
     return _in_second_process(NUMBA_ALONE), None
 

@@ -16,7 +16,7 @@ K, N, D = 50, 1000, 5000
 DIMENSIONS = (500, 1000, 2000, 4000, 8000, 16000, 32000)
 SAMPLES = (250, 500, 1000, 2000, 4000, 8000)
 
-# Okabe and Ito: told apart by readers of any colour vision; markers and labels tell them apart in grey.
+# Okabe and Ito: distinguishable with any colour vision; markers and labels distinguish them in grey.
 STYLES = {
     our_omp.name: ("#0072B2", "o"),
     gemvs.name: ("#E69F00", "s"),

@@ -69,13 +69,13 @@ def _project_off(Q: np.ndarray, v: np.ndarray) -> np.ndarray:
 def _divide_by_lengths(
     scores: np.ndarray, X: Any, Q: np.ndarray, squares: np.ndarray, left: np.ndarray
 ) -> None:
-    """‖P_S^⊥X_j‖² = ‖X_j‖² − Σ_s ⟨q_s, X_j⟩² loses digits for columns near the span of S, so the lengths of
-    those that score near the top are computed from P_S^⊥X_j itself."""
+    """‖P_S^⊥X_j‖² = ‖X_j‖² − Σ_s ⟨q_s, X_j⟩² loses digits for columns close to the span of S, so the lengths
+    of those with the largest scores are computed from P_S^⊥X_j itself."""
     c = scores.copy()
     alive = (left > 1e-10 * squares) & (c >= 0)
     scores[:] = np.where(alive, c / np.sqrt(np.where(alive, left, 1)), -1)
-    near = np.flatnonzero(scores >= 0.999 * scores.max())[:256]
-    scores[near] = c[near] / np.linalg.norm(_project_off(Q, columns(X, near.tolist())), axis=0)
+    top = np.flatnonzero(scores >= 0.999 * scores.max())[:256]
+    scores[top] = c[top] / np.linalg.norm(_project_off(Q, columns(X, top.tolist())), axis=0)
 
 
 def lasso_kkt(X: np.ndarray, y: np.ndarray, knots: np.ndarray, coef: np.ndarray) -> float:

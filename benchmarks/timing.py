@@ -1,4 +1,4 @@
-"""Taking turns: how seconds are measured."""
+"""Times of calls in interleaved rounds."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ def interleaved(
 ) -> dict[_Name, list[float]]:
     """Seconds of each call in each round, all of them having been called before.
 
-    They take turns, each round beginning with the next of them, so that a machine that slows down slows
-    all alike, and nobody always follows the same neighbour. Thread pools spin for a while after their work:
-    `pause` seconds before each call let those of the others fall asleep.
+    Each round begins with the next call, so that a machine that slows down slows all alike, and no call
+    always follows the same one. Thread pools busy-wait for a while after their work: after `pause` seconds,
+    before each call, those of the others sleep.
 
-    Everybody takes part in `runs` rounds, or in as many as fit in `budget` seconds, but in `least_runs`.
+    Each call is made in `runs` rounds, or in as many as fit in `budget` seconds, at least in `least_runs`.
     """
     names = list(calls)
     seconds: dict[_Name, list[float]] = {name: [] for name in names}
     due = dict.fromkeys(names, runs)
-    for turn in range(runs):
-        first = turn % max(1, len(names))
+    for round_ in range(runs):
+        first = round_ % max(1, len(names))
         for name in names[first:] + names[:first]:
-            if turn < due[name]:
+            if round_ < due[name]:
                 time.sleep(pause)
                 seconds[name].append(timed(calls[name]))
-                if turn == 0:
+                if round_ == 0:
                     due[name] = max(least_runs, min(runs, int(budget / max(seconds[name][0], 1e-9))))
     return seconds
 
 
 def timed(call: Callable[[], Any]) -> float:
-    """Seconds of one call; its result is freed off the clock."""
+    """Seconds of one call, without freeing its result."""
     started = time.perf_counter()
     result = call()
     elapsed = time.perf_counter() - started

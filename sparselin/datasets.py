@@ -1,4 +1,4 @@
-"""Images that experiments read: MNIST where SPARSELIN_DATA names a folder that has it, else digits.
+"""Images for experiments: MNIST if SPARSELIN_DATA names a folder that has it, else digits.
 
 Nothing is downloaded. The folder holds the files of the MNIST database as they are distributed,
 `mnist/train-images-idx3-ubyte.gz` and `mnist/train-labels-idx1-ubyte.gz`; there is no default folder.
@@ -22,7 +22,7 @@ Source: TypeAlias = Literal["auto", "mnist", "digits"]
 
 @dataclasses.dataclass(frozen=True)
 class Images:
-    """Grey images with the digit that each shows.
+    """Grey images and their labels, digits.
 
     Attributes
     ----------
@@ -41,9 +41,8 @@ class Images:
 def images(source: Source = "auto") -> Images:
     """MNIST's training images, or scikit-learn's digits.
 
-    "auto" is MNIST where SPARSELIN_DATA names a folder with its two files, else the digits, and `note`
-    says why. Raises FileNotFoundError for "mnist" without the files, and ValueError for files that are not
-    what their names say.
+    "auto" is MNIST if SPARSELIN_DATA names a folder with its two files, else the digits, and `note`
+    says why. Raises FileNotFoundError for "mnist" without the files, and ValueError for malformed files.
     """
     missing = None if source == "digits" else _missing()
     if source == "digits" or (source == "auto" and missing):
@@ -80,7 +79,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     """An array of bytes from a gzipped IDX file: 0, 0, 8, the number of dimensions, each as a big-endian
     int32, then the entries in C order.
 
-    Raises ValueError where the file is not that.
+    Raises ValueError if the file is not of this format.
     """
     try:
         data = gzip.decompress(path.read_bytes())
@@ -91,5 +90,5 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     shape = tuple(int(size) for size in np.frombuffer(data, ">i4", data[3], 4))
     entries = np.frombuffer(data, np.uint8, offset=4 + 4 * data[3])
     if len(entries) != int(np.prod(shape, dtype=np.int64)):
-        raise ValueError(f"{path} must hold {shape} bytes, as its head says; it holds {len(entries)}")
+        raise ValueError(f"{path} must hold {shape} bytes, by its header; it holds {len(entries)}")
     return entries.reshape(shape)

@@ -1,13 +1,13 @@
 """Designs on which the theorems are tested: random ones, ones built to tie, and real data.
 
 Every function returns (X, y), X (n, d) and y (n,), float64 in C order, and the same pair for the same
-seed. `rng` is whatever np.random.default_rng accepts. A *generic* y is, with probability ½ each, a
+seed. `rng` is an argument of np.random.default_rng. A *generic* y is, with probability ½ each, a
 standard normal vector or a combination of at most eight columns plus noise: both regimes of the
 theory, without ties almost surely. A *tying* y is in {−1, 0, 1}ⁿ with probability ¾ (dense or sparse),
 else the sum of two to four signed columns, which greedy selection may fit exactly.
 
 All of them raise TypeError when n or d is not an integer, and ValueError when it is below one or when
-another parameter leaves its range. `ENSEMBLES` maps names to what the commands run over; `register` adds one.
+another parameter is out of range. `ENSEMBLES` has the ensembles of the commands by name; `register` adds one.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ def partial_hadamard(n: int, d: int, rng: Rng = 0) -> Design:
 
 
 def duplicated(n: int, d: int, rng: Rng = 0) -> Design:
-    """⌈d/2⌉ Gaussian unit columns and ⌊d/2⌋ exact copies of them, negated by turns, shuffled; generic y.
+    """⌈d/2⌉ Gaussian unit columns and ⌊d/2⌋ exact copies, every second one negated, shuffled; generic y.
 
-    Needs d ≥ 2; copies are drawn with replacement, so some columns come three times and more.
+    Needs d ≥ 2; copies are drawn with replacement, so some columns occur three times or more.
 
     >>> X, y = duplicated(20, 30)
     >>> len({tuple(column * np.sign(column[0])) for column in X.T})
@@ -194,7 +194,7 @@ def ill_conditioned(n: int, d: int, rng: Rng = 0, *, kappa: float | None = None)
 
 
 def heavy_tails(n: int, d: int, rng: Rng = 0, *, df: float = 2.0) -> Design:
-    """X_ij Student t with df ≥ 1 degrees of freedom, then unit columns: a few rows rule; generic y.
+    """X_ij Student t with df ≥ 1 degrees of freedom, then unit columns: a few rows dominate; generic y.
 
     >>> X, y = heavy_tails(200, 30)
     >>> float(np.abs(X).max()) > 0.9
@@ -261,7 +261,7 @@ def breast_cancer(rng: Rng = None) -> Design:
 
 @dataclasses.dataclass(frozen=True)
 class Ensemble:
-    """A named family of designs, of sizes that suit it.
+    """A named family of designs.
 
     Attributes
     ----------
@@ -271,8 +271,8 @@ class Ensemble:
     unit_columns : ‖X_j‖ = 1 to rounding for every column that is not zero.
     ties : some of its designs tie exactly at the first step.
     ill_conditioned : κ(X) (of its nonzero singular values) is about 1e6 or more.
-    full : for real data, what returns the whole set.
-    family : for random ones, the function of (n, d, rng) that makes one of any size.
+    full : for real data, the function that returns the whole set.
+    family : for random designs, the function of (n, d, rng).
     """
 
     name: str
@@ -285,10 +285,10 @@ class Ensemble:
     family: Callable[..., Design] | None = None
 
     def design(self, index: int, seed: int = 0) -> Design:
-        """The design at `index` ≥ 0, whatever else has been drawn; real data come in full at index 0.
+        """The design at `index` ≥ 0; for real data index 0 is the whole set.
 
-        Its generator is that of SeedSequence(seed, spawn_key=(crc32(name), index)), so that neither the
-        other ensembles nor the number of designs matter.
+        Its generator is that of SeedSequence(seed, spawn_key=(crc32(name), index)), so that it depends
+        neither on other ensembles nor on the number of designs.
 
         >>> X, y = ENSEMBLES["gaussian"].design(3)
         >>> bool((X == ENSEMBLES["gaussian"].design(3)[0]).all()), ENSEMBLES["diabetes"].design(0)[0].shape
@@ -306,7 +306,7 @@ ENSEMBLES: dict[str, Ensemble] = {}
 
 
 def register(ensemble: Ensemble) -> Ensemble:
-    """Add an ensemble to `ENSEMBLES`, from which tables, commands and tests take them.
+    """Add an ensemble to `ENSEMBLES`, over which tables, commands and tests run.
 
     Raises ValueError if the name is taken.
 
@@ -321,7 +321,7 @@ def register(ensemble: Ensemble) -> Ensemble:
 
 
 def carried() -> Callable[[], None]:
-    """What another process calls to have the ensembles of this one; what they draw with must be picklable."""
+    """A function that registers the ensembles of this process in another; `draw` must be picklable."""
     return functools.partial(_have, dict(ENSEMBLES))
 
 
@@ -383,7 +383,7 @@ for _ensemble in (
         unit_columns=False,
         ties=True,
     ),
-    # few columns: greedy selection avoids near-dependence as long as it can
+    # few columns: otherwise greedy selection does not reach the nearly dependent ones
     of_random_size(
         "ill_conditioned", "condition 1e6 to 1e8", ill_conditioned, columns=(10, 40), ill_conditioned=True
     ),

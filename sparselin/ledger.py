@@ -2,8 +2,8 @@
 
 A file in `proofs_checks/` marks one test per statement with `claim`; its docstring has the statement, its
 hypotheses, and what holds instead. The test receives a `Check`, through which it counts cases, shows that a
-printed statement fails at a witness, and measures. `decide` runs it: the verdict stands only if what was
-found supports it, so a verdict cannot be edited without its evidence.
+printed statement fails at a witness, and measures. `decide` runs it: a verdict is accepted only if the
+outcome supports it, so that it cannot be edited without evidence.
 
 >>> def square(x):
 ...     return x * x
@@ -83,19 +83,19 @@ class Claim:
     Attributes
     ----------
     id : a short name, `paper-kind-number`.
-    paper : what the id begins with, a key of `PAPERS`; "ours" for what goes beyond them.
-    number : where it stands, in each version of the paper.
+    paper : the beginning of the id, a key of `PAPERS`; "ours" for statements beyond the papers.
+    number : its place in each version of the paper.
     statement : one line, in our notation.
     hypotheses : under which it is checked.
     method : how, a comma-separated choice of `METHODS`.
     verdict : what the check must support.
-    correction : what holds instead, where the printed statement fails.
-    consequences : which other statements fall with it, or survive and why.
+    correction : what holds instead, if the printed statement fails.
+    consequences : which other statements fail with it, or hold nevertheless and why.
     unchecked : what is not checked.
-    tolerance : of comparisons in floating point, and where it comes from.
-    reading_of : the words of which the statement is one reading, where print is not definite; else empty.
-    mutants : what is under test, see `mutants`.
-    cases, ci_cases : how many a thorough run and a test draw, where the check asks for `Check.cases`.
+    tolerance : of comparisons in floating point, and its reason.
+    reading_of : the printed words, if the statement is one reading of several; else empty.
+    mutants : the functions under test, see `mutants`.
+    cases, ci_cases : `Check.cases` of a thorough run and of a test.
     test : file::function.
     function : the check itself.
     """
@@ -121,15 +121,15 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a run of one check found.
+    """The outcome of one check.
 
     Attributes
     ----------
-    cases : on which the statement, corrected where it must be, held.
+    cases : the number of cases in which the statement, or its correction, held.
     undecided : cases that floating point could not decide; not among `cases`.
-    witnesses : where the printed statement was seen to fail.
-    found : what was measured, a sentence each.
-    failure : None, or why the verdict does not stand.
+    witnesses : cases in which the printed statement fails.
+    found : measurements, a sentence each.
+    failure : None, or why the verdict is not supported.
     """
 
     cases: int
@@ -144,7 +144,7 @@ class ClaimFailed(AssertionError):
 
 
 class Check:
-    """What a check may use: a number of cases, randomness, and a place for what it finds."""
+    """The argument of a check: the number of cases, a random generator, and the record of its outcome."""
 
     def __init__(self, cases: int, seed: int, shrink: bool = True) -> None:
         self.cases = cases
@@ -157,10 +157,10 @@ class Check:
         self.found: list[str] = []
 
     def forall(self, strategy: Any, holds: Callable[[Any], Any], cases: int | None = None) -> None:
-        """`holds(value)` for `cases` (default: all that were asked for) values of a Hypothesis strategy.
+        """`holds(value)` for `cases` (default: `self.cases`) values of a Hypothesis strategy.
 
         A value that fails is shrunk before it is reported, unless `decide` was told not to.
-        `hypothesis.assume` in `holds` leaves a value out.
+        `hypothesis.assume` in `holds` discards a value.
         """
         from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -188,7 +188,7 @@ class Check:
             self._one(value, holds)
 
     def tally(self, cases: int, violations: int = 0, example: str = "") -> None:
-        """Many cases at once, counted elsewhere."""
+        """Add a number of cases that were checked and counted by the caller."""
         self.counted += cases
         if violations:
             raise ClaimFailed(f"{violations} of {cases} cases fail, the first: {example}")
@@ -198,13 +198,13 @@ class Check:
         self.unsettled += cases
 
     def refutes(self, fails: Any, witness: str) -> None:
-        """The printed statement fails at the witness, as the truth of `fails` shows."""
+        """Record a witness: `fails` is true iff the printed statement fails there."""
         if not fails:
             raise ClaimFailed(f"the printed statement is not refuted by {witness}")
         self.witnesses.append(witness)
 
     def measured(self, sentence: str) -> None:
-        """A figure for the reader, the same in every run with the same seed and number of cases."""
+        """Record a measurement, the same in every run with the same seed and number of cases."""
         self.found.append(sentence)
 
     def _one(self, value: Any, holds: Callable[[Any], Any]) -> None:
@@ -216,7 +216,7 @@ class Check:
 def mutants(*names: str) -> Callable[[_Check], _Check]:
     """Name the functions that a check is about, as "sl.name" (the public face) or "name" (in its file).
 
-    Its row must turn red when one of them returns something else.
+    The claim must fail when one of them returns wrong values.
     """
 
     def mark(function: _Check) -> _Check:
@@ -239,11 +239,11 @@ def claim(
     """Mark a check as the one that decides a statement; the fields are those of `Claim`.
 
     The docstring of the check holds the texts: first the statement, then paragraphs that begin with a label
-    of `LABELS` and a colon. What several checks of a file have in common may be given as `shared`, by field.
+    of `LABELS` and a colon. Fields that several checks of a file have in common may be given as `shared`.
 
-    The result takes no arguments, so that pytest runs it: `decide` with `ci_cases`, an AssertionError
-    where the verdict does not stand. Its attribute `claim` is the `Claim`.
-    Raises ValueError for an unknown paper or method, where the statement or its hypotheses are missing, and
+    The result takes no arguments, so that pytest runs it: `decide` with `ci_cases`, and an AssertionError
+    if the verdict is not supported. Its attribute `claim` is the `Claim`.
+    Raises ValueError for an unknown paper or method, a missing statement or hypotheses, and
     for a verdict whose fields do not fit it.
     """
 
@@ -269,7 +269,7 @@ def claim(
             if outcome.failure:
                 raise AssertionError(f"{made.id}: {outcome.failure}")
 
-        # not functools.wraps: pytest would look through it, and take `check` for a fixture
+        # not functools.wraps: pytest would unwrap it, and treat `check` as a fixture
         test.__name__, test.__doc__, test.__module__ = (
             function.__name__,
             function.__doc__,
@@ -282,7 +282,7 @@ def claim(
 
 
 def _stated(docstring: str) -> dict[str, str]:
-    """The fields of a docstring: a paragraph without a label goes on with what stands above it."""
+    """The fields of a docstring; a paragraph without a label continues the one above it."""
     fields, name = {"statement": ""}, "statement"
     for paragraph in docstring.split("\n\n"):
         text = " ".join(paragraph.split())
@@ -293,12 +293,12 @@ def _stated(docstring: str) -> dict[str, str]:
     return fields
 
 
-# by id in lower case, where a link to it leads
+# by id in lower case, which is also its anchor
 CLAIMS: dict[str, Claim] = {}
 
 
 def register(made: Claim) -> Claim:
-    """Add a claim that stands in no folder, `test_x.claim`, to what `collect` finds in any.
+    """Add a claim from outside, `test_x.claim`, to those that `collect` finds in any folder.
 
     Raises ValueError if its id is taken.
     """

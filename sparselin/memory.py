@@ -1,4 +1,4 @@
-"""What does not fit into memory is refused before it is made: the system would kill the process."""
+"""Arrays too large for the memory are refused before allocation: the system would kill the process."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import numpy as np
 
 # Methods on dense columns hold up to four copies of them at once: as given, projected, scaled and transposed.
 _COPIES = 4
-# where Linux says what a container may have, in the second version of its control groups and in the first
+# where Linux says how much memory a container may use, in version 2 of its control groups and in version 1
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 @functools.cache
 def available() -> float:
-    """Bytes of memory of this machine, or of the container that it is.
+    """Bytes of memory of this machine, or of the container in which this process runs.
 
-    Infinite where the system does not say: Windows, where an allocation that cannot be met fails by itself.
+    Infinite where the system does not say: on Windows, where too large an allocation fails by itself.
     """
     try:
         found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
@@ -33,8 +33,8 @@ def available() -> float:
     return float(min(found))
 
 
-def check_room(shape: tuple[int, ...], dtype: np.dtype[Any] | type, what: str) -> None:
-    """Raise MemoryError if an array takes more than a quarter of the memory; `what` begins the sentence."""
+def check_memory(shape: tuple[int, ...], dtype: np.dtype[Any] | type, what: str) -> None:
+    """Raise MemoryError if an array takes more than a quarter of the memory; `what` names it."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size > available() / _COPIES:
         raise MemoryError(

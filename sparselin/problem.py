@@ -1,4 +1,4 @@
-"""`Problem(X, y)`: the border where data are validated, and all that a method may ask of them."""
+"""`Problem(X, y)`: the data, validated once, with the products, norms and error bounds that methods need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import moments
-from sparselin.memory import check_room
+from sparselin.memory import check_memory
 from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_design, check_finite, check_real, check_vector
@@ -22,20 +22,20 @@ _Result_co = TypeVar("_Result_co", covariant=True)
 
 # Rounding errors of n-term sums grow like √n in practice (n at worst); this is their safety factor.
 _SAFETY = 8.0
-# The Cholesky factor of a Gram matrix G is taken where RᵀR is G to so many times d·eps·max G.
+# The Cholesky factor R of a Gram matrix G is accepted if |RᵀR − G| is at most so many times d·eps·max G.
 _RANK = 64
 # Norms below these have squares that lose digits to underflow.
 _TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t in (np.float32, np.float64)}
 
 
 class Leeway(NamedTuple):
-    """What a LASSO path makes of the bounds on its errors.
+    """How a LASSO path uses the bounds on the errors of c.
 
-    Those of c are cut to cap·λ. The path ends where one is above clear·λ.
+    They are reduced to cap·λ where larger, and the path ends where one exceeds limit·λ.
     """
 
     cap: float
-    clear: float
+    limit: float
 
 
 class Problem:
@@ -55,14 +55,14 @@ class Problem:
     TypeError : an argument is not numeric (complex, strings, objects).
     ValueError : wrong shape, no rows or columns, NaN or infinity, or norms beyond the float range.
 
-    Neither X nor y is modified or, as far as possible, copied: do not change X in place afterwards, since
-    norms are kept. Nothing is rescaled: use unit columns where a statement needs them.
+    Neither X nor y is modified or, if avoidable, copied: do not change X in place afterwards, since
+    its norms are stored. Nothing is rescaled: use unit columns where a statement needs them.
 
     Attributes
     ----------
     X, y, n, d, dtype, eps : the data; X contiguous in C or Fortran order, or a CSC array; eps of dtype.
-    kind : "dense"; "sparse"; or "gram", a Cholesky factor standing for X, whose columns' lengths are known in
-        their squares to eps. No method asks which: what differs is asked of the problem.
+    kind : "dense"; "sparse"; or "gram": X is a Cholesky factor, and the squared lengths of its columns are
+        known to eps. Methods do not branch on it: what depends on it is a method of the problem.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
 
@@ -102,11 +102,11 @@ class Problem:
     def from_gram(cls, G: ArrayLike, Xty: ArrayLike, yty: float) -> Problem:
         """The problem known only through G = XᵀX (d, d), Xᵀy (d,) and ‖y‖².
 
-        A Cholesky factor R of G (unit diagonal, diagonal pivoting, rank revealed) stands in for X
-        and R⁻ᵀXᵀy for y: selections, coefficients, λ's and residual norms depend on X and y only
-        through G, Xᵀy and ‖y‖². What lives in sample space (dual points, residual vectors) is then
-        given in these coordinates. G carries rounding in the squares of lengths: a dependence
-        of columns is visible only down to √eps, and κ(X)² multiplies the errors.
+        A Cholesky factor R of G (scaled to unit diagonal, with diagonal pivoting, rank revealed) replaces X,
+        and R⁻ᵀXᵀy replaces y: selections, coefficients, λ's and residual norms depend on X and y only
+        through G, Xᵀy and ‖y‖². Vectors of sample space (dual points, residuals) are then
+        given in these coordinates. G knows squared lengths to eps: distances to the span of other columns
+        are known only to √eps, and κ(X)² multiplies the errors.
 
         Raises ValueError when G is not square, symmetric and positive semidefinite to rounding, when Xᵀy
         is not in its range, or when ‖y‖² is smaller than G and Xᵀy imply.
@@ -117,7 +117,7 @@ class Problem:
         """
         gram = check_design(G, "G")
         if not isinstance(gram, np.ndarray):
-            check_room(gram.shape, gram.dtype, "G")
+            check_memory(gram.shape, gram.dtype, "G")
             gram = gram.toarray()
         check_finite(gram, "G")
         if gram.shape[0] != gram.shape[1]:
@@ -181,12 +181,12 @@ class Problem:
         """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
         J = np.asarray(J, np.intp)
         if self.kind == "sparse":
-            check_room((self.n, len(J)), self.dtype, "X is sparse, but not here, where it")
+            check_memory((self.n, len(J)), self.dtype, "X (sparse, but made dense here)")
         block = self.block(J)
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
 
     def exact_columns(self, J: ArrayLike | None = None) -> FloatArray | None:
-        """X_J (n, |J|), or X, in float64, without error; None for a Gram problem, whose factor is rounded."""
+        """X_J (n, |J|), or X, in float64, exactly; None for a Gram problem, whose factor is rounded."""
         if self._is_gram:
             return None
         whole = J is None and isinstance(self.X, np.ndarray)
@@ -216,24 +216,24 @@ class Problem:
         return self._with(self.block(J), self.y)
 
     def _with(self, X: Any, y: FloatArray) -> Problem:
-        """The problem of other numbers, known as these are: through a Gram matrix or not."""
+        """The problem (X, y), of the same kind as this one: from a Gram matrix or not."""
         problem = Problem(X, y)
         vars(problem).update(kind=self.kind, eps=self.eps if self._is_gram else problem.eps)
         return problem
 
     @property
     def double_eps(self) -> float:
-        """eps of float64; a Gram matrix stays as inexact as it came."""
+        """eps of float64; for a Gram problem eps of the dtype in which G was given."""
         return self.eps if self._is_gram else float(np.finfo(np.float64).eps)
 
     @property
     def gram_eps(self) -> float:
-        """How far XᵀX in float64 is off, relative to its largest entry, whatever the arithmetic."""
+        """The error of the entries of XᵀX as computed in float64, relative to its largest entry."""
         return _RANK * self.d * self.eps if self._is_gram else float(np.finfo(np.float64).eps)
 
     @property
     def power(self) -> int:
-        """p of the κ^p that multiplies errors: 1, or 2 for a Gram problem, which knows squares of lengths."""
+        """p of the κ^p that multiplies errors: 1, or 2 for a Gram problem, which knows squared lengths."""
         return 2 if self._is_gram else 1
 
     @property
@@ -245,7 +245,7 @@ class Problem:
     def length_unit(self) -> float:
         """X_i counts as in the span of S when ‖P_S^⊥X_i‖ ≤ length_unit·s(X_i).
 
-        That is u, or 8·√eps for a Gram problem, which knows only squares of lengths to eps.
+        That is u, or 8·√eps for a Gram problem, which knows squared lengths to eps.
         """
         return _SAFETY * (math.sqrt(self.eps) if self._is_gram else self.eps)
 
@@ -253,8 +253,8 @@ class Problem:
         """A bound on the relative rounding error of an inner product with P_S^⊥: 8·eps·(√n + κ^p).
 
         A sum of n products errs by about √n·eps (n·eps at worst); the computed span of S is that of
-        a matrix whose columns are off by eps, at an angle of κ·eps, κ a bound on the condition of X_S
-        with unit columns, p = `power`. What it leaves open `sparselin.ties` measures.
+        a matrix whose columns are off by eps, at an angle of κ·eps, κ a bound on the condition number of X_S
+        with unit columns, p = `power`. Where this bound does not decide, `sparselin.ties` uses sharper ones.
         """
         return _SAFETY * self.eps * (math.sqrt(self.n) + kappa**self.power)
 
@@ -263,20 +263,20 @@ class Problem:
         return self.rounding(kappa) * self.column_norms * self.y_norm
 
     def length_error(self, kappa: float = 1.0) -> float:
-        """A bound on the error of ‖P_S^⊥X_i‖/‖X_i‖, whatever the column: `length_unit` at s(X_i) ≤ κ‖X_i‖."""
+        """A bound on the error of ‖P_S^⊥X_i‖/‖X_i‖ for all i: `length_unit`·s(X_i)/‖X_i‖, s(X_i) ≤ κ‖X_i‖."""
         if self._is_gram:
             return self.length_unit * kappa
         return self.rounding(kappa)
 
     def measured_error(
-        self, size: FloatArray, length: FloatArray, y_size: float, r_norm: float, reach: FloatArray
+        self, size: FloatArray, length: FloatArray, y_size: float, r_norm: float, x_norm: FloatArray
     ) -> FloatArray:
-        """Bounds on the errors of c_i = ⟨x, r⟩ (see `sparselin.ties`), x being X_i or z_i, of length `reach`:
+        """Bounds on the errors of c_i = ⟨x, r⟩ (see `sparselin.ties`), x being X_i or z_i:
         u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n‖x‖‖r‖), or u·s(X_i)s(y) for a Gram problem.
         """
         if self._is_gram:
             return np.asarray(self.unit * size * y_size)
-        return np.asarray(self.unit * (size * r_norm + length * y_size + math.sqrt(self.n) * reach * r_norm))
+        return np.asarray(self.unit * (size * r_norm + length * y_size + math.sqrt(self.n) * x_norm * r_norm))
 
     def refined_error(self, r_norm: float, size: float, kappa: float) -> float:
         """A bound on the error of ⟨X_i, r⟩/‖X_i‖ for a refined r = f − X_Jx: 8·eps·(√n + 1)·(‖r‖ + eps·size).
@@ -289,15 +289,15 @@ class Problem:
 
     @property
     def leeway(self) -> Leeway:
-        """Bounds by κ² would end the path of a Gram problem long before it goes wrong."""
+        """For a Gram problem the bounds by κ² would end the path long before its errors matter."""
         if self._is_gram:
-            return Leeway(cap=1e-3, clear=math.inf)
-        return Leeway(cap=math.inf, clear=1e-3)
+            return Leeway(cap=1e-3, limit=math.inf)
+        return Leeway(cap=math.inf, limit=1e-3)
 
     def sign_error(self, kappa: float) -> float:
-        """Up to which share of ‖y‖ + Σ‖X_j‖|β_j| a refined ‖X_j‖|β_j| may have the wrong sign: 64·eps.
+        """τ such that a refined β_j may have the wrong sign if ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|): 64·eps.
 
-        For a Gram problem, which refinement does not help, 64·eps·κ², or 1/1000 if that is less.
+        For a Gram problem, which refinement does not help, 64·eps·κ², at most 1/1000.
         """
         return min(1e-3, 64 * self.eps * kappa**2) if self._is_gram else 64 * self.eps
 
@@ -314,11 +314,11 @@ class _TakesProblem(Protocol[_Arguments, _Result_co]):
 def takes_problem(
     function: Callable[Concatenate[Any, Any, _Arguments], _Result],
 ) -> _TakesProblem[_Arguments, _Result]:
-    """Let `f(problem, ...)` stand for `f(X, y, ...)`, with y left out or None."""
+    """Allow f(problem, ...) for f(X, y, ...), y being omitted or None."""
 
     @functools.wraps(function)
     def wrapper(X: Any, *args: Any, **kwargs: Any) -> _Result:
-        # after a Problem comes k or λ, a number; a vector there is a y too many
+        # after a Problem comes k or λ, a number; a vector in its place is a y, which `as_problem` refuses
         if isinstance(X, Problem) and (not args or (args[0] is not None and np.ndim(args[0]) == 0)):
             args = (kwargs.pop("y", None), *args)
         return function(X, *args, **kwargs)

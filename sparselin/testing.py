@@ -1,4 +1,4 @@
-"""Hypothesis strategies for (X, y), for testing sparselin and whatever is built on it.
+"""Hypothesis strategies for (X, y), for tests of sparselin and of code that uses it.
 
 Entries are integers or dyadic fractions of few bits, so that X, y and Xᵀy are exact floats: a test may
 decide ties in rational arithmetic, and a failing example shrinks to one that can be worked by hand.
@@ -59,11 +59,11 @@ def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
 
 
 def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
-    """Designs whose first pick is clear: |⟨X_i, y⟩| ≤ (1 − margin)·λ* for all i but one, λ* > 0 exactly.
+    """Designs whose first pick has a margin: |⟨X_i, y⟩| ≤ (1 − margin)·λ* for all i but one, λ* > 0 exactly.
 
-    Entries are multiples of 2⁻¹⁰, in [−4, 4] but for the column that leads, which is doubled until the margin
-    is met. Raises TypeError when margin is no real number, ValueError unless 0 < margin < 1, max_n ≥ 1 and
-    max_d ≥ 1.
+    Entries are multiples of 2⁻¹⁰ in [−4, 4], except for the argmax column, which is doubled until the margin
+    is attained. Raises TypeError when margin is not a real number, ValueError unless 0 < margin < 1,
+    max_n ≥ 1 and max_d ≥ 1.
 
     >>> from hypothesis import find
     >>> find(designs_with_margin(0.1), lambda design: design[0].all() and design[0].shape[1] == 2)
@@ -77,12 +77,11 @@ def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.Se
 
 
 def ill_conditioned_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
-    """Integer designs with near copies X_j + 2⁻ᵖe_i of columns, 19 ≤ p ≤ 22; n ≥ 2, d ≥ 2.
+    """Integer designs with perturbed copies X_j + 2⁻ᵖe_i of columns, 19 ≤ p ≤ 22; n ≥ 2, d ≥ 2.
 
     Row i is not the one of the largest |X_ij|, so that the angle θ between the two lies in
-    2⁻ᵖ/‖X_j‖·[√½, 1] and the pair, scaled to unit columns, has condition cot(θ/2) ≈ 2/θ, between 1e6 and
-    1e8. Where p differs, near copies of near copies occur. Raises ValueError when max_n or max_d is
-    below 2.
+    2⁻ᵖ/‖X_j‖·[√½, 1] and the pair, scaled to unit columns, has condition number cot(θ/2) ≈ 2/θ, between 1e6
+    and 1e8. Copies may be copied again. Raises ValueError when max_n or max_d is below 2.
 
     >>> from hypothesis import find
     >>> X, y = find(ill_conditioned_designs(), lambda design: True)
@@ -138,10 +137,10 @@ def _ill_conditioned(draw: st.DrawFn, max_n: int, max_d: int) -> Design:
         column = X[:, draw(st.integers(0, X.shape[1] - 1))]
         if not column.any():
             column[0] = 1
-        near = column.copy()
+        perturbed = column.copy()
         rows = [i for i in range(len(y)) if i != np.argmax(np.abs(column))]
-        near[draw(st.sampled_from(rows))] += 0.5 ** draw(st.integers(19, 22))
-        X = _insert(draw, X, near)
+        perturbed[draw(st.sampled_from(rows))] += 0.5 ** draw(st.integers(19, 22))
+        X = _insert(draw, X, perturbed)
     return X, y
 
 

@@ -1,14 +1,15 @@
-"""What rounding leaves open: T, λ*, and why λ* is zero.
+"""Decisions within rounding error: T, λ*, and why λ* is zero.
 
-Bounds by the condition of X_S (`Problem.correlation_error`) are cheap, and far too large for a column that
-has no part in what makes X_S ill-conditioned, an intercept beside uncentred columns say. They are the screen.
-Columns that it does not exclude are measured: with z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes`
-and u = 8·eps, projections off the computed span are z_i + Fb_i and r + Fa, so that c_i = ⟨X_i, r⟩ is off by
+Bounds by the condition number of X_S (`Problem.correlation_error`) are cheap, and far too large for a column
+that the near-dependence of X_S does not involve, such as an intercept with uncentred columns. They serve
+for screening. The columns that remain candidates are *measured*, by bounds that are sharper: with
+z_i = P_S^⊥X_i, r = P_S^⊥y, s the sizes of `ThinQR.sizes` and u = 8·eps, projections off the computed span are
+z_i + Fb_i and r + Fa, F the errors of its columns, so that c_i = ⟨X_i, r⟩ is off by
 
     (Fb_i)ᵀr + z_iᵀFa + …  ≤  e_i = u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n·‖z_i‖‖r‖),
 
-the last term being that of the sum. The same bound says what rounding X and y by eps can do to c_i: no
-arithmetic decides below it. For a Gram problem, G being known to eps, e_i = u·s(X_i)s(y).
+the last term being the rounding error of the sum. Rounding the entries of X and y to eps changes c_i by as
+much: no arithmetic decides below it. For a Gram problem, G being known to eps, e_i = u·s(X_i)s(y).
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Status
 
-# ‖z‖² that has lost more than two bits to cancellation is measured by projection.
+# ‖z‖² that has lost more than two bits to cancellation is computed by projection.
 _STALE = 0.25
-_AT_ONCE = 4 * 10**6  # numbers of X that are projected at a time
+_AT_ONCE = 4 * 10**6  # entries of X that are projected at a time
 
 
 class Measured(NamedTuple):
-    """Columns as they are after projection off S, with error bounds.
+    """Correlations and lengths of columns projected off S, with error bounds.
 
     Attributes
     ----------
     c, error : (m,) ⟨X_i, r⟩ and e_i.
     length, length_error : (m,) ‖z_i‖ and length_unit·s(X_i).
-    outside : (m,) which are out of the span of S, ‖z_i‖ > length_error by the rounding of the data.
+    outside : (m,) which are outside the span of S: ‖z_i‖ > length_unit·s(X_i) with the eps of the data.
     residual_norm, residual_error : ‖r‖ and length_unit·s(y).
-    coarse : how many times as large the errors by the rounding of the data are: 1, or for float32 data, whose
-        ties are those of float64, the ratio of both eps. c_i is zero when |c_i| ≤ coarse·e_i.
+    coarse : eps of the data over eps of the arithmetic: 1, but for float32 data measured in float64.
+        c_i is zero when |c_i| ≤ coarse·e_i.
     """
 
     c: FloatArray
@@ -64,7 +65,7 @@ class Measured(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What competes, known to ±error, and zero when at most coarse·error."""
+    """Scores known to ±error, each zero when at most coarse·error."""
 
     score: FloatArray
     error: FloatArray
@@ -72,7 +73,7 @@ class Scores(NamedTuple):
 
 
 def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None) -> Measured:
-    """The columns J (m,) beside S, the columns of the factorisation; `data` if they were less precise."""
+    """The columns J (m,) measured at S, the index of the factorisation; `data`: the float32 original."""
     problem = qr.problem
     data = problem if data is None else data
     r = qr.residual(problem.y)
@@ -93,7 +94,7 @@ def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None) -> Measured:
 
 
 def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[FloatArray, ...]:
-    """c, e, lengths and sizes."""
+    """c_i, e_i, ‖z_i‖ and s(X_i)."""
     problem, norm = qr.problem, math.sqrt(float(r @ r))
     X = problem.block(J)
     norms: FloatArray = np.sqrt((X * X).sum(axis=0))
@@ -101,42 +102,42 @@ def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[
     shares = np.asarray(X.T @ qr.Qt.T).T
     size = qr.sizes(norms, shares)
     squares = norms**2 - (shares**2).sum(axis=0)
-    length, reach, c = np.sqrt(np.maximum(squares, 0)), norms.copy(), np.asarray(X.T @ r)
+    length, x_norm, c = np.sqrt(np.maximum(squares, 0)), norms.copy(), np.asarray(X.T @ r)
     stales = np.flatnonzero((squares <= _STALE * norms**2) & (norms > 0))
     for stale in _blocks(stales, problem.n):
         Z = qr.residual(problem.columns(J[stale]))
-        length[stale] = reach[stale] = np.sqrt(np.einsum("ij,ij->j", Z, Z))
+        length[stale] = x_norm[stale] = np.sqrt(np.einsum("ij,ij->j", Z, Z))
         c[stale] = r @ Z
-    return c, problem.measured_error(size, length, y_size, norm, reach), length, size
+    return c, problem.measured_error(size, length, y_size, norm, x_norm), length, size
 
 
 def _blocks(J: IndexArray, entries: float) -> list[IndexArray]:
-    """J in parts that may be held at once, for columns of so many entries each."""
+    """J in parts of at most _AT_ONCE entries, for columns of so many entries each."""
     step = max(1, int(_AT_ONCE / max(1.0, entries)))
     return [J[at : at + step] for at in range(0, len(J), step)]
 
 
-def contenders(size: FloatArray, error: FloatArray, barred: IndexArray | list[int]) -> IndexArray:
-    """What may be the largest, size_i + e_i ≥ max_j (size_j − e_j), for sizes known to ±e; not `barred`."""
+def candidates(size: FloatArray, error: FloatArray, excluded: IndexArray | list[int]) -> IndexArray:
+    """The i with size_i + e_i ≥ max_j (size_j − e_j), which may be the argmax of sizes known to ±e."""
     high, low = size + error, size - error
-    low[barred] = high[barred] = -1
+    low[excluded] = high[excluded] = -1
     return np.flatnonzero((high > 0) & (high >= low.max(initial=0)))
 
 
 def tied_at_maximum(c: FloatArray, error: FloatArray) -> tuple[float, IndexArray]:
     """λ* = max|c_i| and T, for correlations c (d,) known to ±e (d,).
 
-    λ* is zero when |c_i| ≤ e_i for all i. Tied is what may be the largest: |c_i| + e_i ≥ max_j (|c_j| − e_j).
+    λ* is zero when |c_i| ≤ e_i for all i. Else T = {i : |c_i| + e_i ≥ max_j (|c_j| − e_j)}.
     """
     size = np.abs(c)
     if not np.any(size > error):
         return 0.0, np.zeros(0, np.intp)
-    tied = contenders(size, error, [])
+    tied = candidates(size, error, [])
     return float(size[tied].max()), tied
 
 
 class Argmax(NamedTuple):
-    """The largest |score|, T, and the pick: the lowest index of T whose score is certainly not zero."""
+    """The largest |score|, T, and the pick: the lowest index of T whose score is not zero to rounding."""
 
     top: float
     tied: tuple[int, ...]
@@ -146,26 +147,26 @@ class Argmax(NamedTuple):
 def argmax(
     score: FloatArray,
     error: FloatArray,
-    barred: IndexArray | list[int],
+    excluded: IndexArray | list[int],
     measured: Callable[[IndexArray], Scores],
 ) -> tuple[Argmax | None, FloatArray]:
-    """Where |score| is largest, columns `barred` left out, and the scores as they are known then.
+    """The argmax of |score| over the columns not `excluded`, or None if all may be zero; and the scores.
 
-    What the errors leave open is asked of `measured`, where score and error are both zero for what does not
-    compete. None where all scores may be zero then.
+    Where the errors leave several candidates, their scores are replaced by those of `measured`, which gives
+    score and error zero for a column in the span of S.
     """
-    near = contenders(np.abs(score), error, barred)
-    if len(near) == 1 and abs(score[near[0]]) > error[near[0]]:
-        return Argmax(float(abs(score[near[0]])), (int(near[0]),), int(near[0])), score
-    some, errors, coarse = measured(near)
+    J = candidates(np.abs(score), error, excluded)
+    if len(J) == 1 and abs(score[J[0]]) > error[J[0]]:
+        return Argmax(float(abs(score[J[0]])), (int(J[0]),), int(J[0])), score
+    some, errors, coarse = measured(J)
     score = score.astype(np.float64)
-    score[near] = some
+    score[J] = some
     certain = np.abs(some) > coarse * errors
     if not certain.any():
         return None, score
     top, tied = tied_at_maximum(some, errors)
     pick = tied[np.argmax(certain[tied])]
-    return Argmax(top, tuple(near[tied].tolist()), int(near[pick])), score
+    return Argmax(top, tuple(J[tied].tolist()), int(J[pick])), score
 
 
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
@@ -176,8 +177,8 @@ def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
 
 
 def ending(problem: Problem, qr: ThinQR) -> Status:
-    """Why λ*(S) is zero: the residual is, or nothing independent is left, or it is orthogonal to X."""
-    beside = measure(qr, np.setdiff1d(np.arange(problem.d), qr.index))
-    if beside.residual_norm <= beside.residual_error:
+    """Why λ*(S) is zero: r = 0, or all columns are in the span of S, or r is orthogonal to all columns."""
+    rest = measure(qr, np.setdiff1d(np.arange(problem.d), qr.index))
+    if rest.residual_norm <= rest.residual_error:
         return Status.EXACT_FIT
-    return Status.NO_CORRELATION if beside.outside.any() else Status.RANK_EXHAUSTED
+    return Status.NO_CORRELATION if rest.outside.any() else Status.RANK_EXHAUSTED

@@ -1,4 +1,4 @@
-"""What is given at the border, checked once: designs, vectors, indices, counts, levels.
+"""Validation of arguments, once, where they enter: designs, vectors, indices, counts, numbers.
 
 A message names the argument, what came, what was expected and what to do.
 """
@@ -76,7 +76,7 @@ def to_array(data: Any, name: str) -> Any:
 
 
 def _series(data: Any, name: str) -> Any:
-    """A column of a frame: pandas' nullable numbers with NaN for what is missing, no dates or texts."""
+    """A column of a frame as an array, missing entries of nullable numbers as NaN. No dates or texts."""
     array = data.to_numpy()
     if array.dtype == object and getattr(data.dtype, "kind", "O") in "biuf":
         array = data.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -126,7 +126,7 @@ def check_indices(indices: Iterable[int], d: int, name: str) -> IndexArray:
 
 
 def check_count(k: int, name: str, low: int, high: float = _MOST) -> int:
-    """An integer in low..high, by default one that fits into 64 bits; math.inf is no limit."""
+    """An integer in low..high, by default one that fits into 64 bits; math.inf means no upper limit."""
     try:
         count = _index(k)
     except TypeError:
@@ -139,7 +139,7 @@ def check_count(k: int, name: str, low: int, high: float = _MOST) -> int:
 
 
 def check_new(name: str, taken: Container[str], what: str) -> str:
-    """A name under which nothing is registered yet; `what` with its article, as "an ensemble"."""
+    """`name`, under which nothing is registered yet; `what` with its article, as in "an ensemble"."""
     if name in taken:
         raise ValueError(f"there is {what} {name!r} already; choose another name")
     return name
@@ -154,7 +154,7 @@ def check_level(value: float, name: str) -> float:
 
 
 def check_real(value: Any, name: str) -> float:
-    """A finite real number; a truth value is none."""
+    """A finite real number; not a bool."""
     no_number = (bool, np.bool_, str, bytes, complex, np.complexfloating)
     if isinstance(value, no_number) or np.ndim(value) != 0:
         raise TypeError(f"{name} must be a real number; got {value!r}")

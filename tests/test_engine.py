@@ -39,7 +39,7 @@ def only(monkeypatch, scheme):
     if scheme == "screen":
         monkeypatch.setattr(Blocks, "follow", refuse)
     else:
-        monkeypatch.setattr(Blocks, "pays", True)
+        monkeypatch.setattr(Blocks, "efficient", True)
 
 
 @pytest.fixture(params=["blocks", "blocks, large", "screen"])
@@ -169,7 +169,7 @@ def test_extreme_lengths_warn_of_nothing(scheme):
 
 def test_a_rule_that_insists_on_a_column_in_the_span_ends_the_path(scheme, monkeypatch):
     for each in (Blocks, Screened):
-        monkeypatch.setattr(each, "clear_pick", lambda self: None)
+        monkeypatch.setattr(each, "certain_pick", lambda self: None)
     X, y = design("gaussian", 0, d=100)
     X[:, 9] = X[:, 7]
     for wanted in (9, 7):  # in the span of S, and in S
@@ -382,8 +382,8 @@ def test_the_bound_holds_and_is_not_loose(order, n):
     copy = screen.copy if X.shape == screen.copy.shape else screen.copy.T
     for j in range(40):
         error = exact_error(screen, X, np.sign(X[:, j] - screen.data.unit[j] * copy[:, j]))
-        assert np.all(error <= screen.data.blur)
-        assert error[j] > 0.3 * screen.data.blur[j]
+        assert np.all(error <= screen.data.error)
+        assert error[j] > 0.3 * screen.data.error[j]
 
 
 def few_large_entries(rest, a, n=20_000):
@@ -403,7 +403,7 @@ def test_the_bound_allows_for_a_long_sum_in_single_precision(order):
     X = np.asarray(np.stack([v] * 8, axis=1), order=order)
     screen = Screen(Problem(X, x), 1)
     error = exact_error(screen, X, x)
-    assert np.all(error <= 0.7 * screen.data.blur)
+    assert np.all(error <= 0.7 * screen.data.error)
     assert order == "F" or np.all(error > 0.5 * np.sqrt(len(x)) * screen.data.unit)
 
 
@@ -429,9 +429,9 @@ def test_the_copy_may_err_as_far_as_its_bound(screened, monkeypatch, kind):
 
     def scores(self, x):
         unit, exact = self.data.unit, self.data.X.T @ x
-        spread = 0.99 * self.data.blur * rng.choice([-1, 1], len(exact))
+        spread = 0.99 * self.data.error * rng.choice([-1, 1], len(exact))
         if rng.random() < 0.5:  # the largest too small, all others too large
-            spread = 0.99 * self.data.blur * np.sign(exact)
+            spread = 0.99 * self.data.error * np.sign(exact)
             spread[np.argmax(np.abs(exact))] *= -1
         return np.divide(exact + spread, unit, out=np.zeros_like(unit), where=unit > 0)
 
@@ -476,9 +476,9 @@ def test_what_the_factorisation_refuses_is_barred():
     scheme = Screened(chosen, k, 1, False)
     chosen.record(scheme.follow(selection.Pick(7), -1.0, 1))
     assert scheme.follow(selection.Pick(9), -1.0, 1).picks == []
-    chosen.bar(9)
+    chosen.exclude(9)
     assert chosen.support == [7]
-    assert scheme.clear_pick().feature not in (7, 9)
+    assert scheme.certain_pick().feature not in (7, 9)
 
 
 @pytest.mark.parametrize(("n", "d"), [(8, 12), (5, 40), (8, 8), (1, 3)])

@@ -292,7 +292,7 @@ def test_summaries_by_hand():
         )
         for i, (r, f) in enumerate(zip(ratios, factors, strict=True))
     ]
-    (row,) = summary.kept(records)
+    (row,) = summary.promise_summaries(records)
     assert (row.designs, row.applies, row.violated) == (4, 3, 0)
     assert row.above == pytest.approx(2 / 3)
     assert row.median == pytest.approx(0.2)

@@ -183,7 +183,7 @@ def test_the_command_checks_one_claim_against_the_stored_verdict():
     result = run("--id", "SA-item-1", "--cases", "5", "--jobs", "1")
     assert result.exit_code == 0, result.output
     assert "false as printed" in result.output
-    assert "1 claims, 5 cases; 0 verdicts do not stand" in " ".join(result.output.split())
+    assert "1 claims, 5 cases; 0 verdicts do not hold" in " ".join(result.output.split())
 
 
 def test_a_red_row_is_exit_status_1(monkeypatch):
@@ -193,7 +193,7 @@ def test_a_red_row_is_exit_status_1(monkeypatch):
     result = run("--id", "SA-item-1", "--cases", "5", "--jobs", "1")
     assert result.exit_code == 1
     assert "FAILED" in result.output
-    assert "1 verdicts do not stand" in result.output
+    assert "1 verdicts do not hold" in result.output
 
 
 def test_a_part_is_stored_beside_what_is_there(tmp_path, monkeypatch):
@@ -281,7 +281,7 @@ def test_a_registered_claim_is_in_the_command_and_its_tables(tmp_path, toy):
     line = ["ledger", "--folder", str(folder), "--jobs", "2", "--cases", "3", "--write"]
     result = CliRunner().invoke(cli, line)
     assert result.exit_code == 0, result.output
-    assert "2 claims, 6 cases; 0 verdicts do not stand" in " ".join(result.output.split())
+    assert "2 claims, 6 cases; 0 verdicts do not hold" in " ".join(result.output.split())
     assert "ours-toy" in result.output
     assert [row["id"] for row in report.read(folder)["rows"]] == ["ours-a", "ours-toy"]
     assert "### ours-toy" in (folder / "LEDGER.md").read_text(encoding="utf-8")

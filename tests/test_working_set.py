@@ -192,7 +192,7 @@ def test_nothing_is_read_that_was_not_written(rng, monkeypatch):
 def test_a_path_that_outgrows_its_arrays(rng, monkeypatch):
     X, y = rng.normal(size=(60, 150)), rng.normal(size=60)
     path = sl.lasso_path(X, y)
-    monkeypatch.setattr(candidates, "_ROOM", 3)
+    monkeypatch.setattr(candidates, "_CAPACITY", 3)
     monkeypatch.setattr(Homotopy, "knots", None)
     again = sl.lasso_path(X, y)
     assert again.active == path.active

@@ -1,11 +1,11 @@
 """Numba kernels: free functions, arrays in, arrays out, no validation.
 
-Numba keeps compiled functions on disk, each with what it calls compiled into it, and a stamp of the one file
-in which it is written. Here all files of this folder count as part of Numba's version, so that a change in
-any of them has every kernel compiled anew. (A stamp is compared only after the types of the arguments have
-been read, which may be classes that are gone; the version is compared first.) What is out of date is
-overwritten, wherever Numba keeps it: `__pycache__` beside the files, the user's cache where that cannot be
-written, or NUMBA_CACHE_DIR.
+Numba caches compiled functions on disk, each with its callees compiled into it, under a stamp of the one file
+in which it is defined. Here the contents of all files of this folder are part of Numba's version, so that
+after a change in any of them every kernel is compiled again. (The version is compared first; a stamp only
+after the types of the arguments were read, which may be classes that no longer exist.) Outdated files are
+overwritten where Numba stores them: in `__pycache__`, in the user's cache if that is not writable, or in
+NUMBA_CACHE_DIR.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numba
 
 
 def _digest() -> str:
-    """Of the names and the contents of the files here; of nothing in a zip, which Numba stamps as a whole."""
+    """SHA-256 of the names and contents of the files of this folder; of none in a zip, which Numba stamps."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.name.encode())
@@ -31,7 +31,7 @@ _SOURCES = _digest()
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit`, cached on disk where some folder can be written and uncached elsewhere."""
+    """`numba.njit`, cached on disk if some folder is writable, else uncached."""
 
     def compile_(function: Callable[..., Any]) -> Any:
         try:

@@ -1,15 +1,15 @@
 """OMP for many signals over one dictionary; here its columns u_j have unit length (or are zero).
 
-`select` takes a chunk of signals. Each first goes by the Gram matrix G = UᵀU. With U_S = QR, W[t] = Uᵀq_t,
+`select` solves a chunk of signals, each first by the Gram matrix G = UᵀU. With U_S = QR, W[t] = Uᵀq_t,
 z_t = ⟨q_t, y⟩ and V[t] the column t of R⁻¹, a pick i extends them by
 
     R[s, t] = ⟨V[s], G[S, i]⟩,   ρ² = G_ii − Σ_s R[s, t]²,   z_t = (⟨u_i, y⟩ − Σ_s z_s R[s, t])/ρ,
     W[t] = (G[i] − Σ_s R[s, t] W[s])/ρ,   V[t] = (e_t − Σ_s R[s, t] V[s])/ρ,
     c ← c − z_t W[t],   γ ← γ + z_t V[t].
 
-Almost all the work is in W and c, (d,) each. These are float32 and only screen: the columns that c cannot
-exclude, mostly one, are compared in float64. Where rounding might decide even so (a pick, a tie, the end),
-the signal is done again by a QR factorisation in sample space, which is what `omp` does.
+Almost all the work is in W and c, (d,) each. These are float32 and serve for screening: the columns that c
+does not exclude, mostly one, are compared in float64. Where rounding might decide even so (a pick, a tie, the
+end), the signal is solved again by a QR factorisation in sample space, as `omp` does.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _EPS = 2.0**-52
 _HALF_EPS32 = 2.0**-24
 _TINY32 = 2.0**-126
 _SAFETY = 8.0
-# Above this κ² the Gram matrix would cost the coefficients more than four of their sixteen digits.
+# Above this κ² the coefficients would lose more than four of sixteen digits by the Gram matrix.
 _CONDITION = 1e4
-# c comes in blocks of so many, the last one filled up with zeros.
+# c is stored in blocks of so many entries, the last one padded with zeros.
 _BLOCK = 64
-# Rows of W this much longer than d columns do not all fall into the same cache lines.
+# Rows of W are so many entries longer than d, lest they all map to the same cache lines.
 _PAD = 16
 
 
 class Dictionary(NamedTuple):
-    """Columns u_j of unit length, ‖x_j‖u_j being those given; what competes is scale_j|⟨u_j, r⟩|."""
+    """Columns u_j of unit length, ‖x_j‖u_j being those given; the scores are scale_j|⟨u_j, r⟩|."""
 
     U: Reals  # (d, n), by rows
     scale: Reals  # ‖x_j‖ over the largest
@@ -54,7 +54,7 @@ class Dictionary(NamedTuple):
 
 
 class Signal(NamedTuple):
-    """One signal and what is selected for it; or a chunk of them, with one more axis."""
+    """One signal and its selection; or a chunk of them, with one more axis."""
 
     y: Reals
     c: Reals  # Uᵀy
@@ -64,7 +64,7 @@ class Signal(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """What `by_gram` updates: in float64, and in float32 the screen c = scale·Uᵀr/‖y‖."""
+    """The arrays that `by_gram` updates: in float64, and in float32 for screening c = scale·Uᵀr/‖y‖."""
 
     V: Reals
     z: Reals
@@ -79,7 +79,7 @@ class Recurrence(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is uncertain in float64, what counts as zero, and a bound of κ²."""
+    """Bounds on the errors of c in float64 and on those by rounding of the data, and a bound on κ²."""
 
     error: float
     zero: float
@@ -87,7 +87,7 @@ class Known(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """What `by_samples` updates: U_S = QR, V = R⁻ᵀ, z = Qᵀy, the residual, sizes |c| and their errors."""
+    """The arrays that `by_samples` updates: U_S = QR, V = R⁻ᵀ, z = Qᵀy, the residual, |c| and its errors."""
 
     Q: Reals
     R: Reals
@@ -102,7 +102,7 @@ class Factors(NamedTuple):
 
 @kernel()
 def select(dictionary, signals, tol, taken, residual_norm, code):
-    """Fill the results of a chunk, by signals; returns how many went to sample space. `tol` < 0 is none."""
+    """Fill the results of a chunk; returns how many signals were solved in sample space. `tol` < 0: none."""
     (d, n), (N, k) = dictionary.U.shape, signals.chosen.shape
     blocks = -(-d // _BLOCK)
     recurrence = Recurrence(
@@ -135,7 +135,7 @@ def select(dictionary, signals, tol, taken, residual_norm, code):
 
 @kernel()
 def by_gram(dictionary, signal, tol, recurrence, r):
-    """One signal by the Gram matrix: (status, number of picks), or _REDO where rounding might decide."""
+    """One signal by the Gram matrix: (status, number of picks), or _REDO if rounding might decide."""
     length, c, k = signal.length, recurrence.c, len(signal.gamma)
     unit = 1 / length if length > 0 else 0.0
     for j in range(len(dictionary.U)):
@@ -173,7 +173,7 @@ def by_gram(dictionary, signal, tol, recurrence, r):
 
 @kernel()
 def _known(signal, eps, condition):
-    """`error` is e_c, and that of an n-term sum times no more than κ from G to R and again from R to γ."""
+    """`error` is e_c plus the error of c by γ: √n·eps, times κ from G to R and times κ from R to γ."""
     root, kappa2 = math.sqrt(signal.y.size), max(1.0, condition)
     zero = _SAFETY * eps * (root + math.sqrt(kappa2)) * signal.length
     error = _SAFETY * _EPS * (root + math.sqrt(kappa2) + root * kappa2) * signal.length
@@ -210,7 +210,7 @@ def add(recurrence, signal, t, i, share):
 
 @kernel()
 def update(dictionary, signal, recurrence, t, inverse, share):
-    """The screen after pick t."""
+    """Update c for screening after pick t."""
     for s in range(t + 8):
         recurrence.column32[s] = recurrence.column[s] if s < t else 0.0
     row = dictionary.G32[signal.chosen[t]]
@@ -254,31 +254,31 @@ def extend(recurrence, row, t, inverse, share, scale):
 def pick(dictionary, signal, known, recurrence, t):
     """The i for which scale_i(|c_i| − error) is above all other scale_j(|c_j| + error), |c_i| > zero; or −1.
 
-    The screen c errs by scale_j·blur: δW = R⁻ᵀF, where F_t is what rounding adds in step t, at most
+    The float32 c errs by scale_j·error: δW = R⁻ᵀF, where F_t is the rounding error of step t, at most
     t + 2 times half an eps.
     """
     length = signal.length
-    blur = _HALF_EPS32 * (4 + math.sqrt(t * known.kappa2) * (t + 2))
+    error = _HALF_EPS32 * (4 + math.sqrt(t * known.kappa2) * (t + 2))
     if length > 0:
-        blur += known.error / length
-    best, i = largest(recurrence.c.view(np.int32), recurrence.tops, np.float32(2 * blur))
-    if i >= 0 and best * length > (known.zero + 2 * blur * length) * dictionary.scale[i]:
+        error += known.error / length
+    best, i = largest(recurrence.c.view(np.int32), recurrence.tops, np.float32(2 * error))
+    if i >= 0 and best * length > (known.zero + 2 * error * length) * dictionary.scale[i]:
         return i
-    compare(dictionary, signal, recurrence, t, best, blur)
-    return clear_winner(recurrence.size, dictionary.scale, known)
+    compare(dictionary, signal, recurrence, t, best, error)
+    return certain_argmax(recurrence.size, dictionary.scale, known)
 
 
 @kernel()
-def compare(dictionary, signal, recurrence, t, best, blur):
-    """|c_j| in float64, as c_j = ⟨u_j, y⟩ − G[j, S]γ, of what the screen leaves, and −1 of the others."""
+def compare(dictionary, signal, recurrence, t, best, error):
+    """|c_j| in float64, c_j = ⟨u_j, y⟩ − G[j, S]γ, for the candidates after screening; −1 for the others."""
     c, scale, size = recurrence.c, dictionary.scale, recurrence.size
     first = 0
     while abs(c[first]) < best:
         first += 1
-    level = best - blur * scale[first] - _TINY32
+    low = best - error * scale[first] - _TINY32
     for j in range(size.size):
         size[j] = -1
-        if abs(c[j]) + blur * scale[j] >= level and not is_among(j, signal.chosen, t):
+        if abs(c[j]) + error * scale[j] >= low and not is_among(j, signal.chosen, t):
             total = signal.c[j]
             for s in range(t):
                 total -= signal.gamma[s] * dictionary.G[signal.chosen[s], j]
@@ -286,25 +286,26 @@ def compare(dictionary, signal, recurrence, t, best, blur):
 
 
 @kernel()
-def clear_winner(size, scale, known):
-    winner = -1
+def certain_argmax(size, scale, known):
+    """The argmax of scale_j·size_j if it is certain in spite of the errors, and not zero; else −1."""
+    best = -1
     for j in range(size.size):
-        if size[j] >= 0 and (winner < 0 or scale[j] * size[j] > scale[winner] * size[winner]):
-            winner = j
-    if winner < 0 or size[winner] <= known.zero + known.error:
+        if size[j] >= 0 and (best < 0 or scale[j] * size[j] > scale[best] * size[best]):
+            best = j
+    if best < 0 or size[best] <= known.zero + known.error:
         return -1
-    level = scale[winner] * (size[winner] - known.error)
+    low = scale[best] * (size[best] - known.error)
     for j in range(size.size):
-        if j != winner and size[j] >= 0 and scale[j] * (size[j] + known.error) >= level:
+        if j != best and size[j] >= 0 and scale[j] * (size[j] + known.error) >= low:
             return -1
-    return winner
+    return best
 
 
 @kernel(**VECTORIZED)
-def largest(bits, tops, room):
-    """The largest |c_j| and its j, or −1 unless all others are smaller by more than `room`.
+def largest(bits, tops, gap):
+    """The largest |c_j| and its j, or −1 unless all others are smaller by more than `gap`.
 
-    c comes as the integers with its bits: a maximum of floats would not be vectorised.
+    c is given by its bits as integers, since a maximum of floats would not be vectorised.
     """
     block = 0
     for b in range(tops.size):
@@ -315,10 +316,10 @@ def largest(bits, tops, room):
         if top > tops[block]:
             block = b
     best = np.int32(tops[block]).view(np.float32)
-    level = np.float32(best - room)
-    if level <= 0:
+    low = np.float32(best - gap)
+    if low <= 0:
         return best, -1
-    limit = np.int32(level.view(np.int32))
+    limit = np.int32(low.view(np.int32))
     count, i = 0, -1
     for b in range(tops.size):
         count += b != block and tops[b] >= limit
@@ -385,7 +386,7 @@ def by_samples(dictionary, signal, tol, factors):
 
 @kernel()
 def choose(dictionary, signal, factors, t, condition, norm):
-    """What `omp` would pick, or −1; ‖r‖, and where r had to be computed anew, the size of y."""
+    """The pick of `omp`, or −1; ‖r‖, and the size of y if r was computed again, else 0."""
     U, scale, size, error = dictionary.U, dictionary.scale, factors.size, factors.error
     for j in range(size.size):
         size[j] = abs(dot(U[j], factors.r))
@@ -394,22 +395,21 @@ def choose(dictionary, signal, factors, t, condition, norm):
     root = math.sqrt(signal.y.size)
     bound = _SAFETY * _EPS * (root + math.sqrt(max(1.0, condition))) * signal.length
     error[:] = bound
-    near, i = contenders(size, scale, error, dictionary.eps / _EPS)
-    if near == 1 and i >= 0:
+    count, i = candidates(size, scale, error, dictionary.eps / _EPS)
+    if count == 1 and i >= 0:
         return i, norm, 0.0
     factors.r[:] = signal.y
     norm = project(factors.Q, t, factors.r, factors.column)
     y_size = extent(factors, t, dot(signal.y, signal.y))
     measure(dictionary, factors, t, bound, norm, y_size)
-    return contenders(size, scale, error, dictionary.eps / _EPS)[1], norm, y_size
+    return candidates(size, scale, error, dictionary.eps / _EPS)[1], norm, y_size
 
 
 @kernel()
 def append(u, factors, t, eps):
-    """Take u into the factors and out of r; returns by how much the bound of κ² grows.
+    """Add u to the factors and project r off it; returns the increase of the bound on κ².
 
-    A u that turns out to lie in the span of the others (rounding alone can make one) gets the coefficient
-    zero and a zero row of Q.
+    A u in the span of the others (possible by rounding only) gets the coefficient zero and a zero row of Q.
     """
     Q, R, V, z, r = factors.Q, factors.R, factors.V, factors.z, factors.r
     Q[t] = u
@@ -441,13 +441,13 @@ def extent(factors, t, square):
 
 @kernel()
 def measure(dictionary, factors, t, bound, norm, y_size):
-    """|c_j| and e_j of what `bound` leaves open, as `sparselin.ties` has them; −1 for the span of S."""
+    """|c_j| and e_j as in `sparselin.ties` for the candidates by `bound`; −1 in the span of S."""
     scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
-    level = 0.0
+    low = 0.0
     for j in range(size.size):
-        level = max(level, scale[j] * (size[j] - bound))
+        low = max(low, scale[j] * (size[j] - bound))
     for j in range(size.size):
-        if size[j] < 0 or scale[j] * (size[j] + bound) < level:
+        if size[j] < 0 or scale[j] * (size[j] + bound) < low:
             size[j] = -1
             continue
         rho, own = off(dictionary.U[j], factors, t)
@@ -457,21 +457,21 @@ def measure(dictionary, factors, t, bound, norm, y_size):
 
 @kernel()
 def off(u, factors, t):
-    """What S leaves of u, in v; returns its length and the size of u."""
+    """P_S^⊥u into v; returns its length and the size of u."""
     factors.v[:] = u
     return project(factors.Q, t, factors.v, factors.column), extent(factors, t, 1.0)
 
 
 @kernel()
-def contenders(size, scale, error, coarse):
+def candidates(size, scale, error, coarse):
     """How many j may have the largest scale_j·size_j, known to ±scale_j·error_j, and the least of them that
-    is certainly not zero, size_j > coarse·error_j; −1 if none is. A negative size does not compete.
+    is certainly not zero, size_j > coarse·error_j; −1 if none is. Negative sizes are ignored.
     """
-    level, count, first = 0.0, 0, -1
+    low, count, first = 0.0, 0, -1
     for j in range(size.size):
-        level = max(level, scale[j] * (size[j] - error[j]))
+        low = max(low, scale[j] * (size[j] - error[j]))
     for j in range(size.size):
-        if size[j] >= 0 and scale[j] > 0 and scale[j] * (size[j] + error[j]) >= level:
+        if size[j] >= 0 and scale[j] > 0 and scale[j] * (size[j] + error[j]) >= low:
             count += 1
             if first < 0 and size[j] > coarse * error[j]:
                 first = j

@@ -1,4 +1,4 @@
-"""Depth-first branch and bound over subsets, on a stack of residual Gram matrices that can be resumed.
+"""Depth-first branch and bound over subsets, on a stack of residual Gram matrices; it can be resumed.
 
 See `sparselin.guarantees.best_subset` for the bounds.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
-from sparselin._kernels.dependence import Exact, standing
+from sparselin._kernels.dependence import Exact, outside_span
 from sparselin._kernels.linear_algebra import dot, project
 
 Reals = NDArray[np.float64]
@@ -20,47 +20,47 @@ Indices = NDArray[np.intp]
 
 # Residuals closer than this, in units of ‖y‖², are equal.
 SLACK = 1e-12
-# what D is: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none
+# the property of D: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none
 CONVEX, SPARSE, NONE = 0, 1, 2
-# What is left of a column is measured anew when its square falls below this times its growth squared.
+# Columns are projected again when the squared length of one is below this times its squared growth a_j.
 _STALE = 1e-4
-# D is kept only if it is so large beside diag(G); it is shrunk by _SAFE, far above rounding.
+# D is used only if it exceeds this times diag(G); it is reduced by the fraction _SAFE, far above rounding.
 _LEAST, _SAFE = 1e-6, 1e-6
 # Two columns whose squared sine is below are compared by projection, if the pair may be better in spite of
 # errors so large in products of unit columns.
 _PARALLEL, _ERROR = 0.1, 1e-11
 _SWEEPS, _HALVINGS = 6, 6
-# A new D is computed when so large a share of the candidates is left.
+# A new D is computed when |F| has shrunk to this fraction.
 _SHRUNK = 0.8
-# So many leaves follow one relaxation; it is given up when so far from what is needed.
+# The number of leaves after one relaxation, and the distance to the target at which it is abandoned.
 _RUN, _HOPELESS = 8, 0.1
 
 DEPTH, NODES, MOVES, SIZE = 0, 1, 2, 3  # entries of `Search.counters`
 
 
 class Data(NamedTuple):
-    """What is searched: columns of unit length, or zero, and y, off the forced columns."""
+    """The data: columns of unit length, or zero, and y, projected off the forced columns."""
 
     X: Reals  # (d, n), by rows
     y: Reals
     exact: Exact
-    own: Reals  # (d + 1,) to how many u the columns and last y are known before any other is added
-    fixed: int  # how many columns they are projected off,
+    own: Reals  # (d + 1,) the errors of the columns and last of y, in units of u
+    fixed: int  # the number of columns they are projected off,
     volume: float  # and log₂ of the volume of these
-    seen: Reals  # whether rounding left a span open; how far it may have moved a residual that counted
+    seen: Reals  # whether rounding left a span undecided; the largest error of a residual that mattered
 
 
 class Stack(NamedTuple):
-    """The frames, by level: nodes (I, F), the features I being in; a few of F may follow."""
+    """The frames, by level: nodes (I, F), I being included and m of F to be chosen."""
 
     G: Reals  # (levels, d, d), and so on: see `Frame`
     rows: Reals
     features: Indices
     square: Reals  # (levels,) ‖P_I^⊥y‖²
-    bound: Reals  # at most what is not yet explored
+    bound: Reals  # a lower bound on the sets not yet explored
     size: Indices  # |F|
-    kind: Indices  # which D there is
-    sized: Indices  # |F| when it was computed
+    kind: Indices  # the property of D
+    sized: Indices  # |F| when D was computed
 
 
 class Frame(NamedTuple):
@@ -73,12 +73,12 @@ class Frame(NamedTuple):
     D: Reals  # the relaxation, see `relax`
     beta: Reals
     v: Reals
-    growth: Reals  # by how much rounding may have grown of each candidate; last of y
-    off: Reals  # to what the remainders are known; last of y
+    growth: Reals  # a_j, the growth of the rounding error of each candidate; last of y
+    off: Reals  # the errors of the projected columns; last of y
 
 
 class Search(NamedTuple):
-    """Where the search is, and the best set beyond the forced features."""
+    """The state of the search, and the best set without the forced features."""
 
     m: int  # features that may be added
     inside: Indices  # (m + 1,) those added, one by each level
@@ -89,8 +89,8 @@ class Search(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """Orthonormal rows Q that span the columns `inside`; a column in the span of those before, for certain or
-    as far as rounding tells, has a zero row, and is no member.
+    """Orthonormal rows Q that span the columns `inside`; a column in the span of those before, certainly or
+    to rounding, has a zero row, and is not a member.
     """
 
     Q: Reals
@@ -120,7 +120,7 @@ def at(stack, level):
 
 @kernel(error_model="numpy")
 def search(data, stack, state, most):
-    """Go on for at most `most` nodes. True when nothing is left."""
+    """Search at most `most` further nodes. True when the tree is exhausted."""
     counters = state.counters
     stop = counters[NODES] + most
     while counters[DEPTH] >= 0:
@@ -143,9 +143,9 @@ def search(data, stack, state, most):
 
 @kernel(error_model="numpy")
 def _narrow(stack, level, m, target):
-    """Raise the bound of a frame by relaxation, and leave out candidates that no better set contains.
+    """Improve the bound of a frame by relaxation, and remove candidates that no better set contains.
 
-    Returns the bound that what is left has, but for the sum of its m largest v.
+    Returns the bound of the remaining frame before subtraction of the m largest v.
     """
     F = stack.size[level]
     if _SHRUNK * stack.sized[level] >= F:
@@ -163,7 +163,7 @@ def _narrow(stack, level, m, target):
 
 @kernel(error_model="numpy")
 def _branch(data, stack, state, level, base):
-    """Include the candidate of the largest v, and leave it out of what remains; several, as leaves."""
+    """Include the candidate of largest v, and remove it from this frame; for leaves, several."""
     left, frame = state.m - level, at(stack, level)
     for _ in range(1 if left > 3 else _RUN):
         F = stack.size[level] - 1
@@ -173,7 +173,7 @@ def _branch(data, stack, state, level, base):
         if deeper:
             _include(data, stack, state, level)
             state.counters[DEPTH] += 1
-        # no set of fewer than `left` of the others needs a visit
+        # sets of fewer than `left` of the others need no visit
         if left > F:
             stack.bound[level] = np.inf
         elif stack.kind[level] != NONE:
@@ -198,7 +198,7 @@ def _swap(frame, F, i, j):
 
 @kernel(error_model="numpy")
 def _drop(frame, F, limit):
-    """Leave out the candidates with v_j ≤ limit, keeping the order of the others; returns how many stay."""
+    """Remove the candidates with v_j ≤ limit, in the order of the others; returns how many remain."""
     G, kept = frame.G, 0
     for j in range(F):
         if frame.v[j] <= limit:
@@ -219,7 +219,7 @@ def _drop(frame, F, limit):
 def relax(stack, level, m, target):
     """Fill v; the bound over the A ⊆ F, |A| ≤ m, is what is returned less the sum of the m largest v_j.
 
-    Improves beta by coordinate descent for as long as that may lead to the target.
+    Improves beta by coordinate descent as long as the target may be attained.
     """
     frame, F, kind, square = at(stack, level), stack.size[level], stack.kind[level], stack.square[level]
     G, b, D, v = frame.G, frame.b, frame.D, frame.v
@@ -248,7 +248,7 @@ def _descend(frame, F, m, square, target):
             for j in range(F):
                 q[j] += beta[l] * G[l, j]
     for sweep in range(_SWEEPS + 1):
-        lam, upper = _level(frame, q, square, F, m)
+        lam, upper = _threshold(frame, q, square, F, m)
         base = square
         for j in range(F):
             base -= beta[j] * q[j]
@@ -264,9 +264,9 @@ def _descend(frame, F, m, square, target):
 
 @kernel(error_model="numpy")
 def _moved(frame, F, m):
-    """By how much errors of the remainders lower the bound at x = beta, or (3): twice what they do to xᵀMx,
-    and to the sum T of the m largest v_j = u_j²/D_j, √T being the length of a vector. Products of lengths up
-    to 1 err by w_j + w_l and w_j + the error of y, w = `off`.
+    """The reduction of the bound at x = beta, or of (3), by errors of the projected columns: twice their
+    effect on xᵀMx, and on the sum T of the m largest v_j = u_j²/D_j, √T being the norm of a vector. Products
+    of vectors of length at most 1 err by w_j + w_l and by w_j + the error of y, w = `off`.
     """
     D, beta, w = frame.D, frame.beta, frame.off
     size, shift, worst = 1.0, w[-1], 0.0
@@ -308,7 +308,7 @@ def _sweep(frame, q, F, lam):
 
 
 @kernel(error_model="numpy")
-def _level(frame, q, square, F, m):
+def _threshold(frame, q, square, F, m):
     """λ = τ², Σ min(1, w_j/τ) = m for w = √D|β| (−1 if no more than m are nonzero), and the primal value."""
     b, D, beta = frame.b, frame.D, frame.beta
     w = np.empty(F)
@@ -357,7 +357,7 @@ def _largest(v, F, m):
 
 @kernel(error_model="numpy")
 def _include(data, stack, state, level):
-    """Fill level + 1 from the last candidate of this level, which `count` no longer counts."""
+    """Fill level + 1 from the last candidate of this level, already removed from `count`."""
     below, count, kind = level + 1, stack.size, stack.kind
     left = state.m - below
     stale = _eliminate(stack, level)
@@ -372,7 +372,7 @@ def _include(data, stack, state, level):
 
 @kernel(error_model="numpy")
 def _eliminate(stack, level):
-    """Take candidate F out of the others and of y, into level + 1; whether rounding has grown too large."""
+    """Project the others and y off candidate F, into level + 1; whether the errors have grown too large."""
     F, below, new, old = stack.size[level], level + 1, at(stack, level + 1), at(stack, level)
     G, row, pivot, size = old.G, old.G[F], old.G[F, F], old.b[F]
     stack.square[below] = max(0.0, stack.square[level] - size * size / pivot)
@@ -396,7 +396,7 @@ def _eliminate(stack, level):
 
 @kernel(error_model="numpy")
 def _note(state, size, square):
-    """A new incumbent, if it is better by more than the slack."""
+    """Record a new incumbent, if it is better by more than SLACK."""
     if square < state.value[0] - SLACK:
         state.value[0] = square
         state.found[:size] = state.inside[:size]
@@ -406,17 +406,17 @@ def _note(state, size, square):
 
 @kernel(error_model="numpy")
 def out_of(data, basis, square, size, x):
-    """Whether a column is out of the span of others; no where rounding leaves it open, which is seen."""
+    """Whether a column is certainly outside the span of others; `seen` records it if undecided."""
     n = data.X.shape[1] - data.fixed
-    stands = standing(data.exact, square, size, x, basis.members, n, data.volume)
-    if stands < 0:
+    outside = outside_span(data.exact, square, size, x, basis.members, n, data.volume)
+    if outside < 0:
         data.seen[0] = 1
-    return stands > 0
+    return outside > 0
 
 
 @kernel(error_model="numpy")
-def reach(data, basis, z, x):
-    """s(x)² of what becomes z, the coefficients on X_I = QR being TQz, T = R⁻¹."""
+def squared_size(data, basis, z, x):
+    """s(x)² = own_x² + Σ (own_i·b_i)² for z = X_x or y, with coefficients b = TQz on X_I = QR, T = R⁻¹."""
     Q, T, own = basis.Q, basis.inverse, data.own
     t = len(Q)
     total = own[x] ** 2
@@ -438,7 +438,7 @@ def basis_of(data, inside):
     members, shares, p = np.empty(t, np.intp), np.empty(t), 0
     for s in range(t):
         x, before = inside[s], Basis(Q[:s], T, inside[:s], members[:p])
-        size = reach(data, before, X[x], x)
+        size = squared_size(data, before, X[x], x)
         for l in range(s):
             T[l, s] = -dot(Q[l], X[x])
         Q[s] = X[x]
@@ -462,8 +462,8 @@ def basis_of(data, inside):
 
 
 @kernel(error_model="numpy")
-def doubt(square, size, unit):
-    """What rounding does to ‖r‖² = square, size = s(y)²."""
+def square_error(square, size, unit):
+    """A bound on the rounding error of ‖r‖² = square, size = s(y)²."""
     if unit.power == 2:
         return unit.u * size
     root, aim = math.sqrt(square), math.sqrt(size)
@@ -472,15 +472,15 @@ def doubt(square, size, unit):
 
 @kernel(error_model="numpy")
 def measure(data, stack, t, inside):
-    """Fill a level by projection, with columns scaled to unit length; leaves out those in the span.
+    """Fill a level by projection, with columns scaled to unit length, without those in the span.
 
-    D and beta, which belong to other scales, become zero.
+    D and beta, which are of another scale, become zero.
     """
     X, y, unit, frame = data.X, data.y, data.exact.unit, at(stack, t)
     b, index, growth, off = frame.b, frame.features, frame.growth, frame.off
     basis = basis_of(data, inside[:t])
     r, shares = y.copy(), np.empty(t)
-    aim = math.sqrt(reach(data, basis, y, len(X)))
+    aim = math.sqrt(squared_size(data, basis, y, len(X)))
     stack.square[t] = project(basis.Q, t, r, shares) ** 2
     Z, kept = np.empty((stack.size[t], X.shape[1])), 0
     growth[:] = 1.0
@@ -488,7 +488,7 @@ def measure(data, stack, t, inside):
     for j in range(stack.size[t]):
         x = index[j]
         Z[kept] = X[x]
-        size = reach(data, basis, X[x], x)
+        size = squared_size(data, basis, X[x], x)
         length = project(basis.Q, t, Z[kept], shares)
         if not out_of(data, basis, length * length, size, x):
             continue
@@ -507,7 +507,7 @@ def measure(data, stack, t, inside):
 
 @kernel(**VECTORIZED, error_model="numpy")
 def _cholesky(C, shift, share, L, F):
-    """L with LLᵀ = C − share·diag(shift), or False when a pivot is not clearly positive."""
+    """L with LLᵀ = C − share·diag(shift), or False when a pivot is not positive beyond rounding."""
     for j in range(F):
         below = L[j]
         pivot = C[j, j] - share * shift[j]
@@ -543,9 +543,9 @@ def _inverse_diagonal(L, h, F):
 
 @kernel(error_model="numpy")
 def convexify(stack, level, m):
-    """D as large as is cheap, in proportion to 1/diag(C⁻¹), with C ⪰ D; else by Gershgorin's circles.
+    """D proportional to 1/diag(C⁻¹), nearly as large as C ⪰ D allows; else by Gershgorin's circles.
 
-    An error of C, of w_j + w_l in C_jl at most, is no more than diag(F·w_j + Σ w), which D is less by.
+    An error of C of at most w_j + w_l in C_jl is ⪯ diag(F·w_j + Σ w), which is subtracted from D.
     """
     F, frame = stack.size[level], at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
@@ -603,7 +603,7 @@ def _circles(stack, level, m):
 
 @kernel(error_model="numpy")
 def _leaf(data, stack, state, level):
-    """Try all pairs beside I and candidate F; False if that needs the columns measured anew."""
+    """Try all pairs with I and candidate F; False if the columns need to be projected again for that."""
     F, frame, work = stack.size[level], at(stack, level), state.work
     G, growth, off = frame.G, frame.growth, frame.off
     u, c, p, w = work[0], work[1], work[2], work[3]
@@ -630,7 +630,7 @@ def _leaf(data, stack, state, level):
 
 @kernel(error_model="numpy")
 def _scan(data, stack, state, level):
-    """Try all sets of 1 or 2 more features."""
+    """Try all sets of 1 or 2 further features."""
     frame, work = at(stack, level), state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
     for j in range(stack.size[level]):
@@ -643,10 +643,11 @@ def _scan(data, stack, state, level):
 
 @kernel(error_model="numpy")
 def _try(data, stack, state, level, size, square):
-    """Try all single features and, where two may follow the `size` ones inside, pairs; square = ‖P^⊥y‖².
+    """Try all single features and, if two may be added to the `size` ones inside, pairs; square = ‖P^⊥y‖².
 
-    With (u, c, p, w) = `work`, unit columns have the products c with y, each known to its w, and u_ju_lG_jl −
-    p_jp_l with each other. What is known to less than _ERROR is compared by projection if it may be better.
+    With (u, c, p, w) = `work`, the unit columns have the products c with y, with errors w, and
+    u_ju_lG_jl − p_jp_l with each other. Sets whose error exceeds _ERROR are compared by projection if they
+    may be better.
     """
     F, index, inside = stack.size[level], stack.features[level], state.inside
     c, w, top = state.work[1], state.work[3], 0
@@ -667,7 +668,7 @@ def _try(data, stack, state, level, size, square):
 
 @kernel(error_model="numpy")
 def _pairs(data, state, G, index, F, size, square):
-    """The gain of a pair, before the division, is known to 8 times its two w: see `_try`."""
+    """Try all pairs. The gain of a pair, before the division, errs by 8 times its two w: see `_try`."""
     inside, work = state.inside, state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
     for j in range(F):
@@ -687,7 +688,7 @@ def _pairs(data, state, G, index, F, size, square):
 
 @kernel(**VECTORIZED, error_model="numpy")
 def _better(row, u, c, p, w, j, needed):
-    """How many l < j make pairs that may lower the square by more than needed."""
+    """The number of l < j whose pair with j may reduce the square by more than needed."""
     hits = 0
     uj, cj, pj, wj = u[j], c[j], p[j], w[j]
     for l in range(j):
@@ -700,7 +701,7 @@ def _better(row, u, c, p, w, j, needed):
 
 @kernel(error_model="numpy")
 def _measured(data, state, size):
-    """‖P_I^⊥y‖² of the first `size` features inside, by projection; what rounding does to it is seen."""
+    """‖P_I^⊥y‖² of the first `size` features inside, by projection; `seen` records its error."""
     left, moved = remainder(data, state.inside[:size])
     data.seen[1] = max(data.seen[1], min(moved, moved + state.value[0] - left))
     return left
@@ -708,8 +709,8 @@ def _measured(data, state, size):
 
 @kernel(error_model="numpy")
 def remainder(data, inside):
-    """‖P_I^⊥y‖² by projection, and what rounding does to it."""
+    """‖P_I^⊥y‖² by projection, and a bound on its rounding error."""
     basis = basis_of(data, inside)
-    size = reach(data, basis, data.y, len(data.X))
+    size = squared_size(data, basis, data.y, len(data.X))
     square = project(basis.Q, len(inside), data.y.copy(), np.empty(len(inside))) ** 2
-    return square, doubt(square, size, data.exact.unit)
+    return square, square_error(square, size, data.exact.unit)

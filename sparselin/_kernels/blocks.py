@@ -1,4 +1,4 @@
-"""Greedy selection a block of picks at a time: guess the picks on a few columns, check them on all.
+"""Greedy selection by blocks of picks: guess the picks on a few columns, check them on all.
 
 A score is |c_j|·scale_j: the correlation itself for OMP (scale 1), |c_j|/‖P_S^⊥X_j‖ for OLS.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sparselin._kernels import VECTORIZED, kernel
 from sparselin._kernels.linear_algebra import subtract
 
-BLOCK = 256  # entries whose maximum is kept; a multiple of every vector length
+BLOCK = 256  # entries whose maximum is stored; a multiple of every vector length
 STALE = -1
 
 
@@ -60,11 +60,11 @@ class Candidates(NamedTuple):
     weights: NDArray[np.float32]
 
 
-class Worth(NamedTuple):
-    """When a guess is worth its product.
+class Acceptance(NamedTuple):
+    """When a guess is multiplied.
 
-    A score up to `cut`, which a column left out may reach, is not, unless it fills a product: of `few`, which
-    cost little more than one, or, beyond `thin`, of `stride`.
+    If its score exceeds `cut`, which a column that is no candidate may attain; or if it completes a product
+    of up to `few` rows, which cost little more than one, or, beyond `thin` rows, of a multiple of `stride`.
     """
 
     cut: float
@@ -74,10 +74,10 @@ class Worth(NamedTuple):
 
 
 @kernel(inline="always")
-def _worth(worth, score, i):
-    """Whether column i of a product is worth having."""
-    whole = i == 0 or worth.few <= i <= worth.thin or i % worth.stride == 0
-    return score > 0 and (score > worth.cut or not whole)
+def _accepted(rule, score, i):
+    """Whether a guess with this score becomes column i of a product."""
+    complete = i == 0 or rule.few <= i <= rule.thin or i % rule.stride == 0
+    return score > 0 and (score > rule.cut or not complete)
 
 
 @kernel()
@@ -92,15 +92,15 @@ def _largest(candidates):
 
 @kernel()
 def _rescale(weights, row):
-    """weight_m = ‖X_j‖/ρ_j, ρ_j² falling by (row_m·‖X_j‖)²; zero where little is left."""
+    """weight_m = ‖X_j‖/ρ_j, ρ_j² being reduced by (row_m·‖X_j‖)²; zero where ρ_j² becomes small."""
     for m in range(weights.size):
         square = 1 / (weights[m] * weights[m]) - row[m] * row[m] if weights[m] > 0 else 0.0
         weights[m] = 1 / math.sqrt(square) if square > 1e-4 else 0.0
 
 
 @kernel(**VECTORIZED)
-def guess(candidates, first, scaled, worth, picks):
-    """Tentative picks among the candidates: greedy selection there, as exact as single precision is.
+def guess(candidates, first, scaled, rule, picks):
+    """Tentative picks: greedy selection among the candidates, in single precision.
 
     ⟨P_S^⊥x, P_S^⊥x'⟩ = ⟨x, x'⟩ − Σ_s ⟨q_s, x⟩⟨q_s, x'⟩. `scaled` says whether scores are divided by ρ_j.
     Writes columns into `picks`, beginning with `first`, a candidate, and returns how many.
@@ -113,7 +113,7 @@ def guess(candidates, first, scaled, worth, picks):
     for i in range(picks.size):
         if i > 0:
             best = _largest(candidates)
-            if not _worth(worth, abs(corr[best]) * candidates.weights[best], i):
+            if not _accepted(rule, abs(corr[best]) * candidates.weights[best], i):
                 return i
         picks[i] = columns[best]
         row = rows[i]
@@ -122,7 +122,7 @@ def guess(candidates, first, scaled, worth, picks):
             subtract(shares[s, best], shares[s], row)
         for l in range(i):
             subtract(rows[l, best], rows[l], row)
-        if row[best] <= 1e-4:  # what follows a nearly dependent column would be lost to rounding
+        if row[best] <= 1e-4:  # guesses after a nearly dependent column would be rounding errors
             return i + 1
         rho = math.sqrt(row[best])
         for m in range(row.size):
@@ -146,31 +146,31 @@ def _maxima(bits, mask, tops):
 
 
 class Scores(NamedTuple):
-    """What competes, |score_j| known to ±error·weights_j.
+    """Scores, |score_j| known to ±error·weights_j.
 
     Attributes
     ----------
     score, weights : (d,).
     bits, mask : the bits of `score` as integers, and the mask of all but the sign.
-    heavy : the maxima of the weights over the blocks.
+    block_weights : the maxima of the weights over the blocks.
     """
 
     score: NDArray[np.floating]
     weights: NDArray[np.floating]
     bits: NDArray[Any]
     mask: Any
-    heavy: NDArray[np.floating]
+    block_weights: NDArray[np.floating]
 
 
 class Steps(NamedTuple):
-    """Picks, and what comes after each: s = 0..p−1.
+    """Picks s = 0..p−1, and the argmax after each.
 
     Attributes
     ----------
     picks : (p,) the columns.
-    shares, errors : (p,) ⟨q_s, r⟩, and the errors of scores after it, in units of the weights.
-    lam, margin : (p,) |c_j| of the next, and its margin.
-    near, counts : (p, ·), (p,) the next, then the others that may be in its place, counts_s in all.
+    shares, errors : (p,) ⟨q_s, r⟩, and the errors of scores after pick s, in units of the weights.
+    lam, margin : (p,) |c_j| of the argmax j after it, and its margin.
+    candidates, counts : (p, ·), (p,) the argmax, then the others that may be it, counts_s in all.
     """
 
     picks: NDArray[np.intp]
@@ -178,12 +178,12 @@ class Steps(NamedTuple):
     errors: NDArray[np.floating]
     lam: NDArray[np.floating]
     margin: NDArray[np.floating]
-    near: NDArray[np.intp]
+    candidates: NDArray[np.intp]
     counts: NDArray[np.intp]
 
 
 class Lengths(NamedTuple):
-    """ρ_j² = ‖P_S^⊥X_j‖² of all columns, what it was when last measured, 1/ρ_j, ‖X_j‖, and 1/‖y‖."""
+    """ρ_j² = ‖P_S^⊥X_j‖² of all columns, its value when last projected, 1/ρ_j, ‖X_j‖, and 1/‖y‖."""
 
     squares: NDArray[np.floating]
     measured: NDArray[np.floating]
@@ -193,16 +193,16 @@ class Lengths(NamedTuple):
 
 
 @kernel()
-def find(scores, error, near):
-    """Where |score| is largest, that and the next largest value, and how many may be the argmax.
+def find(scores, error, candidates):
+    """The argmax of |score|, the largest and next largest value, and how many columns may be the argmax.
 
-    May: those that come within the errors, error·weights_j each, of the largest; they are put into `near`, as
-    many as it holds. One is a clear argmax; none means that the largest may be zero.
+    These are within the errors, error·weights_j each, of the largest; they are written into `candidates`, as
+    many as it holds. One is a certain argmax; none means that the largest may be zero.
     """
-    score, weights, bits, mask, heavy = scores
+    score, weights, bits, mask, block_weights = scores
     size = score.size
-    reach = np.empty(heavy.size, score.dtype)
-    tops = reach.view(bits.dtype)
+    maxima = np.empty(block_weights.size, score.dtype)
+    tops = maxima.view(bits.dtype)
     _maxima(bits, mask, tops)
     at = 0
     for b in range(1, tops.size):
@@ -211,47 +211,46 @@ def find(scores, error, near):
     best = at * BLOCK
     while mask & bits[best] != tops[at]:
         best += 1
-    top = reach[at]
-    reach[at] = 0
+    top = maxima[at]
+    maxima[at] = 0
     for j in range(at * BLOCK, min((at + 1) * BLOCK, size)):
         if j != best:
-            reach[at] = max(reach[at], abs(score[j]))
-    second = reach[0]
-    for b in range(1, reach.size):
-        second = max(second, reach[b])
+            maxima[at] = max(maxima[at], abs(score[j]))
+    second = maxima[0]
+    for b in range(1, maxima.size):
+        second = max(second, maxima[b])
     low = top - error * weights[best]
     if low <= 0:
         return best, top, second, 0
-    near[0] = best
+    candidates[0] = best
     count = 1
     for b in range(tops.size):
-        if reach[b] + error * heavy[b] >= low:
+        if maxima[b] + error * block_weights[b] >= low:
             for j in range(b * BLOCK, min((b + 1) * BLOCK, size)):
                 value, slack = abs(score[j]), error * weights[j]
                 if j != best and value + slack >= low:
-                    if count < near.size:
-                        near[count] = j
+                    if count < candidates.size:
+                        candidates[count] = j
                     count += 1
     return best, top, second, count
 
 
 @kernel(inline="always")
 def _next(scores, steps, s, c):
-    """Find what comes after the s-th pick; says whether it is the pick that was guessed."""
-    best, top, second, count = find(scores, steps.errors[s], steps.near[s])
+    """Find the argmax after the s-th pick; returns whether it is the pick that was guessed."""
+    best, top, second, count = find(scores, steps.errors[s], steps.candidates[s])
     steps.lam[s] = abs(c[best])
     steps.margin[s] = (top - second) / top if top > 0 else 0
     steps.counts[s] = count
     guessed = s + 1 < steps.picks.size and best == steps.picks[s + 1]
-    return guessed and 1 <= count <= steps.near.shape[1]
+    return guessed and 1 <= count <= steps.candidates.shape[1]
 
 
 @kernel(**VECTORIZED)
 def descend(c, W, steps, out, scores):
-    """Follow c through the picks, as long as each is the argmax that it was taken for.
+    """Update c by the picks, as long as each is the argmax. Returns how many are.
 
-    W (p, d) holds XᵀQ for them, so that c_{s+1} = c_s − shares_s·W_s; c is zero where `out`. Returns how many
-    picks stand.
+    W = QᵀX (p, d) is that of the picks, so that c_{s+1} = c_s − shares_s·W_s; c is set to zero on `out`.
     """
     for s in range(W.shape[0]):
         row, share = W[s], steps.shares[s]
@@ -268,14 +267,14 @@ def descend(c, W, steps, out, scores):
 
 @kernel(**VECTORIZED)
 def rescale(c, lengths, scores):
-    """Scores |c_j|/ρ_j and the weights of their errors; says whether a ρ_j² must be measured anew.
+    """Scores |c_j|/ρ_j and the weights of their errors; returns whether a ρ_j² must be recomputed.
 
     With errors eps‖X_j‖‖y‖ of c_j and eps‖X_j‖ of each ⟨q, X_j⟩, whose squares sum to measured_j − ρ_j², ρ_j
     errs by eps‖X_j‖√measured_j/ρ_j, and so |c_j|/ρ_j by eps‖y‖‖X_j‖/ρ_j times
     1 + |score_j|√measured_j/(ρ_j‖y‖); ratio is 1/‖y‖.
     """
     squares, measured, scale, norms, ratio = lengths
-    score, weights, heavy = scores.score, scores.weights, scores.heavy
+    score, weights, block_weights = scores.score, scores.weights, scores.block_weights
     stale = False
     for j in range(c.size):
         scale[j] = 0
@@ -284,21 +283,21 @@ def rescale(c, lengths, scores):
                 scale[j] = 1 / math.sqrt(squares[j])
             else:
                 stale = True
-    for b in range(heavy.size):
-        heavy[b] = 0
+    for b in range(block_weights.size):
+        block_weights[b] = 0
         for j in range(b * BLOCK, min((b + 1) * BLOCK, c.size)):
             score[j] = c[j] * scale[j]
             spread = ratio * abs(score[j]) * math.sqrt(measured[j]) * scale[j]
             weights[j] = scale[j] * norms[j] * (1 + spread)
-            heavy[b] = max(heavy[b], weights[j])
+            block_weights[b] = max(block_weights[b], weights[j])
     return stale
 
 
 @kernel(**VECTORIZED)
 def descend_scaled(c, W, steps, out, scores, lengths):
-    """The same for the scores |c_j|/ρ_j of OLS, ρ_j² = ‖P_S^⊥X_j‖² falling by W_sj² with each pick.
+    """The same for the scores |c_j|/ρ_j of OLS; each pick reduces ρ_j² = ‖P_S^⊥X_j‖² by W_sj².
 
-    Stops with the count STALE where cancellation has taken four digits of some ρ_j² since it was measured.
+    Stops with the count STALE if some ρ_j² has lost four digits to cancellation since it was projected.
     """
     for s in range(W.shape[0]):
         row, share = W[s], steps.shares[s]
@@ -320,9 +319,9 @@ def descend_scaled(c, W, steps, out, scores, lengths):
 
 
 @kernel()
-def _earlier(least, room, closing):
-    """The lesser of `least` and room/closing, where that is positive."""
-    return room / closing if room < least * closing else least
+def _earlier(least, distance, speed):
+    """The smaller of `least` and distance/speed, if that is positive."""
+    return distance / speed if distance < least * speed else least
 
 
 @kernel(**VECTORIZED)
@@ -331,7 +330,7 @@ def windows(c, W, shares, rho, support, m, length):
 
     At the s-th, c = Xᵀr_s, λ* = |c_i| for the pick i = support[m + s] of sign g, and Xᵀu = g W_s/ρ_s is the
     rate at which c falls with λ: ε₂ is the least positive root of |c_j − εgW_sj/ρ_s| = λ* − ε over the
-    j ∉ S ∪ i, at most λ*. Then c follows the pick.
+    j ∉ S ∪ i, at most λ*. Then c is updated by the pick.
     """
     d = c.size
     for s in range(W.shape[0]):

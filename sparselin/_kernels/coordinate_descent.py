@@ -1,7 +1,7 @@
-"""Cyclic coordinate descent for the LASSO: the solver that verification trusts least and checks most.
+"""Cyclic coordinate descent for the LASSO, the independent solver of the verification.
 
-It shares no code with the homotopy, OMP or the gradient descent, and every number that it returns is
-judged by a certificate computed outside.
+It shares no code with the homotopy, OMP or the gradient descent, and its results are checked by certificates
+computed outside.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ def coordinate_descent(Zt, r, b, lam, target, max_epochs):
     """Minimise ½‖r − Zb‖² + λ‖b‖₁ from b until the duality gap is at most target.
 
     Zt (m, n) holds the columns of Z as rows; r and b are overwritten by the residual and the solution.
-    Returns the gap reached, P(b) − D(a·r) with a = min(1, λ/‖Zᵀr‖∞), which is
+    Returns the gap attained, P(b) − D(a·r) with a = min(1, λ/‖Zᵀr‖∞), which is
 
         ½(1 − a)²‖r‖² + Σ_j (λ|b_j| − a·b_j⟨Z_j, r⟩).
     """

@@ -1,4 +1,4 @@
-"""Whether a column is in the span of others: what rounding leaves of that, and what is certain of it."""
+"""Whether a column is in the span of others: by error bounds, and where they leave it open, exactly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Unit(NamedTuple):
 
 
 class Exact(NamedTuple):
-    """How far columns are known."""
+    """The rounding unit of the columns, and what decides dependence exactly."""
 
     unit: Unit
     twins: NDArray[np.intp]  # equal for columns that are ± a power of two times each other
@@ -31,21 +31,20 @@ class Exact(NamedTuple):
 
 @kernel()
 def span(unit):
-    """How far from a span, in units of s², is out of it: (2u)², or 2u where squares are known to u."""
+    """τ such that x is outside a span if its squared distance exceeds τ·s(x)²: (2u)², or 2u for power 2."""
     return 2 * unit.u if unit.power == 2 else (2 * unit.u) ** 2
 
 
 @kernel()
-def standing(exact, square, size, x, members, n, volume):
-    """Of a column x against `members`: 1 out of their span, 0 in it, −1 if rounding leaves it open.
+def outside_span(exact, square, size, x, members, n, volume):
+    """1 if the column x is outside the span of `members`, 0 if in it, −1 if undecided.
 
-    `square` is that of its distance and `size` s(x)²; all are projected off columns whose lengths have the
-    product 2^volume, into n dimensions. Independent columns of integers have a Gram determinant of at least
-    1, so that one of them, of length N_x, is at a distance of at least 1/Π N of the span of the others, N all
-    lengths but its own.
+    `square` is its squared distance and `size` s(x)²; all columns are projected off others, whose lengths
+    have the product 2^volume, into n dimensions. Independent columns of integers have a Gram determinant of
+    at least 1, so that each has a distance of at least 1/Π N from the span of the others, N their lengths.
     """
-    far = span(exact.unit) * size
-    if square > far:
+    bound = span(exact.unit) * size
+    if square > bound:
         return 1
     if exact.unit.power == 2:
         return -1
@@ -54,4 +53,4 @@ def standing(exact, square, size, x, members, n, volume):
         if exact.twins[member] == exact.twins[x]:
             return 0
         total += exact.volumes[member]
-    return 0 if len(members) >= n or 2 * math.sqrt(far) < 2.0**-total else -1
+    return 0 if len(members) >= n or 2 * math.sqrt(bound) < 2.0**-total else -1

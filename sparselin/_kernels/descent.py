@@ -1,8 +1,8 @@
 """Gradient descent on F(w, θ) = ½‖y − X(s(w)∘θ)‖² + ½λ_w‖w‖² + ½λ_θ‖θ‖², X (n, m).
 
-A point is x = (w, θ) (2m,), with s = s(w), β = s∘θ, r = y − Xβ, g = Xᵀr beside it. The normalised masks do
-not depend on the scale of w: for them λ_w = 0 and ‖w‖ stays what it was. The ℓ₁ masks are even in w and keep
-w ≥ 0.
+A point is x = (w, θ) (2m,), with s = s(w), β = s∘θ, r = y − Xβ, g = Xᵀr. The normalised masks do
+not depend on the scale of w: for them λ_w = 0 and ‖w‖ is constant. The ℓ₁ masks are even in w, and w ≥ 0 is
+preserved.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
 # How a descent ended.
 CERTIFIED, AT_FLOOR, AT_LIMIT = range(3)
 
-# Division by zero gives inf or NaN, which no comparison below lets pass, and does not raise.
+# Division by zero gives inf or NaN, which fails every comparison below, and does not raise.
 _OPTIONS = {"error_model": "numpy", **VECTORIZED}
 
-_MEMORY = 10  # values that the line search looks back on
-_SHORT = 5  # short steps that the step length looks back on
+_MEMORY = 10  # values that the line search compares with
+_SHORT = 5  # short steps from which the step length is taken
 _TRIALS = 40  # steps that the line search tries
 
 
@@ -41,7 +41,7 @@ class Objective(NamedTuple):
 
 @kernel(**_OPTIONS)
 def combine(rows, weights, out):
-    """out = Σ_i weights_i·rows_i, four rows a pass."""
+    """out = Σ_i weights_i·rows_i, four rows per pass."""
     m, n = rows.shape
     for j in range(n):
         out[j] = 0
@@ -92,7 +92,7 @@ def mask_pullback(form, w, s, h):
 
 @kernel(**_OPTIONS)
 def evaluate(form, Xt, y, lam, x, s, beta, r):
-    """F − ½‖y‖², and on the way s, β and r.
+    """F − ½‖y‖²; also fills s, β and r.
 
     F − ½‖y‖² = ½‖Xβ‖² − ⟨y, Xβ⟩ + ½λ_w‖w‖² + ½λ_θ‖θ‖², whose terms vanish with β: nothing cancels.
     """
@@ -110,7 +110,7 @@ def evaluate(form, Xt, y, lam, x, s, beta, r):
 
 @kernel(**_OPTIONS)
 def differentiate(form, X, lam, x, s, r, g, slope):
-    """∇F = (λ_ww − (∂s/∂w)ᵀ(g∘θ), λ_θθ − s∘g), and on the way g."""
+    """∇F = (λ_ww − (∂s/∂w)ᵀ(g∘θ), λ_θθ − s∘g); also fills g."""
     m = len(s)
     combine(X, r, g)
     for j in range(m):
@@ -120,13 +120,13 @@ def differentiate(form, X, lam, x, s, r, g, slope):
     for j in range(m):
         slope[j] += lam[0] * x[j]
         if form == L1_NORMALIZED and x[j] == 0:
-            # on the boundary of w ≥ 0 only a descent into it counts
+            # on the boundary of w ≥ 0 only a feasible descent direction counts
             slope[j] = min(slope[j], x[j])
 
 
 @kernel(**_OPTIONS)
 def lasso_error(lam, x, beta, r, g):
-    """Gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)², what F exceeds its least value over w∘θ = β by.
+    """Gap of the LASSO at β plus (λ/2)Σ(|w_j| − |θ_j|)², which is F minus its minimum over w∘θ = β.
 
     For a with |a|·‖g‖∞ ≤ λ, u = ar is dual feasible, and from y = r + Xβ
 
@@ -167,12 +167,12 @@ def move(form, x, slope, alpha, out):
 
 @kernel(**_OPTIONS)
 def step_length(x, slope, old_x, old_slope, alpha, short):
-    """The next step length, by the adaptive ABBmin rule, or by growth where the curvature is not positive.
+    """The next step length, by the adaptive ABBmin rule; ten times the last if the curvature is not positive.
 
     With Δ the last step and Γ the change of ∇F on it, the two lengths of Barzilai and Borwein are
-    ΔᵀΔ/ΔᵀΓ ≥ ΔᵀΓ/ΓᵀΓ. Where their ratio is below a threshold, ∇F has large parts along directions of large
-    curvature, and the least of the last few short lengths removes those first. Each short step lowers
-    the threshold, short[0], and each long one raises it, so that neither kind starves.
+    ΔᵀΔ/ΔᵀΓ ≥ ΔᵀΓ/ΓᵀΓ. If (short/long) is below a threshold, ∇F has large components in directions of large
+    curvature, and the least of the last few short lengths removes those first. Each short step decreases
+    the threshold, short[0], and each long one increases it, so that both kinds occur.
     """
     square, curvature, change = 0.0, 0.0, 0.0
     for j in range(len(x)):
@@ -200,9 +200,10 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
 def descend(objective, start, tol, floor, max_iter):
     """The last x and its s, F − ½‖y‖² at every iterate, and how the descent ended.
 
-    The line search is that of Grippo, Lampariello and Lucidi: F has to fall below the largest of its last
+    The line search is that of Grippo, Lampariello and Lucidi: F has to be below the largest of its last
     values, not below the last. α is shortened to the minimiser of the parabola through F(0), the slope
-    −‖∇F‖² there and F(α). Where rounding leaves nothing to be won, no α does, and the descent ends.
+    −‖∇F‖² there and F(α). When F decreases by less than its rounding error, no α is accepted, and the descent
+    ends.
     """
     form, X, Xt, y, lam = objective
     m, n = Xt.shape

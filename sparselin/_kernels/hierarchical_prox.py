@@ -2,7 +2,7 @@
 
 With n = ‖Θ_j‖, u_1 ≥ … ≥ u_K the sorted |W_jk|, S_m = u_1 + … + u_m and t_m = (n − λ + M·S_m)/(1 + mM²)
 the length is t = max(0, max_m t_m) (see `sparselin.lassonet.prox`). t_{m+1} is the mean of t_m and
-u_{m+1}/M with weights 1 + mM² and M², so t_m rises as long as u_{m+1} > M·t_m and never after.
+u_{m+1}/M with weights 1 + mM² and M², so t_m increases as long as u_{m+1} > M·t_m and not after.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from sparselin._kernels import kernel
 # for larger M, 1 + mM² is mM² to rounding, and M·t_m = ((n − λ)/M + S_m)/m.
 _LARGE_M = 2.0**64
 _LARGE, _SMALLER = 2.0**896, 2.0**-128
-# Relative, and far above the rounding of any sum: entries this close to a bound are kept and sorted.
+# Relative, far above the rounding of any sum: entries this close to a bound are sorted too.
 _MARGIN = 1e-9
 _SPLIT = 2.0**27 + 1
 
 
 @kernel()
 def shrink(Theta, W, lam, M, slack, n_clipped, start, stop):
-    """Overwrite rows start..stop of Theta (d, p) and W (d, K), and count the entries of W that were lowered.
+    """Overwrite rows start..stop of Theta (d, p) and W (d, K), and count the entries of W that were clipped.
 
-    Then ‖W_j‖∞ ≤ M‖Theta_j‖ exactly, for p = 1 with slack = 0. For p > 1 the slack pays for the rounding
+    Then ‖W_j‖∞ ≤ M‖Theta_j‖ exactly, for p = 1 with slack = 0. For p > 1 the slack covers the rounding error
     of the norm.
     """
     u = np.empty(W.shape[1])
@@ -76,7 +76,7 @@ def _length(rest, w, unit, M, u):
         u[m] = abs(x) * unit
         total += u[m]
         m += 1
-    # For whatever set of entries in place of the m largest, t_m ≤ t: a bound below which none is clipped.
+    # For any set of entries in place of the m largest, t_m ≤ t: a bound below which none is clipped.
     for _ in range(3):
         if m == 0:
             break
@@ -90,7 +90,7 @@ def _length(rest, w, unit, M, u):
                 kept += 1
         m = kept
     u[:m].sort()
-    # Sums of the sorted entries, with what each addition lost: independent of the order of w.
+    # Sums of the sorted entries with the error of each addition: independent of the order of w.
     t, level = rest, M * rest
     total = lost = 0.0
     for k in range(m):
@@ -143,7 +143,7 @@ def _product_error(x, y, p):
 
 @kernel()
 def _clip(w, bound):
-    """w ← sign(w)·min(|w|, bound), rounded towards zero; returns how many entries that lowers."""
+    """w ← sign(w)·min(|w|, bound), rounded towards zero; returns how many entries are clipped."""
     cell = np.zeros(2, w.dtype)
     cell[0] = bound
     if cell[0] > bound:

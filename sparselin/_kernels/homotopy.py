@@ -1,16 +1,16 @@
-"""The LASSO homotopy on the Gram matrix of some columns, one clean event at a time.
+"""The LASSO homotopy on the Gram matrix of some columns, one simple event at a time.
 
-H (M, M) is XᵀX for M columns, c0 their Xᵀy. `order[:p]` are the nonzero ones, the first `n_free` of them
-without penalty (sign 0), and L (by rows) is the Cholesky factor of H on them. At a point λ, β of the
-path, with s the signs, c = c0 − Hβ and b = Hw for H_PP w = s, going down to λ − δ means
+H (M, M) is XᵀX for M columns, c0 their Xᵀy. `order[:p]` are the nonzero ones, P, the first `n_free` of them
+without penalty (sign 0), and L (by rows) is the Cholesky factor of H_PP. At a point λ, β of the
+path, with s the signs, c = c0 − Hβ and b = Hw for H_PP w = s, the path to λ − δ is
 
-    β + δw,   c − δb,   c_P = λs all the way,
+    β + δw,   c − δb,   c_P = (λ − δ)s,
 
-until a column outside meets ±λ or a coefficient meets zero. Every point is checked as it is passed: c
-is computed afresh from β, must satisfy the KKT conditions to rounding, and what it lacks of λs on P
-is solved for and added to β. So rounding does not pile up, and the square of the condition number, which
-H carries, costs accuracy only in w, where it shortens or lengthens a step that the next check sees.
-Whatever is not clear beyond rounding (ties, columns nearly dependent, a λ that is not large against the
+until |c_j| = λ − δ for a column outside or a coefficient is zero. Every point passed is checked: c
+is recomputed from β, must satisfy the KKT conditions to rounding, and β is corrected by the solution for the
+residual c_P − λs. So rounding errors do not accumulate, and the squared condition number of H affects
+only w, and by it the length of a step, which the next check corrects.
+Whatever rounding leaves undecided (ties, nearly dependent columns, a λ that is not large compared with the
 errors of c) is left to the caller.
 """
 
@@ -24,22 +24,22 @@ from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
 
-# How a run ended: at the limit of points or of fresh columns, at the end, before a point that is not
-# clear, or for want of room in L.
+# How a run ended: at the limit of points or of fresh columns, at the end, before a point that rounding leaves
+# undecided, or because L is full.
 LIMIT, DONE, DECLINED, FULL = range(4)
 
-# A column is nearly dependent on others when ‖P^⊥X_j‖² is below this share of ‖X_j‖²: then H, which
-# knows squares to eps, says too little about it.
+# A column is nearly dependent on others when ‖P^⊥X_j‖² is below this times ‖X_j‖²: H knows squares to eps
+# only, which is too inaccurate then.
 _DEPENDENT = 1e-9
 
-# The correction of β may shift Xβ by this share of its size at most: what it leaves undone, of the second
-# order, is then below rounding.
+# The correction of β may change Xβ by at most this, relatively: the remaining error, of second order, is then
+# below rounding.
 _CORRECTED = 1e-9
 
-# The errors of c may be this share of λ.
-_CLEAR = 1e-4
+# The errors of c are at most this times λ.
+_MAX_ERROR = 1e-4
 
-# Two values of λ this near to each other, relatively, are not told apart.
+# Two values of λ count as equal up to this, relatively.
 _STEP = 1e-13
 
 
@@ -50,9 +50,9 @@ class Columns(NamedTuple):
     ----------
     H, c0, norms : XᵀX (M, M), Xᵀy and ‖X_j‖ (M,).
     y_norm : ‖y‖.
-    unit : of rounding; the errors of c are about unit·‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
+    unit : the rounding unit; the errors of c are about unit·‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
     longest : the largest norm of all columns, candidates or not.
-    rank : how many independent columns span everything.
+    rank : the number of independent columns that span the sample space.
     """
 
     H: NDArray[np.float64]
@@ -69,10 +69,10 @@ class Place(NamedTuple):
 
     Attributes
     ----------
-    state : p, and the place in `order` of the column that has just entered, or −1.
+    state : p, and the position in `order` of the column that has just entered, or −1.
     lam : λ (1,).
-    order, sign, beta : (room,), the columns that are nonzero, their s and β, p in use.
-    L : (room, room), the Cholesky factor.
+    order, sign, beta : (capacity,), the columns P, their s and β, p in use.
+    L : (capacity, capacity), the Cholesky factor.
     n_free : how many have no penalty.
     """
 
@@ -95,7 +95,7 @@ class Until(NamedTuple):
 
 
 class Trail(NamedTuple):
-    """What is written of the points passed, unless `coef` has no rows.
+    """The record of the points passed, not written if `coef` has no rows.
 
     Attributes
     ----------
@@ -110,22 +110,22 @@ class Trail(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Room for what is computed anew at each point.
+    """Workspace for the quantities at a point.
 
     Attributes
     ----------
-    z, w, lack, extra : (room,), L⁻¹s, w, what c lacks of λs on P, and what that adds to β.
-    c, b, error, level : (M,), the first two zero on P; bounds on the errors of c; see `entries`.
+    z, w, residual, extra : (capacity,), L⁻¹s, w, c_P − λs, and the correction of β by it.
+    c, b, error, entry : (M,), the first two zero on P; bounds on the errors of c; see `entries`.
     """
 
     z: NDArray[np.float64]
     w: NDArray[np.float64]
-    lack: NDArray[np.float64]
+    residual: NDArray[np.float64]
     extra: NDArray[np.float64]
     c: NDArray[np.float64]
     b: NDArray[np.float64]
     error: NDArray[np.float64]
-    level: NDArray[np.float64]
+    entry: NDArray[np.float64]
 
 
 @kernel(**VECTORIZED)
@@ -159,10 +159,9 @@ def factor(H, order, p, L):
 
 @kernel(**VECTORIZED)
 def delete(L, p, k):
-    """L without the column k of p: the rows below move up, rotations restore the triangle.
+    """L without the column k of p: the rows below move up, Givens rotations restore the triangle.
 
-    Each row takes the rotations of the rows above it in turn, then makes the one that clears what
-    sticks out of it.
+    To each row the rotations of the rows above are applied, then the one that eliminates its last entry.
     """
     cosine, sine = np.empty(p), np.empty(p)
     for i in range(k, p - 1):
@@ -180,7 +179,7 @@ def delete(L, p, k):
 
 @kernel(**VECTORIZED)
 def forward(L, start, p, rhs, z):
-    """Entries start..p of z = L⁻¹·rhs, the earlier ones being there."""
+    """Entries start..p of z = L⁻¹·rhs, the earlier ones being known."""
     for k in range(start, p):
         row = L[k]
         total = rhs[k]
@@ -212,7 +211,7 @@ def solve(L, p, rhs, x):
 
 @kernel(**VECTORIZED)
 def correlate(H, order, p, beta, w, c, b):
-    """c ← c − Hβ and b ← b + Hw, four rows of H a pass."""
+    """c ← c − Hβ and b ← b + Hw, four rows of H per pass."""
     M = c.size
     for k in range(0, p - 3, 4):
         h1, h2, h3, h4 = H[order[k]], H[order[k + 1]], H[order[k + 2]], H[order[k + 3]]
@@ -229,24 +228,24 @@ def correlate(H, order, p, beta, w, c, b):
 
 
 @kernel(**VECTORIZED)
-def any_above(p, lack, order, norms, bound):
-    """Whether what c lacks of λs on P is more than rounding."""
+def any_above(p, residual, order, norms, bound):
+    """Whether some |residual_k|, k < p, exceeds bound·‖X_j‖, its rounding error."""
     above = False
     for k in range(p):
-        above |= abs(lack[k]) > bound * norms[order[k]]
+        above |= abs(residual[k]) > bound * norms[order[k]]
     return above
 
 
 @kernel(**VECTORIZED)
 def examine(columns, place, work):
-    """The direction w, c, b and the errors of c at a place, and what c lacks there.
+    """The direction w, c, b, the errors of c, and the residual c_P − λs, at a point.
 
-    Returns ‖y‖ + Σ‖X_j‖|β_j|, the square of what correcting β adds to Xβ, and what times ‖X_j‖ bounds the
-    error of c_j on the way to λ = 0.
+    Returns ‖y‖ + Σ‖X_j‖|β_j|, the squared change of Xβ by the correction of β, and a bound on the error of
+    c_j/‖X_j‖ down to λ = 0.
     """
     p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
-    w, lack, extra, c, b, error, norms = (
-        work.w, work.lack, work.extra, work.c, work.b, work.error, columns.norms,
+    w, residual, extra, c, b, error, norms = (
+        work.w, work.residual, work.extra, work.c, work.b, work.error, columns.norms,
     )  # fmt: skip
     backward(place.L, p, work.z, w)
     c[:], b[:] = columns.c0, 0
@@ -256,13 +255,13 @@ def examine(columns, place, work):
         j = order[k]
         size += norms[j] * abs(beta[k])
         slope += norms[j] * abs(w[k])
-        lack[k] = c[j] - lam * sign[k]
+        residual[k] = c[j] - lam * sign[k]
         c[j] = b[j] = 0
     shift = 0.0
-    if any_above(p, lack, order, norms, columns.unit * size):
-        solve(place.L, p, lack, extra)
+    if any_above(p, residual, order, norms, columns.unit * size):
+        solve(place.L, p, residual, extra)
         for k in range(p):
-            shift += lack[k] * extra[k]
+            shift += residual[k] * extra[k]
     else:
         for k in range(p):
             extra[k] = 0
@@ -285,70 +284,70 @@ def violations(lam, c, error):
 
 @kernel(**VECTORIZED)
 def entries(lam, full, work):
-    """λ at which each column would enter: with a = c − λb, what c is at λ = 0, that is
+    """λ at which each column would enter: with a = c − λb, which is c at λ = 0,
 
         |a|/(1 − sign(a)·b).
 
-    Where a is zero to rounding there is none: if the columns of P span everything (`full`) it is zero, and
-    else what it may be bounds the λ at which the column might yet enter. Returns the largest of these bounds,
-    and how many columns are at ±λ now and not clearly on their way from there, to the opposite face.
+    If a is zero to rounding there is none: a is zero if the columns of P span everything (`full`), and
+    else its error bounds the λ at which the column might enter. Returns the largest of these bounds,
+    and how many columns are tied: at ±λ now, and not certainly moving away, to the opposite face.
     """
-    c, b, error, level = work.c, work.b, work.error, work.level
+    c, b, error, entry = work.c, work.b, work.error, work.entry
     tied, unknown = 0, 0
     for j in range(c.size):
         a = c[j] - lam * b[j]
         s = 1.0 if a > 0 else -1.0
         size = s * a
-        room = 1 - s * b[j]
-        level[j] = size / room if (size > error[j]) & (room > 0) else 0.0
+        speed = 1 - s * b[j]
+        entry[j] = size / speed if (size > error[j]) & (speed > 0) else 0.0
         tied += (lam - abs(c[j]) <= error[j]) & ((s * c[j] > 0) | (size <= 2 * error[j]))
         unknown += size < error[j]
-    doubt = 0.0
+    possible = 0.0
     if full:
-        level[:] = 0
+        entry[:] = 0
     elif unknown > 0:
         for j in range(c.size):
             size = abs(c[j] - lam * b[j])
             if size < error[j]:
-                doubt = max(doubt, (size + error[j]) / max(1 - abs(b[j]), _STEP))
-    return doubt, tied
+                possible = max(possible, (size + error[j]) / max(1 - abs(b[j]), _STEP))
+    return possible, tied
 
 
 @kernel(**VECTORIZED)
 def first_exit(place, w):
-    """The place in P of the first coefficient to reach zero, and λ there; −1 if there is none."""
+    """The position in P of the first coefficient to become zero, and λ there; −1 if there is none."""
     lam, sign, beta = place.lam[0], place.sign, place.beta
     first, top = -1, 0.0
     for k in range(place.n_free, place.state[0]):
         if sign[k] * w[k] < 0:
-            level = lam + beta[k] / w[k]
-            if level > top:
-                first, top = k, level
+            exit_ = lam + beta[k] / w[k]
+            if exit_ > top:
+                first, top = k, exit_
     return first, top
 
 
 @kernel(**VECTORIZED)
 def next_event(columns, place, work, bound, lam_min):
-    """λ of the next event, the column that enters or −1, the place in P that leaves or −1; if it is clear."""
-    p, lam, sign, beta, w, level = place.state[0], place.lam[0], place.sign, place.beta, work.w, work.level
-    doubt, tied = entries(lam, p == columns.rank, work)
-    clear = tied == 0 and bound * columns.longest <= _CLEAR * lam
+    """λ of the next event, the column that enters or −1, the position that leaves or −1; if it is certain."""
+    p, lam, sign, beta, w = place.state[0], place.lam[0], place.sign, place.beta, work.w
+    possible, tied = entries(lam, p == columns.rank, work)
+    certain = tied == 0 and bound * columns.longest <= _MAX_ERROR * lam
     for k in range(place.n_free, p):
-        clear &= beta[k] != 0 or sign[k] * w[k] > 0
-    entry = int(np.argmax(level))
-    leaving, exit_level = first_exit(place, w)
-    below = max(level[entry], exit_level)
-    clear &= below < lam * (1 - _STEP) and doubt <= max(below, lam_min)
-    if level[entry] >= exit_level:
+        certain &= beta[k] != 0 or sign[k] * w[k] > 0
+    entering = int(np.argmax(work.entry))
+    leaving, exit_ = first_exit(place, w)
+    below = max(work.entry[entering], exit_)
+    certain &= below < lam * (1 - _STEP) and possible <= max(below, lam_min)
+    if work.entry[entering] >= exit_:
         leaving = -1
     else:
-        entry = -1
-    return below, entry, leaving, clear
+        entering = -1
+    return below, entering, leaving, certain
 
 
 @kernel(**VECTORIZED)
 def correct(place, extra):
-    """β + extra; zero where rounding has carried it past zero, or it has just entered."""
+    """β + extra; zero where that has the wrong sign, or the column has just entered."""
     n_free, entered, sign, beta = place.n_free, place.state[1], place.sign, place.beta
     for k in range(place.state[0]):
         beta[k] += extra[k]
@@ -372,11 +371,11 @@ def unbalanced(columns, place, bound):
 
 
 @kernel(**VECTORIZED)
-def settle(place, clear):
-    """The place is clear: what is known of it goes to `clear`."""
+def accept(place, reached):
+    """Copy an accepted point to `reached`."""
     p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
-    to_order, to_sign, to_beta = clear.order, clear.sign, clear.beta
-    clear.state[0], clear.state[1], clear.lam[0] = p, place.state[1], place.lam[0]
+    to_order, to_sign, to_beta = reached.order, reached.sign, reached.beta
+    reached.state[0], reached.state[1], reached.lam[0] = p, place.state[1], place.lam[0]
     for k in range(p):
         to_order[k], to_sign[k], to_beta[k] = order[k], sign[k], beta[k]
 
@@ -393,19 +392,19 @@ def record(trail, i, place, size, event):
 
 
 @kernel(**VECTORIZED)
-def move(place, work, below, entry, leaving):
-    """Down to λ = below, where a column enters, one leaves, or neither; returns the event."""
+def move(place, work, below, entering, leaving):
+    """Move to λ = below, where a column enters, one leaves, or neither; returns the event."""
     p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
     gap, w = place.lam[0] - below, work.w
     for k in range(p):
         beta[k] += gap * w[k]
     place.lam[0] = below
     place.state[1] = -1
-    if entry >= 0:
-        order[p], sign[p], beta[p] = entry, 1.0 if work.c[entry] > gap * work.b[entry] else -1.0, 0.0
+    if entering >= 0:
+        order[p], sign[p], beta[p] = entering, 1.0 if work.c[entering] > gap * work.b[entering] else -1.0, 0.0
         forward(place.L, p, p + 1, sign, work.z)
         place.state[0], place.state[1] = p + 1, p
-        return entry + 1
+        return entering + 1
     if leaving < 0:
         return 0
     event = -1 - order[leaving]
@@ -419,14 +418,14 @@ def move(place, work, below, entry, leaving):
 
 @kernel(**VECTORIZED)
 def follow(columns, reached, until, trail):
-    """Follow the path from the place `reached`, and write the points passed.
+    """Follow the path from the point `reached`, and record the points passed.
 
-    `reached` becomes the last one that is clear (but its L may be one ahead, if DECLINED). Returns how the
+    `reached` becomes the last accepted point (but its L may have a further row, if DECLINED). Returns how the
     run ended and how many points it passed.
     """
-    M, room = len(columns.c0), len(reached.order)
+    M, capacity = len(columns.c0), len(reached.order)
     work = Work(
-        np.empty(room), np.empty(room), np.empty(room), np.empty(room),
+        np.empty(capacity), np.empty(capacity), np.empty(capacity), np.empty(capacity),
         np.empty(M), np.empty(M), np.empty(M), np.empty(M),
     )  # fmt: skip
     place = Place(
@@ -435,19 +434,19 @@ def follow(columns, reached, until, trail):
     )  # fmt: skip
     forward(place.L, 0, place.state[0], place.sign, work.z)
     passed, event, found, ended = -1, 0, 0, False
-    below, entry, leaving = until.lam_min, -1, -1
+    below, entering, leaving = until.lam_min, -1, -1
     while True:
         size, shift, bound = examine(columns, place, work)
-        clear = shift <= (_CORRECTED * size) ** 2 and violations(place.lam[0], work.c, work.error) == 0
-        if clear and not ended:
-            below, entry, leaving, clear = next_event(columns, place, work, bound, until.lam_min)
-        if clear:
+        certain = shift <= (_CORRECTED * size) ** 2 and violations(place.lam[0], work.c, work.error) == 0
+        if certain and not ended:
+            below, entering, leaving, certain = next_event(columns, place, work, bound, until.lam_min)
+        if certain:
             correct(place, work.extra)
-            # a correction that was cut off, or too inexact itself, leaves β off the path
-            clear = not (shift > 0 and unbalanced(columns, place, 4 * columns.unit * size))
-        if not clear:
+            # after a truncated or inaccurate correction β is not on the path
+            certain = not (shift > 0 and unbalanced(columns, place, 4 * columns.unit * size))
+        if not certain:
             return DECLINED, max(passed, 0)
-        settle(place, reached)
+        accept(place, reached)
         if passed >= 0 and len(trail.coef) > 0:
             record(trail, passed, place, size, event)
         passed += 1
@@ -457,27 +456,27 @@ def follow(columns, reached, until, trail):
             return LIMIT, passed
         ended = below <= until.lam_min
         if ended:
-            below, entry, leaving = until.lam_min, -1, -1
-        if entry >= 0:
+            below, entering, leaving = until.lam_min, -1, -1
+        if entering >= 0:
             p = place.state[0]
-            if p == room:
+            if p == capacity:
                 return FULL, passed
-            place.order[p] = entry
+            place.order[p] = entering
             if not append(columns.H, place.order, p, place.L):
                 return DECLINED, passed
-            found += until.fresh[entry]
-        event = move(place, work, below, entry, leaving)
+            found += until.fresh[entering]
+        event = move(place, work, below, entering, leaving)
 
 
 @kernel(**VECTORIZED)
 def first_violations(c0, products, lams, slack, norms, start, first):
     """first[j] for the columns start + (0..width − 1) of c = c0 − products (m, width): the first of m points
-    at which |c_j| > λ + slack·‖X_j‖; it is left alone where there is none.
+    at which |c_j| > λ + slack·‖X_j‖; unchanged if there is none.
     """
     m, width = products.shape
     for i in range(m - 1, -1, -1):
-        row, lam, room = products[i], lams[i], slack[i]
+        row, lam, tolerance = products[i], lams[i], slack[i]
         for l in range(width):
             j = start + l
-            if abs(c0[j] - row[l]) > lam + room * norms[j]:
+            if abs(c0[j] - row[l]) > lam + tolerance * norms[j]:
                 first[j] = i

@@ -1,7 +1,8 @@
-"""What the kernels share: inner products, Gram-Schmidt, triangles.
+"""Common to the kernels: inner products, Gram-Schmidt, triangular systems.
 
-Gram-Schmidt comes twice. `orthogonalize` reads four rows at a time and makes a second pass where the first
-lost too much: for a few long columns. `project` makes both passes, a row at a time: for many short ones.
+There are two forms of Gram-Schmidt. `orthogonalize` reads four rows at a time and makes a second pass if the
+first lost too much accuracy: for few long columns. `project` always makes two passes, a row at a time: for
+many short columns.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def subtract(share, a, b):
 
 @kernel(**VECTORIZED)
 def project(Q, t, v, shares):
-    """Take the first t rows of Q, orthonormal, out of v by two passes; shares[:t] = Qv; returns ‖v‖."""
+    """Project v off the first t rows of Q, orthonormal, in two passes; shares[:t] = Qv; returns ‖v‖."""
     for s in range(t):
         shares[s] = 0
     for _ in range(2):
@@ -42,9 +43,10 @@ def project(Q, t, v, shares):
 
 @kernel(**VECTORIZED)
 def _project_by_fours(Qt, R, t, count):
-    """Take out of row t of Qt its shares of the `count` rows before it, adding them to column t of R.
+    """Project row t of Qt off the `count` rows before it, adding the coefficients to column t of R.
 
-    Four rows are read at a time and taken out together: half the traffic of `project`, and other rounding.
+    Four rows are read at a time and subtracted together: half the memory traffic of `project`, and other
+    rounding errors.
     """
     q = Qt[t]
     last = t - count % 4
@@ -86,11 +88,11 @@ def inverse_column_norm(R, norms, l):
 
 
 @kernel(**VECTORIZED)
-def _settle(Qt, R, norms, t, before):
-    """Normalise row t, of length `before` until rows above were taken out of it; returns ρ, that of the rest.
+def _normalize(Qt, R, norms, t, before):
+    """Normalise row t, whose length was `before` its projection; returns ρ, its length now.
 
-    One pass of Gram-Schmidt errs from orthogonality by eps times the amplification ‖D R⁻¹e_t‖ (Björck, 1967):
-    where that may exceed 4, or half the length is lost, there is another. "Twice is enough" (Kahan, Parlett).
+    After one pass of Gram-Schmidt the deviation from orthogonality is eps times ‖D R⁻¹e_t‖ (Björck, 1967): if
+    that may exceed 4·eps, or half the length is lost, there is another. "Twice is enough" (Kahan, Parlett).
     """
     q = Qt[t]
     rho = math.sqrt(dot(q, q))
@@ -107,13 +109,13 @@ def _settle(Qt, R, norms, t, before):
 
 @kernel()
 def orthogonalize(Qt, R, norms, t):
-    """Replace x, in row t of Qt, by q: x = Σ R[s, t] q_s + ρ q, ρ = R[t, t] = ‖P^⊥x‖, which is returned."""
+    """Replace x, in row t of Qt, by q: x = Σ R[s, t] q_s + ρ q, ρ = R[t, t] = ‖P^⊥x‖; returns ρ."""
     for s in range(t):
         R[s, t] = 0
     q = Qt[t]
     before = math.sqrt(dot(q, q))
     _project_by_fours(Qt, R, t, t)
-    return _settle(Qt, R, norms, t, before)
+    return _normalize(Qt, R, norms, t, before)
 
 
 @kernel()
@@ -127,8 +129,8 @@ def dependent(R, norms, t, unit):
 def orthogonalize_block(Qt, R, norms, t, p, unit):
     """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
 
-    R[:t, t:t+p] holds what was taken out so far. Stops before the first dependent column; returns how many
-    come before it.
+    R[:t, t:t+p] holds the coefficients so far. Stops before the first dependent column; returns how many
+    rows precede it.
     """
     for s in range(t, t + p):
         for l in range(t, s):
@@ -136,7 +138,7 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
         q = Qt[s]
         before = math.sqrt(dot(q, q))
         _project_by_fours(Qt, R, s, s - t)
-        _settle(Qt, R, norms, s, before)
+        _normalize(Qt, R, norms, s, before)
         if dependent(R, norms, s, unit):
             return s - t
     return p

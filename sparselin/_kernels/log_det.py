@@ -9,9 +9,9 @@ from sparselin._kernels import VECTORIZED, kernel
 
 @kernel(**VECTORIZED)
 def extend(rows, t, column, j, delta, pivots):
-    """rows[t] for column j, whose column of C is `column`; the pivots (d,) fall by its squares.
+    """rows[t] for column j, whose column of C is `column`; its squares are subtracted from the pivots (d,).
 
-    A Schur complement is semidefinite and none of its pivots is less than δ; rounding keeps to both.
+    A Schur complement is semidefinite and no pivot is less than δ; both are enforced under rounding.
     """
     row, root = rows[t], math.sqrt(pivots[j])
     row[:] = column

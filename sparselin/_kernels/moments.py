@@ -1,4 +1,4 @@
-"""‖X_j‖² and ⟨X_j, y⟩ in one pass over X; sums of four are taken in its precision and added in float64."""
+"""‖X_j‖² and ⟨X_j, y⟩ in one pass over X; sums of four in its precision, added in float64."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel
 
-_WIDTH = 8192  # columns a strip: their sums stay in the second cache level, long rows stream
+_WIDTH = 8192  # columns per strip: their sums fit into the second-level cache
 
 
 @kernel(**VECTORIZED)

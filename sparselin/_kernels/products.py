@@ -1,4 +1,4 @@
-"""Z = VX for a few rows V, where BLAS would pack the whole of X to use it a few times; and X_Jᵀ."""
+"""Z = VX for few rows V, for which BLAS would pack all of X; and X_Jᵀ."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel
 
-_IN_CACHE = 10**6  # numbers
-_WIDTH = 4096  # columns a strip: rows long enough to stream, short enough for the second cache level
+_IN_CACHE = 10**6  # entries
+_WIDTH = 4096  # columns per strip: rows long enough to stream, short enough for the second-level cache
 
 
 @kernel(**VECTORIZED)
 def by_rows(X, V, Z, start, stop):
-    """Columns start..stop of Z (p, d), X (n, d) in C order: eight rows of X meet two of Z at a time.
+    """Columns start..stop of Z (p, d), X (n, d) in C order: eight rows of X for two of Z at a time.
 
-    Beside the last of an odd number of rows its copy is computed.
+    If p is odd, the last row is computed twice.
     """
     n = X.shape[0]
     p = V.shape[0]
@@ -54,7 +54,7 @@ def by_rows(X, V, Z, start, stop):
 
 @kernel(**VECTORIZED)
 def by_columns(Xt, V, Z, start, stop):
-    """The same for X in Fortran order, as rows start..stop of Xt (d, n): four columns meet two of V."""
+    """The same for X in Fortran order, as rows start..stop of Xt (d, n): four columns for two rows of V."""
     n = Xt.shape[1]
     p = V.shape[0]
     even = p - p % 2
@@ -98,8 +98,8 @@ def by_columns(Xt, V, Z, start, stop):
 def gather_by_rows(X, J, scale, out, rows, start, stop):
     """out[rows[m], i] = X[i, J[m]]·scale_m for rows start..stop of X (n, d) in C order.
 
-    Where the columns lie in a good part of the cache lines of a row, it is read whole first: memory gives a
-    stream of lines several times faster than a selection of them. Returns a sum of what was read for that.
+    If the columns lie in many of the cache lines of a row, all of it is read first, as a stream of lines is
+    several times faster than a selection of them. Returns a sum of the entries read for that.
     """
     d = X.shape[1]
     whole = 24 * J.size > d and X.size > _IN_CACHE

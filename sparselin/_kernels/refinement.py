@@ -1,8 +1,8 @@
 """Residuals of the augmented system of least squares in twice the working precision.
 
 Each product and sum is split into its rounded value and its error (Dekker, 1971; Knuth), and the errors are
-summed beside it (Ogita, Rump and Oishi, 2005): the result is as if computed with eps² and rounded. That needs
-every operation rounded as written, so nothing here may be reassociated or contracted.
+summed separately (Ogita, Rump and Oishi, 2005): the result is as if computed with eps² and rounded. That
+requires every operation rounded as written: nothing here may be reassociated or contracted.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def correlations(A, r, r_low):
 
 @kernel()
 def add(high, low, x):
-    """high + low + x as such a sum."""
+    """high + low + x as an unevaluated sum high + low."""
     for j in range(high.size):
         s, e = _sum(high[j], x[j])
         high[j], low[j] = _sum(s, low[j] + e)
@@ -84,7 +84,7 @@ def add(high, low, x):
 
 @kernel()
 def along(high, low, lam, slope_high, slope_low):
-    """level − λ·slope, both of them sums of two."""
+    """x − λ·slope, both unevaluated sums high + low."""
     out = np.empty(high.size)
     for j in range(high.size):
         p, e = _product(-lam, slope_high[j])

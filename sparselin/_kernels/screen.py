@@ -12,8 +12,8 @@ from sparselin._kernels import VECTORIZED, kernel
 from sparselin._kernels.linear_algebra import dot
 
 LARGEST = 32767
-CHUNK = 1024  # products that are summed in single precision without a pause
-_STRIP = 4096  # columns at a time: their sums fit into the first cache level
+CHUNK = 1024  # products summed in single precision before the sum is added in double precision
+_STRIP = 4096  # columns at a time: their sums fit into the first-level cache
 _FINITE = {"fastmath": {"reassoc", "contract", "nnan"}}
 
 
@@ -33,7 +33,7 @@ def _largest(x):
 
 @kernel(**VECTORIZED)
 def _rounded(x, inverse, out):
-    """out = x·inverse to the nearest integers: a conversion cuts off, which rounds what is positive."""
+    """out = x·inverse, rounded to nearest: the conversion truncates, so an offset makes x positive first."""
     for j in range(x.size):
         out[j] = np.int16(np.int32(x[j] * inverse[j] + (LARGEST + 1.5)) - np.int32(LARGEST + 1))
 
@@ -68,9 +68,9 @@ def copy_by_columns(Xt, copy, unit, start, stop):
 
 @kernel(fastmath={"contract"})
 def products_by_rows(copy, x, z, start, stop):
-    """z_j = ⟨q_j, x⟩ for start ≤ j < stop, copy (n, d): eight rows at a time, summed up in pairs.
+    """z_j = ⟨q_j, x⟩ for start ≤ j < stop, copy (n, d): eight rows at a time, summed in pairs.
 
-    Then n/8 sums in a chain; to reassociate would make one chain of them all.
+    Then n/8 sums one after the other; reassociation would add all n terms one after the other.
     """
     n = copy.shape[0]
     for left in range(start, stop, _STRIP):
@@ -113,7 +113,7 @@ def _dots(a, b, c, e, x):
 def products_by_columns(copy, x, z, start, stop):
     """The same for the copy (d, n): chunks of four columns in single precision, their sums in double."""
     last = stop - 1
-    for j in range(start, stop, 4):  # at the end columns come again
+    for j in range(start, stop, 4):  # at the end the last column is repeated
         a, b, c, e = j, min(j + 1, last), min(j + 2, last), min(j + 3, last)
         ta = tb = tc = te = 0.0
         for low in range(0, x.size, CHUNK):
@@ -124,32 +124,32 @@ def products_by_columns(copy, x, z, start, stop):
 
 
 class Known(NamedTuple):
-    """The design, and how well products with its copy are known.
+    """The design, and error bounds of products with its copy.
 
     Attributes
     ----------
     X : (n, d).
     unit, norms : (d,) and ‖X_j‖.
-    blur : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, all rounding included.
-    near : room for the columns that are compared.
+    error : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, all rounding included.
+    candidates : workspace for the columns that are compared.
     """
 
     X: NDArray[np.float64]
     unit: NDArray[np.float64]
     norms: NDArray[np.float64]
-    blur: NDArray[np.float64]
-    near: NDArray[np.intp]
+    error: NDArray[np.float64]
+    candidates: NDArray[np.intp]
 
 
 @kernel()
-def contenders(screen, z, slack, out):
-    """Put into `near` the columns, not `out`, that may be first or second; how many, −1 if too many.
+def find_candidates(screen, z, slack, out):
+    """Write the columns, not in `out`, that may have the largest or second largest |c_j| into `candidates`.
 
-    |c_j|/‖r‖ is known from z_j = ⟨q_j, r/‖r‖⟩ to blur_j + slack·‖X_j‖.
+    Returns how many, −1 if too many. |c_j|/‖r‖ is known from z_j = ⟨q_j, r/‖r‖⟩ to error_j + slack·‖X_j‖.
     """
     low, width = np.empty(z.size), np.empty(z.size)
     for j in range(z.size):
-        width[j] = screen.blur[j] + slack * screen.norms[j]
+        width[j] = screen.error[j] + slack * screen.norms[j]
         low[j] = screen.unit[j] * abs(z[j]) - width[j]
     for j in out:
         low[j] = -np.inf
@@ -161,33 +161,33 @@ def contenders(screen, z, slack, out):
     count = 0
     for j in range(z.size):
         if low[j] + 2 * width[j] >= second:
-            if count == screen.near.size:
+            if count == screen.candidates.size:
                 return -1
-            screen.near[count] = j
+            screen.candidates[count] = j
             count += 1
     return count
 
 
 @kernel()
-def clear_pick(screen, z, r, slack, out):
-    """The pick that is clear, its |c_j|, c = Xᵀr, and margin; −1 where none is.
+def certain_pick(screen, z, r, slack, out):
+    """The certain argmax, its |c_j|, c = Xᵀr, and margin; −1 if there is none.
 
-    Clear is an argmax that no other column reaches within the errors, slack·‖r‖‖X_j‖ each.
+    It is certain if no other |c_j| attains it within the errors, slack·‖r‖‖X_j‖ each.
     """
     error = slack * math.sqrt(dot(r, r))
     best, top, second = -1, 0.0, 0.0
-    count = contenders(screen, z, slack, out)
+    count = find_candidates(screen, z, slack, out)
     value = np.empty(max(count, 0))
     for l in range(count):
-        value[l] = abs(dot(screen.X[:, screen.near[l]], r))
+        value[l] = abs(dot(screen.X[:, screen.candidates[l]], r))
         if value[l] > top:
             best, top, second = l, value[l], top
         elif value[l] > second:
             second = value[l]
-    low = top - error * screen.norms[screen.near[best]] if best >= 0 else 0.0
+    low = top - error * screen.norms[screen.candidates[best]] if best >= 0 else 0.0
     if low <= 0:
         return -1, 0.0, 0.0
     for l in range(count):
-        if l != best and value[l] + error * screen.norms[screen.near[l]] >= low:
+        if l != best and value[l] + error * screen.norms[screen.candidates[l]] >= low:
             return -1, 0.0, 0.0
-    return screen.near[best], top, (top - second) / top
+    return screen.candidates[best], top, (top - second) / top

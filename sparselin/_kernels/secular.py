@@ -4,9 +4,9 @@ With poles 0 ≤ D_0 < … < D_{p−1} and all u_j² > 0 the eigenvalues μ_i ar
 
     φ(μ) = 1 + Σ_j u_j²/(D_j − μ),    D_i < μ_i < D_{i+1},    μ_{p−1} < D_{p−1} + ‖u‖².
 
-φ increases between its poles. Each zero is sought as τ = μ − D_o, D_o the nearer pole, so that small
-eigenvalues come out with the relative accuracy of D and u. The iteration is the fixed weight method (Li,
-*Solving secular equations stably and efficiently*, 1994): one of the two near poles keeps its weight, the
+φ increases between its poles. Each zero is computed as τ = μ − D_o, D_o the closer pole, so that small
+eigenvalues have the relative accuracy of D and u. The iteration is the fixed weight method (Li,
+*Solving secular equations stably and efficiently*, 1994): one of the two adjacent poles keeps its weight, the
 other and a constant match φ and φ′.
 """
 
@@ -94,8 +94,8 @@ def _zero(D, shifted, weight, p, i, total):
 def spectrum(D, squares, mu):
     """The eigenvalues of diag(D) + uuᵀ into mu (p,), u_j² = squares[j]; D increasing, D_0 ≥ 0.
 
-    Deflation: where u_j = 0, or D_j is D_{j+1} to rounding (then u can be rotated into one of the two), D_j
-    is an eigenvalue itself.
+    Deflation: if u_j = 0, or D_j = D_{j+1} to rounding (then u can be rotated into one of the two), D_j
+    is an eigenvalue.
     """
     t = D.size
     pole, weight, shifted = np.empty(t), np.empty(t), np.empty(t)

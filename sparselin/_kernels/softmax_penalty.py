@@ -1,4 +1,4 @@
-"""min_w ‖w‖² + Σ_i x_i/softmax_i(w)² by a damped Newton method of O(m) operations a step.
+"""min_w ‖w‖² + Σ_i x_i/softmax_i(w)² by a damped Newton method of O(m) operations per step.
 
 With s = softmax(w), p_i = x_i/s_i² and P = Σp, half the gradient and half the Hessian are
 
@@ -48,7 +48,7 @@ def minimize_rows(x: _Array, value: _Array, w: _Array) -> int:
             t = math.log1p(rho) / rho if rho > 0 else 1.0
             for j in range(m):
                 u[j] += t * d[j]
-            # A step of size ρ leaves O(ρ²), the one after it O(ρ⁴).
+            # After a step of size ρ the error is O(ρ²), after the next one O(ρ⁴).
             if last <= 1e-6:
                 break
             last = rho

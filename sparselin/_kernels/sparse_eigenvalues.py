@@ -1,9 +1,9 @@
 """The least eigenvalue of all k × k principal submatrices of a symmetric matrix, by branch and bound.
 
-A node is a set P; level t of the arrays belongs to the first t elements of the current one. `W[t]` is the
-Schur complement of (M)_P in M = C − θI on the candidates `index[t]`, `turn[t]` the candidate that is branched
-on. All C_S − θI, S ⊇ P, are positive definite iff all principal submatrices of W[t] up to the size that is
-left are; M_P is, or the node would not exist.
+A node is a set P; level t of the arrays is for its first t elements. `W[t]` is the Schur complement of M_P in
+M = C − θI on the candidates `index[t]`, `branch[t]` the position of the candidate that is branched on. All
+C_S − θI, S ⊇ P, are positive definite iff all principal submatrices of W[t] of at most k − t elements are,
+since M_P is positive definite at every node.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from sparselin._kernels import VECTORIZED, kernel
 
-# A pivot or a sum counts as good only beyond this: rounding of a scaled Schur complement, 1e3·eps.
+# Pivots and sums must exceed this: the rounding error of a scaled Schur complement, 1e3·eps.
 _MARGIN = 2.0**-42
 
 
@@ -114,7 +114,7 @@ def incumbent(C, k, fixed, support, rounds):
 
 @kernel()
 def _first(C):
-    """An end of the pair of least eigenvalue."""
+    """One index of the pair of least eigenvalue."""
     best, least = 0, np.inf
     for i in range(len(C)):
         for j in range(i):
@@ -129,7 +129,7 @@ def _first(C):
 def _violation(W, m, left, pinned):
     """Candidates whose submatrix of W is not positive definite: (a, −1), (a, b), or (−1, −1) for none.
 
-    Pairs are looked at if only they are left to add, those with candidate 0 if it is `pinned`.
+    Pairs are examined if `left` is 2, only those with candidate 0 if it is `pinned`.
     """
     for a in range(m):
         if not W[a, a] > 0:
@@ -187,10 +187,10 @@ def _not_dominant(T, m, left, bad):
 
 @kernel()
 def _branches(W, m, left, order):
-    """Put in front of `order` candidates of which every indefinite submatrix holds one; how many they are.
+    """Move to the front of `order` candidates of which every indefinite submatrix contains one; their number.
 
     Either all outside a set on which W is positive definite (interlacing), or all rows that are not
-    dominated by the diagonal: one of them holds the largest entry of an eigenvector, scaled to unit
+    diagonally dominant: one of them has the largest entry of an eigenvector, scaled to unit
     diagonal, of an eigenvalue ≤ 0 (Gershgorin).
     """
     T = np.empty((m, m))
@@ -239,7 +239,7 @@ def _shift(C, theta, W):
 
 @kernel()
 def _permute(W, m, order):
-    """The candidates of a level in another order."""
+    """Reorder the candidates of a level."""
     T = W[:m, :m].copy()
     for a in range(m):
         for b in range(m):
@@ -247,24 +247,24 @@ def _permute(W, m, order):
 
 
 @kernel()
-def _renew(C, k, theta, W, size, turn, order, t):
-    """W[0], …, W[t] at another θ; the last not in order yet."""
+def _renew(C, k, theta, W, size, branch, order, t):
+    """W[0], …, W[t] at another θ; the last not reordered."""
     _shift(C, theta, W[0])
     for s in range(t):
         _permute(W[s], size[s], order[s])
-        _eliminate(W[s], turn[s], size[s + 1], W[s + 1], k - s - 1)
+        _eliminate(W[s], branch[s], size[s + 1], W[s + 1], k - s - 1)
 
 
 @kernel()
 def search(C, k, fixed, value, gap, node_limit, support):
-    """Lower `value`, a λ_min(C_S), until all are above it − gap; (value, whether so, nodes).
+    """Reduce `value`, a λ_min(C_S), until no λ_min(C_S) is below value − gap; (value, whether so, nodes).
 
-    S runs through the sets of k indices that hold the first `fixed` of C; k ≥ 2. `support` (k,) is
-    overwritten, padded with −1, when a lower value is found.
+    S runs through the sets of k indices that contain the first `fixed` of C; k ≥ 2. `support` (k,) is
+    overwritten, padded with −1, when a smaller value is found.
     """
     d = len(C)
     W, index, order = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64), np.empty((k - 1, d), np.int64)
-    size, turn, stop = np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64)
+    size, branch, stop = np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64)
     index[0] = np.arange(d)
     size[0] = d
     _shift(C, value - gap, W[0])
@@ -276,16 +276,16 @@ def search(C, k, fixed, value, gap, node_limit, support):
         m, left = size[t], k - t
         a, b = _violation(W[t], m, left, t < fixed)
         while a >= 0:
-            found = _members(index, turn, t, a, b)
+            found = _members(index, branch, t, a, b)
             lower = np.linalg.eigvalsh(submatrix(C, found, len(found)))[0]
             if not lower < value:
                 return value, False, nodes
             value = lower
             support[:] = -1
             support[: len(found)] = found
-            _renew(C, k, value - gap, W, size, turn, order, t)
+            _renew(C, k, value - gap, W, size, branch, order, t)
             a, b = _violation(W[t], m, left, t < fixed)
-        turn[t], stop[t] = 0, 0
+        branch[t], stop[t] = 0, 0
         order[t, :m] = np.arange(m)
         if left > 2 and t < fixed:
             stop[t] = 1
@@ -293,26 +293,26 @@ def search(C, k, fixed, value, gap, node_limit, support):
             stop[t] = _branches(W[t], m, left, order[t])
             _permute(W[t], m, order[t])
             index[t, :m] = index[t][order[t, :m]]
-        # a set of k − t more needs that many candidates
-        while t >= 0 and (turn[t] >= stop[t] or size[t] - turn[t] < k - t):
+        # k − t further elements need as many candidates
+        while t >= 0 and (branch[t] >= stop[t] or size[t] - branch[t] < k - t):
             t -= 1
             if t >= 0:
-                turn[t] += 1
+                branch[t] += 1
         if t >= 0:
-            first = turn[t] + 1
+            first = branch[t] + 1
             size[t + 1] = size[t] - first
             index[t + 1, : size[t + 1]] = index[t, first : size[t]]
-            _eliminate(W[t], turn[t], size[t + 1], W[t + 1], k - t - 1)
+            _eliminate(W[t], branch[t], size[t + 1], W[t + 1], k - t - 1)
             t += 1
     return value, True, nodes
 
 
 @kernel()
-def _members(index, turn, t, a, b):
+def _members(index, branch, t, a, b):
     """P, and the candidates a and b (if not −1) of level t."""
     found = np.empty(t + (1 if b < 0 else 2), np.int64)
     for s in range(t):
-        found[s] = index[s, turn[s]]
+        found[s] = index[s, branch[s]]
     found[t] = index[t, a]
     if b >= 0:
         found[t + 1] = index[t, b]

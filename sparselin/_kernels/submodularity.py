@@ -1,9 +1,8 @@
 """The submodularity ratio of R² by enumeration: one pass of modified Gram-Schmidt for each set.
 
-A row is what a set T leaves of a column, z = x − X_T·b in `n` coordinates, and then −b, an entry for each
-element of T in the order in which they came. So 1 + ‖b‖² is the square of the size s(x), and what rounding of
-the data makes of z is measured for each column. The last row is that of y. See
-`sparselin.guarantees.submodularity` for the errors.
+A row is a column projected off a set T, z = x − X_T·b in `n` coordinates, and then −b, an entry for each
+element of T in the order in which they were added. So 1 + ‖b‖² is the square of the size s(x), which gives
+the error of z. The last row is that of y. See `sparselin.guarantees.submodularity` for the errors.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import VECTORIZED, kernel
-from sparselin._kernels.dependence import Exact, span, standing
+from sparselin._kernels.dependence import Exact, outside_span, span
 
-# A joint gain whose root is below counts as zero.
+# A joint gain whose root is smaller counts as zero.
 NEGLIGIBLE = 1e-12
 # Of a pair (L, A): the sum of single gains, the joint gain, the squares of their errors; and for r, off both,
 # ‖r‖² and s(y)².
 SINGLES, JOINT, ERRORS, ERROR, REST, AIM = 0, 1, 2, 3, 4, 5
-# Facts of a candidate: its single gain, the square of the error of that, ρ², what rounding turns z by.
-GAIN, OFF, SQUARE, LOOSE = 0, 1, 2, 3
+# Facts of a candidate: its single gain, the square of the error of that, ρ², the error of the direction of z.
+GAIN, OFF, SQUARE, DIRECTION = 0, 1, 2, 3
 LOWER, UPPER, PAIRS = 0, 1, 2  # entries of `Best.bounds`
 
 
 class Data(NamedTuple):
-    """Unit columns and last unit y in n coordinates, by rows, with room for |U| + k coefficients."""
+    """Unit columns and last unit y in n coordinates, by rows, followed by |U| + k coefficients."""
 
     Z: NDArray[np.float64]
     U: NDArray[np.intp]
@@ -38,7 +37,7 @@ class Data(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The bounds of the ratio, the number of pairs looked at, and the L and A of `upper`, then −1."""
+    """The bounds on the ratio, the number of pairs examined, and the L and A of `upper`, padded with −1."""
 
     bounds: NDArray[np.float64]
     base: NDArray[np.intp]
@@ -47,9 +46,9 @@ class Best(NamedTuple):
 
 @kernel(**VECTORIZED, forceinline=True)
 def _project(V, row, square, t, q, f, out):
-    """Rows of V off the row z as element t of T, into out; the row goes to q, z/‖z‖² to f (n,).
+    """Project the rows of V off the row z, element t of T, into out; the row to q, z/‖z‖² to f (n,).
 
-    Inlined, as each call would count the references to five arrays.
+    Inlined, as each call would cost reference counts of five arrays.
     """
     n = f.size
     for i in range(row.size):
@@ -78,15 +77,15 @@ def _dots(v, r, n):
 
 
 @kernel()
-def _looseness(square, size, unit):
-    """What rounding turns the direction of a row by."""
+def _direction_error(square, size, unit):
+    """A bound on the error of z/ρ."""
     ratio = size / square
     return unit.u * (ratio if unit.power == 2 else math.sqrt(ratio))
 
 
 @kernel()
 def _error(square, size, rest, aim, unit):
-    """The square of what rounding does to c/ρ; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
+    """A bound on the squared error of c/ρ; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
     ratio, n = size / square, unit.root * unit.root
     if unit.power == 2:
         return 3 * unit.u**2 * (ratio * aim + rest * (ratio * ratio + n))
@@ -95,10 +94,10 @@ def _error(square, size, rest, aim, unit):
 
 @kernel()
 def _spectral(rows, facts, n, l):
-    """At least λ_min(H_A) of the A of these rows, each off the ones before, from the trace τ of H_A⁻¹.
+    """A lower bound on λ_min(H_A) for these rows, each projected off those before, from the trace τ of H_A⁻¹.
 
-    With a = |A|, λ the least eigenvalue and the others of mean (a − λ)/(a − 1), convexity of 1/λ says that
-    τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding moves √λ by at most the root of Σ `loose`².
+    With a = |A|, λ the least eigenvalue and (a − λ)/(a − 1) the mean of the others, convexity of 1/λ gives
+    τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding changes √λ by at most the root of the sum of the squared DIRECTION.
     """
     trace, off, a = 0.0, 0.0, len(rows)
     for i in range(a):
@@ -106,7 +105,7 @@ def _spectral(rows, facts, n, l):
         for j in range(i):
             total += rows[i, n + l + j] ** 2 * facts[SQUARE, j]
         trace += total / _dots(rows[i], rows[i], n)[0]
-        off += facts[LOOSE, i] ** 2
+        off += facts[DIRECTION, i] ** 2
     half = a * (trace - a + 2)
     least = 2 * a / (half + math.sqrt(max(0.0, half * half - 4 * trace * a)))
     root = max(0.0, math.sqrt(max(0.0, least)) * (1 - 1e-12) - 2 * math.sqrt(off))
@@ -115,7 +114,7 @@ def _spectral(rows, facts, n, l):
 
 @kernel()
 def ratio_bounds(singles, joint, errors, error):
-    """Bounds of the ratio, the roots of its two parts being off by the roots of `errors` and `error`."""
+    """Bounds on the ratio, the roots of its two parts having errors up to √errors and √error."""
     a, b, e, f = math.sqrt(singles), math.sqrt(joint), math.sqrt(errors), math.sqrt(error)
     low = max(0.0, a - e) / (b + f)
     high = (a + e) / (b - f) if b > f else np.inf
@@ -124,7 +123,7 @@ def ratio_bounds(singles, joint, errors, error):
 
 @kernel()
 def _hopeless(V, n, gains, at, left, ratio, slack):
-    """Whether the largest `left` sums of ratio·h_x − g_x, h_x the gains after A, stay within the slack."""
+    """Whether the `left` largest ratio·h_x − g_x, h_x the gains after A, have a sum of at most the slack."""
     top = np.zeros(left)
     for a in range(len(V) - 1):
         square, _, c = _dots(V[a], V[-1], n)
@@ -153,7 +152,7 @@ def _take(pair, best, added):
 
 @kernel()
 def _compare(pair, rows, facts, n, best, members):
-    """Account for a pair, the rows and facts being those of A, the last of `members`."""
+    """Update the bounds by a pair; the rows and facts are those of A, the last of `members`."""
     _, joint, _, error = pair
     if math.sqrt(joint) + math.sqrt(error) > NEGLIGIBLE:
         l, low = len(members) - len(rows), ratio_bounds(*pair)[0]
@@ -165,33 +164,33 @@ def _compare(pair, rows, facts, n, best, members):
 
 @kernel()
 def _added(data, candidates, L, mu, worst, limit, best):
-    """All A of 2, …, k of the candidates beside L, but what `mu` excludes."""
+    """All A of 2, …, k of the candidates, at L, except those that `mu` excludes."""
     V, index, facts = candidates
     n, exact, bounds, m, l = data.n, data.exact, best.bounds, len(index), len(L)
-    k, unit, near, gains, off = min(data.k, m), exact.unit, span(exact.unit), facts[GAIN], facts[OFF]
-    # of level s: residuals of the candidates that may follow, from turn[s] on, and of y, off L and s of A
-    Vs, turn, sums = np.empty((k, *V.shape)), np.zeros(k, np.int64), np.zeros((k, 6))
+    k, unit, threshold, gains, off = min(data.k, m), exact.unit, span(exact.unit), facts[GAIN], facts[OFF]
+    # level s: the candidates from branch[s] on, and y, projected off L and s elements of A
+    Vs, branch, sums = np.empty((k, *V.shape)), np.zeros(k, np.int64), np.zeros((k, 6))
     Q, f, members = np.empty((k, V.shape[1])), np.empty(n), np.empty(l + k, np.int64)
     rest, aim, _ = _dots(V[m], V[m], n)
     Vs[0], members[:l], sums[0, REST], sums[0, AIM] = V, L, rest, aim
     s = 0
     while s >= 0:
-        p = turn[s]
+        p = branch[s]
         if p == m:
             s -= 1
             continue
-        turn[s] += 1
+        branch[s] += 1
         v, x = Vs[s, p], index[p]
-        square, far, c = _dots(v, Vs[s, m], n)
+        square, size, c = _dots(v, Vs[s, m], n)
         one, wrong = sums[s, SINGLES] + gains[x], sums[s, ERRORS] + off[x]
-        if not square > near * far:
-            stands = standing(exact, square, far, x, members[: l + s], n, 0.0)
-            if stands < 0:  # whatever x adds, what L ∪ A gains is ‖r‖² at most
+        if not square > threshold * size:
+            outside = outside_span(exact, square, size, x, members[: l + s], n, 0.0)
+            if outside < 0:  # the gain of A is at most ‖r‖²
                 bounds[LOWER] = min(bounds[LOWER], ratio_bounds(one, rest, wrong, 1e-6 * rest)[0])
-            if stands <= 0:
+            if outside <= 0:
                 continue
         both = sums[s, JOINT] + c * c / square
-        less = sums[s, ERROR] + _error(square, far, sums[s, REST], sums[s, AIM], unit)
+        less = sums[s, ERROR] + _error(square, size, sums[s, REST], sums[s, AIM], unit)
         members[l + s] = x
         if s > 0:
             bounds[PAIRS] += 1
@@ -208,15 +207,15 @@ def _added(data, candidates, L, mu, worst, limit, best):
             if _hopeless(rows, n, gains, index[p + 1 :], k - s - 1, bound / mu, one - bound * both):
                 continue
         s += 1
-        turn[s] = p + 1
+        branch[s] = p + 1
         sums[s, SINGLES], sums[s, JOINT], sums[s, ERRORS], sums[s, ERROR] = one, both, wrong, less
         sums[s, REST], sums[s, AIM], _ = _dots(Vs[s, m], Vs[s, m], n)
 
 
 @kernel()
 def _candidates(data, Z, inside, members, ordered):
-    """Columns out of the span of L: their residuals and last that of y, their indices, by falling gain if
-    `ordered`, and a table of facts by index; and whether rounding leaves one open.
+    """The columns outside the span of L and last y, projected; their indices, by decreasing gain if
+    `ordered`; a table of facts by index; and whether rounding leaves one undecided.
     """
     n, exact, d = data.n, data.exact, len(Z) - 1
     index, facts = np.empty(d + 1, np.int64), np.empty((4, d))
@@ -225,14 +224,14 @@ def _candidates(data, Z, inside, members, ordered):
     for x in range(d):
         if not inside[x]:
             square, size, c = _dots(Z[x], Z[d], n)
-            stands = standing(exact, square, size, x, members, n, 0.0)
-            open_ |= stands < 0
-            if stands > 0:
+            outside = outside_span(exact, square, size, x, members, n, 0.0)
+            open_ |= outside < 0
+            if outside > 0:
                 index[m] = x
                 facts[GAIN, x] = c * c / square
                 facts[OFF, x] = _error(square, size, rest, aim, exact.unit)
                 facts[SQUARE, x] = square
-                facts[LOOSE, x] = _looseness(square, size, exact.unit)
+                facts[DIRECTION, x] = _direction_error(square, size, exact.unit)
                 m += 1
     if ordered:
         index[:m] = index[:m][np.argsort(-facts[GAIN][index[:m]])]
@@ -260,30 +259,30 @@ def _at_base(data, Z, inside, L, mu, worst, limit, best):
 def every_base(data, mu, worst, limit, best):
     """All L ⊆ U and A.
 
-    L + u spans what L does if u is in its span: it is left out. `mu` > 0 bounds the least eigenvalue of every
-    residual correlation matrix, and prunes below pairs whose joint gain exceeds `worst`. No more than `limit`
-    pairs are looked at.
+    L + u is omitted if u is in the span of L. `mu` > 0 bounds the least eigenvalue of every
+    residual correlation matrix, and prunes below pairs whose joint gain exceeds `worst`. At most `limit`
+    pairs are examined.
     """
     Z0, U, _, n, exact = data
     u = len(U)
     Z, q, f = np.empty((u + 1, *Z0.shape)), np.empty(Z0.shape[1]), np.empty(n)
-    turn, members, inside = np.zeros(u + 1, np.int64), np.empty(u, np.int64), np.zeros(len(Z0), np.bool_)
+    branch, members, inside = np.zeros(u + 1, np.int64), np.empty(u, np.int64), np.zeros(len(Z0), np.bool_)
     Z[0] = Z0
     l, fresh = 0, True
     while l >= 0 and best.bounds[PAIRS] <= limit:
         if fresh:
             _at_base(data, Z[l], inside, members[:l], mu, worst, limit, best)
-            turn[l] = 0 if l == 0 else turn[l - 1]
+            branch[l] = 0 if l == 0 else branch[l - 1]
         fresh = False
-        if turn[l] >= u:
+        if branch[l] >= u:
             l -= 1
             if l >= 0:
                 inside[members[l]] = False
             continue
-        x = U[turn[l]]
-        turn[l] += 1
+        x = U[branch[l]]
+        branch[l] += 1
         square, size, _ = _dots(Z[l, x], Z[l, x], n)
-        if standing(exact, square, size, x, members[:l], n, 0.0) > 0:
+        if outside_span(exact, square, size, x, members[:l], n, 0.0) > 0:
             _project(Z[l], Z[l, x], square, l, q, f, Z[l + 1])
             inside[x] = True
             members[l] = x
@@ -293,14 +292,14 @@ def every_base(data, mu, worst, limit, best):
 
 @kernel()
 def residuals(data, L):
-    """The rows off the independent columns of L, which come too; and the candidates."""
+    """The candidates at L, whether one is undecided, and the independent columns of L."""
     Z, n = data.Z.copy(), data.n
     inside, members, l = np.zeros(len(Z), np.bool_), np.empty(len(L), np.int64), 0
     q, f = np.empty(Z.shape[1]), np.empty(n)
     for x in L:
         inside[x] = True
         square, size, _ = _dots(Z[x], Z[x], n)
-        if standing(data.exact, square, size, x, members[:l], n, 0.0) > 0:
+        if outside_span(data.exact, square, size, x, members[:l], n, 0.0) > 0:
             _project(Z, Z[x], square, l, q, f, Z)
             members[l] = x
             l += 1
@@ -310,22 +309,22 @@ def residuals(data, L):
 
 @kernel()
 def correlations(data, L):
-    """The residual correlation matrix of the columns out of the span of L, and a bound on its errors.
+    """The residual correlation matrix of the columns outside the span of L, and a bound on its errors.
 
-    The bound is infinite if rounding leaves open which these are.
+    The bound is infinite if rounding leaves one of them undecided.
     """
     (V, index, facts), open_, _ = residuals(data, L)
     error, unit = np.inf if open_ else 0.0, data.exact.unit
     H = np.empty((len(index), data.n))
     for a, x in enumerate(index):
-        error = max(error, facts[LOOSE, x] + unit.u * unit.root)
+        error = max(error, facts[DIRECTION, x] + unit.u * unit.root)
         H[a] = V[a, : data.n] / math.sqrt(facts[SQUARE, x])
     return H @ H.T, error
 
 
 @kernel()
 def _grow_from(data, candidates, L, start, best):
-    """From the candidate `start`, add what makes the ratio at L least; whether `upper` fell."""
+    """From the candidate `start`, add columns that minimise the ratio at L; whether `upper` decreased."""
     _, _, k, n, exact = data
     V, index, facts = candidates[0].copy(), candidates[1], candidates[2]
     m, l, fell = len(index), len(L), False
@@ -339,7 +338,7 @@ def _grow_from(data, candidates, L, start, best):
             if out[a]:
                 continue
             square, size, c = _dots(V[a], V[m], n)
-            if standing(exact, square, size, index[a], members[: l + s], n, 0.0) > 0:
+            if outside_span(exact, square, size, index[a], members[: l + s], n, 0.0) > 0:
                 joint = both + c * c / square
                 ratio = (one + facts[GAIN, index[a]]) / joint if joint > 0 else np.inf
                 if choice < 0 or ratio < least:
@@ -361,7 +360,7 @@ def _grow_from(data, candidates, L, start, best):
 
 @kernel()
 def grow(data, L, stride, best):
-    """From every stride-th column, add what makes the ratio at L least; whether `upper` fell."""
+    """`_grow_from` every stride-th candidate; whether `upper` decreased."""
     candidates, _, members = residuals(data, L)
     fell = False
     for start in range(0, len(candidates[1]), stride):

@@ -1,16 +1,16 @@
-"""Theorem 3.3 on many small designs: OMP, and at each of its steps a check of what the LASSO does there.
+"""Theorem 3.3 on many small designs: OMP, and at each of its steps a check of the LASSO's solution.
 
-At a step, S is what OMP has selected, γ = X_S⁺y, c = Xᵀ(y − X_Sγ), i its next pick, and γ⁺ and c⁺ are γ and c
-for S ∪ i. If |c_i| = λ* is above all other |c_j|, then for λ = λ* − ε down to the first event
+At a step, S is the selection of OMP, γ = X_S⁺y, c = Xᵀ(y − X_Sγ), i its next pick, and γ⁺ and c⁺ are γ and c
+for S ∪ i. If |c_i| = λ* exceeds all other |c_j|, then for λ = λ* − ε down to the first event
 
     β(λ) = γ + (ε/λ*)(γ⁺ − γ),   Xᵀ(y − Xβ(λ)) = c − (ε/λ*)(c − c⁺),
 
-which is zero on S and sign(c_i)·λ for i. The event comes at the least ε > 0 that makes another column's ±λ.
+which is zero on S and sign(c_i)·λ for i. The event is at the least ε > 0 at which another column's is ±λ.
 
-What is *checked* are the KKT conditions of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ on all columns, from y − Xβ itself, at
+The KKT conditions of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ are *checked* on all columns, from y − Xβ itself, at
 λ* (where β_i = 0) and in the middle of the window. β and the bounds ±λ are linear in between, so they hold
-there too, strictly off S ∪ i: the solutions are unique, λ*(S) = |c_i| and A(S) = {i}. Nothing is carried
-from step to step but S, its QR factorisation and γ.
+there too, strictly off S ∪ i: the solutions are unique, λ*(S) = |c_i| and A(S) = {i}. From step to step only
+S, its QR factorisation and γ are passed on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sparselin._kernels.linear_algebra import dot, extend_inverse, project, subt
 
 VERIFIED, UNDECIDED, VIOLATED = range(3)
 _ROUNDING = 8 * 2.0**-52
-# Rounding can exceed its usual size, but not by so much.
+# A safety factor: rounding errors can exceed their usual size, but not by so much.
 _SURE = 100.0
 
 
@@ -107,8 +107,8 @@ def one_design(A, y, k, defect, histogram, space):
 def correlations(A, y, raw, beta, size, x, g):
     """g = Xᵀ(y − Xβ), β on `size` columns that `raw` has as rows; returns ‖y‖ + Σ|β_l|.
 
-    From a β in floats, g errs by this times 8·eps·(√n + κ): a sum of n terms errs by √n·eps, and what R⁻¹
-    adds to β is what a change of X_S by eps would.
+    g errs by this times 8·eps·(√n + κ): a sum of n terms errs by √n·eps, and the error of β by R⁻¹ is that of
+    changing X_S by eps.
     """
     total = math.sqrt(dot(y, y))
     for l in range(y.size):
@@ -122,7 +122,7 @@ def correlations(A, y, raw, beta, size, x, g):
 
 @kernel()
 def judge(g, chosen, size, b, lam, error):
-    """Whether g satisfies the KKT conditions at λ, all the chosen but the last, i with β_i = b, being in S.
+    """Whether g satisfies the KKT conditions at λ; the last of `chosen` is i, with β_i = b, the others are S.
 
     g = 0 on S; g_i = λ·sign b, or ±λ if b = 0; |g_j| < λ on all others. g is overwritten on the chosen.
     """
@@ -164,7 +164,7 @@ def is_among(j, chosen, t):
 
 @kernel()
 def two_largest(c):
-    """Where |c| is largest, and next largest (−1 if nowhere else nonzero)."""
+    """The indices of the largest and next largest |c| (−1 if no other is nonzero)."""
     first, second, a, b = 0, -1, -1.0, 0.0
     for j in range(c.size):
         size = abs(c[j])
@@ -178,7 +178,7 @@ def two_largest(c):
 
 @kernel(**VECTORIZED)
 def products(A, v, out):
-    """Aᵀv, eight rows of A a pass."""
+    """Aᵀv, eight rows of A per pass."""
     n, d = A.shape
     for j in range(d):
         out[j] = 0

@@ -1,4 +1,4 @@
-"""How far a matrix is from being symmetric, in one pass by tiles that stay in the cache."""
+"""The asymmetry of a matrix, in one pass by tiles that fit into the cache."""
 
 from __future__ import annotations
 

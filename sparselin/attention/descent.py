@@ -4,7 +4,7 @@ The selected set S, unpenalised, is eliminated first: with P_S^⊥X_{S̄} and P_
 
     F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²)
 
-has only the features of S̄ in it, and an ill-conditioned X_S cannot stall the descent on them. In
+depends on the features of S̄ only, and an ill-conditioned X_S does not slow the descent. In
 *Sequential Attention for Feature Selection* the squared error has no ½: λ there is twice λ here.
 """
 
@@ -53,24 +53,24 @@ def hadamard_descent(
 
         F(w, θ) = ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   β = w∘θ off S, β_S = X_S⁺(y − X_{S̄}β_{S̄})
 
-    (Definition 3.1 of *Sequential Attention for Feature Selection*, whose λ is 2λ). The least F over all
-    w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), and F has no other minima than those: the rest of
-    its stationary points are strict saddles. The step length is that of Barzilai and Borwein.
+    (Definition 3.1 of *Sequential Attention for Feature Selection*, whose λ is 2λ). The minimum of F over
+    w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), so that the minimisers of F give the LASSO's solutions;
+    all other stationary points of F are strict saddles. The step length is that of Barzilai and Borwein.
 
-    The descent ends when a duality gap of the LASSO, plus what F exceeds ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ by, is
-    at most tol·(½‖P_S^⊥y‖² − F), what has been gained over β_{S̄} = 0; or when it is at most
-    ½(1e-7‖P_S^⊥y‖)² and nothing has been gained: where λ ≥ λ*(S), w and θ tend to zero.
-    It can take long where λ is within 1e-6 of λ*, or far below it.
+    Let δ be a duality gap of the LASSO at β plus F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁. The descent ends when
+    δ ≤ tol·(½‖P_S^⊥y‖² − F), the decrease from β_{S̄} = 0; for λ ≥ (1 − 1e-6)λ*(S), where w and θ may tend to
+    zero, also when F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)².
+    It can take many iterations when λ is within 1e-6 of λ*, relatively, or far below it.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns off S of
-        a sparse X are made dense: MemoryError if they took more than a quarter of the memory.
+        a sparse X are made dense: MemoryError if they take more than a quarter of the memory.
     lam : λ ≥ 0.
     unpenalized : S, columns without penalty and without w.
-    tol : the relative accuracy of F. In the middle of the window of `first_entry` the largest |w| is then
-        the feature of A(S), unless the cosine of another column with it is above 1 − tol or so.
-    max_iter : at most this many steps; then the status is MAX_ITER, and the result undecided.
+    tol : the relative accuracy of F. In the middle of the window of `first_entry` the feature of largest |w|
+        is then in A(S), unless the cosine of another column with it is above about 1 − tol.
+    max_iter : at most this many steps; then the status is MAX_ITER, and the accuracy is unknown.
     rng : seed or Generator of the start.
     sample_weight : (n,) weights of the squared residuals.
 
@@ -97,12 +97,12 @@ def hadamard_descent(
 
 
 class Reduced(NamedTuple):
-    """What S leaves of a problem.
+    """The problem with S eliminated.
 
     Attributes
     ----------
     free : (m,) S̄.
-    X, y : P_S^⊥X_{S̄} (p, m) and P_S^⊥y (p,), up to an isometry and to what of y is orthogonal to X.
+    X, y : P_S^⊥X_{S̄} (p, m) and P_S^⊥y (p,), up to an isometry and to the part of y orthogonal to X.
     lengths : (m,) ‖P_S^⊥X_j‖, zero for a column in the span of S to rounding, which is zero in X.
     lam_star : λ*(S), zero when it is zero to rounding.
     residual_norm : ‖P_S^⊥y‖.
@@ -117,7 +117,7 @@ class Reduced(NamedTuple):
 
 
 class Training(NamedTuple):
-    """Where a descent ended: w, θ and s(w) (m,), F − ½‖P_S^⊥y‖² at every iterate, and how."""
+    """The end of a descent: w, θ and s(w) (m,), F − ½‖P_S^⊥y‖² at every iterate, and the code of its end."""
 
     w: FloatArray
     theta: FloatArray
@@ -129,16 +129,17 @@ class Training(NamedTuple):
 def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool = False) -> Reduced:
     """Project X_{S̄} and y off X_S = QR, twice.
 
-    With fewer columns than rows, or `only_range`, they are then written in an orthonormal basis of the
-    column space: fewer numbers, and the dual points need not wait for what no β can explain.
+    With fewer columns than rows, or `only_range`, they are then expressed in an orthonormal basis of the
+    column space: that saves memory, and the dual points r·min(1, λ/‖Xᵀr‖∞) are better without the part of r
+    that no β changes.
     """
     free = np.delete(np.arange(problem.d), S)
     X = qr.residual(problem.columns(free))
     y = qr.residual(problem.y)
-    beside = measure(qr, free)
-    lengths = np.where(beside.outside, beside.length, 0)
+    measured = measure(qr, free)
+    lengths = np.where(measured.outside, measured.length, 0)
     X[:, lengths == 0] = 0
-    lam_star = tied_at_maximum(*beside.correlations()[:2])[0]
+    lam_star = tied_at_maximum(*measured.correlations()[:2])[0]
     norm = math.sqrt(float(y @ y))
     if len(free) < problem.n or only_range:
         basis = orthonormal_basis(X)
@@ -152,8 +153,8 @@ def train(
     """Descend from a random start, in units in which max‖X_j‖ = 1 and λ* = 1.
 
     With X = qX', y = py', and w = ωw', θ = υθ' such that s(w)∘θ = (p/q)·s(w')∘θ', F = p²F' where
-    λ'_w = λω²/p² and λ'_θ = λυ²/p²: the same numbers are met whatever the units of X and y. They are
-    double, as the certificate is made of squares.
+    λ'_w = λω²/p² and λ'_θ = λυ²/p²: the iterates do not depend on the units of X and y. They are
+    in float64, since the duality gap is computed from squares.
     """
     form = FORMS[parametrization]
     if reduced.lam_star == 0:
@@ -166,7 +167,7 @@ def train(
     penalized = form not in (kernels.L1_NORMALIZED, kernels.L2_NORMALIZED)
     penalties = np.array([lam * (omega / p) ** 2 * penalized, lam * (upsilon / p) ** 2])
     start = np.concatenate(_start(form, X.T @ y, reduced.lengths > 0, rng))
-    # below λ* the gain over zero is positive, and no floor may stand in for the certificate
+    # below λ* the decrease from zero is positive, and the descent must end by it, not by the floor
     vanishes = lam >= (1 - 1e-6) * reduced.lam_star
     floor = 0.5 * (1e-7 * reduced.residual_norm / p) ** 2 if vanishes else 0.0
     objective = kernels.Objective(form, X, np.ascontiguousarray(X.T), y, penalties)
@@ -176,7 +177,7 @@ def train(
 
 
 def _units(form: int, size: float) -> tuple[float, float, float]:
-    """How w, θ and s(w) scale when β = s(w)∘θ does by `size`: ω, υ and size/υ."""
+    """The factors ω, υ, size/υ of w, θ and s(w) when β = s(w)∘θ is multiplied by `size`."""
     if form <= kernels.L1:
         root = math.sqrt(size)
         return root, root, root
@@ -189,10 +190,10 @@ def _units(form: int, size: float) -> tuple[float, float, float]:
 def _start(
     form: int, c: FloatArray, nonzero: np.ndarray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Random (w, θ) with β a tenth of the size of a coefficient, or less; zero where a column is.
+    """Random (w, θ) with β of about a tenth of the size of a coefficient, or less; zero for zero columns.
 
-    Where s ≥ 0, β has the signs of θ, which start as those of c. Where chance in w could single out a
-    feature that is hardly correlated, w starts uniform.
+    If s ≥ 0, β has the signs of θ, and θ starts with those of c. For "l2" and the normalised forms, where a
+    large random w_i would favour feature i whatever its correlation, w starts uniform.
     """
     noise = rng.standard_normal((2, len(c))) * nonzero
     if form == kernels.LINEAR:
@@ -209,7 +210,7 @@ def _start(
 def _result(
     problem: Problem, qr: ThinQR, S: IndexArray, reduced: Reduced, training: Training, lam: float
 ) -> DescentResult:
-    """β_S by least squares, and everything as vectors (d,)."""
+    """The result as vectors (d,), with β_S by least squares."""
     w = np.full(problem.d, np.nan, problem.dtype)
     w[reduced.free] = training.w
     weights = np.ones(problem.d, problem.dtype)
@@ -234,7 +235,7 @@ def _result(
 def _duality_gap(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) -> float:
     """Gap of the LASSO at β, from X, y and S alone.
 
-    P_Xy in place of y leaves every β as far from the least as it was, and gives better dual points.
+    P_Xy in place of y changes the objective by a constant, and gives better dual points.
     """
     y = problem.y
     if problem.n > problem.d or lam == 0:

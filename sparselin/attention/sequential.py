@@ -18,7 +18,7 @@ from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
 from sparselin.ties import relative_margin
 from sparselin.validation import check_count, check_level
 
-# The relative accuracy of each training: two columns at an angle with 1 − cos > _TOLERANCE are told apart.
+# The relative accuracy of each training: two columns at an angle with 1 − cos > _TOLERANCE are distinguished.
 _TOLERANCE = 1e-4
 
 
@@ -38,48 +38,48 @@ def sequential_attention(
 ) -> SelectionPath:
     """Select k features by Sequential Attention.
 
-    At each step the weights w and coefficients θ of
+    Each step minimises
 
-        min ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   s_i = 1 on S,
+        F(w, θ) = ½‖y − X(s(w)∘θ)‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²),   s_i = 1 on S,
 
-    are trained by gradient descent from a random start, the i ∉ S of largest |s_i(w)| is added to S, and
-    least squares is solved on S (Algorithm 1 and Definition 3.1 of *Sequential Attention for Feature
-    Selection*, whose λ is 2λ). Off S, with sums over S̄, s_i(w) is
+    by gradient descent from a random start, adds to S the i ∉ S of largest |s_i(w)|, and solves least squares
+    on S (Algorithm 1 and Definition 3.1 of *Sequential Attention for Feature Selection*, whose λ is 2λ).
+    Off S, with sums over S̄, s_i(w) is
 
         "linear"         w_i             "l1"             |w_i|
         "l2"             w_i²            "l1_normalized"  |w_i|/Σ|w_j|
         "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
 
-    (Section 4.2 there). The first two solve the LASSO, and training ends with a certificate of it: for λ
-    inside the window (λ₂, λ*(S)) of `first_entry` they pick from A(S), as Sequential LASSO and OMP do. The
-    others are not convex in any sense: training ends where ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F), which may
-    be a local minimum. The normalised masks do not depend on the scale of w: there ‖w‖² is |S̄|, unpenalised.
+    (Section 4.2 there). "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap:
+    for λ in the window (λ₂, λ*(S)) of `first_entry` they pick from A(S), as Sequential LASSO and OMP do. The
+    other four may end in a local minimum: training ends where ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F).
+    The normalised masks do not depend on the scale of w: there ‖w‖² = |S̄|, without penalty.
 
-    The default λ is (λ* + λ₂)/2 for the first two. For "l2", where w = θ = 0 is a local minimum whatever λ
-    is, it is ¼(λ*⁴/(4ℓ²))^{1/3}, ℓ = max‖P_S^⊥X_j‖: above that no feature of length ℓ alone lowers
-    F. For the last three it is ℓ². They never give exact zeros, and as λ grows they tend to OMP: where
-    θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the largest |c_i|.
-    "softmax" weighs ‖w‖², without a unit, against ‖y‖²: with ‖y‖ far below 1 its mask hardly leaves the
-    uniform one, so scale y up.
+    The default λ is (λ* + λ₂)/2 for "linear" and "l1". For "l2", where w = θ = 0 is a local minimum for every
+    λ > 0, it is ¼(λ*⁴/(4ℓ²))^{1/3}, ℓ = max‖P_S^⊥X_j‖: at four times that, no feature of length ℓ alone
+    decreases F. For the other three it is ℓ². They never give exact zeros, and as λ grows they tend to OMP:
+    with θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the largest |c_i|.
+    "softmax" weighs ‖w‖², without a unit, against ‖y‖²: for ‖y‖ far below 1 its mask stays close to uniform,
+    so scale y up.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns off S of
-        a sparse X are made dense: MemoryError if they took more than a quarter of the memory.
+        a sparse X are made dense: MemoryError if they take more than a quarter of the memory.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     parametrization : the form of s.
     lam : λ ≥ 0 at every step; by default as above.
     forced, sample_weight, callback : as for `omp`.
-    max_iter : at most this many gradient steps a feature.
+    max_iter : at most this many gradient steps for each feature.
     rng : seed or Generator of the starts.
 
     Returns
     -------
     SelectionPath with s(w) of each step in `weights`. `lam_star`, `margin`, `ties` and `active_sets` are
     those of Sequential LASSO at the same S, whatever was picked. It ends early with EXACT_FIT,
-    NO_CORRELATION or RANK_EXHAUSTED when λ*(S) is zero; with NO_CORRELATION also when a given `lam` sent
-    all weights to zero, as λ ≥ λ*(S) does in the first two forms; with MAX_ITER when a training came to
-    no decision.
+    NO_CORRELATION or RANK_EXHAUSTED when λ*(S) is zero; with NO_CORRELATION also when all weights tended to
+    zero at the given `lam`, as for λ ≥ λ*(S) with "linear" and "l1"; with BEYOND_PRECISION as `first_entry`
+    does; with MAX_ITER when a training did not converge.
 
     Raises
     ------
@@ -102,8 +102,8 @@ def sequential_attention(
         if entry.status is not Status.COMPLETED:
             return entry.status
         reduced = eliminate(selection.problem, selection.qr, np.array(selection.support, np.intp))
-        level = _default_penalty(parametrization, entry, reduced) if fixed is None else fixed
-        training = train(reduced, level, parametrization, generator, tol=_TOLERANCE, max_iter=max_iter)
+        penalty = _default_penalty(parametrization, entry, reduced) if fixed is None else fixed
+        training = train(reduced, penalty, parametrization, generator, tol=_TOLERANCE, max_iter=max_iter)
         if training.end != CERTIFIED:
             return (
                 Status.NO_CORRELATION if training.end == AT_FLOOR and fixed is not None else Status.MAX_ITER

@@ -1,11 +1,11 @@
 """The penalty on β that a softmax mask induces: Q and Q* of Lemma 3.2.
 
-With β = softmax(w)∘θ and weight decay (λ/2)(‖w‖² + ‖θ‖²), eliminating θ leaves (λ/2)Q*(β∘β). Q* is
-concave in x = β∘β, being an infimum of affine functions, and lies between its two easy bounds,
+With β = softmax(w)∘θ and weight decay (λ/2)(‖w‖² + ‖θ‖²), minimising over w and θ for given β gives
+(λ/2)Q*(β∘β). Q* is concave in x = β∘β, being an infimum of affine functions, and
 
     (Σ|β_i|^{2/3})³  ≤  Q*(β∘β)  ≤  m²‖β‖²:
 
-‖w‖² is dropped and Σ x_i/s_i² minimised over the simplex on the left, and w = 0 on the right.
+on the left ‖w‖² ≥ 0 is dropped and Σ x_i/s_i² minimised over the simplex; on the right w = 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sparselin._kernels.softmax_penalty import minimize_rows
 from sparselin.results import FloatArray, PenaltyValue
 from sparselin.validation import check_finite, to_array, to_numeric
 
-# Sums of squares of rounded softmaxes are off by a few eps; a point of the domain may be off by these.
+# A q computed from a rounded softmax violates Σ q_i^{−1/2} = 1 by a few eps; so many are allowed.
 _DOMAIN_SLACK = 32.0
 
 
@@ -27,13 +27,13 @@ def softmax_penalty(x: ArrayLike) -> PenaltyValue:
     """Q*(x) = min_w ‖w‖² + Σ_i x_i/softmax_i(w)², and the w that attains it.
 
     Lemma 3.2 of *Sequential Attention for Feature Selection* (ICLR 2023), where x = β∘β. The function
-    is strictly convex in w, so that the minimiser is unique; it has Σw = 0. A Newton method of O(m)
-    operations a step finds the value to a few eps and w to a few eps of max(‖w‖∞, min(1, m² max x)),
-    about as far as an eps in x moves it.
+    is strictly convex in w, so that the minimiser is unique; it has Σw = 0. Newton's method, O(m) operations
+    per step, finds the value to a few eps and w to a few eps of max(‖w‖∞, min(1, m² max x)), which is about
+    its change when x is rounded.
 
     Parameters
     ----------
-    x : (..., m) ≥ 0, the squares of the coefficients; float32 gives float32, all else float64.
+    x : (..., m) ≥ 0, the squares of the coefficients; float32 gives float32, everything else float64.
 
     Returns
     -------
@@ -68,8 +68,8 @@ def softmax_penalty(x: ArrayLike) -> PenaltyValue:
 def q(q: ArrayLike) -> PenaltyValue:
     """Q(q) = inf {‖w‖² : 1/softmax(w)² = q} = ¼Σ_i (log q_i − mean_j log q_j)².
 
-    Of Lemma 3.2 of *Sequential Attention for Feature Selection* (ICLR 2023). 1/softmax(w)² = q fixes w up
-    to a constant, w = c − ½log q, and Σw = 0 is the least. Then Q*(x) = inf_q Σ_i x_i q_i + Q(q).
+    Lemma 3.2 of *Sequential Attention for Feature Selection* (ICLR 2023). 1/softmax(w)² = q determines w up
+    to a constant, w = c − ½log q, and ‖w‖ is least for Σw = 0. Then Q*(x) = inf_q Σ_i x_i q_i + Q(q).
 
     Parameters
     ----------

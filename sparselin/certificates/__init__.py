@@ -1,1 +1,1 @@
-"""Certificates of a selection that exact arithmetic, or rounded with error bounds, checks."""
+"""Certificates of a selection path, checked in exact arithmetic, or in float64 with error bounds."""

@@ -1,7 +1,7 @@
 """Finding certificates: small rational problems, solved exactly on python-flint.
 
-What is found is checked in `certify`, without this module. Matrices are `fmpq_mat`, vectors lists of
-`fmpq`. Nothing rounds, so that a comparison decides.
+The certificates are checked by `certify` without this module. Matrices are `fmpq_mat`, vectors lists of
+`fmpq`: there is no rounding, and every comparison is exact.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Vector: TypeAlias = list[Any]  # of fmpq
 
 
 class Finder:
-    """Solves for the certificate of a step, in the integers of `Exact`, on python-flint."""
+    """Finds the certificate of a step, by python-flint, for the integer X and y of `Exact`."""
 
     def __init__(self, numbers: Exact) -> None:
         self.numbers = numbers
@@ -44,14 +44,14 @@ class Finder:
         """The proof of one pick, or ValueError."""
         coef, r = self._project(S, self.y)
         c = times(self.Xt, r.entries())
-        lam_squared, T = self._leaders(S, c, pick)
+        lam_squared, T = self._tied(S, c, pick)
         signs = tuple(1 if c[i] > 0 else -1 for i in T)
         u, rate, Zu, farkas = self._direction(S, T, signs, [abs(c[i]) for i in T])
         active = tuple(i for i, u_i in zip(T, u, strict=True) if u_i > 0)
         b = times(self.Xt, Zu)
         if claim == "sequential_lasso" and pick not in active:
             raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: its |c| is λ*, but just below λ* it falls at "
+                f"{step_name(S)}: {pick} is refuted: its |c| is λ*, but just below λ* it decreases at "
                 f"{_float(abs(b[pick] / c[pick])):.17g} times the rate of λ with only {active} in the model, "
                 "which is A(S)"
             )
@@ -82,8 +82,8 @@ class Finder:
             ) from None
         return coef, V - X_S * coef
 
-    def _leaders(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:
-        """λ*² = max c_j²/w_j² and T, which must hold the pick."""
+    def _tied(self, S: Indices, c: Vector, pick: int) -> tuple[Any, Indices]:
+        """λ*² = max c_j²/w_j² and T; ValueError if the pick is not in T."""
         ratios = {j: c[j] ** 2 / w for j, w in enumerate(self.squares) if w != 0}
         largest = max(ratios.values(), default=fmpq(0))
         if largest == 0:
@@ -97,7 +97,7 @@ class Finder:
             raise ValueError(
                 f"{step_name(S)}: {pick} is refuted: its correlation is {float(sizes[0]):.17g}, but λ* is "
                 f"{float(sizes[1]):.17g} at {T}, 1 − c²/λ*² being {_float(1 - own / largest):.3g}. "
-                "(A path made with unit columns takes normalized=True, one with weights a weighted Problem.)"
+                "(Pass normalized=True for a path on unit columns, a weighted Problem for one with weights.)"
             )
         return largest, T
 
@@ -109,16 +109,16 @@ class Finder:
         signed = X_T * diagonal(signs)
         shift, Z = self._project(S, signed)
         H = Z.transpose() * Z
-        u, barred = largest_support(H, size, *nonnegative_least_squares(H, size))
-        farkas = tuple((T[i], _primitive(fractions(times(Z, g)))) for i, g in barred)
+        u, duals = largest_support(H, size, *nonnegative_least_squares(H, size))
+        farkas = tuple((T[i], _primitive(fractions(times(Z, g)))) for i, g in duals)
         return u, times(-shift, u), times(Z, u), farkas
 
     def _tau(self, S: Indices, T: Indices, lam_squared: Any, c: Vector, b: Vector) -> Fraction:
         """A τ ≤ 1 with |c_j − τb_j| ≤ (1 − τ)m_j off S ∪ T, m_j = λ*w_j, and τ(|b_i| + |c_i|) ≤ 2|c_i| on T.
 
-        For either sign the former reads τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c); a rational m̄ ≥ m, equal to it
-        when m is rational, can stand for m in the first bracket and the last. The largest τ, but for m̄ and
-        `_shortened`.
+        For either sign the former reads τ(m ∓ b) ≤ m ∓ c = (m² − c²)/(m ± c). A rational m̄ ≥ m, equal to m
+        when m is rational, may replace m in m ∓ b and m ± c: that makes τ smaller. So τ is the largest one
+        up to m̄ and `_shortened`.
         """
         bounds = [2 * abs(c[i]) / (abs(b[i]) + abs(c[i])) for i in T]  # 1 on A(S), less elsewhere
         roots: dict[Any, Any] = {}
@@ -135,7 +135,7 @@ class Finder:
 
 
 def _shortened(tau: Fraction) -> Fraction:
-    """τ itself when it is short, else the next number below it of 53 bits."""
+    """τ itself if its denominator has at most 64 bits, else the largest number of 53 bits below it."""
     if tau.denominator.bit_length() <= 64:
         return tau
     shift = 53 + tau.denominator.bit_length() - tau.numerator.bit_length()
@@ -175,7 +175,7 @@ def solve(M: Matrix, v: Sequence[Any]) -> Vector:
 
 
 def fractions(v: Iterable[Any]) -> tuple[Fraction, ...]:
-    """The same numbers for those who do not have python-flint."""
+    """The same numbers as `Fraction`, without python-flint."""
     return tuple(Fraction(int(x.p), int(x.q)) for x in v)
 
 
@@ -186,23 +186,23 @@ def _float(q: Any) -> float:
 def nonnegative_least_squares(H: Matrix, c: Vector) -> tuple[Vector, list[int]]:
     """A u with Hu ≥ c, u ≥ 0, u∘(Hu − c) = 0: a minimiser of ½uᵀHu − cᵀu over u ≥ 0; and its support P.
 
-    H = ZᵀZ and c = Zᵀr, so that the objective is ½‖Zu − r‖² but for a constant. The active set method of
-    Lawson and Hanson (1974): while some ⟨z_i, r − Zu⟩ > 0, i joins P, and u moves towards the least squares
-    on P, dropping what would turn negative. At such a moment r − Zu ⟂ Z_P, hence z_i is not in the span of
-    Z_P: H_PP is nonsingular throughout, whatever the rank of H. Every pass lowers the objective, the least
-    one on its P, and there are finitely many P: in exact arithmetic it ends.
+    H = ZᵀZ and c = Zᵀr, so that the objective is ½‖Zu − r‖² up to a constant. The active set method of
+    Lawson and Hanson (1974): while some ⟨z_i, r − Zu⟩ > 0, i enters P, and u moves towards the least squares
+    solution on P, dropping indices whose u_i would become negative. When i enters, r − Zu ⟂ Z_P, hence z_i is
+    not in the span of Z_P: H_PP is always nonsingular, whatever the rank of H. Every pass decreases the
+    objective, which is then minimal on P, and there are finitely many P: in exact arithmetic it terminates.
     """
     u, P = [fmpq(0)] * len(c), list[int]()
     while True:
-        rising = [i for i, Hu_i in enumerate(times(H, u)) if Hu_i < c[i]]
-        if not rising:
+        violated = [i for i, Hu_i in enumerate(times(H, u)) if Hu_i < c[i]]
+        if not violated:
             return u, P
-        P.append(rising[0])
+        P.append(violated[0])
         _descend(H, c, u, P)
 
 
 def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
-    """Take u to the least squares on P, or on what is left of P when nothing in it may be ≤ 0."""
+    """Move u to the least squares solution on P, removing from P the indices that would be ≤ 0 on the way."""
     while True:
         goal = solve(block(H, P, P), [c[i] for i in P])
         step = min([u[i] / (u[i] - g) for i, g in zip(P, goal, strict=True) if g <= 0], default=fmpq(1))
@@ -214,17 +214,17 @@ def _descend(H: Matrix, c: Vector, u: Vector, P: list[int]) -> None:
 
 
 def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vector, list[tuple[int, Vector]]]:
-    """From one solution u of the problem above, supported on P: one positive wherever some solution is.
+    """A solution of largest support, from one solution u of the problem above, with support P.
 
-    All solutions share Zu, so v ≥ 0 is one iff H_EE v_E = c_E and v = 0 off E = {i : (Hu)_i = c_i}. For each
-    i ∈ E not seen positive yet, max v_i over these is a linear program; the average of what is found is the
-    solution of largest support. Where the maximum is zero, its dual is a proof: a g supported on E with
-    (Hg)_j ≥ 0 for j ∈ E, (Hg)_i ≥ 1 and gᵀHu = 0. For then 0 = gᵀHv = Σ_E v_j(Hg)_j for every solution v,
-    hence v_i = 0.
+    All solutions have the same Zu, so v ≥ 0 is one iff H_EE v_E = c_E and v = 0 off E = {i : (Hu)_i = c_i}.
+    For each i ∈ E not positive in a solution found so far, max v_i over these v is a linear program; the mean
+    of the solutions found has the largest support. If the maximum is zero, the dual proves it: a g supported
+    on E with (Hg)_j ≥ 0 for j ∈ E, (Hg)_i ≥ 1 and gᵀHu = 0. For then 0 = gᵀHv = Σ_E v_j(Hg)_j for every
+    solution v, hence v_i = 0.
 
     Returns
     -------
-    the solution, and the pairs (i, g), i ∈ E, that prove the zeros which (Hu)_i > c_i does not.
+    The solution, and pairs (i, g) that prove v_i = 0 for the i ∈ E outside its support.
     """
     m, E = len(c), [i for i, Hu_i in enumerate(times(H, u)) if Hu_i == c[i]]
     if len(E) == len(P):
@@ -232,7 +232,7 @@ def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vect
     B = _independent(H, P + [i for i in E if i not in P])
     rows, right = block(H, B, E), [c[i] for i in B]
     basis = [E.index(i) for i in B]
-    solutions, barred = [u], []
+    solutions, duals = [u], []
     for place, i in enumerate(E):
         if any(v[i] > 0 for v in solutions):
             continue
@@ -240,16 +240,16 @@ def largest_support(H: Matrix, c: Vector, u: Vector, P: list[int]) -> tuple[Vect
         if multipliers is None:
             solutions.append(_spread(value, E, m))
         else:
-            barred.append((i, _spread(multipliers, B, m)))
-    return [sum(entries, fmpq(0)) / len(solutions) for entries in zip(*solutions, strict=True)], barred
+            duals.append((i, _spread(multipliers, B, m)))
+    return [sum(entries, fmpq(0)) / len(solutions) for entries in zip(*solutions, strict=True)], duals
 
 
 def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector, Vector | None]:
-    """A v ≥ 0 with Av = b and v_i > 0, or else y with yᵀA ≥ e_iᵀ and yᵀb = 0, which forbids one.
+    """A v ≥ 0 with Av = b and v_i > 0, or a y with yᵀA ≥ e_iᵀ and yᵀb = 0, which proves that there is none.
 
-    A (p, m) of full row rank, `basis` p columns of it with A_B⁻¹b ≥ 0, and v_i bounded on {v ≥ 0 : Av = b}.
-    The simplex method for max v_i, ended at the first v_i > 0; by Bland's rule (the lowest index enters,
-    the lowest of those that block leaves) it does not cycle.
+    A (p, m) has full row rank, `basis` are p columns of it with A_B⁻¹b ≥ 0, and v_i is bounded on
+    {v ≥ 0 : Av = b}. The simplex method for max v_i, stopped at the first v_i > 0; by Bland's rule (the
+    lowest index enters, of the blocking ones the lowest leaves) it does not cycle.
     """
     p, m = A.nrows(), A.ncols()
     basis = list(basis)
@@ -259,8 +259,8 @@ def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector,
         if i in basis and x[basis.index(i)] > 0:
             return _spread(x, basis, m), None
         y = solve(M.transpose(), [int(j == i) for j in basis])
-        priced = times(A.transpose(), y)
-        entering = next((j for j in range(m) if priced[j] < int(j == i)), None)
+        prices = times(A.transpose(), y)
+        entering = next((j for j in range(m) if prices[j] < int(j == i)), None)
         if entering is None:
             return _spread(x, basis, m), y
         rate = solve(M, [A[s, entering] for s in range(p)])
@@ -269,13 +269,13 @@ def raise_entry(A: Matrix, b: Vector, basis: list[int], i: int) -> tuple[Vector,
 
 
 def _independent(H: Matrix, order: list[int]) -> list[int]:
-    """The first indices, in the order given, whose columns of H are independent."""
+    """The indices, in the order given, whose column of H is independent of those before it."""
     R, rank = block(H, range(H.nrows()), order).rref()
     return [order[next(j for j in range(len(order)) if R[s, j] != 0)] for s in range(rank)]
 
 
 def _spread(values: Vector, places: Sequence[int], m: int) -> Vector:
-    """A vector (m,), zero but for the values at their places."""
+    """The vector (m,) with these values at these places, zero elsewhere."""
     v = [fmpq(0)] * m
     for place, value in zip(places, values, strict=True):
         v[place] = value

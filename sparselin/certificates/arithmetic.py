@@ -1,4 +1,4 @@
-"""Two arithmetics for checking a certificate: exact, and float64 with error bounds carried along."""
+"""Two arithmetics for checking a certificate: exact, and float64 with running error bounds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from sparselin.results import FloatArray
 
 _EPS = float(np.finfo(np.float64).eps)
-_UNDERFLOW = 2.0**-1070  # more than what an operation, or scaling the data, can lose below the normal range
-_SHARP = 2.0**-10
+_UNDERFLOW = 2.0**-1070  # bounds the error of an operation, or of scaling the data, by underflow
+_MAX_ERROR = 2.0**-10
 
 
 def root_bounds(q: Fraction) -> tuple[Fraction, Fraction]:
-    """Rational bounds of √q, equal when it is rational, else 2⁻⁶⁴ or less apart relative to it."""
+    """Rational bounds of √q, equal when √q is rational, else with a relative distance of at most 2⁻⁶⁴."""
     # √(a/b) = √(ab)/b, and ab ≥ 1
     square = q.numerator * q.denominator << 128
     root = math.isqrt(square)
@@ -28,10 +28,10 @@ def root_bounds(q: Fraction) -> tuple[Fraction, Fraction]:
 
 
 class Arithmetic(Protocol):
-    """What the conditions are checked in. X and y are multiples a·X and b·y of the data.
+    """The arithmetic in which the conditions are checked. X and y are multiples a·X and b·y of the data.
 
     coef_unit is b/a, and lam_unit (ab)², or b² when normalized; squares holds the w_j² of a·X, and stated is
-    false for the zero columns of a normalized design, which are in no statement.
+    false for the zero columns of a normalized design, about which nothing is stated.
     """
 
     X: NDArray[Any]
@@ -49,7 +49,7 @@ class Arithmetic(Protocol):
 
 
 class Exact:
-    """Integers for X and y, fractions for all else."""
+    """Integers for X and y, fractions for everything else."""
 
     def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
         self.X, a = _integers(X)
@@ -80,7 +80,7 @@ class Exact:
 class Rounded:
     """float64 with error bounds, on data scaled by powers of two to a largest entry in [½, 1).
 
-    What a bound cannot tell apart counts as equal, so bounds must be small: `known` asks for a thousandth.
+    Numbers closer than their bounds count as equal, so bounds must be small: `known` requires 2⁻¹⁰.
     """
 
     def __init__(self, X: FloatArray, y: FloatArray, normalized: bool) -> None:
@@ -97,7 +97,7 @@ class Rounded:
         return _Ball.rounded(mid, np.full(len(mid), np.finfo(np.float64).tiny))
 
     def product(self, A: FloatArray, v: _Ball) -> _Ball:
-        """Av; a sum of m products errs by at most m·eps·Σ|products| (in half as much)."""
+        """Av; a sum of m products errs by less than m·eps·Σ|products| (about half of that)."""
         m = A.shape[1]
         spread = v.rad + (m + 1) * _EPS * np.abs(v.mid)
         lost = m * _UNDERFLOW * (1 + np.max(np.abs(v.mid) + v.rad, initial=0.0))
@@ -110,12 +110,12 @@ class Rounded:
         return np.asarray(v.mid < -v.rad)
 
     def known(self, v: _Ball, squared_scale: _Ball) -> bool:
-        return bool((v.rad <= _SHARP * np.sqrt(np.abs(squared_scale.mid))).all())
+        return bool((v.rad <= _MAX_ERROR * np.sqrt(np.abs(squared_scale.mid))).all())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Ball:
-    """Numbers known to be within rad of mid, elementwise; 4 eps for ½ eps cover the rounding of rad too."""
+    """Numbers within rad of mid, elementwise; 4·eps in place of ½·eps covers the rounding of rad too."""
 
     mid: FloatArray
     rad: FloatArray
@@ -139,7 +139,7 @@ class _Ball:
 
 
 def _integers(values: FloatArray) -> tuple[NDArray[np.object_], int]:
-    """The least multiple of `values` by a power of two that is integer, and that power."""
+    """The least multiple of `values` by a power of two with integer entries, and that power."""
     numerators, denominator = over_common_denominator([Fraction(v) for v in values.ravel().tolist()])
     return np.array(numerators, object).reshape(values.shape), denominator
 

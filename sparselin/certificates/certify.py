@@ -1,8 +1,8 @@
-"""Certificates of a selection path: found in rational arithmetic, checked with nothing but products.
+"""Certificates of a selection path: found in rational arithmetic, checked by products and comparisons alone.
 
-Every float is a rational number, so what a greedy method claims of its picks is decidable for the very
-design at hand, and the certificate is a proof of it. For unit columns, whose norms are irrational, all is
-said with squares of ratios, which are rational again.
+Every float is a rational number, so whether the picks of a greedy method are right is decidable for the
+given X and y, and the certificate is a proof. For unit columns, whose norms are irrational, everything is
+stated in squares of ratios, which are rational.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _T = TypeVar("_T")
 
 @dataclasses.dataclass(frozen=True)
 class Verification:
-    """What a check found; true in a condition when the certificate holds.
+    """The result of checking a certificate; its truth value is `holds`.
 
     Attributes
     ----------
-    holds : every condition was met.
-    steps : how many steps the certificate has.
-    failures : what was not met, a sentence each.
+    holds : whether every condition is met.
+    steps : the number of steps of the certificate.
+    failures : the conditions that are not met, a sentence each.
     """
 
     holds: bool
@@ -48,11 +48,11 @@ class Verification:
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
-    """A proof that each feature of a path could be picked where it was, for one X and y; made by `certify`.
+    """A proof, for one X and y, that each pick of a path was admissible; made by `certify`.
 
-    Plain data: fractions, integers, text. All of it can be seen and sent (`to_json`), and it is checked
-    without the solver that made it (`verify`). A changed certificate is accepted only if what it then says is
-    proved by it too (a smaller τ, say, or fewer steps).
+    Plain data: fractions, integers, text. It can be read and sent (`to_json`), and checked
+    without the solver that made it (`verify`). A changed certificate is accepted only if it proves what it
+    then states (with a smaller τ, say, or fewer steps).
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Certificate:
     shape : (n, d).
     normalized : the statement is about X with unit columns.
     claim : "sequential_lasso": each pick is in A(S); "omp": each pick is in T.
-    forced : the features that entered first without a claim.
+    forced : the features that entered first, about which nothing is claimed.
     steps : a `StepCertificate` for each pick after those.
     """
 
@@ -72,7 +72,7 @@ class Certificate:
     steps: tuple[StepCertificate, ...]
 
     def __repr__(self) -> str:
-        """In a line: the fractions of many steps have millions of digits."""
+        """One line: the fractions of many steps have millions of digits."""
         picks = [getattr(step, "pick", None) for step in self.steps]
         return (
             f"Certificate({self.claim!r}, shape={self.shape}, normalized={self.normalized}, "
@@ -80,39 +80,39 @@ class Certificate:
         )
 
     def verify(self, X: Any, y: ArrayLike | None = None, *, exact: bool = False) -> Verification:
-        """Check every statement of the certificate on (X, y), solving nothing: products and comparisons only.
+        """Check every statement of the certificate on (X, y) by products and comparisons only.
 
-        Why they suffice. In the words of `StepCertificate`, with λ = (1 − t)λ*, the residual at the β given
-        there is r − tZu, orthogonal to S, and β is a solution iff |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S,
-        with equality and the right sign where β_j ≠ 0. On T this reads
+        Why they suffice. In the notation of `StepCertificate`, with λ = (1 − t)λ*, the residual at the β
+        given there is r − tZu, orthogonal to S, and β is a solution iff |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off
+        S, with equality and the right sign where β_j ≠ 0. On T this reads
 
             (Hu)_i ≥ |c_i|, equal where u_i > 0, and t((Hu)_i + |c_i|) ≤ 2|c_i|,
 
-        and outside it is checked in squares, at t = τ alone: |c_j − t⟨X_j, Zu⟩| − (1 − t)λ*w_j is convex in
-        t and negative at t = 0, hence negative on [0, τ). So for 0 < t < τ every solution is zero off S ∪ T
-        and, the fit being the same for all, β_T = signs∘(tv) with v ≥ 0, Zv = Zu. v = u shows that β_i can
-        be nonzero where u_i > 0. It is zero where (Hu)_i > |c_i|, and where (i, w) is in `farkas`, because
-        0 = ⟨w, Zu⟩ = ⟨w, Zv⟩ = Σ v_j⟨w, z_j⟩ has no negative term. Hence A(S) is where u is positive
-        (Theorem 3.3 and Lemma 3.4 of *Sequential Attention for Feature Selection*). Nothing here asks for
-        independent columns in S; those picked are independent of the ones before, since c_pick ≠ 0.
+        and off S ∪ T it is checked in squares, at t = τ alone: |c_j − t⟨X_j, Zu⟩| − (1 − t)λ*w_j is convex in
+        t, negative at t = 0 and not positive at τ, hence negative on [0, τ). So for 0 < t < τ every solution
+        is zero off S ∪ T and, the fit being the same for all, β_T = signs∘(tv) with v ≥ 0, Zv = Zu. v = u
+        shows that β_i can be nonzero where u_i > 0. It is zero where (Hu)_i > |c_i|, and where (i, w) is in
+        `farkas`, because 0 = ⟨w, Zu⟩ = ⟨w, Zv⟩ = Σ v_j⟨w, z_j⟩ has no negative term. Hence A(S) is the
+        support of u (Theorem 3.3 and Lemma 3.4 of *Sequential Attention for Feature Selection*). The columns
+        in S need not be independent; each pick is independent of the columns before it, since c_pick ≠ 0.
 
-        The path is not seen here: compare `forced` and the picks of `steps` with what you were told. No steps
-        prove nothing. With `normalized`, zero columns are left out of all statements.
+        The path is not an argument: compare `forced` and the picks of `steps` with it. A certificate without
+        steps proves nothing. With `normalized`, nothing is stated about zero columns.
 
         Parameters
         ----------
-        X, y : the data, or one `Problem`. Any form of the same numbers will do: dense or sparse, in any
-            memory order, float32 or the same widened (y takes the dtype of X, as everywhere).
+        X, y : the data, or one `Problem`, in any form with the same numbers: dense or sparse, in any
+            memory order, float32 or converted to float64 (y takes the dtype of X, as everywhere).
         exact : True checks in integers and fractions, which proves the statements. False checks in float64
-            with bounds on the rounding error carried along: eps|x| more for the result x of an operation,
-            (m + 1)·eps·Σ|a_i b_i| for a sum of m products. Then =, ≤ and ≥ may fail by the bound, no more;
-            < and > must hold by more than it, or count as failed, with a word that they do not show: in a
-            tie but for rounding, only exact arithmetic tells who leads. A bound beyond a
-            thousandth of what it is compared with fails too. Neither needs python-flint.
+            with running bounds on the rounding error, which take at least eps|x| for the result x of an
+            operation and (m + 1)·eps·Σ|a_i b_i| for a sum of m products. Then =, ≤ and ≥ may be violated by
+            the bound; < and > must hold by more than it, else they fail as undecided: in a tie to rounding,
+            only exact arithmetic decides. A bound above 2⁻¹⁰ of the scale of what it bounds fails too.
+            Neither needs python-flint.
 
         Returns
         -------
-        Verification; whatever is wrong with the certificate is told there.
+        Verification, with all failures.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """The certificate that `to_json` wrote. Raises TypeError for no text, ValueError for another."""
+        """The certificate that `to_json` wrote. TypeError if `text` is not a text, ValueError if another."""
         if not isinstance(text, (str, bytes, bytearray)):
             raise TypeError(f"text must be what `to_json` returned; got {type(text).__name__}")
         try:
@@ -181,7 +181,7 @@ def certify(
     normalized: bool = False,
     claim: str = "sequential_lasso",
 ) -> Certificate:
-    """Prove that each pick of a path is one that the method may make, in rational arithmetic.
+    """Prove in rational arithmetic that each pick of a path is one that the method may make.
 
     With S the features before a pick, r = P_S^⊥y, c = Xᵀr, λ* = max|c_j| > 0 and T = {i : |c_i| = λ*}, all
     exact, Sequential LASSO takes a member of A(S) ⊆ T: an index that is nonzero in some solution of
@@ -189,20 +189,19 @@ def certify(
     for Feature Selection*; `Certificate.verify` says what is proved, and how). OMP takes a member of T.
 
     The design is X and y in the dtype of `Problem`: integers beyond 2⁵³ are rounded first, and y is cast to
-    float32 with X. Otherwise rounding has no part in it: a path that took one of two features whose
-    correlations agree to the last bit of a float, but not exactly, is refuted if it took the smaller one.
-    How a path ended is not certified: its `status` is decided to rounding.
+    float32 with X. Nothing else is rounded: if the correlations of two features agree to the last bit of a
+    float, but not exactly, a path that picked the smaller one is refuted.
+    The `status` of the path is not certified: it is decided to rounding.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,) as given to the method, or one `Problem`. A sparse X is made dense:
-        MemoryError if it took more than a quarter of the memory. There is no `sample_weight`: a `Problem`
-        that has some is certified for its weighted rows.
+        MemoryError if it takes more than a quarter of the memory. There is no `sample_weight`: a `Problem`
+        with weights is certified for its weighted rows.
     path : from `omp` or `sequential_lasso`, or any other method.
-    normalized : the path was made on X with every column divided by its norm, which no float design
-        represents: the certificate is about the exact quotients.
-    claim : "sequential_lasso" demands that each pick be in A(S); "omp" only that it be in T (A(S) is
-        recorded all the same).
+    normalized : the path was computed on X with every column divided by its norm, which floats do not
+        represent: the certificate is about the exact quotients.
+    claim : "sequential_lasso": each pick is in A(S); "omp": it is in T (A(S) is recorded all the same).
 
     Returns
     -------
@@ -212,8 +211,8 @@ def certify(
     ------
     ModuleNotFoundError : python-flint is not installed.
     TypeError, ValueError : bad data, a path on another number of features, an unknown claim, a Gram
-        problem; and, naming the step, when a pick is refuted (λ* = 0, or others lead or enter) or forced
-        columns are dependent.
+        problem; and, naming the step, when a pick is refuted (λ* = 0, or it is not in T, or not in A(S)) or
+        forced columns are dependent.
 
     >>> import sparselin as sl
     >>> X, y = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [2.0, 1.0]
@@ -242,11 +241,11 @@ def certify(
 
 
 def _path(path: SelectionPath, d: int) -> tuple[Indices, int]:
-    """The support, and how many of it were forced."""
+    """The support, and how many of its features were forced."""
     if not isinstance(path, SelectionPath):
         raise TypeError(f"path must be a SelectionPath, as `omp` returns; got {type(path).__name__}")
     if path.n_features != d:
-        raise ValueError(f"path is about {path.n_features} features; X has {d}")
+        raise ValueError(f"path must be of the {d} features of X; it is of {path.n_features}")
     forced = np.isnan(path.lam_star)
     n_forced = int(forced.sum())
     if forced[n_forced:].any():
@@ -261,7 +260,7 @@ def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
     X = problem.exact_columns()
     if X is None:
         raise ValueError(
-            "a Gram problem has no certificate: in place of the design it holds a rounded Cholesky factor; "
+            "a Gram problem has no certificate: it holds a rounded Cholesky factor, not the design; "
             "pass X and y"
         )
     return X, np.asarray(problem.y, np.float64)
@@ -276,14 +275,14 @@ def _digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:
 
 
 def _hexadecimal(value: Any) -> str:
-    """ "p/q": decimal digits beyond some thousand are refused by Python, hexadecimal ones are not."""
+    """ "p/q" in hexadecimal: Python refuses to convert decimal texts of more than some thousand digits."""
     if not isinstance(value, Fraction):
         raise TypeError(f"a certificate holds no {type(value).__name__}")
     return f"{value.numerator:x}/{value.denominator:x}"
 
 
 def _with_fields(cls: type[_T], fields: Any) -> _T:
-    """A dataclass from an object of JSON that has its fields and no others."""
+    """A dataclass from a JSON object that has its fields and no others; else ValueError."""
     if not isinstance(fields, dict):
         raise ValueError(f"{cls.__name__} must be an object; got {type(fields).__name__}")
     names = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
@@ -294,7 +293,7 @@ def _with_fields(cls: type[_T], fields: Any) -> _T:
 
 
 def _plain(value: Any) -> Any:
-    """Tuples for lists and fractions for text, at any depth."""
+    """Lists to tuples and texts to fractions, at any depth."""
     if isinstance(value, list):
         return tuple(_plain(entry) for entry in value)
     if isinstance(value, str):

@@ -1,6 +1,6 @@
-"""The form of a certificate: whether its fields are of the kind, number and order that they must be.
+"""The form of a certificate: types, lengths and order of its fields.
 
-Types are compared, not asked: a subclass could say of itself what it likes.
+Types are compared by `is`: a subclass could override any method.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a certificate says of one pick, and whether it is true: products and comparisons only."""
+"""The statements of a certificate about one pick, and their check by products and comparisons only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Indices: TypeAlias = tuple[int, ...]
 
 @dataclasses.dataclass(frozen=True)
 class StepCertificate:
-    """The proof of one pick. With S = selected, r = P_S^⊥y, c = Xᵀr, and w_j = 1 (‖X_j‖ if normalized):
+    """The proof of one pick, with S = selected, r = P_S^⊥y, c = Xᵀr, and w_j = 1 (‖X_j‖ if normalized).
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class StepCertificate:
     tau: Fraction
 
     def __repr__(self) -> str:
-        """In a line: the fractions may have thousands of digits."""
+        """One line: the fractions may have thousands of digits."""
         return (
             f"StepCertificate(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
             f"active={self.active}, λ*²≈{_short(self.lam_star_squared)}, τ≈{_short(self.tau)}, …)"
@@ -58,9 +58,10 @@ class StepCertificate:
 
     @property
     def epsilon(self) -> Fraction:
-        """ε₀ > 0 such that the solutions hold for λ* − ε₀ ≤ λ < λ*: τλ*, when λ* is rational.
+        """ε₀ = τλ* > 0, the length of the interval [λ* − ε₀, λ*) of λ with the solutions above.
 
-        It always is for columns as given. Where it is not (normalized), τ times a rational just below λ*.
+        λ* is rational for columns as given. With `normalized` it may not be: then τ times a rational lower
+        bound of λ*, within a factor of 1 − 2⁻⁶⁴.
         """
         return self.tau * root_bounds(self.lam_star_squared)[0]
 
@@ -76,7 +77,7 @@ def step_name(S: Sequence[int]) -> str:
 
 
 def rescaled(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> StepCertificate:
-    """The same proof where coefficients are measured in other units, and λ*² is."""
+    """The same proof in other units: coefficients times coef_unit, λ*² times lam_unit."""
     return dataclasses.replace(
         step,
         coef=tuple(v * coef_unit for v in step.coef),
@@ -87,7 +88,7 @@ def rescaled(step: StepCertificate, coef_unit: Fraction, lam_unit: Fraction) -> 
 
 
 def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
-    """The statements of `StepCertificate` that are not true; what they prove is in `Certificate.verify`."""
+    """The statements of `StepCertificate` that fail; what they prove is derived in `Certificate.verify`."""
     step = rescaled(step, num.coef_unit, num.lam_unit)
     S, T = list(step.selected), list(step.tied)
     u = num.vector(step.signs) * num.vector(step.direction)
@@ -95,56 +96,58 @@ def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
     Zu = num.product(num.X[:, T], u) + num.product(num.X[:, S], num.vector(step.rate))
     c, b = num.product(num.X.T, r), num.product(num.X.T, Zu)
     J = np.flatnonzero(num.stated)
-    leading = num.vector([step.lam_star_squared]) * num.squares[J]
-    if not (num.known(c[J], leading) and num.known(b[J], leading)):
+    scale = num.vector([step.lam_star_squared]) * num.squares[J]
+    if not (num.known(c[J], scale) and num.known(b[J], scale)):
         yield "`coef`, `direction` or `rate` are too large for the correlations to be known; use exact=True"
     if not (_zero(num, c[S]) and _zero(num, b[S])):
         yield "the residual at `coef`, or its rate at `rate`, is not orthogonal to the selected features"
-    yield from _not_leading(step, num, c)
+    yield from _not_tied(step, num, c)
     yield from _not_optimal(step, num, c, b)
     yield from _beyond_window(step, num, c, b)
     for i, w in step.farkas:
-        if not _bars(step, num, i, num.product(num.X.T, num.vector(_moderate(w)))):
-            yield f"the Farkas vector of {i} does not show that it is zero in every solution"
+        if not _excludes(step, num, i, num.product(num.X.T, num.vector(_scaled(w)))):
+            yield f"the Farkas vector of {i} does not prove that it is zero in every solution"
 
 
-def _not_leading(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
+def _not_tied(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
+    """|c_i| = λ*w_i on T, with the given signs, and |c_j| < λ*w_j elsewhere."""
     if not num.negative(num.vector([0]) - _signed(step, num, c)).all():
-        yield "`signs` are not those of the correlations, or it does not show"
+        yield "`signs` are not those of the correlations, or rounding leaves them undecided"
     excess = c * c - num.vector([step.lam_star_squared]) * num.squares
     if not _zero(num, excess[list(step.tied)]):
         yield "`lam_star_squared` is not attained by the tied features"
     others = _others(step, num)
     wrong = [j for j, less in zip(others, num.negative(excess[others]), strict=True) if not less]
     if wrong:
-        yield f"the correlations of {wrong} are not below λ*, or it does not show; yet they are not tied"
+        yield f"the correlations of {wrong}, not tied, are not below λ*, or rounding leaves it undecided"
 
 
 def _not_optimal(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
-    """Hu = |c| on A(S), ≥ |c| where a Farkas vector bars, > |c| elsewhere on T."""
-    barred = [i for i, _ in step.farkas]
-    free = [t for t, i in enumerate(step.tied) if i not in (*step.active, *barred)]
-    lack = _signed(step, num, c) - _signed(step, num, b)
-    if not _zero(num, lack[[step.tied.index(i) for i in step.active]]):
+    """Hu = |c| on A(S), ≥ |c| where there is a Farkas vector, > |c| elsewhere on T."""
+    excluded = [i for i, _ in step.farkas]
+    free = [t for t, i in enumerate(step.tied) if i not in (*step.active, *excluded)]
+    violation = _signed(step, num, c) - _signed(step, num, b)
+    if not _zero(num, violation[[step.tied.index(i) for i in step.active]]):
         yield "`direction` does not keep the active features at ±λ: (Hu)_i = |c_i| fails"
-    if not num.nonpositive(lack[[step.tied.index(i) for i in barred]]).all():
+    if not num.nonpositive(violation[[step.tied.index(i) for i in excluded]]).all():
         yield "`direction` lets a tied feature exceed λ: (Hu)_i ≥ |c_i| fails"
-    if not num.negative(lack[free]).all():
-        yield "a tied feature is left out of `active` without a proof: (Hu)_i > |c_i| fails or does not show"
+    if not num.negative(violation[free]).all():
+        yield "a tied feature is not in `active`, without a proof: (Hu)_i > |c_i| fails or is undecided"
 
 
 def _beyond_window(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iterator[str]:
+    """At t = τ: |c_j − t⟨X_j, Zu⟩| ≤ (1 − t)λ*w_j off S ∪ T, and t((Hu)_i + |c_i|) ≤ 2|c_i| on T."""
     others = _others(step, num)
     tau, left = num.vector([step.tau]), num.vector([(1 - step.tau) ** 2 * step.lam_star_squared])
     moved = c[others] - tau * b[others]
     if not num.nonpositive(moved * moved - left * num.squares[others]).all():
-        yield "`tau` is too large: a feature outside the tied exceeds λ"
+        yield "`tau` is too large: a feature that is not tied exceeds λ"
     size, Hu = _signed(step, num, c), _signed(step, num, b)
     if not num.nonpositive(tau * (Hu + size) - (size + size)).all():
         yield "`tau` is too large: a tied feature falls below −λ"
 
 
-def _bars(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) -> bool:
+def _excludes(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) -> bool:
     """Whether a Farkas vector w, correlation = Xᵀw, proves that i is zero in every solution."""
     tight = [step.tied.index(j) for j in (*step.active, *(j for j, _ in step.farkas))]
     signed = num.vector([0]) - _signed(step, num, correlation)
@@ -157,8 +160,8 @@ def _bars(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) -> b
     )
 
 
-def _moderate(w: Fractions) -> list[Fraction]:
-    """w over a power of two, within the range of floats: what it proves does not depend on its length."""
+def _scaled(w: Fractions) -> list[Fraction]:
+    """w divided by a power of two, to be in the range of floats: a Farkas vector may have any length."""
     power = max((v.numerator.bit_length() - v.denominator.bit_length() for v in w if v), default=0)
     return [v / Fraction(2) ** power for v in w]
 
@@ -173,5 +176,5 @@ def _zero(num: Arithmetic, v: Any) -> bool:
 
 
 def _others(step: StepCertificate, num: Arithmetic) -> list[int]:
-    """The features outside S ∪ T, but for zero columns of a normalized design, which are in no statement."""
+    """The features outside S ∪ T, except the zero columns of a normalized design."""
     return [j for j in np.flatnonzero(num.stated).tolist() if j not in (*step.tied, *step.selected)]

@@ -1,4 +1,4 @@
-"""The command line: thin. It parses, shows progress, and leaves the work to `experiments` and `reports`."""
+"""The command line. It parses arguments and shows progress; `experiments` and `reports` do the work."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import click
 
 import sparselin
 
-# a module each beside this file, loaded when it is asked for
+# a module each, loaded at its first use
 COMMANDS = ("verify", "ledger", "diversity", "guarantee", "sweep")
 
 
 class _Lazy(click.Group):
-    """A group that loads a command's module at its first use: `ledger` need not pay for `guarantee`."""
+    """A group that loads a command's module at its first use: `ledger` does not import `guarantee`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

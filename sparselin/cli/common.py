@@ -1,4 +1,4 @@
-"""What the commands share: options, names, the bar and Ctrl-C, the folder of the report, how they end."""
+"""Common to the commands: options, names, progress and Ctrl-C, the report's folder, the exit status."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def watch(
     take: Callable[[_Item], tuple[int, str]],
     stopped: str = "",
 ) -> bool:
-    """Hand each item of a stream to `take`, under a bar; it returns how many it was, and the words beside.
+    """Pass each item of a stream to `take`, under a progress bar; it returns a count and the bar's text.
 
-    Ctrl-C closes the stream, prints `stopped` and returns True; what was taken is kept.
+    Ctrl-C closes the stream, prints `stopped` and returns True; the items taken so far remain.
     """
     columns = (
         TextColumn("[progress.description]{task.description}"),
@@ -127,7 +127,7 @@ def chosen(ensembles: str, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def refuse(names: Sequence[str], reason: str) -> None:
-    """Raise click.BadParameter if one of these options was given: it would change nothing."""
+    """Raise click.BadParameter if one of these options was given, since it would have no effect."""
     context = click.get_current_context()
     for name in names:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:

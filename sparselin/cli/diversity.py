@@ -68,12 +68,12 @@ def diversity(
     jobs: int,
     output: Path,
 ) -> None:
-    """Reproduce Figure 1 of the 2012 paper: are diverse features robust to noise, and at which price?
+    """Reproduce Figure 1 of the 2012 paper: are diverse features robust to noise, and at what loss of R²?
 
     Selects k pixels of handwritten digits by the LASSO, greedily, and with each spectral regularizer;
-    perturbs labels and images; says panel by panel what of the paper's claims shows.
+    perturbs labels and images; reports panel by panel which of the paper's claims hold.
 
-    Exit status 0: the run completed; a claim that does not show is a finding. 130: interrupted (the
+    Exit status 0: the run completed; a claim that does not hold is a finding. 130: interrupted (the
     report of what was done is written).
     """
     if not 0 < sigma < math.inf:

@@ -40,7 +40,7 @@ from sparselin.parallel.processes import run_jobs
 from sparselin.reports import guarantee as report
 from sparselin.reports import guarantee_words as words
 
-# options that say nothing of one design
+# options that do not apply to one design
 _OF_A_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
 
 
@@ -76,7 +76,7 @@ def guarantee(
 ) -> None:
     """How far is greedy selection from the best subset, and what was promised?
 
-    Exit status 0: every promise was kept. 1: one was not. 130: interrupted (the report of what was done is
+    Exit status 0: every promise holds. 1: one does not. 130: interrupted (the report of what was done is
     written).
     """
     console = Console()

@@ -45,7 +45,7 @@ def ledger(
 ) -> None:
     """Check every claim of the papers, and compare the verdicts with the stored ledger.
 
-    Exit status 0: all verdicts stand. 1: one does not, or differs from the stored one. 130: interrupted
+    Exit status 0: all verdicts hold. 1: one does not, or differs from the stored one. 130: interrupted
     (what was done is shown).
     """
     try:
@@ -63,8 +63,8 @@ def ledger(
     whole = paper is None and pattern is None and not interrupted
     if write:
         rows = (stored or {"rows": []})["rows"]
-        kept = [row for row in rows if row["id"] in failed] if whole else rows
-        stored = _store(console, folder, results, seed, kept)
+        others = [row for row in rows if row["id"] in failed] if whole else rows
+        stored = _store(console, folder, results, seed, others)
     changed = []
     if stored is None:
         console.print(f"No ledger in {folder}: nothing to compare with.")
@@ -78,7 +78,7 @@ def ledger(
     stored_at = folder / ledger_report.MARKDOWN
     where = f" Witnesses and corrections: {stored_at}" if stored_at.exists() else ""
     console.print(
-        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not stand.{where}",
+        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not hold.{where}",
         highlight=False,
     )
     raise SystemExit(1 if failed or changed else 130 if interrupted else 0)
@@ -91,15 +91,14 @@ def _store(
     seed: int,
     rows: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Write what stands, beside stored rows of other claims, and return the new ledger."""
-    standing = [(made, outcome) for made, outcome in results if not outcome.failure]
-    here = {made.id for made, _ in standing}
+    """Write the supported verdicts and the stored rows of other claims, and return the new ledger."""
+    supported = [(made, outcome) for made, outcome in results if not outcome.failure]
+    here = {made.id for made, _ in supported}
     others = [row for row in rows if row["id"] not in here]
-    made = ledger_report.document(standing, seed, datetime.date.today(), others)
+    made = ledger_report.document(supported, seed, datetime.date.today(), others)
     ledger_report.write(folder, made)
-    console.print(
-        f"Wrote {len(standing)} rows to {folder}; {len(results) - len(standing)} failed and were not stored."
-    )
+    failed = len(results) - len(supported)
+    console.print(f"Wrote {len(supported)} rows to {folder}; {failed} failed and were not stored.")
     return made
 
 

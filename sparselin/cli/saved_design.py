@@ -17,13 +17,13 @@ _INDEX = ("", "Unnamed: 0")
 
 
 class SavedDesign(NamedTuple):
-    """What a file has.
+    """The contents of a file.
 
     Attributes
     ----------
     X, y : (n, d) and (n,).
     names, target : the names of the columns and of y, of a .csv.
-    note : what to tell who reads it, "" if nothing.
+    note : a sentence for the user, or "".
     k, seed, reach : as an .npz of a violated claim has them: features, the key of random numbers, and whether
         the reach of the pick is measured.
     """

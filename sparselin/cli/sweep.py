@@ -55,7 +55,7 @@ def sweep(designs: int, size: tuple[int, int, int], seed: int) -> None:
 
 
 def _sweep_table(result: Sweep, seconds: float) -> Table:
-    """What a sweep found, a line each."""
+    """The result of a sweep, in lines."""
     table = Table(show_header=False)
     size = f"{result.n} × {result.d}, {result.k} steps, seed {result.seed}"
     table.add_row("Gaussian designs", f"{result.designs} in {seconds:.1f} s: {size}")

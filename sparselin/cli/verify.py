@@ -37,7 +37,7 @@ from sparselin.experiments.verification.run import (
 from sparselin.problem import Problem
 from sparselin.reports import verification
 
-# options that say nothing of one design
+# options that do not apply to one design
 _OF_A_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
 
 

@@ -1,8 +1,8 @@
-"""Theorem 3.3 on a great many small Gaussian designs: every pick of OMP is what the LASSO activates first.
+"""Theorem 3.3 on millions of small Gaussian designs: every pick of OMP is what the LASSO activates first.
 
-The kernel follows OMP and, at each step, checks the explicit solution of the LASSO at λ*(S) and inside its
-window for the KKT conditions on all columns (`_kernels/sweep.py` has the argument). Designs are independent
-of each other and of the number of threads: each comes from the generator of its chunk, seeded by
+The kernel runs OMP and, at each step, checks the KKT conditions on all columns for the explicit solution of
+the LASSO at λ*(S) and inside its window (`_kernels/sweep.py` has the argument). Designs are independent
+of each other and of the number of threads: each is drawn by the generator of its chunk, seeded by
 (seed, chunk).
 """
 
@@ -23,7 +23,7 @@ from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.validation import check_count
 
-# Designs of one generator, of one array (these stay in the cache), and between two looks at the clock.
+# Designs per generator, per array (which fits into the cache), and per call of the callback.
 CHUNK, BLOCK, ROUND = 256, 16, 8192
 _BINS = 41
 NO_DEFECT = (-1, 1.0)
@@ -31,16 +31,16 @@ NO_DEFECT = (-1, 1.0)
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Sweep:
-    """What was found so far.
+    """The result of a sweep, so far.
 
     Attributes
     ----------
     n, d, k, seed : the size of the designs, the steps of each, and the seed.
-    designs : how many were done. They are verified, settled, undecided or violated:
+    designs : the number of designs checked. Each is verified, settled, undecided or violated:
     verified : at each of the k steps the solution at λ*(S) and inside the window satisfied the KKT
         conditions on all d columns to rounding, strictly off S and the pick.
-    settled : left open by that, by a tie to rounding say, but `first_entry` agrees at every step.
-    undecided : left open by both.
+    settled : not decided by that, as in a tie to rounding, but `first_entry` agrees at every step.
+    undecided : decided by neither.
     violated : some KKT condition failed by more than rounding.
     least_window : the smallest 1 − λ₂/λ* of all steps.
     least_margin : the smallest (λ* − |c| of the runner-up)/λ*.
@@ -65,7 +65,7 @@ class Sweep:
 
     @property
     def steps(self) -> int:
-        """How many picks were checked, at least: a design that is left open may end early."""
+        """A lower bound on the number of picks checked: an undecided design may end early."""
         return self.k * (self.verified + self.settled)
 
 
@@ -93,7 +93,7 @@ def sweep_gaussian(
 
     Raises
     ------
-    TypeError, ValueError : an argument is no integer or out of range.
+    TypeError, ValueError : an argument is not an integer or out of range.
 
     >>> result = sweep_gaussian(20, 30, 5, 100)
     >>> result.verified, result.violated
@@ -111,7 +111,7 @@ def sweep_gaussian(
 
 
 def sweep_design(n: int, d: int, index: int, seed: int = 0) -> Design:
-    """The design of this index in `sweep_gaussian(n, d, k, designs, seed)`, whatever k and designs.
+    """The design of this index in `sweep_gaussian(n, d, k, designs, seed)`, for any k and designs.
 
     >>> X, y = sweep_design(20, 30, 7)
     >>> X.shape, y.shape

@@ -1,1 +1,1 @@
-"""Greedy selection: OMP, OLS, OMP of many responses at once. The loop and its engine have a leading _."""
+"""Greedy selection: OMP, OLS, OMP of many responses at once. The common loop is in the modules `_...`."""

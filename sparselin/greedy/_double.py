@@ -1,4 +1,4 @@
-"""A float32 problem followed in float64, as far as someone asks."""
+"""A float32 problem in float64, for the columns that float32 leaves undecided."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sparselin.ties import Measured, measure
 
 
 class Double:
-    """What float32 correlations leave open is decided by those of the few columns concerned.
+    """Float64 correlations of the few columns that float32 leaves undecided.
 
-    The factorisation in float64 grows with the selection.
+    Its factorisation in float64 is extended when it is asked for, to the selection of that time.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -24,16 +24,16 @@ class Double:
         self.qr = ThinQR(self.problem)
 
     def prepare(self, J: IndexArray, index: list[int]) -> None:
-        """Read the columns J in one go, to be at hand until others are, and follow S = index at once."""
-        self.problem.keep(J)
-        self._follow(index)
+        """Cache the columns J, read in one pass, in place of those cached before; factorise S = index."""
+        self.problem.cache(J)
+        self._factorise(index)
 
     def measure(self, J: IndexArray, index: list[int]) -> Measured:
-        """The columns J beside S = index."""
-        return measure(self._follow(index), J, self.data)
+        """The columns J measured at S = index."""
+        return measure(self._factorise(index), J, self.data)
 
-    def _follow(self, index: list[int]) -> ThinQR:
-        """The factorisation for S = index."""
+    def _factorise(self, index: list[int]) -> ThinQR:
+        """The factorisation of X_S, S = index, updated from the last one behind their common beginning."""
         qr, same = self.qr, 0
         while same < min(len(index), qr.size) and index[same] == qr.index[same]:
             same += 1
@@ -43,17 +43,17 @@ class Double:
 
 
 class _InDouble(Problem):
-    """A float32 problem in float64; columns are converted as they are asked for."""
+    """A float32 problem in float64; columns are converted when they are asked for."""
 
     def __init__(self, problem: Problem) -> None:
         norms = problem.column_norms.astype(np.float64)
         y, dtype, eps = problem.y.astype(np.float64), np.dtype(np.float64), problem.double_eps
         vars(self).update(vars(problem) | {"eps": eps, "column_norms": norms, "y": y, "dtype": dtype})
         self._single = problem
-        self.keep(np.zeros(0, np.intp))
+        self.cache(np.zeros(0, np.intp))
 
-    def keep(self, J: IndexArray) -> None:
-        """Have the columns J at hand, and no others."""
+    def cache(self, J: IndexArray) -> None:
+        """Cache the columns J, and no others."""
         self._rows, self._place = np.zeros((0, self.n)), {j: i for i, j in enumerate(J.tolist())}
         if len(J):
             self._rows = rows_of_columns(self._single, J, 1).astype(np.float64)

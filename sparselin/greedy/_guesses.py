@@ -1,7 +1,7 @@
-"""What greedy selection would take next, guessed among a few columns.
+"""Guesses of the next picks of greedy selection.
 
-The guesses follow the same rule on the columns with the largest scores, in float32. They need not be right:
-`sparselin.greedy._blocks` checks each on all columns.
+They follow the same rule among the columns of largest score, in float32. They need not be right:
+`sparselin.greedy._blocks` checks each against all columns.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from sparselin.results import FloatArray, IndexArray
 
 FEW = 4  # rows of a product that cost little more than one
 STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
-_MOST = 32  # columns multiplied for a block; more would go wrong too often
-# A guess counts while its score is so many times the best one left out: more of them where a block costs
-# more than the columns guessed wrong, on up to so many numbers.
+_MOST = 32  # columns in a block; longer ones are guessed wrong too often
+# Guesses are made while their score exceeds so many times the largest score of the columns that are no
+# candidates. In designs of at most _SMALL numbers a wrong guess costs little beside its block: there the
+# second factor.
 _TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.5, 10**6
-_NARROW = 2048  # up to so many columns, to fetch some from C order is to read them all
+_NARROW = 2048  # with at most so many columns in C order, gathering some reads them all
 
 
 class Guesses:
@@ -27,7 +28,7 @@ class Guesses:
 
     Attributes
     ----------
-    most : columns that guesses may add to a block, at the most.
+    most : the largest number of columns in a block.
     """
 
     def __init__(self, problem: Problem, count: int) -> None:
@@ -39,21 +40,21 @@ class Guesses:
         self._candidates = d if d <= 128 else max(64, min(256, d // 8))
         if not small and 128 < d <= _NARROW:
             self._candidates = max(64, min(320, d // 6))
-        # columns of unit length that are candidates, or were
+        # cache: X_j/‖X_j‖ of columns that are or were candidates
         self._unit = np.empty((max(self._candidates, min(1024, d // 8)), n), np.float32)
-        self._slot = np.full(d, -1)  # where in _unit a column is
-        self._owner = np.full(len(self._unit), -1)  # and which column a row is
+        self._slot = np.full(d, -1)  # the row of _unit that holds column j, or −1
+        self._owner = np.full(len(self._unit), -1)  # the column that a row holds, or −1
 
     def after(
-        self, first: int, room: int, most: int, W: FloatArray, c: FloatArray, scale: FloatArray | None
+        self, first: int, limit: int, most: int, W: FloatArray, c: FloatArray, scale: FloatArray | None
     ) -> list[int]:
-        """The column `first`, which is known, and those guessed to follow it: min(room, most) in all at most.
+        """The pick `first`, which is known, and guesses of the next ones: at most min(limit, most) in all.
 
         W = QᵀX, and scores are |c_j|, or |c_j|·scale_j.
         """
         size, M = np.abs(c if scale is None else c * scale), self._candidates
-        # a score that is zero in float32 float64 may know for the largest; of what follows nothing is known
-        if room == 1 or size[first] == 0:
+        # a pick that float64 decided may have score zero in float32: then the next ones cannot be guessed
+        if limit == 1 or size[first] == 0:
             return [first]
         if len(size) > M:
             order = np.argpartition(size, len(size) - M - 1)
@@ -64,10 +65,8 @@ class Guesses:
         else:
             C, cut = np.flatnonzero(size), 0.0
         top, norms = float(size[C].max()), self.problem.column_norms[C]
-        cosines = (
-            c[C] / norms
-        )  # times ‖r‖; in units of the largest they fit into float32, and so do the weights
-        unit = float(np.abs(cosines).max())
+        cosines = c[C] / norms  # times ‖r‖
+        unit = float(np.abs(cosines).max())  # divided by it, cosines and weights are in the range of float32
         candidates = kernels.Candidates(
             unit=self._unit,
             rows=self._fetch(C),
@@ -76,17 +75,17 @@ class Guesses:
             correlations=(cosines / unit).astype(np.float32),
             weights=((norms if scale is None else norms * scale[C]) * (unit / top)).astype(np.float32),
         )
-        picks = np.empty(min(room, most), np.intp)
-        worth = kernels.Worth(cut / top, FEW, THIN, STRIDE)
-        p = kernels.guess(candidates, first, scale is not None, worth, picks)
+        picks = np.empty(min(limit, most), np.intp)
+        rule = kernels.Acceptance(cut / top, FEW, THIN, STRIDE)
+        p = kernels.guess(candidates, first, scale is not None, rule, picks)
         return list(dict.fromkeys(picks[:p].tolist()))
 
     def _fetch(self, C: IndexArray) -> IndexArray:
-        """Where in `_unit` the columns C are, once those that were not are fetched."""
+        """The rows of `_unit` that hold the columns C, once those missing are gathered."""
         slots = self._slot[C]
         missing = slots < 0
         new = C[missing]
-        # rows that no candidate needs, those that were never filled first
+        # rows that no candidate needs, the empty ones first
         needed = np.zeros(len(self._unit), bool)
         needed[slots[~missing]] = True
         rows = np.argsort(needed * 2 + (self._owner >= 0), kind="stable")[: len(new)]

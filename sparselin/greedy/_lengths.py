@@ -1,4 +1,4 @@
-"""The lengths of all columns, projected off the selected ones."""
+"""The lengths ‖P_S^⊥X_j‖ of all columns projected off the selected ones."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sparselin.ties import measure
 
 
 class Lengths:
-    """ρ_j² = ‖P_S^⊥X_j‖² for all columns of a problem, which orthogonal least squares divides by.
+    """ρ_j² = ‖P_S^⊥X_j‖² for all columns of a problem; orthogonal least squares divides by ρ_j.
 
-    It falls by ⟨q, X_j⟩² with each column q of the factorisation, and is measured anew, by projection,
-    whenever cancellation has cost it four digits since it was last measured.
+    Each column q of the factorisation reduces it by ⟨q, X_j⟩². It is recomputed by projection
+    whenever cancellation has cost four digits since it was last computed so.
 
     Attributes
     ----------
-    squares, measured : (d,) ρ_j² and what it was when last measured; both zero for columns in the span.
+    squares, measured : (d,) ρ_j², and its value when last projected; both zero for columns in the span.
     scale : (d,) 1/ρ_j, zero for columns in the span.
-    size : the columns of the factorisation accounted for.
+    size : the number of columns of the factorisation that are accounted for.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -34,7 +34,7 @@ class Lengths:
         self.ratio = self.problem.dtype.type(1 / problem.y_norm if problem.y_norm else 0)
 
     def arrays(self) -> kernels.Lengths:
-        """For a kernel that follows them."""
+        """The arrays that a kernel updates."""
         return kernels.Lengths(self.squares, self.measured, self.scale, self.norms, self.ratio)
 
     def follow(self, qr: ThinQR) -> None:
@@ -45,22 +45,22 @@ class Lengths:
         self.measure(qr)
 
     def measure(self, qr: ThinQR) -> None:
-        """Measure the ρ_j that need it; what turns out to be in the span is out for good."""
+        """Recompute the inaccurate ρ_j by projection; a column found in the span is excluded from then on."""
         self.measured[qr.index] = 0
         stale = np.flatnonzero((self.squares <= 1e-4 * self.measured) & (self.measured > 0))
         if len(stale):
-            beside = measure(qr, stale)
-            self.squares[stale] = self.measured[stale] = np.where(beside.outside, beside.length, 0) ** 2
+            fresh = measure(qr, stale)
+            self.squares[stale] = self.measured[stale] = np.where(fresh.outside, fresh.length, 0) ** 2
         free = self.measured > 0
         self.scale[:] = 0
         self.scale[free] = 1 / np.sqrt(self.squares[free])
 
-    def bar(self, j: int) -> None:
-        """Count column j as in the span for good."""
+    def exclude(self, j: int) -> None:
+        """Treat column j as in the span from now on."""
         self.squares[j] = self.measured[j] = self.scale[j] = 0
 
     def weights(self, score: FloatArray) -> FloatArray:
-        """What, times e_c/‖X_j‖, bounds the error of the scores (see the kernel `rescale`)."""
+        """w_j such that w_j·e_c/‖X_j‖ bounds the error of score j (derived at the kernel `rescale`)."""
         weights: FloatArray = self.scale * (
             self.norms * (1 + self.ratio * np.abs(score) * np.sqrt(self.measured) * self.scale)
         )

@@ -1,4 +1,7 @@
-"""The loop of all greedy methods: they differ in their rule, and in how picks that are clear are found."""
+"""The loop of all greedy methods: they differ in their rule, and in how picks that are certain are found.
+
+A pick is certain when no other column can have the largest score within the bounds on rounding errors.
+"""
 
 from __future__ import annotations
 
@@ -21,23 +24,23 @@ Audit = Callable[[Selection, FloatArray, FloatArray, int], int]
 
 
 class Scheme(Protocol):
-    """A way to carry a selection forward by the picks that are clear."""
+    """A way to find the picks that are certain."""
 
     @property
-    def pays(self) -> bool:
-        """Whether it is worth going on with, as far as can be told by now."""
+    def efficient(self) -> bool:
+        """Whether the picks so far suggest to continue with this scheme."""
 
-    def clear_pick(self) -> Pick | None:
-        """The next pick, or None where it is not clear."""
+    def certain_pick(self) -> Pick | None:
+        """The next pick, or None where it is not certain."""
 
     def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
-        """Add this pick to the factorisation, and of those that follow it such as are clear, `limit` at most.
+        """Add `pick` to the factorisation, then further picks while each is certain, at most `limit` in all.
 
-        None is added once ‖r‖ ≤ floor, and nothing at all if the pick is in the span of S.
+        It stops once ‖r‖ ≤ floor, and adds nothing if `pick` is in the span of S.
         """
 
     def products(self, t: int) -> FloatArray:
-        """W = XᵀQ, by rows, for the columns of Q from the t-th on."""
+        """W = QᵀX, (p, d), for the columns of Q from the t-th on."""
 
 
 def pursue(
@@ -49,19 +52,19 @@ def pursue(
     forced: Iterable[int] = (),
     callback: Callback | None = None,
     lengths: Lengths | None = None,
-    clear_sets: bool = False,
+    with_active: bool = False,
     audit: Audit | None = None,
     by_rule: bool = False,
 ) -> SelectionPath:
-    """Take the `forced` features, then one after the other until k are taken or a status ends it.
+    """Take the `forced` features, then pick features until there are k, or until a status ends the path.
 
-    A scheme takes the columns of largest |c_j|, or with `lengths` of largest |c_j|/ρ_j, as long as they are
-    clear: by blocks of picks where guesses pay, else one by one. The rule decides where rounding leaves
-    open which column comes next, and for sparse designs, or with `by_rule`, always. A pick in the span of S,
-    as a Gram problem can suggest, is barred; a rule that insists on it ends the path, BEYOND_PRECISION.
-    With `clear_sets` a clear pick is its own A(S). audit(selection, c, W, threads) is told of picks in a
-    row c = Xᵀr before them and the rows W = XᵀQ, and says how many of them pass; if not all do, the
-    path ends before the first that does not, BEYOND_PRECISION.
+    While the pick is certain, a scheme takes the column of largest |c_j|, or with `lengths` of largest
+    |c_j|/ρ_j: by blocks of picks where these are faster, else one by one. Where rounding leaves the pick
+    undecided, and for sparse designs or with `by_rule` always, the rule decides. A pick in the span of S,
+    as a Gram problem can suggest, is excluded; if the rule returns it again, the path ends, BEYOND_PRECISION.
+    With `with_active` a certain pick i has A(S) = {i}. audit(selection, c, W, threads) gets the picks that
+    were added last, by c = Xᵀr before them and W = QᵀX, and returns how many of them pass; the path ends
+    before the first that does not, BEYOND_PRECISION.
     """
     selection, k, floor = begin(problem, k, tol, forced)
     by_rule = by_rule or not compiled(problem)
@@ -72,25 +75,25 @@ def pursue(
         if by_rule:
             scheme = ByRule(selection)
         elif single and k - len(selection.picks) >= FEWEST and problem.n * problem.d <= SMALL:
-            scheme = Screened(selection, k, count, clear_sets)
+            scheme = Screened(selection, k, count, with_active)
         else:
-            scheme = Blocks(selection, k, count, lengths, clear_sets, audit is not None)
+            scheme = Blocks(selection, k, count, lengths, with_active, audit is not None)
         while selection.residual_norm > floor:
             m, t = len(selection.picks), selection.qr.size
             if m == k:
                 return selection.path(Status.COMPLETED)
-            if single and k - m >= FEWEST and not scheme.pays:
-                del scheme  # its room is given back first
-                scheme = Screened(selection, k, count, clear_sets)
-            pick = scheme.clear_pick() or rule(selection)
+            if single and k - m >= FEWEST and not scheme.efficient:
+                del scheme  # frees its memory first
+                scheme = Screened(selection, k, count, with_active)
+            pick = scheme.certain_pick() or rule(selection)
             if isinstance(pick, Status):
                 return selection.path(pick)
-            if pick.feature in selection.out:
+            if pick.feature in selection.excluded:
                 return selection.path(Status.BEYOND_PRECISION)
             before = None if audit is None else selection.correlations().copy()
             followed = scheme.follow(pick, floor, k - m if callback is None else 1)
             if not followed.picks:
-                selection.bar(pick.feature)
+                selection.exclude(pick.feature)
                 continue
             selection.record(followed)
             if audit is not None and before is not None:

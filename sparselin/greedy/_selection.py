@@ -1,4 +1,4 @@
-"""`Selection`: where a greedy method stands, S and its factorisation, and the record of what was picked."""
+"""`Selection`: the state of a greedy method: S, its factorisation, the residual and the picks so far."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Callback = Callable[[SelectionPath], object]
 
 
 class Pick(NamedTuple):
-    """One choice of a rule, with what it knew."""
+    """A feature chosen by a rule, with λ*, margin, T, A(S) and attention weights as far as they are known."""
 
     feature: int
     lam_star: float = math.nan
@@ -30,16 +30,16 @@ class Pick(NamedTuple):
     weights: FloatArray | None = None
 
     @classmethod
-    def clear(cls, feature: int, lam_star: float, margin: float, set_too: bool) -> Pick:
-        """What is tied with nothing, and so, if that is asked for, the whole of A(S)."""
+    def certain(cls, feature: int, lam_star: float, margin: float, with_active: bool) -> Pick:
+        """A pick with T = {feature}, so that A(S) = T, recorded if `with_active`."""
         tied = (feature,)
-        return cls(feature, lam_star, margin, tied, tied if set_too else ())
+        return cls(feature, lam_star, margin, tied, tied if with_active else ())
 
 
 class Followed(NamedTuple):
-    """Picks whose columns the factorisation has just got, ⟨q, r⟩ of each, and ‖r‖ after it.
+    """Picks whose columns were just added to the factorisation, ⟨q, r⟩ of each, and ‖r‖ after it.
 
-    And c = Xᵀr after them all, where it is known: an array that scheme and selection share from then on.
+    c = Xᵀr after them all, where it is known: an array that scheme and selection share from then on.
     """
 
     picks: list[Pick]
@@ -49,13 +49,13 @@ class Followed(NamedTuple):
 
 
 class Selection:
-    """Where a greedy method stands: S, its factorisation, r = P_S^⊥y, and the record so far.
+    """The state of a greedy method: S, its factorisation, r = P_S^⊥y, and the picks so far.
 
     Attributes
     ----------
     residual : r.
-    picks : S, in the order of selection, with what was known of each.
-    out : S and the columns that are barred.
+    picks : S, in the order of selection.
+    excluded : S and the dependent columns, none of which may be picked.
     shares : ⟨q, y⟩ for each column q of the factorisation.
     """
 
@@ -64,7 +64,7 @@ class Selection:
         self.qr = ThinQR(problem, capacity=min(capacity, problem.n))
         self.residual = problem.y
         self.picks: list[Pick] = []
-        self.out: list[int] = []
+        self.excluded: list[int] = []
         self.shares: list[float] = []
         self._c: FloatArray | None = None
         self._basis: list[int] = []  # position in the support of each column of the QR
@@ -83,7 +83,7 @@ class Selection:
         return self._residual_norm[-1]
 
     def append(self, pick: Pick) -> Followed:
-        """Add the column of a pick to the factorisation, unless it is in the span of S."""
+        """Add the column of a pick to the factorisation; no picks come back if it is in the span of S."""
         if not self.qr.append(pick.feature):
             return Followed([], [], [])
         share = float(self.qr.Qt[-1] @ self.residual)
@@ -91,18 +91,18 @@ class Selection:
         return Followed([pick], [share], [math.sqrt(float(r @ r))])
 
     def add(self, pick: Pick) -> bool:
-        """Take a column whatever it is: one in the span of S gets the coefficient zero. Says which it was."""
+        """Add any column to S; one in the span of S gets the coefficient zero. Returns whether it was not."""
         followed = self.append(pick)
         if followed.picks:
             self.record(followed)
         else:
             self.picks.append(pick)
-            self.bar(pick.feature)
+            self.exclude(pick.feature)
             self._residual_norm.append(self.residual_norm)
         return bool(followed.picks)
 
     def force(self, J: IndexArray) -> None:
-        """Take the columns J, and project y off them anew, twice: r is then right to what is left of y."""
+        """Add the columns J to S, and project y off them anew, twice: then Qᵀr is of the order of eps‖y‖."""
         for j in J.tolist():
             self.add(Pick(j))
         if len(J):
@@ -110,36 +110,36 @@ class Selection:
             self._residual_norm[-1] = math.sqrt(float(self.residual @ self.residual))
 
     def record(self, followed: Followed) -> None:
-        """Note the picks whose columns the factorisation has just got."""
+        """Record picks whose columns were just added to the factorisation."""
         picks, shares, norms, self._c = followed
         self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
         self.picks.extend(picks)
-        self.out.extend(pick.feature for pick in picks)
+        self.excluded.extend(pick.feature for pick in picks)
         self.shares.extend(shares)
         self._residual_norm.extend(norms)
         self.residual = self.residual - np.array(shares, self.problem.dtype) @ self.qr.Qt[-len(picks) :]
 
-    def bar(self, j: int) -> None:
-        """Leave out what the factorisation has refused: a dependent column, as a Gram problem can suggest."""
-        self.out.append(j)
+    def exclude(self, j: int) -> None:
+        """Exclude a dependent column, which the factorisation refused, as a Gram problem can suggest one."""
+        self.excluded.append(j)
         if self._c is not None:
             self._c[j] = 0
 
     def forget(self, m: int) -> None:
-        """Cut the record back to the first m features, before it becomes a result."""
-        kept = int(np.searchsorted(self._basis, m))
-        self.qr.truncate(kept)
-        del self.picks[m:], self.shares[kept:], self._basis[kept:], self._residual_norm[m + 1 :]
+        """Truncate to the first m features; only `path` may be called then."""
+        t = int(np.searchsorted(self._basis, m))
+        self.qr.truncate(t)
+        del self.picks[m:], self.shares[t:], self._basis[t:], self._residual_norm[m + 1 :]
 
     def correlations(self) -> FloatArray:
-        """c = Xᵀr (d,), zero on S and where barred. Not to be modified."""
+        """c = Xᵀr (d,), zero on the excluded columns. Not to be modified."""
         if self._c is None:
             self._c = self.problem.correlate(self.residual) if self.shares else self.problem.Xty.copy()
-            self._c[self.out] = 0
+            self._c[self.excluded] = 0
         return self._c
 
     def measure(self, J: IndexArray) -> Measured:
-        """The columns J beside S, in float64."""
+        """The columns J measured at S, in float64."""
         if self.problem.dtype == np.float32:
             return self.double.measure(J, self.qr.index)
         return measure(self.qr, J)
@@ -149,15 +149,18 @@ class Selection:
         return ending(self.problem, self.qr)
 
     def _lam_star(self) -> FloatArray:
-        """λ* of each pick: ⟨X_i, r⟩ = ρ⟨q, r⟩, X_i being ρq + X_Sb, without what r has left of S."""
-        known = np.array([pick.lam_star for pick in self.picks])
-        alone = [self.picks[place].tied == (self.picks[place].feature,) for place in self._basis]
-        places = np.array(self._basis, np.intp)[alone]
-        known[places] = np.abs(np.diag(self.qr.R) * np.array(self.shares))[alone]
-        return known
+        """λ* of each pick. Where T = {i}, |⟨X_i, r⟩| = ρ|⟨q, r⟩| with X_i = ρq + X_Sb.
+
+        That is free of the error that the part of r in the span of S, not zero by rounding, would cause.
+        """
+        lam_star = np.array([pick.lam_star for pick in self.picks])
+        alone = [self.picks[i].tied == (self.picks[i].feature,) for i in self._basis]
+        index = np.array(self._basis, np.intp)[alone]
+        lam_star[index] = np.abs(np.diag(self.qr.R) * np.array(self.shares))[alone]
+        return lam_star
 
     def path(self, status: Status) -> SelectionPath:
-        """The record as a result."""
+        """The selection so far as a result."""
         dtype, t = self.problem.dtype, len(self.picks)
         basis = np.array(self._basis, np.intp)
         return SelectionPath(
@@ -175,7 +178,7 @@ class Selection:
 
 
 def begin(problem: Problem, k: int, tol: float | None, forced: Iterable[int]) -> tuple[Selection, int, float]:
-    """A selection that holds the forced features; k and the floor of ‖r‖, both checked."""
+    """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, tol·‖y‖ or −1."""
     k = check_count(k, "k", 1, problem.d)
     forced = check_indices(forced, problem.d, "forced")
     if len(forced) > k:

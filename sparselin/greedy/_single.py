@@ -1,14 +1,14 @@
-"""A pick at a time: by the rule alone, or by a screen in 16 bits that leaves few columns to compare.
+"""One pick at a time: by the rule alone, or by screening in 16 bits.
 
-The textbook's pass over X for every pick is made over a copy of X in 16-bit integers, a quarter of its size:
-X_j = unit_j·q_j + e_j, q_j integers, |e_ij| ≤ unit_j/2, unit_j = max_i|X_ij|/32767. With x = r/‖r‖ rounded to
-float32, and γ = mu/(1 − mu), u = 2⁻²⁴, for the m roundings that a product goes through at most, in x and on
-its way into the sum,
+For each pick a copy of X in 16-bit integers is read, a quarter of the size of X:
+X_j = unit_j·q_j + e_j, q_j integers, |e_ij| ≤ unit_j/2, unit_j = max_i|X_ij|/32767. Let x be r/‖r‖ rounded to
+float32, and let each term of ⟨q_j, x⟩ pass through at most m roundings, that of x included. With u = 2⁻²⁴,
+γ = mu/(1 − mu),
 
-    |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ blur_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2:
+    |c_j/‖r‖ − unit_j⟨q_j, x⟩| ≤ error_j = off_j + γ·(‖X_j‖ + off_j),    off_j = unit_j·√n/2.
 
-so that all but a few columns can be neither the argmax nor second to it, and these few are compared in
-float64. What is left open there, ties and whatever else, is the rule's to decide.
+By this bound all but a few columns are neither the argmax nor the runner-up; the few are compared in
+float64. Where that does not decide either, as in a tie, the rule does.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from sparselin.parallel.threads import spread
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 
-FEWEST = 5  # picks that repay the copy
-SMALL = 10**6  # numbers in X up to which single picks are as fast as blocks, and need no guesses
-_LONGEST = 2**24  # columns of which sums in single precision are of use
-_NEAR = 64  # columns that are compared, at the most
-_WORTH_SHARING = 5e-4  # seconds of a pass that repay the waking of a thread
-_RUN = 64  # picks between two looks at what else is to be done
+FEWEST = 5  # picks from which the copy costs less than it saves
+SMALL = 10**6  # entries of X up to which single picks are as fast as blocks
+_LONGEST = 2**24  # the largest n for which the error bound is of use
+_MAX_CANDIDATES = 64  # columns compared in float64, at most
+_MIN_PARALLEL = 5e-4  # seconds of a pass from which threads make it faster
+_RUN = 64  # picks made in one call, at most
 _U = float(np.finfo(np.float32).eps) / 2
 
 
 class ByRule:
-    """No pick is clear: the rule makes each. For sparse designs, and for rules that no scheme foresees."""
+    """No pick is certain: the rule makes each. For sparse designs, and for rules without a scheme."""
 
-    pays = True
+    efficient = True
 
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
 
-    def clear_pick(self) -> Pick | None:
+    def certain_pick(self) -> Pick | None:
         return None
 
     def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
@@ -53,23 +53,23 @@ class ByRule:
 
 
 class Screened(ByRule):
-    """The screen on a dense problem in float64: most picks are clear."""
+    """Screening on a dense problem in float64: most picks are certain."""
 
-    def __init__(self, selection: Selection, k: int, count: int, clear_sets: bool) -> None:
+    def __init__(self, selection: Selection, k: int, count: int, with_active: bool) -> None:
         super().__init__(selection)
-        self._k, self._count, self._clear_sets = k, count, clear_sets
+        self._k, self._count, self._with_active = k, count, with_active
         self._screen = Screen(selection.problem, count)
-        self._next = self._search(selection.residual, selection.out)
+        self._next = self._search(selection.residual, selection.excluded)
 
-    def clear_pick(self) -> Pick | None:
+    def certain_pick(self) -> Pick | None:
         return self._next
 
     def follow(self, pick: Pick, floor: float, limit: int) -> Followed:
         selection, qr, r = self.selection, self.selection.qr, self.selection.residual
-        followed, norm, out = Followed([], [], []), selection.residual_norm, list(selection.out)
+        followed, norm, out = Followed([], [], []), selection.residual_norm, list(selection.excluded)
         for _ in range(min(limit, _RUN)):
             added = qr.append(pick.feature)
-            if followed.picks and not added:  # it is refused again, and barred, when its turn comes
+            if followed.picks and not added:  # the next call tries it first, and `pursue` excludes it then
                 break
             out.append(pick.feature)
             if added:
@@ -93,14 +93,14 @@ class Screened(ByRule):
         return W
 
     def _search(self, r: FloatArray, out: list[int]) -> Pick | None:
-        """The next pick, or None where it is not clear."""
+        """The next pick, or None where it is not certain."""
         problem, length = self.selection.problem, math.sqrt(r @ r)
         if length == 0:
             return None
         slack = problem.rounding(self.selection.qr.kappa) * problem.y_norm / length
         z = self._screen.scores(r / length)
-        best, top, margin = kernels.clear_pick(self._screen.data, z, r, slack, np.array(out, np.intp))
-        return Pick.clear(best, top, margin, self._clear_sets) if best >= 0 else None
+        best, top, margin = kernels.certain_pick(self._screen.data, z, r, slack, np.array(out, np.intp))
+        return Pick.certain(best, top, margin, self._with_active) if best >= 0 else None
 
 
 def can_screen(problem: Problem) -> bool:
@@ -118,19 +118,21 @@ class Screen:
         spread(lambda a, b: copy(data, self.copy, unit, a, b), problem.d, count)
         self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
         self._products = kernels.products_by_rows if by_rows else kernels.products_by_columns
-        # Roundings of a term: in x (1), in its product (1); by rows in pairs (3), in the chain of sums of
-        # eight (n/8), with the rows that remain (7); by columns in a chunk, in any order, and at the end (1)
-        error = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
+        # Roundings of a term: of x (1) and of its product (1); by rows, in the pairwise sum of eight (3), in
+        # 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds the errors of unit, q, ‖X_j‖ and ‖r‖ in float64, n ≤ 2²⁴
+        # and in rounding the sum of the chunks (1)
+        mu = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
         off = unit * math.sqrt(n) / 2
-        # 0.001·off ≥ 1.5e-8·‖X_j‖ is more than what float64 rounds in unit, q, ‖X_j‖ and ‖r‖, for n ≤ 2²⁴
-        blur = 1.001 * (off + error / (1 - error) * (norms + off))
-        self.data = kernels.Known(X, unit, norms, blur, np.empty(_NEAR, np.intp))
+        # 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds float64's rounding errors in unit, q, ‖X_j‖ and ‖r‖, n ≤ 2²⁴
+        error = 1.001 * (off + mu / (1 - mu) * (norms + off))
+        self.data = kernels.Known(X, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
 
     def scores(self, x: FloatArray) -> FloatArray:
         """⟨q_j, x⟩ (d,) in single precision.
 
-        The first pass is made alone, and timed; then threads share, until for the second time (the first may
-        be their waking) a pass takes them longer: somebody else has their cores. No bit depends on that.
+        The first pass is timed on one thread. The next ones use all threads, until two of them took longer
+        than that (the first may be due to starting the threads): then the cores are busy with other work.
+        The number of threads changes no bit of z.
         """
         z, x = np.empty(len(self.data.unit), np.float32), x.astype(np.float32)
         started = time.perf_counter()
@@ -138,7 +140,7 @@ class Screen:
         elapsed = time.perf_counter() - started
         if self._alone == 0:
             self._alone = elapsed
-            self._threads = self._count if elapsed > _WORTH_SHARING else 1
+            self._threads = self._count if elapsed > _MIN_PARALLEL else 1
         elif elapsed > self._alone:
             self._late += 1
             self._threads = 1 if self._late > 1 else self._threads

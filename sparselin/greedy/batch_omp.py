@@ -13,12 +13,12 @@ from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.results import BatchSelection, Status
 from sparselin.validation import check_count, check_design, check_finite, check_level
 
-# Numbers that the dense dictionary, or the Gram matrix, may have: one gigabyte of each.
+# The largest number of entries of a dense dictionary, or of a Gram matrix: one gigabyte of each.
 _LARGEST = 2**27
-# Signals in a task: enough for a matrix product at full speed, few enough to stay in the cache.
+# Signals in a task: enough for a matrix product at full speed, few enough to fit into the cache.
 _CHUNK = 512
 
-# Below this the square of a norm would be a denormal number, or have been.
+# Norms below this have squares that lose digits to underflow.
 _TINY = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps
 
 
@@ -26,14 +26,14 @@ def batch_omp(D: Any, Y: Any, k: int, *, tol: float | None = None) -> BatchSelec
     """Select k columns of D for each column of Y by Orthogonal Matching Pursuit.
 
     The same as `omp(D, y, k, tol=tol)` for every column y of Y: the same picks, ties going to the lowest
-    index, and the same four ends. With G = DᵀD the correlations of all signals follow from DᵀY by
+    index, and the same statuses. With G = DᵀD the correlations of all signals follow from DᵀY by
 
-        c ← c − (⟨q_t, y⟩)·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, x_i⟩·Dᵀq_s)/ρ,
+        c ← c − ⟨q_t, y⟩·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, D_i⟩·Dᵀq_s)/ρ,
 
-    without another look at the samples (Rubinstein, Zibulevsky and Elad, 2008, with the QR factorisation in
-    place of theirs). The error of this recurrence grows with κ², the condition of the selected columns
-    squared; a signal in which it might decide a pick, a tie or the end is done again with the residual
-    itself, as `omp` does it. All of it is computed in float64, whatever the dtype.
+    without reading D or Y again (Rubinstein, Zibulevsky and Elad, 2008, with a QR factorisation in place of
+    Cholesky's). The error of this recurrence grows with κ², the squared condition number of the selected
+    columns; a signal in which it might decide a pick, a tie or the end is solved again from its residual,
+    as by `omp`. All of it is computed in float64, whatever the dtype.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def batch_omp(D: Any, Y: Any, k: int, *, tol: float | None = None) -> BatchSelec
     >>> batch.to_sparse().toarray().round(12).tolist()
     [[1.0, 4.0, 0.0], [0.0, 2.0, 0.0]]
     """
-    from sparselin._kernels import batch_omp as kernels  # many: they would weigh on every import
+    from sparselin._kernels import batch_omp as kernels  # here, as it would slow the import of sparselin
 
     D, Y = check_design(D, "D"), check_design(Y, "Y")
     n, d = D.shape
@@ -72,15 +72,14 @@ def batch_omp(D: Any, Y: Any, k: int, *, tol: float | None = None) -> BatchSelec
     level = -1.0 if tol is None else check_level(tol, "tol")
     if not isinstance(D, np.ndarray) and n * d > _LARGEST:
         return _one_by_one(D, Y, k, tol)
-    # rows of unit length; copied even where that is not needed, as a read-only array would have the kernels
-    # compiled anew
+    # rows of unit length, always a copy: for a read-only array the kernels would be compiled a second time
     columns = np.array((D if isinstance(D, np.ndarray) else D.toarray()).T, np.float64, order="C")
     norms = _row_norms(columns, D, "D", 0)
     columns /= np.where(norms > 0, norms, 1)[:, None]
     scale = norms / max(norms.max(), np.finfo(np.float64).tiny)
     result = _Rows(N, k)
     with workers(N * (2.0 * n * d + float(k) ** 2 * d)) as count:
-        # a signal by itself costs k products with D, and its share of DᵀD must cost less
+        # without DᵀD a signal costs k products with D, N signals Nk; DᵀD costs d
         size = d if N * k >= d and d * d <= _LARGEST else 0
         gram = np.empty((size, size))
         spread_chunks(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, 256, count)
@@ -101,7 +100,7 @@ def batch_omp(D: Any, Y: Any, k: int, *, tol: float | None = None) -> BatchSelec
 
 
 def _statuses() -> Any:
-    """The status of each code of the kernel."""
+    """(5,) the `Status` for each code of the kernel."""
     from sparselin._kernels import batch_omp as kernels
 
     statuses = np.empty(5, object)
@@ -113,7 +112,7 @@ def _statuses() -> Any:
 
 
 class _Rows:
-    """The result while it is being filled, a row a signal."""
+    """The result while it is being filled, one row per signal."""
 
     def __init__(self, N: int, k: int) -> None:
         self.support = np.empty((N, k), np.intp)
@@ -121,10 +120,10 @@ class _Rows:
         self.taken = np.empty(N, np.intp)
         self.residual_norm = np.empty(N)
         self.code = np.empty(N, np.intp)
-        self.redone = np.zeros(N, np.intp)  # how many of a task, at its first signal
+        self.redone = np.zeros(N, np.intp)  # signals of a task solved again, at the index of its first
 
     def part(self, start: int, stop: int) -> tuple[Any, ...]:
-        """What a task fills."""
+        """Views of the rows that a task fills."""
         every = (self.support, self.coef, self.taken, self.residual_norm, self.code)
         return tuple(array[start:stop] for array in every)
 
@@ -149,7 +148,7 @@ def _signals(Y: Any, start: int, stop: int, dtype: np.dtype[Any]) -> NDArray[np.
 
 
 def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> NDArray[np.float64]:
-    """The norms of columns given as rows, once their squares are seen to be finite and in range."""
+    """Norms of the columns given as rows. ValueError if one is not finite, or its square out of range."""
     with np.errstate(over="ignore", invalid="ignore"):
         norms: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         bad = ~(norms >= _TINY) | np.isinf(norms)
@@ -166,7 +165,7 @@ def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> 
 
 
 def _one_by_one(D: Any, Y: Any, k: int, tol: float | None) -> BatchSelection:
-    """For a sparse D too large to be held dense."""
+    """By `omp`, for a sparse D too large for a dense array."""
     N = Y.shape[1]
     result = _Rows(N, k)
     result.support[:] = -1

@@ -29,18 +29,19 @@ def ols(
 ) -> SelectionPath:
     """Select k features by orthogonal least squares, also called forward regression.
 
-    Step by step the feature that lowers the residual most: with r = P_S^⊥y,
+    Each step adds the feature that reduces the residual norm most: with r = P_S^⊥y,
 
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|/‖P_S^⊥X_i‖,    ‖P_{S∪i}^⊥y‖² = ‖r‖² − ⟨X_i, r⟩²/‖P_S^⊥X_i‖²
 
     (Chen, Billings and Luo, *Orthogonal least squares methods*, 1989; FR of *Selecting Diverse Features via
-    Spectral Regularization*). OMP compares the numerators alone; the first picks agree where columns have
-    equal norms. Scaling a column changes nothing. Columns within rounding of the largest fall are tied, and
-    the lowest index is picked; a column in the span of S never is. Costs what `omp` does.
+    Spectral Regularization*). OMP compares the numerators alone; the first picks agree if columns have
+    equal norms. Scaling a column changes no pick. Columns whose quotients agree with the largest to rounding
+    are tied, and the lowest index is picked; a column in the span of S never is. The cost is that of `omp`.
 
     Parameters
     ----------
-    X, y, k, tol, forced, sample_weight, callback : as for `omp`.
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both.
+    k, tol, forced, sample_weight, callback : as for `omp`.
 
     Returns
     -------
@@ -62,25 +63,25 @@ def ols(
 
     def largest_fall(selection: Selection) -> Pick | Status:
         lengths.follow(selection.qr)
-        return largest_quotient(selection, lengths, selection.correlations(), selection.out)
+        return largest_quotient(selection, lengths, selection.correlations(), selection.excluded)
 
     return pursue(problem, k, largest_fall, tol=tol, forced=forced, callback=callback, lengths=lengths)
 
 
 def largest_quotient(
-    selection: Selection, lengths: Lengths, c: FloatArray, barred: IndexArray | list[int]
+    selection: Selection, lengths: Lengths, c: FloatArray, excluded: IndexArray | list[int]
 ) -> Pick | Status:
-    """The column with the largest |c_j|/‖P_S^⊥X_j‖, c = Xᵀr, of those not barred."""
+    """The column of largest |c_j|/‖P_S^⊥X_j‖, c = Xᵀr, among those not excluded."""
     score = np.abs(c) * lengths.scale
     error = selection.problem.rounding(selection.qr.kappa) * selection.problem.y_norm * lengths.weights(score)
     c = c.astype(np.float64)
 
     def measured(J: IndexArray) -> Scores:
-        beside = selection.measure(J)
-        c[J] = beside.c
-        return beside.quotients()
+        exact = selection.measure(J)
+        c[J] = exact.c
+        return exact.quotients()
 
-    best, score = argmax(score, error, barred, measured)
+    best, score = argmax(score, error, excluded, measured)
     if best is None:
         return selection.ending()
     margin = relative_margin(score, best.pick, best.top)

@@ -27,16 +27,17 @@ def omp(
 ) -> SelectionPath:
     """Select k features by Orthogonal Matching Pursuit.
 
-    Step by step, with r = P_S^⊥y the residual of least squares on the features S so far,
+    With r = P_S^⊥y the residual of least squares on the features S so far, each step takes
 
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}
 
-    (Algorithm 2 of *Sequential Attention for Feature Selection*). Correlations within rounding of the
-    largest are tied (measured as `sparselin.ties` says; of float32 data, the rounding of float64), and the
-    lowest index of T is picked, of those whose correlation is certainly not zero. X is used as given: for
-    unit columns the pick is the column at the smallest angle to r. Blocks of picks are guessed and checked
-    on all columns at once, or X is read as 16-bit integers that leave few columns to compare, so that a step
-    costs a fraction of a pass over X (docs/speed.md); the threads are those that BLAS and Numba may use.
+    (Algorithm 2 of *Sequential Attention for Feature Selection*). The columns whose |correlation| agrees with
+    the largest to rounding form the tied set T (bounds in `sparselin.ties`; float32 data are compared in
+    float64). The lowest index of T whose correlation is not zero to rounding is picked. X is used as given:
+    for unit columns the pick is the column at the smallest angle to r. Either blocks of picks are guessed and
+    checked on all columns at once, or a copy of X in 16-bit integers screens out all but a few columns, so
+    that a step costs a fraction of a pass over X (docs/speed.md), with the threads that BLAS and Numba may
+    use.
 
     Parameters
     ----------
@@ -69,10 +70,10 @@ def omp(
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:
-    """The lowest index of T, unless λ* is zero; what the bounds by κ leave open is measured."""
+    """The lowest index of T, or why λ* is zero; what the bounds by κ leave undecided is measured."""
     error = selection.problem.correlation_error(selection.qr.kappa)
     best, c = argmax(
-        selection.correlations(), error, selection.out, lambda J: selection.measure(J).correlations()
+        selection.correlations(), error, selection.excluded, lambda J: selection.measure(J).correlations()
     )
     if best is None:
         return selection.ending()

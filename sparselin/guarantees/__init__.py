@@ -1,1 +1,1 @@
-"""How far greedy selection is from the best subset, and what was promised."""
+"""How close greedy selection comes to the best subset: what was promised, what was achieved."""

@@ -1,4 +1,4 @@
-"""What a greedy path shows of R² at each of its sets: the constants that promises are made of.
+"""The constants of the guarantees at each set of a greedy path.
 
 Let S be one of its sets, r = P_S^⊥y, c = Xᵀr, ρ_x = ‖P_S^⊥X_x‖, and A a set of at most k columns that are
 independent given S; m ≥ |A| is the least of k, the number of columns outside the span of S, and n − |S|. With
@@ -6,25 +6,25 @@ G = (⟨P_S^⊥X_x, P_S^⊥X_x'⟩)_{x,x' ∈ A} and H = G scaled to unit diagon
 
     ‖y‖²·[R²(S ∪ A) − R²(S)] = c_Aᵀ G⁻¹ c_A ≤ ‖c_A‖²/λ_min(G),    and ≤ Σ_A (c_x/ρ_x)²/λ_min(H),         (1)
 
-while the definition of γ_{S,k} gives ≤ Σ_A (c_x/ρ_x)²/γ_{S,k}. Columns in the span of S gain nothing, and
-dependent ones no more than independent ones do: (1) with the least eigenvalues over all m columns outside the
-span of S (zero where some are dependent; by interlacing no larger than those of fewer) bounds what any k
-columns can add.
+while the definition of γ_{S,k} gives ≤ Σ_A (c_x/ρ_x)²/γ_{S,k}. Columns in the span of S have gain zero, and a
+dependent set has the gain of an independent subset: (1) with the least eigenvalues over all m columns outside
+the span of S (zero if some are dependent; by interlacing no larger than those of fewer) bounds the gain of
+any k columns.
 
 **A step.** Let Δ = R²(best) − R²(S), A = best∖S. FR's gain g is the largest (c_x/ρ_x)², so that Δ ≤ (m/γ)·g
 with γ = max(γ_{S,k}, λ_min(H)). OMP's pick i has the largest |c| and gains g = c_i²/ρ_i², so that
 
     Δ ≤ (m/θ)·g,    θ = max(γ_{S,k}·min_x ρ_x², λ_min(G))/ρ_i²,                                          (2)
 
-for Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² in the one case and ‖c_A‖² ≤ m·c_i² in the other. Either way Δ falls by a
-factor 1 − θ/m.
+for Σ_A (c_x/ρ_x)² ≤ m·c_i²/min ρ_x² in the one case and ‖c_A‖² ≤ m·c_i² in the other. In both Δ decreases by
+a factor of at most 1 − θ/m.
 
-**Afterwards.** (1) with the m largest summands bounds R²(best) from every S, whoever chose it.
+**Afterwards.** (1) with the m largest summands bounds R²(best) from every S, however it was selected.
 
-**Rounding.** Of a column x, with sizes s(x) and s(y) as in `submodularity` but s(x) in proportion to ‖x‖,
-P_S^⊥x is known to u·s(x) beside what is in the span of S, ρ_x to that, c_x to u·(s(x)‖r‖ + ρ_x·s(y) +
-√n·ρ_x‖r‖), and R²(S) to u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))² (for a Gram problem, squares are known to u·s²). If
-the pick has |c_i| ≥ q·max|c| for certain, θ is q² times (2), and so is γ with |c|/ρ in its place.
+**Rounding.** For a column x, with sizes s(x) and s(y) as in `submodularity` but s(x) in proportion to ‖x‖,
+P_S^⊥x is known to u·s(x), up to a part in the span of S, and so is ρ_x; c_x is known to u·(s(x)‖r‖ +
+ρ_x·s(y) + √n·ρ_x‖r‖), and R²(S) to u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))² (for a Gram problem, squares are known to
+u·s²). If the pick certainly has |c_i| ≥ q·max|c|, θ is q² times (2), and so is γ with |c|/ρ in place of |c|.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class Data(NamedTuple):
-    """The nonzero columns in float64, the longest of length one, and y of length one, in few rows.
+    """The nonzero columns in float64, the longest of length one, and y of length one, in at most d + 1 rows.
 
-    `place` (d,) says where a column of the problem is in X, −1 for zero columns; `norms` (d',) are lengths,
-    `exact` says how far the columns are known.
+    `place` (d,) is the position of each column of the problem in X, −1 for zero columns; `norms` (d',) are
+    lengths, `exact` has what decides dependence exactly.
     """
 
     problem: Problem
@@ -65,22 +65,22 @@ class Data(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """The places J of independent columns of a set S, whose span is that of S; unit columns X_J = QR.
+    """Positions J of independent columns of a set S with the same span; X_J, scaled to unit columns, = QR.
 
-    `inverse` is R⁻¹; `open` says that rounding leaves open whether the rest of S is in their span.
+    `inverse` is R⁻¹; `undecided` says that rounding leaves open whether the rest of S is in their span.
     """
 
     J: IndexArray
     Q: FloatArray
     inverse: FloatArray
-    open: bool
+    undecided: bool
 
 
 class Known(NamedTuple):
-    """What is known before a step is looked at: γ_{S,k} of the whole path, and λ_min of as many columns as S
-    and A have, of the columns as given (`sparse`) and scaled to unit length (`correlation`).
+    """Lower bounds on the constants of every step: γ_{S,k} of the final S, and λ_min over sets of |S| + |A|
+    columns, as given (`sparse`) and scaled to unit length (`correlation`).
 
-    By interlacing each bounds its like of every step from below.
+    The latter bound those of every step by interlacing.
     """
 
     gamma: float
@@ -93,15 +93,15 @@ class PrefixBounds(NamedTuple):
 
     Attributes
     ----------
-    r2, error : R²(S), and how far rounding may have moved it.
+    r2, error : R²(S), and a bound on its rounding error.
     most : m.
     largest_correlation, largest_gain : whether that pick has the largest |c|, the largest |c|/ρ, to rounding;
         for a path that ends before k picks, whether all are zero. None if rounding leaves open which columns
         are in the span of S.
     gamma : γ.
-    theta : θ; ρ_i = 1 stands in where there is no next pick.
-    reach : at least R² of any set of k features.
-    near : at least q² of |c| and of |c|/ρ, 1 where there is no next pick.
+    theta : θ, with ρ_i = 1 if there is no next pick.
+    reach : an upper bound on R² of any set of k features.
+    q_squared : lower bounds on q² for |c| and for |c|/ρ, 1 if there is no next pick.
     """
 
     r2: float
@@ -112,18 +112,18 @@ class PrefixBounds(NamedTuple):
     gamma: FloatArray
     theta: FloatArray
     reach: float
-    near: tuple[float, float] = (1.0, 1.0)
+    q_squared: tuple[float, float] = (1.0, 1.0)
 
 
 def scaled(problem: Problem) -> Data:
-    """The data as the promises need them; y = 0 stays zero."""
+    """The data as the guarantees need them; y = 0 stays zero."""
     norms = problem.column_norms.astype(np.float64)
-    # where all columns are zero, one of them stands for all
+    # if all columns are zero, one of them is used
     keep = np.flatnonzero(norms) if norms.any() else np.zeros(1, np.intp)
     columns = problem.columns(keep)
     A = np.empty((problem.n, len(keep) + 1), order="F")
     A[:, :-1] = columns
-    # twice: the first length is rounded as the dtype of the problem is
+    # twice: the first lengths are rounded to the dtype of the problem
     A[:, :-1] /= norms[keep].max(initial=0) or 1.0
     A[:, :-1] /= math.sqrt(np.einsum("ij,ij->j", A[:, :-1], A[:, :-1]).max()) or 1.0
     A[:, -1] = problem.y / np.float64(problem.y_norm or 1.0)
@@ -137,24 +137,24 @@ def scaled(problem: Problem) -> Data:
 
 
 def basis(data: Data, places: IndexArray) -> Basis:
-    """Of the columns at these places, in this order."""
+    """A basis of the span of the columns at these positions, chosen in this order."""
     places = places[data.norms[places] > 0]
     if len(places) <= len(data.y):
         found = _factors(data, places)
         if found is not None:
             return found
     J = Basis(places[:0], np.zeros((len(data.y), 0)), np.zeros((0, 0)), False)
-    open_ = False
+    undecided = False
     for x in places:
-        stands = _standing(data, J, np.array([x]))[0]
-        open_ |= bool(stands < 0)
-        if stands > 0:
+        outside = _outside(data, J, np.array([x]))[0]
+        undecided |= bool(outside < 0)
+        if outside > 0:
             J = _factors(data, np.append(J.J, x), sure=True) or J
-    return J._replace(open=open_)
+    return J._replace(undecided=undecided)
 
 
 def _factors(data: Data, J: IndexArray, sure: bool = False) -> Basis | None:
-    """QR of unit columns, if they are independent for certain."""
+    """QR of the columns scaled to unit length, if they are certainly independent."""
     if not len(J):
         return Basis(J, np.zeros((len(data.y), 0)), np.zeros((0, 0)), False)
     Q, R = np.linalg.qr(data.X[:, J] / data.norms[J])
@@ -168,26 +168,26 @@ def _factors(data: Data, J: IndexArray, sure: bool = False) -> Basis | None:
     return None
 
 
-def _standing(data: Data, J: Basis, places: IndexArray) -> IndexArray:
-    """As the kernel `standing` has it: 1 for columns out of the span of J, 0 in it, −1 if that is open."""
+def _outside(data: Data, J: Basis, places: IndexArray) -> IndexArray:
+    """For each column 1 if it is outside the span of J, 0 if in it, −1 if undecided."""
     unit = data.X[:, places] / data.norms[places]
     Z, size = _projected(J, unit)
     squares = np.einsum("ij,ij->j", Z, Z)
-    stands = np.ones(len(places), np.intp)
+    outside = np.ones(len(places), np.intp)
     for i in np.flatnonzero(squares <= kernels.span(data.exact.unit) * size):
-        stands[i] = kernels.standing(data.exact, squares[i], size[i], places[i], J.J, len(data.y), 0.0)
-    return stands
+        outside[i] = kernels.outside_span(data.exact, squares[i], size[i], places[i], J.J, len(data.y), 0.0)
+    return outside
 
 
 def _projected(J: Basis, V: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What J leaves of unit vectors V, and the squares of their sizes, 1 + ‖coefficients‖²."""
+    """P_J^⊥V for unit vectors V, and the squares of their sizes, 1 + ‖coefficients‖²."""
     inner = J.Q.T @ V
     Z = V - J.Q @ inner
     return Z - J.Q @ (J.Q.T @ Z), 1 + ((J.inverse @ inner) ** 2).sum(axis=0)
 
 
 def explained(data: Data, S: IndexArray) -> tuple[float, float]:
-    """R²(S) = ‖P_S y‖²/‖y‖² and how far rounding may have moved it."""
+    """R²(S) = ‖P_S y‖²/‖y‖² and a bound on its rounding error."""
     J = data.place[S]
     return _explained(data, basis(data, J[J >= 0]))
 
@@ -197,7 +197,7 @@ def _explained(data: Data, J: Basis) -> tuple[float, float]:
         return 0.0, 0.0
     r, size = _projected(J, data.y)
     square, left = float(data.y @ data.y), float(r @ r)
-    if J.open:
+    if J.undecided:
         return max(0.0, square - left), 1.0
     u, root, power = data.exact.unit
     if power == 2:
@@ -209,7 +209,7 @@ def _explained(data: Data, J: Basis) -> tuple[float, float]:
 
 
 def everything(data: Data) -> float:
-    """At least R² of all columns."""
+    """An upper bound on R² of all columns."""
     if data.d >= len(data.y) or not data.norms.all():
         return 1.0
     order = scipy.linalg.qr(data.X / data.norms, mode="r", pivoting=True)[1]
@@ -218,11 +218,11 @@ def everything(data: Data) -> float:
 
 
 class _Left(NamedTuple):
-    """What S leaves of the columns outside its span, which are `places` of the data, and of y.
+    """The columns outside the span of S, which are `places` of the data, and y, projected off S.
 
-    `Z` holds P_S^⊥X_x, `rho` ρ_x, `c` c_x. Rounding moves Z by `off` at most, c by `off_c`, c/ρ by `off_gain`
-    and Z/ρ by `loose`. `rest` is ‖r‖. `open` says that rounding leaves open which columns are outside,
-    `most` is m for k = d.
+    `Z` holds P_S^⊥X_x, `rho` ρ_x, `c` c_x. Bounds on their rounding errors are `off` for Z, `off_c` for c,
+    `off_gain` for c/ρ and `off_unit` for Z/ρ. `rest` is ‖r‖. `undecided` says that rounding leaves open which
+    columns are outside, `most` is m for k = d.
     """
 
     places: IndexArray
@@ -232,21 +232,21 @@ class _Left(NamedTuple):
     off: FloatArray
     off_c: FloatArray
     off_gain: FloatArray
-    loose: FloatArray
+    off_unit: FloatArray
     rest: float
     most: int
-    open: bool
+    undecided: bool
 
 
 def step(
     data: Data, S: IndexArray, pick: IndexArray, k: int, known: Known, pair_limit: int, node_limit: int
 ) -> PrefixBounds:
-    """The constants at S, a set of independent columns, from which `pick` (of length 0 or 1) was taken."""
+    """The constants at S, a set of independent columns; `pick` (of length 0 or 1) is the next pick."""
     places = data.place[S]
     J = basis(data, places[places >= 0])
     r2, error = _explained(data, J)
     left = _left(data, J)
-    if left.open and data.y.any():
+    if left.undecided and data.y.any():
         undecided = None if len(S) < k else True
         nothing = 0.0 if len(pick) else 1.0
         bounds = np.array([0.0, 1.0]), np.array([0.0, 1.0])
@@ -257,7 +257,7 @@ def step(
     ratio = submodularity_ratio(data.problem, None, S, k, pair_limit=pair_limit, node_limit=node_limit)
     given = _raised(np.array([ratio.lower, ratio.upper]), known.gamma)
     unit = left.Z / left.rho
-    gamma = np.maximum(given, _least(unit, most, left.loose, node_limit, known.correlation))
+    gamma = np.maximum(given, _least(unit, most, left.off_unit, node_limit, known.correlation))
     sparse = _least(left.Z, most, left.off, node_limit, known.sparse)
     reach = _reach(left, most, float(gamma[0]), float(sparse[0]))
     at = np.flatnonzero(np.isin(left.places, data.place[pick]))
@@ -265,16 +265,16 @@ def step(
     capped = np.minimum(1.0, gamma), np.minimum(1.0, theta)
     ended = not len(pick) and len(S) < k and left.rest**2 > _EPS + error
     largest = _nothing_left(left) if ended else _largest_at(left, at)
-    # what is left of y is below the rounding of promises
-    near = (1.0, 1.0) if left.rest**2 + error <= _EPS else _near(left, at)
-    return PrefixBounds(r2, error, most, *largest, *capped, min(1.0, r2 + error + reach), near)
+    # where 1 − R²(S) is below the rounding error of the guarantees
+    q_squared = (1.0, 1.0) if left.rest**2 + error <= _EPS else _q_squared(left, at)
+    return PrefixBounds(r2, error, most, *largest, *capped, min(1.0, r2 + error + reach), q_squared)
 
 
 def _left(data: Data, J: Basis) -> _Left:
-    """P_S^⊥ of everything, projected twice; columns that are in the span of S are left out."""
+    """X and y projected off S, twice, without the columns in the span of S."""
     rest = np.setdiff1d(np.flatnonzero(data.norms > 0), J.J)
-    stands = _standing(data, J, rest)
-    places = rest[stands > 0]
+    outside = _outside(data, J, rest)
+    places = rest[outside > 0]
     norms = data.norms[places]
     unit, size = _projected(J, data.X[:, places] / norms)
     r, aim = _projected(J, data.y)
@@ -282,20 +282,21 @@ def _left(data: Data, J: Basis) -> _Left:
     u, root, power = data.exact.unit
     length, s, a = float(np.sqrt(r @ r)), np.sqrt(size), math.sqrt(aim)
     if power == 2:
-        loose, off_c = math.sqrt(u) * s / rho, u * (s * a + rho * root * length)
+        off_unit, off_c = math.sqrt(u) * s / rho, u * (s * a + rho * root * length)
         off_gain = u * (s * a / rho + length * (size / rho**2 + root))
     else:
-        loose, off_c = u * s / rho, u * (s * length + rho * (a + root * length))
+        off_unit, off_c = u * s / rho, u * (s * length + rho * (a + root * length))
         off_gain = u * (2 * s / rho * length + a + root * length)
     Z, rho = unit * norms, rho * norms
     most = min(len(places), len(data.y) - len(J.J))
-    open_ = J.open or bool((stands < 0).any())
-    return _Left(places, Z, rho, Z.T @ r, loose * rho, off_c * norms, off_gain, loose, length, most, open_)
+    open_ = J.undecided or bool((outside < 0).any())
+    off = off_unit * rho
+    return _Left(places, Z, rho, Z.T @ r, off, off_c * norms, off_gain, off_unit, length, most, open_)
 
 
 def _theta(left: _Left, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -> FloatArray:
-    """θ of (2). `at` is where the pick is, if there is one."""
-    off = np.array([-1.0, 1.0])[:, None] * left.loose
+    """θ of (2). `at` is the position of the pick, if there is one."""
+    off = np.array([-1.0, 1.0])[:, None] * left.off_unit
     shortest = (left.rho * np.maximum(0.0, 1 + off)).min(axis=1)
     length = (left.rho * np.maximum(0.0, 1 - off))[:, at].prod(axis=1)
     above = np.maximum(gamma * shortest**2, sparse)
@@ -310,8 +311,8 @@ def _largest_at(left: _Left, at: IndexArray) -> tuple[bool, bool]:
     return most_correlated, most_gained
 
 
-def _near(left: _Left, at: IndexArray) -> tuple[float, float]:
-    """At least q² for |c| and for |c|/ρ."""
+def _q_squared(left: _Left, at: IndexArray) -> tuple[float, float]:
+    """Lower bounds on q² for |c| and for |c|/ρ."""
     size, gains = np.abs(left.c), np.abs(left.c) / left.rho
     pairs = (size, left.off_c), (gains, left.off_gain)
     one, other = (_square((v - e)[at].prod(), np.delete(v + e, at), len(at)) for v, e in pairs)
@@ -319,7 +320,7 @@ def _near(left: _Left, at: IndexArray) -> tuple[float, float]:
 
 
 def _square(own: float, others: FloatArray, picked: int) -> float:
-    """(own/max(own, others))², 1 where nothing is picked."""
+    """(own/max(own, others))², 1 if nothing is picked."""
     most = float(others.max(initial=0.0))
     return 1.0 if not picked or own >= most else max(0.0, own / most) ** 2
 
@@ -331,12 +332,12 @@ def _nothing_left(left: _Left) -> tuple[bool, bool]:
 
 
 def _raised(bounds: FloatArray, known: float) -> FloatArray:
-    """Bounds of what is at least `known`."""
+    """The bounds on a constant that is at least `known`."""
     return np.array([max(bounds[0], known), max(bounds[1], known)])
 
 
 def _reach(left: _Left, m: int, gamma: float, sparse: float) -> float:
-    """What k columns can add, by (1)."""
+    """The bound (1) on the gain of k columns."""
     size = np.abs(left.c)
     one = _largest(size / left.rho + left.off_gain, m) / gamma if gamma > 0 else math.inf
     other = _largest(size + left.off_c, m) / sparse if sparse > 0 else math.inf
@@ -351,7 +352,7 @@ def _largest(values: FloatArray, m: int) -> float:
 def _least(Z: FloatArray, m: int, off: FloatArray, node_limit: int, known: float) -> FloatArray:
     """λ_min over m columns of ZᵀZ, which is at least `known`.
 
-    Each column is known to its `off`, and m of them move singular values by the root of the sum of squares.
+    Each column errs by its `off`, which changes singular values by at most the root of the sum of squares.
     """
     C, moved = Z.T @ Z, math.sqrt(_largest(off, m))
     trace = float(np.sort(C.diagonal())[len(C) - m :].sum())

@@ -1,9 +1,9 @@
-"""What is certain of the dependence of columns that rounding alone would leave open.
+"""Exact decisions on the dependence of columns, where rounding leaves them open.
 
-A column of floats is a power of two times one of integers; let N be the length of the least such. For
-independent columns of integers det XᵀX ≥ 1, and it is ρ_x²·det X_TᵀX_T ≤ ρ_x²·Π_T N², ρ_x being the distance
-of x from the span of the others, T. So x is in their span if it is closer than N_x/Π_{T+x} N; and so it is if
-it is an exact multiple of one of them.
+A column of floats is a power of two times a column of integers; let N be the least length of such a column.
+For independent columns of integers det XᵀX ≥ 1, and det XᵀX = ρ_x²·det X_TᵀX_T ≤ ρ_x²·Π_T N², ρ_x being the
+distance of x from the span of the others, T. So x is in their span if its distance, for unit length, is below
+1/Π_{T+x} N; and also if it is an exact multiple of one of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparselin.results import IndexArray
 
 
 def exactness(problem: Problem, J: IndexArray) -> Exact:
-    """Of the columns J."""
+    """Multiples and log₂ N of the columns J, for the kernels."""
     unit = Unit(8 * problem.double_eps, math.sqrt(problem.n), float(problem.power))
     X = problem.exact_columns(J)
     if X is None:

@@ -1,4 +1,4 @@
-"""Good subsets to begin branch and bound with: greedy ones and those of the LASSO, improved by exchanges."""
+"""Incumbents for branch and bound: the sets of greedy methods and of the LASSO, improved by exchanges."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def starts(problem: Problem, k: int, forced: IndexArray) -> Iterator[tuple[str, 
     yield "LASSO path", np.array([*forced, *entered], np.intp)[:k]
 
 
-def exchange(X: FloatArray, y: FloatArray, support: IndexArray, kept: int) -> IndexArray:
-    """Exchange one feature beyond the first `kept` for the best one outside while that lowers the residual.
+def exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> IndexArray:
+    """Exchange a feature, none of the first `fixed`, for the best one outside while the residual decreases.
 
-    Each exchange lowers ‖P_S^⊥y‖² by a relative 1e-10 of ‖y‖² at least, so that the loop ends. X (n, d) and
+    Each exchange decreases ‖P_S^⊥y‖² by at least 1e-10·‖y‖², so that the loop terminates. X (n, d) and
     y (n,) have unit lengths.
     """
     S = list(support)
@@ -35,7 +35,7 @@ def exchange(X: FloatArray, y: FloatArray, support: IndexArray, kept: int) -> In
     improved = True
     while improved:
         improved = False
-        for place in range(kept, len(S)):
+        for place in range(fixed, len(S)):
             rest = S[:place] + S[place + 1 :]
             Q = np.linalg.qr(X[:, rest])[0]
             r, Z = (v - Q @ (Q.T @ v) for v in (y, X))

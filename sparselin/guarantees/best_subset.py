@@ -1,6 +1,6 @@
 """Branch and bound for the best subset.
 
-A node (I, F, m) stands for the sets I ∪ A, A ⊆ F, |A| ≤ m. With Z = P_I^⊥X_F, r = P_I^⊥y, C = ZᵀZ, b = Zᵀr,
+A node (I, F, m) represents the sets I ∪ A, A ⊆ F, |A| ≤ m. With Z = P_I^⊥X_F, r = P_I^⊥y, C = ZᵀZ, b = Zᵀr,
 
     ‖P_{I∪A}^⊥y‖² = ‖r‖² + min {βᵀCβ − 2bᵀβ : β ∈ ℝ^F zero off A}.                                        (1)
 
@@ -11,46 +11,47 @@ v_j = (b − Mx)_j²/D_j and T_m(v) the sum of the m largest v_j,
 
 Proof: let β be zero off A and u = b − Mx. (β − x)ᵀM(β − x) ≥ 0 says that βᵀMβ ≥ 2βᵀMx − xᵀMx, and
 D_jβ_j² ≥ 2u_jβ_j − u_j²/D_j, so that βᵀCβ − 2bᵀβ ≥ −xᵀMx + 2(Mx + u − b)ᵀβ − Σ_{j∈A} v_j, where the middle
-term is zero. ∎ The bound holds for whatever x, so that no iteration has to converge and no system is solved;
-at x = 0 it is Σ b_j²/D_j, at x = C⁻¹b it is the residual of F plus the |F| − m least D_jx_j² (what deleting
-at least |F| − m features must cost). The best x solves the perspective relaxation (Frangioni and Gentile,
-2006; Dong, Chen and Linderoth, 2015)
+term is zero. ∎ The bound holds for every x, so that no iteration has to converge and no system is solved;
+at x = 0 it is ‖r‖² less the m largest b_j²/D_j, at x = C⁻¹b the squared residual on I ∪ F plus the |F| − m
+least D_jx_j² (a lower bound on the cost of deleting |F| − m features). The best x solves the perspective
+relaxation (Frangioni and Gentile, 2006; Dong, Chen and Linderoth, 2015)
 
     min_{x, z} xᵀMx − 2bᵀx + Σ_j D_jx_j²/z_j,   0 ≤ z ≤ 1,  Σ z_j ≤ m,
 
-and is approached by coordinate descent on x for a multiplier λ of Σ z_j, in turn with λ for fixed x, from
-the x of the parent. With L the right side of (2), the same proof says more of sets with j, and without:
+and is approximated by coordinate descent on x for a multiplier λ of Σ z_j, alternating with λ for fixed x,
+from the x of the parent. With L the right side of (2), the same proof gives for the sets with j, and without:
 
     j ∈ A, v_j < v_(m):  ≥ L + v_(m) − v_j;        j ∉ A, v_j ≥ v_(m):  ≥ L + v_j − v_(m+1),              (3)
 
-which leaves out candidates for good, and bounds what remains once a feature is left out.
+which excludes candidates below the node, and bounds the branch without j.
 
 **D** is s/diag(C⁻¹), with the largest s (to a few hundredths of its logarithm) at which a Cholesky
-factorisation of C − D exists; s ≥ 1/|F|, the matrix C⁻¹ scaled to unit diagonal having the trace |F|. It
-serves below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0, and so does its Schur
-complement, C_{F∖j} after the projection off Z_j less D_{F∖j}. It is computed anew when F has shrunk by a
-fifth. Where C is singular, D_j = C_jj(1 − s_j), s_j the sum of the m − 1 largest |correlations| of Z_j with
+factorisation of C − D exists; s ≥ 1/|F|, as C⁻¹ scaled to unit diagonal has the trace |F|. It
+is valid below the node: for j ∈ F, C − D ⪰ 0 implies C − diag(0, D_{F∖j}) ⪰ 0, and so does its Schur
+complement, C_{F∖j} after the projection off Z_j less D_{F∖j}. It is recomputed when F has shrunk by a
+fifth. If C is singular, D_j = C_jj(1 − s_j), s_j the sum of the m − 1 largest |correlations| of Z_j with
 others, makes C_A − D_A diagonally dominant for every |A| ≤ m: then (2) holds with x = 0. Where an s_j ≥ 1
 there is no bound, and the node is enumerated.
 
-**Branching** is on the largest v_j: first with it, then without. Once two features are left to choose, all
+**Branching** is on the largest v_j: first with it, then without. If two features remain to be chosen, all
 pairs are compared in closed form, gain (c_i² + c_j² − 2ρc_ic_j)/(1 − ρ²) for unit columns.
 
 **Rounding.** C is downdated by rank one, C − C_iC_iᵀ/C_ii. That is elimination: with γ_j the coefficients of
-column j on what was added to I since all were measured, of unit length then, the computed C_jl belongs to
-columns whose products are off by some eps, so that it errs by eps·a_ja_l, a_j = 1 + ‖γ_j‖₁; adding i makes of
-a_j at most a_j + |C_ij/C_ii|·a_i. As long as a_j² ≤ 10⁴·C_jj for all j, and a² ≤ 10⁴ for the a of y, relative
-errors are 10⁴·eps; else all of Z is projected anew off an orthonormal basis of I (Gram-Schmidt, twice) and
-scaled to unit length, and what lies in the span of I is left out. (C_jj alone do not tell: X_1 = e_1,
-X_{t+1} = e_t + g·e_{t+1} keeps all C_jj ≥ g²/(1 + g²), but errors grow by 1/g² at each step.) The closed form
-for pairs divides by 1 − ρ²; where that is below 0.1, pairs it cannot rule out are compared by projection.
+column j on the features added to I since Z was last projected and scaled to unit length, the computed C_jl is
+that of columns whose products are off by some eps, so that it errs by eps·a_ja_l, a_j = 1 + ‖γ_j‖₁; adding i
+increases a_j by at most |C_ij/C_ii|·a_i. While a_j² ≤ 10⁴·C_jj for all j, and a² ≤ 10⁴ for the a of y,
+relative errors are 10⁴·eps; else all of Z is projected again off an orthonormal basis of I (Gram-Schmidt,
+twice) and scaled to unit length, and columns in the span of I are removed. (To check C_jj alone does not
+suffice: for X_1 = e_1, X_{t+1} = e_t + g·e_{t+1} all C_jj ≥ g²/(1 + g²), but errors grow by 1/g² per step.)
+The closed form for pairs divides by 1 − ρ²; where that is below 0.1, pairs that it does not exclude are
+compared by projection.
 
-The remainder of a column is known to u·s(x)/ρ_x when it is measured, s(x) as in `submodularity`, and from
-there on to what grows as a_j does. By these errors D is less, and (2) falls by what they do to it; leaves
-whose gains they leave open are compared by projection, to u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))², and the most of
-these errors that counted is taken off the lower bound, a tenth of a billionth of ‖y‖² at least. Sets whose
-residuals differ by less than 1e-12·‖y‖² are not told apart. A column nearer than 2u·s(x) to a span, of which
-`_dependence` does not say that it is in it, may explain anything: then there is no lower bound.
+A projected column is known to u·s(x)/ρ_x, s(x) as in `submodularity`; the error then grows as a_j does. D and
+the bound (2) are reduced by these errors; leaves between which they do not decide are compared by projection,
+to u·‖r‖(2s(y) + √n‖r‖) + (u·s(y))². The largest of these errors that mattered is subtracted from the lower
+bound, and at least 1e-10·‖y‖². Sets whose residuals differ by less than 1e-12·‖y‖² count as equal. If a
+column is closer than 2u·s(x) to a span, and `_dependence` does not prove that it is in it, its gain may have
+any value: then there is no lower bound.
 """
 
 from __future__ import annotations
@@ -68,24 +69,24 @@ from sparselin._kernels.linear_algebra import project
 from sparselin.greedy.ols import ols
 from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees._warm_start import exchange, residual, starts
-from sparselin.memory import check_room
+from sparselin.memory import check_memory
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import BestSubset, IndexArray, SelectionPath, Status
 from sparselin.validation import check_count, check_indices, check_level
 
-# In units of ‖y‖², this is taken off lower bounds.
+# In units of ‖y‖²: subtracted from lower bounds, at least.
 _MARGIN = 1e-10
-# A residual that is above what the search saw by more, and by four roundings, is beyond precision.
+# The residual, recomputed, may exceed that of the search by so much; else it is beyond precision.
 _APART = 1e-9
-# Bounds that rounding may have moved by so much of ‖y‖² prove nothing.
+# Bounds whose rounding error is larger prove nothing.
 _LOST = 1e-6
-# Seconds of search between two looks at clock, callback and Ctrl-C.
-_PATIENCE = 0.05
+# Seconds of search between two checks of the clock, the callback and Ctrl-C.
+_INTERVAL = 0.05
 
 
 class SearchState(NamedTuple):
-    """Where a search stands: nodes visited, the best subset so far, its ‖y − Xβ‖², a bound on the least."""
+    """The state of a search: nodes visited, the best subset so far, its ‖y − Xβ‖², a lower bound on all."""
 
     nodes: int
     support: IndexArray
@@ -106,18 +107,18 @@ def best_subset(
     sample_weight: ArrayLike | None = None,
     callback: Callable[[SearchState], object] | None = None,
 ) -> BestSubset:
-    """The subset of at most k features with the least residual, and a proof: branch and bound.
+    """The subset of at most k features with the least residual, proved optimal by branch and bound.
 
         min_{|S| ≤ k} ‖P_S^⊥y‖² = min {‖y − Xβ‖² : at most k nonzeros in β}
 
-    The bounds are those of the perspective relaxation (derived in this module), on projections that are
-    updated feature by feature. The search begins with orthogonal least squares, orthogonal matching pursuit
-    and the LASSO's first features, each improved by exchanges. Its time is exponential in k at worst: it is
-    short where columns are far from dependent (d well below n), and for k ≤ 3, d = 500 or k ≤ 5, d = 200. It
-    needs memory for (k − 1)·d² numbers. The result is deterministic but for a time limit.
+    The bounds are those of the perspective relaxation (derived in this module; Frangioni and Gentile, 2006;
+    Dong, Chen and Linderoth, 2015). The search starts from orthogonal least squares, orthogonal matching
+    pursuit and the LASSO's first features, each improved by exchanges. Its time is exponential in k at worst;
+    it is short for well-conditioned X (d well below n), and for k ≤ 3, d = 500 or k ≤ 5, d = 200. It
+    needs memory for (k − 1)·d² numbers. The result is deterministic, except with a time limit.
 
     Sets whose residuals differ by less than 1e-12·‖y‖² count as equal, and the first found is returned: the
-    best of the starts, in the order above, where the search finds no better one.
+    best of the starts, in the order above, if the search finds no better one.
 
     Parameters
     ----------
@@ -128,26 +129,26 @@ def best_subset(
     time_limit, node_limit : stop after so many seconds of search or nodes, with the status MAX_ITER. Nodes
         are deterministic.
     sample_weight : (n,) weights of the squared residuals.
-    callback : called some twenty times a second with the `SearchState`; returning True stops.
+    callback : called about twenty times a second with the `SearchState`; returning True stops.
 
     Returns
     -------
     BestSubset. `optimal` says whether the search was exhausted; if not, no subset has a residual below
     `lower_bound`. A callback's True or an interrupt (Ctrl-C) during the search returns the best subset so far
-    with the status STOPPED. BEYOND_PRECISION means that what the search found is lost to rounding when it is
-    computed anew; that rounding may have moved the bounds by 1e-6·‖y‖² or more; or that it leaves open
-    whether some column is in the span of others: for unit columns at a distance below 16·eps·√(1 + ‖b‖²),
-    with coefficients b on them, unless they are ± a power of two times each other or small integers. Then
-    `lower_bound` is 0. After an exhausted search, fewer than k features come with EXACT_FIT, NO_CORRELATION
-    or RANK_EXHAUSTED.
-    `candidates` are the starts, `moves` counts the subsets that the search found better. For y = 0, R² is 0.
+    with the status STOPPED. BEYOND_PRECISION means that the residual found in the search is not confirmed
+    when it is recomputed; that the rounding error of the bounds may be 1e-6·‖y‖² or more; or that rounding
+    leaves open whether some column is in the span of others: for unit columns at a distance below
+    16·eps·√(1 + ‖b‖²), with coefficients b on them, unless they are ± a power of two times each other or
+    small integers; then `lower_bound` is 0. After an exhausted search, fewer than k features come with
+    EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED.
+    `candidates` are the starts, `moves` counts the improvements in the search. For y = 0, R² is 0.
 
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`), k outside 1..d, repeated or unknown `forced`, more of
         them than k, a negative limit.
 
-    Greedy selection begins with the third column here, which is not in the best pair:
+    Greedy selection first picks the third column here, which is not in the best pair:
 
     >>> X = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
     >>> best = best_subset(X, [3.0, 3.0, 0.5], 2)
@@ -162,9 +163,9 @@ def best_subset(
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     nodes = 2**62 if node_limit is None else check_count(node_limit, "node_limit", 0)
     levels = max(1, k - len(J) - 1)
-    check_room((levels, given.d, given.d), np.float64, "The Gram matrix of X at each level of the search")
+    check_memory((levels, given.d, given.d), np.float64, "The Gram matrix of X at each level of the search")
     problem = given.in_double()
-    with workers(1e7):  # BLAS held to one thread: the matrices are small
+    with workers(1e7):  # limits BLAS to one thread: the matrices are small
         start = _Start(problem, k, J)
         tree = Tree(start)
         status = tree.run(nodes, seconds, callback)
@@ -172,7 +173,7 @@ def best_subset(
 
 
 class _Start:
-    """Unit columns and y, in coordinates of as few rows as carry all inner products, and an incumbent.
+    """Unit columns and y, in coordinates of at most d + 1 rows with the same inner products; an incumbent.
 
     Attributes
     ----------
@@ -203,7 +204,7 @@ class _Start:
 
 
 class Tree:
-    """The search tree: a stack of nodes in arrays, which the kernel `search` goes on with (see there)."""
+    """The search tree: a stack of nodes in arrays, on which the kernel `search` works (see there)."""
 
     def __init__(self, start: _Start) -> None:
         d, self.start = start.problem.d, start
@@ -223,7 +224,7 @@ class Tree:
             kernels.convexify(self.stack, 0, m)
 
     def run(self, nodes: int, seconds: float, callback: Callable[[SearchState], object] | None) -> Status:
-        """Search until all is explored or a limit, the callback or an interrupt stops it."""
+        """Search until the tree is exhausted or a limit, the callback or an interrupt stops it."""
         began, most = time.monotonic(), 16
         try:
             while True:
@@ -233,7 +234,7 @@ class Tree:
                 now = time.monotonic()
                 if self.nodes >= nodes or now - began > seconds:
                     return Status.MAX_ITER
-                most = 2 * most if now - looked < _PATIENCE / 2 else max(1, most // 2)
+                most = 2 * most if now - looked < _INTERVAL / 2 else max(1, most // 2)
                 if callback is not None and callback(self.state(now - began)):
                     return Status.STOPPED
         except KeyboardInterrupt:
@@ -251,15 +252,15 @@ class Tree:
 
     @property
     def lower(self) -> float:
-        """The least of the incumbent's ‖P_S^⊥y‖²/‖y‖² and the bounds of what is open."""
-        if self.open:
+        """The least of the incumbent's ‖P_S^⊥y‖²/‖y‖² and the bounds of the open nodes."""
+        if self.undecided:
             return 0.0
         open_nodes = self.stack.bound[: self.best.counters[kernels.DEPTH] + 1]
         return max(0.0, float(open_nodes.min(initial=self.best.value[0])) - self.margin)
 
     @property
-    def open(self) -> bool:
-        """Whether rounding left open if some column is in the span of others, which may explain anything."""
+    def undecided(self) -> bool:
+        """Whether rounding leaves open that a column is in the span of others: its gain is unknown then."""
         return bool(self.data.seen[0])
 
     @property
@@ -274,9 +275,9 @@ class Tree:
 
 
 def _off_forced(start: _Start) -> kernels.Data:
-    """Columns, scaled to unit length anew, and y, projected off the forced ones.
+    """Columns and y projected off the forced columns, the columns scaled to unit length again.
 
-    Columns in the span of the forced ones become zero.
+    Columns in the span of the forced ones are set to zero.
     """
     forced, d, t = start.forced, start.problem.d, len(start.forced)
     rows, y, own = np.ascontiguousarray(start.X.T), start.y.copy(), np.ones(d + 1)
@@ -285,10 +286,10 @@ def _off_forced(start: _Start) -> kernels.Data:
     if not t:
         return data
     basis, shares = kernels.basis_of(data, forced), np.empty(t)
-    own[-1] = math.sqrt(kernels.reach(data, basis, y, d))
+    own[-1] = math.sqrt(kernels.squared_size(data, basis, y, d))
     project(basis.Q, t, y, shares)
     for x, row in enumerate(rows):
-        size = kernels.reach(data, basis, row, x)
+        size = kernels.squared_size(data, basis, row, x)
         length = project(basis.Q, t, row, shares)
         if x not in basis.members and kernels.out_of(data, basis, length**2, size, x):
             row /= length
@@ -306,7 +307,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     unforced = tree.support[len(tree.start.forced) :]
     least, moved = kernels.remainder(tree.data, unforced)
     most = (value + max(_APART, moved)) * scale
-    if path.residual_norm[-1] ** 2 > most:  # that order loses a nearly dependent column
+    if path.residual_norm[-1] ** 2 > most:  # in that order a nearly dependent column is excluded
         path = ols(problem, len(tree.support), forced=tree.support)
     squares = path.residual_norm**2
     shares = squares / scale if scale else np.ones(len(squares))
@@ -314,7 +315,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     if optimal:
         status = path.status
     fewer = len(path.support) < k and status is Status.COMPLETED
-    if squares[-1] > most or (optimal and (tree.open or fewer or max(tree.margin, moved) > _LOST)):
+    if squares[-1] > most or (optimal and (tree.undecided or fewer or max(tree.margin, moved) > _LOST)):
         status, optimal = Status.BEYOND_PRECISION, False
     return BestSubset(
         support=path.support,
@@ -335,9 +336,9 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
 
 
 def _in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> SelectionPath:
-    """S in the order of orthogonal least squares within it, without what lowers the residual by nothing.
+    """S in the order of orthogonal least squares within it, without features that do not reduce the residual.
 
-    Why there are fewer than k, if there are, orthogonal least squares on all columns says.
+    If there are fewer than k, orthogonal least squares on all columns gives the status.
     """
     if len(support) == 0:
         return ols(problem, k)

@@ -1,8 +1,8 @@
-"""The promises of R² for FR and for OMP and what selects as it does, as `Bound`s.
+"""The guarantees on R² for FR, and for OMP and the methods with the same picks, as `Bound`s.
 
-docs/guarantees.md has the proofs. λ(s) stands for λ_min(C, s)/max_j C_jj, which is λ_min(C, s) for unit
+docs/guarantees.md has the proofs. λ(s) denotes λ_min(C, s)/max_j C_jj, which is λ_min(C, s) for unit
 columns: our bounds need no unit columns, as OMP's pick i gains c_i²/ρ_i² ≥ c_i²/max_j C_jj. Every factor
-increases in its constants, so that their certified lower and upper bounds give its own.
+increases in its constants, so that certified bounds on these give certified bounds on it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def bound(
     hypotheses: Hypotheses,
     factor: FloatArray,
 ) -> Bound:
-    """A promise of `run`; what is promised is lowered by rounding, and zero where a hypothesis fails."""
+    """A guarantee for `run`; the factor is reduced by its rounding error, and zero if a hypothesis fails."""
     lower, upper = (float(x) for x in np.clip(factor, 0.0, 1.0))
     held = [held for _, held in hypotheses]
     lower = max(0.0, lower - _ROUNDING) if all(h is True for h in held) else 0.0
@@ -53,10 +53,10 @@ def bound(
 def of_forward_regression(run: GreedyRun, correlation: dict[str, FloatArray], data: Data) -> list[Bound]:
     """FR's; `correlation` has λ_min of the columns scaled to unit length, at the sizes "2k − 1" and "2k"."""
     picks = (("every pick gains most", _every(step.largest_gain for step in run.steps)),)
-    near = _near(run, 1)
+    q_squared = _q_squared(run, 1)
     scaled = (("columns of length 1: scaled so, which changes neither FR nor R²", True),)
     least = correlation["2k"]
-    path = [step.gamma * np.array([step.near[1], 1.0]) for step in run.steps]
+    path = [step.gamma * np.array([step.q_squared[1], 1.0]) for step in run.steps]
     return [
         bound(
             "submodularity ratio",
@@ -64,7 +64,7 @@ def of_forward_regression(run: GreedyRun, correlation: dict[str, FloatArray], da
             "1 − exp(−γ)",
             f"{DAS_KEMPE}, Theorem 3.2",
             picks,
-            saturate(run.gamma * near),
+            saturate(run.gamma * q_squared),
         ),
         bound(
             "sparse eigenvalue",
@@ -72,7 +72,7 @@ def of_forward_regression(run: GreedyRun, correlation: dict[str, FloatArray], da
             "1 − exp(−λ_min(C, 2k))",
             f"{DAS_KEMPE}, Theorem 3.2",
             (*picks, *scaled, independent(least, "2k")),
-            saturate(least * near),
+            saturate(least * q_squared),
         ),
         bound(
             "along the path", run, "1 − Π_i (1 − γ_i/m_i)", f"{OURS}, Theorem 2", picks, product(run, path)
@@ -82,12 +82,12 @@ def of_forward_regression(run: GreedyRun, correlation: dict[str, FloatArray], da
 
 
 def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]:
-    """Those of OMP and of what picks a largest |c|; `spectrum` has λ at the sizes k, 2k − 1 and 2k."""
-    largest, near = _every(step.largest_correlation for step in run.steps), _near(run, 0)
+    """Those of OMP and of all picks of largest |c|; `spectrum` has λ at the sizes k, 2k − 1 and 2k."""
+    largest, q_squared = _every(step.largest_correlation for step in run.steps), _q_squared(run, 0)
     picks = (("every pick has the largest |⟨X_i, r⟩|", largest),)
     lengths = (*picks, equal_lengths(data.problem))
     gamma, theirs, ours, direct = run.gamma, spectrum["2k"], spectrum["k"], spectrum["2k − 1"]
-    path = [step.theta * np.array([step.near[0], 1.0]) for step in run.steps]
+    path = [step.theta * np.array([step.q_squared[0], 1.0]) for step in run.steps]
     theory, here = f"{DAS_KEMPE}, Theorem 3.7", f"{OURS}, Theorem 1"
     both = (*lengths, independent(theirs, "2k"))
     rows = (
@@ -110,7 +110,7 @@ def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: Data) -> list[
     )
     return [
         *(
-            bound(name, run, formula, source, holds, saturate(exponent * near))
+            bound(name, run, formula, source, holds, saturate(exponent * q_squared))
             for name, formula, source, holds, exponent in rows
         ),
         bound(
@@ -120,9 +120,9 @@ def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: Data) -> list[
     ]
 
 
-def _near(run: GreedyRun, score: int) -> FloatArray:
-    """What constants that suppose the largest |c| (0) or |c|/ρ (1) are multiplied by: at least q², and 1."""
-    return np.array([min(step.near[score] for step in run.steps), 1.0])
+def _q_squared(run: GreedyRun, score: int) -> FloatArray:
+    """Bounds on q², the factor of constants for picks of largest |c| (0) or |c|/ρ (1); at most 1."""
+    return np.array([min(step.q_squared[score] for step in run.steps), 1.0])
 
 
 def _every(held: Iterable[bool | None]) -> bool | None:
@@ -137,7 +137,7 @@ def saturate(exponent: FloatArray) -> FloatArray:
 
 
 def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
-    """1 − Π_{i<k} (1 − θ_i/m_i); where nothing is left to add the factor is zero."""
+    """1 − Π_{i<k} (1 − θ_i/m_i), with a factor zero where m_i = 0."""
     left = np.ones(2)
     for step, theta in itertools.islice(zip(run.steps, constants, strict=True), len(run.steps) - 1):
         left = left * (1 - theta / step.most if step.most else 0.0)
@@ -145,7 +145,7 @@ def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
 
 
 def certificate(run: GreedyRun, data: Data) -> Bound:
-    """R²(S) over what k columns can have at most, as the run shows: hypotheses are none."""
+    """R²(S) over an upper bound on R² of k columns that follows from the run, without hypotheses."""
     last = run.steps[-1]
     reach = min(everything(data), *(step.reach for step in run.steps))
     factor = max(0.0, last.r2 - last.error) / reach if reach > 0 else 1.0
@@ -164,7 +164,7 @@ def equal_lengths(problem: Problem) -> tuple[str, bool]:
     norms = problem.column_norms[problem.column_norms > 0].astype(np.float64)
     if not len(norms):
         return "columns of equal length", True
-    # entries that were scaled and rounded: √n·eps is what rounding does to a length at most
+    # rounding the entries of a column changes its length by at most √n·eps, relatively
     spread = float(norms.max() - norms.min()) / float(norms.max())
     return "columns of equal length", spread <= problem.rounding()
 

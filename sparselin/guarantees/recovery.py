@@ -1,4 +1,4 @@
-"""When greedy selection finds the best subset itself: exact recovery conditions.
+"""Conditions for exact recovery: greedy selection finds the best subset itself.
 
 S is the support of y = X_Sβ + e, X_S independent, X_Sᵀe = 0: the best subset, with its coefficients and
 residual. While the picks T so far lie in S, r = P_T^⊥y = v + e with v = P_T^⊥X_Sβ in the span of X_S, and for
@@ -16,15 +16,15 @@ follows from μ₁(k − 1) + μ₁(k) < 1, and that from k < (1 + 1/μ)/2 (Theo
 columns).
 
 With unit columns ERC < 1 suffices for FR too (Soussen, Gribonval, Idier and Herzet, *Joint k-step analysis of
-OMP and OLS*, 2013): it survives projecting off a t ∈ S and scaling to unit length again. Let q = X_S⁺X_j,
-‖q‖₁ < 1, s_a = ⟨X_a, X_t⟩ and u = ⟨X_j, X_t⟩ = q_t + Σ q_a s_a. Then (u, Σ |q_a|√(1 − s_a²)) is a combination
-of unit vectors of R² with weights |q|, hence not longer than w = ‖q‖₁, and the new ERC is
+OMP and OLS*, 2013): it is preserved by projecting off a t ∈ S and scaling to unit length again. Let
+q = X_S⁺X_j, ‖q‖₁ < 1, s_a = ⟨X_a, X_t⟩ and u = ⟨X_j, X_t⟩ = q_t + Σ q_a s_a. Then (u, Σ |q_a|√(1 − s_a²)) is
+a combination of unit vectors of R² with weights |q|, hence not longer than w = ‖q‖₁, and the new ERC is
 Σ_{a≠t} |q_a|√(1 − s_a²)/√(1 − u²) ≤ √((w² − u²)/(1 − u²)) ≤ w < 1.
 
-**Rounding.** Picks tell correlations apart, and e from zero, only down to some τ. The first pick outside S,
-if one comes, shows (1 − ERC)·‖X_Sᵀv‖∞ ≤ τ; so ‖v‖² ≤ |S|·τ²/((1 − ERC)²·λ_min(C_S)), and that is all of R²
-that can be lost. For FR, with unit columns, τ is divided by the least length of a column once T is projected
-off: ρ_a² ≥ λ_min(C_S) for a ∈ S, and ρ_j² ≥ 1 − ‖X_Sq‖² ≥ 1 − ERC² for j ∉ S.
+**Rounding.** Let τ bound the errors of differences of correlations, and of e. If a pick outside S occurs, the
+first one implies (1 − ERC)·‖X_Sᵀv‖∞ ≤ τ; so ‖v‖² ≤ |S|·τ²/((1 − ERC)²·λ_min(C_S)), which bounds the loss in
+R². For FR, with unit columns, τ is divided by the least length of a column after projection off T:
+ρ_a² ≥ λ_min(C_S) for a ∈ S, and ρ_j² ≥ 1 − ‖X_Sq‖² ≥ 1 − ERC² for j ∉ S.
 """
 
 from __future__ import annotations
@@ -40,20 +40,21 @@ from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEig
 
 _TROPP = "Tropp, Greed is good (2004)"
 _SOUSSEN = "Soussen, Gribonval, Idier and Herzet, Joint k-step analysis (2013)"
-# How far apart, in roundings of a correlation, what is taken for tied may be: two of each, and a factor 2.
+# The largest difference of correlations that count as tied, in units of their rounding error.
 _TIES = 8
 
 
 class Condition(NamedTuple):
-    """What recovery of a support depends on; inf where its columns are dependent.
+    """The constants on which recovery of a support depends; inf if its columns are dependent.
 
     Attributes
     ----------
     known : whether S is a best subset; None if the search for it was stopped.
     exact : whether e = 0 to rounding.
     erc, erc_unit : ERC of the columns as given, and scaled to unit length.
-    factor, factor_unit : what ERC < 1 promises of OMP and of FR if e = 0 to rounding: 1 but for that.
-    left, right : the two sides of (1), in units of ‖y‖ and of the longest column, rounded for it and against.
+    factor, factor_unit : the factors for OMP and FR if ERC < 1 and e = 0 to rounding: 1 less the rounding.
+    left, right : the two sides of (1), in units of ‖y‖ and of the longest column, with their errors added to
+        the right one.
     """
 
     known: bool | None
@@ -67,7 +68,7 @@ class Condition(NamedTuple):
 
 
 def condition(data: Data, best: BestSubset) -> Condition:
-    """Of the best subset without the features whose coefficient is zero to rounding."""
+    """The constants of the best subset, without the features whose coefficient is zero."""
     problem, square = data.problem, max(best.residual, 0.0)
     S = data.place[best.support[best.coef != 0]]
     exact = bool(np.sqrt(square) <= problem.length_error() * problem.y_norm)
@@ -98,7 +99,7 @@ def condition(data: Data, best: BestSubset) -> Condition:
 
 
 def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]:
-    """X⁺, σ_min (0 if X is dependent to rounding), and the rounding of a projection off X."""
+    """X⁺, σ_min (0 if X is dependent to rounding), and the rounding error of a projection off X."""
     U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
     off = problem.rounding(float(sigma[0] / max(sigma[-1], np.finfo(np.float64).tiny)))
     if X.shape[1] > len(sigma) or sigma[-1] <= off * sigma[0]:
@@ -113,7 +114,7 @@ def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
 
 
 def of_recovery(run: GreedyRun, found: Condition, spectrum: SparseEigenvalues, data: Data) -> list[Bound]:
-    """Exact recovery by FR, or by OMP and what picks as it does: factor 1, to rounding."""
+    """Exact recovery by FR, or by OMP and the methods with the same picks: factor 1, to rounding."""
     k = spectrum.k
     certain = np.array([found.factor, 1.0])
     sparse: Hypotheses = (("y in the span of k columns", found.exact if found.known else None),)

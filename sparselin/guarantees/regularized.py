@@ -1,7 +1,7 @@
-"""The promises for g = R² + ν·f, f a spectral regularizer: of forward regression, and of greedy local search.
+"""The guarantees for g = R² + ν·f, f a spectral regularizer: of forward regression and greedy local search.
 
-Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 9 and 14 to 16; what is
-wrong in print, and the proofs, are in proofs_checks/ and docs/proofs/. With γ of R², S₁ what FR selects, S₂
+Source: *Selecting Diverse Features via Spectral Regularization* (2012), Theorems 9 and 14 to 16; the errors
+in print, and the proofs, are in proofs_checks/ and docs/proofs/. With γ of R², S₁ what FR selects, S₂
 what it selects outside S₁:
 
 - 1 − e^{−γ}, γ = γ_{S₁,k}: FR, and GLS, of which S₁ is a candidate; f increasing (Theorem 15), or f_de, f_sv
@@ -27,7 +27,7 @@ from sparselin.spectral import SmoothedDifferentialEntropy, SpectralVariance
 from sparselin.spectral.search import forward_regression, greedy_local_search
 
 _PAPER = "Selecting Diverse Features (2012)"
-# Sets whose g is computed one by one.
+# The largest number of sets over which max g is computed by enumeration.
 _FEW_SETS = 5000
 
 
@@ -47,7 +47,7 @@ class _Objective(NamedTuple):
         return r2 + self.nu * diversity, error + self.nu * off
 
     def error(self, C: FloatArray, S: list[int]) -> float:
-        """How far the rounding of C moves f(S); zero for an f that is not ours, of which nothing is known."""
+        """A bound on the error of f(S) by rounding of C; zero for an f without `_value_error`."""
         bound = getattr(self.f, "_value_error", None)
         return 0.0 if bound is None else float(bound(C, S, self.data.problem.rounding()))
 
@@ -55,7 +55,7 @@ class _Objective(NamedTuple):
 def of_regularized(
     problem: Problem, k: int, f: Any, nu: float, eps: float, pair_limit: int, best: Interval
 ) -> list[Bound]:
-    """FR's promise and that of greedy local search for g; `best` is R² of the best subset."""
+    """The guarantees of FR and of greedy local search for g; `best` is R² of the best subset."""
     g = _Objective(scaled(problem), _gram(problem), f, nu)
     ahead = forward_regression(problem, k, regularizer=f, nu=nu)
     local = _local(problem, k, f, nu, eps)
@@ -109,7 +109,7 @@ def _alone(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypotheses]:
 
 
 def _local(problem: Problem, k: int, f: Any, nu: float, eps: float) -> SubsetResult | None:
-    """Greedy local search; None where f is negative at its start, and it refuses."""
+    """Greedy local search; None if it raises because f is negative at its start."""
     try:
         return greedy_local_search(problem, k, regularizer=f, nu=nu, eps=eps)
     except ValueError:
@@ -119,7 +119,7 @@ def _local(problem: Problem, k: int, f: Any, nu: float, eps: float) -> SubsetRes
 def _gamma_of_both(
     problem: Problem, S1: IndexArray, k: int, f: Any, nu: float, pair_limit: int
 ) -> FloatArray:
-    """min(γ_{S₁,2k}, γ_{S₂,2k}), S₂ being what FR selects outside S₁."""
+    """min(γ_{S₁,2k}, γ_{S₂,2k}), S₂ being selected by FR outside S₁."""
     gamma = _gamma(problem, S1, 2 * k, pair_limit)
     rest = np.setdiff1d(np.arange(problem.d), S1)
     rest = rest[problem.column_norms[rest] > 0]
@@ -154,7 +154,7 @@ def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bo
 
 
 def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray, top: Interval) -> GreedyRun:
-    """g(S)/max g, at least 0; 1 where the maximum is not positive, and nothing is promised."""
+    """The run with g(S)/max g as achieved, at least 0; 1 if max g is not positive."""
     if found is None:
         refused = Interval(0.0, 1.0, "f is negative, and local search refused")
         return GreedyRun(name, np.zeros(0, np.intp), [], gamma, refused)
@@ -174,7 +174,7 @@ def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArr
 
 
 def _maximum(g: _Objective, k: int, best: Interval, found: list[SubsetResult]) -> Interval:
-    """max g over |S| ≤ k: over all sets where they are few, else a bound of R² and one of a submodular f."""
+    """max g over |S| ≤ k: by enumeration if the sets are few, else bounds on R² and on a submodular f."""
     columns = np.flatnonzero(g.data.place >= 0).tolist()
     if sum(math.comb(len(columns), size) for size in range(k + 1)) <= _FEW_SETS:
         sets = itertools.chain.from_iterable(itertools.combinations(columns, size) for size in range(k + 1))
@@ -196,7 +196,7 @@ def _maximum(g: _Objective, k: int, best: Interval, found: list[SubsetResult]) -
 
 
 def _nonnegative(f: Any, problem: Problem, k: int) -> bool | None:
-    """f ≥ 0 on sets of 3k features, as far as its flag and its constant say."""
+    """Whether f ≥ 0 on sets of 3k features, by its flag and its constant; None if they do not decide."""
     flag = getattr(f, "nonnegative", None)
     if flag is True and getattr(f, "k", None) is not None and f.k < k:
         return None

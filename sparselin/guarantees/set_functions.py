@@ -29,22 +29,22 @@ def submodularity_ratio_of(
                                   L ⊆ U, |A| ≤ k, A ∩ L = ∅, f(L ∪ A) > f(L) }).
 
     So γ is the largest number up to 1 with Σ [f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] wherever the right
-    bracket is positive. It is in [0, 1] for a monotone f, and 1 for a submodular one. For one that is
-    not monotone it may be **negative**: no γ ∈ [0, 1] serves then, and a bound that needs one promises
-    nothing. *Selecting Diverse Features via Spectral Regularization* prints Definition 2 for non-negative f,
-    with the minimum over all pairs; where the right bracket is negative that reverses the inequality, so
-    those pairs are left out here.
+    bracket is positive. It is in [0, 1] for a monotone f, and 1 for a submodular one. For an f that is
+    not monotone it may be **negative**: then no γ ∈ [0, 1] satisfies the inequality, and bounds that need one
+    do not apply. *Selecting Diverse Features via Spectral Regularization* prints Definition 2 for
+    non-negative f, with the minimum over all pairs; where the right bracket is negative that reverses the
+    inequality, so those pairs are excluded here.
 
     Parameters
     ----------
-    f : takes a tuple of elements in the order of `ground_set`; returns a finite number. Called once a set.
+    f : takes a tuple of elements in the order of `ground_set`; returns a finite number. Called once per set.
     ground_set : distinct hashable elements.
     U : elements of it.
     k : the largest |A|, at least 1.
-    monotone : whether f is known to be, so that γ ≥ 0 is known without an enumeration.
-    tol : right brackets up to tol·max|f| count as zero. Values that are right to eps·max|f| give a ratio
-        that is right to 2(k + 1)·eps/tol.
-    evaluation_limit : the most values of f. γ itself needs them all, Σ_{j≤k} 2^|U|·(d−|U| choose j); with
+    monotone : whether f is known to be monotone, so that γ ≥ 0 without enumeration.
+    tol : right brackets up to tol·max|f| count as zero. Errors eps·max|f| of the values give an error of
+        2(k + 1)·eps/tol of the ratio.
+    evaluation_limit : the largest number of values of f. γ itself needs Σ_{j≤k} 2^|U|·(d−|U| choose j); with
         fewer, `upper` is the least ratio at pairs drawn at random, `lower` 0 if monotone and −∞ if not.
     rng : for the pairs drawn.
 
@@ -54,7 +54,8 @@ def submodularity_ratio_of(
 
     Raises
     ------
-    TypeError : f is not callable or returns no number, k no integer, monotone no bool, rng no seed.
+    TypeError : f is not callable or returns no number, k is not an integer, monotone not a bool, rng not a
+        seed or Generator.
     ValueError : repeated elements, U not within the ground set, k or the limit below 1, f not finite.
 
     >>> squares = submodularity_ratio_of(lambda S: float(len(S)) ** 2, range(6), [0, 1], 3)
@@ -103,7 +104,7 @@ def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
 
 
 class _Values:
-    """f, once a set. Sets are bit masks of positions."""
+    """f, evaluated once per set. Sets are bit masks of positions."""
 
     def __init__(self, f: Callable[[tuple[Any, ...]], float], elements: Sequence[Hashable]) -> None:
         self.f = f
@@ -208,9 +209,9 @@ def _checked(ground_set: Iterable[Hashable], U: Iterable[Hashable]) -> tuple[lis
     if not elements or len(place) < len(elements):
         raise ValueError(f"ground_set must hold distinct elements, at least one; got {elements}")
     chosen = list(U)
-    strangers = [x for x in chosen if x not in place]
-    if strangers or len(set(chosen)) < len(chosen):
-        what = f"{strangers[0]!r} is not in it" if strangers else "an element is repeated"
+    others = [x for x in chosen if x not in place]
+    if others or len(set(chosen)) < len(chosen):
+        what = f"{others[0]!r} is not in it" if others else "an element is repeated"
         raise ValueError(f"U must be a subset of ground_set; {what}")
     return elements, sorted(place[x] for x in chosen)
 

@@ -4,26 +4,27 @@
 sets of exactly min(k, d) elements suffice.
 
 **Search.** θ ≤ λ_min(M, k) iff all A = M_S − θI are positive semidefinite. With θ a little below the least
-λ_min(M_S) seen so far, sets P grow an element at a time; A_S, S ⊇ P, is positive definite iff A_P and the
-submatrix on S∖P of its Schur complement W = A_QQ − A_QP A_P⁻¹ A_PQ are. A diagonal entry W_qq ≤ 0, or, when
-two elements are left, a pair with W_qr² ≥ W_qq·W_rr shows a set of lower eigenvalue: θ falls, W is made anew.
-Otherwise only some candidates need to be added to P, the S without them being certified at once:
+λ_min(M_S) found so far, sets P are extended by one element at a time; A_S, S ⊇ P, is positive definite iff
+A_P and the submatrix on S∖P of its Schur complement W = A_QQ − A_QP A_P⁻¹ A_PQ are. A diagonal entry
+W_qq ≤ 0, or, if two elements remain, a pair with W_qr² ≥ W_qq·W_rr gives a set of smaller eigenvalue: θ is
+reduced and W recomputed. Otherwise only some candidates need to be added to P, the S without them being
+certified:
 
 - those outside a set G on which W_GG is positive definite (G by pivoted Cholesky; interlacing again);
 - or those with Σ |W_qr|/√(W_qq·W_rr) ≥ 1 over the largest |S∖P| − 1 terms, as the largest entry of an
   eigenvector of an eigenvalue ≤ 0 of the scaled submatrix belongs to one (Gershgorin's argument).
 
 **Rounding.** Positive pivots in a Cholesky factor of A_TT, T ⊇ S, prove that A_S + E is positive definite for
-an E with |E_ij| ≤ (|T| + 1)·eps·√(A_ii·A_jj), so ‖E‖ ≤ (d + 1)·eps·tr A_S, whatever the condition (Higham,
-*Accuracy and Stability*, 2002, Theorem 10.3); and C_S is off by 8·eps·√n·tr C_S. Bounds are moved outwards by
-three times `slack`, 8·eps·(√n + d) times a bound on these traces.
+an E with |E_ij| ≤ (|T| + 1)·eps·√(A_ii·A_jj), so ‖E‖ ≤ (d + 1)·eps·tr A_S, whatever the condition number
+(Higham, *Accuracy and Stability*, 2002, Theorem 10.3); and C_S errs by 8·eps·√n·tr C_S. Bounds are moved
+outwards by three times `slack`, 8·eps·(√n + d) times a bound on these traces.
 
 **Bounds without a search**, for M with diagonal in [a, b]: λ_min(M, k) is at least λ_min(M) (interlacing); at
 least min_i M_ii − Σ of the k − 1 largest |M_ij| (Gershgorin); and at least t·λ_min(M, j) − (t − 1)·b for
 j ≤ k and t = (k − 1)/(j − 1) (j = 2 is used). For if v is a unit eigenvector of M_S to λ, α = Σ M_ii·v_i² and
 ω = λ − α, the mean of v_Tᵀ M_T v_T over the j-subsets T of S is (j/k)·(α + ω/t), at least (j/k)·λ_min(M, j),
 which is the mean of λ_min(M, j)·‖v_T‖². So λ = α + ω ≥ t·λ_min(M, j) − (t − 1)·α. Between such a bound and
-the incumbent, searches at lower θ, which prune more, bisect.
+the incumbent θ is bisected, since searches at lower θ prune more.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import sparse_eigenvalues as kernels
-from sparselin.memory import check_room
+from sparselin.memory import check_memory
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
 from sparselin.validation import check_count, check_design, check_finite
 
 _EPS = float(np.finfo(np.float64).eps)
-# Largest entries whose fourth powers, which determinants of pairs are, neither over- nor underflow.
+# The range of the largest entry of X: determinants of pairs, its fourth powers, do not over- or underflow.
 _RANGE = 1e-70, 1e70
-# Entries that the levels of a search may hold: 1 GiB.
+# The largest number of entries in the Schur complements of a search: 1 GiB.
 _STORE = 2**27
 _BISECTIONS = 5
-# Operations for a first set, a second or two.
+# Operations for the first set: about two seconds.
 _SEARCHED = 3e9
 
 
@@ -65,28 +66,28 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 
     λ_min(C, k)·‖v‖² ≤ ‖Xv‖² ≤ λ_max(C, k)·‖v‖² for every v with at most k nonzeros, the best constants. X is
     taken as given; for unit columns the larger of 1 − λ_min and λ_max − 1 is the restricted isometry
-    constant. A k > d counts as d, where these are the extreme eigenvalues of C. λ_min(C, k) is 0 with a zero
-    column, with two parallel columns for k ≥ 2, and for k > n. To compute them is NP-hard; the branch and
-    bound of this module takes some hundredths of a second where a Gaussian design has a few million sets.
+    constant. A k > d counts as d, for which these are the extreme eigenvalues of C. λ_min(C, k) is 0 if a
+    column is zero, for k ≥ 2 if two are parallel, and for k > n. To compute them is NP-hard; the branch and
+    bound of this module takes some hundredths of a second for a Gaussian design with a few million sets.
 
     Parameters
     ----------
     X : design (n, d): an array, SciPy sparse matrix or frame; or a `Problem`. float32 is computed in float64.
     k : at least 1.
-    node_limit : of each search; by default what takes some seconds, more where k is in the hundreds: 10¹⁰/d³,
-        10¹⁰/d² for k ≤ 3, but from 10 to 50,000. Where it is reached the interval is what was proved so far:
-        it is valid always.
+    node_limit : nodes of each search; by default 10¹⁰/d³, or 10¹⁰/d² for k ≤ 3, but from 10 to 50,000: some
+        seconds, more if k is in the hundreds. If it is reached, the interval is what is proved so far, and
+        valid.
 
     Returns
     -------
-    SparseEigenvalues. `lambda_min` and `lambda_max` are intervals that hold what they bound in spite of
-    rounding (some 8·eps·(√n + d)·tr C_S); `method` says whether a search was complete. `babel`, `coherence`
-    are those of the nonzero columns, scaled to unit norm (Tropp, *Greed is good*, 2004).
+    SparseEigenvalues. `lambda_min` and `lambda_max` are intervals that contain the eigenvalues, rounding
+    errors (some 8·eps·(√n + d)·tr C_S) included; `method` says whether a search was complete. `babel`,
+    `coherence` are those of the nonzero columns, scaled to unit norm (Tropp, *Greed is good*, 2004).
 
     Raises
     ------
-    TypeError : X is not numeric, or k or node_limit no integer.
-    ValueError : X is no finite matrix, its largest entry is not between 1e-70 and 1e70 (nor 0), k < 1, or
+    TypeError : X is not numeric, or k or node_limit not an integer.
+    ValueError : X is not a finite matrix, its largest entry is not between 1e-70 and 1e70 (nor 0), k < 1, or
         node_limit < 1.
 
     >>> import numpy as np
@@ -103,7 +104,7 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     k = min(k, d)
     nodes = default_nodes(d, k) if node_limit is None else check_count(node_limit, "node_limit", 1)
     node_limit = min(nodes, 2**62)
-    check_room((d, d), np.float64, "The Gram matrix of X")
+    check_memory((d, d), np.float64, "The Gram matrix of X")
     C = X.T @ X
     C = np.ascontiguousarray(C if isinstance(C, np.ndarray) else C.toarray())
     trace = float(np.sort(C.diagonal())[d - k :].sum())
@@ -122,12 +123,12 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
 
 
 def default_nodes(d: int, k: int) -> int:
-    """A node costs d², and a Cholesky factor, often a part of one, if three or more elements are left."""
+    """A node costs d² operations, and (part of) a Cholesky factor if three or more elements remain."""
     return int(min(50_000, max(10, 10**10 // (d**2 if k <= 3 else d**3))))
 
 
 def _design(X: Any) -> tuple[Any, float]:
-    """X in float64 and the rounding unit of what it is known to."""
+    """X in float64, and the relative error of XᵀX."""
     eps = _EPS
     if isinstance(X, Problem):
         eps, X = X.gram_eps, X.X
@@ -148,7 +149,7 @@ def _design(X: Any) -> tuple[Any, float]:
 def bound_below(
     M: FloatArray, k: int, slack: float, node_limit: int, fixed: int = 0, known: float = -math.inf
 ) -> _Bounds:
-    """Bounds of the least λ_min(M_S), |S| = k ≤ d, S ∋ 0, …, fixed − 1; it is at least `known`."""
+    """Bounds on min λ_min(M_S), |S| = k ≤ d, S ∋ 0, …, fixed − 1, which is known to be at least `known`."""
     d = len(M)
     if k == 1 and fixed == 0:
         i = int(np.argmin(M.diagonal()))
@@ -174,7 +175,7 @@ def bound_below(
 def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
     """A set with small λ_min: greedily and by exchanges, k³(k + d) operations for each round of these.
 
-    Where that is too much, the largest entries of the eigenvector of λ_min(M).
+    If that is too much, the positions of the largest entries of the eigenvector of λ_min(M).
     """
     support = np.empty(k, np.int64)
     rounds = int(min(2 if len(M) <= 16 else 5, _SEARCHED / (k**3 * (k + len(M)))))
@@ -187,7 +188,7 @@ def _incumbent(M: FloatArray, k: int, fixed: int) -> tuple[float, IndexArray]:
 
 
 def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
-    """Bounds that need no search; 1 < k < d. The trace of M is at most d/k times the largest of an M_S."""
+    """Bounds without a search, 1 < k < d; tr M ≤ (d/k)·max tr M_S."""
     diagonal = M.diagonal()
     others = np.abs(M - np.diag(diagonal))
     reach = -np.partition(-others, k - 2, axis=1)[:, : k - 1].sum(axis=1)
@@ -203,7 +204,7 @@ def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
 
 
 def _bisect(M: FloatArray, k: int, slack: float, node_limit: int, fixed: int, known: _Bounds) -> _Bounds:
-    """Raise the lower bound by searches, each of them with a fraction of the nodes."""
+    """Increase the lower bound by searches, each with a quarter of the nodes."""
     lower, value, support, method = known
     top = value
     for _ in range(_BISECTIONS if k * M.shape[0] ** 2 <= _STORE else 0):
@@ -217,11 +218,11 @@ def _bisect(M: FloatArray, k: int, slack: float, node_limit: int, fixed: int, kn
             lower, method = theta - slack, "branch and bound below the incumbent"
         else:
             top = theta
-    return _Bounds(lower, value, support, f"{method}; the node limit came before more was proved")
+    return _Bounds(lower, value, support, f"{method}; the node limit was reached")
 
 
 def _attained(X: Any, support: IndexArray, eps: float) -> tuple[float, float]:
-    """At least σ_min(X_S)², at most σ_max(X_S)²: singular values are right to 8·eps·(√n + k)·σ_max."""
+    """Upper bound on σ_min(X_S)², lower bound on σ_max(X_S)²; σ errs by 8·eps·(√n + k)·σ_max."""
     block = X[:, support]
     block = block if isinstance(block, np.ndarray) else block.toarray()
     sigma = np.linalg.svd(block, compute_uv=False)

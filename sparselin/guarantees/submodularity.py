@@ -1,12 +1,12 @@
-"""The submodularity ratio of R²: exactly by enumeration, and bounds of it.
+"""The submodularity ratio of R²: exactly by enumeration, or in bounds.
 
-Columns are scaled to unit norm first: R² depends on spans alone. For L ⊆ U and x ∉ L let ρ_x = ‖P_L^⊥X_x‖,
+Columns are scaled to unit norm first: R² depends on spans only. For L ⊆ U and x ∉ L let ρ_x = ‖P_L^⊥X_x‖,
 z_x = P_L^⊥X_x/ρ_x, r = P_L^⊥y, H = (⟨z_x, z_x'⟩) the **residual correlation matrix** and c_x = ⟨z_x, r⟩. Then
 
     R²(L + x) − R²(L) = c_x²/‖y‖²,    R²(L ∪ A) − R²(L) = c_Aᵀ H_A⁻¹ c_A/‖y‖².                          (1)
 
-**Independent A suffice.** If a column of A is in the span of L and the others, leaving it out keeps the joint
-gain and does not raise the sum. Likewise L + u with u in the span of L adds no pair that L does not have.
+**Independent A suffice.** If a column of A is in the span of L and the others, removing it keeps the joint
+gain and does not increase the sum. Likewise, for u in the span of L, L + u has only ratios that L has.
 
 **Spectral bound** (unit columns, A independent given L). Of (1) the ratio is ‖c_A‖²/(c_Aᵀ H_A⁻¹ c_A), so
 
@@ -24,21 +24,21 @@ R²(L ∪ A ∪ B) − R²(L ∪ A) ≤ Σ_{x∈B} h_x/μ, and no pair (L, A ∪
 Σ_{x∈B} (g·h_x/μ − c_x²)₊ ≤ Σ_{x∈A} c_x² − g·[R²(L ∪ A) − R²(L)] for the B of largest sum.
 
 **Rounding.** Let x have the coefficients b on T, z = P_T^⊥X_x, s(x)² = 1 + ‖b‖², and y the coefficients a,
-r = P_T^⊥y, s(y)² = 1 + ‖a‖², all for columns and y of length 1. Modified Gram-Schmidt gives the triangle of
-columns that are off by some eps (Björck, 1967), however far the basis is from orthogonal: one pass is enough.
-Errors F of the columns change z by Fb and r by Fa to first order, beside what is in the span of T; hence ρ by
+r = P_T^⊥y, s(y)² = 1 + ‖a‖², all for columns and y of length 1. Modified Gram-Schmidt gives the exact R of
+columns perturbed by some eps (Björck, 1967), even if the basis is far from orthogonal: one pass suffices.
+Errors F of the columns change z by Fb and r by Fa to first order, up to a part in the span of T; hence ρ by
 u·s(x), ⟨z, r⟩ by u·(s(x)‖r‖ + ρ·s(y) + √n·ρ‖r‖) and the root of a gain, ⟨z, r⟩/ρ, by
 
     e = u·(2‖r‖·s(x)/ρ + √n‖r‖ + s(y)),    u = 8·eps.                                                   (3)
 
-The root of a joint gain is the length of the vector of such quotients, an x of A after the other, off by the
-length of the vector of their e; and so is the root of the sum of single gains. For a Gram matrix, squares are
-known to u: e = u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). Each pair so gives an interval, whose lower end is
-raised to λ_min(H_A), see (2), where that is more, as for joint gains that are all rounding.
+The root of a joint gain is the norm of the vector of such quotients, for one x of A after the other, with an
+error of at most the norm of the vector of their e; so is the root of the sum of single gains. For a Gram
+matrix, squares are known to u: e = u·(s(x)s(y)/ρ + ‖r‖·s(x)²/ρ² + √n‖r‖). So each pair gives an interval; its
+lower end is replaced by λ_min(H_A), see (2), if that is larger, as for joint gains below their error.
 
-x with ρ > 2u·s(x) is out of the span of T. A nearer one may be in it or not, unless `_dependence` tells. If
-it is not, the joint gain of what contains x may be anything up to ‖r‖² (for the r of L), and its single gain,
-if T = L, may be zero: so much the lower bound falls.
+An x with ρ > 2u·s(x) is outside the span of T. A closer one is undecided, unless `_dependence` decides. If it
+is outside, the joint gain of a set that contains x may have any value up to ‖r‖² (for the r of L), and its
+single gain, if T = L, may be zero: the lower bound assumes both.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ from sparselin.problem import Problem, as_problem
 from sparselin.results import IndexArray, SubmodularityRatio
 from sparselin.validation import check_count, check_indices
 
-# Up to so many pairs no bound is worth its price.
+# Up to so many pairs enumeration costs less than a bound.
 _FEW_PAIRS = 2_000_000
-# So many L at most are given their own search, of an eigenvalue or of a pair.
+# The largest number of L with a search of their own, for an eigenvalue, or for a pair.
 _MOST_BASES, _TRIED_BASES = 1024, 32
-# Limits that a kernel can hold.
+# The largest limit for a kernel.
 _MOST = 2**62
-# Bounds that differ by so small a part count as equal.
+# Bounds with a smaller relative difference count as equal.
 _AGREE = 1e-6
-# Operations for the growth of sets, from as many columns as that allows.
+# Operations for greedy pairs; it limits the number of columns that they start from.
 _GROWTH = 2 * 10**8
 
 
@@ -84,7 +84,7 @@ def submodularity_ratio(
     rng: int | np.random.Generator = 0,
     sample_weight: ArrayLike | None = None,
 ) -> SubmodularityRatio:
-    """γ_{U,k}(R²): how far R² is from submodular, where greedy selection with support U needs it.
+    """The submodularity ratio γ_{U,k}(R²) of a design.
 
     The largest γ ∈ [0, 1] such that for all L ⊆ U and A with |A| ≤ k, A ∩ L = ∅,
 
@@ -92,35 +92,35 @@ def submodularity_ratio(
 
     (Das and Kempe, *Submodular meets Spectral*, 2011, Definition 2.3; Definition 2 of *Selecting Diverse
     Features via Spectral Regularization*), R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖² uncentred, and 0 for y = 0. Pairs whose
-    right bracket is zero, up to 1e-24, bound nothing; if all are, γ = 1. Scaling y or columns changes
-    nothing.
+    right bracket is zero, up to 1e-24, are excluded; if all are, γ = 1. Scaling y or columns does not change
+    γ.
 
-    All pairs are looked at if they are at most `pair_limit`, or more where a bound excludes the rest.
+    If there are at most `pair_limit` pairs, or a bound excludes the others, all are enumerated.
     Otherwise `lower` is a spectral bound, the least eigenvalue of the residual correlation matrices or of the
     C_{U ∪ A}, both at least λ_min(C, |U| + k) of unit columns; and `upper` is the least ratio found.
 
     Parameters
     ----------
-    X, y, sample_weight : as for `omp`; a `Problem` may stand for X, with y None.
-    U : column indices, the greedy support say; may be empty.
+    X (n, d), y (n,), sample_weight (n,) : as for `omp`; or a `Problem` as X, with y None.
+    U : column indices, such as the greedy support; may be empty.
     k : the largest |A|, at least 1 (γ = 1 for k = 1); a k > d counts as d.
-    pair_limit, node_limit : of pairs (L, A), and of nodes of each eigenvalue search; by default what takes
-        some seconds at most (10⁹/d pairs, at least 5 million, and as for `sparse_eigenvalues`).
+    pair_limit, node_limit : the numbers of pairs (L, A), and of nodes of each eigenvalue search, by default
+        10⁹/d pairs, at least 5 million, and as for `sparse_eigenvalues`: some seconds at most.
     rng : for the choice of L in the search for an upper bound.
 
     Returns
     -------
-    SubmodularityRatio. lower ≤ γ ≤ upper in spite of rounding; `exact` says whether they agree to a relative
+    SubmodularityRatio. lower ≤ γ ≤ upper, rounding included; `exact` says whether they agree to a relative
     1e-6. `base` and `added` attain `upper`; `added` is empty if upper is 1.
 
-    Where rounding leaves open whether a column of length 1 is in the span of some of U, at a distance below
-    16·eps·√(1 + ‖b‖²) for the coefficients b on them, `lower` is 0. It does not if the columns are ± a power
-    of two times each other, or small integers, which rows that `sample_weight` multiplies are no more.
+    If rounding leaves open whether a column of length 1 is in the span of some of U, at a distance below
+    16·eps·√(1 + ‖b‖²) for the coefficients b on them, `lower` is 0. It is decided exactly if the columns are
+    ± a power of two times each other, or small integers (not after `sample_weight` multiplied the rows).
 
     Raises
     ------
-    TypeError, ValueError : as for `omp`; U with an index out of range or twice; k, a limit below 1; an rng
-        that is none.
+    TypeError, ValueError : as for `omp`; U with an index out of range or twice; k or a limit below 1; an rng
+        that is not a seed or Generator.
 
     >>> X, y = [[1.0, 0.0, 0.6], [0.0, 1.0, 0.8], [0.0, 0.0, 0.0]], [1.0, 0.0, 0.0]
     >>> ratio = submodularity_ratio(X, y, [0], 2)  # of the columns 1 and 2 only the third says much of y
@@ -168,12 +168,12 @@ def _result(
 
 
 def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.Data:
-    """The data in the coordinates of a triangular factor of (X, y), where that is smaller."""
+    """The data as a triangular factor of (X, y), if that has fewer rows."""
     columns = problem.columns(nonzero)
     A = np.empty((problem.n, len(nonzero) + 1), order="F")
     A[:, :-1] = columns
     A[:, -1] = problem.y
-    # twice: the first is rounded as the dtype of the problem is
+    # twice: the first lengths are rounded to the dtype of the problem
     A /= np.append(problem.column_norms[nonzero], problem.y_norm)
     A /= np.sqrt(np.einsum("ij,ij->j", A, A))
     if problem.n > A.shape[1]:
@@ -197,21 +197,21 @@ def _count(d: int, u: int, k: int) -> int:
 def _spectral_bound(data: kernels.Data, node_limit: int) -> tuple[float, float, str]:
     """The best bound of (2) that is found; the joint gain above which it may prune; its name.
 
-    The root of a gain is off by e = 2u·(√n + 3κ) at most, see (3), as s(x)²/ρ² are among the summands of
-    κ² = tr (C_{L∪A})⁻¹ ≤ (|U| + k)/λ, λ the bound by C_{U∪A}. Where the joint gain is (4e6·e)²·k/λ or more,
+    The root of a gain errs by at most e = 2u·(√n + 3κ), see (3), as s(x)²/ρ² are among the summands of
+    κ² = tr (C_{L∪A})⁻¹ ≤ (|U| + k)/λ, λ the bound by C_{U∪A}. If the joint gain is at least (4e6·e)²·k/λ,
     the sum of single gains, at least λ times that, is at least (4e6·e)²·k, and both are known to a relative
-    1e-6, which pruning leaves.
+    1e-6, as pruning requires.
     """
     X, U, k = data.Z[:-1, : data.n], data.U, data.k
     u, root, power = data.exact.unit
     d, size = len(X), min(len(U) + k, len(X))
     order = np.append(U, np.setdiff1d(np.arange(d), U))
     C = X[order] @ X[order].T
-    # a Gram problem's X is a Cholesky factor of G, right to 64·d·eps of it
+    # the X of a Gram problem is a Cholesky factor of G, with a relative error of 64·d·eps
     slack = u * (root + d) * size * (8 * d if power == 2 else 1)
     joint = bound_below(C, size, slack, node_limit, len(U), known=0.0).lower
     if joint == 0:
-        return 0.0, math.inf, "0, the columns of a U ∪ A being dependent or not seen to be independent"
+        return 0.0, math.inf, "0, the columns of a U ∪ A being dependent or not proved independent"
     kappa = math.sqrt(size / joint)
     worst = (8e6 * u * (root + 3 * kappa**power)) ** 2 * k / joint
     sharper = _residual_bound(data, node_limit)
@@ -221,7 +221,7 @@ def _spectral_bound(data: kernels.Data, node_limit: int) -> tuple[float, float, 
 
 
 def _residual_bound(data: kernels.Data, node_limit: int) -> float:
-    """min λ_min(H_A) over L ⊆ U, |A| ≤ k, each L asking if it goes below the ones before; 0 if too long."""
+    """min λ_min(H_A) over L ⊆ U, |A| ≤ k, searched at each L below the least so far; 0 if too long."""
     U, k = data.U, data.k
     least, error, nodes = 1.0, 0.0, 0
     if 2 ** len(U) > _MOST_BASES or k == 1:
@@ -252,7 +252,7 @@ def _subsets(U: IndexArray) -> Iterator[IndexArray]:
 
 
 def _improve(data: kernels.Data, rng: np.random.Generator, best: kernels.Best) -> None:
-    """Ratios of pairs that grow greedily, at every L, or at the beginnings of U and others at random."""
+    """Ratios of greedy A, at every L ⊆ U, or at the prefixes of U and random L."""
     U, d = data.U, len(data.Z) - 1
     bases = list(_subsets(U)) if 2 ** len(U) <= _TRIED_BASES else [U[:l] for l in range(len(U) + 1)]
     while len(bases) < _TRIED_BASES and len(U) > 5:

@@ -1,1 +1,1 @@
-"""The LASSO: its path, first entries and λ*, Sequential LASSO, the dual polytope, duality gaps."""
+"""The LASSO: path, first entry and λ*, Sequential LASSO, projection onto the dual polytope, duality gap."""

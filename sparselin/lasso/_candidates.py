@@ -1,4 +1,4 @@
-"""Some columns of X and a place on their LASSO path."""
+"""Some columns of X, the candidates, and a point on their LASSO path."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sparselin.linalg.gathered import Gathered
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
-_ROOM = 256  # columns that a path may take up before its arrays grow
-_SPREAD = 8.0  # ‖D R⁻¹‖_F/√t, D = diag ‖X_j‖, X_S = QR, up to which the t columns of S are far from dependent
+_CAPACITY = 256  # columns that can enter before the arrays are enlarged
+_SPREAD = 8.0  # ‖D R⁻¹‖_F/√t, D = diag ‖X_j‖, X_S = QR, up to which S, |S| = t, counts as well conditioned
 
 
 class Run(NamedTuple):
-    """Points that were passed, as `kernels.follow` writes them, and how it ended."""
+    """The points passed by one call of `kernels.follow`, as it writes them, and how it ended."""
 
     lams: FloatArray
     coef: FloatArray
@@ -28,11 +28,11 @@ class Run(NamedTuple):
 
 
 class Candidates(Gathered):
-    """Columns C of X, and a place on their path.
+    """Columns C of X, and the point that was reached on their path.
 
     Attributes
     ----------
-    reached : the place.
+    reached : the point, as arrays for the kernels.
     """
 
     reached: kernels.Place
@@ -47,13 +47,13 @@ class Candidates(Gathered):
 
     @property
     def p(self) -> int:
-        """How many columns are nonzero, S with them, where the path is."""
+        """|S ∪ P| at the point reached, P = {j ∉ S : β_j ≠ 0}."""
         return int(self.reached.state[0])
 
-    def add_largest(self, level: FloatArray, many: int) -> bool:
-        """Make candidates of the `many` with the largest levels, of those ≥ 0; says whether any is new."""
-        top = np.argpartition(level, -many)[-many:] if 0 < many < len(level) else np.arange(len(level))
-        new = np.sort(top[(self.place[top] < 0) & (level[top] >= 0)])
+    def add_largest(self, value: FloatArray, many: int) -> bool:
+        """Add the columns of the `many` largest values that are ≥ 0; returns whether any is new."""
+        top = np.argpartition(value, -many)[-many:] if 0 < many < len(value) else np.arange(len(value))
+        new = np.sort(top[(self.place[top] < 0) & (value[top] >= 0)])
         if len(new):
             self.add(new)
         return len(new) > 0
@@ -67,10 +67,10 @@ class Candidates(Gathered):
         return problem.correlate((problem.y - fit).astype(problem.dtype, copy=False))
 
     def refined(self, lam: float) -> tuple[FloatArray, FloatArray]:
-        """β on S ∪ P and r = y − Xβ at λ, where the path is, corrected by what X_Pᵀr itself lacks of λs.
+        """β on S ∪ P and r = y − Xβ at the point reached, λ; β is corrected once, by solving for X_Pᵀr − λs.
 
-        That makes β as accurate as a QR factorisation would, although LLᵀ is that of XᵀX (the corrected
-        seminormal equations, Björck, 1987).
+        So β is as accurate as from a QR factorisation, although LLᵀ = X_PᵀX_P (the corrected seminormal
+        equations, Björck, 1987).
         """
         p, reached = self.p, self.reached
         beta, sign = reached.beta[:p].copy(), reached.sign[:p]
@@ -84,43 +84,43 @@ class Candidates(Gathered):
         return beta + extra, r - extra @ columns
 
     def start(self) -> bool:
-        """Take up the path above its first knot; False if S is nearly dependent.
+        """Set the point above the first knot; False if the columns S are nearly dependent.
 
-        What X_Sᵀr lacks of zero, which rounding does not show, moves r in the span of S by as much again
-        times the condition of X_S, and c_j with it.
+        Where X_Sᵀr is zero only to rounding, r has a part in the span of S of the size of that error times
+        the condition number of X_S, and c_j = ⟨X_j, r⟩ errs with it. So S must be well conditioned.
         """
         t, order = len(self.S), self.place[self.S]
         rhs = self.c0[order]
-        if not self._seat(math.inf, order, np.zeros(t), np.zeros(t)):
+        if not self._set(math.inf, order, np.zeros(t), np.zeros(t)):
             return False
         if t == 0:
             return True
-        inverse = np.linalg.inv(np.tril(self.reached.L[:t, :t]))  # above the diagonal nothing was written
+        inverse = np.linalg.inv(np.tril(self.reached.L[:t, :t]))  # above the diagonal L is not initialised
         if np.linalg.norm(inverse * self.norms[order]) > _SPREAD * math.sqrt(t):
             return False
         kernels.solve(self.reached.L, t, rhs, self.reached.beta)
         return True
 
     def resume(self, point: Point) -> bool:
-        """Take up the path at a point of it; False if its columns are nearly dependent."""
+        """Set a point of the path; False if its columns are nearly dependent."""
         order = np.concatenate([self.place[self.S], self.place[np.array(point.P, np.intp)]])
         signs = np.concatenate([np.zeros(len(self.S)), point.signs])
-        return self._seat(point.lam, order, signs, point.coef)
+        return self._set(point.lam, order, signs, point.coef)
 
-    def _seat(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> bool:
-        p, room = len(order), len(order) + _ROOM
+    def _set(self, lam: float, order: IndexArray, signs: FloatArray, coef: FloatArray) -> bool:
+        p, capacity = len(order), len(order) + _CAPACITY
         if math.isinf(lam):  # |c_j| ≤ ‖X_j‖‖y‖
             lam = 2 * float(self.problem.column_norms.max()) * self.problem.y_norm
         place = kernels.Place(
-            np.array([p, -1]), np.array([lam]), np.zeros(room, np.intp), np.zeros(room), np.zeros(room),
-            np.empty((room, room)), len(self.S),
+            np.array([p, -1]), np.array([lam]), np.zeros(capacity, np.intp), np.zeros(capacity),
+            np.zeros(capacity), np.empty((capacity, capacity)), len(self.S),
         )  # fmt: skip
         place.order[:p], place.sign[:p], place.beta[:p] = order, signs, coef
         self.reached = place
         return bool(kernels.factor(self.gram, place.order, p, place.L))
 
     def follow(self, lam_min: float, limit: int, fresh: np.ndarray, quota: int) -> Run:
-        """Follow the path on from where it is."""
+        """Follow the path from the point reached; see `kernels.Until` for where it stops."""
         problem, M = self.problem, len(self.index)
         trail = kernels.Trail(
             np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp)
@@ -142,22 +142,22 @@ class Candidates(Gathered):
 
     def _grow(self) -> None:
         old = self.reached
-        room = len(old.order)
+        more = len(old.order)
         self.reached = old._replace(
-            order=np.concatenate([old.order, np.zeros(room, np.intp)]),
-            sign=np.concatenate([old.sign, np.zeros(room)]),
-            beta=np.concatenate([old.beta, np.zeros(room)]),
-            L=np.pad(old.L, ((0, room), (0, room))),
+            order=np.concatenate([old.order, np.zeros(more, np.intp)]),
+            sign=np.concatenate([old.sign, np.zeros(more)]),
+            beta=np.concatenate([old.beta, np.zeros(more)]),
+            L=np.pad(old.L, ((0, more), (0, more))),
         )
 
     def at(self, lam: float, coef: FloatArray, P: IndexArray) -> Point:
-        """A point passed, P (as columns) being nonzero below it; the signs are those of c."""
+        """A point that was passed, with P, the columns nonzero just below it, and their signs, those of c."""
         places = self.place[P]
         c = self.c0[places] - self.gram[places, : len(coef)] @ coef
         return Point(float(lam), P.tolist(), np.sign(c), coef[np.concatenate([self.place[self.S], places])])
 
     def here(self) -> Point:
-        """The point that the path has reached."""
+        """The point reached."""
         p, t, reached = self.p, len(self.S), self.reached
         P = self.index[reached.order[t:p]].tolist()
         return Point(float(reached.lam[0]), P, reached.sign[t:p].copy(), reached.beta[:p].copy())

@@ -1,4 +1,4 @@
-"""The LASSO homotopy: from knot to knot, right under ties.
+"""The LASSO homotopy, from knot to knot, correct under ties.
 
 At a knot λ with solution β, tied set E = {j ∉ S : |c_j| = λ} and signs s_j = sign c_j, the path leaves
 along β̇ = dβ/dε, λ − ε, where with u = Xβ̇ and g_j = s_j⟨X_j, u⟩ the KKT conditions read
@@ -7,26 +7,27 @@ along β̇ = dβ/dε, λ − ε, where with u = Xβ̇ and g_j = s_j⟨X_j, u⟩ 
     g_j ≥ 1,  s_jβ̇_j ≥ 0,  s_jβ̇_j(g_j − 1) = 0   on the rest of E:
 
 the optimality conditions of min ½‖Xβ̇‖² − Σ_E s_jβ̇_j over them, a nonnegative least squares problem with
-some free variables, solved by Lawson and Hanson's active sets. A single entry or a single exit needs one
+some free variables, solved by the active set method of Lawson and Hanson. A single entry or exit needs one
 step of it; ties, duplicates and simultaneous events need no other code. Between knots, with
 
-    r₀ + X_{S∪P}·level = y,  X_{S∪P}ᵀr₀ = 0    and    u = X_{S∪P}·slope,  X_{S∪P}ᵀu = s  (s = 0 on S),
+    r₀ + X_{S∪P}β₀ = y,  X_{S∪P}ᵀr₀ = 0    and    u = X_{S∪P}·slope,  X_{S∪P}ᵀu = s  (s = 0 on S),
 
-    β(λ) = level − λ·slope,   y − Xβ(λ) = r₀ + λu,
+    β(λ) = β₀ − λ·slope,   y − Xβ(λ) = r₀ + λu,
 
-so that every knot is computed afresh and nothing drifts. `Face` refines both systems, so that
-a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are known to
+so that every knot is computed from X and y, and errors do not accumulate. `Face` refines both systems, so
+that a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are known to
 
     8·eps·(√n + 1)·‖X_i‖‖r₀‖  and  8·eps·(√n + 1)·‖X_i‖‖u‖,
 
-whatever the condition of X_{S∪P}: relative to what is left of y, and not to the terms of Xβ. Where that
-leaves open whether c_i = a_i + λb_i is ±λ, both are computed in twice the precision. A knot counts only if
-the errors of c are below a thousandth of λ for all columns that may be tied there; else the path ends before
-it. (A Gram problem knows c to κ²·eps only, and goes on with errors cut to a thousandth: `Problem.leeway`.)
+whatever the condition number of X_{S∪P}: relative to the residual r₀, not to the terms of Xβ. Where that
+does not decide whether c_i = a_i + λb_i is ±λ, both are computed in twice the precision. A knot is accepted
+only if the errors of c are below λ/1000 for all columns that may be tied there; else the path ends before
+it. (For a Gram problem c is known to κ²·eps only, and its errors are taken as λ/1000 at most:
+`Problem.leeway`.)
 
-What the data's own rounding decides is no event: a column in the span of S ∪ P to rounding has a_i = 0, and
-so has each when ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²level_j²), that is, when y is fitted to rounding. Then a level
-that the data's rounding may change to zero is zero, as at the end of a path that fits y by fewer columns.
+Rounding of the data causes no event: a column in the span of S ∪ P to rounding has a_i = 0, and
+so have all when y is fitted to rounding, ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²(β₀)_j²). Then a (β₀)_j that rounding
+of the data may change to zero is zero, as at the end of a path that fits y by fewer columns.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Knot(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Where a path is taken up: λ, the columns P nonzero below it, their signs, β on S (as given) and P."""
+    """A point of the path: λ, the columns P nonzero just below it, their signs, β on S and P in order."""
 
     lam: float
     P: list[int]
@@ -65,14 +66,14 @@ class Point(NamedTuple):
 class Lines(NamedTuple):
     """c(λ) = a + λb on a segment, a = Xᵀr₀ and b = Xᵀu (d,), with bounds on their errors.
 
-    `loose` is how far the data's rounding moves b of columns in the span of S ∪ P.
+    `b_data_error` bounds the change of b, for columns in the span of S ∪ P, by rounding of the data.
     """
 
     a: FloatArray
     b: FloatArray
     a_error: FloatArray
     b_error: FloatArray
-    loose: FloatArray
+    b_data_error: FloatArray
 
     def at(self, lam: float) -> FloatArray:
         """c(λ)."""
@@ -84,13 +85,13 @@ class Lines(NamedTuple):
 
 
 class Homotopy:
-    """A point on the path: λ, the factorisation of X_{S∪P}, and what is tied there. All in float64.
+    """The state at a point of the path: λ, the factorisation of X_{S∪P}, the tied columns. All in float64.
 
     Attributes
     ----------
-    lam : λ now; c (d,): the correlations Xᵀ(y − Xβ), zero on S.
+    lam, c : λ, and the correlations Xᵀ(y − Xβ) (d,), zero on S.
     tied, signs : the indices outside S ∪ P with |c_j| = λ, and sign c_j for them.
-    sound : whether all that was decided was clear beyond rounding.
+    sound : whether the error bounds decided everything so far.
     """
 
     def __init__(self, problem: Problem, S: IndexArray) -> None:
@@ -103,29 +104,29 @@ class Homotopy:
         self.free = list(self.face.index)
         self.sign = np.zeros(problem.d)  # s_j on P
         self.sound = True
-        self._point()
-        self._direct()
+        self._set_base()
+        self._set_direction()
         self.c = self._correlate(self.base.r)
         self.lam = float(np.abs(self.c).max())
         tied, error = self._largest()
         self.lam = float(np.abs(self.c[tied]).max(initial=0))
-        self.sound &= self._clear(error, self.lam)
+        self.sound &= self._small(error, self.lam)
         self._tie(tied)
 
     @property
     def residual(self) -> FloatArray:
         """y − Xβ(λ)."""
-        return np.asarray(self.base.r + self.lam * self.way.r)
+        return np.asarray(self.base.r + self.lam * self.direction.r)
 
     def error(self, lam: float) -> FloatArray:
         """Bounds (d,) on the errors of c(λ) as `_correlate` gives it."""
         norms = self.problem.column_norms
-        return np.asarray(self._errors(self.base, norms) + lam * self._errors(self.way, norms))
+        return np.asarray(self._errors(self.base, norms) + lam * self._errors(self.direction, norms))
 
     def _errors(self, balance: Balance, norms: FloatArray, share: float = 1.0) -> FloatArray:
-        """Bounds on the errors of ⟨X_i, r⟩, r from a balance and ‖X_i‖ given; `share` is that of the sum.
+        """Bounds on the errors of ⟨X_i, r⟩, r from a balance; `share` scales the rounding error of the sum.
 
-        What cuts them is never below 8·eps·(√n + 1)·‖X_i‖·size, so that noise does not count.
+        A `leeway` never reduces them below 8·eps·(√n + 1)·‖X_i‖·size, the rounding error of Xᵀ(f − Xx).
         """
         size = float(self.face.norms @ np.abs(balance.x))
         size += self.problem.y_norm if balance is self.base else 0
@@ -134,14 +135,14 @@ class Homotopy:
         return np.asarray(np.minimum(unit * norms, np.maximum(self._cut(balance), least * norms)))
 
     def _cut(self, balance: Balance) -> float:
-        """The share `cap` of λ for a; not of the λ above, but of that to which a can lead; and of 1 for b."""
+        """cap·min(λ, max|a|) for a, min(λ, max|a|) being the scale of the next event; cap for b."""
         if math.isinf(self.leeway.cap) or balance is not self.base:
             return self.leeway.cap
         a = np.abs(self._correlate(balance.r))
         a[self.face.index] = 0
         return self.leeway.cap * min(self.lam, float(a.max()))
 
-    def _sharp(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+    def _accurate(self, balance: Balance, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """⟨X_i, r⟩ of the columns J in twice the precision, r from a balance, and bounds on the errors."""
         norms, c = self.problem.column_norms[J], np.empty(len(J))
         for start in range(0, len(J), CHUNK):
@@ -155,7 +156,7 @@ class Homotopy:
         return self.face.size == self.problem.n or _norm(self.base.r) <= self.face.span_unit * size
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
-        """The knots from here down to lam_min; they end early only where rounding hides the next one."""
+        """The knots from here down to lam_min; fewer only if rounding hides the next one."""
         coef = self.coef()
         self.enter()
         yield Knot(self.lam, coef, self.active())
@@ -163,7 +164,7 @@ class Homotopy:
             yield from self._below(lam_min)
 
     def resume(self, point: Point, lam_min: float) -> Iterator[Knot] | None:
-        """The knots below a point inside a segment of the path; None if it is found not to be one."""
+        """The knots below a point inside a segment of the path; None if the KKT conditions fail there."""
         signs = dict(zip(point.P, point.signs.tolist(), strict=True))
         for j in [j for j in self.active() if j not in signs]:
             self._drop(j)
@@ -172,8 +173,8 @@ class Homotopy:
                 return None
             self.sign[j] = signs[j]
         self.lam, self.sound = point.lam, True
-        self._point()
-        self._direct()
+        self._set_base()
+        self._set_direction()
         self.c = self._correlate(self.residual)
         self._tie(self._at_the_face(self.error(self.lam), np.zeros(self.problem.d)))
         if not (self.sound and self.optimal(self.lam)):
@@ -181,15 +182,15 @@ class Homotopy:
         return self._below(lam_min)
 
     def here(self) -> Point:
-        """Where the path is, once P is settled."""
+        """The current point, P being the active set below it (after `enter`)."""
         P = [j for j in self.face.index if j not in self.free]
         return Point(self.lam, P, self.sign[P], self.coef()[self.free + P])
 
     def _below(self, lam_min: float) -> Iterator[Knot]:
         """The knots below this one.
 
-        λ falls at each, or the path ends: floats that fall are finitely many, and as in exact arithmetic no
-        face comes twice, since the λ at which it is optimal are an interval.
+        λ decreases at each, or the path ends; decreasing floats are finitely many. (In exact arithmetic no
+        face comes twice, since the λ at which it is optimal form an interval.)
         """
         while self.lam > lam_min:
             above = self.lam
@@ -203,16 +204,16 @@ class Homotopy:
 
     def optimal(self, lam: float) -> bool:
         """Whether β(λ) on this face satisfies the KKT conditions to rounding."""
-        c = self._correlate(self.base.r + lam * self.way.r)
+        c = self._correlate(self.base.r + lam * self.direction.r)
         c[self.face.index] = 0
         return bool(np.all(np.abs(c) <= lam + self.error(lam))) and self._signs_hold(lam)
 
     def _signs_hold(self, lam: float | None = None) -> bool:
-        """Whether the coefficients have their signs, but for what is rounding beside all of them."""
+        """Whether s_jβ_j ≥ 0 on P to rounding (`Problem.sign_error`)."""
         P, beta, _ = self._penalized(self.lam if lam is None else lam)
         size = self.problem.column_norms[P] * beta
-        share = self.problem.sign_error(self.face.kappa)
-        least = -share * (self.problem.y_norm + float(np.abs(size).sum()))
+        tau = self.problem.sign_error(self.face.kappa)
+        least = -tau * (self.problem.y_norm + float(np.abs(size).sum()))
         return bool(np.all(self.sign[P] * size >= least))
 
     def active(self) -> tuple[int, ...]:
@@ -220,7 +221,7 @@ class Homotopy:
         return tuple(sorted(set(self.face.index) - set(self.free)))
 
     def coef(self) -> FloatArray:
-        """β(λ) (d,). A coefficient that rounding has carried past zero is zero."""
+        """β(λ) (d,). A coefficient of the wrong sign, by rounding, is set to zero."""
         coef = np.zeros(self.problem.d)
         coef[self.face.index] = self._beta(self.lam)
         P = list(self.active())
@@ -228,29 +229,29 @@ class Homotopy:
         return coef
 
     def _beta(self, lam: float) -> FloatArray:
-        """β(λ) on S ∪ P, as if in twice the precision and rounded."""
-        base, way = self.base, self.way
-        return np.asarray(refinement.along(base.x, base.x_low, lam, way.x, way.x_low))
+        """β(λ) on S ∪ P, computed in twice the precision and rounded."""
+        base, direction = self.base, self.direction
+        return np.asarray(refinement.along(base.x, base.x_low, lam, direction.x, direction.x_low))
 
     def _penalized(self, lam: float) -> tuple[IndexArray, FloatArray, FloatArray]:
         """P in the order of the factorisation, β(λ) on it and bounds on its errors."""
-        base, way, inside = self.base, self.way, slice(len(self.free), None)
+        base, way, inside = self.base, self.direction, slice(len(self.free), None)
         error = 4 * _EPS * (np.abs(base.x) + lam * np.abs(way.x)) + base.x_error + lam * way.x_error
         return np.array(self.face.index[inside], np.intp), self._beta(lam)[inside], error[inside]
 
-    def _span_blur(self) -> FloatArray:
-        """How far the data's rounding moves a on columns in the span of S ∪ P: span_unit·s‖r₀‖ at most (d,).
+    def _span_error(self) -> FloatArray:
+        """Bounds (d,) on the change of a by rounding of the data, for columns in the span of S ∪ P.
 
-        s(X_i) ≤ √(1 + κ²)‖X_i‖.
+        It is at most span_unit·s(X_i)‖r₀‖, and s(X_i) ≤ √(1 + κ²)‖X_i‖.
         """
         size = self.face.span_unit * math.hypot(1.0, self.face.kappa) * _norm(self.base.r)
         return np.asarray(size * self.problem.column_norms)
 
-    def _level_blur(self) -> FloatArray:
-        """How far the data's rounding moves `level` on P where y is fitted, and β(0) = level; else zero.
+    def _beta0_error(self) -> FloatArray:
+        """Bounds on the change of β₀ on P by rounding of the data where y is fitted; else zero.
 
-        Changing y by δ and X_j by δ_j moves level by X_J⁺(δ − Σδ_jlevel_j); the rows of X_J⁺ = R⁻¹Qᵀ are as
-        long as those of R⁻¹. A coefficient that the data send to zero at λ = 0 has a level within it.
+        Changing y by δ and X_j by δ_j changes β₀ by X_J⁺(δ − Σ_j δ_j(β₀)_j), J = S ∪ P; the rows of
+        X_J⁺ = R⁻¹Qᵀ are as long as those of R⁻¹. If (β₀)_j is zero for the exact data, this bounds it.
         """
         if not self.fitted():
             return np.zeros(self.face.size - len(self.free))
@@ -264,89 +265,89 @@ class Homotopy:
         return c
 
     def _largest(self) -> tuple[IndexArray, FloatArray]:
-        """T: what may be the largest |c_j| outside S and its span, |c_j| + e_j ≥ max(|c| − e); and e_T."""
+        """T = {j : |c_j| + e_j ≥ max(|c| − e)}, outside S and its span; and e_T."""
         error, none = self.error(0.0), np.zeros(0, np.intp)
-        for sharp in (False, True):
+        for accurate in (False, True):
             size = np.abs(self.c)
-            near = (size + error >= (size - error).max()) & (self.problem.column_norms > 0)
-            near[self.unpenalized] = False
-            T = np.flatnonzero(near)
-            if not sharp:
+            candidate = (size + error >= (size - error).max()) & (self.problem.column_norms > 0)
+            candidate[self.unpenalized] = False
+            T = np.flatnonzero(candidate)
+            if not accurate:
                 if len(self.free) and len(T):
                     inside = T[self.face.in_span(T)[0]]
                     self.c[inside] = error[inside] = 0
                     T = np.setdiff1d(T, inside)
                 if self.fitted() or not np.any(size[T] > error[T]):
                     return none, error[none]
-                self.c[T], error[T] = self._sharp(self.base, T)
+                self.c[T], error[T] = self._accurate(self.base, T)
         return T, error[T]
 
     def _tie(self, tied: IndexArray) -> None:
         self.tied = tied
         self.signs = np.sign(self.c[tied])
 
-    def _clear(self, error: FloatArray, level: float) -> bool:
-        return bool(np.all(error <= self.leeway.clear * level))
+    def _small(self, error: FloatArray, scale: float) -> bool:
+        return bool(np.all(error <= self.leeway.limit * scale))
 
-    def _point(self) -> None:
-        """r₀ and `level` for the factorisation now."""
+    def _set_base(self) -> None:
+        """r₀ and β₀ for the current factorisation."""
         self.base = self.face.balance(self.problem.y, None)
         self.sound &= self.base.sound
 
-    def _direct(self) -> None:
-        """u and `slope`."""
-        way = self.face.balance(None, self.sign[self.face.index])
-        self.way = way._replace(x=-way.x, x_low=-way.x_low)
-        self.sound &= way.sound
+    def _set_direction(self) -> None:
+        """u and `slope` for the current factorisation and signs."""
+        direction = self.face.balance(None, self.sign[self.face.index])
+        self.direction = direction._replace(x=-direction.x, x_low=-direction.x_low)
+        self.sound &= direction.sound
 
     def slope(self) -> dict[int, float]:
         """slope_j for the columns of the factorisation."""
-        return dict(zip(self.face.index, self.way.x.tolist(), strict=True))
+        return dict(zip(self.face.index, self.direction.x.tolist(), strict=True))
 
     def rates(self) -> tuple[FloatArray, FloatArray]:
-        """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; KKT wants g ≥ 1."""
-        g, error = self._sharp(self.way, self.tied)
+        """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; the KKT conditions require g ≥ 1."""
+        g, error = self._accurate(self.direction, self.tied)
         return self.signs * g, error
 
     def enter(self) -> None:
-        """Choose the direction that leaves this knot, and with it P, the nonzero ones just below.
+        """Find the direction of the path below this knot, and with it P, the active set just below.
 
-        Lawson and Hanson: while some tied j has g_j < 1, let the worst enter; then step from the
-        last feasible direction towards the new minimiser, dropping what would turn negative. Each exchange
-        that stands increases ‖u‖², which P determines, so that no P comes twice; between two of them each
-        tied column is tried once at most.
+        Lawson and Hanson: while some tied j has g_j < 1, let the j of least g_j enter; then step from the
+        last feasible direction towards the new minimiser, dropping each v_j that becomes negative. Every
+        accepted exchange increases ‖u‖², which P determines, so that no P comes twice; between two accepted
+        ones each tied column is tried once at most.
         """
-        barred = np.zeros(len(self.tied), bool)  # dependent on P, or of no use
+        rejected = np.zeros(len(self.tied), bool)  # dependent on P, or without increase of ‖u‖²
         entered: list[int] = []
         while len(self.tied):
             rates, error = self.rates()
-            lacking = np.where(barred | (self.sign[self.tied] != 0), 0, 1 - rates - error)
-            worst = int(np.argmax(lacking))
-            if lacking[worst] <= 0:
-                self.sound &= self._clear(error, 1.0)
+            violation = np.where(rejected | (self.sign[self.tied] != 0), 0, 1 - rates - error)
+            worst = int(np.argmax(violation))
+            if violation[worst] <= 0:
+                self.sound &= self._small(error, 1.0)
                 break
             if self._exchange(int(self.tied[worst]), float(self.signs[worst]), entered):
-                barred[:] = False
+                rejected[:] = False
             else:
-                barred[worst] = True
-        keep = self.sign[self.tied] == 0
-        self.tied, self.signs = self.tied[keep], self.signs[keep]
-        self._point()
+                rejected[worst] = True
+        outside = self.sign[self.tied] == 0
+        self.tied, self.signs = self.tied[outside], self.signs[outside]
+        self._set_base()
 
     def _exchange(self, j: int, sign: float, entered: list[int]) -> bool:
-        """Let j enter, and leave what then blocks; says whether that served.
+        """Let j enter P, and the columns leave whose v would become negative; returns whether ‖u‖ increased.
 
-        The objective at its minimiser over P is −½‖u‖², so that ‖u‖ must grow; where rounding says
-        that it does not, P is put back.
+        The objective at its minimiser over P is −½‖u‖², so that ‖u‖ must increase; where by rounding it does
+        not, P is restored.
         """
-        old, size, before = list(entered), float(self.way.r @ self.way.r), self.slope()
+        old, size, before = list(entered), float(self.direction.r @ self.direction.r), self.slope()
         if not self.face.append(j):
             return False
         self.sign[j] = sign
         entered.append(j)
-        self._direct()
+        self._set_direction()
         self._keep_nonnegative(entered, before)
-        if float(self.way.r @ self.way.r) > size:
+        if float(self.direction.r @ self.direction.r) > size:
             return True
         for i in set(entered) - set(old):
             self._drop(i)
@@ -354,32 +355,32 @@ class Homotopy:
             if i not in entered and self.face.append(i):
                 self.sign[i] = self.signs[self.tied == i][0]
         entered[:] = [i for i in old if i in self.face.index]
-        self._direct()
+        self._set_direction()
         return False
 
     def _keep_nonnegative(self, entered: list[int], before: dict[int, float]) -> None:
-        """Drop from P, one at a time, the entered whose v_j = s_jβ̇_j would not be positive.
+        """Drop from P, one at a time, the entered columns whose v_j = s_jβ̇_j would not be positive.
 
-        On the way from `before` to the new minimiser `after`, v_j vanishes at the share
-        before/(before − after) where after < 0; a v_j that is zero to rounding vanishes at the end. Each turn
-        but the last takes one out of `entered`.
+        On the segment from `before` to the new minimiser `after`, v_j vanishes at the step length
+        before/(before − after) if after < 0; a v_j that is zero to rounding vanishes at 1. Each iteration
+        but the last removes one from `entered`.
         """
         while True:
-            after = self.slope()
-            error = dict(zip(self.face.index, self.way.x_error + 4 * _EPS * np.abs(self.way.x), strict=True))
+            after, slope = self.slope(), self.direction
+            error = dict(zip(self.face.index, slope.x_error + 4 * _EPS * np.abs(slope.x), strict=True))
             v = {j: (self.sign[j] * before.get(j, 0), self.sign[j] * after[j]) for j in entered}
-            share = {
+            step = {
                 j: old / (old - new) if new < 0 else 1.0 for j, (old, new) in v.items() if new <= error[j]
             }
-            if not share:
+            if not step:
                 return
-            first = min(share, key=lambda j: (share[j], j))
+            first = min(step, key=lambda j: (step[j], j))
             before = {
-                j: before.get(j, 0) + share[first] * (after[j] - before.get(j, 0)) for j in self.face.index
+                j: before.get(j, 0) + step[first] * (after[j] - before.get(j, 0)) for j in self.face.index
             }
             self._drop(first)
             entered.remove(first)
-            self._direct()
+            self._set_direction()
 
     def _drop(self, j: int) -> None:
         self.face.remove(j)
@@ -389,14 +390,14 @@ class Homotopy:
         """Follow the segment to its next event, or to lam_min; returns β there.
 
         At an event the coefficients that are zero to rounding leave P, and the columns at ±λ to rounding are
-        tied: to the errors of c and β comes what λ itself may be off by, `blur`. That moves λ − s_jc_j, with
-        s_j = sign c_j, by |1 − s_jb_j| times as much, and not by 1 + |b_j|: among nearly equal columns, where
-        1 − s_jb_j is tiny and λ vague, c_j goes with λ, and how far it is from the face is clear.
+        tied. The tolerances are the errors of c and β, and the error of λ itself, `lam_error`. That changes
+        λ − s_jc_j, s_j = sign c_j, by |1 − s_jb_j|·lam_error, not by (1 + |b_j|)·lam_error: for nearly equal
+        columns 1 − s_jb_j is tiny and λ inaccurate, but c_j moves with λ, and λ − s_jc_j is accurate.
         """
-        lines, level_blur = self._lines(), self._level_blur()
-        exits = self._exits(level_blur)
+        lines, beta0_error = self._lines(), self._beta0_error()
+        exits = self._exits(beta0_error)
         exit_ = float(exits.max(initial=0))
-        entries = self._sharp_entries(lines, exit_, lam_min)
+        entries = self._refined_entries(lines, exit_, lam_min)
         knot = max(float(entries.max()), exit_)
         self.sound &= knot <= lam_min or knot < self.lam
         self.lam = max(knot, lam_min)
@@ -404,140 +405,139 @@ class Homotopy:
         if knot <= lam_min:
             outside = np.abs(self.c)
             outside[self.face.index] = 0
-            self.sound &= bool(np.all(outside <= self.lam * (1 + lines.loose) + error))
+            self.sound &= bool(np.all(outside <= self.lam * (1 + lines.b_data_error) + error))
             return self._end()
         P, beta, small = self._penalized(knot)
-        slope = self.way.x[len(self.free) :]
-        blur = 4 * _EPS * knot
+        slope = self.direction.x[len(self.free) :]
+        lam_error = 4 * _EPS * knot
         if entries.max() == knot:
             j = int(np.argmax(entries))
-            blur += float(error[j] / (1 - np.sign(lines.a[j]) * lines.b[j]))
+            lam_error += float(error[j] / (1 - np.sign(lines.a[j]) * lines.b[j]))
         else:
             i = int(np.argmax(exits))
-            blur += float(small[i] / abs(slope[i]))
-        passed = (self.sign[P] * beta < 0) & (np.abs(beta) <= level_blur)
-        vanishing = (self.sign[P] * slope < 0) & (np.abs(beta) <= small + np.abs(slope) * blur)
+            lam_error += float(small[i] / abs(slope[i]))
+        passed = (self.sign[P] * beta < 0) & (np.abs(beta) <= beta0_error)
+        vanishing = (self.sign[P] * slope < 0) & (np.abs(beta) <= small + np.abs(slope) * lam_error)
         zero = P[vanishing | passed]
         signs = self._leave(zero)
         self.sound &= self._signs_hold()
-        error += np.abs(1 - np.sign(self.c) * lines.b) * blur
+        error += np.abs(1 - np.sign(self.c) * lines.b) * lam_error
         self.c[zero], error[zero] = knot * signs, 4 * _EPS * knot
-        self._tie(self._at_the_face(error, lines.loose))
+        self._tie(self._at_the_face(error, lines.b_data_error))
         return self.coef()
 
-    def _exits(self, level_blur: FloatArray) -> FloatArray:
-        """λ at which each β_j = level − λ·slope of P is zero, level/slope; zero if |β_j| does not fall."""
-        P, level, level_error = self._penalized(0.0)
-        slope = self.way.x[len(self.free) :]
-        falling = (self.sign[P] * slope < 0) & (self.sign[P] * level < -level_error - level_blur)
-        return np.where(falling, level / np.where(falling, slope, 1), 0)
+    def _exits(self, beta0_error: FloatArray) -> FloatArray:
+        """λ at which each β_j = β₀ − λ·slope of P is zero, β₀/slope; zero if |β_j| does not decrease."""
+        P, beta0, error = self._penalized(0.0)
+        slope = self.direction.x[len(self.free) :]
+        falling = (self.sign[P] * slope < 0) & (self.sign[P] * beta0 < -error - beta0_error)
+        return np.where(falling, beta0 / np.where(falling, slope, 1), 0)
 
-    def _sharp_entries(self, lines: Lines, exit_: float, lam_min: float) -> FloatArray:
-        """`_entries`, once all that may be tied at the next event is known in twice the precision.
+    def _refined_entries(self, lines: Lines, exit_: float, lam_min: float) -> FloatArray:
+        """`_entries`, with a and b in twice the precision for all columns that may be tied at the next event.
 
-        The event is at the largest of them and exit_, or at lam_min. What may be tied are the columns with
-        |c_j| = λ there to rounding, and those that only an a which is the data's rounding keeps from it.
+        The event is at λ = max(entries, exit_, lam_min). The columns that may be tied there are those with
+        |c_j| = λ to rounding, and those whose a is rounding of the data and may hide that |c_j| = λ.
         """
-        vague = self.problem.column_norms > 0
-        vague[self.unpenalized] = vague[self.face.index] = False
-        blurred = lines.a_error + self._span_blur()
-        room = 1 - np.abs(lines.b)
-        room[self.tied] = 1 + self.signs * lines.b[self.tied]
-        while True:  # fewer are vague each time
+        unrefined = self.problem.column_norms > 0
+        unrefined[self.unpenalized] = unrefined[self.face.index] = False
+        a_error = lines.a_error + self._span_error()
+        slack = 1 - np.abs(lines.b)
+        slack[self.tied] = 1 + self.signs * lines.b[self.tied]
+        while True:  # `unrefined` shrinks each time
             entries = self._entries(lines)
             lam = max(float(entries.max()), exit_, lam_min)
-            near = np.abs(lines.at(lam)) >= lam - lines.error(lam)
-            hidden = (np.abs(lines.a) <= blurred) & (2 * blurred > lam * room)
-            J = np.flatnonzero(vague & (near | hidden))
+            candidate = np.abs(lines.at(lam)) >= lam - lines.error(lam)
+            hidden = (np.abs(lines.a) <= a_error) & (2 * a_error > lam * slack)
+            J = np.flatnonzero(unrefined & (candidate | hidden))
             if len(J) == 0:
                 return entries
-            self._sharpen(lines, J, J[np.abs(lines.a[J]) <= blurred[J]])
-            vague[J] = False
+            self._refine(lines, J, J[np.abs(lines.a[J]) <= a_error[J]])
+            unrefined[J] = False
 
-    def _sharpen(self, lines: Lines, J: IndexArray, inside: IndexArray) -> None:
-        """a and b of the columns J in twice the precision, a = 0 for the `inside` in the span of S ∪ P.
+    def _refine(self, lines: Lines, J: IndexArray, inside: IndexArray) -> None:
+        """a and b of the columns J in twice the precision; a = 0 for those of `inside` in the span of S ∪ P.
 
-        What the data's rounding leaves of those, span_unit·s, may move their b by ‖u‖ times that: `loose`.
+        By rounding of the data these are only within span_unit·s of the span: b may change by ‖u‖ times that.
         """
         dependent, sizes = self.face.in_span(inside)
         inside = inside[dependent]
         lines.a[inside] = lines.a_error[inside] = 0
-        sharp = J[lines.a_error[J] > 0]
-        lines.a[sharp], lines.a_error[sharp] = self._sharp(self.base, sharp)
-        lines.b[J], lines.b_error[J] = self._sharp(self.way, J)
-        lines.loose[inside] = self.face.span_unit * sizes[dependent] * _norm(self.way.r)
+        nonzero = J[lines.a_error[J] > 0]
+        lines.a[nonzero], lines.a_error[nonzero] = self._accurate(self.base, nonzero)
+        lines.b[J], lines.b_error[J] = self._accurate(self.direction, J)
+        lines.b_data_error[inside] = self.face.span_unit * sizes[dependent] * _norm(self.direction.r)
 
     def _leave(self, zero: IndexArray) -> FloatArray:
-        """Take the columns `zero` out of P; returns the signs that they had.
+        """Remove the columns `zero` from P; returns their signs.
 
-        Not only β_j is set to zero: the others are to be right for the λ that rounding has left. There c_j
-        has to be λ·s_j still.
+        β on the rest of P is solved for again at this λ, which has a rounding error; there c_j must still
+        be λs_j for the removed j.
         """
         signs = self.sign[zero]
         for j in zero.tolist():
             self._drop(j)
         if len(zero):
-            self._point()
-            self._direct()
-            a, b = self._sharp(self.base, zero)[0], self._sharp(self.way, zero)[0]
-            self.sound &= self._clear(np.abs(a + self.lam * b - self.lam * signs), self.lam)
+            self._set_base()
+            self._set_direction()
+            a, b = self._accurate(self.base, zero)[0], self._accurate(self.direction, zero)[0]
+            self.sound &= self._small(np.abs(a + self.lam * b - self.lam * signs), self.lam)
         return signs
 
     def _end(self) -> FloatArray:
-        """β at lam_min. Where y is fitted, the data's rounding can give a level that is zero the wrong sign.
+        """β at lam_min. Where y is fitted, rounding of the data can give a zero (β₀)_j the wrong sign.
 
-        Without that column alone what is left of y is |level_j|/‖row j of R⁻¹‖, which `_level_blur` holds
-        below the rounding of y; for several it is seen whether the fit stays one. Each turn takes a column
-        out of P.
+        Removing one such column leaves the residual |(β₀)_j|/‖row j of R⁻¹‖, which `_beta0_error` bounds
+        by the rounding of y; after removing several, the fit is checked. Each iteration shrinks P.
         """
         while self.fitted():
-            P, level, error = self._penalized(0.0)
+            P, beta0, error = self._penalized(0.0)
             beta = self._penalized(self.lam)[1]
-            zero = np.abs(level) <= error + self._level_blur()
+            zero = np.abs(beta0) <= error + self._beta0_error()
             wrong = P[zero & (self.sign[P] * beta < 0)].tolist()
             if not wrong:
                 break
             for j in wrong:
                 self._drop(j)
-            self._point()
-            self._direct()
+            self._set_base()
+            self._set_direction()
             self.sound &= self.fitted()
         self.sound &= self._signs_hold()
         return self.coef()
 
     def _lines(self) -> Lines:
-        lines = self._correlate(np.stack([self.base.r, self.way.r], axis=1))
+        lines = self._correlate(np.stack([self.base.r, self.direction.r], axis=1))
         a: FloatArray = lines[:, 0]
         b: FloatArray = lines[:, 1]
         a_error = self._errors(self.base, self.problem.column_norms)
-        b_error = self._errors(self.way, self.problem.column_norms)
-        if self.fitted() and math.isinf(self.leeway.cap):  # else a_error itself says what is noise
+        b_error = self._errors(self.direction, self.problem.column_norms)
+        if self.fitted() and math.isinf(self.leeway.cap):  # for a Gram problem a_error is above such a
             a, a_error = 0 * a, 0 * a_error
         return Lines(a, b, a_error, b_error, np.zeros(len(a)))
 
     def _entries(self, lines: Lines) -> FloatArray:
         """λ at which each column would enter: c_j = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j).
 
-        What is tied now has g_j ≥ 1 and only the opposite face before it. Zero for the columns that cannot
-        enter, or for which a is rounding.
+        A column tied now has g_j ≥ 1 and can only reach the opposite face. Zero for the columns that cannot
+        enter, or whose a is zero to rounding.
         """
         sign = np.where(np.abs(lines.a) > lines.a_error, np.sign(lines.a), 0)
-        room = 1 - sign * lines.b
+        speed = 1 - sign * lines.b  # of λ − |c_j|, per unit of λ
         sign[self.tied[sign[self.tied] == self.signs]] = 0
-        possible = (sign != 0) & (room > 0)
+        possible = (sign != 0) & (speed > 0)
         possible[self.face.index] = False
         entries = np.zeros(len(sign))
-        entries[possible] = np.minimum(np.abs(lines.a[possible]) / room[possible], self.lam)
+        entries[possible] = np.minimum(np.abs(lines.a[possible]) / speed[possible], self.lam)
         return entries
 
-    def _at_the_face(self, error: FloatArray, loose: FloatArray) -> IndexArray:
-        """The columns outside S ∪ P whose |c_j| is λ to rounding; more than λ(1 + loose) is not sound."""
+    def _at_the_face(self, error: FloatArray, b_data_error: FloatArray) -> IndexArray:
+        """The columns outside S ∪ P with |c_j| = λ to rounding; if |c_j| > λ(1 + b_data_error), not sound."""
         size = np.abs(self.c)
         tied = (size >= self.lam - error) & (self.problem.column_norms > 0)
         tied[self.face.index] = tied[self.unpenalized] = False
         J = np.flatnonzero(tied)
-        self.sound &= self._clear(error[J], self.lam)
-        self.sound &= bool(np.all(size[J] <= self.lam * (1 + loose[J]) + error[J]))
+        self.sound &= self._small(error[J], self.lam)
+        self.sound &= bool(np.all(size[J] <= self.lam * (1 + b_data_error[J]) + error[J]))
         return J
 
 

@@ -1,15 +1,16 @@
-"""The LASSO homotopy at speed: guess on a few columns, prove on all of them, leave ties to `Homotopy`.
+"""A fast LASSO homotopy: guess on a few columns, prove on all of them, leave ties to `Homotopy`.
 
-The candidates C are the columns with the largest |c|. `_kernels/homotopy.py` follows their path on X_CᵀX_C,
-and then the points that it passed are checked on all columns: for one outside C, |c_j(λ)| − λ is convex
-between two points, so that c at the points decides. With the Gram rows X_jᵀX of the columns that entered,
+The candidates C are the columns with the largest |c|. `_kernels/homotopy.py` follows their path on X_CᵀX_C;
+then the points passed are checked on all columns: for j outside C, |c_j(λ)| − λ is convex between two
+points, so that it suffices to check c at the points. With the Gram rows X_jᵀX of the columns that entered,
 c = Xᵀy − XᵀX_P B for a block of points is one matrix product, and so are the rows of a block of entries: a
-path of k entries costs the products of X with k vectors, made as a few matrix products. Columns for which
-|c_j| ≤ λ is not clear become candidates, and the guess goes on from the last point that stands.
+path of k entries costs the products of X with k vectors, computed as a few matrix products. Columns for which
+|c_j| ≤ λ does not hold beyond rounding become candidates, and the guess is continued from the last point that
+was proved.
 
-Where an event is not clear beyond rounding, `Homotopy` settles it on X itself and hands back. It takes the
-path up inside the last segment that stands, checks that it is one, and finds the knot below it anew, so that
-no knot is given out whose segments on both sides were not proved.
+Where rounding leaves an event undecided, `Homotopy` decides it on X itself. It starts inside the last proved
+segment, checks the KKT conditions there, and computes the knot below it anew, so that every knot yielded has
+proved segments on both sides.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
 _CHUNK = 512  # columns a thread takes at a time
-_FEW, _MANY = 96, 4000  # so few columns are all candidates, and so many never
+_FEW, _MANY = 96, 4000  # up to the first number all columns are candidates, beyond the second never all
 _ALL = slice(None)
-_FIRST = 64  # columns with the largest |c| that a projection is tried with
-_NEXT = 96  # the columns likeliest to enter next that are candidates
-_CLEAR = 0.05  # the share of λ up to which errors of c on columns that are no candidates make them candidates
+_FIRST = 64  # candidates at first for a projection, those with the largest |c|
+_NEXT = 96  # candidates added at a time, those that would enter first
+_MAX_ERROR = 0.05  # the check of c on all columns counts while its error is at most so many times λ
 
 
 class Stretch(NamedTuple):
-    """Knots of the path: λ (m,), β on `columns` (m, M) and zero elsewhere, and what is nonzero below each."""
+    """Successive knots: λ (m,), β (m, M) on `columns`, zero elsewhere, and the active set just below each."""
 
     lams: FloatArray
     columns: IndexArray | slice
@@ -45,21 +46,21 @@ class Stretch(NamedTuple):
     active: list[tuple[int, ...]]
 
     def knots(self) -> Iterator[Stretch]:
-        """One by one."""
+        """Each knot as a stretch."""
         for i in range(len(self.lams)):
             yield self.part(i, i + 1)
 
     def part(self, start: int, stop: int) -> Stretch:
-        """Those from start to stop."""
+        """The knots start..stop."""
         these = slice(start, stop)
         return Stretch(self.lams[these], self.columns, self.coef[these], self.active[these])
 
     def last(self) -> Stretch:
-        """The lowest."""
+        """The last knot, of the least λ."""
         return self.part(len(self.lams) - 1, len(self.lams))
 
     def dense(self, d: int) -> FloatArray:
-        """β of the last (d,)."""
+        """β at the last knot (d,)."""
         coef = np.zeros(d)
         coef[self.columns] = self.coef[-1]
         return coef
@@ -79,9 +80,9 @@ class Guess:
             self.candidates.add_largest(np.abs(self.candidates.first_correlations()), 2 * _NEXT)
 
     def stretches(self, lam_min: float, limit: int) -> Iterator[Stretch]:
-        """The path on from where the candidates are, up to where an event is not clear.
+        """The path from the current point of the candidates, up to an event that rounding leaves undecided.
 
-        It ends: in each round λ falls, or what does not stand brings new candidates, of which there are d.
+        It terminates: in each round λ decreases, or a violation adds candidates, at most d in all.
         """
         candidates = self.candidates
         while limit > 0:
@@ -91,14 +92,14 @@ class Guess:
             m = len(run.lams)
             if run.ending == kernels.DONE:
                 run.coef[-1, candidates.reached.order[: candidates.p]] = candidates.refined(lam_min)[0]
-            stands = self._prove(run, limit)
-            keep = m if stands == m else max(0, stands - 1)
+            proved = self._prove(run, limit)
+            keep = m if proved == m else max(0, proved - 1)
             active = _replay(start.P, columns, run.events[:keep])
             if keep:
                 where = _ALL if candidates.whole else columns
                 yield Stretch(run.lams[:keep], where, run.coef[:keep], active)
                 limit -= keep
-            if stands < m:
+            if proved < m:
                 if len(candidates.index) == len(columns):
                     return
                 self.points = max(16, self.points // 2)
@@ -115,8 +116,8 @@ class Guess:
                     candidates.resume(candidates.here())
                 self.quota, self.points = 128, min(512, 2 * self.points)
 
-    def take_up(self, point: Point) -> bool:
-        """Go on from a point that others found; False if its columns are nearly dependent."""
+    def resume(self, point: Point) -> bool:
+        """Continue from a point found by `Homotopy`; False if its columns are nearly dependent."""
         P = np.array(point.P, np.intp)
         missing = P[self.candidates.place[P] < 0]
         if len(missing):
@@ -124,10 +125,10 @@ class Guess:
         return self.candidates.resume(point)
 
     def _prove(self, run: Run, limit: int) -> int:
-        """The first point at which some |c_j| ≤ λ is not clear, or their number; new candidates come of it.
+        """How many points satisfy |c_j| ≤ λ for all j; columns that violate it become candidates.
 
-        Where it is likely that columns are wanted, those come that the last segment which stands, or the one
-        that does not, shows to enter first.
+        With them, and where the run ended at its limit, those become candidates that would enter first
+        by extrapolation of the last segment.
         """
         problem, rows, m = self.problem, self.rows, len(run.lams)
         if m == 0 or self.candidates.whole:
@@ -139,37 +140,35 @@ class Guess:
             rows.add(candidates.index[new], candidates.columns[new])
         coef, G = rows.combination(run.coef[:, used], J)
         first = np.full(problem.d, m)
-        blur = problem.rounding() * run.sizes  # times ‖X_j‖, the error of c_j
-        clear = int(
-            np.argmax(np.append((blur * candidates.longest > _CLEAR * run.lams) & (run.lams > 0), True))
-        )
-        slack = np.where(
-            run.lams > 0, -blur, blur
-        )  # at zero, which only a P that spans everything reaches, c = 0
+        error = problem.rounding() * run.sizes  # of c_j, relative to ‖X_j‖
+        large = (error * candidates.longest > _MAX_ERROR * run.lams) & (run.lams > 0)
+        accurate = int(np.argmax(np.append(large, True)))  # how many points before the first large error
+        # |c_j| ≤ λ − error is required; at λ = 0, reached only if P spans everything, c = 0
+        slack = np.where(run.lams > 0, -error, error)
 
         def check(a: int, b: int) -> None:
             kernels.first_violations(
-                problem.Xty, coef[:clear] @ G[:, a:b], run.lams, slack, problem.column_norms, a, first
+                problem.Xty, coef[:accurate] @ G[:, a:b], run.lams, slack, problem.column_norms, a, first
             )
 
         with workers(2.0 * coef.size * problem.d) as count:
             spread_chunks(check, problem.d, _CHUNK, count)
             first[candidates.index] = m
-            stands = int(first.min())
-            if stands == m and clear < m:
-                return clear
-            if stands < m or (run.ending == kernels.LIMIT and m < limit):
-                i = min(stands, m - 1)
+            proved = int(first.min())
+            if proved == m and accurate < m:
+                return accurate
+            if proved < m or (run.ending == kernels.LIMIT and m < limit):
+                i = min(proved, m - 1)
                 ends = coef[max(0, i - 1) : i + 1]
-                level = _entry_levels(problem.Xty - ends @ G, run.lams[max(0, i - 1) : i + 1])
-                if stands < m:
-                    level[first == stands] = np.inf
-                candidates.add_largest(level, _NEXT)
-        return stands
+                entries = _entries(problem.Xty - ends @ G, run.lams[max(0, i - 1) : i + 1])
+                if proved < m:
+                    entries[first == proved] = np.inf
+                candidates.add_largest(entries, _NEXT)
+        return proved
 
 
 class Solution(NamedTuple):
-    """β of one λ on the columns S ∪ P, with r = y − Xβ and Xᵀr, in the dtype of the problem."""
+    """β at one λ on the columns S ∪ P, r = y − Xβ and Xᵀr, in the dtype of the problem."""
 
     columns: IndexArray
     coef: FloatArray
@@ -178,11 +177,11 @@ class Solution(NamedTuple):
 
 
 def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
-    """The solution at λ of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; None where an event is not clear.
+    """The solution at λ of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁; None if rounding leaves an event undecided.
 
-    Only the end of the path matters here, so only the end is proved: what violates |c_j| ≤ λ there becomes a
-    candidate, and the path is followed again. Each round brings a candidate that was none, of which there are
-    d, or it is the last.
+    Only the end of the path is needed, so only the end is proved: the columns that violate |c_j| ≤ λ there
+    become candidates, and the path is followed again. Each round but the last adds a candidate, at most d in
+    all.
     """
     candidates = Candidates(problem, S, problem.d <= _FEW)
     if not candidates.start():
@@ -192,8 +191,8 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
         c[S] = 0
         candidates.add_largest(c, _FIRST)
     t, none = len(S), np.zeros(problem.d, bool)
-    lams: FloatArray = np.zeros(0)  # of the points passed: λ and β
-    trail: FloatArray = np.zeros((0, 0))
+    lams: FloatArray = np.zeros(0)  # λ and β (m, M) of the points passed
+    betas: FloatArray = np.zeros((0, 0))
     while True:
         run = candidates.follow(lam, 1000 + 4 * min(problem.n, len(candidates.index)), none, 1)
         if run.ending != kernels.DONE:
@@ -211,42 +210,42 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
         M = len(candidates.index)
         if not candidates.add_largest(excess, min(_NEXT, int(np.count_nonzero(excess > 0)))):
             return None
-        lams, trail = np.concatenate([lams, run.lams]), _stacked(trail, run.coef)
-        c = candidates.c0[M:, None] - candidates.gram[M:, :M] @ trail.T
-        stands = int(np.argmax((np.abs(c) > lams).any(axis=0)))
-        keep = max(0, stands - 2)
-        if not (candidates.resume(_last(candidates, lams, trail, keep)) if keep else candidates.start()):
+        lams, betas = np.concatenate([lams, run.lams]), _stacked(betas, run.coef)
+        c = candidates.c0[M:, None] - candidates.gram[M:, :M] @ betas.T
+        first = int(np.argmax((np.abs(c) > lams).any(axis=0)))  # violation
+        keep = max(0, first - 2)
+        if not (candidates.resume(_last(candidates, lams, betas, keep)) if keep else candidates.start()):
             return None
-        lams, trail = lams[:keep], trail[:keep]
+        lams, betas = lams[:keep], betas[:keep]
 
 
-def _last(candidates: Candidates, lams: FloatArray, trail: FloatArray, keep: int) -> Point:
-    """The last of the points kept. No coefficient changes its sign before the next: P shows in their sum."""
-    places = np.flatnonzero(trail[keep - 1] + trail[keep])
+def _last(candidates: Candidates, lams: FloatArray, betas: FloatArray, keep: int) -> Point:
+    """Point keep − 1. No coefficient changes sign before point keep: P is the support of their sum."""
+    places = np.flatnonzero(betas[keep - 1] + betas[keep])
     P = candidates.index[places[places >= len(candidates.S)]]  # S comes first
-    return candidates.at(float(lams[keep - 1]), trail[keep - 1], P)
+    return candidates.at(float(lams[keep - 1]), betas[keep - 1], P)
 
 
 def _stacked(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Coefficients on candidates, below those on the first of them."""
+    """The rows of both, those above, which have fewer columns, padded with zeros."""
     coef = np.zeros((len(above) + len(below), below.shape[1]))
     coef[: len(above), : above.shape[1]] = above
     coef[len(above) :] = below
     return coef
 
 
-def _entry_levels(c: FloatArray, lams: FloatArray) -> FloatArray:
-    """λ at which each column would enter, from its c at the ends of a segment (or |c| from one end)."""
+def _entries(c: FloatArray, lams: FloatArray) -> FloatArray:
+    """λ at which each column would enter, from c = a + λb at the ends of a segment; |c| for one end."""
     if len(c) < 2:
         return np.asarray(np.abs(c[0]))
     b = (c[0] - c[1]) / (lams[0] - lams[1])
     a = c[1] - lams[1] * b
-    room = 1 - np.sign(a) * b
-    return np.asarray(np.where(room > 0, np.abs(a) / np.where(room > 0, room, 1), 0))
+    speed = 1 - np.sign(a) * b
+    return np.asarray(np.where(speed > 0, np.abs(a) / np.where(speed > 0, speed, 1), 0))
 
 
 def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple[int, ...]]:
-    """What is nonzero below each point, from what is nonzero before the first and the events."""
+    """The active set just below each point, from that above the first and the events."""
     active, below = sorted(P), []
     for event in events.tolist():
         if event > 0:
@@ -258,22 +257,22 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
 
 
 def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> Iterator[Stretch]:
-    """The knots from λ*(S) down to lam_min, `limit` at most; they end early where rounding hides the next.
+    """The knots from λ*(S) down to lam_min, at most `limit`; fewer if rounding hides the next one.
 
-    A knot takes the place of those before it whose λ is not larger: what was guessed may have to be taken
-    back, all of it, once. Else λ falls in each round, for the careful homotopy gives at least one knot or
-    the end.
+    A knot replaces those yielded before it whose λ is not larger: at most once all guessed knots are
+    withdrawn. Otherwise λ decreases in each round, since `Homotopy` yields at least one knot or ends.
     """
-    guess, whole, patience = Guess(problem, S, limit), limit, 1
+    guess, whole = Guess(problem, S, limit), limit
+    count = 1  # knots that `Homotopy` yields before guesses are made again
     fast = guess.sound
-    careful: Homotopy | None = None
+    homotopy: Homotopy | None = None
     knots: Iterator[Knot] | None = None
-    last: Stretch | None = None  # the last knot given
+    last: Stretch | None = None  # the last knot yielded
     while limit > 0:
-        held: Stretch | None = None  # the last knot guessed, given when what comes below it is proved
+        held: Stretch | None = None  # the last knot guessed, yielded when the segment below it is proved
         for stretch in guess.stretches(lam_min, limit) if fast else ():
             if last is None and stretch.lams[0] <= lam_min:
-                break  # λ* itself is no higher
+                break  # λ* ≤ lam_min
             for piece in (held, stretch.part(0, len(stretch.lams) - 1)):
                 if piece is not None and len(piece.lams):
                     last = piece.last()
@@ -283,19 +282,19 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
             if limit == 0 or held.lams[0] <= lam_min:
                 yield held
                 return
-        if careful is None:
-            careful = Homotopy(problem, S)
-            if len(careful.free) < len(S):
-                guess = Guess(problem, np.array(careful.free, np.intp), limit)
+        if homotopy is None:
+            homotopy = Homotopy(problem, S)
+            if len(homotopy.free) < len(S):
+                guess = Guess(problem, np.array(homotopy.free, np.intp), limit)
         if held is not None:
-            limit, patience = limit + 1, 1
-            knots = _resumed(careful, last, held, lam_min)
+            limit, count = limit + 1, 1
+            knots = _resumed(homotopy, last, held, lam_min)
             if knots is None:
-                careful, limit, fast = Homotopy(problem, S), whole, False
-                knots = careful.knots(lam_min)
+                homotopy, limit, fast = Homotopy(problem, S), whole, False
+                knots = homotopy.knots(lam_min)
         elif knots is None:
-            knots = careful.knots(lam_min)
-        for _ in range(min(patience, limit) if guess.sound else limit):
+            knots = homotopy.knots(lam_min)
+        for _ in range(min(count, limit) if guess.sound else limit):
             knot = next(knots, None)
             if knot is None:
                 return
@@ -304,20 +303,20 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
             yield last
             if knot.lam <= lam_min:
                 return
-        patience *= 2
-        fast = fast and guess.take_up(careful.here())
+        count *= 2
+        fast = fast and guess.resume(homotopy.here())
 
 
 def _resumed(
-    careful: Homotopy, above: Stretch | None, below: Stretch, lam_min: float
+    homotopy: Homotopy, above: Stretch | None, below: Stretch, lam_min: float
 ) -> Iterator[Knot] | None:
-    """The knots from half-way between two knots down, or all where `below` is the first; None: see `resume`.
+    """The knots below the middle of two knots, or all if `below` is the first; None as by `Homotopy.resume`.
 
-    No coefficient changes its sign between the two: the signs show in the sum.
+    No coefficient changes its sign between the two knots: the signs are those of the sum.
     """
     if above is None:
-        return careful.knots(lam_min)
-    d, P = careful.problem.d, list(above.active[-1])
+        return homotopy.knots(lam_min)
+    d, P = homotopy.problem.d, list(above.active[-1])
     signs = np.sign(above.dense(d) + below.dense(d))[P]
     middle = float(above.lams[-1] + below.lams[-1]) / 2
-    return careful.resume(Point(middle, P, signs, np.zeros(0)), lam_min)
+    return homotopy.resume(Point(middle, P, signs, np.zeros(0)), lam_min)

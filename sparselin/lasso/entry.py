@@ -1,4 +1,4 @@
-"""The first entry into the LASSO: the exact λ*(S), the tied set T, and A(S), what is activated first."""
+"""The first entry into the LASSO: λ*(S), the tied set T, and A(S), the features that are activated first."""
 
 from __future__ import annotations
 
@@ -13,17 +13,22 @@ from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
 from sparselin.validation import check_indices
 
-_ZERO = 1e-9  # the share of the largest coefficient of a dependence below which another counts as zero
+_ZERO = 1e-9  # coefficients of a dependence that are smaller, relative to the largest, count as zero
 
 
 @takes_problem
 def lambda_star(
     X: Any, y: ArrayLike | None, *, unpenalized: Iterable[int] = (), sample_weight: ArrayLike | None = None
 ) -> float:
-    """λ*(S) = ‖XᵀP_S^⊥y‖∞, the penalty at which a first feature outside S enters the LASSO.
+    """λ*(S) = ‖XᵀP_S^⊥y‖∞, the largest penalty λ below which some feature outside S is active in the LASSO.
 
     Equation (4) and Algorithm 3 of *Sequential Attention for Feature Selection*, in the scale of
-    ½‖y − Xβ‖² + λ‖β_{S̄}‖₁. Zero when it is zero to rounding. Parameters and errors as for `first_entry`.
+    ½‖y − Xβ‖² + λ‖β_{S̄}‖₁: X (n, d), y (n,), λ in the units of ⟨X_i, y⟩. Exactly zero when it is zero to
+    rounding. Parameters as for `first_entry`.
+
+    Raises
+    ------
+    TypeError, ValueError : as for `first_entry`.
 
     >>> lambda_star([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], unpenalized=[0])
     1.0
@@ -35,7 +40,7 @@ def lambda_star(
 def first_entry(
     X: Any, y: ArrayLike | None, *, unpenalized: Iterable[int] = (), sample_weight: ArrayLike | None = None
 ) -> FirstEntry:
-    """Everything about the first entry into the LASSO whose unpenalised set is S.
+    """λ*, T, A(S), the direction and the window of the first entry into the LASSO with S unpenalised.
 
     With r = P_S^⊥y, c = Xᵀr, Z the columns sign(c_i)·P_S^⊥X_i for i ∈ T and H = ZᵀZ, the KKT conditions
     just below λ* say that β_T = sign(c_T)·(εv) with Hv ≥ 1, v ≥ 0, v ⟂ (Hv − 1), that is, v solves
@@ -72,7 +77,7 @@ def first_entry(
 
 
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
-    """Let the homotopy leave its first knot, and tell what is to be known there."""
+    """Follow the homotopy from its first knot to the second, and return the first entry."""
     lam, c, T = homotopy.lam, homotopy.c, homotopy.tied
     norm = float(np.sqrt(homotopy.base.r @ homotopy.base.r))
     if lam == 0:
@@ -100,7 +105,7 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
 
 
 def _ending(homotopy: Homotopy) -> Status:
-    """Why λ*(S) is zero: the residual is, or nothing independent is left, or it is orthogonal to X."""
+    """Why λ*(S) is zero: r = 0, or all columns are in the span of S, or r is orthogonal to all columns."""
     if homotopy.fitted():
         return Status.EXACT_FIT
     if homotopy.face.in_span(np.arange(homotopy.problem.d))[0].all():
@@ -109,11 +114,11 @@ def _ending(homotopy: Homotopy) -> Status:
 
 
 def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: FloatArray) -> FloatArray | None:
-    """v (|T|,) of the homotopy, or where v is not unique one that is positive wherever some v is.
+    """v (|T|,) of the homotopy, or where v is not unique a v of largest support.
 
-    All solutions share Zv = u. An i with g_i = ⟨z_i, u⟩ > 1 is zero in all of them, so only the tight
-    J = {i : g_i = 1} matter, and v is unique if Z_J has independent columns. Else each dependent
-    z_j = Σ_i b_i·z_i is a direction e_j − b in which v may move. None if rounding leaves none.
+    All solutions have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all of them, so only
+    J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Else each dependent
+    z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant. None if rounding hides such a v.
     """
     face, place = homotopy.face, {int(j): i for i, j in enumerate(T)}
     slope = homotopy.slope()
@@ -145,11 +150,11 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
 
 
 def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
-    """A v + Nq ≥ 0 whose support holds that of every other; None if rounding leaves none.
+    """A v + Nq ≥ 0 whose support contains that of every other; None if rounding hides it.
 
-    With v scaled by θ, max Σt over 0 ≤ t ≤ 1, t ≤ θv + Nq sets t_i to one exactly where some solution is
-    positive, else to zero (Freund, Roundy and Todd, 1985). The linear program is solved in float64 to
-    1e-7 or so; what it leaves where v is to be zero is taken out by least squares.
+    The linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq has t_i = 1 exactly where some
+    solution is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). It is solved in float64 to about
+    1e-7; then least squares makes v + Nq zero where t is.
     """
     from scipy.optimize import linprog
 
@@ -177,8 +182,8 @@ def _proof_lower(
     problem: Problem, c: FloatArray, T: IndexArray, S: IndexArray, lam: float, residual_norm: float
 ) -> float:
     """λ₀ = (1 − ε₀)λ* (see `first_entry`)."""
-    reach = lam + problem.column_norms * residual_norm
-    room = (lam - np.abs(c)) / reach
-    room[T] = 2 * lam / reach[T]
-    room[S] = 1
-    return lam * (1 - min(1.0, float(room.min())))
+    speed = lam + problem.column_norms * residual_norm  # |c_j(λ) − c_j| + ελ* ≤ ε·speed at λ = (1 − ε)λ*
+    epsilon = (lam - np.abs(c)) / speed
+    epsilon[T] = 2 * lam / speed[T]
+    epsilon[S] = 1
+    return lam * (1 - min(1.0, float(epsilon.min())))

@@ -1,4 +1,4 @@
-"""What must be true of a result, checked without the solver that made it: plain NumPy on X, y, S."""
+"""Duality gaps of the LASSO, computed from X, y, S and β alone, without the solver that found β."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class DualityGap:
 
     Attributes
     ----------
-    gap : P(β) − D(u) ≥ 0 plus its rounding error; P(β) − min P and ½‖u − u*‖² are at most that.
+    gap : P(β) − D(u) ≥ 0 plus a bound on its rounding error; P(β) − min P and ½‖u − u*‖² are at most that.
     u : (n,) with X_Sᵀu = 0 and ‖Xᵀu‖∞ ≤ λ.
     correlation : (d,) Xᵀu.
     error : (d,) a bound on the rounding error of `correlation`.
@@ -64,8 +64,8 @@ def lasso_gap(
 
         P(β) − D(u) = ½‖r − u‖² + Σ_{j ∉ S} (λ|β_j| − β_j⟨X_j, u⟩) − Σ_{j ∈ S} β_j⟨X_j, u⟩,
 
-    a sum of nonnegative terms (the last is zero): a gap far below eps‖y‖² is still known. What
-    rounding can take from it, |coef| times the error of Xᵀu, 4√n·eps·‖X_j‖‖u‖, is added.
+    a sum of nonnegative terms (the last is zero), so that gaps far below eps‖y‖² are computed without
+    cancellation. A bound on the rounding error is added: Σ|β_j| times that of ⟨X_j, u⟩, 4√n·eps·‖X_j‖‖u‖.
     """
     residual = y - X @ coef
     u = project_off(basis, residual)
@@ -105,8 +105,8 @@ def proved_zero(column_norms: FloatArray, dual: DualityGap, lam: float) -> np.nd
     """(d,) bool: β_j = 0 in every solution, by the gap-safe test |⟨X_j, u⟩| + ‖X_j‖√(2·gap) < λ.
 
     The optimal u* is within √(2·gap) of u (the dual is 1-strongly concave), and β_j = 0 wherever
-    |⟨X_j, u*⟩| < λ (Ndiaye, Fercoq, Gramfort and Salmon, 2017). Rounding is allowed for. Means nothing
-    for j ∈ S.
+    |⟨X_j, u*⟩| < λ (Ndiaye, Fercoq, Gramfort and Salmon, 2017). The rounding error of ⟨X_j, u⟩ is added.
+    Entries for j ∈ S have no meaning.
     """
     radius = math.sqrt(2 * dual.gap)
     return np.asarray(np.abs(dual.correlation) + dual.error + column_norms * radius < lam)

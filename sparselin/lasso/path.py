@@ -30,27 +30,27 @@ def lasso_path(
 
     β(λ) is piecewise linear; its knots are the λ at which a coefficient enters or leaves (Efron et al.,
     *Least angle regression*, 2004; Osborne, Presnell and Turlach, 2000). Where solutions are not
-    unique (dependent columns) one of them is followed. Each knot is proved: guesses are accepted where a
-    bound on the errors of c is below 1e-4·λ, and else r and β are refined until they are those of exact
-    arithmetic rounded (`_homotopy`), so that nearly dependent columns, offsets beside an unpenalised
-    intercept and columns of very different lengths do no harm. Rounding β itself moves c_i by
-    eps·‖X_i‖Σ‖X_j‖|β_j|, which among nearly dependent columns can be more than a small λ. Where y is fitted
-    to rounding no event is left, and the last segment is followed to lam_min.
+    unique (dependent columns), one of them is followed. The KKT conditions of each knot are checked on all
+    columns. Where a bound on the errors of c is not below 1e-4·λ, r and β are refined iteratively until they
+    are those of exact arithmetic, rounded (`_homotopy`); so nearly dependent columns, columns of large mean
+    with an unpenalised intercept, and columns of very different lengths cost no accuracy. Rounding β itself
+    changes c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which for nearly dependent columns can exceed a small λ. Once y is
+    fitted to rounding there are no further knots, and the last segment ends at lam_min.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    unpenalized : S, columns without penalty; an intercept is a column of ones among them. Of
-        dependent ones among them, the later get the coefficient zero.
-    max_steps : at most this many segments; if that is where the path ends, the status is MAX_STEPS.
-    lam_min : where the path ends, ≥ 0. At 0 it ends in the least squares solution of least ‖β_{S̄}‖₁.
+    unpenalized : S, columns without penalty; an intercept is a column of ones among them. One of them that
+        depends on those before it gets the coefficient zero.
+    max_steps : at most this many segments; if the path is cut off there, the status is MAX_STEPS.
+    lam_min : where the path ends, ≥ 0. At 0 it ends in a least squares solution of least ‖β_{S̄}‖₁.
     sample_weight : (n,) weights of the squared residuals.
     callback : called after each segment with the path so far; returning True stops.
 
     Returns
     -------
-    LassoPath, whose `at(lam)` is exact between the knots. The status is COMPLETED, MAX_STEPS, STOPPED, or
-    BEYOND_PRECISION when the path could be followed only so far.
+    LassoPath, whose `at(lam)` interpolates linearly, which is exact. The status is COMPLETED, MAX_STEPS,
+    STOPPED, or BEYOND_PRECISION when rounding hides the next knot.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def _path(problem: Problem, pieces: list[Stretch], status: Status) -> LassoPath:
         start, stop = stop, stop + len(piece.lams)
         coef[start:stop, piece.columns] = piece.coef
     active = [P for piece in pieces for P in piece.active]
-    for i in range(len(knots) - 2, -1, -1):  # λ that are equal in float32, β being quite another, stay apart
+    for i in range(len(knots) - 2, -1, -1):  # knots that are equal in float32 are made different
         knots[i] = max(knots[i], np.nextafter(knots[i + 1], np.inf, dtype=knots.dtype))
     active[-1] = active[-2] if len(active) > 1 else ()
     return LassoPath(knots, coef, tuple(active), status)

@@ -26,8 +26,8 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
 
         u = v − Xβ.
 
-    The homotopy is followed from λ*(S) down to λ: no iteration to converge. Unless the status is
-    BEYOND_PRECISION the error is at most max(1e-12, 100·eps·κ(X_{S∪P}))·‖v‖ in float64, P being where β ≠ 0.
+    It is found by the homotopy from λ*(S) down to λ, a finite method. Unless the status is BEYOND_PRECISION,
+    the error is at most max(1e-12, 100·eps·κ(X_{S∪P}))·‖v‖ in float64, P = {j ∉ S : β_j ≠ 0}.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
     problem = Problem(X, v)
     S = check_indices(unpenalized, problem.d, "unpenalized")
     lam = check_level(lam, "lam")
-    with workers(math.inf):  # for each of many small products BLAS would wake a thread of its own
+    with workers(math.inf):  # limits BLAS to one thread: it would wake others for each of many small products
         solution = solution_at(problem, S, lam)
         if solution is None:
-            return _by_the_careful_homotopy(problem, S, lam)
+            return _by_homotopy(problem, S, lam)
         coef = np.zeros(problem.d, problem.dtype)
         coef[solution.columns] = solution.coef
         u = solution.residual
@@ -67,7 +67,7 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
         return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED)
 
 
-def _by_the_careful_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
+def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
     homotopy = Homotopy(problem, S)
     above = lam >= homotopy.lam
     if not above:

@@ -1,4 +1,4 @@
-"""Sequential LASSO: from S to the next feature by the first entry into the LASSO."""
+"""Sequential LASSO: the next feature is the first to enter the LASSO with S unpenalised."""
 
 from __future__ import annotations
 
@@ -33,19 +33,18 @@ def sequential_lasso(
 ) -> SelectionPath:
     """Select k features by Sequential LASSO.
 
-    Step by step, with β(λ, S) the solution of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ and
-    λ*(S) = sup{λ > 0 : β(λ, S)_{S̄} ≠ 0}, a member of A(S) = lim_{ε→0} {i ∉ S : β(λ* − ε, S)_i ≠ 0} is added
-    to S (Algorithm 3 of *Sequential Attention for Feature Selection*, after Luo and Chen, 2014): here
-    the lowest index of A(S). By Theorem 3.3 there, A(S) ⊆ T = argmax_i |⟨X_i, P_S^⊥y⟩|, so that the
-    choice is one that OMP could make.
+    With β(λ, S) the solution of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ and λ*(S) = sup{λ > 0 : β(λ, S)_{S̄} ≠ 0}, each
+    step adds to S a member of A(S) = lim_{ε→0} {i ∉ S : β(λ* − ε, S)_i ≠ 0} (Algorithm 3 of *Sequential
+    Attention for Feature Selection*, after Luo and Chen, 2014): here the lowest index of A(S). By Theorem
+    3.3 there, A(S) ⊆ T = argmax_i |⟨X_i, P_S^⊥y⟩|, so that OMP could make the same choice.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
-    method : "lasso" follows the definition, the first knot of the homotopy at each S, and checks the KKT
-        conditions of its first segment; "omp" assumes Theorem 3.3: it takes T from the correlations and
-        solves for A(S) only in a tie.
+    method : "lasso" follows the definition: it checks the KKT conditions of the first segment of the homotopy
+        at each S; "omp" assumes Theorem 3.3: it takes T from the correlations and solves for A(S) only in a
+        tie.
     forced, sample_weight, callback : as for `omp`.
 
     Returns
@@ -67,16 +66,16 @@ def sequential_lasso(
         raise ValueError(f"method must be one of {sorted(rules)}; got {method!r}")
     problem = as_problem(X, y, sample_weight)
     audit = first_segments if method == "lasso" else None
-    return pursue(problem, k, rules[method], forced=forced, callback=callback, clear_sets=True, audit=audit)
+    return pursue(problem, k, rules[method], forced=forced, callback=callback, with_active=True, audit=audit)
 
 
 def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: int) -> int:
-    """How many of the last p picks, W = XᵀQ being theirs, are seen to enter the LASSO first and alone.
+    """How many of the last p picks, with W = QᵀX (p, d), are verified to enter the LASSO first and alone.
 
-    For T = {i}, X_{S∪i} = QR and a sign s, what `first_entry` solves is v = 1/ρ², and the homotopy's first
-    segment is β(λ* − ε) = R⁻¹(z_S, sε/ρ) on S ∪ i. In the middle of the window its KKT conditions are
-    checked on all columns, from the residuals y − Xβ of all picks in one product. Picks out of a tie have
-    been checked when the tie was settled.
+    For T = {i}, X_{S∪i} = QR, z = Qᵀy and s = sign ⟨X_i, r⟩, the v of `first_entry` is 1/ρ², and the first
+    segment of the homotopy is β(λ* − ε) = R⁻¹(z_S, sε/ρ) on S ∪ i. In the middle of the window its KKT
+    conditions are checked on all columns, from the residuals y − Xβ of all picks in one product. A pick from
+    a tie, |T| > 1, was checked by `first_to_enter`.
     """
     problem, qr, picks = selection.problem, selection.qr, selection.picks
     p, t, m = len(W), qr.size, len(picks) - len(W)
@@ -103,7 +102,7 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
 
 
 def first_to_enter(selection: Selection) -> Pick | Status:
-    """The lowest index of A(S), A(S) from the LASSO."""
+    """The lowest index of A(S), A(S) found by the homotopy."""
     homotopy = Homotopy(selection.problem, np.array(selection.support, np.intp))
     c = homotopy.c
     entry = entry_of(selection.problem, homotopy)
@@ -114,7 +113,7 @@ def first_to_enter(selection: Selection) -> Pick | Status:
 
 
 def first_to_enter_of_the_tied(selection: Selection) -> Pick | Status:
-    """The same, knowing from Theorem 3.3 that A(S) ⊆ T: nothing is left to solve when |T| = 1."""
+    """The same, assuming Theorem 3.3, A(S) ⊆ T: when |T| = 1 there is nothing to solve."""
     pick = largest_correlation(selection)
     if isinstance(pick, Status) or len(pick.tied) > 1:
         return first_to_enter(selection)

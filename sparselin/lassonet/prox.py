@@ -5,7 +5,7 @@ For one feature with linear weights v ∈ ℝᵖ and first-layer weights u ∈ �
     minimise  ½‖v − b‖² + ½‖u − z‖² + λ‖b‖   subject to  ‖z‖∞ ≤ M‖b‖.        (p = 1: (3), else (4))
 
 It is not convex, but given t = ‖b‖ the best z is sign(u)·min(|u|, Mt), the best b is t·v/‖v‖ (any b of that
-length if v = 0), and what is left,
+length if v = 0), and the remaining function of t, up to a constant,
 
     φ(t) = ½(‖v‖ − t)² + λt + ½Σ_k (|u_k| − Mt)₊²,    φ'(t) = t − (‖v‖ − λ) − M·Σ_k (|u_k| − Mt)₊,
 
@@ -42,8 +42,8 @@ def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> Hierar
         b = sign(theta_j)·|b|,    z = sign(W_j)·min(|W_j|, M|b|),
 
     |W_(j,1)| ≥ |W_(j,2)| ≥ … being the entries of row j. Both signs of b are optimal where theta_j = 0; b ≥ 0
-    is returned. M = 0 gives soft-thresholding and W = 0. As M → ∞ the limit is soft-thresholding with W kept,
-    but where |theta_j| ≤ λ and W_j ≠ 0 that is feasible for no M: there is no minimiser for M = ∞.
+    is returned. M = 0 gives soft-thresholding and W = 0. As M → ∞ the limit is soft-thresholding with W
+    unchanged; if |theta_j| ≤ λ and W_j ≠ 0, that is feasible for no M: there is no minimiser for M = ∞.
 
     On features with theta_j ≥ 0 the operator is firmly nonexpansive (there it is the proximal operator of a
     convex function), and so on those with theta_j < 0; between the signs it jumps where λ < M‖W_j‖₁. It costs
@@ -52,7 +52,7 @@ def hier_prox(theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> Hierar
     Parameters
     ----------
     theta : (d,) linear weights. float32 theta and W give float32, all else float64.
-    W : (d, K) first-layer weights, K ≥ 0, one **row** a feature (the transpose of `torch.nn.Linear.weight`).
+    W : (d, K) first-layer weights, K ≥ 0, a **row** per feature (the transpose of `torch.nn.Linear.weight`).
     lam : λ ≥ 0, times the step size within a proximal gradient method.
     M : ≥ 0 and finite, the hierarchy coefficient; for float32 it is rounded down to float32.
 
@@ -91,13 +91,13 @@ def group_hier_prox(Theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> 
 
     Parameters
     ----------
-    Theta : (d, p) linear weights, p ≥ 1, one row a feature and one column an output.
+    Theta : (d, p) linear weights, p ≥ 1, one row per feature and one column per output.
     W, lam, M : as for `hier_prox`.
 
     Returns
     -------
     `HierarchicalProx`. ‖W_j‖∞ ≤ M‖theta_j‖ exactly, and also for the norm as floating point may evaluate it,
-    in whatever order: clips are at (1 − (p + 6)·eps/2)·M‖theta_j‖ for p > 1. The rest as for `hier_prox`.
+    in any order: clips are at (1 − (p + 6)·eps/2)·M‖theta_j‖ for p > 1. The rest as for `hier_prox`.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Orthogonal factorisations, updated column by column, with measured errors."""
+"""Orthogonal factorisations updated column by column, with error bounds; products with X."""

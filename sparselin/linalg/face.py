@@ -1,4 +1,4 @@
-"""`Face`: least squares on some columns of X, with multipliers, to the precision of the data."""
+"""`Face`: the augmented system of least squares on some columns of X, solved to the precision of the data."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sparselin.results import FloatArray, IndexArray
 
 _EPS = float(np.finfo(np.float64).eps)
 CHUNK = 1024  # columns that are made dense at a time
-_ROUNDS = 6  # of refinement: each gains the digits that κ·eps leaves
+_ROUNDS = 6  # of iterative refinement, at most: each multiplies the error by about κ·eps
 
 
 class Balance(NamedTuple):
-    """r + X_Jx = f, X_Jᵀr = g with r + r_low (n,) and x + x_low (t,), both as if in twice the precision.
+    """The solution of the augmented system r + X_Jx = f, X_Jᵀr = g, in twice the precision.
 
-    r_error bounds ‖error of r + r_low‖, x_error (t,) that of x + x_low; sound says whether the refinement
-    converged.
+    It is r + r_low (n,), x + x_low (t,). r_error bounds the norm of the error of r + r_low, x_error (t,) the
+    errors of x + x_low; sound says whether the refinement converged.
     """
 
     r: FloatArray
@@ -36,8 +36,8 @@ class Balance(NamedTuple):
 class Face:
     """X_J = QR in float64 for a list J of independent columns, updated a column at a time.
 
-    The *size* of a column x beside J is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), b = X_J⁺x: rounding of the data
-    moves P_J^⊥x by eps·s(x), whatever the condition of X_J. So x counts as in the span of J when
+    The *size* of a vector x relative to J is s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), b = X_J⁺x: rounding of the data
+    changes P_J^⊥x by eps·s(x), whatever the condition number of X_J. So x counts as in the span of J when
     ‖P_J^⊥x‖ ≤ `span_unit`·s(x).
 
     Attributes
@@ -75,13 +75,13 @@ class Face:
     def kappa(self) -> float:
         """At least ‖D R⁻¹‖_F, D = diag ‖X_j‖, which bounds ‖Db‖/‖x‖; at least 1.
 
-        The square of the norm is Σ(s/ρ)² of the columns as they came, ρ = ‖P^⊥X_j‖. It is also
-        Σ(‖X_j‖/‖P^⊥X_j‖)² off all others, which falls when a column leaves: what was a bound stays one.
+        ‖D R⁻¹‖_F² = Σ(s_j/ρ_j)², ρ_j = ‖P^⊥X_j‖ off the columns appended before j. It is also
+        Σ(‖X_j‖/‖P^⊥X_j‖)² off all others, which falls when a column is removed: a bound remains one.
         """
         return max(1.0, math.sqrt(sum(self._squares)))
 
     def append(self, j: int) -> bool:
-        """Add column j unless it is in the span of J to rounding; says whether it was added."""
+        """Add column j unless it is in the span of J to rounding; returns whether it was added."""
         t, x, norm = self.size, self.problem.columns([j])[:, 0], float(self.problem.column_norms[j])
         if t == len(self._Qt):
             self._allocate(2 * t)
@@ -97,7 +97,7 @@ class Face:
         return True
 
     def remove(self, j: int) -> None:
-        """Take column j out."""
+        """Remove column j."""
         position, t = self.index.index(j), self.size
         kernels.delete(self._Qt, self._R, t, position)
         for array in (self._columns, self._norms):
@@ -109,7 +109,7 @@ class Face:
             self._squares[-1] += last
 
     def beside(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """s(X_i) and ‖P_J^⊥X_i‖ of the columns given."""
+        """s(X_i) and ‖P_J^⊥X_i‖ for the given columns."""
         X = self.problem.columns(J)
         Z, H = self._off(X)
         B = np.linalg.solve(self.R, H) if self.size else H
@@ -127,11 +127,11 @@ class Face:
         return inside, sizes
 
     def balance(self, f: FloatArray | None, g: FloatArray | None) -> Balance:
-        """Solve r + X_Jx = f, X_Jᵀr = g, each zero where None.
+        """Solve the augmented system r + X_Jx = f, X_Jᵀr = g, with zero for None.
 
-        By R⁻ᵀ, Q and R⁻¹, and then by the same for what is lacking, computed in twice the precision (Björck,
-        1967, for the augmented system of least squares). In the measure ‖r‖ + ‖Dx‖/κ each round multiplies
-        the error by about κ·eps; the first shows by how much.
+        By Q and R, with iterative refinement: the residuals f − r − X_Jx and g − X_Jᵀr are computed in twice
+        the precision, and the system is solved for the corrections (Björck, 1967). In the norm ‖r‖ + ‖Dx‖/κ
+        each round multiplies the error by about κ·eps; the first round shows by how much.
         """
         f = np.zeros(self.problem.n) if f is None else f
         g = np.zeros(self.size) if g is None else g
@@ -158,7 +158,7 @@ class Face:
         return Balance(r, r_low, x, x_low, left, kappa * left / self.norms, rate <= 0.1)
 
     def _off(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """P_J^⊥X and QᵀX, projected twice, or thrice where what is left of X is of the order of rounding."""
+        """P_J^⊥X and QᵀX, projected twice, or thrice if P_J^⊥X is of the order of rounding."""
         H = np.zeros((self.size, *X.shape[1:]))
         for k in range(3 if self.size else 0):
             G = self.Qt @ X

@@ -1,4 +1,4 @@
-"""Some columns of X at hand, with their Gram matrix; and rows of XᵀX for all columns."""
+"""Some columns of X, gathered, with their Gram matrix; and rows of XᵀX."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
 _CHUNK = 512  # columns a thread takes at a time
-_WORTH_HALVING = (
-    2e8  # operations below which a whole Gram matrix costs less than half of it and a transposition
-)
+_BY_TRIANGLE = 2e8  # operations from which half a Gram matrix and a transposition cost less than all of it
 
 
 class Gathered:
-    """Columns C of X that grow in number, all in float64.
+    """A growing set C of columns of X, in float64.
 
     Attributes
     ----------
     index : C (M,).
-    place : (d,) where a column is in C, or −1.
+    place : (d,) the position of each column in C, or −1.
     columns : X_Cᵀ (M, n), an array, or a CSR array if X is sparse.
     gram, c0, norms : X_CᵀX_C (M, M), X_Cᵀy (M,) and the lengths (M,).
     """
@@ -33,12 +31,12 @@ class Gathered:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.index, self.place = np.zeros(0, np.intp), np.full(problem.d, -1)
-        self._room = np.empty((0, problem.n))
-        self.columns = self._room
+        self._buffer = np.empty((0, problem.n))
+        self.columns = self._buffer
         self.gram, self.c0, self.norms = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
 
     def add(self, J: IndexArray) -> None:
-        """Gather the columns J too."""
+        """Add the columns J."""
         problem, M = self.problem, len(self.index)
         size = M + len(J)
         self.place[J] = np.arange(M, size)
@@ -59,26 +57,26 @@ class Gathered:
         self.c0 = np.concatenate([self.c0, problem.Xty[J] if known else self.columns[M:] @ y])
 
     def _gather(self, J: IndexArray, M: int) -> FloatArray:
-        """X_Cᵀ (M + |J|, n) of an array, M rows of which are there."""
+        """X_Cᵀ (M + |J|, n) of a dense X, the first M rows being known."""
         X, size = self.problem.X, M + len(J)
         if np.array_equal(J, np.arange(self.problem.d)):
             return np.asarray(X.T, np.float64)
-        if size > len(self._room):
-            room = np.empty((max(256, 2 * size), self.problem.n))
-            room[:M] = self._room[:M]
-            self._room = room
-        out = self._room[M:size]
+        if size > len(self._buffer):
+            buffer = np.empty((max(256, 2 * size), self.problem.n))
+            buffer[:M] = self._buffer[:M]
+            self._buffer = buffer
+        out = self._buffer[M:size]
         with workers(8.0 * out.size) as count:
             rows_of_columns(self.problem, J, count, out)
-        return self._room[:size]
+        return self._buffer[:size]
 
     def _multiply(self, M: int) -> None:
-        """The Gram matrix, M rows and columns of which are there."""
+        """Complete the Gram matrix, whose first M rows and columns are known."""
         columns, gram = self.columns, self.gram
         size = len(columns)
         new = size - M
 
-        def products(start: int, stop: int) -> None:  # the long rows first, and half of what is symmetric
+        def products(start: int, stop: int) -> None:  # the lower triangle, mirrored; the long rows first
             a, b = size - stop, size - start
             rows = columns[a:b]
             np.matmul(rows, rows.T, out=gram[a:b, a:b])
@@ -87,19 +85,19 @@ class Gathered:
 
         flops = 2.0 * self.problem.n * new * (M + new / 2)
         with workers(flops) as count:
-            if M == 0 and flops < _WORTH_HALVING:
+            if M == 0 and flops < _BY_TRIANGLE:
                 spread(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, count)
             else:
-                # 2m equal shares of a triangle among m threads: the longest go with the shortest
+                # a triangle in 2m strips of equal height for m threads: the longest first, the shortest last
                 spread_chunks(products, new, max(128, -(-new // (2 * count))), count)
 
 
 class GramRows:
-    """The rows X_jᵀX of XᵀX for the columns that were asked for.
+    """Rows X_jᵀX of XᵀX, for a growing set of columns j.
 
     Attributes
     ----------
-    place : (d,) where the row of a column is, or −1.
+    place : (d,) the position of each column's row, or −1.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -109,7 +107,7 @@ class GramRows:
         self._rows = np.empty((0, problem.d), problem.dtype)
 
     def add(self, J: IndexArray, columns: Any) -> None:
-        """Make the rows of the columns J, given as `columns` (|J|, n), an array or sparse as X is."""
+        """Compute the rows of the columns J, given as `columns` (|J|, n), dense or sparse as X is."""
         problem = self.problem
         start, stop = self.size, self.size + len(J)
         if stop > len(self._rows):

@@ -1,4 +1,4 @@
-"""Products with a dense X, and columns of it, on the threads that `workers` gave."""
+"""Products with a dense X, and gathering of its columns, on the threads that `workers` gave."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from sparselin.parallel.threads import spread
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
-# Up to so many rows V, VX costs less by our kernel than by BLAS, which packs all of X for it.
+# For V of at most so many rows VX costs less by our kernel than by BLAS, which packs all of X for it.
 THIN = 10
-# Numbers up to which NumPy gathers columns, one after the other, faster than our kernel, row by row.
+# Entries up to which NumPy gathers columns, one after the other, faster than our kernel, row by row.
 _BY_COLUMNS = 400_000
-# Numbers to gather from X that repay the waking of a thread.
-_WORTH_A_THREAD = 30_000
+# Entries to gather from which threads are faster.
+_MIN_PARALLEL = 30_000
 
 
 def compiled(problem: Problem) -> bool:
-    """Whether X is an array, as these products want it."""
+    """Whether X is a dense array, as these products need it."""
     return isinstance(problem.X, np.ndarray)
 
 
 def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int) -> None:
-    """VX into out (p, d), for rows V (p, n)."""
+    """Write VX into out (p, d), V (p, n)."""
     X, p = problem.X, len(V)
     if p == 1 or p > THIN:
         spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), problem.d, count)
@@ -34,7 +34,7 @@ def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int)
 
 
 def rows_of_columns(problem: Problem, J: IndexArray, count: int, out: FloatArray | None = None) -> FloatArray:
-    """X_Jᵀ (|J|, n), contiguous by row."""
+    """X_Jᵀ (|J|, n), contiguous by rows."""
     if out is None:
         out = np.empty((len(J), problem.n), problem.dtype)
     if problem.X.flags.c_contiguous and out.size > _BY_COLUMNS:
@@ -47,8 +47,8 @@ def rows_of_columns(problem: Problem, J: IndexArray, count: int, out: FloatArray
 def gather(
     problem: Problem, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int
 ) -> None:
-    """X_J, each column times its scale, into the given rows of out (·, n)."""
-    X, count = problem.X, count if len(J) * problem.n > _WORTH_A_THREAD else 1
+    """Write X_J, each column times its scale, into the given rows of out (·, n)."""
+    X, count = problem.X, count if len(J) * problem.n > _MIN_PARALLEL else 1
     if X.flags.c_contiguous:
         spread(lambda a, b: kernels.gather_by_rows(X, J, scale, out, rows, a, b), problem.n, count)
     else:

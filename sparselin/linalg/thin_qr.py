@@ -1,4 +1,4 @@
-"""`ThinQR`: the factorisation of the selected columns that every method here rests on."""
+"""`ThinQR`: the QR factorisation of the selected columns, used by all methods."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class ThinQR:
         return self._Qt[: self.size]
 
     def rows(self, start: int, stop: int) -> FloatArray:
-        """Rows start..stop of the array that Qᵀ is the first part of."""
-        self.make_room(stop)
+        """Rows start..stop of the array whose first rows are Qᵀ."""
+        self.reserve(stop)
         return self._Qt[start:stop]
 
     @property
@@ -52,23 +52,23 @@ class ThinQR:
         return max(1.0, math.sqrt(self._inverse[: self.size].sum()))
 
     def append(self, j: int) -> bool:
-        """Add column j unless it is in the span of J to rounding; says whether it was added."""
+        """Add column j unless it is in the span of J to rounding; returns whether it was added."""
         t = self.size
-        self.make_room(t + 1)
+        self.reserve(t + 1)
         self._Qt[t] = self.problem.columns([j])[:, 0]
         self._norms[t] = self.problem.column_norms[j]
         kernels.orthogonalize(self._Qt, self._R, self._norms, t)
         return self._accept([j]) == 1
 
     def extend(self, columns: list[int], X: FloatArray) -> int:
-        """Add the columns, given as the rows of X (p, n), up to one in the span of those before it.
+        """Add the columns, given as the rows of X (p, n), before the first in the span of those before it.
 
-        Says how many were added. Block Gram-Schmidt: all columns are projected off Q by matrix products, a
+        Returns how many were added. Block Gram-Schmidt: all columns are projected off Q by matrix products, a
         second time if one of them loses half its length, then off the columns of their own block: the same
-        orthogonality as one at a time, at a fraction of the passes over Q.
+        orthogonality as one at a time, with a fraction of the passes over Q.
         """
         t, p = self.size, len(columns)
-        self.make_room(t + p)
+        self.reserve(t + p)
         Q, V, R = self._Qt[:t], self._Qt[t : t + p], self._R[:t, t : t + p]
         norms = self._norms[t : t + p] = self.problem.column_norms[columns]
         V[:], R[:] = X, 0
@@ -82,7 +82,7 @@ class ThinQR:
         return self._accept(columns)
 
     def _accept(self, columns: list[int]) -> int:
-        """Count columns that have been orthogonalised among J, up to a dependent one."""
+        """Append orthogonalised columns to J, up to the first dependent one; returns how many."""
         for added, j in enumerate(columns):
             t = self.size
             if t == self.problem.n or kernels.dependent(self._R, self._norms, t, self.problem.length_unit):
@@ -99,17 +99,17 @@ class ThinQR:
         """⟨q, r⟩ for each column q of Q from the t-th on, and ‖r‖ after it has been projected off q."""
         shares = self.Qt[t:] @ r
         last = r - shares @ self.Qt[t:]
-        squares = np.append(shares[1:] ** 2, last @ last)[::-1]  # Pythagoras upwards, without loss
+        squares = np.append(shares[1:] ** 2, last @ last)[::-1]  # summed upwards: no cancellation
         return shares, np.sqrt(np.cumsum(squares))[::-1]
 
     def kappas(self, t: int) -> FloatArray:
-        """κ of the first t, t + 1, … columns, all that there are."""
+        """κ of the first t, of the first t + 1, …, of all columns."""
         return np.maximum(1.0, np.sqrt(np.cumsum(self._inverse[: self.size])[t - 1 :]))
 
     def coefficients(self, z: FloatArray, position: IndexArray, size: int) -> FloatArray:
         """(size, size): row j has R⁻¹z for the columns whose `position` is at most j, at these positions.
 
-        The positions increase. LU factorisation leaves a triangle as it is: this is back substitution.
+        The positions increase. LU factorisation does not change a triangular R: this is back substitution.
         """
         path = np.zeros((size, size), self.problem.dtype)
         until = np.where(position[:, None] <= np.arange(size), z[:, None], 0)
@@ -145,13 +145,13 @@ class ThinQR:
         The computed QR is that of columns off by F_j, ‖F_j‖ about eps‖X_j‖; so is what was rounded to give X.
         With z = P_J^⊥x, the projection off QR is z + Fb to first order, and u·s(x), u = 8·eps, bounds its
         error: ‖Fb‖ for independent rounding, and eps‖x‖. By s(x) ≤ √(1 + κ²)‖x‖ it is no larger than the
-        bound by the condition of X_J, and it is smaller by κ for what has no part in a near-dependence.
+        bound by the condition number of X_J, and smaller by κ if no near-dependence of X_J involves x.
         """
         scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), shares).T
         return np.asarray(np.hypot(norms, np.sqrt((scaled**2).sum(axis=-1))))
 
-    def make_room(self, least: int) -> None:
-        """Room for so many columns, and for half as many again as there was room for."""
+    def reserve(self, least: int) -> None:
+        """Ensure a capacity of `least` columns, enlarging it by half at least."""
         if least <= len(self._Qt):
             return
         old = self._Qt, self._R, self._norms, self._inverse

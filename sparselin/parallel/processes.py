@@ -1,4 +1,4 @@
-"""Worker processes for long runs: quiet, single-threaded, gone when their parent is."""
+"""Worker processes for long runs: silent, single-threaded, ended with their parent."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def run_jobs(
     count: int,
     prepare: Callable[[], object] | None = None,
 ) -> Iterator[Any]:
-    """The results of jobs (function, arguments) as they come; closing the iterator stops the work.
+    """The results of jobs (function, arguments) in order of completion; closing the iterator stops the work.
 
-    From `count` spawned processes, a few jobs for each at a time, or from this one if count is 1. Spawned,
-    not forked: a progress bar has a thread of its own, and a fork of a process with threads may hang. BLAS
+    They are computed in `count` spawned processes, or in this one if count is 1. Spawned, not forked: a
+    progress bar has a thread, and a forked process of a process with threads may hang. BLAS
     has one thread everywhere, so that the number of processes changes no bit. Each process calls `prepare`
-    first: it knows nothing of what this one has registered.
+    first, to register there what was registered here.
     """
     from threadpoolctl import threadpool_limits
 
@@ -53,9 +53,9 @@ def _begin(prepare: Callable[[], object] | None) -> None:
 
 
 def work_quietly(path: Sequence[str] = ()) -> None:
-    """In a worker: leave Ctrl-C to the parent and one thread to BLAS (there is a process per core).
+    """In a worker: ignore Ctrl-C, which the parent handles; one thread for BLAS, as each core has a process.
 
-    `path` is added to sys.path. The environment reaches what is loaded later (SciPy's BLAS, with cvxpy).
+    `path` is added to sys.path. The environment variables limit libraries loaded later (SciPy's BLAS).
     """
     from threadpoolctl import threadpool_limits
 
@@ -67,7 +67,7 @@ def work_quietly(path: Sequence[str] = ()) -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed cannot stop its workers: they watch for that themselves."""
+    """End this process when its parent ends: a parent that is killed cannot stop its workers."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,11 +1,11 @@
-"""One pool of threads for all: who else spins on the cores while it works costs two to eight times.
+"""One pool of threads for everything: next to another one that busy-waits, work takes 2 to 8 times as long.
 
-NumPy's BLAS, SciPy's BLAS and Numba's own `parallel=True` each keep a pool whose threads busy-wait for a
-while after each task. So kernels here are serial and release the GIL, work is cut by columns or by
-signals for the threads of one pool, and BLAS gets one thread for that long.
+NumPy's BLAS, SciPy's BLAS and Numba's own `parallel=True` each have a pool whose threads busy-wait for a
+while after each task. So kernels here are serial and release the GIL, work is divided by columns or by
+signals among the threads of one pool, and BLAS is limited to one thread meanwhile.
 
-The pool is threads and a SimpleQueue, not a `ThreadPoolExecutor`. Its locks are written in Python: one
-that a KeyboardInterrupt meets on its way in stays locked, and the next call waits for ever
+The pool is threads and a SimpleQueue, not a `ThreadPoolExecutor`, whose locks are written in Python: a
+KeyboardInterrupt while one is being acquired leaves it locked, and the next call waits for ever
 (https://github.com/python/cpython/issues/148874).
 """
 
@@ -24,9 +24,9 @@ from typing import Any, TypeAlias
 import numba
 from threadpoolctl import ThreadpoolController
 
-# Below these numbers of floating point operations BLAS is left alone (it stays serial by itself), and a
-# second thread is not woken (which takes up to some milliseconds after a pause).
-_TRIFLE, _WORTH_A_THREAD = 2e6, 6e7
+# Below the first number of floating point operations BLAS is not limited (it is serial then by itself); below
+# the second only one thread is used, since waking another takes up to some milliseconds.
+_MIN_LIMITED, _MIN_PARALLEL = 2e6, 6e7
 
 _Outbox: TypeAlias = SimpleQueue[BaseException | None]
 _Inbox: TypeAlias = SimpleQueue[tuple[Callable[[], object], _Outbox] | None]
@@ -34,7 +34,7 @@ _Inbox: TypeAlias = SimpleQueue[tuple[Callable[[], object], _Outbox] | None]
 _lock = threading.Lock()
 _users = 0
 _workers = 1
-_usual: list[tuple[Any, Any]] = []  # the threads of each BLAS before
+_usual: list[tuple[Any, Any]] = []  # each BLAS, with its number of threads before the limit
 
 
 @functools.cache
@@ -51,7 +51,7 @@ def _work(inbox: _Inbox) -> None:
         except BaseException as raised:
             error = raised
         outbox.put(error)
-        del item, task, outbox, error  # what they hold is not kept while the thread waits
+        del item, task, outbox, error  # frees the arrays they refer to while the thread waits
 
 
 @functools.cache
@@ -68,7 +68,7 @@ def _pool(workers: int) -> _Inbox:
 
 
 def _close(inbox: _Inbox, threads: list[threading.Thread]) -> None:
-    """Before the interpreter ends: it does not suffer threads that come back from compiled code later."""
+    """At exit: a thread that returns from compiled code after the interpreter has ended may crash it."""
     for _ in threads:
         inbox.put(None)
     for thread in threads:
@@ -94,23 +94,23 @@ def thread_count() -> int:
 
 @contextlib.contextmanager
 def workers(flops: float) -> Iterator[int]:
-    """The number of threads for work of this size, BLAS being held to one thread meanwhile."""
+    """The number of threads for work of this size; meanwhile BLAS is limited to one thread."""
     global _users, _workers, _usual
-    if flops < _TRIFLE:
+    if flops < _MIN_LIMITED:
         yield 1
         return
     counted = False
     try:
         with _lock:  # of calls that overlap, the first sets the limit and the last lifts it
             if _users == 0:
-                if not _usual:  # there are some where an interrupt kept them from being put back
+                if not _usual:  # not empty if an interrupt prevented the limit from being lifted
                     _workers = thread_count()
                     _usual = [(library, library.num_threads) for library in _controller().lib_controllers]
-                for library, _ in _usual:  # what `limit(limits=1)` does, without its bookkeeping
+                for library, _ in _usual:  # as `limit(limits=1)` does, without its overhead
                     library.set_num_threads(1)
             _users += 1
             counted = True
-        yield _workers if flops >= _WORTH_A_THREAD else 1
+        yield _workers if flops >= _MIN_PARALLEL else 1
     finally:
         with _lock:
             _users -= counted
@@ -143,11 +143,11 @@ def spread_chunks(task: Callable[[int, int], object], size: int, chunk: int, cou
     The chunks, and so the results, do not depend on the number of threads.
     """
     starts = iter(range(0, size, chunk))
-    turn = threading.Lock()
+    lock = threading.Lock()
 
     def work(_: int, __: int) -> None:
         while True:
-            with turn:
+            with lock:
                 start = next(starts, None)
             if start is None:
                 return

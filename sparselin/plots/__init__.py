@@ -1,6 +1,6 @@
 """Figures. Each function returns the Axes it drew on.
 
-They take results and compute nothing, but for those of two or three dimensions, which take the data.
+Their arguments are results, of which they compute nothing new, except for designs in two or three dimensions.
 """
 
 from sparselin.plots.diversity import (

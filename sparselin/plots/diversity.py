@@ -24,7 +24,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "sv": {"color": "#009e73", "marker": "D", "linestyle": "-."},
     "gr": {"color": "#cc79a7", "marker": "x", "linestyle": ":"},
 }
-OTHER_LOOK = {"color": GREY, "marker": "P", "linestyle": "-"}  # of what is registered besides
+OTHER_LOOK = {"color": GREY, "marker": "P", "linestyle": "-"}  # of further regularizers
 # the opacity of selections of fewer than k features
 FADED = 0.4
 LEAST = r"least expected for $k$ features, $\sigma\sqrt{k/n}$"
@@ -36,7 +36,7 @@ def curves(
 ) -> Axes:
     """A line for each of the methods: `value` of its selections against k.
 
-    Those of fewer than k features are beside the line: faded, each with its number of features.
+    Selections of fewer than k features are off the line: faded, each with its number of features.
     """
     for method in methods:
         mine = [one for one in selections if one.method == method]
@@ -101,7 +101,7 @@ def normalised_diversity(selections: Sequence[Any], regularizer: str, *, ax: Axe
 
 
 def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
-    """The six panels of Figure 1, (a) to (f), and (g), … for what else was registered, under one legend.
+    """The six panels of Figure 1, (a) to (f), and (g), … for further regularizers, under one legend.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
     columns = math.ceil((2 + len(names)) / 2)
     figure, grid = pyplot().subplots(2, columns, figsize=(11 * columns / 3, 6.4), layout="constrained")
     panels: list[Axes] = list(grid.flat)[: 2 + len(names)]
-    for spare in grid.flat[len(panels) :]:
-        spare.set_axis_off()
+    for unused in grid.flat[len(panels) :]:
+        unused.set_axis_off()
     coefficient_errors(selections, sigma, "target", ax=panels[0])
     coefficient_errors(selections, sigma, "features", ax=panels[1])
     for name, ax in zip(names, panels[2:], strict=True):

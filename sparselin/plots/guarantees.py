@@ -1,4 +1,4 @@
-"""Figures of the guarantees: achieved beside promised, and the designs on which greedy selection is worst."""
+"""Figures of the guarantees: achieved and promised ratios; the designs on which greedy selection is worst."""
 
 from __future__ import annotations
 
@@ -164,13 +164,13 @@ def around_y(
 ) -> Axes:
     """The directions of columns in R³ as seen from y: the distance from the centre is the angle to ±y.
 
-    It is 90° on the rim. A column and its opposite explain the same, so that the one nearer to y is drawn. On
-    a line through the centre lie columns in one plane with y. Lengths are not shown, nor are zero columns.
+    It is 90° on the rim. X_j and −X_j have the same span; the one closer to y is drawn. Columns in one plane
+    with y are on a line through the centre. Lengths are not shown, nor are zero columns.
 
     Parameters
     ----------
     X : (3, d). y : (3,), not zero.
-    picks : what greedy selection takes, in order. best : a best subset.
+    picks : the picks of greedy selection, in order. best : a best subset.
     ax : where to draw, with a polar projection; a new figure, with a legend, if None.
 
     Raises
@@ -233,7 +233,7 @@ def _beside(ax: Axes, text: str, at: tuple[float, float], offset: tuple[int, int
 
 
 def _rim(ax: Any, azimuth: FloatArray) -> None:
-    """The scale of the angles, written where no column is near."""
+    """The scale of the angles, written away from the columns."""
     ax.set_ylim(0, 90)
     ax.set_yticks([30, 60, 90], ["30°", "60°", "90°"], fontsize=7, color=GREY)
     ax.set_xticks([])
@@ -259,7 +259,7 @@ def around_several(
 
 
 def _with_legend(figure: Any, *drawn: Axes, ncols: int) -> None:
-    """One legend below the panels, with room for what stands out of a polar one."""
+    """One legend below the panels, with space for the labels of a polar one."""
     handles: dict[str, Any] = {}
     for ax in drawn:
         handles |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}

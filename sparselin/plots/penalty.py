@@ -24,8 +24,8 @@ def contours(
 ) -> Axes:
     """Contours of a penalty of two coefficients, such as Q*(β∘β).
 
-    The levels are round numbers near the squares of equidistant ones: at every zoom they lie about equally
-    far apart along a ray where the penalty grows as the square of β.
+    The contours are at round numbers close to the squares of equidistant ones: at every zoom they are about
+    equidistant along a ray on which the penalty grows as the square of β.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def penalty_panels(panels: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) 
 def _label_points(
     beta1: FloatArray, beta2: FloatArray, value: FloatArray, levels: list[float]
 ) -> list[tuple[float, float]]:
-    """Grid points where the levels meet the diagonal from the centre to near the upper right corner."""
+    """Grid points where the contours meet the diagonal, from the centre almost to the upper right corner."""
     share = np.linspace(0, 0.93, 200)
     rows = np.round((len(beta2) - 1) * (1 + share) / 2).astype(int)
     columns = np.round((len(beta1) - 1) * (1 + share) / 2).astype(int)

@@ -1,4 +1,4 @@
-"""The look that all figures share."""
+"""The style of all figures."""
 
 from __future__ import annotations
 

@@ -143,14 +143,14 @@ def dual_polytope(
             named.append(point)
             text = rf"$\lambda$ = {lam:.3g}"
             ax.annotate(text, tuple(point), xytext=(8, -10), textcoords="offset points", fontsize=8, zorder=6)
-    edge = min(1.08 * reach, 0.97 * far)  # what ends beyond is seen not to end
+    edge = min(1.08 * reach, 0.97 * far)  # lines that end beyond are drawn to the edge
     ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal")
     ax.legend(loc="lower left", fontsize=8, framealpha=0.85, edgecolor="none")
     return ax
 
 
 def _polygon(A: FloatArray, far: float) -> FloatArray:
-    """The vertices of {u : ‖Aᵀu‖∞ ≤ 1, ‖u‖∞ ≤ far} in order: two of the bounds meet, none is broken."""
+    """The vertices of {u : ‖Aᵀu‖∞ ≤ 1, ‖u‖∞ ≤ far} in order: two bounds are attained, none is violated."""
     A = np.column_stack([A, np.eye(2) / far])
     i, j = np.triu_indices(A.shape[1], 1)
     pairs = np.stack([A[:, i], A[:, j]], axis=1).T  # (·, 2, 2), with rows A_i and A_j

@@ -1,1 +1,1 @@
-"""Reports turn the results of experiments into tables, figures and pages; they compute nothing new."""
+"""Tables, figures and pages of the results of experiments; they compute nothing new."""

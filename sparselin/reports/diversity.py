@@ -74,7 +74,7 @@ def headline(
     findings: Sequence[Finding],
     selections: Sequence[MethodSelection],
 ) -> list[str]:
-    """The result in two sentences, and what it was found on."""
+    """The result in two sentences, and the data."""
     short = sum(one.short for one in selections)
     left_out = (
         f" {short} of the {len(selections)} selections {'has' if short == 1 else 'have'} fewer than k "
@@ -107,7 +107,7 @@ def _counted(findings: Sequence[Finding], key: str, panel: str = "") -> str:
 
 
 def reading(design: Design, selections: Sequence[MethodSelection]) -> list[str]:
-    """What the diversity consists of and costs, in numbers of this run."""
+    """The rare pixels and the loss of R² by diversity, in numbers of this run."""
     table = ByMethod(selections)
     lines = [_rare(selections), _price(table)]
     every = sum(one.qualifies == "every" for one in selections)
@@ -141,7 +141,7 @@ def _rare(selections: Sequence[MethodSelection]) -> str:
 
 
 def _price(table: ByMethod) -> str:
-    """What the diversity costs."""
+    """The loss of R² by diversity."""
     k = min(table.ks)
     if not {("no-reg", k), ("ld", k)} <= set(table.at):
         return ""
@@ -223,7 +223,7 @@ def write(
 
 
 def _axes(least: dict[str, float]) -> list[tuple[str, str, str, str]]:
-    """Panel, what is compared, where the printed axis says that it lies, what it is here."""
+    """Panel, quantity, its range by the printed axis, its value here."""
     rows = []
     for panel, (low, high) in PRINTED_AXES.items():
         what = "largest error" if panel in "ab" else "least diversity"

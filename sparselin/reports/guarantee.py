@@ -70,7 +70,7 @@ def write(
 
 
 def violations(output: Path, settings: GuaranteeSettings, found: Findings) -> list[str]:
-    """For each promise not kept: which, and the command that shows it again. The designs are saved."""
+    """For each violated promise: its name, and the command that reproduces it. The designs are saved."""
     lines = []
     for record in found.records:
         if record.violated:

@@ -1,4 +1,4 @@
-"""What a run of `sparselin guarantee` found, in words and tables."""
+"""The results of a run of `sparselin guarantee` in sentences and tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from sparselin.experiments.guarantee.summary import Achieved, Kept, kept, of_study, share_above
+from sparselin.experiments.guarantee.summary import (
+    Achieved,
+    PromiseSummary,
+    of_study,
+    promise_summaries,
+    share_above,
+)
 from sparselin.experiments.guarantee.tasks import GuaranteeRecord
 from sparselin.experiments.guarantee.worst import ALGORITHMS, Worst
 from sparselin.results import FloatArray, GuaranteeBounds, IndexArray
@@ -20,7 +26,7 @@ MAIN = ("OMP", "FR")
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
-    """All that a run has found, summarised once."""
+    """The results of a run, summarised once."""
 
     records: Sequence[GuaranteeRecord]
     worst: Sequence[Worst]
@@ -30,8 +36,8 @@ class Findings:
         return of_study(self.records, "check")
 
     @property
-    def promises(self) -> list[Kept]:
-        return kept(self.checked)
+    def promises(self) -> list[PromiseSummary]:
+        return promise_summaries(self.checked)
 
     @property
     def violations(self) -> int:
@@ -40,9 +46,9 @@ class Findings:
         )
 
 
-def promise_table(rows: Sequence[Kept]) -> Table:
+def promise_table(rows: Sequence[PromiseSummary]) -> Table:
     """The promises for a terminal of 80 columns."""
-    view = Table(title="Are the promises kept?", box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
+    view = Table(title="Do the promises hold?", box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
     for heading in ("algorithm", "promise", "held", "broken", "> 0.1", "median"):
         left = heading in ("algorithm", "promise")
         view.add_column(heading, justify="left" if left else "right", no_wrap=True)
@@ -52,7 +58,7 @@ def promise_table(rows: Sequence[Kept]) -> Table:
     return view
 
 
-def promise_cells(row: Kept) -> tuple[str, ...]:
+def promise_cells(row: PromiseSummary) -> tuple[str, ...]:
     """One row as text."""
     numbers = (_share(row.above), _number(row.median, "{:.2f}"), _number(row.least_slack, "{:.0e}"))
     return (row.algorithm, row.name, f"{row.applies} of {row.designs}", str(row.violated), *numbers)
@@ -166,7 +172,7 @@ def _how_bad(found: Findings) -> list[str]:
 
 
 def bounds_table(found: GuaranteeBounds) -> Table:
-    """One design: every promise beside what was achieved."""
+    """One design: every promise and the ratio achieved."""
     view = Table(
         title=f"k = {found.k}: what was promised, and what was achieved", box=box.SIMPLE_HEAD, padding=0
     )

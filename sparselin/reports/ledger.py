@@ -28,7 +28,7 @@ CENTRAL = (
     "ours-glm-omp",
 )
 MARKDOWN, JSON = "LEDGER.md", "ledger.json"
-# what a claim says of itself: equal in the code and in the stored ledger, or one of them is out of date
+# the fields of a claim that must be equal in the code and in the stored ledger, else that is out of date
 STATED = (
     "id",
     "paper",
@@ -108,7 +108,7 @@ def markdown(ledger: Mapping[str, Any]) -> str:
 
 
 def _text(words: str) -> str:
-    """Words whose asterisks, underscores and brackets are to be seen, not obeyed."""
+    """A text with its asterisks, underscores and brackets escaped."""
     return re.sub(r"([*_<\\])", r"\\\1", words)
 
 

@@ -1,4 +1,4 @@
-"""What the reports share: a page with its figures inside, JSON without NaN, and what ran, when, on what."""
+"""Common to the reports: a page with embedded figures, JSON without NaN, and the record of the run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def describe(
 
 
 def write_page(output: Path, template: str, context: dict[str, Any]) -> Path:
-    """index.html in the folder, from a template beside this file that extends page.html.j2."""
+    """Write index.html into the folder, from a template of this package that extends page.html.j2."""
     loader = PackageLoader("sparselin", "reports")
     escape = select_autoescape(["html", "j2"])
     page = Environment(loader=loader, autoescape=escape, undefined=StrictUndefined).get_template(template)
@@ -66,7 +66,7 @@ def figure(output: Path, name: str, caption: str, drawn: Any) -> dict[str, str]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no NaN: null stands for what was not measured."""
+    """JSON has no NaN: null is written for values that were not measured."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

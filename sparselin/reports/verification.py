@@ -87,7 +87,7 @@ def headline(summary: Sequence[EnsembleSummary]) -> list[str]:
     reach = [row.median_reach for row in summary if row.reach_steps]
     if reach:
         lines.append(
-            "Linear Sequential Attention goes on picking the same feature down to "
+            "Linear Sequential Attention picks the same feature down to "
             f"{min(reach):.2f}–{max(reach):.2f} of λ* (medians of the ensembles, "
             f"{sum(row.reach_steps for row in summary)} steps)."
         )
@@ -101,7 +101,7 @@ def headline(summary: Sequence[EnsembleSummary]) -> list[str]:
 
 
 def reproductions(output: Path, settings: VerificationSettings, records: Sequence[DesignRecord]) -> list[str]:
-    """For each violating design: what is violated, and the command that shows it again."""
+    """For each violating design: the violation, and the command that reproduces it."""
     lines = []
     for record in records:
         if record.verdict is Agreement.VIOLATES:
@@ -113,7 +113,7 @@ def reproductions(output: Path, settings: VerificationSettings, records: Sequenc
 
 
 def reasons(record: DesignRecord) -> list[str]:
-    """What does not agree, a line each."""
+    """The checks that do not agree, a line each."""
     found = [
         f"step {step.step}, {check}: {reason}"
         for step in record.steps
@@ -123,7 +123,7 @@ def reasons(record: DesignRecord) -> list[str]:
 
 
 def saved_design(output: Path, record: DesignRecord) -> Path:
-    """Where a violating design is kept."""
+    """The file in which a violating design is saved."""
     return output / f"violation-{record.ensemble}-{record.index}.npz"
 
 

@@ -1,4 +1,4 @@
-"""What the methods return: one frozen dataclass each, whose fields are always all there."""
+"""The results of the methods: one frozen dataclass each, whose fields are always all present."""
 
 from sparselin.results.base import FloatArray, IndexArray, Status
 from sparselin.results.guarantees import (

@@ -1,4 +1,4 @@
-"""What every result has in common: a frozen dataclass with read-only arrays, and a status."""
+"""Common to all results: a frozen dataclass with read-only arrays, and a status."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _T = TypeVar("_T")
 
 
 class Status(enum.Enum):
-    """How a method ended. The value says what that means and, where it helps, what to do."""
+    """How a method ended. The value explains it and, if possible, says what to do."""
 
-    COMPLETED = "did all that was asked"
-    TOLERANCE = "the relative residual norm fell to `tol`; lower `tol` to go on"
+    COMPLETED = "completed as requested"
+    TOLERANCE = "the relative residual norm is at most `tol`; decrease `tol` to continue"
     EXACT_FIT = "the residual is zero to rounding: y lies in the span of the selected columns"
-    NO_CORRELATION = "the residual is orthogonal to every column to rounding: none can be seen to lower it"
-    RANK_EXHAUSTED = "every column left lies in the span of the selected ones: no more can be selected"
+    NO_CORRELATION = "the residual is orthogonal to every column to rounding: no column reduces it"
+    RANK_EXHAUSTED = "every remaining column lies in the span of the selected ones: no more can be selected"
     BEYOND_PRECISION = (
         "columns are so nearly dependent that rounding hides the next event; "
-        "use float64, or leave out columns that the others determine"
+        "use float64, or omit columns that the others determine"
     )
-    MAX_STEPS = "the path has as many segments as `max_steps` allows; raise it to go on"
-    MAX_ITER = "the iteration limit came before the certificate, so the result is undecided; raise the limit"
+    MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
+    MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"
     STOPPED = "the callback, or an interrupt, asked to stop"
 
     @property
     def message(self) -> str:
-        """The sentence for a person."""
+        """The explanation as a sentence."""
         return self.value
 
 

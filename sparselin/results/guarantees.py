@@ -1,4 +1,4 @@
-"""Results about guarantees: certified intervals, and promises beside what was achieved."""
+"""Results about guarantees: certified intervals, guaranteed and achieved ratios."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from sparselin.results.base import FloatArray, IndexArray, result
 
 @result
 class Interval:
-    """A number that is known to lie between two others.
+    """Certified bounds on a number.
 
     Attributes
     ----------
     lower, upper : the certified bounds; equal to rounding when the number is known.
     method : how each of them was obtained, in words.
-    rounding : how far apart they may be and count as equal.
+    rounding : bounds whose difference is at most this count as equal.
     """
 
     lower: float
@@ -34,9 +34,9 @@ class Interval:
 class SubmodularityRatio(Interval):
     """γ_{U,k}: the largest γ ≤ 1 with Σ_{x∈A}[f(L + x) − f(L)] ≥ γ·[f(L ∪ A) − f(L)] for all L, A.
 
-    Of the pairs L ⊆ U, |A| ≤ k, A ∩ L = ∅ those with a positive right bracket count. γ ≥ 0 if f is monotone.
+    Over the pairs L ⊆ U, |A| ≤ k, A ∩ L = ∅ with a positive right bracket. γ ≥ 0 if f is monotone.
 
-    Attributes (beside `lower`, `upper`, `method`)
+    Attributes (in addition to `lower`, `upper`, `method`)
     ----------
     base, added : the L and the A at which the ratio is `upper`; both empty if that is 1.
     exact : for γ of R², whether the bounds agree to a relative 1e-6.
@@ -87,19 +87,19 @@ class SparseEigenvalues:
 
 @result
 class Bound:
-    """One promise: R²(greedy) ≥ factor·R²(best), or exact recovery, with what it needs.
+    """One guarantee: R²(greedy) ≥ factor·R²(best), or exact recovery, with its hypotheses.
 
     Attributes
     ----------
-    name : what is promised, in the field's terms.
-    algorithm : of which algorithm.
+    name : what it uses or guarantees, in the field's terms.
+    algorithm : the algorithm that it is for.
     formula : the factor, as text.
     source : paper and number.
-    hypotheses : pairs (what is supposed, whether it was seen to hold; None if it was not decided).
-    lower, upper : the factor from certified lower and from upper bounds of its constants; only `lower` is a
-        promise. 0.0 when a hypothesis fails.
-    achieved : R²(greedy)/R²(best), an `Interval`: a point where the best subset is known. With a regularizer
-        g(greedy)/max g, 0 where g(greedy) < 0 < max g and 1 where max g is not positive.
+    hypotheses : pairs (hypothesis, whether it holds; None if that was not decided).
+    lower, upper : the factor from certified lower and from upper bounds on its constants; only `lower` is
+        guaranteed. 0.0 when a hypothesis fails.
+    achieved : R²(greedy)/R²(best), an `Interval`: a point if the best subset is known. With a regularizer
+        g(greedy)/max g, 0 if g(greedy) < 0 < max g and 1 if max g is not positive.
     """
 
     name: str
@@ -113,28 +113,28 @@ class Bound:
 
     @property
     def applies(self) -> bool:
-        """Whether all hypotheses were seen to hold."""
+        """Whether all hypotheses were found to hold."""
         return all(held is True for _, held in self.hypotheses)
 
     @property
     def violated(self) -> bool:
-        """Whether the achieved ratio is below the promise: a finding."""
+        """Whether the achieved ratio is below the guaranteed factor: a finding."""
         return self.applies and self.achieved.upper < self.lower
 
 
 @result
 class GuaranteeBounds:
-    """What is promised of greedy selection on one design, side by side, and what was achieved.
+    """The guarantees for greedy selection on one design, and the ratios achieved.
 
     Attributes
     ----------
     k : the size.
-    bounds : the promises, a `Bound` each.
+    bounds : the guarantees, a `Bound` each.
     best : R² of the best subset of k features, an interval.
     best_support : a best subset, or the best that was found.
     r2 : pairs (algorithm, R² of its selection).
     supports : pairs (algorithm, its selection).
-    constants : pairs (name, `Interval`) of the constants that entered: λ(s) = λ_min(C, s)/max_j C_jj, γ of
+    constants : pairs (name, `Interval`) of the constants used: λ(s) = λ_min(C, s)/max_j C_jj, γ of
         each algorithm's set, ERC, coherence, babel function.
     """
 
@@ -159,18 +159,18 @@ class GuaranteeBounds:
 
     @property
     def upper(self) -> float:
-        """At least what the algorithm of the largest promise achieved; 1.0 if no promise applies."""
+        """An upper bound on what the algorithm of the largest promise achieved; 1.0 if none applies."""
         return self.strongest.achieved.upper if self.strongest else 1.0
 
     @property
     def method(self) -> str:
-        """Whose promise `lower` is, and which."""
+        """The algorithm and the name of the promise `lower`."""
         bound = self.strongest
         return f"{bound.algorithm}: {bound.name} ({bound.source})" if bound else "no promise applies"
 
     @property
     def violated(self) -> tuple[Bound, ...]:
-        """The promises that were not kept: findings."""
+        """The promises that are violated: findings."""
         return tuple(bound for bound in self.bounds if bound.violated)
 
     def of(self, algorithm: str) -> tuple[Bound, ...]:

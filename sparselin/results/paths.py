@@ -12,7 +12,7 @@ from sparselin.results.base import FloatArray, IndexArray, Status, result
 
 @result
 class SelectionPath:
-    """Features in the order in which a greedy method took them.
+    """Features in the order in which a greedy method selected them.
 
     With t features selected of d, S_j the first j of them and r_j = P_{S_j}^⊥ y:
 
@@ -22,7 +22,7 @@ class SelectionPath:
     coef : (t,) least squares coefficients of y on the final support.
     coef_path : (t, t) row j holds the coefficients on the first j + 1 features, zeros beyond.
     lam_star : (t,) λ*(S_j) = ‖Xᵀr_j‖∞ over the unselected, at each pick; NaN for forced features.
-    margin : (t,) (λ* − |c| of the runner-up)/λ*, 0 in a tie, 1 when nothing else is correlated;
+    margin : (t,) (λ* − |c| of the runner-up)/λ*, 0 in a tie, 1 when no other column is correlated with r;
         NaN for forced features.
     ties : t tuples of indices, T at each pick, the pick among them; empty for forced features.
     active_sets : t tuples of indices: A(S) at each pick for Sequential LASSO. OMP does not compute
@@ -68,12 +68,12 @@ class LassoPath:
 
     Attributes
     ----------
-    knots : (m,) decreasing; knots[0] = λ*(S) and knots[-1] is where the path ended.
+    knots : (m,) decreasing; knots[0] = λ*(S) and knots[-1] is the end of the path.
     coef : (m, d) solution at each knot.
     active : m tuples of indices outside S: those that are nonzero just below each knot (at
         knots[-1], just above it).
-    status : how the path ended. COMPLETED means that `lam_min` was reached, MAX_STEPS that it has as many
-        segments as were asked for.
+    status : how the path ended. COMPLETED means that `lam_min` was reached, MAX_STEPS that it has `max_steps`
+        segments.
     """
 
     knots: FloatArray
@@ -103,7 +103,7 @@ class LassoPath:
 
 @result
 class FirstEntry:
-    """Everything about one step of Sequential LASSO at a given S; r = P_S^⊥ y, c = Xᵀr.
+    """One step of Sequential LASSO at a given S; r = P_S^⊥ y, c = Xᵀr.
 
     Attributes
     ----------
@@ -113,11 +113,11 @@ class FirstEntry:
     signs : (|T|,) sign c_i for i ∈ T.
     direction : (|T|,) v: for λ = λ* − ε inside the window a solution is β_T = signs·(εv). It is
         positive exactly on A(S).
-    window_lower : λ₂; on (λ₂, λ*) the support off S stays A(S). 0 when no event comes.
+    window_lower : λ₂; on (λ₂, λ*) the support off S is A(S). 0 when there is no event.
     proof_lower : λ₀ ≥ λ₂, the end of the window that the paper's proof of Lemma 3.4/3.5 gives.
     residual_norm : ‖r‖.
     status : COMPLETED when λ* > 0 and the solution in the middle of the window satisfies the KKT
-        conditions to rounding; BEYOND_PRECISION when it does not, the rest being of no use then;
+        conditions to rounding; BEYOND_PRECISION when it does not, and then the other fields are unreliable;
         EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED when λ* is zero.
     """
 
@@ -134,7 +134,7 @@ class FirstEntry:
 
 @result
 class BatchSelection:
-    """What OMP selected for each of N signals, a row each, at most k of d features.
+    """The features that OMP selected for each of N signals, a row each, at most k of d features.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class BatchSelection:
     n_selected : (N,) how many features each row holds.
     residual_norm : (N,) ‖r‖ at the end.
     status : (N,) array of `Status`, how each signal ended; `batch.status == Status.TOLERANCE` is a mask.
-    n_redone : how many signals were done in sample space, the recurrence being too inexact to decide.
+    n_redone : the number of signals solved from residuals, the recurrence being too inexact to decide.
     n_features : d.
     """
 

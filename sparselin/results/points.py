@@ -14,8 +14,8 @@ class DualProjection:
     u : (n,) the projection.
     coef : (d,) with v − u = X @ coef: a solution of the LASSO whose response is v.
     active : indices outside S with nonzero coefficient.
-    duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖² at a feasible ū beside u
-        (u projected off X_S and scaled into the polytope); then ‖ū − projection‖² ≤ 2·duality_gap.
+    duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖² at the feasible ū made from u by
+        projecting it off X_S and scaling it into the polytope; then ‖ū − projection‖² ≤ 2·duality_gap.
     status : COMPLETED, or BEYOND_PRECISION when the homotopy could not be followed to λ.
     """
 
@@ -38,7 +38,7 @@ class DescentResult:
     coef : (d,) β = weights∘theta.
     objective : (iterations + 1,) ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²), at every iterate.
     duality_gap : gap of the equivalent LASSO at β; NaN for parametrizations that have none.
-    status : COMPLETED when the stopping rule was met, MAX_ITER when the result is undecided.
+    status : COMPLETED when the stopping rule was met, else MAX_ITER.
     """
 
     w: FloatArray
@@ -73,7 +73,7 @@ class HierarchicalProx:
     theta : (d,), or (d, p) for groups: the linear weights b*.
     W : (d, K) the first-layer weights, |W_jk| ≤ M‖theta_j‖.
     active : features with theta_j ≠ 0, increasing; the others have W_j = 0 too.
-    n_clipped : (d,) how many entries of each row of W were lowered.
+    n_clipped : (d,) how many entries of each row of W were reduced in modulus.
     """
 
     theta: FloatArray

@@ -13,7 +13,7 @@ class SubsetResult:
 
     Attributes
     ----------
-    support : (t,) indices, in the order in which they were taken.
+    support : (t,) indices, in the order of selection.
     coef : (t,) least squares coefficients of y on the support.
     value : g(S); R²(S) without a regularizer.
     r2 : R²(S).
@@ -51,11 +51,11 @@ class SubsetResult:
 
 @result
 class GreedyMaximum:
-    """Features that a greedy method took to maximise a set function f of C = XᵀX alone.
+    """Features that a greedy method selected to maximise a set function f of C = XᵀX alone.
 
     Attributes
     ----------
-    support : (t,) indices, in the order in which they were taken.
+    support : (t,) indices, in the order of selection.
     gains : (t,) f(S_j) − f(S_{j−1}).
     value : f(S).
     evaluations : gains that were evaluated; fewer by lazy evaluation.
@@ -77,7 +77,7 @@ class BestSubset(SubsetResult):
 
     `support` is in the order of orthogonal least squares within S.
 
-    Attributes (beside those of `SubsetResult`)
+    Attributes (in addition to those of `SubsetResult`)
     ----------
     residual : ‖y − X_S coef‖².
     lower_bound : no subset of k features has a smaller ‖y − Xβ‖², to the stated rounding; at most `residual`.
@@ -98,14 +98,14 @@ class BestSubset(SubsetResult):
 
 @result
 class NuChoice:
-    """The largest ν at which a regularized selection still explains as much as the LASSO at equal sparsity.
+    """The largest ν at which a regularized selection has at least the R² of the LASSO at equal sparsity.
 
     Attributes
     ----------
     nu : the ν chosen, `lower`; 0.0 when not even ν = 0 qualifies.
-    lower, upper : the largest ν that was seen to qualify and the least larger one that was seen not to;
-        R² is not monotone in ν, so that others beyond may qualify. `upper` is inf when the largest ν tried
-        does; both are 0.0 when none does.
+    lower, upper : the largest ν tried that qualifies and the next larger one tried, which does not; R² is not
+        monotone in ν, so that larger ones may qualify. `upper` is inf when the largest ν tried qualifies;
+        both are 0.0 when none does.
     method : how they were found, in words.
     selection : the `SubsetResult` at `nu`.
     r2_lasso : R² of the LASSO's own coefficients, of the last solution before its path first goes beyond k

@@ -1,4 +1,4 @@
-"""Local search on a set function f alone: additions, deletions and exchanges that raise it enough."""
+"""Local search on a set function f alone: additions, deletions and exchanges that increase it enough."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Watch = Callable[[list[int]], bool]
 
 
 class Climb:
-    """Where a local search on f within U stands; it starts at the best single feature.
+    """The state of a local search on f within U; it starts at the best single feature.
 
-    A move to S' counts when f(S') > (1 + ε/n²)·f(S), n = |U|, beyond the error of f: no set comes twice. An
-    addition, unless `strict`, counts when f(S') ≥ (1 + ε/n²)·f(S) to that error.
+    A move to S' is accepted when f(S') > (1 + ε/n²)·f(S), n = |U|, beyond the error of f: no set comes twice.
+    An addition, unless `strict`, is accepted when f(S') ≥ (1 + ε/n²)·f(S) to that error.
 
     Attributes
     ----------
@@ -36,13 +36,13 @@ class Climb:
             self.growth.add(lowest_of_largest(U, gains, error))
             if self.growth.value < -float(error.max()):
                 raise ValueError(
-                    f"local search needs f ≥ 0, for which (1 + ε/n²)·f(S) is a rise; got f(S) = "
+                    f"local search needs f ≥ 0, so that (1 + ε/n²)·f(S) ≥ f(S); got f(S) = "
                     f"{self.growth.value:g} at its best single feature. Give the regularizer its "
                     "normalising constant (k=...)"
                 )
 
     def run(self, deletions: bool, exchange: bool, watch: Watch | None = None) -> bool:
-        """Move until nothing raises f; says whether that was reached, and not `watch` that stopped it."""
+        """Move until no move is accepted, or `watch` returns True; returns whether the former."""
         while self.add() or (deletions and self.delete()) or (exchange and self.exchange()):
             self.moves += 1
             if watch is not None and watch(self.growth.index):
@@ -52,16 +52,16 @@ class Climb:
     def _best(
         self, J: IndexArray, gains: FloatArray, error: FloatArray, or_equal: bool = False
     ) -> int | None:
-        """The position in J of the gain that is largest, of those that are enough."""
+        """The position in J of the largest gain, or None if no gain is accepted."""
         needed = self.rate * self.growth.value
-        enough = np.flatnonzero(gains + error >= needed if or_equal else gains - error > needed)
-        if not len(enough):
+        accepted = np.flatnonzero(gains + error >= needed if or_equal else gains - error > needed)
+        if not len(accepted):
             return None
-        j = lowest_of_largest(J[enough], gains[enough], error[enough])
+        j = lowest_of_largest(J[accepted], gains[accepted], error[accepted])
         return int(np.flatnonzero(j == J)[0])
 
     def add(self) -> bool:
-        """The addition that raises f most, if enough."""
+        """Make the addition that increases f most, if accepted; returns whether."""
         J = np.setdiff1d(self.U, self.growth.index)
         at = self._best(J, *self.growth.gains(J), or_equal=not self.strict) if len(J) else None
         if at is None:
@@ -70,7 +70,7 @@ class Climb:
         return True
 
     def delete(self) -> bool:
-        """The deletion that raises f most, if enough; none raises a monotone f."""
+        """Make the deletion that increases f most, if accepted; none increases a monotone f."""
         if not self.growth.index or getattr(self.f, "monotone", False):
             return False
         losses, error = self.growth.losses()
@@ -81,7 +81,7 @@ class Climb:
         return True
 
     def exchange(self) -> bool:
-        """The exchange of one feature for another that raises f most, if enough."""
+        """Make the exchange of one feature for another that increases f most, if accepted."""
         J = np.setdiff1d(self.U, self.growth.index)
         if not len(J):
             return False
@@ -89,10 +89,10 @@ class Climb:
         for i in sorted(self.growth.index):
             less = self._without(i)
             gains, error = less.gains(J)
-            rises = less.value + gains - value
-            at = self._best(J, rises, 2 * error)
-            if at is not None and rises[at] - 2 * error[at] > best:
-                best, chosen = float(rises[at]), (less, int(J[at]))
+            increase = less.value + gains - value
+            at = self._best(J, increase, 2 * error)
+            if at is not None and increase[at] - 2 * error[at] > best:
+                best, chosen = float(increase[at]), (less, int(J[at]))
         if chosen is None:
             return False
         self.growth, j = chosen

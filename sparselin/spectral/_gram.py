@@ -1,4 +1,4 @@
-"""C = XᵀX as the searches ask for it: whole columns, of the features that were taken."""
+"""C = XᵀX by columns, of the features that were selected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.validation import check_finite, to_array, to_numeric
 
-# Up to so many columns all of C costs less than the dozens of matrix-vector products for single ones.
+# Up to so many columns computing all of C costs less than a matrix-vector product for each selected one.
 _SMALL = 1024
 
 
@@ -24,8 +24,8 @@ class Gram:
     Attributes
     ----------
     d, diagonal : the size, and C_ii (d,).
-    error : e with |ΔC_ij| ≤ e·√(C_ii·C_jj), what is known of the entries.
-    eps : the spacing of the floats in which C was given.
+    error : e with |ΔC_ij| ≤ e·√(C_ii·C_jj), the errors of the entries.
+    eps : that of the dtype in which C was given.
     """
 
     def __init__(self, diagonal: FloatArray, error: float, eps: float) -> None:
@@ -49,7 +49,7 @@ class Gram:
 
     @classmethod
     def of_matrix(cls, C: ArrayLike) -> Gram:
-        """Of a matrix, whose entries are taken to be rounded.
+        """Of a matrix, whose entries are assumed to be rounded.
 
         Raises TypeError or ValueError unless C is a finite symmetric matrix with a nonnegative diagonal.
         """

@@ -1,4 +1,4 @@
-"""FR, LS and GLS on an objective: what `search` does once its arguments are checked."""
+"""FR, LS and GLS on an objective, for the functions of `search` after they checked their arguments."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ Callback = Callable[[SubsetResult], object]
 
 @dataclasses.dataclass(frozen=True)
 class SearchTask:
-    """g = R² + ν·f on a float64 problem, the dtype of the answers, and whom to tell.
+    """g = R² + ν·f on a float64 problem (without one ν·f), the dtype of the results, and the callback.
 
-    Without a problem it is ν·f. `complete` and `exchange` say which moves a local search makes; ε is that of
-    its factor 1 + ε/n².
+    `complete` and `exchange` say which moves a local search makes; ε is that of its factor 1 + ε/n².
     """
 
     problem: Problem | None
@@ -46,11 +45,11 @@ class SearchTask:
         return objective
 
     def one_thread(self, steps: int) -> AbstractContextManager[int]:
-        """BLAS held to one thread for so many steps: the matrices of each are small."""
+        """Limit BLAS to one thread for so many steps, since their matrices are small."""
         return workers(2.0 * self.gram.d * steps * (steps + 100))
 
     def stopped(self, objective: Objective) -> bool:
-        """Tell the callback; whether it asked to stop."""
+        """Call the callback; returns whether it asks to stop."""
         return self.callback is not None and bool(self.callback(objective.result(self.dtype, Status.STOPPED)))
 
 
@@ -70,7 +69,7 @@ class Found:
 def forward(
     task: SearchTask, k: int, within: IndexArray, forced: Iterable[int] = ()
 ) -> tuple[Objective, Status]:
-    """FR: the forced features, then from `within` until there are k, or none is left."""
+    """FR: the forced features, then features of `within` until there are k, or none is left."""
     with task.one_thread(k):
         objective = task.objective(forced, capacity=k)
         while len(objective.index) < k:
@@ -85,7 +84,7 @@ def forward(
 
 
 def local(task: SearchTask, U: IndexArray) -> Found:
-    """LS: climb on f within U, then the best of S, U∖S and U in g."""
+    """LS: local search on f within U, then the best of S, U∖S and U for g."""
     assert task.f is not None
     climb = Climb(task.gram, task.f, U, task.eps, strict=task.complete)
     watch = None if task.callback is None else lambda S: task.stopped(task.objective(S))
@@ -99,7 +98,7 @@ def local(task: SearchTask, U: IndexArray) -> Found:
 
 
 def greedy_local(task: SearchTask, k: int) -> Found:
-    """GLS: the best in g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁)."""
+    """GLS: the best for g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁)."""
     everything = np.arange(task.gram.d)
     S1, status = forward(task, k, everything)
     named, moves = [("S1", S1)], 0
@@ -122,7 +121,7 @@ def greedy_local(task: SearchTask, k: int) -> Found:
 
 
 def exchanged(task: SearchTask, start: Objective) -> tuple[Objective, int, Status]:
-    """Exchange a feature for one outside while that raises g by more than ε/d²·|g| and rounding."""
+    """Exchange a feature for one outside while that increases g by more than ε/d²·|g| and the errors."""
     current, swaps = start, 0
     with task.one_thread(len(start.index) ** 2):
         while (better := _exchange(task, current)) is not None:
@@ -139,14 +138,14 @@ def _exchange(task: SearchTask, current: Objective) -> Objective | None:
     for i in sorted(current.index) if len(outside) else ():
         less = task.objective([j for j in current.index if j != i])
         gains, error = less.all_gains(outside)
-        rises, doubt = less.value + gains - current.value, 2 * error
-        enough = np.flatnonzero(rises - doubt > needed)
-        if not len(enough):
+        increase, error = less.value + gains - current.value, 2 * error
+        accepted = np.flatnonzero(increase - error > needed)
+        if not len(accepted):
             continue
-        j = lowest_of_largest(outside[enough], rises[enough], doubt[enough])
+        j = lowest_of_largest(outside[accepted], increase[accepted], error[accepted])
         at = int(np.searchsorted(outside, j))
-        if rises[at] - doubt[at] > best:
-            best, chosen = float(rises[at]), (less, j)
+        if increase[at] - error[at] > best:
+            best, chosen = float(increase[at]), (less, j)
     if chosen is None:
         return None
     objective, j = chosen
@@ -155,7 +154,7 @@ def _exchange(task: SearchTask, current: Objective) -> Objective | None:
 
 
 def _best(named: list[tuple[str, Objective]]) -> tuple[Objective, tuple[tuple[str, float], ...]]:
-    """The first with the largest g, to the rounding of a sum."""
+    """The first of largest g, to rounding; and all as (name, g)."""
     values = np.array([objective.value for _, objective in named])
     slack = 64 * 2.0**-52 * np.abs(values).max()
     first = int(np.flatnonzero(values >= values.max() - slack)[0])

@@ -2,19 +2,18 @@
 
 "We chose the regularization constant (ν) to be the maximum subject to the condition that the R² value for
 that solution should be greater than that obtained by the lasso solution with corresponding sparsity"
-(section 6). As it stands this is not yet a rule:
+(section 6). This leaves open:
 
-- R² of a greedy selection is piecewise constant in ν and not monotone, so that the maximum can only be over
-  the ν that are tried. Here these are ν = 0 and a grid by powers of two; then the gap between the largest ν
-  that qualifies and the next larger one, which does not, is bisected, geometrically, to 2 %. Where ν = 0
-  alone qualifies, the gap to the least ν of the grid is left.
-- A LASSO path has no one solution with k features. Here it is the last before the path first goes beyond k:
-  the solution at the knot where feature k + 1 enters, whose R² is the largest so far.
-- The LASSO's coefficients are shrunk. R² is compared to that of the coefficients themselves, or to that of
-  least squares on the same features (`refitted`); both are returned.
+- The maximum over which ν: R² of a greedy selection is piecewise constant in ν and not monotone. Here ν = 0
+  and a grid by powers of two are tried; then the interval between the largest ν that qualifies and the next
+  larger one, which does not, is bisected geometrically to 2 %, unless only ν = 0 qualifies.
+- Which LASSO solution: many on the path have k features. Here it is the last before the path first has more
+  than k, the solution at the knot where feature k + 1 enters, whose R² is the largest so far.
+- Which R²: the LASSO's coefficients are shrunk. R² is compared to that of the coefficients themselves, or to
+  that of least squares on the same features (`refitted`); both are returned.
 
-The grid is relative to ν₀ = R²(S₀)/(f(S_f) − f(S₀)), S₀ being chosen for R² and S_f for f alone: at ν₀ all of
-R² weighs as much as all of f that there is to gain.
+The grid is relative to ν₀ = R²(S₀)/(f(S_f) − f(S₀)), S₀ being selected for R² alone and S_f for f alone: with
+ν₀ the gain in f from S₀ to S_f outweighs all of R²(S₀), and no more.
 """
 
 from __future__ import annotations
@@ -69,20 +68,22 @@ def choose_nu(
     sample_weight: ArrayLike | None = None,
     callback: Watch | None = None,
 ) -> NuChoice:
-    """The largest ν found at which the selection of k features explains at least as much as the LASSO's k.
+    """The largest ν tried at which k features selected for R² + ν·f have at least the R² of the LASSO's k.
 
-    The rule of *Selecting Diverse Features via Spectral Regularization* (2012), section 6; the docstring of
-    this module says what it leaves open, and how that is settled. "At least" is to rounding.
+        ν = max {ν tried : R²(S_ν) ≥ R²(LASSO)},   S_ν = `method` for R² + ν·f,
+
+    to rounding: the rule of *Selecting Diverse Features via Spectral Regularization* (2012), section 6. The
+    docstring of this module says what the paper leaves open, and what is done here.
 
     Parameters
     ----------
-    X, y, sample_weight : as for `forward_regression`.
+    X (n, d), y (n,), sample_weight (n,) : as for `forward_regression`.
     k : 1 ≤ k ≤ d.
     regularizer : f. A normalising constant does not change what `forward_regression` picks.
     method : "forward" for `forward_regression`, or "greedy_local_search".
     refitted : compare with least squares on the LASSO's features in place of its own coefficients.
     eps, variant, exchange : as for `greedy_local_search`.
-    callback : called with each ν that was tried; returning True ends the search with what is known then.
+    callback : called with each ν tried; returning True ends the search with the ν tried so far.
 
     Returns
     -------
@@ -127,10 +128,10 @@ def choose_nu_for_each(
     exchange: bool = False,
     callback: Watch | None = None,
 ) -> tuple[NuChoice, ...]:
-    """`choose_nu` for each k of `ks`, in their order, sharing what can be shared.
+    """`choose_nu` for each k of `ks`, in their order, with common runs.
 
-    The selections of forward regression for one ν and growing k are nested, so that one run serves all k;
-    the ν that were tried for one k count for the smaller ones too. A regularizer with a normalising
+    The selections of forward regression for one ν and increasing k are nested, so that one run serves all k;
+    a ν tried for one k is tried for the smaller ones too. A regularizer with a normalising
     constant gets that of each k. Arguments and results as for `choose_nu`.
     """
     problem = as_problem(X, y)
@@ -157,7 +158,7 @@ def lasso_fits(problem: Problem, ks: Sequence[int]) -> tuple[LassoFit, ...]:
 
 
 def _path_beyond(problem: Problem, k: int) -> LassoPath:
-    """The LASSO's path up to where it has more than k features, or its end."""
+    """The LASSO's path until it has more than k features, or to its end."""
     steps = 2 * k + 8
     while True:
         path = lasso_path(problem, max_steps=steps)
@@ -191,7 +192,7 @@ def _r_squared(problem: Problem, fit: FloatArray) -> float:
 
 
 class _Trials:
-    """R² of the selections of each size, for every ν that was tried."""
+    """R² of the selections of each size, for every ν tried."""
 
     def __init__(self, task: SearchTask, largest: int, method: Method, callback: Watch | None) -> None:
         self.task, self.largest, self.method, self.callback = task, largest, method, callback
@@ -200,7 +201,7 @@ class _Trials:
         self.slack = task.problem.rounding() if task.problem is not None else 0.0
 
     def at(self, nu: float, k: int) -> SearchTask:
-        """The task with this ν and, where f has a normalising constant, that of k."""
+        """The task with this ν and, if f has a normalising constant, the constant of k."""
         f: Any = self.task.f
         if getattr(f, "k", None) is not None and dataclasses.is_dataclass(f):
             f = dataclasses.replace(f, k=k)  # type: ignore[type-var]
@@ -214,7 +215,7 @@ class _Trials:
         return greedy_local(self.at(nu, k), k)
 
     def run(self, nu: float, sizes: Sequence[int]) -> None:
-        """Try a ν for the sizes; a run of forward regression serves the smaller ones as well."""
+        """Try a ν for the sizes; a run of forward regression gives the smaller ones as well."""
         if self.over:
             return
         known = self.r2.setdefault(nu, {})
@@ -240,7 +241,7 @@ class _Trials:
             self.run(math.ldexp(scale, power), sizes)
 
     def _scale(self) -> float:
-        """ν₀, or where S₀ has the largest f, a feature's share of R² over that of f; 1 if y or f is 0."""
+        """ν₀, or R²(S₀)/(f(S_f) − f(∅)) if S₀ has the largest f; 1 if y is 0 or f constant."""
         d, k = self.task.gram.d, self.largest
         chosen, _ = forward(self.at(0.0, k), k, np.arange(d))
         assert chosen.explained is not None
@@ -258,7 +259,7 @@ class _Trials:
         return sorted(nu for nu, known in self.r2.items() if k in known)
 
     def around(self, k: int, target: float) -> tuple[float | None, float]:
-        """The largest ν that qualifies, and the next larger one tried."""
+        """The largest ν tried that qualifies, and the next larger one tried."""
         tried = self.tried(k)
         right = [i for i, nu in enumerate(tried) if self.r2[nu][k] >= target - self.slack]
         if not right:

@@ -17,20 +17,21 @@ from sparselin.validation import check_count
 def greedy_maximize(
     C: ArrayLike, k: int, regularizer: SetFunction, *, lazy: bool | None = None
 ) -> GreedyMaximum:
-    """Take k times the x that maximises f(S + x): diverse features of a design, whatever the target.
+    """Add k times the x that maximises f(S + x): diverse features of a design, without a response.
 
-    For increasing submodular f with f(∅) = 0 it reaches 1 − 1/e of the best (Nemhauser, Wolsey and Fisher,
-    1978). All gains are updated in O(d|S|) a step for log-determinants and O(d) for the variance. The
-    generalized rank costs more for each gain, and is evaluated lazily (Minoux, 1978): a gain from an
-    earlier step bounds the present one, and only features whose bound reaches the best are evaluated again.
+    For increasing submodular f with f(∅) = 0, f(S) ≥ (1 − 1/e)·max f over k features (Nemhauser, Wolsey and
+    Fisher, 1978). All gains are updated in O(d|S|) per step for log-determinants and O(d) for the variance.
+    Gains of the generalized rank cost more, and are evaluated lazily (Minoux, 1978): a gain from an
+    earlier step bounds the present one, and only features whose bound is at least the best gain are
+    evaluated again.
 
     Parameters
     ----------
     C : (d, d) symmetric positive semidefinite, XᵀX say.
     k : 1 ≤ k ≤ d. All k are taken even where f falls; an all-zero column never is.
     regularizer : f.
-    lazy : False to evaluate all gains of the generalized rank at each step. The picks are the same, unless an
-        eigenvalue lies so near its cut-off that rounding decides whether it counts.
+    lazy : False to evaluate all gains of the generalized rank at each step. The picks are the same, unless
+        rounding decides whether an eigenvalue is above its cut-off.
 
     Returns
     -------
@@ -39,7 +40,7 @@ def greedy_maximize(
 
     Raises
     ------
-    TypeError, ValueError : C is not such a matrix, k out of range, or lazy for f that is not submodular.
+    TypeError, ValueError : C is not such a matrix, k out of range, or lazy=True and f not submodular.
 
     >>> import numpy as np
     >>> from sparselin.spectral import SmoothedDifferentialEntropy
@@ -52,7 +53,7 @@ def greedy_maximize(
     k = check_count(k, "k", 1, gram.d)
     if lazy and not regularizer.submodular:
         raise ValueError("lazy evaluation is exact for a submodular regularizer only; leave lazy out")
-    with workers(2.0 * gram.d * k * (k + 100)):  # BLAS held to one thread: the matrices are small
+    with workers(2.0 * gram.d * k * (k + 100)):  # BLAS limited to one thread: the matrices are small
         objective, status = _greedy(Objective(gram, None, regularizer, 1.0, lazy=lazy), k)
     return GreedyMaximum(
         support=np.array(objective.index, np.intp),

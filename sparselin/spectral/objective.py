@@ -1,18 +1,18 @@
-"""g(S) = R²(S) + ν·f(S) at a set S that grows, and which feature raises it most.
+"""g(S) = R²(S) + ν·f(S) at a growing set S, and the feature that increases it most.
 
-R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²) with r = P_S^⊥y; 0 for x in the span of S, and for y = 0. Of
+R²(S + x) − R²(S) = ⟨X_x, r⟩²/(‖P_S^⊥X_x‖²·‖y‖²) with r = P_S^⊥y; 0 for x in the span of S, and for y = 0. For
 a new direction q = P_S^⊥X_j/ρ all products come from the Gram column of j,
 
     Xᵀq = (C_·j − Σ_s Xᵀq_s·⟨q_s, X_j⟩)/ρ,   Xᵀr ← Xᵀr − ⟨q, y⟩·Xᵀq,   ‖P_S^⊥X_x‖² ← ‖P_S^⊥X_x‖² − ⟨q, X_x⟩²,
 
-with ⟨q_s, X_j⟩ from both passes of the orthogonalisation, and lengths measured anew where they cancel. This
-Xᵀq errs by κ·eps, κ being the condition of X_S, and what is left of a column that is nearly dependent is
-small itself: for an ill-conditioned S, Xᵀq is taken from X, with an error of eps.
+with ⟨q_s, X_j⟩ from both passes of the orthogonalisation, and lengths recomputed where they cancel. This
+Xᵀq errs by κ·eps, κ being the condition number of X_S, while ⟨q, X_x⟩ is small for nearly dependent x: for an
+ill-conditioned S, Xᵀq is computed from X, with an error of eps.
 
-R² is not submodular, and g is not; but f may be. Then f(x | S') ≥ f(x | S) for earlier S' ⊆ S, so that
-R²(x | S), known for all x, plus ν·f(x | S') bounds what x can gain, and f is evaluated only for those x
-whose bound, rounding and eigenvalues cut off included, reaches the best: the same picks, ties included,
-unless rounding decides whether an eigenvalue is cut off.
+R² and g need not be submodular; but f may be. Then f(x | S') ≥ f(x | S) for earlier S' ⊆ S, so that
+R²(x | S), known for all x, plus ν·f(x | S') bounds the gain of x, and f is evaluated only for those x
+whose bound, with rounding errors and the eigenvalues cut off, is at least the best gain: the same picks,
+ties included, unless rounding decides whether an eigenvalue is cut off.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
 
 _BATCH = 32  # gains of f evaluated together
-_ILL = 1e3  # κ from which on Xᵀq is taken from X
-_DOUBT = 1e-9  # the error of a gain in R² from which on it is measured
+_ILL = 1e3  # κ from which Xᵀq is computed from X
+_MAX_ERROR = 1e-9  # gains in R² whose error bound is larger are measured
 
 
 class Explained:
@@ -56,7 +56,7 @@ class Explained:
         outside = selection.add(Pick(j))
         self.c[j] = 0
         if not outside:
-            self.lengths.bar(j)
+            self.lengths.exclude(j)
             self.gains_taken.append(0.0)
             return
         if t == len(self._rows):
@@ -75,7 +75,7 @@ class Explained:
         self.gains_taken.append(self.value - before)
 
     def scores(self) -> tuple[FloatArray, FloatArray]:
-        """|⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) with error bounds, as `ols` has them."""
+        """|⟨X_x, r⟩|/‖P_S^⊥X_x‖ (d,) with error bounds, as in `ols`."""
         score = np.abs(self.c) * self.lengths.scale
         error = self.problem.rounding(self.selection.qr.kappa) * self.problem.y_norm
         return score, error * self.lengths.weights(score)
@@ -83,23 +83,23 @@ class Explained:
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         """R²(S + x) − R²(S) for x in J, with error bounds.
 
-        For a score s ± e that is what lies between max(s − e, 0)² and (s + e)². What the bounds by κ leave
-        open by more than a billionth of R² is measured.
+        For a score s ± e the gain is between max(s − e, 0)² and (s + e)². Where the bounds by κ give an error
+        above 1e-9, the score is measured (`ties.measure`).
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
         score, error = (v[J] / self.problem.y_norm for v in self.scores())
-        doubt = np.flatnonzero((2 * score + error) * error > _DOUBT)
-        if len(doubt):
-            beside = self.selection.measure(J[doubt]).quotients()
-            score[doubt] = np.abs(beside.score) / self.problem.y_norm
-            error[doubt] = beside.coarse * beside.error / self.problem.y_norm
+        inexact = np.flatnonzero((2 * score + error) * error > _MAX_ERROR)
+        if len(inexact):
+            measured = self.selection.measure(J[inexact]).quotients()
+            score[inexact] = np.abs(measured.score) / self.problem.y_norm
+            error[inexact] = measured.coarse * measured.error / self.problem.y_norm
         low, high = np.maximum(score - error, 0) ** 2, (score + error) ** 2
         return (high + low) / 2, (high - low) / 2
 
 
 class Objective:
-    """g = R² + ν·f at a growing S; without a problem ν·f, without f R²."""
+    """g = R² + ν·f at a growing S; ν·f without a problem, R² without f."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Objective:
         self._bounds = np.full(gram.d, np.inf)
 
     def add(self, j: int) -> None:
-        """S + j."""
+        """Add j to S."""
         gain = 0.0
         if self.explained is not None:
             self.explained.add(j)
@@ -134,14 +134,14 @@ class Objective:
         self.gains.append(gain)
 
     def rest(self, within: IndexArray) -> IndexArray:
-        """The features of `within` that can still be taken: not in S, and not zero."""
+        """The features of `within` that can be added: not in S, and not zero."""
         free = np.zeros(self.gram.d, bool)
         free[within] = True
         free[self.index] = False
         return np.flatnonzero(free & (self.gram.diagonal > 0))
 
     def pick(self, J: IndexArray) -> int | Status:
-        """The x of J with the largest g(S + x); ties to rounding go to the lowest. Why none, if f is 0."""
+        """The x of J with the largest g(S + x), the lowest if tied to rounding; or, for ν = 0, a Status."""
         if self.nu == 0 and self.explained is not None:
             return self._pick_explained(J)
         if self.lazy:
@@ -164,14 +164,14 @@ class Objective:
 
     def _pick_explained(self, J: IndexArray) -> int | Status:
         assert self.explained is not None
-        barred = np.setdiff1d(np.arange(self.gram.d), J)
+        excluded = np.setdiff1d(np.arange(self.gram.d), J)
         selection, lengths = self.explained.selection, self.explained.lengths
-        pick = largest_quotient(selection, lengths, self.explained.c, barred)
+        pick = largest_quotient(selection, lengths, self.explained.c, excluded)
         return pick if isinstance(pick, Status) else pick.feature
 
     def _pick_lazily(self, J: IndexArray, r2: FloatArray, error: FloatArray) -> int:
         assert isinstance(self.growth, PowerGrowth)
-        bound = r2 + error + self.nu * (self._bounds[J] + self.growth.doubt())
+        bound = r2 + error + self.nu * (self._bounds[J] + self.growth.slack())
         total, known = np.full(len(J), -np.inf), np.zeros(len(J), bool)
         best, batch = -np.inf, _BATCH
         while True:

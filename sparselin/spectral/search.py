@@ -31,31 +31,32 @@ def forward_regression(
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
-    """Take k times the feature x that maximises g(S + x), g(S) = R²(S) + ν·f(S).
+    """Add k times the feature x that maximises g(S + x), g(S) = R²(S) + ν·f(S).
 
     R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖², uncentred; 0 for y = 0. This is FR of *Selecting Diverse Features via Spectral
-    Regularization* (2012). As printed, all k features are taken, even where g falls: `best_prefix` of the
-    result says how many are best. A feature in the span of the others counts for f alone, and its coefficient
-    is 0; an all-zero column, to which the regularizers do not apply, is never taken.
+    Regularization* (2012). As printed there, it selects k features even if g decreases: `best_prefix` of the
+    result is the best number of them. A feature in the span of the others contributes to f only, and its
+    coefficient is 0; an all-zero column, to which the regularizers do not apply, is never selected.
 
     With f increasing and submodular, f(∅) ≥ 0, g(S) ≥ (1 − e^{−γ})·max over k features, γ = γ_{S,k}(R²)
-    (Theorem 15; for δ ≥ 1 section 5.1). For other f see `greedy_local_search`. The regularizers work on
-    C = XᵀX as given: their papers suppose unit columns.
+    (Theorem 15; for δ ≥ 1 section 5.1). For other f see `greedy_local_search`. The regularizers are applied
+    to C = XᵀX as given; the paper assumes unit columns.
 
     Parameters
     ----------
-    X, y : as for `omp`; or one `Problem` in place of both. float32 data are compared in float64.
-    k : 1 ≤ k ≤ d, how many to take, `forced` ones included.
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are compared in
+        float64.
+    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     regularizer : f, of `sparselin.spectral`, or an object with `value(C, S)`, `gains(C, S)` and `submodular`.
-    nu : ν ≥ 0. For ν = 0, or without a regularizer, this is `ols`, which stops when nothing lowers the
+    nu : ν ≥ 0. For ν = 0, or without a regularizer, this is `ols`, which stops when no feature reduces the
         residual.
-    forced : features to take first.
+    forced : features that enter first.
     sample_weight : as for `omp`.
-    callback : called once a step with the `SubsetResult` so far; returning True stops.
+    callback : called after each step with the `SubsetResult` so far; returning True stops.
 
     Returns
     -------
-    `SubsetResult`. Features whose g is the largest to rounding are tied, and the lowest index is taken.
+    `SubsetResult`. Features whose g is the largest to rounding are tied, and the lowest index is selected.
 
     Raises
     ------
@@ -92,7 +93,7 @@ def local_search(
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
-    """Climb to a local maximum S of f within U, then take the best of S, U∖S and U for g = R² + ν·f.
+    """Find a local maximum S of f within U, then the best of S, U∖S and U for g = R² + ν·f.
 
     LS of *Selecting Diverse Features via Spectral Regularization* (2012), for a non-negative submodular f. It
     starts at the best single feature, and with n = |U|
@@ -100,30 +101,30 @@ def local_search(
     - `variant="complete"` adds a feature while some f(S + x) > (1 + ε/n²)·f(S), else deletes one while
       some f(S − x) > (1 + ε/n²)·f(S): the search of Feige, Mirrokni and Vondrák, *Maximizing non-monotone
       submodular functions* (2011). At its end (2 + ε/n)·f(S) + f(U∖S) ≥ f(T) for all T ⊆ U (their Theorem
-      3.4 has 2ε/n), and so max(g(S), g(U∖S), g(U)) ≥ max g/(4 + ε/n), whatever ν.
-    - `variant="printed"` is what the paper prints: additions alone, while f(S + x) ≥ (1 + ε/n²)·f(S).
+      3.4 has 2ε/n), and so max(g(S), g(U∖S), g(U)) ≥ max g/(4 + ε/n) for every ν.
+    - `variant="printed"` is the paper's: additions only, while f(S + x) ≥ (1 + ε/n²)·f(S).
       Without deletions S need not be a local maximum and the bound need not hold.
 
-    The inequality is strict in the first, or additions and deletions would cycle where f(S) = 0; so it is for
-    exchanges. Among the moves of a kind that raise f enough the one that raises it most is made, ties to
-    rounding going to the lowest index. The size of the result is free.
+    In "complete" the inequality is strict, since additions and deletions would cycle where f(S) = 0; so it is
+    for exchanges. Of the admissible moves of a kind the one that increases f most is made, the lowest index
+    in a tie to rounding. The size of the result is free.
 
     Parameters
     ----------
-    X, y, sample_weight : as for `forward_regression`.
-    regularizer : f ≥ 0. Where f is negative the factor 1 + ε/n² is no rise, and at a negative start
-        ValueError is raised; give the regularizer its k.
+    X (n, d), y (n,), sample_weight (n,) : as for `forward_regression`.
+    regularizer : f ≥ 0. For f(S) < 0, (1 + ε/n²)·f(S) < f(S); so a start with f(S) < 0 raises
+        ValueError: give the regularizer its k.
     nu : ν ≥ 0.
     eps : ε ≥ 0.
-    within : U, the features to choose from, all by default; zero columns among them are left out.
-    variant, exchange : which moves; with `exchange`, where neither addition nor deletion raises f enough,
-        also S − x + x'. Each move raises f as above, so that the bound stays.
-    callback : called once a move with the `SubsetResult` of S; returning True stops the climb.
+    within : U, the features to choose from, all by default; zero columns among them are omitted.
+    variant, exchange : the moves; with `exchange` also S − x + x', where neither an addition nor a deletion
+        is admissible. Each such move increases f as above, so that the bound still holds.
+    callback : called after each move with the `SubsetResult` of S; returning True stops the search.
 
     Returns
     -------
-    `SubsetResult`, with `candidates` S, U∖S and U. `support` is in the order of the climb for S, else
-    increasing.
+    `SubsetResult`, with `candidates` S, U∖S and U. If the best is S, `support` is in the order of the search,
+    else increasing.
 
     Raises
     ------
@@ -160,22 +161,22 @@ def greedy_local_search(
     """The best for g = R² + ν·f of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), U being all features.
 
     GLS of *Selecting Diverse Features via Spectral Regularization* (2012), for a submodular f that is
-    non-negative on the sets of at most 3k features but need not increase; Theorem 9 promises a constant share
-    of the best g over at most k features. FR takes k features (fewer where fewer are left), and LS a subset
-    of S₁; see `forward_regression` and `local_search`.
+    non-negative on the sets of at most 3k features but need not increase; Theorem 9 guarantees a constant
+    factor of the best g over at most k features. FR selects k features (or all, if fewer are left), LS a
+    subset of S₁; see `forward_regression` and `local_search`.
 
     Parameters
     ----------
-    X, y, k, regularizer, nu, sample_weight : as for `forward_regression`.
+    X (n, d), y (n,), k, regularizer, nu, sample_weight (n,) : as for `forward_regression`.
     eps, variant : as for `local_search`.
     exchange : also exchanges within LS, and at the end exchanges of one feature of the best set for one
-        outside while that raises g by more than ε/d²·|g|: it can only gain, so that the promise stays.
-    callback : called once a step of FR and once a move of LS with the `SubsetResult` so far; returning
+        outside while that increases g by more than ε/d²·|g|: g never decreases, so the guarantee still holds.
+    callback : called after each step of FR and each move of LS with the `SubsetResult` so far; returning
         True stops, and the best of the sets that are complete is returned, or the S₁ so far.
 
     Returns
     -------
-    `SubsetResult`, with `candidates` S1, S1', S2, and `exchanged` where exchanges raised g.
+    `SubsetResult`, with `candidates` S1, S1', S2, and `exchanged` if exchanges increased g.
 
     Raises
     ------
@@ -211,7 +212,7 @@ def _checked(
 
 
 def check_regularizer(f: Any) -> None:
-    """An object that has what a `SetFunction` must have."""
+    """TypeError unless f has the attributes of a `SetFunction`."""
     if isinstance(f, type) or not all(hasattr(f, name) for name in ("value", "gains", "submodular")):
         raise TypeError(
             "regularizer must be one of sparselin.spectral, such as SpectralVariance(), or an object with "
@@ -228,7 +229,7 @@ def task_for(
     variant: Variant = "complete",
     exchange: bool = False,
 ) -> SearchTask:
-    """What the searches work on, once the arguments are checked."""
+    """A `SearchTask`, once the arguments are checked."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
     double = problem.in_double()

@@ -1,8 +1,8 @@
-"""Whether the claims of Section 6 of the 2012 paper show in a run of `diversity`, panel by panel.
+"""The claims of Section 6 of the 2012 paper, checked in a run of `diversity`, panel by panel.
 
-A claim is a set of comparisons between numbers of the run; its verdict is their share that holds. Nothing is
-decided here that the numbers do not decide. Selections of fewer than k features are left out of all of them,
-and counted: errors and diversity for k are for k features.
+A claim is a set of comparisons between numbers of the run; its verdict is the fraction that holds.
+Selections of fewer than k features are excluded from all of them, and counted: errors and diversity for k
+are for k features.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Errors = Callable[[MethodSelection], float]
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One claim of the paper, and what the run says.
+    """One claim of the paper, and the outcome of the run.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ def _order() -> list[tuple[str, str]]:
 
 
 def judge(selections: Sequence[MethodSelection], settings: DiversitySettings) -> list[Finding]:
-    """What became of each claim: (a), (b), (c)-(f), and the text."""
+    """The findings on all claims: (a), (b), (c)-(f), and the text."""
     table = Table(selections)
     sigma = settings.sigma
     kinds: list[tuple[str, str, Errors]] = [

@@ -1,21 +1,21 @@
 """Figure 1 of *Selecting Diverse Features via Spectral Regularization* (2012): robustness and diversity.
 
 X (n, d) has a sampled image in each row and a pixel in each column, y the labels; columns and y are scaled
-to unit length and not centred. A pixel that is zero in all sampled images stays a zero column, which nothing
-picks. With S the k features that a method selects and α = X_S⁺y, noise is added to y or to the columns,
+to unit length and not centred. A pixel that is zero in all sampled images is a zero column, which no method
+selects. With S the k features that a method selects and α = X_S⁺y, noise is added to y or to the columns,
 
     y' = y + σ η/‖η‖,   X'_j = X_j + σ E_j/‖E_j‖,   η and E_j white,
 
-and the error is ‖α' − α‖, the average over the repeats; all methods meet the same noise. In y it is linear,
-α' − α = σ·X_S⁺η/‖η‖, so that σ is a factor and
+and the error is ‖α' − α‖, averaged over the repeats; all methods get the same noise. For noise in y,
+α' − α = σ·X_S⁺η/‖η‖ is linear in σ, and
 
     E‖α' − α‖² = σ²·tr C_S⁻¹/n ≥ σ²·k/n
 
 for every design of unit columns, since tr C_S⁻¹·tr C_S ≥ k²: `expected` and `least_expected`.
 
-What the paper leaves open, and how it is settled: α of gr is ½; the "maximum possible" of a regularizer over
+Choices where the paper leaves it open: α of gr is ½; the "maximum possible" of a regularizer over
 k unit columns is its value at orthonormal ones; the LASSO's R² is that of its own coefficients unless
-`refitted`, and its solution with k features the last before the path goes beyond k (`choose_nu`).
+`refitted`, and its solution with k features the last before the path has more than k (`choose_nu`).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from sparselin.spectral.search import forward_regression
 BASELINES = ("lasso", "no-reg")
 KS = {"MNIST": tuple(range(10, 100, 10)), "digits": tuple(range(5, 45, 5))}
 OTHER_SIGMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
-# a pixel is rare that is not zero in fewer than this share of the images
+# a pixel is rare if it is nonzero in less than this fraction of the images
 RARE = 0.01
 
 
 @dataclasses.dataclass(frozen=True)
 class DiversitySettings:
-    """What `diversity` runs.
+    """The settings of the study of diversity.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Design:
     name, note : of the images.
     X : (n, d), columns of unit length or zero. y : (n,), of unit length.
     shape : height and width of an image, d = height·width.
-    usage : (d,) the share of the images in which each pixel is not zero.
+    usage : (d,) the fraction of the images in which each pixel is nonzero.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Design:
 
 @dataclasses.dataclass(frozen=True)
 class MethodSelection:
-    """What one method selects for one k, and what noise does to its coefficients.
+    """The selection of one method for one k, and the errors of its coefficients under noise.
 
     Attributes
     ----------

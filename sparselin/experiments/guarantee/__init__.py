@@ -1,1 +1,1 @@
-"""What greedy selection achieves, and what was promised."""
+"""The guarantees for greedy selection and the ratios achieved."""

@@ -1,4 +1,4 @@
-"""What the records of `experiments.guarantee` say: shares, medians, curves."""
+"""Summaries of the records of `experiments.guarantee`: fractions, medians, curves."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 from sparselin.experiments.guarantee.tasks import AlgorithmOutcome, GuaranteeRecord
 
 ACHIEVED = "achieved"
-# a greedy set is a best one where its ratio is 1 to this
+# a greedy set counts as optimal from this ratio on
 _BEST = 1 - 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
-class Kept:
+class PromiseSummary:
     """One promise over all designs of `check`.
 
     Attributes
     ----------
-    designs, applies, violated : how many there were, where its hypotheses held, where it was not kept.
-    above : share of `applies` with a factor above 0.1.
+    designs, applies, violated : the numbers of designs, of those that satisfy its hypotheses, of violations.
+    above : the fraction of `applies` with a factor above 0.1.
     median, least_slack : the median factor; the least of achieved − promised.
     """
 
@@ -43,7 +43,7 @@ class Achieved:
 
     Attributes
     ----------
-    optimal : share of designs where the greedy set is a best one.
+    optimal : the fraction of designs with an optimal greedy set.
     median, low, least : median, 5 % quantile and least ratio.
     promises : name -> median factor, zero where a hypothesis fails.
     """
@@ -79,21 +79,21 @@ def of_study(records: Iterable[GuaranteeRecord], *studies: str) -> list[Guarante
     return [record for record in records if record.task.study in studies]
 
 
-def kept(records: Sequence[GuaranteeRecord]) -> list[Kept]:
+def promise_summaries(records: Sequence[GuaranteeRecord]) -> list[PromiseSummary]:
     """A row for each promise of each algorithm, over all records given."""
     seen: dict[tuple[str, str], list[AlgorithmOutcome]] = {}
     for record in records:
         for outcome in record.outcomes:
             for name in outcome.promises:
                 seen.setdefault((outcome.algorithm, name), []).append(outcome)
-    return [_kept(algorithm, name, outcomes) for (algorithm, name), outcomes in seen.items()]
+    return [_promise_summary(algorithm, name, outcomes) for (algorithm, name), outcomes in seen.items()]
 
 
-def _kept(algorithm: str, name: str, outcomes: Sequence[AlgorithmOutcome]) -> Kept:
+def _promise_summary(algorithm: str, name: str, outcomes: Sequence[AlgorithmOutcome]) -> PromiseSummary:
     pairs = [(o.promises[name], o.ratio[1]) for o in outcomes]
     factors = np.array([factor for factor, _ in pairs if factor is not None])
     slack = np.array([ratio - factor for factor, ratio in pairs if factor is not None])
-    return Kept(
+    return PromiseSummary(
         algorithm,
         name,
         designs=len(outcomes),
@@ -105,14 +105,14 @@ def _kept(algorithm: str, name: str, outcomes: Sequence[AlgorithmOutcome]) -> Ke
     )
 
 
-def share_above(rows: Sequence[Kept]) -> float:
-    """Of all promises whose hypotheses hold, the share above 0.1."""
+def share_above(rows: Sequence[PromiseSummary]) -> float:
+    """The fraction of promises above 0.1 among those whose hypotheses hold."""
     total = sum(row.applies for row in rows)
     return sum(row.above * row.applies for row in rows if row.applies) / total if total else math.nan
 
 
 def achieved(records: Sequence[GuaranteeRecord]) -> list[Achieved]:
-    """A row for each family and algorithm; g = R² + νf is left out."""
+    """A row for each family and algorithm, without g = R² + νf."""
     seen: dict[tuple[str, str], list[AlgorithmOutcome]] = {}
     for record in records:
         for outcome in record.outcomes:

@@ -1,9 +1,9 @@
 """How far greedy selection is from the best subset, and what was promised, over ensembles and real data.
 
-Four studies, each design from its own generator, seeded by (seed, study, ensemble, setting, index), so that
-neither the number of designs nor that of processes matters:
+Four studies; each design has its own generator, seeded by (seed, study, ensemble, setting, index), so that it
+depends neither on the number of designs nor on that of processes:
 
-- `check`: designs of d ≤ 12 columns, k ≤ 3, on which γ is enumerated: is every promise kept?
+- `check`: designs of d ≤ 12 columns, k ≤ 3, on which γ is enumerated: does every promise hold?
 - `ensembles`: all families at one size, for a table.
 - `sweep`: AR(1) and equicorrelated columns as k, the correlation ρ and the signal-to-noise ratio vary.
 - `real`: the real data of `sparselin.ensembles`, as k varies.
@@ -35,7 +35,7 @@ _NODES = 200_000
 
 
 def families() -> tuple[str, ...]:
-    """All ensembles but `sparse_signal`: y is drawn anew here, and its X is that of `gaussian`."""
+    """All ensembles but `sparse_signal`: y is drawn here, and its X is that of `gaussian`."""
     return tuple(name for name in ENSEMBLES if name != "sparse_signal")
 
 
@@ -65,7 +65,7 @@ class AlgorithmOutcome:
     ----------
     ratio : R²(greedy)/R²(best), certified from below and above.
     promises : name -> factor; None where a hypothesis does not hold.
-    violated : names of promises that were not kept.
+    violated : names of promises that are violated.
     """
 
     algorithm: str
@@ -76,7 +76,7 @@ class AlgorithmOutcome:
 
 @dataclasses.dataclass(frozen=True)
 class GuaranteeRecord:
-    """What was found on one design; `best` bounds R² of its best subset, `exact` says that both are known."""
+    """The results on one design; `best` bounds R² of its best subset, `exact` says that the bounds agree."""
 
     task: DesignTask
     n: int
@@ -92,7 +92,7 @@ class GuaranteeRecord:
 
 @dataclasses.dataclass(frozen=True)
 class GuaranteeSettings:
-    """What `sparselin guarantee` runs.
+    """The settings of `sparselin guarantee`.
 
     Attributes
     ----------
@@ -117,8 +117,8 @@ class GuaranteeSettings:
         drawn = [name for name in self.families if ENSEMBLES[name].family]
         tasks = []
         if drawn:
-            turns = ((drawn[i % len(drawn)], i // len(drawn)) for i in range(self.designs))
-            tasks += [DesignTask("check", name, i, 1 + i % 3) for name, i in turns]
+            cycle = ((drawn[i % len(drawn)], i // len(drawn)) for i in range(self.designs))
+            tasks += [DesignTask("check", name, i, 1 + i % 3) for name, i in cycle]
         for name in drawn:
             tasks += [DesignTask("ensembles", name, i, min(K, self.k)) for i in range(self.repeats)]
         for name in SWEPT:
@@ -199,15 +199,15 @@ def examine(task: DesignTask, seed: int) -> GuaranteeRecord:
 
 
 def _regularized(task: DesignTask, seed: int, X: FloatArray) -> dict[str, Any]:
-    """A regularizer in turn, and a ν at which it matters as much as R²."""
-    k, turn = task.k, task.index // 16 % 3
-    f = (SmoothedDifferentialEntropy(0.5, k=k), GeneralizedRank(0.5), SpectralVariance(k=k))[turn]
+    """One of three regularizers, by the index, and a ν at which it weighs as much as R²."""
+    k, choice = task.k, task.index // 16 % 3
+    f = (SmoothedDifferentialEntropy(0.5, k=k), GeneralizedRank(0.5), SpectralVariance(k=k))[choice]
     rng = np.random.default_rng([seed, task.index])
     return {"regularizer": f, "nu": float(10 ** rng.uniform(-3, 0)), "eps": 0.1}
 
 
 def record(task: DesignTask, X: FloatArray, found: GuaranteeBounds) -> GuaranteeRecord:
-    """The part of the result that is kept."""
+    """The part of the result that is recorded."""
     names = dict.fromkeys(bound.algorithm for bound in found.bounds)
     outcomes = tuple(_outcome(name, found.of(name)) for name in names)
     best = found.best.lower, found.best.upper

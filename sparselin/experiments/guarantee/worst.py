@@ -1,9 +1,9 @@
 """Small designs on which greedy selection does worst, found by hill climbing from many random starts.
 
 Unit columns; λ_min(C, k) ≥ floor, for without a floor the ratio R²(greedy)/R²(best) has infimum 0: two nearly
-opposite columns explain y = X_1 + X_2, to which each is nearly orthogonal, and decoys slightly nearer to y
-win every step. Picks must win by a margin, so that no tie decides. What is found is measured again by
-`guarantee_bounds`.
+opposite columns explain y = X_1 + X_2, to which each is nearly orthogonal, and at every step another column,
+slightly more correlated with y, is picked. Picks must have a margin, so that no tie decides. The designs
+found are evaluated by `guarantee_bounds`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Worst:
     least : λ_min(C, k).
     promises : name -> factor, those of the algorithm that apply.
     support, best_support : what it picks, in order, and a best subset.
-    violated : promises not kept.
+    violated : promises that are violated.
     """
 
     search: Search
@@ -73,9 +73,9 @@ def searches(quick: bool = False) -> list[Search]:
 
 
 def worst_design(search: Search, restarts: int, rounds: int, seed: int = 0) -> Worst | None:
-    """Hill climbing on all restarts at once; None if no start could be made to respect the floor."""
+    """Hill climbing on all restarts at once; None if no start attained the floor."""
     rng, shape = search.rng(seed), (restarts, search.n)
-    # from near an orthonormal basis to anywhere
+    # from small perturbations of an orthonormal basis to arbitrary columns
     width = np.linspace(0.1, 3, restarts)[:, None, None]
     X = _unit(np.eye(search.n, search.d) + width * rng.standard_normal((*shape, search.d)))
     y = _unit(rng.standard_normal((*shape, 1)))
@@ -118,13 +118,13 @@ def _unit(V: FloatArray) -> FloatArray:
 
 
 def _score(search: Search, X: FloatArray, y: FloatArray) -> FloatArray:
-    """The ratio of admissible designs, of others 1 + how far they are from it. X (p, n, d), y (p, n, 1)."""
+    """The ratio of admissible designs; for others 1 + their violation. X (p, n, d), y (p, n, 1)."""
     subsets = np.array(list(itertools.combinations(range(search.d), search.k)))
     C, c = X.swapaxes(1, 2) @ X, (X.swapaxes(1, 2) @ y)[:, :, 0]
     values, vectors = np.linalg.eigh(C[:, subsets[:, :, None], subsets[:, None, :]])
     least = values[..., 0].min(axis=1)
-    turned = np.einsum("psij,psi->psj", vectors, c[:, subsets])
-    best = (turned**2 / np.maximum(values, 1e-12)).sum(axis=-1).max(axis=1)
+    rotated = np.einsum("psij,psi->psj", vectors, c[:, subsets])
+    best = (rotated**2 / np.maximum(values, 1e-12)).sum(axis=-1).max(axis=1)
     reached, margin = _greedy(search, X, y[:, :, 0])
     short = np.maximum(0, search.floor - least) + np.maximum(0, _MARGIN - margin)
     return np.asarray(np.where(short > 0, 1 + short, reached / best))

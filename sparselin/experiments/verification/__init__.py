@@ -1,1 +1,1 @@
-"""Theorem 3.3 and what goes with it, verified step by step on random designs."""
+"""Theorem 3.3 and related statements, verified step by step on random designs."""

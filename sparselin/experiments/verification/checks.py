@@ -1,8 +1,8 @@
-"""One step of the equivalence, established without trusting the methods: checks (a) to (e).
+"""One step of the equivalence, verified independently of the methods: checks (a) to (e).
 
-Each check takes what a method claims at a given S and tests it with plain NumPy on X, y, S, with duality
+Each check tests the result of a method at a given S with plain NumPy on X, y, S, with duality
 gaps computed here, and with LASSO solvers that share no code with the methods. A check has three
-outcomes: it *agrees*, it *violates*, or it is *undecided* because a certificate was not reached; undecided
+outcomes: it *agrees*, it *violates*, or it is *undecided* because a certificate was not attained; undecided
 is never counted as agreement.
 """
 
@@ -41,7 +41,7 @@ from sparselin.results import DescentResult, FloatArray, IndexArray
 
 @dataclasses.dataclass(frozen=True)
 class Methods:
-    """What is put to the test. Tests plant broken ones here."""
+    """The methods under test. Tests replace them by defective ones."""
 
     omp: Callable[..., Any] = omp
     sequential_lasso: Callable[..., Any] = sequential_lasso
@@ -52,7 +52,7 @@ class Methods:
 
 
 def check_pick(step: ProjectedDesign, methods: Methods) -> CheckResult:
-    """(a) OMP's pick at S is an argmax of |⟨X_i, P_S^⊥y⟩|; so are all of Sequential LASSO's candidates."""
+    """(a) OMP's pick at S is in T = argmax_i |⟨X_i, P_S^⊥y⟩|."""
     path = methods.omp(step.X, step.y, len(step.S) + 1, forced=step.S)
     if len(path.support) != len(step.S) + 1:
         return violates(f"OMP stopped ({path.status.name}) although λ* = {step.lam_star:.3g}")
@@ -63,10 +63,10 @@ def check_pick(step: ProjectedDesign, methods: Methods) -> CheckResult:
 
 
 def check_entry(step: ProjectedDesign) -> CheckResult:
-    """What `first_entry` says besides λ*: T, signs, v, λ₂ and λ₀, by their definitions in NumPy.
+    """T, signs, v, λ₂ and λ₀ of `first_entry`, by their definitions in NumPy.
 
     With z_i = signs_i·P_S^⊥X_i on T and u = Zv: v ≥ 0, positive exactly on A(S) ⊆ T, and ⟨z_i, u⟩ ≥ 1 with
-    equality where v_i > 0. The solution that v describes satisfies KKT at 99.9 % of ε₂, and no longer at
+    equality where v_i > 0. The solution given by v satisfies the KKT conditions at 99.9 % of ε₂, and not at
     102 %.
     """
     entry, T = step.entry, np.array(step.entry.tied, np.intp)
@@ -91,7 +91,7 @@ def check_entry(step: ProjectedDesign) -> CheckResult:
 
 
 def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
-    """|⟨X_j, r − εu⟩| ≤ λ* − ε for all j up to ε₂ = λ* − λ₂, and for some j no longer just beyond."""
+    """|⟨X_j, r − εu⟩| ≤ λ* − ε for all j up to ε₂ = λ* − λ₂, and not for all j just beyond."""
     width = step.entry.lam_star - step.entry.window_lower
     outside, error = _excess(step, u, 0.999 * width)
     if np.any(outside > error):
@@ -102,7 +102,7 @@ def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
         outside, error = _excess(step, u, min(share * width, step.entry.lam_star))
         if np.any(outside > error):
             return AGREES
-    outside[list(step.entry.active)] = -np.inf  # they stay at the bound by construction
+    outside[list(step.entry.active)] = -np.inf  # these are at the bound by construction
     if np.all(outside < -error):
         return violates("the solution goes on below the window")
     return undecided("rounding hides the event that ends the window")
@@ -117,11 +117,11 @@ def _excess(step: ProjectedDesign, u: FloatArray, eps: float) -> tuple[FloatArra
 def _proof_lower(step: ProjectedDesign) -> float:
     """(1 − ε₀)λ*, as `first_entry` defines it."""
     lam_star = step.lam_star
-    reach = lam_star + step.norms * float(np.linalg.norm(step.r))
-    room = (lam_star - np.abs(step.c)) / reach
-    room[step.tied] = 2 * lam_star / reach[step.tied]
-    room[step.S] = 1
-    return lam_star * (1 - min(1.0, float(room.min())))
+    speed = lam_star + step.norms * float(np.linalg.norm(step.r))
+    epsilon = (lam_star - np.abs(step.c)) / speed
+    epsilon[step.tied] = 2 * lam_star / speed[step.tied]
+    epsilon[step.S] = 1
+    return lam_star * (1 - min(1.0, float(epsilon.min())))
 
 
 def check_lam_star(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
@@ -140,11 +140,11 @@ def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatA
     objective must exceed its rounding error, Σe_j|b_j|.
     """
     if delta > 0.5:
-        return undecided(f"λ* is so near to rounding that it can be bracketed only to {delta:.1e} of itself")
+        return undecided(f"λ* can be bracketed only to a relative {delta:.1e}, by rounding")
     for side, lam in ((+1, step.entry.lam_star * (1 + delta)), (-1, step.entry.lam_star * (1 - delta))):
         b = solve(lam)
         if b is None:
-            return undecided(f"the solver gave up at λ*(1 {side * delta:+.1e})")
+            return undecided(f"the solver failed at λ*(1 {side * delta:+.1e})")
         better = step.gain(b, lam) > 2 * float(step.error @ np.abs(b))
         zero = proved_zero(step.lengths, step.gap(b, lam), lam).all()
         if better and zero:
@@ -171,13 +171,13 @@ def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Gen
 
 
 def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
-    """Compare A(S) with the support of a solution near b.
+    """Compare A(S) with the support of the solution that b approximates.
 
-    Columns are proved zero by the gap-safe test; J are the others. If Z_J has independent columns the
-    solution b* is unique, and ½‖Z_J(b − b*)‖² ≤ gap puts it within √(2·gap)/σ_min(Z_J) of b: a
-    coordinate beyond that is proved nonzero, and the others of J are zero at this resolution, which
-    must be 1e-3 of the largest or better. Where Z_J is dependent A(S) holds every index that is nonzero
-    in some solution, so that the support of b must lie within it.
+    Columns are proved zero by the gap-safe test; J are the others. If Z_J has independent columns, the
+    solution b* is unique, and ½‖Z_J(b − b*)‖² ≤ gap gives ‖b − b*‖ ≤ √(2·gap)/σ_min(Z_J): a larger
+    coordinate is proved nonzero, and the others of J are zero at this resolution, which must be at most
+    1e-3 of the largest coordinate. If Z_J is dependent, A(S) has every index that is nonzero in some
+    solution, so that the support of b must be a subset.
     """
     zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
     A, J = list(step.entry.active), np.flatnonzero(~zero)
@@ -205,7 +205,7 @@ def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
 
 
 def usable(step: ProjectedDesign) -> list[int]:
-    """The i ∈ T∖A(S) that some solution uses: max v_i over v ≥ 0 with Zv = u, one linear program each."""
+    """The i ∈ T∖A(S) positive in some solution: max v_i over v ≥ 0 with Zv = u, one linear program each."""
     from scipy.optimize import linprog
 
     T = np.array(step.entry.tied, np.intp)
@@ -228,7 +228,7 @@ def check_attention(
     result = descend(step, methods, rng, max_iter, step.lam)
     if not converged(step, result, step.lam):
         return undecided(
-            f"the descent did not reach its certificate in {len(result.objective) - 1} iterations"
+            f"the descent did not attain its certificate in {len(result.objective) - 1} iterations"
         )
     pick = largest_weight(step, result)
     if pick in step.entry.active:
@@ -243,7 +243,7 @@ def check_attention(
 def descend(
     step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int, lam: float
 ) -> DescentResult:
-    """Train from a random start."""
+    """Gradient descent on (w, θ) from a random start."""
     result: DescentResult = methods.hadamard_descent(
         step.X, step.y, lam, unpenalized=step.S, rng=rng, max_iter=max_iter
     )
@@ -260,8 +260,8 @@ def largest_weight(step: ProjectedDesign, result: DescentResult) -> int:
 def converged(step: ProjectedDesign, result: DescentResult, lam: float) -> bool:
     """gap + (λ/2)Σ(|w_j| − |θ_j|)² ≤ 0.01·(½‖P_S^⊥y‖² − objective), from w and θ alone.
 
-    The sum is by how much the penalty on (w, θ) exceeds λ|w∘θ|, so that the left side bounds the
-    distance of the trained objective from its infimum.
+    The sum is the penalty on (w, θ) minus λ‖w∘θ‖₁, so that the left side bounds the difference between the
+    objective and its infimum.
     """
     w, theta = np.array(result.w), np.array(result.theta)
     w[step.S] = theta[step.S] = 0
@@ -277,7 +277,7 @@ def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResu
     u, coef = projection.u, np.array(projection.coef)
     y_norm = float(np.linalg.norm(step.y))
     kappa = float(np.linalg.cond(_unit(step.X[:, [*S, *A]]))) if len(A) + len(S) <= len(u) else 1.0
-    # dependent members of A(S) leave κ infinite; the projection itself depends on their span alone
+    # if A(S) is dependent, κ is infinite; the projection depends on the span only
     tol = max(1e-12, 100 * np.finfo(np.float64).eps * min(kappa, 1e10)) * y_norm
     reach = tol * float(step.lengths.max())
     coef[S] = 0
@@ -303,13 +303,13 @@ def _unit(columns: FloatArray) -> FloatArray:
 
 
 def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
-    """Checks (b), (c) and (e) once more by an interior point method: δ = 1e-3, and the projection."""
-    kept = np.flatnonzero(step.lengths > 0)
-    interior = InteriorPoint(step.Z[:, kept], step.r)
+    """Checks (b), (c) and (e) again by an interior point method: δ = 1e-3, and the projection."""
+    nonzero = np.flatnonzero(step.lengths > 0)
+    interior = InteriorPoint(step.Z[:, nonzero], step.r)
 
     def solve(lam: float) -> FloatArray | None:
         b = interior.lasso(lam)
-        return None if b is None else _scatter(b, kept, len(step.c))
+        return None if b is None else _scatter(b, nonzero, len(step.c))
 
     finding = bracket(step, max(1e-3, step.delta), solve)
     if finding.verdict is Agreement.VIOLATES:
@@ -319,9 +319,9 @@ def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
     return max(finding, second, third, key=lambda found: SEVERITY[found.verdict])
 
 
-def _scatter(b: FloatArray, kept: IndexArray, d: int) -> FloatArray:
+def _scatter(b: FloatArray, J: IndexArray, d: int) -> FloatArray:
     full = np.zeros(d)
-    full[kept] = b
+    full[J] = b
     return full
 
 
@@ -348,22 +348,22 @@ def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray
     excess = float((u - other) @ (step.r - u))
     slack = float((step.error / step.norms.max()).max()) * float(np.linalg.norm(step.r))
     if excess < -slack:
-        return violates("a feasible point lies nearer to P_S^⊥y than the projection does")
+        return violates("a feasible point is closer to P_S^⊥y than the projection is")
     if float(np.linalg.norm(other - u)) > 1e-3 * float(np.linalg.norm(step.r)):
         return undecided("the interior point method ended far from the projection")
     return AGREES
 
 
-def lowest_level(step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int) -> float:
-    """The least λ/λ* down to which linear Sequential Attention goes on picking from A(S).
+def lowest_ratio(step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int) -> float:
+    """The least λ/λ* down to which linear Sequential Attention picks from A(S).
 
-    λ/λ* falls by factors of 0.8 to 0.01 until the largest weight is elsewhere or the descent is undecided;
-    the last interval is halved four times.
+    λ/λ* decreases by factors of 0.8, to 0.01 at least, until the largest weight is off A(S) or the descent is
+    undecided; the last interval is halved four times.
     """
 
-    def picks(level: float) -> bool:
-        result = descend(step, methods, rng, max_iter, level * step.entry.lam_star)
-        lam = level * step.entry.lam_star
+    def picks(ratio: float) -> bool:
+        lam = ratio * step.entry.lam_star
+        result = descend(step, methods, rng, max_iter, lam)
         return converged(step, result, lam) and largest_weight(step, result) in step.entry.active
 
     high = step.lam / step.entry.lam_star

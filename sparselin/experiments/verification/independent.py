@@ -10,7 +10,7 @@ import numpy as np
 from sparselin._kernels.coordinate_descent import coordinate_descent
 from sparselin.results import FloatArray
 
-# (Z, r, λ, start, target gap) -> b ≈ argmin ½‖r − Zb‖² + λ‖b‖₁; nothing it says of itself is believed.
+# (Z, r, λ, start, target gap) -> b ≈ argmin ½‖r − Zb‖² + λ‖b‖₁; the gap attained is computed by the caller.
 Solver: TypeAlias = Callable[[FloatArray, FloatArray, float, FloatArray, float], FloatArray]
 
 MAX_EPOCHS = 20_000
@@ -24,11 +24,11 @@ def solve_lasso(Z: FloatArray, r: FloatArray, lam: float, start: FloatArray, tar
 
 
 class InteriorPoint:
-    """The LASSO and the dual projection of one (Z, r), posed to cvxpy and solved by Clarabel.
+    """The LASSO and the dual projection of one (Z, r), formulated in cvxpy and solved by Clarabel.
 
-    The problem is scaled to λ* = 1 and ‖Z_j‖ ≤ 1, and the constant ½‖r‖² is left out of the LASSO,
-    lest the solver's tolerances be relative to it. With more rows than columns a QR factorisation takes
-    Z to its triangle: nothing of the problem lives outside colspan(Z).
+    The problem is scaled to λ* = 1 and ‖Z_j‖ ≤ 1, and the constant ½‖r‖² is omitted from the LASSO, since
+    otherwise the solver's tolerances would be relative to it. With more rows than columns Z is replaced by
+    its triangular factor: the part of r orthogonal to colspan(Z) has no influence.
     """
 
     def __init__(self, Z: FloatArray, r: FloatArray) -> None:
@@ -43,16 +43,16 @@ class InteriorPoint:
         self._lam_star = float(np.abs(c).max())
         Z = Z / self._norm
         self._unit = self._lam_star / self._norm  # of r; b is in units of this over the norm
-        self._level = cp.Parameter(nonneg=True)
+        self._penalty = cp.Parameter(nonneg=True)
         self._b = cp.Variable(Z.shape[1])
         self._u = cp.Variable(len(r))
         fit = 0.5 * cp.sum_squares(Z @ self._b) - (c / self._lam_star) @ self._b
-        self._lasso = cp.Problem(cp.Minimize(fit + self._level * cp.norm1(self._b)))
+        self._lasso = cp.Problem(cp.Minimize(fit + self._penalty * cp.norm1(self._b)))
         distance = 0.5 * cp.sum_squares(self._u - r / self._unit)
-        self._dual = cp.Problem(cp.Minimize(distance), [cp.norm_inf(Z.T @ self._u) <= self._level])
+        self._dual = cp.Problem(cp.Minimize(distance), [cp.norm_inf(Z.T @ self._u) <= self._penalty])
 
     def lasso(self, lam: float) -> FloatArray | None:
-        """b (m,), or None where Clarabel gives up."""
+        """b (m,), or None if Clarabel fails."""
         return _value(self._solve(self._lasso, lam), self._b, self._unit / self._norm)
 
     def project(self, lam: float) -> FloatArray | None:
@@ -63,7 +63,7 @@ class InteriorPoint:
     def _solve(self, problem: Any, lam: float) -> bool:
         import cvxpy as cp
 
-        self._level.value = lam / self._lam_star
+        self._penalty.value = lam / self._lam_star
         tight = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas", "tol_ktratio"), 1e-12)
         try:
             problem.solve(solver=cp.CLARABEL, **tight)

@@ -79,8 +79,8 @@ class ProjectedDesign:
     def compressed(self) -> tuple[FloatArray, FloatArray]:
         """(BᵀZ, Bᵀr) for an orthonormal basis B of colspan(Z).
 
-        The same LASSO up to a constant. What of r is orthogonal to Z stays whole in every dual point here,
-        where scaling r into the polytope would shrink it for nothing.
+        The same LASSO up to a constant, without the part of r orthogonal to Z, which dual points
+        r·min(1, λ/‖Zᵀr‖∞) would shrink without need.
         """
         basis = orthonormal_basis(self.Z)
         return basis.T @ self.Z, basis.T @ self.r

@@ -1,6 +1,6 @@
 """Theorems 1.1, 1.2 and 3.3 on many designs: OMP, Sequential LASSO and linear Sequential Attention agree.
 
-S follows Sequential LASSO; at every step `checks.py` establishes what is claimed. Designs are
+S is that of Sequential LASSO; at every step `checks.py` verifies the claims. Designs are
 independent of each other and of the number of processes: each has its own generator, seeded by
 (seed, ensemble, index).
 """
@@ -34,7 +34,7 @@ from sparselin.results import FloatArray, SelectionPath
 
 @dataclasses.dataclass(frozen=True)
 class StepRecord:
-    """What was found at one step.
+    """The result of one step.
 
     Attributes
     ----------
@@ -85,12 +85,12 @@ class DesignRecord:
 
 @dataclasses.dataclass(frozen=True)
 class VerificationSettings:
-    """What `verify` runs.
+    """The settings of `sparselin verify`.
 
     Attributes
     ----------
     designs, steps, ensembles, seed, jobs : as on the command line.
-    reach_every : every so many designs of an ensemble, how far below λ* attention still picks the same.
+    reach_every : `reach` is measured on every so many designs of an ensemble.
     audit_first, audit_every : the designs of an ensemble that an interior point method repeats.
     descent_flops : cap on one descent, about 10 ms; None for no cap but `max_iter`.
     """
@@ -115,7 +115,7 @@ class VerificationSettings:
         return index % self.reach_every == 0
 
     def tasks(self) -> list[tuple[str, int]]:
-        """(ensemble, index) of every design, the ensembles taking turns."""
+        """(ensemble, index) of every design, cycling through the ensembles."""
         names = self.ensembles
         return [(names[i % len(names)], i // len(names)) for i in range(self.designs)]
 
@@ -162,7 +162,7 @@ def _record(
 ) -> StepRecord:
     entry = step.entry
     if entry.lam_star <= 0:
-        findings = {"lam_star": violates(f"first_entry ends ({entry.status.name}) where the path goes on")}
+        findings = {"lam_star": violates(f"first_entry ends ({entry.status.name}) but the path continues")}
         return _summary(step, findings, math.nan, math.nan, False)
     projection, gap = checks.check_projection(step, methods)
     findings = {
@@ -176,8 +176,8 @@ def _record(
     }
     if pick not in entry.active:
         findings["active_set"] = violates(f"Sequential LASSO picked {pick}, not in A(S) = {entry.active}")
-    level = checks.lowest_level(step, methods, rng, max_iter) if reach else math.nan
-    return _summary(step, findings, gap, level, audit)
+    ratio = checks.lowest_ratio(step, methods, rng, max_iter) if reach else math.nan
+    return _summary(step, findings, gap, ratio, audit)
 
 
 def _summary(
@@ -203,7 +203,7 @@ def _summary(
 
 
 def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> list[StepRecord]:
-    """A path that ended before k features claims λ*(S) = 0: a step of its own only where that is false."""
+    """If a path ended before k features, λ*(S) = 0 is checked; a step is recorded only if that is false."""
     if len(path.support) >= k:
         return []
     S = np.array(path.support, np.intp)
@@ -284,7 +284,7 @@ class EnsembleSummary:
 
     @property
     def undecided_limit(self) -> float:
-        """Above this share of undecided steps the run does not pass."""
+        """The run passes with at most this fraction of undecided steps."""
         return 0.05 if self.ill_conditioned else 0.01
 
     @property

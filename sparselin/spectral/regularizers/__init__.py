@@ -1,9 +1,9 @@
 """The diversity-promoting set functions of *Selecting Diverse Features via Spectral Regularization* (2012).
 
 For a set S of columns with C_S = X_SᵀX_S and eigenvalues λ_i they are traces Σ h(λ_i), submodular where h′ is
-operator antitone on the spectrum (Friedland and Gaubert; Theorem 12 there). What is claimed of each, and of
-which C, is proved in its docstring. A gain f(S + x) − f(S) is written f(x | S); `x` is a column not in S.
-Each has a file, with the state that its gains are read off while S grows by one feature after the other.
+operator antitone on the spectrum (Friedland and Gaubert; Theorem 12 there). The properties of each, and for
+which C they hold, are proved in its docstring. A gain f(S + x) − f(S), x ∉ S, is written f(x | S).
+Each has a module, with the state from which its gains are computed while features are added to S.
 `REGULARIZERS` maps names to what `sparselin diversity` runs; `register` adds one.
 """
 

@@ -1,4 +1,4 @@
-"""What regularizers share: a table, f on sets, its gains while S grows, its spectrum and error."""
+"""Common to all regularizers: the table of them, f on sets, its gains while S grows, its rounding error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Method = Literal["forward", "greedy_local_search"]
 
 
 class SetFunction(Protocol):
-    """f on sets of columns of a design with C = XᵀX: all that the searches need."""
+    """f on sets of columns of a design with C = XᵀX, as the searches need it."""
 
     @property
     def submodular(self) -> bool: ...
@@ -57,7 +57,7 @@ def register(regularizer: Regularizer) -> Regularizer:
 
 
 def carried() -> Callable[[], None]:
-    """What another process calls to have the regularizers of this one; `of` must be picklable."""
+    """A function that registers the regularizers of this process in another; `of` must be picklable."""
     return functools.partial(_have, dict(REGULARIZERS))
 
 
@@ -80,13 +80,13 @@ class Growth(Protocol):
     def value(self) -> float: ...
 
     def add(self, j: int) -> None:
-        """S + j."""
+        """Add j to S."""
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """f(S + x) − f(S) for the x in J, none of them in S, and bounds of their rounding errors."""
+        """f(S + x) − f(S) for the x in J, none of them in S, and bounds on their rounding errors."""
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
-        """f(S) − f(S − x) for each x of `index`, and bounds of their errors."""
+        """f(S) − f(S − x) for each x of `index`, and bounds on their errors."""
 
 
 class PlainGrowth:
@@ -115,7 +115,7 @@ class PlainGrowth:
 
 
 def grow(gram: Gram, f: SetFunction, S: Sequence[int] = ()) -> Growth:
-    """f at S, ready to grow."""
+    """The state of f at S, to which features can be added."""
     start = getattr(f, "_growth", None)
     growth: Growth = PlainGrowth(gram, f) if start is None else start(gram)
     for j in S:
@@ -124,7 +124,7 @@ def grow(gram: Gram, f: SetFunction, S: Sequence[int] = ()) -> Growth:
 
 
 def spectrum(C: ArrayLike, S: Iterable[int]) -> tuple[FloatArray, float]:
-    """The eigenvalues of C_S, those negative by rounding as zero, and the bound of what counts as zero."""
+    """The eigenvalues of C_S, those negative by rounding as zero; and the bound up to which they are zero."""
     gram = Gram.of_matrix(C)
     index = check_indices(S, gram.d, "S").tolist()
     values = np.linalg.eigvalsh(gram.block(index)) if index else np.zeros(0)
@@ -147,11 +147,11 @@ def gains_of(f: SetFunction, C: ArrayLike, S: Iterable[int]) -> FloatArray:
 
 
 def trace_error(h: Callable[[FloatArray], FloatArray], values: FloatArray, e: float) -> float:
-    """How far Σ h(λ_i) may be off where C_ij is known to unit·√(C_ii·C_jj), e = unit·Σ_S C_ii.
+    """A bound on the error of Σ h(λ_i) when C_ij is known to unit·√(C_ii·C_jj), e = unit·Σ_S C_ii.
 
     Then ‖ΔC_S‖_F ≤ e, and by Weyl each eigenvalue is known to e. h is concave, so that |h(t) − h(λ)| is
-    largest at an end of [λ − e, λ + e], or of what is left of it above zero, or where h is largest: at 1 if
-    it does not increase. Eigenvalues that count as zero are zero, and left out of `values`.
+    largest at an end of [λ − e, λ + e] ∩ [0, ∞), or where h is largest: at 1 if it does not increase.
+    Eigenvalues that count as zero are not in `values`.
     """
     low, high, here = np.maximum(values - e, 0), values + e, h(values)
     return float(np.max([np.abs(h(t) - here) for t in (low, np.clip(1.0, low, high), high)], axis=0).sum())

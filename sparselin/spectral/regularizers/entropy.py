@@ -1,7 +1,7 @@
 """Smoothed differential entropy, Σ log₂(δ + λ_i).
 
-While S grows, each gain is read off the rows of L⁻¹(δI + C)_{S·} with LLᵀ = δI + C_S: the pivot of x, its
-Schur complement δ + C_xx − ‖(L⁻¹C_{Sx})‖², is what it multiplies det by. O(dt) a feature, t = |S|.
+While S grows, gains come from the rows of L⁻¹(δI + C)_{S·} with LLᵀ = δI + C_S: adding x multiplies the
+determinant by its pivot, the Schur complement δ + C_xx − ‖L⁻¹C_{Sx}‖². O(dt) per feature, t = |S|.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from sparselin.validation import check_level
 class SmoothedDifferentialEntropy:
     """f_de(S) = Σ_{i≤|S|} log₂(δ + λ_i(C_S)) − 3k·log₂ δ = log₂ det(δI + C_S) − 3k·log₂ δ   (section 5.1).
 
-    Without k, the constant is left out. For a positive semidefinite C the gain is the logarithm of a Schur
+    Without k the constant is omitted. For a positive semidefinite C the gain is the logarithm of a Schur
     complement,
 
         f(x | S) = log₂(δ + C_xx − C_xS(δI + C_S)⁻¹C_Sx),
 
-    which falls as S grows, since the complement is the least of vᵀ(δI + C)v over v with v_x = 1 that vanish
-    off S + x: f is submodular. The complement is at least δ, and equals δ in the limit of many copies of x
+    which decreases as S grows, since the complement is the minimum of vᵀ(δI + C)v over v with v_x = 1 that
+    vanish off S + x: f is submodular. The complement is at least δ, and tends to δ for many copies of x
     in S. So f increases for every C iff δ ≥ 1; for unit columns and |S| ≤ m this needs only
-    δ(δ + m + 1)/(δ + m) ≥ 1. It is non-negative for every C without the constant iff δ ≥ 1. With it,
-    f(S) ≥ (3k − |S|)·log₂(1/δ) gives f ≥ 0 for |S| ≤ 3k if δ ≤ 1, but f(∅) = −3k·log₂ δ < 0 if δ > 1: the
-    paper's constant makes f negative there, where none is needed.
+    δ(δ + m + 1)/(δ + m) ≥ 1. Without the constant it is non-negative for every C iff δ ≥ 1. With it,
+    f(S) ≥ (3k − |S|)·log₂(1/δ) gives f ≥ 0 for |S| ≤ 3k if δ ≤ 1, but f(∅) = −3k·log₂ δ < 0 if δ > 1: there
+    the paper's constant makes f negative, and none is needed.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class SmoothedDifferentialEntropy:
 
     Raises
     ------
-    TypeError, ValueError : delta is no positive real number, or k no positive integer.
+    TypeError, ValueError : delta is not a positive real number, or k not a positive integer.
 
     >>> import numpy as np
     >>> f = SmoothedDifferentialEntropy(1.0)
@@ -101,7 +101,8 @@ class SmoothedDifferentialEntropy:
 class LogDetGrowth:
     """log₂ det M_S, M = δI + C.
 
-    A pivot is p = vᵀMv with v = (−M_S⁻¹C_Sx, 1), and errors of M, |E_ij| ≤ e·√(M_ii·M_jj), move it by at most
+    A pivot is p = vᵀMv with v = (−M_S⁻¹C_Sx, 1), and errors of M, |E_ij| ≤ e·√(M_ii·M_jj), change it by at
+    most
 
     - e·Σ_{S+x} M_ii·‖v‖², where ‖v‖² ≤ p/δ;
     - e·(t + 1)·Σ_i M_ii·v_i², where Σ_{i∈S} M_ii·v_i² ≤ κ·C_xx for κ = Σ_{i∈S} M_ii·(M_S⁻¹)_ii, the trace of
@@ -118,21 +119,21 @@ class LogDetGrowth:
         self._size = 0.0  # Σ M_ii over S
         self._rows = np.empty((8, gram.d))  # L⁻¹C_S·
         self._inverse = np.zeros((8, 8))  # L⁻¹
-        self._worth = np.zeros(8)  # the diagonal of M_S⁻¹
+        self._inverse_diagonal = np.zeros(8)  # the diagonal of M_S⁻¹
 
     def add(self, j: int) -> None:
         t, pivot = len(self.index), float(self.pivots[j])
         if t == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
             self._inverse = np.pad(self._inverse, (0, t))
-            self._worth = np.pad(self._worth, (0, t))
+            self._inverse_diagonal = np.pad(self._inverse_diagonal, (0, t))
         mine, root = self._rows[:t, j].copy(), math.sqrt(pivot)
         extend(self._rows, t, self.gram.column(j), j, self.delta, self.pivots)
-        largest = 1 / math.sqrt(self.delta)  # of what L⁻¹ can hold
+        largest = 1 / math.sqrt(self.delta)  # bounds the entries of L⁻¹
         np.clip(mine @ self._inverse[:t, :t] / -root, -largest, largest, out=self._inverse[t, :t])
         self._inverse[t, t] = 1 / root
-        self._worth[t] = 0
-        self._worth[: t + 1] += self._inverse[t, : t + 1] ** 2
+        self._inverse_diagonal[t] = 0
+        self._inverse_diagonal[: t + 1] += self._inverse[t, : t + 1] ** 2
         self._size += self.gram.diagonal[j] + self.delta
         self.index.append(j)
         self.value += math.log2(pivot)
@@ -144,17 +145,18 @@ class LogDetGrowth:
     def losses(self) -> tuple[FloatArray, FloatArray]:
         """det M_{S−x} = det M_S·(M_S⁻¹)_xx."""
         own = self.gram.diagonal[self.index] + self.delta
-        return self._logarithms(np.maximum(1 / self._worth[: len(own)], self.delta), own, self._size)
+        pivots = np.maximum(1 / self._inverse_diagonal[: len(own)], self.delta)
+        return self._logarithms(pivots, own, self._size)
 
     def _logarithms(
         self, pivots: FloatArray, own: FloatArray, size: FloatArray | float
     ) -> tuple[FloatArray, FloatArray]:
-        """log₂ p, and by how much it can err.
+        """log₂ p, and a bound on its error, p being known to a relative error `ratio`.
 
-        −log₂(1 − ratio) ≤ 2·ratio where p errs by up to a half; else log₂(1 + ratio) up, or down to log₂ δ.
+        −log₂(1 − ratio) ≤ 2·ratio for ratio ≤ ½; else the larger of log₂(1 + ratio) and log₂ p − log₂ δ.
         """
         t = len(self.index)
-        kappa = float((self.gram.diagonal[self.index] + self.delta) @ self._worth[:t])
+        kappa = float((self.gram.diagonal[self.index] + self.delta) @ self._inverse_diagonal[:t])
         logs = np.log2(pivots)
         with np.errstate(over="ignore"):
             ratio = np.minimum(size / self.delta, (t + 1) * (1 + kappa) * own / pivots) * self.gram.error

@@ -5,7 +5,7 @@ While S grows: with C_S = VΛVᵀ the bordered matrix of x has, up to a rotation
     diag(0, λ) + uuᵀ,  u = (ρ, w),  w_i = (VᵀC_Sx)_i/√λ_i,  ρ² = C_xx − ‖w‖²,
 
 KKᵀ of K = [[√Λ, w], [0, ρ]], a square root of the bordered KᵀK. Its eigenvalues are the zeros of a secular
-equation. O(t³) a feature, t = |S|, and O(t²) for each x that is asked for.
+equation. O(t³) per feature added, t = |S|, and O(t²) for each gain.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class GeneralizedRank:
     operator antitone on t > 0 for 0 < α < 1 (f_gr is continuous at singular C_S), the trace (α = 1) is
     modular, and the rank is the limit of f_gr as α → 0.
 
-    t^α has unbounded slope at 0: an eigenvalue that should be zero and is 1e-16 would count 1e-8 for α = ½,
-    and 1 for α = 0. Eigenvalues up to 8·eps·|S|·max_i C_ii, to which rounding the entries of C may move
-    a zero, therefore count as zero. Those slightly above count, with an error of the order of the cut-off to
-    the power α.
+    t^α has unbounded slope at 0: an eigenvalue zero, computed as 1e-16, would contribute 1e-8 for α = ½,
+    and 1 for α = 0. Therefore eigenvalues up to 8·eps·|S|·max_i C_ii, which bounds the change of a zero
+    eigenvalue when the entries of C are rounded, count as zero. Those slightly above count, with an error of
+    the order of the cut-off to the power α.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class GeneralizedRank:
 
     Raises
     ------
-    TypeError, ValueError : alpha is no real number in [0, 1].
+    TypeError, ValueError : alpha is not a real number in [0, 1].
 
     >>> import numpy as np
     >>> GeneralizedRank(0.0).value(np.ones((3, 3)), [0, 1, 2])
@@ -102,34 +102,34 @@ class GeneralizedRank:
 class PowerGrowth:
     """Σ λ_i(C_S)^α; eigenvalues up to the cut-off 8·eps·t·max C_ii count as zero.
 
-    An error E of C_S moves the eigenvalues by η = ‖E‖ ≤ e·tr C_S in all, and Σ λ_i^α most where it moves the
-    least that counts, λ: by λ^α − (λ − η)^α, or down to the cut-off, given that λ counts.
+    An error E of C_S changes each eigenvalue by at most η = ‖E‖ ≤ e·tr C_S, and Σ λ_i^α most if it changes
+    the least eigenvalue λ above the cut-off c: by λ^α − max(λ − η, c)^α.
     """
 
     def __init__(self, gram: Gram, alpha: float) -> None:
         self.gram, self.alpha = gram, alpha
         self.index: list[int] = []
         self._columns = np.empty((8, gram.d))  # C_S·
-        self._settled = -1
+        self._decomposed = -1  # |S| for which it was
         self._trace = 0.0
 
     @property
     def value(self) -> float:
-        self._settle()
+        self._decompose()
         return self._value
 
-    def _settle(self) -> None:
+    def _decompose(self) -> None:
         """The eigendecomposition of C_S, once for each S."""
         t = len(self.index)
-        if t == self._settled:
+        if t == self._decomposed:
             return
-        self._settled, self._trace = t, float(self.gram.diagonal[self.index].sum())
+        self._decomposed, self._trace = t, float(self.gram.diagonal[self.index].sum())
         if self.alpha == 1:
             self._value = self._trace
             return
         values, vectors = scipy.linalg.eigh(self._columns[:t, self.index], check_finite=False, driver="evd")
-        kept = values > self.gram.cutoff(t)
-        self.poles, self._vectors = values[kept], vectors[:, kept] / np.sqrt(values[kept])
+        positive = values > self.gram.cutoff(t)
+        self.poles, self._vectors = values[positive], vectors[:, positive] / np.sqrt(values[positive])
         self._value = float((self.poles**self.alpha).sum())
 
     def add(self, j: int) -> None:
@@ -143,8 +143,8 @@ class PowerGrowth:
         return self.bounded_gains(J)[:2]
 
     def bounded_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The gains, bounds of their errors, and bounds of f(x | S') for all S' ⊇ S."""
-        self._settle()
+        """The gains, bounds on their errors, and bounds on f(x | S') for all S' ⊇ S."""
+        self._decompose()
         own = self.gram.diagonal[J]
         if self.alpha == 1:
             error = self.gram.error * own
@@ -152,35 +152,36 @@ class PowerGrowth:
         sums, least, cut = self._bordered(J).T
         cutoff = self.gram.cutoff(len(self.index) + 1)
         gains, error = sums - self._value, self._error(sums, least, self._trace + own, cutoff)
-        uncertain, worth = self._uncertain()
-        return gains, error, gains + error + (cut + uncertain) * worth
+        uncertain, most = self._uncertain()
+        return gains, error, gains + error + (cut + uncertain) * most
 
-    def doubt(self) -> float:
-        """What a gain, with its error, can exceed the bounds of earlier sets by: at most twice its error, and
-        what the eigenvalues near the cut-off count, of which x can bring one.
+    def slack(self) -> float:
+        """A bound on how much a gain, with its error, can exceed the bounds from earlier sets.
+
+        That is twice its error, and the contribution of the eigenvalues close to the cut-off, x adding one.
         """
-        self._settle()
+        self._decompose()
         largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
         if self.alpha == 1:
             return 2 * self.gram.error * largest
         eta = self.gram.error * (self._trace + largest)
         total = self._value + (len(self.index) + 1) * eta**self.alpha + largest**self.alpha
         error = (cutoff + eta) ** self.alpha - cutoff**self.alpha + self.gram.error * total
-        uncertain, worth = self._uncertain()
-        return float(2 * error + (1 + uncertain) * worth)
+        uncertain, most = self._uncertain()
+        return float(2 * error + (1 + uncertain) * most)
 
     def _uncertain(self) -> tuple[int, float]:
-        """How many eigenvalues of C_S may or may not count, and the most that one of them can count."""
+        """How many eigenvalues of C_S rounding may move across the cut-off; the most that one contributes."""
         largest = float(self.gram.diagonal.max(initial=0))
-        near = self.gram.cutoff(len(self.index) + 1) + self.gram.error * (self._trace + largest)
-        count = len(self.index) - int((self.poles > 2 * near).sum())
-        return count, (3 * near) ** self.alpha
+        bound = self.gram.cutoff(len(self.index) + 1) + self.gram.error * (self._trace + largest)
+        count = len(self.index) - int((self.poles > 2 * bound).sum())
+        return count, (3 * bound) ** self.alpha
 
     def _bordered(self, J: IndexArray) -> FloatArray:
-        """What `power_sums` says of C_{S+x} for the x in J.
+        """`power_sums` of C_{S+x} for the x in J.
 
-        In units of a power of four near max C_ii, where squares of the secular equation cannot underflow;
-        components that small move no eigenvalue that counts.
+        C is scaled by a power of four to max C_ii of order 1, so that no square in the secular equation
+        underflows; components below 1e-60 change no eigenvalue above the cut-off, and are set to zero.
         """
         largest, cutoff = float(self.gram.diagonal.max(initial=0)), self.gram.cutoff(len(self.index) + 1)
         unit = 4.0 ** (math.frexp(largest)[1] // 2)
@@ -198,7 +199,7 @@ class PowerGrowth:
         return out
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
-        self._settle()
+        self._decompose()
         t = len(self.index)
         if self.alpha == 1:
             own = self.gram.diagonal[self.index]

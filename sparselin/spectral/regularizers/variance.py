@@ -1,6 +1,6 @@
 """Spectral variance, −Σ (λ_i − 1)².
 
-While S grows: Σ(λ_i − 1)² = ‖C_S − I‖_F², so that only Σ_{j∈S} C_xj² is carried. O(d) a feature.
+While S grows, only Σ_{j∈S} C_xj² is updated, since Σ(λ_i − 1)² = ‖C_S − I‖_F². O(d) per feature.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from sparselin.validation import check_indices
 class SpectralVariance:
     """f_sv(S) = 9k² − Σ_{i≤|S|} (λ_i(C_S) − 1)² = 9k² − ‖C_S − I‖_F²   (section 5.3).
 
-    Without k, the constant is left out. For every symmetric C
+    Without k the constant is omitted. For every symmetric C
 
         f(x | S) = −(C_xx − 1)² − 2·Σ_{j∈S} C_xj² ≤ 0,
 
-    which falls as S grows: f is submodular and **decreases**. It increases on no design, and is constant
-    where the columns are orthonormal. For unit columns ‖C_S − I‖_F² ≤ |S|(|S| − 1), and so f ≥ 0 for |S| ≤ 3k
-    with the constant; longer columns can make it negative. Without the constant it is non-negative only
-    where it is zero.
+    which decreases as S grows: f is submodular and **decreasing**, on every design, and constant iff
+    the columns are orthonormal. For unit columns ‖C_S − I‖_F² ≤ |S|(|S| − 1), and so f ≥ 0 for |S| ≤ 3k
+    with the constant; longer columns can make it negative. Without the constant f ≤ 0.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ class SpectralVariance:
 
     Raises
     ------
-    TypeError, ValueError : k is no positive integer.
+    TypeError, ValueError : k is not a positive integer.
 
     >>> import numpy as np
     >>> f, C = SpectralVariance(k=1), np.array([[1.0, 0.5], [0.5, 1.0]])
