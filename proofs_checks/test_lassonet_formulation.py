@@ -10,8 +10,8 @@ network; the constraint budgets the non-linearity of feature j by |θ_j|, M cont
 of the two parts; the linear component is promoted above the nonlinear one.
 
 For M = 0, W^(1) = 0 and g_W is a constant (0 without biases, a free intercept with them). As M → ∞, λ‖θ‖₁
-stays. The constraint budgets nothing: hidden units rescale out of it, and two of them carry any linear part
-free of charge. The proofs: docs/proofs/lassonet.md, 4. Exact.
+stays. The constraint does not limit the functions: hidden units rescale out of it, and two of them carry any
+linear part free of charge. The proofs: docs/proofs/lassonet.md, 4. Exact.
 """
 
 from fractions import Fraction
@@ -214,6 +214,10 @@ def fits_the_modulus(theta, M):
 def test_hidden_units_rescale_out_of_the_constraint(check):
     """For given θ_j ≠ 0 the constraint limits the networks attainable in (2), the more so the smaller M.
 
+    Reading of: “This budgets the total amount of non-linearity involving feature j according to the relative
+    effect importance of X_j as a main effect”; “M, controls the relative strength of the linear and nonlinear
+    components”
+
     Hypotheses: one hidden ReLU layer and free outgoing weights, as in the experiments; M > 0; for the infimum
     a continuous loss (the paper also lists the misclassification rate)
 
@@ -261,7 +265,8 @@ def without_linear_part(theta, W, out, M, delta):
 )
 @mutants("without_linear_part", "network")
 def test_the_linear_part_moves_to_the_hidden_units(check):
-    """If f(x) = θᵀx, then no other network with this f has a smaller objective (2).
+    """Of two networks within the constraint that are the same linear function θᵀx, (2) does not prefer one
+    that carries it in its hidden units.
 
     Reading of: “it promotes the linear component of the signal above the nonlinear one”
 
@@ -272,8 +277,9 @@ def test_the_linear_part_moves_to_the_hidden_units(check):
     is at most that of L over K units with a skip layer, without penalty or constraint, for all λ, M > 0.
 
     Consequences: "A penalty is introduced that encourages feature sparsity" (section 3.1): if the number of
-    units is free, the infimum of (2) is that of L, for every λ, and no θ_j is 0 where it is approached so.
-    Where the units are too few, λ has a price (LN-sec-3.2-M-infinity).
+    units is free (section 3.1: “the width and depth of the network are arbitrary”), the infimum of (2) is
+    that of L, for every λ, and no θ_j is 0 where it is approached so. Where the units are too few, λ has a
+    price (LN-sec-3.2-M-infinity).
 
     Unchecked: training, which ends before the outgoing weights are of order 1/‖θ‖₁
     """

@@ -90,7 +90,7 @@ def test_the_choice_of_features_is_hard_if_their_number_is_bounded(check):
     ≤ k it is NP-hard: exact cover by 3-sets reduces to it.
 
     Consequences: The same holds of every F that may ignore a feature. Amaldi and Kann (1998), who are cited,
-    have the bound: they minimise the number of nonzeros of a solution.
+    have |S| in the problem: they minimise the number of nonzeros of a solution.
 
     Unchecked: that exact cover is NP-complete (Garey and Johnson, 1979)
 
@@ -129,12 +129,14 @@ def clipped(u, kappa):
 @claim("LN-sec-1.2-group", "section 1.2", "proof, exact, float", FALSE)
 @mutants("minimiser", "clipped")
 def test_which_group_lasso_is_a_limit(check):
-    """For some θ_j, λ and M the step on W_j is that of the group Lasso, of κ‖W_j‖₂.
+    """The group Lasso on the input weights is a case of LassoNet: for every κ there are θ_j, λ and M with
+    which Hier-Prox moves every W_j as the proximal step of κ‖W_j‖₂ does.
 
     Reading of: “Feng and Simon (2017) proposed an input-sparse neural network, where the input weights are
     penalized using the group Lasso penalty … our proposed method extends and generalizes this approach”
 
-    Hypotheses: κ > 0; one feature, the other layers as they are
+    Hypotheses: κ > 0, K ≥ 2; one feature, the other layers as they are; “generalizes” taken as “has as a
+    case”
 
     Instead: Hier-Prox clips W_j and never scales it: (12/5, 16/5) does not come from (3, 4). With θ_j = 0,
     λ = κM and M → ∞ it is the group Lasso's step with the norm ‖·‖∞: 0 ≤ w_∞ − w_M ≤ w_M/M² for the levels.
