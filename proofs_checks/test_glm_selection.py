@@ -487,6 +487,31 @@ def solves_nothing(at):
     return objective(at, 1e-3, 40 * d) < 1e-12 and least_on(at, 0 * d) <= 1e-12
 
 
+def as_without_them(check, at):
+    """Whether the picks at S are those of the rows K; None where no row is separated, or all are."""
+    moved, d = separated(at)
+    if not moved.any():
+        return None
+    if not is_separated(at, moved, d):
+        return False
+    if moved.all():  # nothing is left, and λ*_K = 0
+        return None
+    rest = at._replace(X=at.X[~moved], y=at.y[~moved])
+    entry = glm_entry(rest)
+    off_S = [j for j in range(at.X.shape[1]) if j not in at.S]
+    if entry.lam_star < 1e-6:
+        return bool(zero_groups(rest, 1.0)[1][off_S].all())
+    if not entry.certain:
+        return undecided(check)
+    _, zero, gap = zero_groups(rest, 1.01 * entry.lam_star)
+    lam = within(rest, entry)
+    lower, _, gap_below = zero_groups(rest, lam)
+    gain = least_on(rest, entry.beta) - objective(at, lam, lower + 1000 * d)
+    if max(gap, gap_below) > GAP or abs(gain) < 1e-12:
+        return undecided(check)
+    return bool(zero[off_S].all()) and gain > 0
+
+
 @claim(
     "ours-glm-separable",
     "Algorithm 3, line 4, for generalized linear models",
@@ -509,30 +534,7 @@ def test_separated_rows_drop_out(check):
     Tolerance: J is exact; else certified by duality gaps
     """
 
-    def as_without_them(at):
-        moved, d = separated(at)
-        if not moved.any():
-            return None
-        if not is_separated(at, moved, d):
-            return False
-        if moved.all():  # nothing is left, and λ*_K = 0
-            return None
-        rest = at._replace(X=at.X[~moved], y=at.y[~moved])
-        entry = glm_entry(rest)
-        off_S = [j for j in range(at.X.shape[1]) if j not in at.S]
-        if entry.lam_star < 1e-6:
-            return bool(zero_groups(rest, 1.0)[1][off_S].all())
-        if not entry.certain:
-            return undecided(check)
-        _, zero, gap = zero_groups(rest, 1.01 * entry.lam_star)
-        lam = within(rest, entry)
-        lower, _, gap_below = zero_groups(rest, lam)
-        gain = least_on(rest, entry.beta) - objective(at, lam, lower + 1000 * d)
-        if max(gap, gap_below) > GAP or abs(gain) < 1e-12:
-            return undecided(check)
-        return bool(zero[off_S].all()) and gain > 0
-
-    each(check, lambda rng: draw(rng, (LOGISTIC, POISSON), 1), as_without_them)
+    each(check, lambda rng: draw(rng, (LOGISTIC, POISSON), 1), lambda at: as_without_them(check, at))
     # X_0 = (1, 0, 0), y = (1, 1, 0): row 0 is separated; c_1 = ½·1 − ½·(−1) = 1 on the others
     X, y = np.array([[1.0, 5.0], [0.0, 1.0], [0.0, -1.0]]), np.array([1.0, 1.0, 0.0])
     moved = moving_rows(LOGISTIC, X[:, :1], y)[0]
