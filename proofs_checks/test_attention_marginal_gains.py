@@ -61,7 +61,7 @@ def test_gains_of_least_squares(check):
     Instead: S ⊆ [d], i ∈ [d] ∖ S. For least squares the gain is ⟨X_i, P_S^⊥y⟩²/‖P_S^⊥X_i‖² ≥ 0, or 0 where
     X_i lies in the span of S.
 
-    Consequences: None: a slip of notation, the same in both versions.
+    Consequences: None: a slip of notation, the same in both versions, and on the poster.
     """
     X, y = np.array([[1.0, 1.0]]), np.array([1.0])
     n, d = map(range, X.shape)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from proofs_checks.test_attention_masks import TABLE_10, apart
 from proofs_checks.test_lassonet_section_5 import DECODER, TREES
-from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
+from sparselin.ledger import CORRECTED, EMPIRICAL, FALSE, HOLDS, claim, mutants
 
 VERSIONS = "(ICLR, NeurIPS submission)"
 SMALL = ("SA", "LLY", "GL", "SL", "OMP", "CAE")
@@ -79,7 +79,7 @@ def better(row):
     return [name for name, (mean, _) in zip(SMALL, row, strict=True) if mean > row[0][0]]
 
 
-@claim("SA-figure-3", f"Section 4.1, Figure 3, with Table 2 {VERSIONS}", "exact", HOLDS)
+@claim("SA-figure-3", f"Section 4.1, Figure 3, with Table 2 {VERSIONS}", "exact", EMPIRICAL)
 @mutants("better")
 def test_small_scale(check):
     """On each of six data sets Sequential Attention has the best mean accuracy, or its interval, mean ±
@@ -103,6 +103,9 @@ def test_small_scale(check):
         return met and better(TABLE_2[name]) == others.get(name, []) and max(theirs)[0] >= ours[0]
 
     check.over(TABLE_2, competitive)
+    first = sum(not better(row) for row in TABLE_2.values())
+    most = max(max(row)[0] - row[0][0] for row in TABLE_2.values())
+    check.measured(f"best or as good on {first} of {len(TABLE_2)}; behind by at most {most / 1000}")
 
 
 def quicker(times):
@@ -110,7 +113,7 @@ def quicker(times):
     return {name for name, time in zip(SMALL, times, strict=True) if time < times[0]}
 
 
-@claim("SA-table-6", f"Section 4.1, with Table 6, Appendix B.2.3 {VERSIONS}", "exact", FALSE)
+@claim("SA-table-6", f"Section 4.1, with Table 6, Appendix B.2.3 {VERSIONS}", "exact", CORRECTED)
 @mutants("quicker")
 def test_running_times(check):
     """On each data set Sequential Attention takes less time than each of the other algorithms.
@@ -120,8 +123,8 @@ def test_running_times(check):
 
     Hypotheses: the mean times of Table 6, for the same epochs and batch sizes
 
-    Instead: LLY takes 1.03 to 1.98 times as long, CAE 2.08 to 10.25 times. GL and SL take less time than
-    Sequential Attention on all six data sets, OMP on Mice Protein and Activity.
+    Instead: Than the two that train subnetworks: LLY takes 1.04 to 1.98 times as long, CAE 2.09 to 10.25
+    times. GL takes 0.85 to 0.97 of its time, SL 0.81 to 0.95, on all six data sets; OMP 0.88 to 1.11.
 
     Unchecked: the experiments
     """
@@ -133,7 +136,12 @@ def test_running_times(check):
     check.over(
         TABLE_6, lambda name: quicker(TABLE_6[name]) == {"GL", "SL", *(["OMP"] if name in by_omp else [])}
     )
-    check.over(TABLE_6.values(), lambda t: 1.03 < t[1] / t[0] < 1.98 and 2.08 < t[-1] / t[0] < 10.25)
+    ratios = {m: [round(float(t[i] / t[0]), 2) for t in TABLE_6.values()] for i, m in enumerate(SMALL)}
+    least, most = ((1.04, 2.09, 0.85, 0.81, 0.88), (1.98, 10.25, 0.97, 0.95, 1.11))
+    named = ("LLY", "CAE", "GL", "SL", "OMP")
+    check.over(
+        zip(named, least, most, strict=True), lambda m: (min(ratios[m[0]]), max(ratios[m[0]])) == m[1:]
+    )
 
 
 def behind(row, higher):

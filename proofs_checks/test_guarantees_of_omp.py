@@ -78,22 +78,19 @@ def sparse_eigenvalue(X, size):
     return min(np.linalg.eigvalsh(C[np.ix_(L, L)])[0] for L in itertools.combinations(range(len(C)), size))
 
 
-@claim("SA-equation-2", "equation (2) and the sentence after equation (3), " + SOURCE, "exact", CORRECTED)
+@claim("SA-equation-2", "equation (2) and the sentence after equation (3), " + SOURCE, "proof, exact", HOLDS)
 @mutants("left")
 def test_when_the_optimal_loss_is_nonzero(check):
-    """Where n exceeds d, the optimal loss min_θ ‖Xθ − y‖² of (2) is nonzero.
+    """Where n > d, the optimal loss min_θ ‖Xθ − y‖² of (2) is nonzero for almost every y ∈ ℝⁿ.
 
     Reading of: “the number of examples n often greatly exceeds the number of features d, resulting in an
     optimal loss that is nonzero”
 
-    Hypotheses: n > d; the correction for any n and d
+    Hypotheses: any X; checked for any n and d, with rank(X) < n in place of n > d
 
-    Instead: It is nonzero if and only if y ∉ colspan(X), which holds for almost every y ∈ ℝ^n if rank(X) < n.
-
-    Consequences: None: equation (3) fails where the optimal loss is nonzero, too (SA-equation-3).
+    Consequences: It is zero if and only if y ∈ colspan(X). Equation (3) fails where it is nonzero, too
+    (SA-equation-3).
     """
-    X, y = np.array([[1.0], [0.0]]), np.array([1.0, 0.0])
-    check.refutes(left(rational(X), rational(y), (0,)) == 0, f"{show(X, y)}: n = 2 > d = 1, y = X_0")
 
     def nonzero_off_the_span(design):
         X, y = design

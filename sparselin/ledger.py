@@ -216,7 +216,7 @@ class Check:
 def mutants(*names: str) -> Callable[[_Check], _Check]:
     """Name the functions that a check is about, as "sl.name" (the public face) or "name" (in its file).
 
-    The claim must fail when one of them returns wrong values.
+    At least one false version of each (scaled, shifted, emptied, …) must make the claim fail.
     """
 
     def mark(function: _Check) -> _Check:

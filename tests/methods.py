@@ -1,6 +1,11 @@
-"""Methods × invariances: one table, run by `test_methods.py`. Where a promise is lacking, the table says why.
+"""Methods × invariances: one table, run by `test_methods.py` and `test_unwritten_memory.py`.
 
-What is here takes a design; the invariances of proximal steps and penalties, of vectors, are in their files.
+Every public function whose first argument is a design has a row in METHODS, "name" or "name, variant".
+`lacks` maps an invariance, or "invariance, design" with a design of `test_methods.py` (tall, wide, ties), to
+the reason; the test then asserts that it fails there, on every design if none is named, by a difference, a
+TypeError or a ValueError. A class of results has a row in RESULTS, its fields in the order of the dataclass.
+A new invariance needs an entry in INVARIANCES and a generator of that name (lower case, - as _) in
+`test_methods.py`. The invariances of proximal steps and penalties, which take vectors, are in their files.
 """
 
 from collections.abc import Callable
@@ -27,7 +32,7 @@ INVARIANCES = {
 
 
 class Levels(NamedTuple):
-    """λ, of degree (1, 1) in (X, y); ν, of (−1, 0), the weight of Σ√λ_i(XᵀX); columns S."""
+    """The arguments that scale with the data: λ as X·y, ν as 1/X; and S, which are columns."""
 
     lam: float = 1.0
     nu: float = 0.1
@@ -38,18 +43,18 @@ class Method(NamedTuple):
     """f(X, y, levels, **options); which option names columns; invariance → why it is lacking."""
 
     call: Callable
-    columns: str | None = "forced"
-    lacks: MappingProxyType = MappingProxyType({})
-    many: bool = False  # whether y is a matrix
+    columns: str | None
+    lacks: MappingProxyType
+    many: bool  # whether y is a matrix
 
 
 class Kind(NamedTuple):
     """What a field holds, and its degree in X and in y.
 
-    number; column, sample: an entry for each column, each row of X; indices in their order, or a set of them;
-    equal; fit: a β that minimises to the duality gap; work: how it was done; state: that of a run with random
-    numbers, the same for the same data; witness: one of many, not compared. Arrays of numbers have the dtype
-    of X, of doubles float64.
+    number: a scalar; column, sample: an entry for each column, each row of X; indices: columns in their
+    order; set: columns in any order; equal: compared by ==; fit: β, compared through its duality gap; work:
+    counts of iterations and the like, compared only where every bit must agree; state: it depends on random
+    numbers, compared only on the same data; witness: one of many, not compared; double: float64 always.
     """
 
     what: str

@@ -199,7 +199,7 @@ def bound(was, of_X, of_y, change, X, y):
 
 
 def assert_follows(name, kind, was, now, first, second, change, X, y):
-    """That `now` is what `was` foretells."""
+    """`now` equals `was` after the change is undone, to the bound on rounding."""
     what = kind.what
     moved = change.order is not None or np.any(change.of_X != 1) or change.of_y != 1
     exact = not change.eps or what in ("indices", "set", "equal") or isinstance(was, Fraction)
@@ -259,7 +259,7 @@ def test_every_public_method_that_takes_a_design_is_in_the_table():
 @pytest.mark.parametrize("invariance", INVARIANCES)
 @pytest.mark.parametrize("name", METHODS)
 def test_invariance(name, invariance):
-    """Where one is lacking, that is seen too."""
+    """An invariance listed in `lacks` must fail."""
     for design in DESIGNS:
         if {invariance, f"{invariance}, {design}"} & set(METHODS[name].lacks):
             with pytest.raises((AssertionError, TypeError, ValueError)):
