@@ -511,6 +511,40 @@ def test_the_sharper_promises_are_incomparable():
 # ---- a regularizer
 
 
+@pytest.mark.parametrize(
+    ("n", "angle", "size", "nu"), [(1000, 1e-8, 3e-6, 1e-15), (10**4, 1e-8, 1e-5, 1e-14)]
+)
+def test_gains_below_every_absolute_error_are_compared(n, angle, size, nu):
+    """The second pick gains 1e-11 or nothing; errors below 1e-9 must not let the lower index win."""
+    X, y = np.zeros((n, 3)), np.zeros(n)
+    X[0, :2], X[1, 1], X[2, 2] = (1, math.cos(angle)), math.sin(angle), 1
+    y[[0, 2, -1]] = 1.001 * size, size, 1
+    f = sl.spectral.SpectralVariance(2)
+    assert sl.forward_regression(X, y, 2, regularizer=f, nu=nu).support.tolist() == [0, 2]
+    assert not any(bound.violated for bound in sl.guarantee_bounds(X, y, 2, regularizer=f, nu=nu).bounds)
+
+
+@pytest.mark.parametrize("nu", [1e-6, 1e-4])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_achieved_on_dependent_columns_contains_the_truth(seed, nu):
+    """The exact ratio is not claimed to be 1 where rounding leaves a dependence of S undecided."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((5, 2)) @ rng.standard_normal((2, 5))
+    X, y = X / np.linalg.norm(X, axis=0), rng.standard_normal(5)
+    f = sl.spectral.SpectralVariance(4)
+    found = sl.guarantee_bounds(X, y, 4, regularizer=f, nu=nu)
+
+    def g(S):
+        fit = X[:, S] @ np.linalg.pinv(X[:, S], rcond=1e-10) @ y
+        return 1 - np.sum((y - fit) ** 2) / (y @ y) + nu * f.value(X.T @ X, list(S))
+
+    best = max(g(S) for size in range(1, 5) for S in map(list, itertools.combinations(range(5), size)))
+    truth = g(sl.forward_regression(X, y, 4, regularizer=f, nu=nu).support) / best
+    achieved = found.of("FR on R² + νf")[0].achieved
+    assert achieved.lower * (1 - 1e-9) <= truth <= achieved.upper * (1 + 1e-9)
+    assert achieved.upper - achieved.lower <= 1e-6 or not achieved.exact
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_promises_with_a_regularizer(seed):
     X, y, k = independent_design(seed)

@@ -26,6 +26,7 @@ from sparselin.results import Bound, FloatArray, IndexArray, Interval, SubsetRes
 from sparselin.spectral import SmoothedDifferentialEntropy, SpectralVariance
 from sparselin.spectral.search import forward_regression, greedy_local_search
 
+_AGREE = 1e-6  # relative distance of the bounds of a ratio that is known
 _PAPER = "Selecting Diverse Features (2012)"
 # The largest number of sets over which max g is computed by enumeration.
 _FEW_SETS = 5000
@@ -92,14 +93,14 @@ def _alone(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypotheses]:
 
     An increasing f ≥ 0 needs no more. f_de with δ < 1 is (3K − |S|)·log₂(1/δ) and an increasing function that
     is 0 at ∅, K being the k of its constant; f_sv falls from 9K², on k unit columns by at most k(k − 1) in
-    all, and R² is less than without f by ν·k(k − 1) at most. For K ≥ k what is left of the constant is at
+    all, and R²(S₁) ≥ (1 − e^{−γ})·R²(C*) − ν·k(k − 1). For K ≥ k what is left of the constant is at
     least 2/3 and 7/9 of it, more than 1 − 1/e.
     """
     f = g.f
     enough = ("a constant for k features", (getattr(f, "k", None) or 0) >= k)
-    if isinstance(f, SmoothedDifferentialEntropy) and f.delta < 1:
+    if type(f) is SmoothedDifferentialEntropy and f.delta < 1:
         return f"{_PAPER}, Theorem 14, sharpened", (enough,)
-    if isinstance(f, SpectralVariance):
+    if type(f) is SpectralVariance:
         return f"{_PAPER}, Theorem 16, sharpened", (enough, ("unit columns", _unit(problem)))
     return f"{_PAPER}, Theorem 15", (
         ("f increases", getattr(f, "monotone", None)),
@@ -159,12 +160,13 @@ def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray
         refused = Interval(0.0, 1.0, "f is negative, and local search refused")
         return GreedyRun(name, np.zeros(0, np.intp), [], gamma, refused)
     value, error = g.value(found.support.tolist())
-    if top.upper <= top.rounding + error:
+    if top.upper <= 0:
         return GreedyRun(name, found.support, [], gamma, Interval(1.0, 1.0, "max g is not positive"))
     lower = max(0.0, value - error) / top.upper
     upper = 1.0 if top.lower <= 0 else min(1.0, max(0.0, value + error) / top.lower)
-    rounding = 4 * (top.rounding + error) / top.upper
-    achieved = Interval(min(lower, upper), upper, top.method, rounding=rounding)
+    lower = min(lower, upper)
+    rounding = min(upper - lower, _AGREE * upper)
+    achieved = Interval(lower, upper, top.method, rounding=rounding)
     return GreedyRun(name, found.support, [], gamma, achieved)
 
 

@@ -29,7 +29,7 @@ from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, gr
 
 _BATCH = 32  # gains of f evaluated together
 _ILL = 1e3  # κ from which Xᵀq is computed from X
-_MAX_ERROR = 1e-9  # gains in R² whose error bound is larger are measured
+_MAX_ERROR = 1e-9  # gains in R² are measured if their error bound, or that over the largest gain, is larger
 
 
 class Explained:
@@ -84,12 +84,16 @@ class Explained:
         """R²(S + x) − R²(S) for x in J, with error bounds.
 
         For a score s ± e the gain is between max(s − e, 0)² and (s + e)². Where the bounds by κ give an error
-        above 1e-9, the score is measured (`ties.measure`).
+        above 1e-9, or above 1e-9 of the largest gain if any is known at all, the score is measured
+        (`ties.measure`).
         """
         if self.problem.y_norm == 0:
             return np.zeros(len(J)), np.zeros(len(J))
         score, error = (v[J] / self.problem.y_norm for v in self.scores())
-        inexact = np.flatnonzero((2 * score + error) * error > _MAX_ERROR)
+        best = float(score.max(initial=0.0))
+        known = best > float(error.min(initial=np.inf))
+        allowed = _MAX_ERROR * (min(1.0, best**2) if known else 1.0)
+        inexact = np.flatnonzero((2 * score + error) * error > allowed)
         if len(inexact):
             measured = self.selection.measure(J[inexact]).quotients()
             score[inexact] = np.abs(measured.score) / self.problem.y_norm

@@ -38,9 +38,10 @@ def forward_regression(
     result is the best number of them. A feature in the span of the others contributes to f only, and its
     coefficient is 0; an all-zero column, to which the regularizers do not apply, is never selected.
 
-    With f increasing and submodular, f(∅) ≥ 0, g(S) ≥ (1 − e^{−γ})·max over k features, γ = γ_{S,k}(R²)
-    (Theorem 15; for δ ≥ 1 section 5.1). For other f see `greedy_local_search`. The regularizers are applied
-    to C = XᵀX as given; the paper assumes unit columns.
+    With f increasing and submodular, f(∅) ≥ 0, and without `forced`, g(S) ≥ (1 − e^{−γ})·max over k features,
+    γ = γ_{S,k}(R²) (Theorem 15; for δ ≥ 1 section 5.1); likewise for f_de with δ < 1, and for f_sv on unit
+    columns, with a constant for k features or more (`guarantee_bounds`). For other f see
+    `greedy_local_search`. The regularizers are applied to C = XᵀX as given; the paper assumes unit columns.
 
     Parameters
     ----------
