@@ -541,7 +541,7 @@ def worst_by_exchanges(
 def least_found(
     rng: np.random.Generator, starts: int, start: Callable[[], tuple[Design, Callable[[Design], float]]]
 ) -> float:
-    """The least ratio, at most 100, by `worst_by_exchanges`, 20 steps from every start: a design, its ratio."""
+    """The least ratio, at most 100, by `worst_by_exchanges` in 20 steps from each start (design, ratio)."""
     return min(100.0, *(worst_by_exchanges(rng, *start(), 20) for _ in range(starts)))
 
 

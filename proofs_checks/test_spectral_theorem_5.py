@@ -98,17 +98,17 @@ def objective(check):
 
 
 def attained(check, design, f, k):
-    """`over_bounds` for FR of the file and of the package, the lesser; at least 1."""
+    """`ratios_to_bounds` for FR of the file and of the package, the lesser; at least 1."""
     R = r_squared_table(design)
     g = added(R, f)
     found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)
     sets = {mask_of(picked) for picked in (forward_regression(g, k), found.support.tolist())}
-    over = [over_bounds(R, f, k, S) for S in sets]
+    over = [ratios_to_bounds(R, f, k, S) for S in sets]
     verify(check, has_stated_value(found, g, k) and all(a >= 1 and b >= 1 for a, b in over))
     return [min(ratios, key=midpoint) for ratios in zip(*over, strict=True)]
 
 
-def over_bounds(R, f, k, S):
+def ratios_to_bounds(R, f, k, S):
     """g(S) over the printed bound and over the sharper one: the least over |T| ≤ k, T ⊄ S."""
     g, gamma = added(R, f), submodularity_ratio(R, S, 2 * k)
     printed = one_minus_exp(submodularity_ratio(g, S, 2 * k) / 2)
