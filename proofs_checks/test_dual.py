@@ -12,8 +12,8 @@ are lost in the text of the submission, which has ‖β‖₁ in (12) and (13)).
 
 The part of (12) in z is ½‖z − (y − u)‖² + ½‖y‖² − ½‖y − u‖², least at z = y − u; (13) is unbounded below if
 (Xᵀu)_S ≠ 0 or ‖Xᵀu‖∞ > λ, and least at β = 0 otherwise: hence (11), in which by Pythagoras P_S^⊥y may replace
-y. The value of (12) is ½‖y‖² − ½‖y − u‖²; (11) is its minimiser, as print says, not its value. Strong duality:
-(8) is feasible, with affine constraints z = Xβ.
+y. The value of (12) is ½‖y‖² − ½‖y − u‖²; (11) is its minimiser, as print says, not its value. Strong duality
+holds: (8) is feasible, with affine constraints z = Xβ.
 """
 
 import numpy as np
@@ -156,7 +156,7 @@ def test_strong_duality(check):
 
     Consequences: The dual's value is ½‖y‖² − ½‖y − u‖², equal to that of (8).
 
-    Unchecked: λ outside [λ₂, λ*] in exact arithmetic (in floats, at λ*/7: SA-equation-9)
+    Unchecked: other λ in exact arithmetic (in floats, at λ*/7: SA-equation-9)
     """
 
     def no_gap(selection):
@@ -175,7 +175,7 @@ def test_strong_duality(check):
 
 
 def distance_bound(A, b, lam, u):
-    """‖y − u'‖ for the feasible u' = min(1, λ/‖Xᵀu‖∞)u, an upper bound of the distance of y from the polytope."""
+    """‖y − u'‖ for the feasible u' = min(1, λ/‖Xᵀu‖∞)u: at least the distance of y from the polytope."""
     largest = max((abs(c) for c in (A.transpose() * u).entries()), default=fmpq(0))
     u = u * min(fmpq(1), lam / largest) if largest else u
     return float(np.linalg.norm(reals(b - u)))

@@ -188,7 +188,7 @@ def test_the_same_choices(check):
 
 
 def as_enumerated(X, y, smaller=False):
-    """Whether the package's T and A(∅) are those of the enumeration; with `smaller`, also whether A(∅) ≠ T."""
+    """Whether the package's T and A(∅) are those enumerated; with `smaller`, also whether A(∅) ≠ T."""
     entry, found = sl.first_entry(X, y), segment(X, y)
     same = (entry.tied, entry.active) == (found.step.tied, found.active)
     return same and not (smaller and entry.active == entry.tied)
