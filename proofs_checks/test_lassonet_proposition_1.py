@@ -16,8 +16,8 @@ and
 Three things fail. (i) Neighbouring intervals share an end, and M‖b_s‖ may lie there: s is not unique, without
 harm to b_s. (ii) For λ̄ > 0 and s > s_max = #{i : |U_i| > λ̄} both ends are 0 and the sum in a_s has terms
 |U_(i)| − λ̄ ≤ 0, so that b_s = 0 may satisfy (7) although b* ≠ 0. The proof restricts s to s ≤ s_max ("It
-suffices to prove the existence and uniqueness of s* ∈ [s_max]"); the proposition does not. (iii) For v = 0 the
-formula is 0/0, and where a_s < 0 any b of length −a_s/(1 + sM²) is optimal.
+suffices to prove the existence and uniqueness of s* ∈ [s_max]"); the proposition does not. (iii) For v = 0
+the formula is 0/0, and where a_s < 0 any b of length −a_s/(1 + sM²) is optimal.
 
 The corrected proposition and its proof: docs/proofs/lassonet.md, 1. Exact, ‖v‖ entering as a rational number.
 """

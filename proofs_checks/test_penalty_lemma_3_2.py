@@ -208,7 +208,7 @@ def test_the_domain_of_q_and_its_value(check):
         # softmax(w) = k/n, that is D(w) = q; the other preimages w + c·1 are longer
         preimage = all((a * n).overlaps(arb(int(b))) for a, b in zip(softmax(w), k, strict=True))
         no_shorter = bool(total([(a + shift) ** 2 for a in w]) > value)
-        # `sl.q` gives ‖w‖² and w
+        # sl.q gives ‖w‖² and w
         same_value = abs(float(found.value) - float(value)) <= tolerance
         as_stated = same_value and np.max(np.abs(found.minimizer - [float(a) for a in w])) <= tolerance
         # D of a random w has q_i > 1, Σ q_i^{−1/2} = 1
