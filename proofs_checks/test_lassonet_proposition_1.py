@@ -131,15 +131,19 @@ def half_open_solutions(problem):
     return [s for s in range(largest_s(problem) + 1) if half_open(problem, s)]
 
 
-def counted(drawn):
-    """How often (7) has several solutions, and a wrong one."""
-    several, wrong = (
-        sum(len(solutions_of_7(problem)) > 1 for problem in drawn),
-        sum(map(wrong_solution_of_7, drawn)),
-    )
-    return (
+def corrected_on_small_integers(check):
+    """The corrected proposition; reports how often (7) has several solutions, and a wrong one."""
+    drawn = []
+
+    def recorded(problem):
+        drawn.append(problem)
+        return as_corrected(problem)
+
+    check.forall(PENALISED, recorded)
+    several = sum(len(solutions_of_7(problem)) > 1 for problem in drawn)
+    check.measured(
         f"of {len(drawn)} problems of small integers {several} have two s or more in their intervals, and "
-        f"{wrong} one whose b_s is not optimal"
+        f"{sum(map(wrong_solution_of_7, drawn))} one whose b_s is not optimal"
     )
 
 
@@ -185,14 +189,7 @@ def test_which_s_gives_the_optimum(check):
         {objective(zero, b, [HALF]) for b in (HALF, -HALF)} == {at_length(zero, best_length(zero))},
         f"{show(zero)}: a_s/‖v‖ is x/0; b* = ½ and b* = −½, both with W = ½, are optimal (value ¼)",
     )
-    drawn = []
-
-    def recorded(problem):
-        drawn.append(problem)
-        return as_corrected(problem)
-
-    check.forall(PENALISED, recorded)
-    check.measured(counted(drawn))
+    corrected_on_small_integers(check)
     check.forall(PENALISED, optimal_at_v_zero)
     penalties = {"0": Fraction(0), "½": HALF, "1": Fraction(1)}
     shares = [frequency_of_wrong_solutions(check, *penalty) for penalty in penalties.items()]
