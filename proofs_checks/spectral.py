@@ -192,7 +192,7 @@ def r_squared(X: np.ndarray, y: np.ndarray, S: Sequence[int]) -> fmpq:
     return fit / int(y @ y)
 
 
-def fits(design: Design) -> list[fmpq]:
+def r_squared_table(design: Design) -> list[fmpq]:
     """R² on every set."""
     return table(lambda S: r_squared(design.X, design.y, S), design.d)
 
@@ -291,11 +291,11 @@ def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
     """A non-negative submodular function with integer values.
 
     Cuts, coverages, concave functions of the size, with or without a modular part, lifted to be non-negative;
-    or `Trap`, in any order of the elements.
+    or `SpoilingElement`, in any order of the elements.
     """
     if rng.random() < 0.15:
         order = rng.permutation(d)
-        f = Trap(d, int(rng.integers(1, 40)))
+        f = SpoilingElement(d, int(rng.integers(1, 40)))
         return [f[mask_of([int(order[i]) for i in members(mask)])] for mask in range(1 << d)]
     arcs = rng.integers(0, 4, size=(d, d)) * (rng.random((d, d)) < 0.6)
     covers = [(int(rng.integers(1, 1 << d)), int(rng.integers(0, 5))) for _ in range(d)]
@@ -314,7 +314,7 @@ def draw_submodular(rng: np.random.Generator, d: int) -> list[int]:
     return [value + lift for value in f]
 
 
-class Trap(Sequence[int]):
+class SpoilingElement(Sequence[int]):
     """q|A| if 0 ∉ A, q + |A| if 0 ∈ A, computed when asked for; submodular for q ≥ 1.
 
     Element 0 looks best and spoils the others.
@@ -373,7 +373,7 @@ class Values:
     submodular = True
 
     def __init__(self, f: Table) -> None:
-        self.f = [float(middle(value)) for value in f]
+        self.f = [float(midpoint(value)) for value in f]
 
     def value(self, C: np.ndarray, S: Sequence[int]) -> float:
         """f(S)."""
@@ -390,21 +390,21 @@ def unit_columns(design: Design) -> np.ndarray:
     return design.X / np.sqrt(design.N)
 
 
-def unseen(d: int) -> tuple[np.ndarray, np.ndarray]:
+def orthogonal_to_y(d: int) -> tuple[np.ndarray, np.ndarray]:
     """Orthonormal columns and a target orthogonal to them: R² = 0."""
     return np.eye(d + 1)[:, :d], np.eye(d + 1)[d]
 
 
-def reports(found: Any, g: Table, k: int | None = None) -> bool:
+def has_stated_value(found: Any, g: Table, k: int | None = None) -> bool:
     """Whether a result is a set of features (k of them) with the value that it says, to 1e-9 of max |g|.
 
     That is R² to κ·eps and f to eps; κ < 10⁵ for sets of independent columns of `SHAPES`, the determinant of
     their Gram matrix being a positive integer.
     """
     S = found.support.tolist()
-    d, size = _size(g), max(1.0, *(abs(float(middle(v))) for v in g))
+    d, size = _size(g), max(1.0, *(abs(float(midpoint(v))) for v in g))
     proper = len(set(S)) == len(S) and set(S) <= set(range(d)) and len(S) == (min(k, d) if k else len(S))
-    return proper and abs(found.value - float(middle(g[mask_of(S)]))) <= 1e-9 * size
+    return proper and abs(found.value - float(midpoint(g[mask_of(S)]))) <= 1e-9 * size
 
 
 # Submodularity ratio and algorithms
@@ -497,12 +497,12 @@ def first_largest(candidates: Sequence[int], value: Callable[[int], Any]) -> int
     """The first candidate of the largest value; of balls, the largest midpoint."""
     best = candidates[0]
     for candidate in candidates[1:]:
-        if middle(value(candidate)) > middle(value(best)):
+        if midpoint(value(candidate)) > midpoint(value(best)):
             best = candidate
     return best
 
 
-def middle(value: Any) -> Any:
+def midpoint(value: Any) -> Any:
     """The midpoint of a ball, other numbers as they are."""
     return value.mid() if isinstance(value, arb) else value
 
@@ -520,13 +520,15 @@ def neighbour(rng: np.random.Generator, design: Design) -> Design:
     return Design(X, design.N, y)
 
 
-def share(gamma: Any) -> arb:
+def one_minus_exp(gamma: Any) -> arb:
     """1 − e^{−γ}."""
     return 1 - (-arb(gamma)).exp()
 
 
-def descend(rng: np.random.Generator, start: Design, ratio: Callable[[Design], float], steps: int) -> float:
-    """The least ratio found by changing a design while that does not raise it: a search for violations."""
+def worst_by_exchanges(
+    rng: np.random.Generator, start: Design, ratio: Callable[[Design], float], steps: int
+) -> float:
+    """The least ratio found by changing a design, while that does not raise it: a search for violations."""
     least = ratio(start)
     for _ in range(steps):
         candidate = neighbour(rng, start)
@@ -539,8 +541,13 @@ def descend(rng: np.random.Generator, start: Design, ratio: Callable[[Design], f
 def least_found(
     rng: np.random.Generator, starts: int, start: Callable[[], tuple[Design, Callable[[Design], float]]]
 ) -> float:
-    """The least ratio, at most 100, by `descend` in 20 steps from every start: a design, its ratio."""
-    return min(100.0, *(descend(rng, *start(), 20) for _ in range(starts)))
+    """The least ratio, at most 100, by `worst_by_exchanges` in 20 steps from each start (design, ratio)."""
+    return min(100.0, *(worst_by_exchanges(rng, *start(), 20) for _ in range(starts)))
+
+
+def verify(check: Any, *conditions: Any) -> None:
+    """Count each condition as a case; the first that does not hold fails the check."""
+    check.over(conditions, bool)
 
 
 def settle(check: Any, left: Any, right: Any, what: str) -> None:
@@ -562,7 +569,8 @@ def settle_bounds(
     bound, 100 where that is 0.
     """
     best, widest = optimum(g, k), submodularity_ratio(R, 0, 2 * k)
-    printed, sharper = share(widest / 2) / 7 * best, share(submodularity_ratio(R, found.S1, k)) * best
+    printed = one_minus_exp(widest / 2) / 7 * best
+    sharper = one_minus_exp(submodularity_ratio(R, found.S1, k)) * best
     for S in sets:
         settle(check, arb(g[S]), printed, f"{what}: the printed bound")
     settle(check, arb(g[found.S1]), sharper, f"{what}: the sharper bound")

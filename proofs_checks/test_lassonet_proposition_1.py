@@ -7,13 +7,17 @@ print the optimum of ½(‖v − b‖² + ‖U − W‖²) + λ‖b‖₂ + λ̄
 
 s* being "the unique s" in 0..K with (conventions S_λ̄(|U_(0)|) = ∞, S_λ̄(|U_(K+1)|) = 0)
 
-    S_λ̄(|U_(s+1)|) ≤ M‖b_s‖ ≤ S_λ̄(|U_(s)|),                                                      (7)
+    S_λ̄(|U_(s+1)|) ≤ M‖b_s‖ ≤ S_λ̄(|U_(s)|);                                                      (7)
+
+and
+
     W* = sign(U)·min(M‖b*‖₂, S_λ̄(|U|)).                                                  (item 2)
 
 Three things fail. (i) Neighbouring intervals share an end, and M‖b_s‖ may lie there: s is not unique, without
-harm to b_s. (ii) For λ̄ > 0 and |U_(s)| < λ̄ both ends are 0, and a_s takes in negative terms: b_s = 0 may be
-found although b* ≠ 0. With s_max = #{i : |U_i| > λ̄} the sum must stop at s_max, as it does in the proof ("it
-suffices"). (iii) For v = 0 the formula is 0/0, and where a_s < 0 any b of length −a_s/(1 + sM²) is optimal.
+harm to b_s. (ii) For λ̄ > 0 and s > s_max = #{i : |U_i| > λ̄} both ends are 0 and the sum in a_s has terms
+|U_(i)| − λ̄ ≤ 0, so that b_s = 0 may satisfy (7) although b* ≠ 0. The proof restricts s to s ≤ s_max ("It
+suffices to prove the existence and uniqueness of s* ∈ [s_max]"); the proposition does not. (iii) For v = 0
+the formula is 0/0, and where a_s < 0 any b of length −a_s/(1 + sM²) is optimal.
 
 The corrected proposition and its proof: docs/proofs/lassonet.md, 1. Exact, ‖v‖ entering as a rational number.
 """
@@ -50,8 +54,8 @@ def ordered(problem):
     return sorted(map(abs, problem.u), reverse=True)
 
 
-def level(problem, s):
-    """S_λ̄(|U_(s)|), 0 for s = K + 1; for s = 0 the largest number there can be."""
+def threshold(problem, s):
+    """S_λ̄(|U_(s)|); for s = K + 1 zero; for s = 0 in place of ∞ a number above all M‖b_s‖ here."""
     if s == 0:
         return Fraction(10**9)
     return soft(ordered(problem)[s - 1], problem.lam_bar) if s <= len(problem.u) else Fraction(0)
@@ -69,7 +73,7 @@ def length(problem, s):
 
 def in_interval(problem, s):
     """Condition (7)."""
-    return level(problem, s + 1) <= problem.M * length(problem, s) <= level(problem, s)
+    return threshold(problem, s + 1) <= problem.M * length(problem, s) <= threshold(problem, s)
 
 
 def largest_s(problem):
@@ -79,32 +83,34 @@ def largest_s(problem):
 
 def above_lower_end(problem, s):
     """The first inequality of (7), strictly but for s = s_max."""
-    return s == largest_s(problem) or problem.M * length(problem, s) > level(problem, s + 1)
+    return s == largest_s(problem) or problem.M * length(problem, s) > threshold(problem, s + 1)
 
 
-def found(problem):
+def solutions_of_7(problem):
     """Every s in 0..K that satisfies (7)."""
     return [s for s in range(len(problem.u) + 1) if in_interval(problem, s)]
 
 
-def misled(problem):
-    """Whether b_s is not optimal for one of them."""
+def wrong_solution_of_7(problem):
+    """Whether some s satisfies (7) with b_s ≠ b*."""
     best = best_length(problem)
-    return any(length(problem, s) != best for s in found(problem))
+    return any(length(problem, s) != best for s in solutions_of_7(problem))
 
 
 def as_corrected(problem):
-    """Among s ≤ s_max: one at least, each of them optimal, one without lower end; and no other for λ̄ = 0."""
-    best, usable = best_length(problem), [s for s in found(problem) if s <= largest_s(problem)]
+    """Among s ≤ s_max: at least one satisfies (7), each that does is optimal, exactly one with the lower end
+    excluded (but for s = s_max); and for λ̄ = 0 every solution of (7) is optimal.
+    """
+    best, usable = best_length(problem), [s for s in solutions_of_7(problem) if s <= largest_s(problem)]
     optimal = usable and all(length(problem, s) == best for s in usable)
     unique = sum(above_lower_end(problem, s) for s in usable) == 1
-    return optimal and unique and (problem.lam_bar > 0 or not misled(problem))
+    return optimal and unique and (problem.lam_bar > 0 or not wrong_solution_of_7(problem))
 
 
 def optimal_at_v_zero(problem):
     """Every s ≤ s_max that satisfies (7) for v = 0 has ‖b_s‖ = ‖b*‖."""
     problem = problem._replace(v=Fraction(0))
-    usable = [s for s in found(problem) if s <= largest_s(problem)]
+    usable = [s for s in solutions_of_7(problem) if s <= largest_s(problem)]
     return usable and all(length(problem, s) == best_length(problem) for s in usable)
 
 
@@ -120,17 +126,24 @@ def half_open(problem, s):
     return (s == 0 or h(problem, s) <= 0) and (s == largest_s(problem) or h(problem, s + 1) > 0)
 
 
-def the_unique_s(problem):
-    """Every s ≤ s_max with h(s) ≤ 0 < h(s + 1): one."""
+def half_open_solutions(problem):
+    """Every s ≤ s_max with h(s) ≤ 0 < h(s + 1)."""
     return [s for s in range(largest_s(problem) + 1) if half_open(problem, s)]
 
 
-def counted(drawn):
-    """How often (7) has several solutions, and a wrong one."""
-    several, wrong = sum(len(found(problem)) > 1 for problem in drawn), sum(map(misled, drawn))
-    return (
+def corrected_on_small_integers(check):
+    """The corrected proposition; reports how often (7) has several solutions, and a wrong one."""
+    drawn = []
+
+    def recorded(problem):
+        drawn.append(problem)
+        return as_corrected(problem)
+
+    check.forall(PENALISED, recorded)
+    several = sum(len(solutions_of_7(problem)) > 1 for problem in drawn)
+    check.measured(
         f"of {len(drawn)} problems of small integers {several} have two s or more in their intervals, and "
-        f"{wrong} one whose b_s is not optimal"
+        f"{sum(map(wrong_solution_of_7, drawn))} one whose b_s is not optimal"
     )
 
 
@@ -140,11 +153,11 @@ def gaussian(rng, lam_bar):
     return Feature(abs(v) or Fraction(1), tuple(u), HALF, Fraction(1), lam_bar)
 
 
-def share_misled(check, name, lam_bar):
-    """How many of `check.cases` of these are misled; each must be as corrected."""
+def frequency_of_wrong_solutions(check, name, lam_bar):
+    """In how many of `check.cases` Gaussian problems (7) has a wrong solution; each must be as corrected."""
     drawn = [gaussian(check.rng, lam_bar) for _ in range(check.cases)]
     check.over(drawn, as_corrected)
-    return f"{100 * sum(map(misled, drawn)) / len(drawn):.0f} % (λ̄ = {name})"
+    return f"{100 * sum(map(wrong_solution_of_7, drawn)) / len(drawn):.0f} % (λ̄ = {name})"
 
 
 @claim("LN-prop-1", f"{APPENDIX}, item 1", "proof, exact, brute force", FALSE)
@@ -165,23 +178,21 @@ def test_which_s_gives_the_optimum(check):
     """
     tie, below, zero = feature(1, [1], 0, 1), feature(1, [0], 0, 1, 2), feature(0, [1], 0, 1)
     check.refutes(
-        found(tie) == [0, 1] and length(tie, 0) == length(tie, 1) == 1,
+        solutions_of_7(tie) == [0, 1] and length(tie, 0) == length(tie, 1) == 1,
         f"{show(tie)}: s = 0 and s = 1 are both in their intervals (b = 1)",
     )
     check.refutes(
-        found(below) == [0, 1] and (length(below, 1), best_length(below), a(below, 1)) == (0, 1, 2),
+        solutions_of_7(below) == [0, 1] and (length(below, 1), best_length(below), a(below, 1)) == (0, 1, 2),
         f"{show(below)}: a₁ = 2 > ‖v‖, so s = 1 is in [0, 0] with b = 0, but b* = 1",
     )
     check.refutes(
         {objective(zero, b, [HALF]) for b in (HALF, -HALF)} == {at_length(zero, best_length(zero))},
         f"{show(zero)}: a_s/‖v‖ is x/0; b* = ½ and b* = −½, both with W = ½, are optimal (value ¼)",
     )
-    drawn = []
-    check.forall(PENALISED, lambda problem: drawn.append(problem) or as_corrected(problem))
-    check.measured(counted(drawn))
+    corrected_on_small_integers(check)
     check.forall(PENALISED, optimal_at_v_zero)
     penalties = {"0": Fraction(0), "½": HALF, "1": Fraction(1)}
-    shares = [share_misled(check, *penalty) for penalty in penalties.items()]
+    shares = [frequency_of_wrong_solutions(check, *penalty) for penalty in penalties.items()]
     check.measured(
         "for Gaussian v and U, K = 3, λ = ½, M = 1 one whose b_s is not optimal in "
         f"{', '.join(shares)} of cases"
@@ -224,7 +235,7 @@ def test_h_does_not_decrease(check):
 
     def by_the_gap_of_the_order(problem):
         u = ordered(problem)
-        return len(the_unique_s(problem)) == 1 and all(
+        return len(half_open_solutions(problem)) == 1 and all(
             h(problem, s + 1) - h(problem, s) == (1 + s * problem.M**2) * (u[s - 1] - u[s]) >= 0
             for s in range(1, largest_s(problem))
         )
@@ -259,7 +270,7 @@ def test_h_decides_half_open_intervals(check):
             inside = in_interval(problem, s)
             return closed == inside and half_open(problem, s) == (inside and above_lower_end(problem, s))
 
-        best = length(problem, the_unique_s(problem)[0])
+        best = length(problem, half_open_solutions(problem)[0])
         return all(map(agrees, range(top + 1))) and best == best_length(problem)
 
     check.forall(PENALISED, closed_and_half_open)
@@ -286,8 +297,8 @@ PARTS = st.fractions(0, 1, max_denominator=6)
 
 def interval(problem, s, longest):
     """[S_λ̄(|U_(s+1)|), S_λ̄(|U_(s)|)], cut off at a length."""
-    low = level(problem, s + 1)
-    return low, min(level(problem, s), low + longest)
+    low = threshold(problem, s + 1)
+    return low, min(threshold(problem, s), low + longest)
 
 
 @claim("LN-prop-1-parabolas", f"{APPENDIX}, the formula for F(b) before Point (a)", "proof, exact", HOLDS)
@@ -313,8 +324,8 @@ def test_the_parabolas_of_F(check):
             least = min(
                 F_s(problem, s, p, p * problem.v * c) for p in tried if p >= 0 for c in (cos1, cos2, 1)
             )
-            one = len({F(problem, *point) - F_s(problem, s, *point) for point in along}) == 1
-            return one and least == F_s(problem, s, b, b * problem.v)
+            same_remainder = len({F(problem, *point) - F_s(problem, s, *point) for point in along}) == 1
+            return same_remainder and least == F_s(problem, s, b, b * problem.v)
 
         return all(map(at, range(largest_s(problem) + 1)))
 
@@ -334,18 +345,18 @@ def test_f_falls_and_rises(check):
     """
 
     def as_stated(problem):
-        M, best = problem.M, the_unique_s(problem)[0]
+        M, best = problem.M, half_open_solutions(problem)[0]
 
         def at(s):
             low, high = interval(problem, s, 6)
             c, w_s = 1 + s * M**2, M * (abs(problem.v) - a(problem, s)) / (1 + s * M**2)
             grid = [low + (high - low) * k / 4 for k in range(5)]
             f = [at_length(problem, w / M) for w in grid]
-            rests = {value - c * (w - w_s) ** 2 / (2 * M**2) for w, value in zip(grid, f, strict=True)}
+            constants = {value - c * (w - w_s) ** 2 / (2 * M**2) for w, value in zip(grid, f, strict=True)}
             rises = low == high or all(x < y for x, y in pairwise(f))
             falls = low == high or all(x > y for x, y in pairwise(f))
-            before, after = rises and w_s <= low, falls and w_s > level(problem, s)
-            return len(rests) == 1 and (s >= best or before) and (s <= best or after)
+            before, after = rises and w_s <= low, falls and w_s > threshold(problem, s)
+            return len(constants) == 1 and (s >= best or before) and (s <= best or after)
 
         return all(map(at, range(largest_s(problem) + 1)))
 
@@ -360,7 +371,8 @@ def test_f_falls_and_rises(check):
 )
 @mutants("best_z", "best_length")
 def test_multipliers_exist(check):
-    """The problem in W at b* satisfies Slater's condition, and there are multipliers s ≥ 0 for (6).
+    """The problem in W at b* satisfies Slater's condition, and there are multipliers s_j ≥ 0 for (6)
+    (print's letter; not the index s).
 
     Hypotheses: λ, λ̄ ≥ 0, M ≥ 0; the condition for affine constraints ±W_j ≤ w = M‖b*‖₂, which asks for a
     feasible point only (W = 0); a strictly feasible one does not exist where w = 0

@@ -40,7 +40,7 @@ def softmax(w):
     return [a / total(e) for a in e]
 
 
-def decayed(x, w):
+def objective_and_gradient(x, w):
     """F(w) = ‖w‖² + Σ x_i/softmax_i(w)² and ∇F(w), in balls."""
     p = softmax(w)
     parts = [a / (b * b) for a, b in zip(x, p, strict=True)]
@@ -51,34 +51,34 @@ def decayed(x, w):
 
 def enclosure(x, w):
     """A lower and an upper bound of Q*(x), from any w; x and w floats."""
-    F, gradient = decayed(balls(x), balls(w))
+    F, gradient = objective_and_gradient(balls(x), balls(w))
     return F - total([g * g for g in gradient]) / 4, F
 
 
-def induced(x, w):
+def decay_of_mask_and_weights(x, w):
     """‖w‖² + Σ θ_i² with θ = √x/softmax(w), in balls."""
     theta = [arb(float(a)).sqrt() / b for a, b in zip(x, softmax(balls(w)), strict=True)]
     return total([a * a for a in balls(w)]) + total([t * t for t in theta])
 
 
-def by_q(x, w):
+def printed_objective(x, w):
     """Σ x_iq_i + Q(q) at q = D(w), scaled into ran(D), in floats."""
     q = np.array([float(1 / (a * a)) for a in softmax(balls(w))])
     q *= np.sum(q**-0.5) ** 2
     return float(sl.q(q).value) + float(q @ x)
 
 
-def left_side(X, y, free, lam, v):
+def left_side(X, y, unselected, lam, v):
     """‖X(softmax(w, S̄)∘θ) − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²) at v = (w, θ)."""
     w, theta = np.split(v, 2)
-    s, e = np.ones(w.size), np.exp(w[free] - w.max())
-    s[free] = e / e.sum()
-    return np.sum((X @ (s * theta) - y) ** 2) + lam / 2 * (w @ w + theta[free] @ theta[free])
+    s, e = np.ones(w.size), np.exp(w[unselected] - w.max())
+    s[unselected] = e / e.sum()
+    return np.sum((X @ (s * theta) - y) ** 2) + lam / 2 * (w @ w + theta[unselected] @ theta[unselected])
 
 
-def right_side(X, y, free, lam, beta):
+def right_side(X, y, unselected, lam, beta):
     """‖Xβ − y‖² + (λ/2)Q*(β_S̄∘β_S̄)."""
-    penalty = float(sl.softmax_penalty(beta[free] ** 2).value) if len(free) else 0.0
+    penalty = float(sl.softmax_penalty(beta[unselected] ** 2).value) if len(unselected) else 0.0
     return np.sum((X @ beta - y) ** 2) + lam / 2 * penalty
 
 
@@ -107,30 +107,31 @@ def least_by_quasi_newton(x):
     return min(minimize(F, w0, jac=True, method="BFGS", options={"gtol": 1e-9}).fun for w0 in np.eye(len(x)))
 
 
-def never_below_and_reached(rng):
-    """By θ and by q, at a random w and at the minimiser."""
+def bounded_below_by_penalty(rng):
+    """Σ x_iq_i + Q(q) ≥ Q*(x), and ‖w‖² + ‖θ‖² ≥ Q*(x), at a random w; equality at the minimiser; Q*(x) is
+    within its enclosure.
+    """
     x = random_x(rng, int(rng.integers(1, 7)))
     found = sl.softmax_penalty(x)
     (low, high), value = enclosure(x, found.minimizer), float(found.value)
     w = rng.normal(size=x.size) * rng.choice([0.1, 1, 3])
-    decay = induced(x, w)
-    return (
-        bool(low - 1e-12 * value <= value)
-        and bool(value <= high + 1e-12 * value)
-        and bool(low <= decay)
-        and float(low) <= by_q(x, w) * (1 + 1e-12) <= float(decay) * (1 + 1e-10) + 1e-300
-        and abs(by_q(x, found.minimizer) - value) <= 1e-12 * max(value, 1e-300)
-    )
+    decay, by_q = decay_of_mask_and_weights(x, w), printed_objective(x, w)
+    enclosed = bool(low - 1e-12 * value <= value) and bool(value <= high + 1e-12 * value)
+    decay_above = bool(low <= decay)
+    # Q(D(w)) ≤ ‖w‖²: q fixes w up to a constant
+    printed_between = float(low) <= by_q * (1 + 1e-12) <= float(decay) * (1 + 1e-10) + 1e-300
+    reached = abs(printed_objective(x, found.minimizer) - value) <= 1e-12 * max(value, 1e-300)
+    return enclosed and decay_above and printed_between and reached
 
 
 def both_sides(rng):
     """The two infima of (7), by an optimiser from several starts."""
     d = int(rng.integers(1, 4))
     X, y, lam = rng.integers(-2, 3, (3, d)), rng.integers(-3, 4, 3), float(rng.integers(1, 5))
-    free = np.flatnonzero(rng.random(d) >= 0.25)
+    unselected = np.flatnonzero(rng.random(d) >= 0.25)
     starts = rng.normal(size=(6, 2 * d))
-    left = least(functools.partial(left_side, X, y, free, lam), starts)
-    right = least(functools.partial(right_side, X, y, free, lam), starts[:, d:])
+    left = least(functools.partial(left_side, X, y, unselected, lam), starts)
+    right = least(functools.partial(right_side, X, y, unselected, lam), starts[:, d:])
     return abs(left - right) <= 1e-6 * max(y @ y, 1)
 
 
@@ -142,15 +143,17 @@ def both_sides(rng):
     cases=1000,
     ci_cases=25,
 )
-@mutants("sl.softmax_penalty", "sl.q", "decayed")
+@mutants("sl.softmax_penalty", "sl.q", "objective_and_gradient")
 @ctx.workprec(128)
 def test_softmax_only_changes_the_penalty(check):
-    """With Q* : ℝ^S̄ → ℝ, Q*(x) = inf {‖w‖² + Σ_S̄ x_i/softmax_i(w, S̄)²}, the two infima of (7) are equal:
+    """With Q(q) = inf {‖w‖² : D(w) = q} and Q* : ℝ^S̄ → ℝ, Q*(x) = inf_{q ∈ ran(D)} Σ x_iq_i + Q(q), the two
+    infima of (7) are equal:
 
         inf over β = softmax(w, S̄)∘θ of ‖Xβ − y‖² + (λ/2)(‖w‖² + ‖θ_S̄‖²)
             = inf over β of ‖Xβ − y‖² + (λ/2)Q*(β∘β).
 
-    Hypotheses: any S, any loss of β in place of ‖Xβ − y‖², λ ≥ 0
+    Hypotheses: any S, any loss of β in place of ‖Xβ − y‖², λ ≥ 0; checked with Q*(x) = inf_w ‖w‖² +
+    Σ x_i/softmax_i(w)² and with Σ x_iq_i + Q(q)
 
     Instead: Q* : [0, ∞)^S̄ → ℝ, and Q*(β_S̄∘β_S̄): slips of notation. Then (7) holds as printed.
 
@@ -161,7 +164,10 @@ def test_softmax_only_changes_the_penalty(check):
     """
     # w = (−t, t): F = 2t² − (1 + e^{2t})², less than −e^{4t}/2 from t = 1 on
     check.refutes(
-        all(decayed(balls([-1, 0]), balls([-t, t]))[0] + arb(4 * t).exp() / 2 < 0 for t in (1, 2, 4, 8)),
+        all(
+            objective_and_gradient(balls([-1, 0]), balls([-t, t]))[0] + arb(4 * t).exp() / 2 < 0
+            for t in (1, 2, 4, 8)
+        ),
         "|S̄| = 2, x = (−1, 0): Σ x_iq_i + Q(q) < −½e^{4t} at w = (−t, t), t ≥ 1: Q*(x) = −∞",
     )
     both = np.array([1.0, 0.0])
@@ -170,7 +176,7 @@ def test_softmax_only_changes_the_penalty(check):
         "d = 2, S = {1}: β∘β has two entries, the argument of Q* one. With both, X = I₂ and y = (1, 0): the "
         "left side of (7) is 0, at β = y, the right side more, as Q*(1, 0) > 0",
     )
-    check.over(range(check.cases), lambda _: never_below_and_reached(check.rng))
+    check.over(range(check.cases), lambda _: bounded_below_by_penalty(check.rng))
     check.over(range(check.cases // 20), lambda _: both_sides(check.rng))
 
 
@@ -190,22 +196,24 @@ def test_the_domain_of_q_and_its_value(check):
     def as_derived(_):
         rng, m = check.rng, int(check.rng.integers(1, 8))
         k = rng.integers(1, 40, m)
-        q = (k.sum() / k) ** 2  # in the domain, as Σ k_i/K = 1
+        n = int(k.sum())
+        q = (n / k) ** 2  # q_i = (n/k_i)²: Σ q_i^{−1/2} = Σ k_i/n = 1
         found = sl.q(q)
-        logs = [2 * (arb(int(k.sum())) / int(a)).log() for a in k]
+        logs = [2 * (arb(n) / int(a)).log() for a in k]
         w = [(total(logs) / m - a) / 2 for a in logs]
         value = total([a * a for a in w])
         shift = arb(int(rng.integers(1, 50))) / 16
         tolerance = 8 * m * EPS * (1 + np.max(np.log(q)) ** 2)
         p = softmax(balls(rng.normal(size=m) * 4))
-        return (
-            all((a * int(k.sum())).overlaps(arb(int(b))) for a, b in zip(softmax(w), k, strict=True))
-            and abs(float(found.value) - float(value)) <= tolerance
-            and np.max(np.abs(found.minimizer - [float(a) for a in w])) <= tolerance
-            and bool(total([(a + shift) ** 2 for a in w]) > value)
-            and (m == 1 or all(bool(1 / (a * a) > 1) for a in p))
-            and total(p).overlaps(arb(1))
-        )
+        # softmax(w) = k/n, that is D(w) = q; the other preimages w + c·1 are longer
+        preimage = all((a * n).overlaps(arb(int(b))) for a, b in zip(softmax(w), k, strict=True))
+        no_shorter = bool(total([(a + shift) ** 2 for a in w]) > value)
+        # sl.q gives ‖w‖² and w
+        same_value = abs(float(found.value) - float(value)) <= tolerance
+        as_stated = same_value and np.max(np.abs(found.minimizer - [float(a) for a in w])) <= tolerance
+        # D of a random w has q_i > 1, Σ q_i^{−1/2} = 1
+        in_range = (m == 1 or all(bool(1 / (a * a) > 1) for a in p)) and total(p).overlaps(arb(1))
+        return preimage and as_stated and no_shorter and in_range
 
     check.over(range(check.cases), as_derived)
 
@@ -218,7 +226,7 @@ def test_the_domain_of_q_and_its_value(check):
     cases=1500,
     ci_cases=40,
 )
-@mutants("sl.softmax_penalty", "decayed")
+@mutants("sl.softmax_penalty", "objective_and_gradient")
 @ctx.workprec(128)
 def test_the_infimum_is_attained_once(check):
     """‖w‖² + Σ x_i/softmax_i(w)² is 2-strongly convex in w: its infimum Q*(x) is attained, at one w;
@@ -237,7 +245,7 @@ def test_the_infimum_is_attained_once(check):
         (low, high), value = enclosure(x, found.minimizer), float(found.value)
         # midpoints: F((u + v)/2) ≤ (F(u) + F(v))/2 − ‖u − v‖²/4
         u, v = check.rng.normal(size=(2, m)) * 2
-        a, b, c = (decayed(balls(x), balls(t))[0] for t in (u, v, (u + v) / 2))
+        a, b, c = (objective_and_gradient(balls(x), balls(t))[0] for t in (u, v, (u + v) / 2))
         gap = total([(s - t) ** 2 for s, t in zip(balls(u), balls(v), strict=True)])
         searched = i % 10 == 0 and m > 1 and 1e-3 < value < 1e3
         return (
@@ -250,14 +258,14 @@ def test_the_infimum_is_attained_once(check):
     check.over(range(check.cases), certified)
 
 
-def inverse(w, K):
+def x_with_minimiser(w, K):
     """(x, ‖w‖² + K): the x at which w, Σw = 0, is the minimiser and Σ x_i/softmax_i(w)² is K."""
     p = np.exp(w) / np.exp(w).sum()
     return p**2 * (w + K * p), w @ w + K
 
 
 @claim("ours-lemma-3.2-inverse", "Lemma 3.2, what is not printed", "proof, float", HOLDS, cases=3000)
-@mutants("sl.softmax_penalty", "inverse")
+@mutants("sl.softmax_penalty", "x_with_minimiser")
 @ctx.workprec(128)
 def test_the_penalty_in_closed_form(check):
     """Q*(p²∘(w + Kp)) = ‖w‖² + K with p = softmax(w), for every w with Σw = 0 and every K with w + Kp ≥ 0;
@@ -275,7 +283,7 @@ def test_the_penalty_in_closed_form(check):
         w -= w.mean()
         p = np.exp(w) / np.exp(w).sum()
         K = float(np.max(-w / p)) + check.rng.choice([0.0, 0.01, 1.0, 20.0])
-        x, value = inverse(w, K)
+        x, value = x_with_minimiser(w, K)
         x = np.maximum(x, 0)
         found = sl.softmax_penalty(x)
         back = found.minimizer
@@ -290,7 +298,7 @@ def test_the_penalty_in_closed_form(check):
 
 
 @claim("ours-penalty-bounds", "Lemma 3.2, what is not printed", "proof, interval", HOLDS, cases=2000)
-@mutants("sl.softmax_penalty", "decayed")
+@mutants("sl.softmax_penalty", "objective_and_gradient")
 @ctx.workprec(128)
 def test_between_two_homogeneous_functions(check):
     """For β ∈ ℝᵐ, with equality on either side iff all |β_i| are equal (or m = 1),

@@ -37,7 +37,6 @@ from proofs_checks.spectral import (
     draw_monotone,
     draw_submodular,
     entropy,
-    fits,
     identity,
     is_psd,
     is_submodular,
@@ -45,6 +44,7 @@ from proofs_checks.spectral import (
     members,
     precisely,
     principal,
+    r_squared_table,
     submodularity_ratio,
     subsets,
     table,
@@ -138,7 +138,7 @@ def by_package(f, U, k):
     cases=400,
     ci_cases=15,
 )
-@mutants("sl.submodularity_ratio", "sl.sparse_eigenvalues", "submodularity_ratio", "fits")
+@mutants("sl.submodularity_ratio", "sl.sparse_eigenvalues", "submodularity_ratio", "r_squared_table")
 def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
     """γ_{U,k}(R²) ≥ λ_min(C, k + |U|), the least eigenvalue of the correlation matrices of k + |U| features.
 
@@ -152,7 +152,7 @@ def test_the_ratio_of_r_squared_is_at_least_the_least_eigenvalue(check):
     copied = table(lambda S: fmpq(1 if S else 0), 2)
 
     def at_least(design):
-        d, R = design.d, fits(design)
+        d, R = design.d, r_squared_table(design)
         # R² of two copies of the target has γ = 1
         return (
             submodularity_ratio(copied, 0, 2) == 1

@@ -23,7 +23,7 @@ from flint import arb, fmpq
 import sparselin as sl
 from proofs_checks.spectral import (
     Design,
-    Trap,
+    SpoilingElement,
     Values,
     climb,
     correlations,
@@ -33,12 +33,12 @@ from proofs_checks.spectral import (
     is_submodular,
     local_search,
     log2,
+    orthogonal_to_y,
     precisely,
     rank_power,
     rewarded_variance,
     small_submodular,
     table,
-    unseen,
     variance,
 )
 from sparselin.ledger import FALSE, HOLDS, claim, mutants
@@ -92,13 +92,13 @@ def test_what_local_search_guarantees(check):
     deletions. Theorems 14 and 16 do not depend on LS. A spectral f ≥ 0 is no remedy, but with the three of
     the paper LS as printed keeps what the lemma says (ours-lemma-6-regularizers).
     """
-    f, eps, U = Trap(4, 40), fmpq(1, 10), 15
+    f, eps, U = SpoilingElement(4, 40), fmpq(1, 10), 15
     check.refutes(
         misled(f, eps) and f[U] == 44,
         "n = 4, ε = 1/10, f(A) = 40|A|, or 40 + |A| if 0 ∈ A: LS ends at U, 44; 2.5·44 + 0 < 120 = f({1, "
         "2, 3})",
     )
-    run = sl.local_search(*unseen(4), regularizer=Values(f), eps=0.1, variant="printed")
+    run = sl.local_search(*orthogonal_to_y(4), regularizer=Values(f), eps=0.1, variant="printed")
     check.over([f], lambda f: (run.value, run.support.tolist()) == (f[U], [0, 1, 2, 3]))
     spectral = rewarded_variance(SPOILER, 40, 78)
     check.refutes(
@@ -106,7 +106,8 @@ def test_what_local_search_guarantees(check):
         "ε = 1/10, columns (1, 1, 1, 1)/2, e₁, e₂, e₃, f(A) = tr h(C_A) for h(t) = 40 − 78(t − 1)²: LS ends "
         "at U, 43; 2.5·43 + 0 < 120 = f({1, 2, 3})",
     )
-    check.over([Trap(n, 10**n) for n in range(1, 8)], lambda f: guaranteed(f) and guaranteed_by_package(f))
+    spoiled = (SpoilingElement(n, 10**n) for n in range(1, 8))
+    check.over(spoiled, lambda f: guaranteed(f) and guaranteed_by_package(f))
     check.over(functions(check), lambda f: guaranteed(f) and guaranteed_by_package(f))
 
 
@@ -137,7 +138,7 @@ def guaranteed_by_package(f):
     """With y orthogonal to the columns g = f, and the candidates are f(S), f(U∖S) and f(U)."""
     U = len(f) - 1
     eps = EPSILONS[sum(f) % len(EPSILONS)]
-    run = sl.local_search(*unseen(U.bit_count()), regularizer=Values(f), eps=float(eps))
+    run = sl.local_search(*orthogonal_to_y(U.bit_count()), regularizer=Values(f), eps=float(eps))
     at_S, beside, at_U = (value for _, value in run.candidates)
     ends = [S for S in range(U + 1) if (f[S], f[U & ~S]) == (at_S, beside)]
     return at_U == f[U] and run.value == max(at_S, beside, at_U) and any(corrected(f, S, eps) for S in ends)

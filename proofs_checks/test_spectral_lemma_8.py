@@ -22,7 +22,7 @@ from proofs_checks.spectral import (
     draw_design,
     draw_regularizer,
     draw_submodular,
-    fits,
+    r_squared_table,
     small_submodular,
     subsets,
 )
@@ -30,7 +30,7 @@ from sparselin.ledger import HOLDS, claim, mutants
 
 
 @claim("SR-lemma-8", "Lemma 8", "exact, brute force, proof", HOLDS, cases=1500, ci_cases=30)
-@mutants("added", "fits")
+@mutants("added", "r_squared_table")
 def test_three_sets_share_the_optimum(check):
     """For C, S₁ ⊆ U, C' = C∖S₁, S₂ ⊆ U∖S₁: g(S₁∪C) + g(S₂∪C') + g(S₁∩C) ≥ g(C).
 
@@ -61,7 +61,7 @@ def objectives(check):
         d = int(check.rng.integers(1, 5))
         design = draw_design(check.rng, d)
         if check.rng.random() < 0.5:
-            yield fits(design), draw_regularizer(check.rng, design, d)
+            yield r_squared_table(design), draw_regularizer(check.rng, design, d)
         else:
-            yield fits(design), [fmpq(v, 16) for v in draw_submodular(check.rng, d)]
+            yield r_squared_table(design), [fmpq(v, 16) for v in draw_submodular(check.rng, d)]
     yield from (([fmpq(0)] * 8, f) for f in small_submodular(3, 2))

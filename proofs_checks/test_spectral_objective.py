@@ -29,12 +29,12 @@ from proofs_checks.spectral import (
     chains,
     correlations,
     draw_submodular,
-    fits,
     is_submodular,
     members,
     principal,
     projected,
     r_squared,
+    r_squared_table,
     subsets,
     unit_designs,
 )
@@ -49,7 +49,7 @@ def test_least_error_is_largest_r_squared(check):
 
     Hypotheses: Z ≠ 0, any columns
 
-    Tolerance: none: the set of sl.best_subset is judged exactly; its R² to 1e-9 (see `reports`)
+    Tolerance: none: the set of sl.best_subset is judged exactly; its R² to 1e-9 (see `has_stated_value`)
     """
 
     def same_minimisers(design):
@@ -146,7 +146,7 @@ def test_r_squared_does_not_see_the_scale(check):
 
 
 @claim("SR-objective-monotone", "proofs of Theorem 7 and Lemma 8", "exact", HOLDS, cases=1000, ci_cases=40)
-@mutants("fits")
+@mutants("r_squared_table")
 def test_r_squared_increases(check):
     """R² is monotone: R²(A) ≤ R²(B) for A ⊆ B; and 0 ≤ R² ≤ 1.
 
@@ -156,7 +156,7 @@ def test_r_squared_increases(check):
     """
 
     def increases(design):
-        d, R = design.d, fits(design)
+        d, R = design.d, r_squared_table(design)
         whole = R[0] == 0 and R[-1] == projected(design.X, design.y, range(d)) <= 1
         return whole and all(R[A] <= R[A | x] for A, _, x in chains(d))
 

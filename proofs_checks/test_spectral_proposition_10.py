@@ -37,16 +37,16 @@ from proofs_checks.spectral import (
     draw_regularizer,
     draw_submodular,
     entropy,
-    fits,
     forward_regression,
+    has_stated_value,
     is_increasing,
     is_submodular,
     mask_of,
     members,
+    one_minus_exp,
     optimum,
     precisely,
-    reports,
-    share,
+    r_squared_table,
     submodularity_ratio,
     subsets,
     table,
@@ -68,7 +68,13 @@ NORM_3 = Design(np.array([[0, -3, -1], [3, 0, 2], [0, 0, 2]]), 9, np.array([-1, 
     cases=6000,
     ci_cases=60,
 )
-@mutants("sl.submodularity_ratio", "sl.submodularity_ratio_of", "submodularity_ratio", "fits", "variance")
+@mutants(
+    "sl.submodularity_ratio",
+    "sl.submodularity_ratio_of",
+    "submodularity_ratio",
+    "r_squared_table",
+    "variance",
+)
 @precisely()
 def test_ratio_of_the_sum(check):
     """For any submodular f,
@@ -89,7 +95,7 @@ def test_ratio_of_the_sum(check):
     Tolerance: none for the statements; sl.submodularity_ratio_of to 1e-9, sl.submodularity_ratio to its own
     bounds
     """
-    R, sizes = fits(PLANE), [fmpq(2 - S.bit_count()) for S in range(4)]
+    R, sizes = r_squared_table(PLANE), [fmpq(2 - S.bit_count()) for S in range(4)]
     f, g = [v / 4 for v in sizes], added(R, [v / 4 for v in sizes])
     check.refutes(
         is_submodular(f) and (submodularity_ratio(R, 0, 2), submodularity_ratio(g, 0, 2)) == (fmpq(1, 2), 0),
@@ -117,7 +123,7 @@ def test_ratio_of_the_sum(check):
 
 def ratios(design, f):
     """γ_{{0},2} of R² and of R² + f, three columns."""
-    R = fits(design)
+    R = r_squared_table(design)
     return submodularity_ratio(R, 1, 2), submodularity_ratio(added(R, table(f, 3)), 1, 2)
 
 
@@ -141,7 +147,7 @@ def ratio_of(g, U, k):
 def holds_corrected(value):
     """γ_{U,k}(R² + f) ≥ γ_{U,k}(R²) for the increasing f, the weak form for the other; γ by the package."""
     design, increasing, f, U, k = value
-    R = fits(design)
+    R = r_squared_table(design)
     g, gamma = added(R, f), submodularity_ratio(R, U, k)
     ours = sl.submodularity_ratio(design.X, design.y, members(U), k)
 
@@ -164,7 +170,7 @@ def holds_corrected(value):
     cases=6000,
     ci_cases=60,
 )
-@mutants("sl.forward_regression", "forward_regression", "fits")
+@mutants("sl.forward_regression", "forward_regression", "r_squared_table")
 @precisely()
 def test_greedy_with_a_monotone_regularizer(check):
     """For monotone f the greedy FR algorithm gives a (1 − e^{−γ_{S̃,k}(f)})-approximation of max R² + f.
@@ -173,14 +179,14 @@ def test_greedy_with_a_monotone_regularizer(check):
 
     Instead: With γ_{S̃,k}(g), or γ_{S̃,k}(R²), in place of γ_{S̃,k}(f) (which is 1).
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
     X, y = np.array([[1, 1, 1], [10, -10, 0], [0, 0, 9]]), np.array([1, 0, 0])
     f = [fmpq(S.bit_count(), 100) for S in range(8)]
-    g = added(fits(Design(X, 0, y)), f)
+    g = added(r_squared_table(Design(X, 0, y)), f)
     picked = forward_regression(g, 2)
     check.refutes(
-        picked[0] == 2 and g[mask_of(picked)] < share(1) * optimum(g, 2),
+        picked[0] == 2 and g[mask_of(picked)] < one_minus_exp(1) * optimum(g, 2),
         "y = e₁, columns (1, 10, 0), (1, −10, 0), (1, 0, 9), f = |S|/100, k = 2: FR takes the third "
         "column first",
     )
@@ -195,11 +201,12 @@ def test_greedy_with_a_monotone_regularizer(check):
 
 def guaranteed(design, f, k):
     """Both bounds for FR by the table and by the package, and γ_{S,k}(R²) ≤ γ_{S,k}(g)."""
-    R = fits(design)
+    R = r_squared_table(design)
     g = added(R, f)
     found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)
     for S in {mask_of(forward_regression(g, k)), mask_of(found.support.tolist())}:
         of_R, of_g = submodularity_ratio(R, S, k), submodularity_ratio(g, S, k)
-        if of_R > of_g or not all(arb(g[S]) >= share(gamma) * optimum(g, k) for gamma in (of_R, of_g)):
+        best = optimum(g, k)
+        if of_R > of_g or not all(arb(g[S]) >= one_minus_exp(gamma) * best for gamma in (of_R, of_g)):
             return False
-    return reports(found, g, k)
+    return has_stated_value(found, g, k)

@@ -47,20 +47,20 @@ from proofs_checks.spectral import (
     draw_hermitian,
     entropy,
     entropy_float,
-    fits,
     forward_regression,
     greedy_local_search,
+    has_stated_value,
     least_found,
     log2,
     mask_of,
     members,
+    one_minus_exp,
     optimum,
     precisely,
     projected,
-    reports,
+    r_squared_table,
     settle,
     settle_bounds,
-    share,
     smoothed_det,
     submodularity_ratio,
     subsets,
@@ -272,7 +272,7 @@ def test_entropy_decreases_below_one(check):
     cases=3000,
     ci_cases=30,
 )
-@mutants("sl.forward_regression", "forward_regression", "entropy", "fits")
+@mutants("sl.forward_regression", "forward_regression", "entropy", "r_squared_table")
 @precisely()
 def test_greedy_on_the_monotone_entropy(check):
     """For δ ≥ 1, Theorem 3 gives the tighter bound (1 − e^{−γ_{S̃,k}})·OPT for FR on R² + f_de.
@@ -281,11 +281,11 @@ def test_greedy_on_the_monotone_entropy(check):
 
     Instead: For δ = 1; for δ > 1 with Σ log₂(δ + λ_i), without the constant −3k log₂ δ. γ of R² or of g.
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
     alone = 1 + entropy(ONE, [0], 4, 1)
     check.refutes(
-        alone.overlaps(log2(5) - 5) and alone < share(1) * alone,
+        alone.overlaps(log2(5) - 5) and alone < one_minus_exp(1) * alone,
         "one column X = y, k = 1, δ = 4: FR is optimal and g = OPT = log₂ 5 − 5 < (1 − 1/e)·OPT",
     )
     check.over([ONE], lambda C: entropy(C, [0], fmpq(1), 5).contains(1))
@@ -296,9 +296,9 @@ def test_greedy_on_the_monotone_entropy(check):
         g = added(R, f)
         plain = sl.spectral.SmoothedDifferentialEntropy(float(delta))  # without the constant, as f
         found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=plain, nu=1.0)
-        known = reports(found, g, k)
+        known = has_stated_value(found, g, k)
         for S in {mask_of(forward_regression(g, k)), mask_of(found.support.tolist())}:
-            bound = share(submodularity_ratio(R, S, k)) * optimum(g, k)
+            bound = one_minus_exp(submodularity_ratio(R, S, k)) * optimum(g, k)
             settle(check, g[S] if known else arb(-1), bound, f"{design}, {k}, {delta}")
 
 
@@ -306,13 +306,13 @@ def draw(check):
     """A design, k ≤ 3, and R², which is checked."""
     d = int(check.rng.integers(2, 6))
     design = draw_design(check.rng, d, SHAPES[1:])
-    k, R = int(check.rng.integers(1, min(3, d) + 1)), fits(design)
+    k, R = int(check.rng.integers(1, min(3, d) + 1)), r_squared_table(design)
     check.over([design], lambda design: R[-1] == projected(design.X, design.y, range(d)))
     return design, k, R
 
 
 @claim("SR-theorem-14", "Theorem 14", "interval, brute force, proof", CORRECTED, cases=6000, ci_cases=60)
-@mutants("sl.greedy_local_search", "greedy_local_search", "entropy", "fits", "submodularity_ratio")
+@mutants("sl.greedy_local_search", "greedy_local_search", "entropy", "r_squared_table", "submodularity_ratio")
 @precisely()
 def test_guarantee_with_the_entropy(check):
     """GLS on R² + νf_de attains
@@ -332,13 +332,13 @@ def test_guarantee_with_the_entropy(check):
 
     Unchecked: k > 14 with the γ of a returned set other than S₁
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
     f = table(lambda S: entropy(ONE, S, 4, 1), 1)
     g = added([fmpq(0), fmpq(1)], f)
     found, best = greedy_local_search(f, g, 1, fmpq(1, 10)).best, optimum(g, 1)
     check.refutes(
-        found == 1 and best < 0 and g[found] < share(fmpq(1, 2)) / 7 * best,
+        found == 1 and best < 0 and g[found] < one_minus_exp(fmpq(1, 2)) / 7 * best,
         "one column X = y, k = 1, δ = 4: GLS is optimal and g = OPT = log₂ 5 − 5 < 0, less than a "
         "fraction of itself",
     )
@@ -357,13 +357,13 @@ def test_guarantee_with_the_entropy(check):
 
 def over_bound(check, design, k, delta, nu):
     """g(S̃) over the printed bound, which is settled, and the sharper one, for the file and the package."""
-    R, C, X = fits(design), correlations(design), unit_columns(design)
+    R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * entropy(C, S, delta, k), C.nrows())
     g, f_de = added(R, f), sl.spectral.SmoothedDifferentialEntropy(float(delta), k)
     found = greedy_local_search(f, g, k, fmpq(1, 10))
     ours = sl.greedy_local_search(X, design.y, k, regularizer=f_de, nu=float(nu), variant="printed")
     known = R[-1] == projected(design.X, design.y, range(C.nrows())) and as_derived(f, nu, delta, k)
-    if not (known and reports(ours, g) and len(ours.support) <= k):
+    if not (known and has_stated_value(ours, g) and len(ours.support) <= k):
         raise ClaimFailed(f"R², f_de or the set returned is wrong: {design}, {k}, {delta}, {nu}")
     sets = {found.best, mask_of(ours.support.tolist())}
     return settle_bounds(check, R, g, k, found, sets, f"{design}, {k}, {delta}, {nu}")

@@ -36,22 +36,22 @@ from proofs_checks.spectral import (
     doubled,
     draw_design,
     draw_hermitian,
-    fits,
     forward_regression,
+    has_stated_value,
     identity,
     is_increasing,
     is_submodular,
     least_found,
     mask_of,
     members,
+    one_minus_exp,
     optimum,
     precisely,
     projected,
+    r_squared_table,
     rank_power,
     rank_power_float,
-    reports,
     settle,
-    share,
     strict_chains,
     submodularity_ratio,
     table,
@@ -184,7 +184,9 @@ def _trace(C):
 
 
 @claim("SR-theorem-15", "Theorem 15", "exact, interval, brute force, proof", HOLDS, cases=6000, ci_cases=60)
-@mutants("sl.forward_regression", "forward_regression", "fits", "rank_power", "submodularity_ratio")
+@mutants(
+    "sl.forward_regression", "forward_regression", "r_squared_table", "rank_power", "submodularity_ratio"
+)
 @precisely()
 def test_greedy_with_the_generalized_rank(check):
     """FR on R² + νf_gr attains 1 − e^{−γ_{S̃,k}(R²)} of the optimum.
@@ -193,7 +195,7 @@ def test_greedy_with_the_generalized_rank(check):
 
     Consequences: It needs Proposition 10 only for an increasing f, where that holds.
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
     check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
 
@@ -209,16 +211,16 @@ def test_greedy_with_the_generalized_rank(check):
 
 def over_bound(check, design, k, alpha, nu):
     """g(S) over the bound, which is settled, for FR of the file and of the package; 100 where that is 0."""
-    R, C, X = fits(design), correlations(design), unit_columns(design)
+    R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * rank_power(C, S, alpha), C.nrows())
     g, rank = added(R, f), sl.spectral.GeneralizedRank(float(alpha))
     found = sl.forward_regression(X, design.y, k, regularizer=rank, nu=float(nu))
     whole = alpha != 0 or f[-1] == nu * C.rank()
     single = alpha == 0 or not (f[1] < nu or f[1] > nu)
     known = R[-1] == projected(design.X, design.y, range(C.nrows())) and whole and single
-    if not (known and reports(found, g, k)):
+    if not (known and has_stated_value(found, g, k)):
         raise ClaimFailed(f"R², f_gr or the set returned is wrong: {design}, {k}, {alpha}, {nu}")
     for S in {mask_of(forward_regression(g, k)), mask_of(found.support.tolist())}:
-        bound = share(submodularity_ratio(R, S, k)) * optimum(g, k)
+        bound = one_minus_exp(submodularity_ratio(R, S, k)) * optimum(g, k)
         settle(check, arb(g[S]), bound, f"{design}, {k}, {alpha}, {nu}")
     return float((g[S] / bound).mid()) if bound > 0 else 100.0

@@ -34,19 +34,19 @@ from proofs_checks.spectral import (
     chains,
     correlations,
     draw_design,
-    fits,
     greedy_local_search,
+    has_stated_value,
     is_submodular,
     least_found,
     mask_of,
     members,
+    one_minus_exp,
     optimum,
     precisely,
     projected,
-    reports,
+    r_squared_table,
     settle,
     settle_bounds,
-    share,
     submodularity_ratio,
     subsets,
     table,
@@ -192,7 +192,9 @@ def test_variance_never_increases(check):
 
 
 @claim("SR-theorem-16", "Theorem 16", "exact, interval, brute force, proof", HOLDS, cases=6000, ci_cases=60)
-@mutants("sl.greedy_local_search", "greedy_local_search", "variance", "fits", "submodularity_ratio")
+@mutants(
+    "sl.greedy_local_search", "greedy_local_search", "variance", "r_squared_table", "submodularity_ratio"
+)
 @precisely()
 def test_guarantee_with_the_variance(check):
     """GLS on R² + νf_sv, ν = 1 “w.l.o.g.”, attains
@@ -212,10 +214,10 @@ def test_guarantee_with_the_variance(check):
 
     Unchecked: k > 14 and ν < 1/30000 with the γ of S₁' or S₂, where that is returned
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
     check.over([SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == fmpq(1, 2))
-    most, nu = share(fmpq(1, 2)) / 7, fmpq(1, 30000)
+    most, nu = one_minus_exp(fmpq(1, 2)) / 7, fmpq(1, 30000)
     check.over(range(15, 100), lambda k: arb((8 * k * k + k) * nu) >= most * (9 * k * k * nu + 1))
     check.over([14], lambda k: most <= fmpq(1, k) and most < fmpq(8, 9))
     worst_share = [fmpq(1)]
@@ -237,13 +239,13 @@ def over_bound(check, design, k, nu, worst_share):
 
     For ν = 1 the bound for any set too, and `worst_share` is lowered to the least share of the optimum.
     """
-    R, C, X = fits(design), correlations(design), unit_columns(design)
+    R, C, X = r_squared_table(design), correlations(design), unit_columns(design)
     f = table(lambda S: nu * variance(C, S, k), C.nrows())
     g, f_sv = added(R, f), sl.spectral.SpectralVariance(k)
     found = greedy_local_search(f, g, k, fmpq(1, 10))
     ours = sl.greedy_local_search(X, design.y, k, regularizer=f_sv, nu=float(nu), variant="printed")
     known = R[-1] == projected(design.X, design.y, range(C.nrows())) and f[0] == f[1] == 9 * k * k * nu
-    if not (known and reports(ours, g) and len(ours.support) <= k):
+    if not (known and has_stated_value(ours, g) and len(ours.support) <= k):
         raise ClaimFailed(f"R², f_sv or the set returned is wrong: {design}, {k}, {nu}")
     if nu == 1:
         worst, best = min(g[S] for S in subsets(len(g) - 1, k)), optimum(g, k)

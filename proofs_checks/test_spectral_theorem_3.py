@@ -27,15 +27,15 @@ from proofs_checks.spectral import (
     Values,
     draw_monotone,
     forward_regression,
+    has_stated_value,
     is_increasing,
     mask_of,
     members,
+    one_minus_exp,
     optimum,
+    orthogonal_to_y,
     precisely,
-    reports,
-    share,
     submodularity_ratio,
-    unseen,
 )
 from sparselin.ledger import HOLDS, claim, mutants
 
@@ -90,7 +90,7 @@ def over_bound(f, k):
     """f(S̃)/[(1 − e^{−γ})·OPT], 100 where that is 0/0; 0 where γ is not the printed one, or above 1."""
     picked = forward_regression(f, k)
     S = mask_of(picked)
-    gamma, bound = submodularity_ratio(f, S, k), share(submodularity_ratio(f, S, k)) * optimum(f, k)
+    gamma, bound = submodularity_ratio(f, S, k), one_minus_exp(submodularity_ratio(f, S, k)) * optimum(f, k)
     if len(picked) != k or gamma > 1 or gamma != submodularity_ratio(f, S, k, printed=True):
         return arb(0)
     return arb(f[S]) / bound if bound > 0 else arb(100)
@@ -99,9 +99,9 @@ def over_bound(f, k):
 def guaranteed_by_package(f, k):
     """The same for FR of the package, with a target that no column says anything of, and its γ."""
     d = (len(f) - 1).bit_length()
-    found = sl.forward_regression(*unseen(d), k, regularizer=Values(f), nu=1.0)
+    found = sl.forward_regression(*orthogonal_to_y(d), k, regularizer=Values(f), nu=1.0)
     S = mask_of(found.support.tolist())
     gamma = submodularity_ratio(f, S, k)
     ratio = sl.submodularity_ratio_of(lambda A: f[mask_of(A)], range(d), members(S), k, monotone=True)
     right = ratio.exact and abs(ratio.upper - float(gamma)) <= 1e-9
-    return reports(found, f, k) and right and arb(f[S]) >= share(gamma) * optimum(f, k)
+    return has_stated_value(found, f, k) and right and arb(f[S]) >= one_minus_exp(gamma) * optimum(f, k)

@@ -23,33 +23,34 @@ from proofs_checks.rational import real
 from proofs_checks.spectral import (
     SHAPES,
     SUPPRESSION,
-    Trap,
+    SpoilingElement,
     Values,
     added,
-    descend,
     draw_design,
     draw_regularizer,
-    fits,
     forward_regression,
+    has_stated_value,
     is_submodular,
     mask_of,
     members,
-    middle,
+    midpoint,
+    one_minus_exp,
     optimum,
+    orthogonal_to_y,
     precisely,
     projected,
-    reports,
-    share,
+    r_squared_table,
     submodularity_ratio,
     subsets,
     unit_columns,
-    unseen,
+    verify,
+    worst_by_exchanges,
 )
 from sparselin.ledger import HOLDS, claim, mutants
 
 
 @claim("SR-theorem-5", "Theorem 5", "brute force, exact, interval, proof", HOLDS, cases=8000, ci_cases=60)
-@mutants("sl.forward_regression", "forward_regression", "submodularity_ratio", "fits")
+@mutants("sl.forward_regression", "forward_regression", "submodularity_ratio", "r_squared_table")
 @precisely()
 def test_greedy_against_any_union(check):
     """For any |T| ≤ k the set S of FR satisfies
@@ -63,7 +64,7 @@ def test_greedy_against_any_union(check):
 
     Unchecked: the omitted proof of the paper; the one in docs/proofs is ours
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
     check.over(
         [SUPPRESSION], lambda R: submodularity_ratio(R, 0, 2) == submodularity_ratio(R, 1, 2) == fmpq(1, 2)
@@ -72,17 +73,15 @@ def test_greedy_against_any_union(check):
 
     def ratio(*value):
         over = attained(check, *value)
-        least[:] = (min(pair, key=middle) for pair in zip(least, over, strict=True))
+        least[:] = (min(pair, key=midpoint) for pair in zip(least, over, strict=True))
         return float(over[0].mid())
 
     for _ in range(check.cases // 40):
         design, f, k = objective(check)
-        descend(check.rng, design, lambda X, f=f, k=k: ratio(X, f, k), 20)
+        worst_by_exchanges(check.rng, design, lambda X, f=f, k=k: ratio(X, f, k), 20)
     for _ in range(check.cases // 2):
         design, f, k = objective(check)
-        check.over(
-            [design], lambda design: fits(design)[-1] == projected(design.X, design.y, range(design.d))
-        )
+        verify(check, r_squared_table(design)[-1] == projected(design.X, design.y, range(design.d)))
         ratio(design, f, k)
     check.measured(
         f"for T ⊄ S, g(S) is at least {float(least[0].mid()):.3f} times the printed bound "
@@ -99,20 +98,20 @@ def objective(check):
 
 
 def attained(check, design, f, k):
-    """`over_bounds` for FR of the file and of the package, the lesser; at least 1."""
-    R = fits(design)
+    """`ratios_to_bounds` for FR of the file and of the package, the lesser; at least 1."""
+    R = r_squared_table(design)
     g = added(R, f)
     found = sl.forward_regression(unit_columns(design), design.y, k, regularizer=Values(f), nu=1.0)
     sets = {mask_of(picked) for picked in (forward_regression(g, k), found.support.tolist())}
-    over = [over_bounds(R, f, k, S) for S in sets]
-    check.over([found], lambda found: reports(found, g, k) and all(a >= 1 and b >= 1 for a, b in over))
-    return [min(ratios, key=middle) for ratios in zip(*over, strict=True)]
+    over = [ratios_to_bounds(R, f, k, S) for S in sets]
+    verify(check, has_stated_value(found, g, k) and all(a >= 1 and b >= 1 for a, b in over))
+    return [min(ratios, key=midpoint) for ratios in zip(*over, strict=True)]
 
 
-def over_bounds(R, f, k, S):
+def ratios_to_bounds(R, f, k, S):
     """g(S) over the printed bound and over the sharper one: the least over |T| ≤ k, T ⊄ S."""
     g, gamma = added(R, f), submodularity_ratio(R, S, 2 * k)
-    printed = share(submodularity_ratio(g, S, 2 * k) / 2)
+    printed = one_minus_exp(submodularity_ratio(g, S, 2 * k) / 2)
     if not (0 <= gamma <= 1 and S.bit_count() == k):
         return arb(0), fmpq(0)
     least = [arb(100), fmpq(100)]
@@ -120,7 +119,7 @@ def over_bounds(R, f, k, S):
         sharper = fmpq(k, both.bit_count()) * (gamma * R[both] + f[both])
         for i, bound in enumerate((printed * g[both], sharper)):
             if bound > 0:
-                least[i] = min(least[i], g[S] / bound, key=middle)
+                least[i] = min(least[i], g[S] / bound, key=midpoint)
     return least
 
 
@@ -136,15 +135,15 @@ def test_greedy_fails_without_monotonicity(check):
 
     def fails(d):
         k, q = d - 1, 1000
-        f = Trap(d, q)
+        f = SpoilingElement(d, q)
         chosen, best = f[mask_of(forward_regression(f, k))], optimum(f, k)
-        found = sl.forward_regression(*unseen(d), k, regularizer=Values(f), nu=1.0)
+        found = sl.forward_regression(*orthogonal_to_y(d), k, regularizer=Values(f), nu=1.0)
         return (
             f[mask_of(found.support)] == found.value == chosen
             and (is_submodular(f) and min(f) >= 0)
             and members(mask_of(forward_regression(f, 1))) == [0]
             and (chosen, best) == (q + k, q * k)
-            and arb(chosen) < share(1) * best
+            and arb(chosen) < one_minus_exp(1) * best
         )
 
     check.over(range(3, 3 + min(check.cases, 7)), fails)  # tables of 2^d values

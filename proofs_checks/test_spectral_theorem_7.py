@@ -24,24 +24,25 @@ import sparselin as sl
 from proofs_checks.rational import real
 from proofs_checks.spectral import (
     Design,
-    Trap,
+    SpoilingElement,
     Values,
     added,
     draw_design,
     draw_regularizer,
     draw_submodular,
-    fits,
+    has_stated_value,
     local_search,
     mask_of,
-    reports,
+    r_squared_table,
     small_submodular,
     unit_columns,
+    verify,
 )
 from sparselin.ledger import FALSE, claim, mutants
 
 
 @claim("SR-theorem-7", "Theorem 7", "exact, brute force, proof", FALSE, cases=3000, ci_cases=60)
-@mutants("sl.local_search", "local_search", "fits")
+@mutants("sl.local_search", "local_search", "r_squared_table")
 def test_unconstrained_maximisation(check):
     """LS is a 1/(4 + 4ε/n)-approximation of max_S R²(S) + f(S).
 
@@ -51,7 +52,7 @@ def test_unconstrained_maximisation(check):
 
     Consequences: Theorem 9 falls for GLS as printed, and holds with the corrected search.
 
-    Tolerance: none for the bound; 1e-9 for the value that is reported (see `reports`)
+    Tolerance: none for the bound; 1e-9 for the value that is reported (see `has_stated_value`)
     """
     witness(check)
     tightest = [fmpq(100)]
@@ -63,7 +64,7 @@ def test_unconstrained_maximisation(check):
         sets = {local_search(f, g, eps, deletions=True), mask_of(run.support.tolist())}
         if max(g) > 0:
             tightest[0] = min(tightest[0], *(g[S] / max(g) for S in sets))
-        return reports(run, g) and all((4 + eps / design.d) * g[S] >= max(g) for S in sets)
+        return has_stated_value(run, g) and all((4 + eps / design.d) * g[S] >= max(g) for S in sets)
 
     check.over(objectives(check), guaranteed)
     check.measured(f"with deletions LS attains at least {real(tightest[0]):.3f} of the optimum")
@@ -73,8 +74,8 @@ def witness(check):
     """n = 6 orthonormal columns, y their sum: LS of the file and of the package, which deletes if it may."""
     n, eps = 6, fmpq(1, 50)
     design = Design(np.eye(n, dtype=int), 1, np.ones(n, dtype=int))
-    f = Trap(n, 1000)
-    g = added(fits(design), f)
+    f = SpoilingElement(n, 1000)
+    g = added(r_squared_table(design), f)
     found = local_search(f, g, eps)
     check.refutes(
         g[found] == 1007 and max(g) == 5000 + fmpq(5, 6) and (4 + fmpq(4, n)) * g[found] < max(g),
@@ -85,8 +86,9 @@ def witness(check):
         sl.local_search(design.X, design.y, regularizer=Values(f), eps=0.02, variant=variant)
         for variant in ("printed", "complete")
     )
-    check.over([printed], lambda run: reports(run, g) and g[mask_of(run.support)] == 1007)
-    check.over([complete], lambda run: reports(run, g) and (4 + eps / n) * g[mask_of(run.support)] >= max(g))
+    verify(check, has_stated_value(printed, g) and g[mask_of(printed.support)] == 1007)
+    attained = g[mask_of(complete.support)]
+    verify(check, has_stated_value(complete, g) and (4 + eps / n) * attained >= max(g))
 
 
 def objectives(check):
@@ -94,10 +96,10 @@ def objectives(check):
     for _ in range(check.cases):
         d = int(check.rng.integers(1, 6))
         design = draw_design(check.rng, d)
-        R, f = fits(design), draw_regularizer(check.rng, design, d)
+        R, f = r_squared_table(design), draw_regularizer(check.rng, design, d)
         yield design, R, f, fmpq(int(check.rng.integers(1, 30)), 10)
         yield design, R, [fmpq(v, 40) for v in draw_submodular(check.rng, d)], fmpq(1, 10)
     design = draw_design(check.rng, 3)
-    R = fits(design)
+    R = r_squared_table(design)
     for f in small_submodular(3, 3) if check.cases >= 1000 else ():
         yield design, R, [fmpq(v, 2) for v in f], fmpq(1, 10)

@@ -21,26 +21,27 @@ import sparselin as sl
 from proofs_checks.spectral import (
     SHAPES,
     Design,
-    Trap,
+    SpoilingElement,
     Values,
     added,
-    descend,
     draw_design,
     draw_regularizer,
     draw_submodular,
-    fits,
     greedy_local_search,
+    has_stated_value,
     is_submodular,
     mask_of,
+    one_minus_exp,
     optimum,
+    orthogonal_to_y,
     precisely,
     projected,
-    reports,
+    r_squared_table,
     rewarded_variance,
-    share,
     submodularity_ratio,
     unit_columns,
-    unseen,
+    verify,
+    worst_by_exchanges,
 )
 from sparselin.ledger import FALSE, HOLDS, claim, mutants
 
@@ -55,7 +56,7 @@ SPOILER = Design(
 
 def kappa(gamma):
     """1 − e^{−γ/2}, 0 for γ < 0."""
-    return share(arb(max(gamma, fmpq(0))) / 2)
+    return one_minus_exp(arb(max(gamma, fmpq(0))) / 2)
 
 
 def factor(kappa, alpha):
@@ -64,12 +65,12 @@ def factor(kappa, alpha):
 
 
 @claim("SR-theorem-9", "Theorem 9", "exact, interval, brute force, proof", FALSE, cases=3000, ci_cases=60)
-@mutants("sl.greedy_local_search", "greedy_local_search", "submodularity_ratio", "fits")
+@mutants("sl.greedy_local_search", "greedy_local_search", "submodularity_ratio", "r_squared_table")
 @precisely()
 def test_greedy_local_search(check):
-    """Of max_{|S|≤k} R² + f GLS attains at least the share
+    """With g = R² + f, the set S̃ selected by GLS has
 
-        κ/(2 + κ(4 + 4ε/n)) ≥ κ/7,    κ = 1 − e^{−γ_{S̃,2k}/2}.
+        g(S̃) ≥ κ/(2 + κ(4 + 4ε/n))·max_{|S|≤k} g ≥ κ/7·max_{|S|≤k} g,    κ = 1 − e^{−γ_{S̃,2k}/2}.
 
     Hypotheses: f ≥ 0 submodular, ε < n/4; γ over positive denominators (SR-definition-2): the printed minimum
     is negative for the witness
@@ -77,44 +78,44 @@ def test_greedy_local_search(check):
     Instead: With deletions and strict inequalities in LS, n = |S₁|, and γ = min(γ_{S₁,2k}, γ_{S₂,2k}), of g
     or of R².
 
-    Consequences: Theorems 14 and 16 cite it; they survive by proofs that need FR only. For a general f GLS as
-    printed has no constant, whatever ε < n/4: ε is the user's, and each needs its own f (from ε = 1/10 on GLS
-    attains 9000 of 10000 on the first witness). Nor has it one for spectral f, though with f_gr, f_sv, and
-    f_de for δ ≤ 1, it attains the corrected share (ours-lemma-6-regularizers).
+    Consequences: Theorems 14 and 16 cite it; they hold by proofs that need FR only. For general f, and for
+    spectral f, GLS as printed has no constant ratio: for each ε < n/4 there is an f (with that of the first
+    witness GLS attains 9000 of 10000 for ε ≥ 1/10). With f_gr, f_sv, and f_de for δ ≤ 1, it attains the
+    corrected ratio (ours-lemma-6-regularizers).
 
     Unchecked: a proof with the γ of the returned set where S₁' or S₂ is returned; no violation was found
 
-    Tolerance: none for the bound; 1e-9 for the values that are reported (see `reports`)
+    Tolerance: none for the bound; 1e-9 for the values that are reported (see `has_stated_value`)
     """
     check.refutes(
-        is_submodular(Trap(6, 1000))
-        and submodularity_ratio(Trap(6, 1000), 3, 6) == 1
-        and attained(Trap(11, 1000), 10) == fmpq(1010, 10000) < printed(1, 10),
+        is_submodular(SpoilingElement(6, 1000))
+        and submodularity_ratio(SpoilingElement(6, 1000), 3, 6) == 1
+        and attained(SpoilingElement(11, 1000), 10) == fmpq(1010, 10000) < printed(1, 10),
         "k = 10, 11 orthonormal columns orthogonal to y, ε = 1/20, f(A) = 1000|A|, or 1000 + |A| if 0 ∈ A: "
         "GLS attains 1010 of 10000",
     )
     check.refutes(
-        attained(Trap(20, 1000), 19) == fmpq(1019, 19000) < kappa(fmpq(1)) / 7,
+        attained(SpoilingElement(20, 1000), 19) == fmpq(1019, 19000) < kappa(fmpq(1)) / 7,
         "the same with k = 19, 20 columns: GLS attains 1019 of 19000, less than κ/7",
     )
     check.refutes(
-        attained(Trap(41, 100), 40, eps=9) == fmpq(140, 4000) < kappa(fmpq(1)) / 7,
+        attained(SpoilingElement(41, 100), 40, eps=9) == fmpq(140, 4000) < kappa(fmpq(1)) / 7,
         "k = 40, 41 columns, ε = 9, f(A) = 100|A|, or 100 + |A| if 0 ∈ A: GLS attains 140 of 4000, less "
         "than κ/7",
     )
     # γ(g) ≥ 1 − R²(U), see docs/proofs/spectral_theorem_9.md
-    f, R = rewarded_variance(SPOILER, 1000, 5550), fits(SPOILER)
+    f, R = rewarded_variance(SPOILER, 1000, 5550), r_squared_table(SPOILER)
     check.refutes(
         f[-1] == 1010 and f[-2] == 10000 and R[1] > R[2] and attained(f, 10, R) < printed(1 - R[-1], 10),
         "k = 10, ε = 1/20, columns (3, …, 3, 1)/10, e₁, …, e₁₀ of ℝ¹², y = e₁₁ − 2e₁₂, f(A) = tr h(C_A) for "
         "h(t) = 1000 − 5550(t − 1)²: GLS attains less than 1010 of 10000",
     )
     around_the_witness(check)
-    search(check)
+    corrected_theorem_on_random_designs(check)
 
 
 def printed(gamma, k):
-    """κ/(2 + κ(4 + 4/k)), less than with 4ε/k for 4/k."""
+    """A lower bound of the printed factor for ε ≤ 1 and n ≥ k: 4/k in place of 4ε/n."""
     return factor(kappa(fmpq(gamma)), 4 + arb(fmpq(4, k)))
 
 
@@ -125,62 +126,64 @@ def attained(f, k, R=None, eps=EPS):
 
 
 def around_the_witness(check):
-    """The first witness by the package, with deletions, with a larger ε, and its printed γ, at L = {1, 2}."""
+    """The first witness: by the package, as printed (1010) and with deletions (9000); for ε = 1/10, 1/2, 2
+    (9/10); and the printed γ, −7003/989 at L = {1, 2}. With k = 4 and 5 it is −1003/995 and −2003/994.
+    """
     k, q, eps = 10, 1000, EPS
-    f, L = Trap(k + 1, q), 0b110
+    f, L = SpoilingElement(k + 1, q), 0b110
+    X, y = orthogonal_to_y(k + 1)
     runs = [
-        sl.greedy_local_search(*unseen(k + 1), k, regularizer=Values(f), eps=float(eps), variant=variant)
+        sl.greedy_local_search(X, y, k, regularizer=Values(f), eps=float(eps), variant=variant)
         for variant in ("printed", "complete")
     ]
-    check.over([f], lambda f: [f[mask_of(run.support.tolist())] for run in runs] == [1010, 9 * q])
-    check.over([fmpq(1, 10), fmpq(1, 2), fmpq(2)], lambda eps: attained(f, k, eps=eps) == fmpq(9, 10))
+    verify(check, [f[mask_of(run.support.tolist())] for run in runs] == [1010, 9 * q])
+    larger = fmpq(1, 10), fmpq(1, 2), fmpq(2)
+    verify(check, *(attained(f, k, eps=value) == fmpq(9, 10) for value in larger))
     single = sum(f[L | 1 << x] - f[L] for x in range(k + 1) if not L >> x & 1)
     S = greedy_local_search(f, f, k, eps).best
-    check.over([S], lambda S: L & ~S == 0 and (single, f[-1] - f[L]) == (7003, -989))
+    verify(check, L & ~S == 0 and (single, f[-1] - f[L]) == (7003, -989))
     for d, least in ((5, fmpq(-1003, 995)), (6, fmpq(-2003, 994))):
-        f = Trap(d, q)
+        f = SpoilingElement(d, q)
         S = greedy_local_search(f, f, d - 1, eps).best
-        check.over(
-            [S], lambda S, f=f, d=d, least=least: submodularity_ratio(f, S, 2 * d, printed=True) == least
-        )
+        verify(check, submodularity_ratio(f, S, 2 * d, printed=True) == least)
 
 
-def search(check):
-    """The corrected theorem; the least g(S̃) over its bound, and over the one with the γ of S̃."""
+def corrected_theorem_on_random_designs(check):
+    """The corrected bound on random designs; reports the least ratio g(S̃)/bound, for the proved γ and for
+    γ_{S̃,2k}.
+    """
     least = {"g": arb(100), "S̃": arb(100)}
 
     def ratio(*objective):
-        over = over_bounds(check, *objective)
-        least.update({of: least[of].min(over[of]) for of in least})
-        return float(over["g"].mid())
+        found = ratios_to_bounds(check, *objective)
+        least.update({of: least[of].min(found[of]) for of in least})
+        return float(found["g"].mid())
 
-    ratio(*unseen(11), [fmpq(0)] * 2048, Trap(11, 1000), 4, EPS)
+    ratio(*orthogonal_to_y(11), [fmpq(0)] * 2048, SpoilingElement(11, 1000), 4, EPS)
     for _ in range(-(-check.cases // 10)):
         start, *objective = draw_objective(check.rng)
 
         def of_design(design, objective=objective):
-            R = fits(design)
-            check.over([design], lambda design: R[-1] == projected(design.X, design.y, range(design.d)))
+            R = r_squared_table(design)
+            verify(check, R[-1] == projected(design.X, design.y, range(design.d)))
             return ratio(unit_columns(design), design.y, R, *objective)
 
-        descend(check.rng, start, of_design, 10)
+        worst_by_exchanges(check.rng, start, of_design, 10)
     check.measured(
         f"with deletions GLS attains at least {float(least['g'].mid()):.2f} times the corrected bound, "
         f"and {float(least['S̃'].mid()):.2f} times the one with the γ of the returned set"
     )
 
 
-def over_bounds(check, X, y, R, f, k, eps):
-    """g(S̃) over each bound of `corrected`, 100 where that is 0; those that are proved count as a case."""
+def ratios_to_bounds(check, X, y, R, f, k, eps):
+    """g(S̃)/bound for each bound of `corrected`, 100 where it is 0; the two that are proved are checked."""
     g = added(R, f)
     found, best = greedy_local_search(f, g, k, eps, deletions=True), optimum(g, k)
     ours = sl.greedy_local_search(X, y, k, regularizer=Values(f), eps=float(eps))
-    bounds = {of: share * best for of, share in corrected(R, g, found, k, eps).items()}
+    bounds = {of: ratio * best for of, ratio in corrected(R, g, found, k, eps).items()}
     sets = found.best, mask_of(ours.support.tolist())
     proved = [bounds[of] for of in ("g", "R²")]
-    check.over(
-        [ours], lambda run: agree(run, found, g, k) and all(best >= g[S] >= b for S in sets for b in proved)
-    )
+    verify(check, same_values(ours, found, g, k) and all(best >= g[S] >= b for S in sets for b in proved))
     return {of: g[found.best] / bound if bound > 0 else arb(100) for of, bound in bounds.items()}
 
 
@@ -196,7 +199,7 @@ def draw_objective(rng):
 
 
 def corrected(R, g, found, k, eps):
-    """The share of the optimum with min(γ_{S₁,2k}, γ_{S₂,2k}) of g, and of R²; and with γ_{S̃,2k}(g)."""
+    """bound/OPT with γ = min(γ_{S₁,2k}, γ_{S₂,2k}) of g, of R² (where κ = γ/2); and with γ_{S̃,2k}(g)."""
 
     def least(h):
         outside = (len(h) - 1) & ~found.S1
@@ -210,12 +213,12 @@ def corrected(R, g, found, k, eps):
     }
 
 
-def agree(ours, found, g, k):
+def same_values(ours, found, g, k):
     """FR of the package selects sets of the same values; the moves of LS may be others. All are proper."""
     first, _, second = (value for _, value in ours.candidates)
     off = abs(first - float(g[found.S1])) + abs(second - float(g[found.S2]))
     proper = found.best.bit_count() <= k and len(ours.support) <= k and not found.S1 & found.S2
-    return proper and reports(ours, g) and off <= 1e-9 * float(max(g) + 1)
+    return proper and has_stated_value(ours, g) and off <= 1e-9 * float(max(g) + 1)
 
 
 @claim("SR-theorem-9-constants", "proof of Theorem 9", "exact", HOLDS, cases=3000, ci_cases=200)
@@ -239,7 +242,7 @@ def test_constants_of_the_proof(check):
         )
 
     top = Fraction(39346, 100000)
-    check.over([top], lambda top: abs(float(top) - (1 - math.exp(-0.5))) < 1e-5 and factor(top, 5) > top / 4)
+    verify(check, abs(float(top) - (1 - math.exp(-0.5))) < 1e-5 and factor(top, 5) > top / 4)
     for _ in range(check.cases):
         kappa = top * int(check.rng.integers(1, 1001)) / 1000
         check.over([(kappa, 4 + Fraction(int(check.rng.integers(0, 1000)), 1000))], equal)

@@ -8,7 +8,8 @@ vector; at each step Sequential LASSO selects a feature i ∈ S̄ such that
 
 Proof, without unit columns and without Lemma 3.4: docs/proofs/theorem_3_3.md. In short: the residual p of a
 solution at λ is the projection of r = P_S^⊥y onto a convex set that contains (λ/λ*)r, so p → r as λ → λ*, and
-β_i = 0 where |⟨X_i, r⟩| < λ*, as |⟨X_i, p⟩| < λ there; but β_S̄ ≠ 0, as r violates a bound.
+β_i = 0 where |⟨X_i, r⟩| < λ*, as |⟨X_i, p⟩| < λ there; but β_S̄ ≠ 0: with β_S̄ = 0 the residual would be r,
+and ‖Xᵀr‖∞ = λ* > λ.
 
 Exact: A(S) by enumeration (`proofs_checks.rational.segment`), its KKT conditions verified in rational
 arithmetic at three λ below λ*; ties are exact. Not checked: steps with more than five tied columns.
@@ -34,14 +35,21 @@ TIED_X = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]])
 TIED_Y = np.array([1.0, 1.0, -1.0])
 
 
+def verify_solution(X, y, S, found, share):
+    """AssertionError unless the β of A(S) satisfies the KKT conditions at λ = λ* − share·(λ* − λ₂)."""
+    in_window(X, y, S, found, share)
+
+
 def selects_from_the_largest(X, y, S, active):
-    """Whether `active` is A(S), of solutions below λ*, and lies in T; None where too many columns tie."""
+    """Whether `active` = A(S) ⊆ T, A(S) by enumeration, its solutions verified at three λ in the window; None
+    if |T| > 5.
+    """
     at = step(X, y, S)
     if len(at.tied) > MOST_TIED:
         return None
     found = segment(X, y, S)
     for share in (HALF, fmpq(1, 50), fmpq(1, 2**30)):
-        in_window(X, y, S, found, share)  # AssertionError where it is no solution
+        verify_solution(X, y, S, found, share)
     return tuple(active) == found.active and set(found.active) <= set(at.tied)
 
 
@@ -69,28 +77,30 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
     Unchecked: steps with more than five tied columns. The text of the poster has "some feature i ∈ S", where
     i ∉ S is meant; whether its print has, too, is not known
     """
-    steps = tied = cut = 0
+    steps = tied = unfinished = 0
     X, y = np.ones((1, 2)), np.ones(2)
     check.refutes(X.T.shape[1] != y.size, "n = 1, d = 2: X ∈ ℝ^{1×2} has no product Xᵀy with y ∈ ℝ²")
 
     def along_the_path(design):
-        nonlocal steps, tied, cut
+        nonlocal steps, tied, unfinished
         X, y = design
         assume((X.T @ y).any() and len(step(X, y).tied) <= MOST_TIED)
         path = sl.sequential_lasso(X, y, X.shape[1])
         for t, active in enumerate(path.active_sets):
-            held = selects_from_the_largest(X, y, tuple(path.support[:t]), active)
-            if held is None:
-                cut += 1
+            as_stated = selects_from_the_largest(X, y, tuple(path.support[:t]), active)
+            if as_stated is None:
+                unfinished += 1
                 return True
             steps, tied = steps + 1, tied + (len(path.ties[t]) > 1)
-            if not held or path.support[t] not in active:
+            if not as_stated or path.support[t] not in active:
                 return False
         # where it stopped, nothing could be selected
         return not step(X, y, tuple(path.support)).lam_star
 
     check.forall(integer_designs(5, 7) | tied_designs(5, 7), along_the_path)
-    check.measured(f"{steps:,} steps enumerated, {tied:,} of them tied; {cut:,} paths left at too many ties")
+    check.measured(
+        f"{steps:,} steps enumerated, {tied:,} of them tied; {unfinished:,} paths left at too many ties"
+    )
 
 
 @claim(
@@ -115,10 +125,10 @@ def test_whichever_member_is_selected(check):
                 if not step(X, y, S).lam_star:
                     continue
                 active = sl.first_entry(X, y, unpenalized=S).active
-                held = selects_from_the_largest(X, y, S, active)
-                if held is False:
+                as_stated = selects_from_the_largest(X, y, S, active)
+                if as_stated is False:
                     return False
-                if held:
+                if as_stated:
                     reached |= {tuple(sorted((*S, i))) for i in active}
             open_sets = reached
         return True
@@ -178,7 +188,7 @@ def test_the_same_choices(check):
 
 
 def as_enumerated(X, y, smaller=False):
-    """Whether the package's T and A(∅) are those of the enumeration; with `smaller`, and A(∅) ≠ T."""
+    """Whether the package's T and A(∅) are those enumerated; with `smaller`, also whether A(∅) ≠ T."""
     entry, found = sl.first_entry(X, y), segment(X, y)
     same = (entry.tied, entry.active) == (found.step.tied, found.active)
     return same and not (smaller and entry.active == entry.tied)
@@ -190,15 +200,13 @@ def test_the_set_can_be_strictly_smaller(check):
     """Where several features attain ‖XᵀP_S^⊥y‖∞, it is possible that Sequential LASSO chooses the next
     feature from a set that is strictly smaller than the one from which OMP chooses.
 
-    Hypotheses: existence; an example with the fewest rows and entries is searched for
+    Hypotheses: existence: the example X = [[3, 0, 2], [0, 3, 2], [0, 0, 1]], y = (1, 1, −1), S = ∅; and for
+    y = (1, 1, 1) all pairs and all independent triples of integer columns of length 3 with equal ⟨X_i, y⟩ > 0
     """
-
     check.over([(TIED_X, TIED_Y)], lambda design: as_enumerated(*design, smaller=True))
-    # two tied columns of equal length are both active, v ∝ (1, 1); of three one may stay out
-    y, whole = (
-        np.ones(3),
-        [c for c in itertools.product(range(-3, 4), repeat=3) if sum(a * a for a in c) == 9],
-    )
+    # two tied columns of equal length are both active, v ∝ (1, 1); of three, one may be inactive
+    y = np.ones(3)
+    whole = [c for c in itertools.product(range(-3, 4), repeat=3) if sum(a * a for a in c) == 9]
     pairs, tied = ([np.array(c, float).T for c in itertools.combinations(whole, m)] for m in (2, 3))
     pairs, tied = ([X for X in Xs if np.ptp(y @ X) == 0 < (y @ X).min()] for Xs in (pairs, tied))
     tied = [X for X in tied if np.linalg.det(X)]
@@ -222,10 +230,13 @@ def test_noise_breaks_ties(check):
     """If random continuous noise is added to the data, then with probability 1 only one feature is selected
     at each step, and Sequential LASSO and OMP select the exact same set of features.
 
-    Hypotheses: Gaussian noise in float64 on small integer designs, T decided exactly
+    Hypotheses: Gaussian noise in float64 on small integer designs; |T| = 1 decided exactly in the first three
+    steps, the supports compared at all
 
-    Instead: So it is if X is among the data that noise is added to, and y ≠ 0. Noise in y alone leaves the
-    ties between columns with P_S^⊥X_i = ±P_S^⊥X_j, and no others.
+    Instead: This holds if noise is added to X (or to X and y) and y ≠ 0. Noise in y alone leaves the ties
+    between columns with P_S^⊥X_i = ±P_S^⊥X_j, and no others.
+
+    Unchecked: |T| in later steps; noise in X alone
     """
     twins = np.array([[1.0, -1.0], [2.0, -2.0]])
     noisy = step(twins, check.rng.standard_normal(2)).tied
