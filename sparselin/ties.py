@@ -99,9 +99,9 @@ def _measured(qr: ThinQR, J: IndexArray, r: FloatArray, y_size: float) -> tuple[
     X = problem.block(J)
     norms: FloatArray = np.sqrt((X * X).sum(axis=0))
     # ‖z_i‖² = ‖X_i‖² − ‖QᵀX_i‖², and c_i from X_i itself, where that does not cancel
-    shares = np.asarray(X.T @ qr.Qt.T).T
-    size = qr.sizes(norms, shares)
-    squares = norms**2 - (shares**2).sum(axis=0)
+    projections = np.asarray(X.T @ qr.Qt.T).T
+    size = qr.sizes(norms, projections)
+    squares = norms**2 - (projections**2).sum(axis=0)
     length, x_norm, c = np.sqrt(np.maximum(squares, 0)), norms.copy(), np.asarray(X.T @ r)
     stales = np.flatnonzero((squares <= _STALE * norms**2) & (norms > 0))
     for stale in _blocks(stales, problem.n):

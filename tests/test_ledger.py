@@ -183,7 +183,7 @@ def test_the_command_checks_one_claim_against_the_stored_verdict():
     result = run("--id", "SA-item-1", "--cases", "5", "--jobs", "1")
     assert result.exit_code == 0, result.output
     assert "false as printed" in result.output
-    assert "1 claims, 5 cases; 0 verdicts do not hold" in " ".join(result.output.split())
+    assert "1 claim, 5 cases; 0 verdicts do not hold" in " ".join(result.output.split())
 
 
 def test_a_red_row_is_exit_status_1(monkeypatch):
@@ -193,7 +193,7 @@ def test_a_red_row_is_exit_status_1(monkeypatch):
     result = run("--id", "SA-item-1", "--cases", "5", "--jobs", "1")
     assert result.exit_code == 1
     assert "FAILED" in result.output
-    assert "1 verdicts do not hold" in result.output
+    assert "1 verdict does not hold" in result.output
 
 
 def test_a_part_is_stored_beside_what_is_there(tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ from sparselin.experiments.diversity.run import (
 from sparselin.reports import diversity as report
 
 
-@click.command()
+@click.command(short_help="Reproduce Figure 1 of the 2012 paper.")
 @click.option(
     "--data",
     "source",

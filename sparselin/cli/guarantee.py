@@ -44,7 +44,7 @@ from sparselin.reports import guarantee_words as words
 _OF_A_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
 
 
-@click.command()
+@click.command(short_help="Compare greedy selection with its bounds.")
 @click.option(
     "--designs", type=click.IntRange(0), help="Small designs to check.  [default: 10000; --quick 300]"
 )

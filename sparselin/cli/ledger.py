@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide_all
 from sparselin.reports import ledger as ledger_report
 
 
-@click.command()
+@click.command(short_help="Decide every claim of the papers.")
 @click.option(
     "--paper",
     type=click.Choice(tuple(PAPERS), case_sensitive=False),
@@ -78,10 +79,15 @@ def ledger(
     stored_at = folder / ledger_report.MARKDOWN
     where = f" Witnesses and corrections: {stored_at}" if stored_at.exists() else ""
     console.print(
-        f"{len(results)} claims, {count:,} cases; {len(failed)} verdicts do not hold.{where}",
+        f"{_number(results, 'claim')}, {count:,} cases; {_number(failed, 'verdict')} "
+        f"{'does' if len(failed) == 1 else 'do'} not hold.{where}",
         highlight=False,
     )
     raise SystemExit(1 if failed or changed else 130 if interrupted else 0)
+
+
+def _number(items: Sequence[object], noun: str) -> str:
+    return f"{len(items)} {noun}" if len(items) == 1 else f"{len(items)} {noun}s"
 
 
 def _store(

@@ -13,7 +13,7 @@ from sparselin.cli.common import seed_option
 from sparselin.experiments.sweep import Sweep, sweep_gaussian
 
 
-@click.command()
+@click.command(short_help="Check the first entry on many small designs.")
 @click.option("--designs", type=click.IntRange(1), default=100_000, show_default=True)
 @click.option(
     "--size",

@@ -41,7 +41,7 @@ from sparselin.reports import verification
 _OF_A_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
 
 
-@click.command()
+@click.command(short_help="Check that the three algorithms agree.")
 @click.option("--designs", type=click.IntRange(1), help="Designs in all.  [default: 1000; with --quick 32]")
 @click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
 @ensembles_option(tuple(ENSEMBLES))

@@ -98,10 +98,10 @@ class Blocks:
                 lengths.exclude(pick.feature)
             self._next = self._search()
             return Followed([], [], [])
-        shares, norms = qr.reductions(t, self.selection.residual)
+        projections, norms = qr.reductions(t, self.selection.residual)
         low = np.flatnonzero(norms <= floor)
         p = int(low[0]) + 1 if low.size else p
-        right, nexts, stale = self._check(J[:p], shares[:p], t)
+        right, nexts, stale = self._check(J[:p], projections[:p], t)
         qr.truncate(t + right)
         self._blocks += 1
         grown = right + (right + 1) // 2
@@ -110,7 +110,7 @@ class Blocks:
             lengths.size = qr.size
         self._next = self._search() if stale else nexts[right - 1]
         picks = [pick, *(step for step in nexts[: right - 1] if step)]
-        return Followed(picks, shares[:right].tolist(), norms[:right].tolist(), self.c)
+        return Followed(picks, projections[:right].tolist(), norms[:right].tolist(), self.c)
 
     def products(self, t: int) -> FloatArray:
         return self.W[t : self.selection.qr.size]
@@ -127,12 +127,14 @@ class Blocks:
             correlate_rows(self.problem, self.selection.qr.rows(t, stop), self.W[t:stop], self.count)
         return known
 
-    def _check(self, J: IndexArray, shares: FloatArray, t: int) -> tuple[int, list[Pick | None], bool]:
-        """How many of the picks J are right, the first being so; the certain pick after each; STALE."""
+    def _check(self, J: IndexArray, projections: FloatArray, t: int) -> tuple[int, list[Pick | None], bool]:
+        """(number of leading picks of J that are verified, at least 1; the certain next pick after each, or
+        None; whether the lengths ρ_j must be recomputed before the next search).
+        """
         p, known = len(J), self._multiply(t, len(J))
         candidates, counts = np.empty((p, self._max_candidates), np.intp), np.zeros(p, np.intp)
         errors = self._error(self.selection.qr.kappas(t + 1)[:p])
-        steps = kernels.Steps(J, shares, errors, np.empty(p), np.empty(p), candidates, counts)
+        steps = kernels.Steps(J, projections, errors, np.empty(p), np.empty(p), candidates, counts)
         out, W = np.array(self.selection.excluded, np.intp), self.W[t : t + known]
         before = self.c.copy() if self._max_candidates > 1 else self.c
         if self.lengths is None:
@@ -153,7 +155,7 @@ class Blocks:
         wrong = self._confirm(steps, nexts, undecided, t) if undecided else None
         if wrong is not None:
             right = wrong + 1
-            self.c[:] = before - shares[:right] @ W[:right]
+            self.c[:] = before - projections[:right] @ W[:right]
             self.c[out] = self.c[J[:right]] = 0
         if known < p and right in (0, known):
             end = nexts[known - 1] if known else None

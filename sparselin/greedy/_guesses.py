@@ -16,9 +16,8 @@ from sparselin.results import FloatArray, IndexArray
 FEW = 4  # rows of a product that cost little more than one
 STRIDE = 8  # matrix products of a multiple of so many rows are faster than those of fewer
 _MOST = 32  # columns in a block; longer ones are guessed wrong too often
-# Guesses are made while their score exceeds so many times the largest score of the columns that are no
-# candidates. In designs of at most _SMALL numbers a wrong guess costs little beside its block: there the
-# second factor.
+# Guessing stops when the score falls below _TRUST times the largest score outside the candidates; below
+# _TRUST_SMALL times it in designs of at most _SMALL entries, where a wrong guess costs little.
 _TRUST, _TRUST_SMALL, _SMALL = 1.1, 0.5, 10**6
 _NARROW = 2048  # with at most so many columns in C order, gathering some reads them all
 

@@ -37,13 +37,13 @@ class Pick(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """Picks whose columns were just added to the factorisation, ⟨q, r⟩ of each, and ‖r‖ after it.
+    """Picks whose columns were just added to the factorisation, ⟨q, r⟩ = ⟨q, y⟩ of each, and ‖r‖ after it.
 
     c = Xᵀr after them all, where it is known: an array that scheme and selection share from then on.
     """
 
     picks: list[Pick]
-    shares: list[float]
+    projections: list[float]
     norms: list[float]
     c: FloatArray | None = None
 
@@ -56,7 +56,7 @@ class Selection:
     residual : r.
     picks : S, in the order of selection.
     excluded : S and the dependent columns, none of which may be picked.
-    shares : ⟨q, y⟩ for each column q of the factorisation.
+    projections : Qᵀy, ⟨q, y⟩ for each column q of the factorisation.
     """
 
     def __init__(self, problem: Problem, capacity: int = 8) -> None:
@@ -65,7 +65,7 @@ class Selection:
         self.residual = problem.y
         self.picks: list[Pick] = []
         self.excluded: list[int] = []
-        self.shares: list[float] = []
+        self.projections: list[float] = []
         self._c: FloatArray | None = None
         self._basis: list[int] = []  # position in the support of each column of the QR
         self._residual_norm = [problem.y_norm]
@@ -86,9 +86,9 @@ class Selection:
         """Add the column of a pick to the factorisation; no picks come back if it is in the span of S."""
         if not self.qr.append(pick.feature):
             return Followed([], [], [])
-        share = float(self.qr.Qt[-1] @ self.residual)
-        r = self.residual - share * self.qr.Qt[-1]
-        return Followed([pick], [share], [math.sqrt(float(r @ r))])
+        projection = float(self.qr.Qt[-1] @ self.residual)
+        r = self.residual - projection * self.qr.Qt[-1]
+        return Followed([pick], [projection], [math.sqrt(float(r @ r))])
 
     def add(self, pick: Pick) -> bool:
         """Add any column to S; one in the span of S gets the coefficient zero. Returns whether it was not."""
@@ -111,13 +111,13 @@ class Selection:
 
     def record(self, followed: Followed) -> None:
         """Record picks whose columns were just added to the factorisation."""
-        picks, shares, norms, self._c = followed
+        picks, projections, norms, self._c = followed
         self._basis.extend(range(len(self.picks), len(self.picks) + len(picks)))
         self.picks.extend(picks)
         self.excluded.extend(pick.feature for pick in picks)
-        self.shares.extend(shares)
+        self.projections.extend(projections)
         self._residual_norm.extend(norms)
-        self.residual = self.residual - np.array(shares, self.problem.dtype) @ self.qr.Qt[-len(picks) :]
+        self.residual = self.residual - np.array(projections, self.problem.dtype) @ self.qr.Qt[-len(picks) :]
 
     def exclude(self, j: int) -> None:
         """Exclude a dependent column, which the factorisation refused, as a Gram problem can suggest one."""
@@ -129,12 +129,12 @@ class Selection:
         """Truncate to the first m features; only `path` may be called then."""
         t = int(np.searchsorted(self._basis, m))
         self.qr.truncate(t)
-        del self.picks[m:], self.shares[t:], self._basis[t:], self._residual_norm[m + 1 :]
+        del self.picks[m:], self.projections[t:], self._basis[t:], self._residual_norm[m + 1 :]
 
     def correlations(self) -> FloatArray:
         """c = Xᵀr (d,), zero on the excluded columns. Not to be modified."""
         if self._c is None:
-            self._c = self.problem.correlate(self.residual) if self.shares else self.problem.Xty.copy()
+            self._c = self.problem.correlate(self.residual) if self.projections else self.problem.Xty.copy()
             self._c[self.excluded] = 0
         return self._c
 
@@ -156,7 +156,7 @@ class Selection:
         lam_star = np.array([pick.lam_star for pick in self.picks])
         alone = [self.picks[i].tied == (self.picks[i].feature,) for i in self._basis]
         index = np.array(self._basis, np.intp)[alone]
-        lam_star[index] = np.abs(np.diag(self.qr.R) * np.array(self.shares))[alone]
+        lam_star[index] = np.abs(np.diag(self.qr.R) * np.array(self.projections))[alone]
         return lam_star
 
     def path(self, status: Status) -> SelectionPath:
@@ -165,7 +165,7 @@ class Selection:
         basis = np.array(self._basis, np.intp)
         return SelectionPath(
             support=np.array(self.support, np.intp),
-            coef_path=self.qr.coefficients(np.array(self.shares, dtype), basis, t),
+            coef_path=self.qr.coefficients(np.array(self.projections, dtype), basis, t),
             lam_star=self._lam_star().astype(dtype),
             margin=np.array([pick.margin for pick in self.picks], dtype),
             ties=tuple(pick.tied for pick in self.picks),

@@ -73,11 +73,11 @@ class Screened(ByRule):
                 break
             out.append(pick.feature)
             if added:
-                share = float(qr.Qt[-1] @ r)
-                r = r - share * qr.Qt[-1]
+                projection = float(qr.Qt[-1] @ r)
+                r = r - projection * qr.Qt[-1]
                 norm = math.sqrt(float(r @ r))
                 followed.picks.append(pick)
-                followed.shares.append(share)
+                followed.projections.append(projection)
                 followed.norms.append(norm)
             done = len(selection.picks) + len(followed.picks) == self._k or norm <= floor
             self._next = None if done else self._search(r, out)
@@ -119,8 +119,8 @@ class Screen:
         self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
         self._products = kernels.products_by_rows if by_rows else kernels.products_by_columns
         # Roundings of a term: of x (1) and of its product (1); by rows, in the pairwise sum of eight (3), in
-        # 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds the errors of unit, q, ‖X_j‖ and ‖r‖ in float64, n ≤ 2²⁴
-        # and in rounding the sum of the chunks (1)
+        # the sum of these sums (n/8), and with the rows that remain (7); by columns, in the sum of a chunk,
+        # in any order, and in the sum of the chunks (1)
         mu = ((n // 8 if by_rows else min(n, kernels.CHUNK)) + 12) * _U
         off = unit * math.sqrt(n) / 2
         # 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds float64's rounding errors in unit, q, ‖X_j‖ and ‖r‖, n ≤ 2²⁴

@@ -77,8 +77,8 @@ class Basis(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Lower bounds on the constants of every step: γ_{S,k} of the final S, and λ_min over sets of |S| + |A|
-    columns, as given (`sparse`) and scaled to unit length (`correlation`).
+    """Lower bounds valid at every step: γ_{S,k} of the final S (`gamma`); λ_min over sets of |S| + |A|
+    columns, as given (`sparse`) and of unit length (`correlation`).
 
     The latter bound those of every step by interlacing.
     """
@@ -94,24 +94,24 @@ class PrefixBounds(NamedTuple):
     Attributes
     ----------
     r2, error : R²(S), and a bound on its rounding error.
-    most : m.
+    m : as above.
     largest_correlation, largest_gain : whether that pick has the largest |c|, the largest |c|/ρ, to rounding;
         for a path that ends before k picks, whether all are zero. None if rounding leaves open which columns
         are in the span of S.
     gamma : γ.
     theta : θ, with ρ_i = 1 if there is no next pick.
-    reach : an upper bound on R² of any set of k features.
+    r2_upper : an upper bound on R² of any set of k features.
     q_squared : lower bounds on q² for |c| and for |c|/ρ, 1 if there is no next pick.
     """
 
     r2: float
     error: float
-    most: int
+    m: int
     largest_correlation: bool | None
     largest_gain: bool | None
     gamma: FloatArray
     theta: FloatArray
-    reach: float
+    r2_upper: float
     q_squared: tuple[float, float] = (1.0, 1.0)
 
 
@@ -203,8 +203,8 @@ def _explained(data: Data, J: Basis) -> tuple[float, float]:
     if power == 2:
         error = u * float(size)
     else:
-        aim = math.sqrt(size)
-        error = u * math.sqrt(left) * (2 * aim + root * math.sqrt(left)) + (u * aim) ** 2
+        y_size = math.sqrt(size)
+        error = u * math.sqrt(left) * (2 * y_size + root * math.sqrt(left)) + (u * y_size) ** 2
     return max(0.0, square - left), error if len(J.J) else 0.0
 
 
@@ -220,21 +220,21 @@ def everything(data: Data) -> float:
 class _Left(NamedTuple):
     """The columns outside the span of S, which are `places` of the data, and y, projected off S.
 
-    `Z` holds P_S^⊥X_x, `rho` ρ_x, `c` c_x. Bounds on their rounding errors are `off` for Z, `off_c` for c,
-    `off_gain` for c/ρ and `off_unit` for Z/ρ. `rest` is ‖r‖. `undecided` says that rounding leaves open which
-    columns are outside, `most` is m for k = d.
+    `Z` holds P_S^⊥X_x, `rho` ρ_x, `c` c_x. Bounds on their rounding errors are `error` for Z, `error_c` for
+    c, `error_gain` for c/ρ and `error_unit` for Z/ρ. `residual_norm` is ‖r‖, `m` is m for k = d. `undecided`
+    says that rounding leaves open which columns are outside.
     """
 
     places: IndexArray
     Z: FloatArray
     rho: FloatArray
     c: FloatArray
-    off: FloatArray
-    off_c: FloatArray
-    off_gain: FloatArray
-    off_unit: FloatArray
-    rest: float
-    most: int
+    error: FloatArray
+    error_c: FloatArray
+    error_gain: FloatArray
+    error_unit: FloatArray
+    residual_norm: float
+    m: int
     undecided: bool
 
 
@@ -251,54 +251,54 @@ def step(
         nothing = 0.0 if len(pick) else 1.0
         bounds = np.array([0.0, 1.0]), np.array([0.0, 1.0])
         return PrefixBounds(r2, error, k, undecided, undecided, *bounds, 1.0, (nothing, nothing))
-    most = min(k, left.most)
-    if most <= 0 or not data.y.any():
+    m = min(k, left.m)
+    if m <= 0 or not data.y.any():
         return PrefixBounds(r2, error, 0, True, True, np.ones(2), np.ones(2), min(1.0, r2 + error))
     ratio = submodularity_ratio(data.problem, None, S, k, pair_limit=pair_limit, node_limit=node_limit)
     given = _raised(np.array([ratio.lower, ratio.upper]), known.gamma)
     unit = left.Z / left.rho
-    gamma = np.maximum(given, _least(unit, most, left.off_unit, node_limit, known.correlation))
-    sparse = _least(left.Z, most, left.off, node_limit, known.sparse)
-    reach = _reach(left, most, float(gamma[0]), float(sparse[0]))
+    gamma = np.maximum(given, _least(unit, m, left.error_unit, node_limit, known.correlation))
+    sparse = _least(left.Z, m, left.error, node_limit, known.sparse)
+    gain_upper = _gain_upper(left, m, float(gamma[0]), float(sparse[0]))
     at = np.flatnonzero(np.isin(left.places, data.place[pick]))
     theta = _theta(left, at, given, sparse)
     capped = np.minimum(1.0, gamma), np.minimum(1.0, theta)
-    ended = not len(pick) and len(S) < k and left.rest**2 > _EPS + error
+    ended = not len(pick) and len(S) < k and left.residual_norm**2 > _EPS + error
     largest = _nothing_left(left) if ended else _largest_at(left, at)
     # where 1 − R²(S) is below the rounding error of the guarantees
-    q_squared = (1.0, 1.0) if left.rest**2 + error <= _EPS else _q_squared(left, at)
-    return PrefixBounds(r2, error, most, *largest, *capped, min(1.0, r2 + error + reach), q_squared)
+    q_squared = (1.0, 1.0) if left.residual_norm**2 + error <= _EPS else _q_squared(left, at)
+    return PrefixBounds(r2, error, m, *largest, *capped, min(1.0, r2 + error + gain_upper), q_squared)
 
 
 def _left(data: Data, J: Basis) -> _Left:
     """X and y projected off S, twice, without the columns in the span of S."""
-    rest = np.setdiff1d(np.flatnonzero(data.norms > 0), J.J)
-    outside = _outside(data, J, rest)
-    places = rest[outside > 0]
+    others = np.setdiff1d(np.flatnonzero(data.norms > 0), J.J)
+    outside = _outside(data, J, others)
+    places = others[outside > 0]
     norms = data.norms[places]
     unit, size = _projected(J, data.X[:, places] / norms)
-    r, aim = _projected(J, data.y)
+    r, y_square = _projected(J, data.y)
     rho = np.sqrt(np.einsum("ij,ij->j", unit, unit))
     u, root, power = data.exact.unit
-    length, s, a = float(np.sqrt(r @ r)), np.sqrt(size), math.sqrt(aim)
+    length, s, y_size = float(np.sqrt(r @ r)), np.sqrt(size), math.sqrt(y_square)
     if power == 2:
-        off_unit, off_c = math.sqrt(u) * s / rho, u * (s * a + rho * root * length)
-        off_gain = u * (s * a / rho + length * (size / rho**2 + root))
+        error_unit, error_c = math.sqrt(u) * s / rho, u * (s * y_size + rho * root * length)
+        error_gain = u * (s * y_size / rho + length * (size / rho**2 + root))
     else:
-        off_unit, off_c = u * s / rho, u * (s * length + rho * (a + root * length))
-        off_gain = u * (2 * s / rho * length + a + root * length)
+        error_unit, error_c = u * s / rho, u * (s * length + rho * (y_size + root * length))
+        error_gain = u * (2 * s / rho * length + y_size + root * length)
     Z, rho = unit * norms, rho * norms
-    most = min(len(places), len(data.y) - len(J.J))
-    open_ = J.undecided or bool((outside < 0).any())
-    off = off_unit * rho
-    return _Left(places, Z, rho, Z.T @ r, off, off_c * norms, off_gain, off_unit, length, most, open_)
+    m = min(len(places), len(data.y) - len(J.J))
+    undecided = J.undecided or bool((outside < 0).any())
+    errors = error_unit * rho, error_c * norms, error_gain, error_unit
+    return _Left(places, Z, rho, Z.T @ r, *errors, length, m, undecided)
 
 
 def _theta(left: _Left, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -> FloatArray:
     """θ of (2). `at` is the position of the pick, if there is one."""
-    off = np.array([-1.0, 1.0])[:, None] * left.off_unit
-    shortest = (left.rho * np.maximum(0.0, 1 + off)).min(axis=1)
-    length = (left.rho * np.maximum(0.0, 1 - off))[:, at].prod(axis=1)
+    error = np.array([-1.0, 1.0])[:, None] * left.error_unit
+    shortest = (left.rho * np.maximum(0.0, 1 + error)).min(axis=1)
+    length = (left.rho * np.maximum(0.0, 1 - error))[:, at].prod(axis=1)
     above = np.maximum(gamma * shortest**2, sparse)
     return np.asarray(np.divide(above, length**2, out=np.ones(2), where=length > 0))
 
@@ -306,29 +306,29 @@ def _theta(left: _Left, at: IndexArray, gamma: FloatArray, sparse: FloatArray) -
 def _largest_at(left: _Left, at: IndexArray) -> tuple[bool, bool]:
     """Whether the pick, if there is one, has the largest |c|, and the largest |c|/ρ, to rounding."""
     size, gains = np.abs(left.c), np.abs(left.c) / left.rho
-    most_correlated = bool(((size + left.off_c)[at] >= (size - left.off_c).max()).all())
-    most_gained = bool(((gains + left.off_gain)[at] >= (gains - left.off_gain).max()).all())
+    most_correlated = bool(((size + left.error_c)[at] >= (size - left.error_c).max()).all())
+    most_gained = bool(((gains + left.error_gain)[at] >= (gains - left.error_gain).max()).all())
     return most_correlated, most_gained
 
 
 def _q_squared(left: _Left, at: IndexArray) -> tuple[float, float]:
     """Lower bounds on q² for |c| and for |c|/ρ."""
     size, gains = np.abs(left.c), np.abs(left.c) / left.rho
-    pairs = (size, left.off_c), (gains, left.off_gain)
+    pairs = (size, left.error_c), (gains, left.error_gain)
     one, other = (_square((v - e)[at].prod(), np.delete(v + e, at), len(at)) for v, e in pairs)
     return one, other
 
 
-def _square(own: float, others: FloatArray, picked: int) -> float:
-    """(own/max(own, others))², 1 if nothing is picked."""
-    most = float(others.max(initial=0.0))
-    return 1.0 if not picked or own >= most else max(0.0, own / most) ** 2
+def _square(score: float, others: FloatArray, picked: int) -> float:
+    """(score/max(score, others))², 1 if nothing is picked."""
+    largest = float(others.max(initial=0.0))
+    return 1.0 if not picked or score >= largest else max(0.0, score / largest) ** 2
 
 
 def _nothing_left(left: _Left) -> tuple[bool, bool]:
     """Whether the path may end here: whether all c are zero to rounding, and all |c|/ρ."""
     size = np.abs(left.c)
-    return bool((size <= left.off_c).all()), bool((size <= left.off_gain * left.rho).all())
+    return bool((size <= left.error_c).all()), bool((size <= left.error_gain * left.rho).all())
 
 
 def _raised(bounds: FloatArray, known: float) -> FloatArray:
@@ -336,11 +336,11 @@ def _raised(bounds: FloatArray, known: float) -> FloatArray:
     return np.array([max(bounds[0], known), max(bounds[1], known)])
 
 
-def _reach(left: _Left, m: int, gamma: float, sparse: float) -> float:
+def _gain_upper(left: _Left, m: int, gamma: float, sparse: float) -> float:
     """The bound (1) on the gain of k columns."""
     size = np.abs(left.c)
-    one = _largest(size / left.rho + left.off_gain, m) / gamma if gamma > 0 else math.inf
-    other = _largest(size + left.off_c, m) / sparse if sparse > 0 else math.inf
+    one = _largest(size / left.rho + left.error_gain, m) / gamma if gamma > 0 else math.inf
+    other = _largest(size + left.error_c, m) / sparse if sparse > 0 else math.inf
     return min(one, other)
 
 
@@ -349,14 +349,14 @@ def _largest(values: FloatArray, m: int) -> float:
     return float((np.sort(values)[len(values) - m :] ** 2).sum())
 
 
-def _least(Z: FloatArray, m: int, off: FloatArray, node_limit: int, known: float) -> FloatArray:
+def _least(Z: FloatArray, m: int, error: FloatArray, node_limit: int, known: float) -> FloatArray:
     """λ_min over m columns of ZᵀZ, which is at least `known`.
 
-    Each column errs by its `off`, which changes singular values by at most the root of the sum of squares.
+    Each column errs by its `error`, which changes singular values by at most the root of the sum of squares.
     """
-    C, moved = Z.T @ Z, math.sqrt(_largest(off, m))
+    C, change = Z.T @ Z, math.sqrt(_largest(error, m))
     trace = float(np.sort(C.diagonal())[len(C) - m :].sum())
-    floor = max(0.0, math.sqrt(known) - moved) ** 2
+    floor = max(0.0, math.sqrt(known) - change) ** 2
     found = bound_below(C, m, 8 * _EPS * (math.sqrt(len(Z)) + m) * trace, node_limit, known=floor)
-    root = np.sqrt(np.maximum(0.0, [found.lower, found.value])) + moved * np.array([-1, 1])
+    root = np.sqrt(np.maximum(0.0, [found.lower, found.value])) + change * np.array([-1, 1])
     return _raised(np.maximum(0.0, root) ** 2, known)

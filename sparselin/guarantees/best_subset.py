@@ -77,9 +77,10 @@ from sparselin.validation import check_count, check_indices, check_level
 
 # In units of ‖y‖²: subtracted from lower bounds, at least.
 _MARGIN = 1e-10
-# The residual, recomputed, may exceed that of the search by so much; else it is beyond precision.
+# If the recomputed squared residual exceeds that of the search by more than this, and by more than its own
+# rounding error, the status is BEYOND_PRECISION.
 _APART = 1e-9
-# Bounds whose rounding error is larger prove nothing.
+# With a larger rounding error the result is not called optimal.
 _LOST = 1e-6
 # Seconds of search between two checks of the clock, the callback and Ctrl-C.
 _INTERVAL = 0.05
@@ -280,24 +281,24 @@ def _off_forced(start: _Start) -> kernels.Data:
     Columns in the span of the forced ones are set to zero.
     """
     forced, d, t = start.forced, start.problem.d, len(start.forced)
-    rows, y, own = np.ascontiguousarray(start.X.T), start.y.copy(), np.ones(d + 1)
+    rows, y, error_factors = np.ascontiguousarray(start.X.T), start.y.copy(), np.ones(d + 1)
     exact = exactness(start.problem, np.arange(d))
-    data = kernels.Data(rows, y, exact, own.copy(), fixed=0, volume=0.0, seen=np.zeros(2))
+    data = kernels.Data(rows, y, exact, error_factors.copy(), fixed=0, volume=0.0, seen=np.zeros(2))
     if not t:
         return data
-    basis, shares = kernels.basis_of(data, forced), np.empty(t)
-    own[-1] = math.sqrt(kernels.squared_size(data, basis, y, d))
-    project(basis.Q, t, y, shares)
+    basis, projections = kernels.basis_of(data, forced), np.empty(t)
+    error_factors[-1] = math.sqrt(kernels.squared_size(data, basis, y, d))
+    project(basis.Q, t, y, projections)
     for x, row in enumerate(rows):
         size = kernels.squared_size(data, basis, row, x)
-        length = project(basis.Q, t, row, shares)
+        length = project(basis.Q, t, row, projections)
         if x not in basis.members and kernels.out_of(data, basis, length**2, size, x):
             row /= length
-            own[x] = math.sqrt(size) / length
+            error_factors[x] = math.sqrt(size) / length
         else:
-            row[:] = own[x] = 0
+            row[:] = error_factors[x] = 0
     volume = float(exact.volumes[basis.members].sum())
-    return data._replace(own=own, fixed=len(basis.members), volume=volume)
+    return data._replace(own=error_factors, fixed=len(basis.members), volume=volume)
 
 
 def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
@@ -305,31 +306,31 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     scale, value = problem.y_norm**2, float(tree.best.value[0])
     path = _in_order(problem, k, tree.support, len(tree.start.forced))
     unforced = tree.support[len(tree.start.forced) :]
-    least, moved = kernels.remainder(tree.data, unforced)
-    most = (value + max(_APART, moved)) * scale
-    if path.residual_norm[-1] ** 2 > most:  # in that order a nearly dependent column is excluded
+    least, error = kernels.remainder(tree.data, unforced)
+    limit = (value + max(_APART, error)) * scale
+    if path.residual_norm[-1] ** 2 > limit:  # in that order a nearly dependent column is excluded
         path = ols(problem, len(tree.support), forced=tree.support)
     squares = path.residual_norm**2
-    shares = squares / scale if scale else np.ones(len(squares))
+    relative_squares = squares / scale if scale else np.ones(len(squares))
     optimal = status is Status.COMPLETED
     if optimal:
         status = path.status
     fewer = len(path.support) < k and status is Status.COMPLETED
-    if squares[-1] > most or (optimal and (tree.undecided or fewer or max(tree.margin, moved) > _LOST)):
+    if squares[-1] > limit or (optimal and (tree.undecided or fewer or max(tree.margin, error) > _LOST)):
         status, optimal = Status.BEYOND_PRECISION, False
     return BestSubset(
         support=path.support,
         coef=path.coef.astype(given.dtype),
-        value=float(1 - shares[-1]),
-        r2=float(1 - shares[-1]),
+        value=float(1 - relative_squares[-1]),
+        r2=float(1 - relative_squares[-1]),
         diversity=0.0,
-        gains=-np.diff(shares).astype(given.dtype),
+        gains=-np.diff(relative_squares).astype(given.dtype),
         candidates=tuple(tree.start.candidates),
         moves=int(tree.best.counters[kernels.MOVES]),
         status=status,
         n_features=problem.d,
         residual=float(squares[-1]),
-        lower_bound=max(0.0, min(float(squares[-1]), scale * tree.lower, scale * (least - moved))),
+        lower_bound=max(0.0, min(float(squares[-1]), scale * tree.lower, scale * (least - error))),
         optimal=optimal,
         nodes=tree.nodes,
     )

@@ -1,4 +1,4 @@
-"""What is promised of greedy selection on one design, side by side with what it achieved."""
+"""The guarantees for greedy selection on one design, beside the ratios achieved."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
 # Limits at each set of a path, whose constants the bounds along the path ask for beside γ_{S,k}.
 _PAIRS, _NODES = 200_000, 500
 # R² below this is rounding; how closely bounds of that of the best subset agree, relatively.
-_NOTHING, _AGREE = 1e-20, 1e-6
+_ZERO_R2, _AGREE = 1e-20, 1e-6
 # A node of an eigenvalue search costs about k·d², and a part of d³ once that is more.
 _WORK, _WIDE = 4e7, 200
 
@@ -59,10 +59,10 @@ def guarantee_bounds(
     pair_limit: int = 2_000_000,
     sample_weight: ArrayLike | None = None,
 ) -> GuaranteeBounds:
-    """The promises for greedy selection of k features, each with its hypotheses checked, and what came of it.
+    """The guarantees for greedy selection of k features, hypotheses checked, and the ratios achieved.
 
-    A promise is a factor φ with R²(S) ≥ φ·max_{|L| ≤ k} R²(L), R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖² uncentred, S being
-    the set that an algorithm selects:
+    A guarantee is a factor φ with R²(S) ≥ φ·max_{|L| ≤ k} R²(L), R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖² uncentred, S
+    being the set that an algorithm selects:
 
     - FR: 1 − e^{−γ}, γ = γ_{S,k}, and 1 − e^{−λ_min(C,2k)} (Das and Kempe, *Submodular meets Spectral*,
       2011);
@@ -83,16 +83,16 @@ def guarantee_bounds(
     ----------
     X, y, sample_weight : as for `omp`; or one `Problem` in place of X and y.
     k : 1 ≤ k ≤ d.
-    algorithms : whose promises.
+    algorithms : those whose guarantees are computed.
     regularizer, nu, eps : f, ν ≥ 0 and ε ≥ 0 of `greedy_local_search`.
-    node_limit : of the search for the best subset and of each for an eigenvalue, of fewer for many columns
-        (4e7/(k·d²), for d > 200 times 200/d: some ten seconds for d = 500, k = 5). Where it
-        is reached, `best` and `achieved`, or the constants, are intervals.
-    pair_limit : of the pairs that γ_{S,k} is the least ratio of (see `submodularity_ratio`).
+    node_limit : nodes of the search for the best subset; and of each eigenvalue search, there at most
+        4e7/(k·d²), times 200/d for d > 200 (some ten seconds for d = 500, k = 5). Where it is reached, `best`
+        and `achieved`, or the constants, are intervals.
+    pair_limit : the largest number of pairs (L, A) enumerated for γ_{S,k} (see `submodularity_ratio`).
 
     Returns
     -------
-    GuaranteeBounds. For y = 0, and where no column says anything of y, every ratio is 1.
+    GuaranteeBounds. For y = 0, and where all columns are orthogonal to y, every ratio is 1.
 
     Raises
     ------
@@ -124,15 +124,15 @@ def guarantee_bounds(
     supports = {name: _METHODS[name][1](problem, k).support for name in algorithms}
     nodes = min(node_limit, max(1, int(_WORK / (k * data.d**2 * max(1, data.d / _WIDE)))))
     spectrum = _Spectrum(data, k, nodes)
-    seen = _Seen(data, k, spectrum, pair_limit, nodes)
-    paths = {name: seen.follow(support) for name, support in supports.items()}
+    cache = _Cache(data, k, spectrum, pair_limit, nodes)
+    paths = {name: cache.follow(support) for name, support in supports.items()}
     best = _best(data, optimum, [step for path in paths.values() for step in path])
     found = recovery.condition(data, optimum)
     bounds: list[Bound] = []
     runs = []
     for name, support in supports.items():
         achieved = ratio(explained(data, support), best, bool(data.y.any()))
-        run = promises.GreedyRun(_METHODS[name][0], support, paths[name], seen.gamma(support), achieved)
+        run = promises.GreedyRun(_METHODS[name][0], support, paths[name], cache.gamma(support), achieved)
         runs.append(run)
         bounds += _of_run(run, spectrum, data)
         bounds += recovery.of_recovery(run, found, spectrum.given, data)
@@ -145,15 +145,15 @@ def guarantee_bounds(
         best_support=optimum.support,
         r2=tuple((run.algorithm, run.steps[-1].r2) for run in runs),
         supports=tuple((run.algorithm, run.support) for run in runs),
-        constants=(*spectrum.named(), *seen.named(runs), *recovery.constants(found, spectrum.given)),
+        constants=(*spectrum.named(), *cache.named(runs), *recovery.constants(found, spectrum.given)),
     )
 
 
 def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> Interval:
     """R²(S)/R²(best), given R²(S) with its error; 1 where the best is zero to rounding."""
     r2, error = value
-    if not explains or best.upper <= _NOTHING + 2 * error:
-        return Interval(1.0, 1.0, "there is nothing to explain")
+    if not explains or best.upper <= _ZERO_R2 + 2 * error:
+        return Interval(1.0, 1.0, "R² of the best subset is 0")
     lower = max(0.0, r2 - error) / best.upper
     upper = min(1.0, (r2 + error) / best.lower) if best.lower > 0 else 1.0
     rounding = 3 * (error + best.rounding) / best.upper
@@ -185,7 +185,7 @@ def _best(data: Data, optimum: BestSubset, steps: list[PrefixBounds]) -> Interva
     lower = max([0.0, r2 - error, *(step.r2 - step.error for step in steps)])
     square = data.problem.y_norm**2
     proved = 1 - optimum.lower_bound / square
-    shown = min(step.reach for step in steps) if steps else 1.0
+    shown = min(step.r2_upper for step in steps) if steps else 1.0
     upper = max(lower, min(proved, shown))
     if optimum.optimal:
         # the search is exhausted: what is between the two is rounding, if it is as small as that
@@ -195,7 +195,7 @@ def _best(data: Data, optimum: BestSubset, steps: list[PrefixBounds]) -> Interva
     return Interval(lower, upper, method)
 
 
-class _Seen:
+class _Cache:
     """Steps and γ by the set they belong to: the paths of several algorithms often share theirs."""
 
     def __init__(self, data: Data, k: int, spectrum: _Spectrum, pair_limit: int, node_limit: int) -> None:

@@ -140,15 +140,15 @@ def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
     """1 − Π_{i<k} (1 − θ_i/m_i), with a factor zero where m_i = 0."""
     left = np.ones(2)
     for step, theta in itertools.islice(zip(run.steps, constants, strict=True), len(run.steps) - 1):
-        left = left * (1 - theta / step.most if step.most else 0.0)
+        left = left * (1 - theta / step.m if step.m else 0.0)
     return np.asarray(1 - left)
 
 
 def certificate(run: GreedyRun, data: Data) -> Bound:
     """R²(S) over an upper bound on R² of k columns that follows from the run, without hypotheses."""
     last = run.steps[-1]
-    reach = min(everything(data), *(step.reach for step in run.steps))
-    factor = max(0.0, last.r2 - last.error) / reach if reach > 0 else 1.0
+    r2_upper = min(everything(data), *(step.r2_upper for step in run.steps))
+    factor = max(0.0, last.r2 - last.error) / r2_upper if r2_upper > 0 else 1.0
     return bound(
         "certificate after the run",
         run,

@@ -191,13 +191,13 @@ def _relaxations(M: FloatArray, k: int, slack: float) -> tuple[float, str]:
     """Bounds without a search, 1 < k < d; tr M ≤ (d/k)·max tr M_S."""
     diagonal = M.diagonal()
     others = np.abs(M - np.diag(diagonal))
-    reach = -np.partition(-others, k - 2, axis=1)[:, : k - 1].sum(axis=1)
+    radius = -np.partition(-others, k - 2, axis=1)[:, : k - 1].sum(axis=1)
     half = (diagonal[:, None] - diagonal) / 2
     pairs = (diagonal[:, None] + diagonal) / 2 - np.hypot(half, others)
     np.fill_diagonal(pairs, np.inf)
     bounds = [
         (float(np.linalg.eigvalsh(M)[0]) - slack * len(M) / k, "interlacing with all columns"),
-        (float((diagonal - reach).min()) - slack, "Gershgorin"),
+        (float((diagonal - radius).min()) - slack, "Gershgorin"),
         ((k - 1) * float(pairs.min() - slack) - (k - 2) * float(diagonal.max()), "averages over pairs"),
     ]
     return max(bounds)

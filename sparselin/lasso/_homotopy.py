@@ -12,7 +12,7 @@ step of it; ties, duplicates and simultaneous events need no other code. Between
 
     r₀ + X_{S∪P}β₀ = y,  X_{S∪P}ᵀr₀ = 0    and    u = X_{S∪P}·slope,  X_{S∪P}ᵀu = s  (s = 0 on S),
 
-    β(λ) = β₀ − λ·slope,   y − Xβ(λ) = r₀ + λu,
+    β(λ) = β₀ − λ·slope,   y − Xβ(λ) = r₀ + λu,   slope = β̇ on S ∪ P,
 
 so that every knot is computed from X and y, and errors do not accumulate. `Face` refines both systems, so
 that a_i = ⟨X_i, r₀⟩ and b_i = ⟨X_i, u⟩ are known to
@@ -123,14 +123,17 @@ class Homotopy:
         norms = self.problem.column_norms
         return np.asarray(self._errors(self.base, norms) + lam * self._errors(self.direction, norms))
 
-    def _errors(self, balance: Balance, norms: FloatArray, share: float = 1.0) -> FloatArray:
-        """Bounds on the errors of ⟨X_i, r⟩, r from a balance; `share` scales the rounding error of the sum.
+    def _errors(self, balance: Balance, norms: FloatArray, rounding_scale: float = 1.0) -> FloatArray:
+        """Bounds on the errors of ⟨X_i, r⟩, r from a balance.
+
+        `rounding_scale` multiplies the rounding error of the sum.
 
         A `leeway` never reduces them below 8·eps·(√n + 1)·‖X_i‖·size, the rounding error of Xᵀ(f − Xx).
         """
         size = float(self.face.norms @ np.abs(balance.x))
         size += self.problem.y_norm if balance is self.base else 0
-        unit = self.problem.refined_error(share * _norm(balance.r), size, self.face.kappa) + balance.r_error
+        r_norm = rounding_scale * _norm(balance.r)
+        unit = self.problem.refined_error(r_norm, size, self.face.kappa) + balance.r_error
         least = self.problem.rounding() * size
         return np.asarray(np.minimum(unit * norms, np.maximum(self._cut(balance), least * norms)))
 
@@ -156,7 +159,7 @@ class Homotopy:
         return self.face.size == self.problem.n or _norm(self.base.r) <= self.face.span_unit * size
 
     def knots(self, lam_min: float) -> Iterator[Knot]:
-        """The knots from here down to lam_min; fewer only if rounding hides the next one."""
+        """The knots from here down to lam_min; fewer only if rounding leaves the next one undecided."""
         coef = self.coef()
         self.enter()
         yield Knot(self.lam, coef, self.active())
@@ -176,7 +179,7 @@ class Homotopy:
         self._set_base()
         self._set_direction()
         self.c = self._correlate(self.residual)
-        self._tie(self._at_the_face(self.error(self.lam), np.zeros(self.problem.d)))
+        self._tie(self._on_the_boundary(self.error(self.lam), np.zeros(self.problem.d)))
         if not (self.sound and self.optimal(self.lam)):
             return None
         return self._below(lam_min)
@@ -235,8 +238,9 @@ class Homotopy:
 
     def _penalized(self, lam: float) -> tuple[IndexArray, FloatArray, FloatArray]:
         """P in the order of the factorisation, β(λ) on it and bounds on its errors."""
-        base, way, inside = self.base, self.direction, slice(len(self.free), None)
-        error = 4 * _EPS * (np.abs(base.x) + lam * np.abs(way.x)) + base.x_error + lam * way.x_error
+        base, direction, inside = self.base, self.direction, slice(len(self.free), None)
+        error = 4 * _EPS * (np.abs(base.x) + lam * np.abs(direction.x)) + base.x_error
+        error += lam * direction.x_error
         return np.array(self.face.index[inside], np.intp), self._beta(lam)[inside], error[inside]
 
     def _span_error(self) -> FloatArray:
@@ -423,7 +427,7 @@ class Homotopy:
         self.sound &= self._signs_hold()
         error += np.abs(1 - np.sign(self.c) * lines.b) * lam_error
         self.c[zero], error[zero] = knot * signs, 4 * _EPS * knot
-        self._tie(self._at_the_face(error, lines.b_data_error))
+        self._tie(self._on_the_boundary(error, lines.b_data_error))
         return self.coef()
 
     def _exits(self, beta0_error: FloatArray) -> FloatArray:
@@ -437,7 +441,8 @@ class Homotopy:
         """`_entries`, with a and b in twice the precision for all columns that may be tied at the next event.
 
         The event is at λ = max(entries, exit_, lam_min). The columns that may be tied there are those with
-        |c_j| = λ to rounding, and those whose a is rounding of the data and may hide that |c_j| = λ.
+        |c_j| = λ to rounding, and those with a_j = 0 to rounding of the data, for which |c_j| = λ cannot be
+        excluded.
         """
         unrefined = self.problem.column_norms > 0
         unrefined[self.unpenalized] = unrefined[self.face.index] = False
@@ -448,8 +453,8 @@ class Homotopy:
             entries = self._entries(lines)
             lam = max(float(entries.max()), exit_, lam_min)
             candidate = np.abs(lines.at(lam)) >= lam - lines.error(lam)
-            hidden = (np.abs(lines.a) <= a_error) & (2 * a_error > lam * slack)
-            J = np.flatnonzero(unrefined & (candidate | hidden))
+            undecided = (np.abs(lines.a) <= a_error) & (2 * a_error > lam * slack)
+            J = np.flatnonzero(unrefined & (candidate | undecided))
             if len(J) == 0:
                 return entries
             self._refine(lines, J, J[np.abs(lines.a[J]) <= a_error[J]])
@@ -518,8 +523,8 @@ class Homotopy:
     def _entries(self, lines: Lines) -> FloatArray:
         """λ at which each column would enter: c_j = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j).
 
-        A column tied now has g_j ≥ 1 and can only reach the opposite face. Zero for the columns that cannot
-        enter, or whose a is zero to rounding.
+        A column tied now has g_j ≥ 1 and can only reach the opposite bound, c_j = −λs_j. Zero for the
+        columns that cannot enter, or whose a is zero to rounding.
         """
         sign = np.where(np.abs(lines.a) > lines.a_error, np.sign(lines.a), 0)
         speed = 1 - sign * lines.b  # of λ − |c_j|, per unit of λ
@@ -530,7 +535,7 @@ class Homotopy:
         entries[possible] = np.minimum(np.abs(lines.a[possible]) / speed[possible], self.lam)
         return entries
 
-    def _at_the_face(self, error: FloatArray, b_data_error: FloatArray) -> IndexArray:
+    def _on_the_boundary(self, error: FloatArray, b_data_error: FloatArray) -> IndexArray:
         """The columns outside S ∪ P with |c_j| = λ to rounding; if |c_j| > λ(1 + b_data_error), not sound."""
         size = np.abs(self.c)
         tied = (size >= self.lam - error) & (self.problem.column_norms > 0)

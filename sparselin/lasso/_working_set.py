@@ -257,10 +257,11 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
 
 
 def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> Iterator[Stretch]:
-    """The knots from λ*(S) down to lam_min, at most `limit`; fewer if rounding hides the next one.
+    """The knots from λ*(S) down to lam_min, at most `limit`; fewer if rounding leaves the next undecided.
 
-    A knot replaces those yielded before it whose λ is not larger: at most once all guessed knots are
-    withdrawn. Otherwise λ decreases in each round, since `Homotopy` yields at least one knot or ends.
+    The caller must discard every earlier knot with λ' ≤ λ when a knot at λ is yielded. At most once, when the
+    exact method disproves the guess, this discards all guessed knots. Otherwise λ decreases in each round,
+    since `Homotopy` yields at least one knot or ends.
     """
     guess, whole = Guess(problem, S, limit), limit
     count = 1  # knots that `Homotopy` yields before guesses are made again

@@ -118,7 +118,8 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
 
     All solutions have the same Zv = u. If g_i = ⟨z_i, u⟩ > 1, then v_i = 0 in all of them, so only
     J = {i : g_i = 1} matters, and v is unique if Z_J has independent columns. Else each dependent
-    z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant. None if rounding hides such a v.
+    z_j = Σ_i b_i·z_i gives a direction e_j − b along which Zv is constant. None if rounding leaves
+    the support undecided.
     """
     face, place = homotopy.face, {int(j): i for i, j in enumerate(T)}
     slope = homotopy.slope()
@@ -150,7 +151,9 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
 
 
 def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
-    """A v + Nq ≥ 0 whose support contains that of every other; None if rounding hides it.
+    """Of the vectors v + Nq ≥ 0 one of largest support (it contains the support of every other).
+
+    None if rounding leaves the support undecided.
 
     The linear program max Σt over θ ≥ 0, q and 0 ≤ t ≤ 1 with t ≤ θv + Nq has t_i = 1 exactly where some
     solution is positive, else t_i = 0 (Freund, Roundy and Todd, 1985). It is solved in float64 to about

@@ -50,7 +50,7 @@ def lasso_path(
     Returns
     -------
     LassoPath, whose `at(lam)` interpolates linearly, which is exact. The status is COMPLETED, MAX_STEPS,
-    STOPPED, or BEYOND_PRECISION when rounding hides the next knot.
+    STOPPED, or BEYOND_PRECISION when rounding leaves the next knot undecided.
 
     Raises
     ------

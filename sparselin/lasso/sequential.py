@@ -79,15 +79,15 @@ def first_segments(selection: Selection, c: FloatArray, W: FloatArray, count: in
     """
     problem, qr, picks = selection.problem, selection.qr, selection.picks
     p, t, m = len(W), qr.size, len(picks) - len(W)
-    shares = np.array(selection.shares, problem.dtype)
+    projections = np.array(selection.projections, problem.dtype)
     support = np.array(selection.support, np.intp)
     rho = np.diag(qr.R)[t - p :].copy()
-    sign, half = np.sign(shares[t - p :]), np.empty(p, problem.dtype)
-    kernels.windows(c, W, shares[t - p :], rho, support, m, half)
+    sign, half = np.sign(projections[t - p :]), np.empty(p, problem.dtype)
+    kernels.windows(c, W, projections[t - p :], rho, support, m, half)
     half /= 2
     coef = np.zeros((p, t), problem.dtype)
     for s in range(p):
-        z = shares[: t - p + s + 1].copy()
+        z = projections[: t - p + s + 1].copy()
         z[-1] = sign[s] * half[s] / rho[s]
         coef[s, : len(z)] = qr.solve(z)
     C = np.empty_like(W)

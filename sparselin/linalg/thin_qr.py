@@ -75,9 +75,9 @@ class ThinQR:
         for again in range(2 if t else 0):
             if again and np.all(np.einsum("ij,ij->i", V, V) >= 0.25 * norms**2):
                 break
-            shares = Q @ V.T
-            V -= shares.T @ Q
-            R += shares
+            projections = Q @ V.T
+            V -= projections.T @ Q
+            R += projections
         kernels.orthogonalize_block(self._Qt, self._R, self._norms, t, p, self.problem.length_unit)
         return self._accept(columns)
 
@@ -97,10 +97,10 @@ class ThinQR:
 
     def reductions(self, t: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
         """⟨q, r⟩ for each column q of Q from the t-th on, and ‖r‖ after it has been projected off q."""
-        shares = self.Qt[t:] @ r
-        last = r - shares @ self.Qt[t:]
-        squares = np.append(shares[1:] ** 2, last @ last)[::-1]  # summed upwards: no cancellation
-        return shares, np.sqrt(np.cumsum(squares))[::-1]
+        projections = self.Qt[t:] @ r
+        last = r - projections @ self.Qt[t:]
+        squares = np.append(projections[1:] ** 2, last @ last)[::-1]  # summed upwards: no cancellation
+        return projections, np.sqrt(np.cumsum(squares))[::-1]
 
     def kappas(self, t: int) -> FloatArray:
         """κ of the first t, of the first t + 1, …, of all columns."""
@@ -139,15 +139,15 @@ class ThinQR:
             v = v - self.Qt.T @ (self.Qt @ v)
         return v
 
-    def sizes(self, norms: FloatArray | float, shares: FloatArray) -> FloatArray:
-        """s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), b = X_J⁺x = R⁻¹Qᵀx, from ‖x‖ and the shares Qᵀx (t,) or (t, m).
+    def sizes(self, norms: FloatArray | float, projections: FloatArray) -> FloatArray:
+        """s(x) = √(‖x‖² + Σ_j ‖X_j‖²b_j²), b = X_J⁺x = R⁻¹Qᵀx, from ‖x‖ and `projections` Qᵀx (t,) or (t, m).
 
         The computed QR is that of columns off by F_j, ‖F_j‖ about eps‖X_j‖; so is what was rounded to give X.
         With z = P_J^⊥x, the projection off QR is z + Fb to first order, and u·s(x), u = 8·eps, bounds its
         error: ‖Fb‖ for independent rounding, and eps‖x‖. By s(x) ≤ √(1 + κ²)‖x‖ it is no larger than the
         bound by the condition number of X_J, and smaller by κ if no near-dependence of X_J involves x.
         """
-        scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), shares).T
+        scaled = self._norms[: self.size] * np.linalg.solve(self.R.astype(np.float64), projections).T
         return np.asarray(np.hypot(norms, np.sqrt((scaled**2).sum(axis=-1))))
 
     def reserve(self, least: int) -> None:

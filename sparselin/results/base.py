@@ -23,7 +23,7 @@ class Status(enum.Enum):
     NO_CORRELATION = "the residual is orthogonal to every column to rounding: no column reduces it"
     RANK_EXHAUSTED = "every remaining column lies in the span of the selected ones: no more can be selected"
     BEYOND_PRECISION = (
-        "columns are so nearly dependent that rounding hides the next event; "
+        "columns are so nearly dependent that rounding leaves the next event undecided; "
         "use float64, or omit columns that the others determine"
     )
     MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"

@@ -67,7 +67,7 @@ class Explained:
         else:
             row[:] = self.gram.column(j) - qr.R[:t, t] @ self._rows[:t]
             row /= qr.R[t, t]
-        self.c -= selection.shares[-1] * row
+        self.c -= selection.projections[-1] * row
         self.c[selection.support] = 0
         self.lengths.squares -= row**2
         self.lengths.size = qr.size

@@ -105,7 +105,7 @@ def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
     outside[list(step.entry.active)] = -np.inf  # these are at the bound by construction
     if np.all(outside < -error):
         return violates("the solution goes on below the window")
-    return undecided("rounding hides the event that ends the window")
+    return undecided("rounding leaves the event that ends the window undecided")
 
 
 def _excess(step: ProjectedDesign, u: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
