@@ -85,12 +85,14 @@ def draw_least_squares(rng):
 def each(check, draw, holds):
     """`holds` for check.cases draws; None where the hypotheses are not met, and another is drawn.
 
-    ClaimFailed where too few of the draws meet them.
+    ClaimFailed where too few of the draws meet them, or too many are undecided.
     """
-    met = 0
+    met, few = 0, check.unsettled + 2 + check.cases // 10
     for _ in range(20 * check.cases):
         case = draw(check.rng)
         outcome = holds(case)
+        if check.unsettled > few:
+            raise ClaimFailed(f"{check.unsettled} cases undecided after {met} of {check.cases}")
         if outcome is not None:
             check.over([case], lambda _, outcome=outcome: outcome)
             met += 1
