@@ -230,7 +230,7 @@ def test_wrong_paths_and_projections_are_called_wrong(rng):
 def test_measures():
     assert 0 <= memory(0, 100, 2000, 10)[0] < 20
     starts = import_time(0), import_time(0, "numpy, numba"), numba_start(0), warm_start(0)
-    assert all(0.01 < seconds < 60 for seconds, _ in starts)
+    assert all(0.001 < seconds < 60 for seconds, _ in starts)  # a lazy import takes some 10 ms
     sweeps = [run_measure(measure, TOY) for measure in MEASURES if measure.key.startswith("sweep/")]
     assert all(row["skipped"] or row["correct"] for row in sweeps)
 
