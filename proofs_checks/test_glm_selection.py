@@ -106,11 +106,6 @@ def has_minimiser(at):
     return at.loss.attained or not moving_rows(at.loss, restricted(at).X, at.y)[0].any()
 
 
-def undecided(check):
-    """Count a case that floating point could not decide, and have another drawn."""
-    check.undecided()
-
-
 def entered(check, at):
     """The entry where the hypotheses are met, λ* > 0 and T is certain; else None."""
     if not has_minimiser(at):
@@ -118,7 +113,7 @@ def entered(check, at):
     entry = glm_entry(at)
     if not entry.lam_star > 1e-6:
         return None
-    return entry if entry.certain else undecided(check)
+    return entry if entry.certain else check.undecided()
 
 
 def zero_groups(at, lam):
@@ -148,7 +143,7 @@ def picks_within_the_tied(check, at, entry):
     beta, zero, gap_below = zero_groups(at, lam)
     gain = least_on(at, entry.beta) - objective(at, lam, beta)
     if max(gap, gap_below) > GAP or abs(gain) < 1e-12:
-        return undecided(check)
+        return check.undecided()
     return lam < entry.lam_star and nothing_above and gain > 0 and bool(zero[entry.others].all())
 
 
@@ -359,7 +354,7 @@ def test_the_window_of_a_generalized_linear_model(check):
         t0 = glm_window(at, entry)
         lengths[at.loss.name].append(t0)
         held = [used_up(at, entry, t0)] + [is_projection(at, entry, t) for t in (t0 / 3, 0.95 * t0)]
-        return undecided(check) if None in held else all(held)
+        return check.undecided() if None in held else all(held)
 
     def is_the_proofs(at):
         entry, theirs = entered(check, at), sl.first_entry(at.X, at.y, unpenalized=at.S)
@@ -504,13 +499,13 @@ def as_without_them(check, at):
     if entry.lam_star < 1e-6:
         return bool(zero_groups(rest, 1.0)[1][off_S].all())
     if not entry.certain:
-        return undecided(check)
+        return check.undecided()
     _, zero, gap = zero_groups(rest, 1.01 * entry.lam_star)
     lam = within(rest, entry)
     lower, _, gap_below = zero_groups(rest, lam)
     gain = least_on(rest, entry.beta) - objective(at, lam, lower + 1000 * d)
     if max(gap, gap_below) > GAP or abs(gain) < 1e-12:
-        return undecided(check)
+        return check.undecided()
     return bool(zero[off_S].all()) and gain > 0
 
 

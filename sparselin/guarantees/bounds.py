@@ -16,7 +16,7 @@ from sparselin.guarantees._along_path import Data, Known, PrefixBounds, explaine
 from sparselin.guarantees.best_subset import best_subset
 from sparselin.guarantees.regularized import of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
-from sparselin.guarantees.submodularity import submodularity_ratio
+from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.lasso.sequential import sequential_lasso
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import (
@@ -39,8 +39,8 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 # Limits at each set of a path, whose constants the bounds along the path ask for beside γ_{S,k}.
 _PAIRS, _NODES = 200_000, 500
-# R² below this is rounding; how closely bounds of that of the best subset agree, relatively.
-_ZERO_R2, _AGREE = 1e-20, 1e-6
+# R² below this is rounding.
+_ZERO_R2 = 1e-20
 # A node of an eigenvalue search costs about k·d², and a part of d³ once that is more.
 _WORK, _WIDE = 4e7, 200
 
@@ -189,7 +189,7 @@ def _best(data: Data, optimum: BestSubset, steps: list[PrefixBounds]) -> Interva
     upper = max(lower, min(proved, shown))
     if optimum.optimal:
         # the search is exhausted: what is between the two is rounding, if it is as small as that
-        rounding = min(upper - lower, _AGREE * upper)
+        rounding = min(upper - lower, AGREE * upper)
         return Interval(lower, upper, "branch and bound", rounding=rounding)
     method = "the search, stopped" if proved <= shown else "the search, stopped, and what greedy runs show"
     return Interval(lower, upper, method)

@@ -20,13 +20,12 @@ import numpy as np
 
 from sparselin.guarantees._along_path import Data, explained, scaled
 from sparselin.guarantees.promises import GreedyRun, Hypotheses, bound, saturate
-from sparselin.guarantees.submodularity import submodularity_ratio
+from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.problem import Problem
 from sparselin.results import Bound, FloatArray, IndexArray, Interval, SubsetResult
 from sparselin.spectral import SmoothedDifferentialEntropy, SpectralVariance
 from sparselin.spectral.search import forward_regression, greedy_local_search
 
-_AGREE = 1e-6  # relative distance of the bounds of a ratio that is known
 _PAPER = "Selecting Diverse Features (2012)"
 # The largest number of sets over which max g is computed by enumeration.
 _FEW_SETS = 5000
@@ -165,7 +164,7 @@ def _run(name: str, g: _Objective, found: SubsetResult | None, gamma: FloatArray
     lower = max(0.0, value - error) / top.upper
     upper = 1.0 if top.lower <= 0 else min(1.0, max(0.0, value + error) / top.lower)
     lower = min(lower, upper)
-    rounding = min(upper - lower, _AGREE * upper)
+    rounding = min(upper - lower, AGREE * upper)
     achieved = Interval(lower, upper, top.method, rounding=rounding)
     return GreedyRun(name, found.support, [], gamma, achieved)
 

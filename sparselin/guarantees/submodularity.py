@@ -68,7 +68,7 @@ _MOST_BASES, _TRIED_BASES = 1024, 32
 # The largest limit for a kernel.
 _MOST = 2**62
 # Bounds with a smaller relative difference count as equal.
-_AGREE = 1e-6
+AGREE = 1e-6
 # Operations for greedy pairs; it limits the number of columns that they start from.
 _GROWTH = 2 * 10**8
 
@@ -164,7 +164,7 @@ def _result(
     bounds: tuple[float, float], method: str, base: IndexArray, added: IndexArray
 ) -> SubmodularityRatio:
     lower, upper = bounds
-    return SubmodularityRatio(lower, upper, method, np.sort(base), np.sort(added), rounding=_AGREE * upper)
+    return SubmodularityRatio(lower, upper, method, np.sort(base), np.sort(added), rounding=AGREE * upper)
 
 
 def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.Data:
