@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -12,6 +11,7 @@ from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import SelectionPath, Status
 from sparselin.ties import argmax, relative_margin
+from sparselin.validation import Columns
 
 
 @takes_problem
@@ -21,7 +21,9 @@ def omp(
     k: int,
     *,
     tol: float | None = None,
-    forced: Iterable[int] = (),
+    forced: Columns = (),
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SelectionPath:
@@ -44,8 +46,9 @@ def omp(
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square).
-    forced : columns that enter first, in this order, whatever their correlation; an intercept is a
-        column of ones among them.
+    forced : columns that enter first, in this order, by index or name, whatever their correlation.
+    intercept, standardize : an unpenalised intercept; columns divided by their standard deviations. See
+        `Problem`. Coefficients are in the units of X; tol is relative to ‖y − ȳ‖ with an intercept.
     sample_weight : (n,) weights of the squared residuals.
     callback : called after each pick with the path so far; returning True stops.
 
@@ -65,7 +68,7 @@ def omp(
     >>> path.support.tolist(), path.lam_star.round(12).tolist(), path.status.name
     ([1, 0], [4.0, 1.0], 'COMPLETED')
     """
-    problem = as_problem(X, y, sample_weight)
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
     return pursue(problem, k, largest_correlation, tol=tol, forced=forced, callback=callback)
 
 
