@@ -74,8 +74,8 @@ class Problem:
     ------
     TypeError : an argument is not numeric (complex, strings, objects).
     ValueError : wrong shape, no rows or columns, NaN or infinity, norms beyond the float range; repeated
-        names, or a wrong number of them; weights negative or all zero; a pandas y or sample_weight that labels
-        the rows of X in another order.
+        names, or a wrong number of them; weights negative or all zero; a pandas y or sample_weight that
+        labels the rows of X in another order.
 
     Neither X nor y is modified or, if avoidable, copied: do not change X in place afterwards, since
     its norms are stored. Without `standardize` nothing is rescaled: use unit columns where a statement needs

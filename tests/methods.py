@@ -107,7 +107,7 @@ RESULTS = {
         upper number, achieved number""",
 }
 RESULTS = {cls: kinds(text) for cls, text in RESULTS.items()}
-# of properties that are compared too, since the fields that they are made of depend on the order of the columns
+# properties that are compared too: their fields depend on the order of the columns
 PROPERTIES = {sl.LassoPath: kinds("coef column -1 1")}
 
 
