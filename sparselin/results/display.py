@@ -78,7 +78,7 @@ def as_text(title: str, table: Table) -> str:
 def as_html(title: str, table: Table) -> str:
     """The same as an HTML table: no colours, so that it can be read on a dark and on a light page."""
     heads, aligned, above, below, left_out = _cells(table)
-    styles = [f' style="text-align:{"right" if right else "left"}"' for right in aligned]
+    styles = [f' style="text-align:{"right" if right else "left"};padding:0 .6em"' for right in aligned]
     middle = f'<tr><td colspan="{len(heads)}">… {left_out} more rows …</td></tr>' if left_out else ""
     body = "".join(
         [
@@ -91,8 +91,9 @@ def as_html(title: str, table: Table) -> str:
         f'<th scope="col"{style}>{html.escape(text)}</th>' for text, style in zip(heads, styles, strict=True)
     )
     notes = "".join(f"<div>{html.escape(note)}</div>" for note in table.notes)
-    caption = f'<caption style="text-align:left">{html.escape(title)}</caption>'
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+    name = html.escape(title)
+    table_ = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<div>{name}</div><table aria-label="{name}">{table_}</table>{notes}'
 
 
 def as_frame(table: Table, library: str | None) -> Any:
