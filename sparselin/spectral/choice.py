@@ -172,7 +172,7 @@ def _path_beyond(problem: Problem, k: int) -> LassoPath:
 def _fit(problem: Problem, path: LassoPath, k: int) -> LassoFit:
     last = len(path.knots) - 1
     i = next((i for i in range(last) if len(path.active[i]) > k), last)
-    coef = path.coef[i]
+    coef = path.at(float(path.knots[i]))
     features = np.sort(np.array(path.active[i - 1] if i else (), np.intp))
     return LassoFit(
         float(path.knots[i]),
