@@ -89,11 +89,8 @@ class Result(abc.ABC):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        ours, theirs = (
-            (getattr(one, field.name) for field in dataclasses.fields(self))  # type: ignore[arg-type]
-            for one in (self, other)
-        )
-        return all(map(_same, ours, theirs))
+        names = (field.name for field in dataclasses.fields(self))  # type: ignore[arg-type]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -132,8 +129,9 @@ class Named(Result):
 
 def _same(a: Any, b: Any) -> bool:
     """Whether two values of a field are equal, NaN being equal to NaN."""
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        alike = type(a) is type(b) and a.dtype == b.dtype
+        return alike and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
     if isinstance(a, tuple):
         return isinstance(b, tuple) and len(a) == len(b) and all(map(_same, a, b))
     return bool(a == b or (a != a and b != b))

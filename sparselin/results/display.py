@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 _CELL = 40  # characters of a cell in text
@@ -18,14 +19,14 @@ _CELL = 40  # characters of a cell in text
 class Column(NamedTuple):
     """A column of a table, by two names.
 
-    key : its name in a frame; "" if it is not in the frame.
-    head : its heading in text and HTML; "" if it is only in the frame.
+    key : its name in a frame; None if it is not in the frame.
+    head : its heading in text and HTML; None if it is only in the frame.
     values : an array, or a sequence of texts or truth values, an entry for each row.
     decimals : of its floats in text and HTML; None for four significant digits.
     """
 
-    key: str
-    head: str
+    key: str | None
+    head: str | None
     values: Sequence[Any] | NDArray[Any]
     decimals: int | None = None
 
@@ -60,8 +61,9 @@ def number(x: float) -> str:
         return "–"
     if x == 0 or math.isinf(x):
         return f"{x + 0.0:g}"
-    digits = math.floor(math.log10(abs(x)))
-    return f"{x:.{max(0, 3 - digits)}f}" if -4 <= digits < 7 else f"{x:.3e}"
+    rounded = f"{x:.3e}"
+    power = int(rounded.split("e")[1])
+    return f"{x:.{max(0, 3 - power)}f}" if -4 <= power < 7 else rounded
 
 
 def as_text(title: str, table: Table) -> str:
@@ -80,25 +82,21 @@ def as_html(title: str, table: Table) -> str:
     heads, aligned, above, below, left_out = _cells(table)
     styles = [f' style="text-align:{"right" if right else "left"};padding:0 .6em"' for right in aligned]
     middle = f'<tr><td colspan="{len(heads)}">… {left_out} more rows …</td></tr>' if left_out else ""
-    body = "".join(
-        [
-            *(_html_row(row, styles) for row in above),
-            middle,
-            *(_html_row(row, styles) for row in below),
-        ]
-    )
+    first, last = ("".join(_html_row(row, styles) for row in rows) for rows in (above, below))
     head = "".join(
         f'<th scope="col"{style}>{html.escape(text)}</th>' for text, style in zip(heads, styles, strict=True)
     )
     notes = "".join(f"<div>{html.escape(note)}</div>" for note in table.notes)
     name = html.escape(title)
-    table_ = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    return f'<div>{name}</div><table aria-label="{name}">{table_}</table>{notes}'
+    rows = f"<thead><tr>{head}</tr></thead><tbody>{first}{middle}{last}</tbody>"
+    return f'<div>{name}</div><table aria-label="{name}">{rows}</table>{notes}'
 
 
 def as_frame(table: Table, library: str | None) -> Any:
     """A pandas or polars DataFrame of the columns that have a key."""
-    values = {column.key: column.values for column in table.columns if column.key}
+    empty = np.array([], str)  # an empty list has no type
+    columns = [column for column in table.columns if column.key is not None]
+    values = {key: v if len(v) or isinstance(v, np.ndarray) else empty for key, _, v, _ in columns}
     return _frames(library).DataFrame(values)
 
 
@@ -130,7 +128,7 @@ def _frames(library: str | None) -> Any:
 
 def _cells(table: Table) -> tuple[list[str], list[bool], list[list[str]], list[list[str]], int]:
     """Headings; whether each column holds numbers; the first and the last rows shown; how many are not."""
-    columns = [column for column in table.columns if column.head]
+    columns = [column for column in table.columns if column.head is not None]
     m = len(columns[0].values)
     cut = table.most // 2 if m > table.most else m
     shown = [*range(cut), *range(max(cut, m - cut), m)]
@@ -140,7 +138,8 @@ def _cells(table: Table) -> tuple[list[str], list[bool], list[list[str]], list[l
         [_cell(v, column.decimals) for v in values] for column, values in zip(columns, picked, strict=True)
     ]
     rows = [list(row) for row in zip(*written, strict=True)]
-    return [column.head for column in columns], aligned, rows[:cut], rows[cut:], m - len(shown)
+    heads = [str(column.head) for column in columns]
+    return heads, aligned, rows[:cut], rows[cut:], m - len(shown)
 
 
 def _plain(value: Any) -> Any:

@@ -43,7 +43,7 @@ class Interval(Result):
                 Column("lower", "lower", np.array([self.lower])),
                 Column("upper", "upper", np.array([self.upper])),
                 Column("exact", "exact", [self.exact]),
-                Column("method", "", [self.method]),
+                Column("method", None, [self.method]),
             ),
             (self.method,),
         )
@@ -258,12 +258,12 @@ class GuaranteeBounds(Named):
         columns = (
             Column("algorithm", "algorithm", [bound.algorithm for bound in bounds]),
             Column("promised", "promised", np.array([b.lower if b.applies else np.nan for b in bounds]), 3),
-            Column("achieved_lower", "", np.array([bound.achieved.lower for bound in bounds])),
+            Column("achieved_lower", None, np.array([bound.achieved.lower for bound in bounds])),
             Column("achieved_upper", "achieved", achieved, 3),
             Column("name", "by", [bound.name for bound in bounds]),
-            Column("applies", "", [bound.applies for bound in bounds]),
-            Column("formula", "", [bound.formula for bound in bounds]),
-            Column("source", "", [bound.source for bound in bounds]),
+            Column("applies", None, [bound.applies for bound in bounds]),
+            Column("formula", None, [bound.formula for bound in bounds]),
+            Column("source", None, [bound.source for bound in bounds]),
         )
         names = told(self._names_of(self.best_support), 12)
         best = f"R² of the best subset {self.best._headline()} ({self.best.method}): {names}"

@@ -129,15 +129,15 @@ class LassoPath(Named):
         own = ("lam", "r2", "n_active", "intercept")
         names = unlike(self._names_of(self.features), own)
         columns = (
-            Column("", "knot", np.arange(len(self))),
+            Column(None, "knot", np.arange(len(self))),
             Column("lam", "λ", self.knots),
-            Column("", "enters", [told(self._names_of(sorted(b - a))) for a, b in changes]),
-            Column("", "leaves", [told(self._names_of(sorted(a - b))) for a, b in changes]),
-            Column("r2", "", self.r2),
+            Column(None, "enters", [told(self._names_of(sorted(b - a))) for a, b in changes]),
+            Column(None, "leaves", [told(self._names_of(sorted(a - b))) for a, b in changes]),
+            Column("r2", None, self.r2),
             Column("n_active", "active", np.array([len(active) for active in self.active])),
-            Column("", "R²", self.r2, 4),
-            Column("intercept", "intercept" if self.with_intercept else "", self.intercept),
-            *(Column(name, "", coef) for name, coef in zip(names, self.coef_path.T, strict=True)),
+            Column(None, "R²", self.r2, 4),
+            Column("intercept", "intercept" if self.with_intercept else None, self.intercept),
+            *(Column(name, None, coef) for name, coef in zip(names, self.coef_path.T, strict=True)),
         )
         notes = fit_notes(self.with_intercept, None, self.standardized)
         return Table(columns, (*notes, ended(self.status)))
@@ -193,7 +193,7 @@ class FirstEntry(Named):
 
     def _table(self) -> Table:
         columns = (
-            Column("index", "", np.array(self.tied, np.intp)),
+            Column("index", None, np.array(self.tied, np.intp)),
             Column("name", "name", self.tied_names),
             Column("sign", "sign", self.signs.astype(int)),
             Column("direction", "direction", self.direction),

@@ -42,19 +42,19 @@ class SelectionPath(Named):
     lam_star, margin, ties (the names of the others in T, with commas), r2 (after the step).
 
     >>> import sparselin as sl
-    >>> X, y = [[2.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]], [4.0, 1.0, 1.0]
+    >>> X, y = [[2.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]], [4.0, 2.0, 1.0]
     >>> path = sl.omp(sl.Problem(X, y, names=["age", "bmi", "sex"]), 2)
     >>> path
-    <SelectionPath: 2 of 3 features, R² 0.972, COMPLETED>
+    <SelectionPath: 2 of 3 features, R² 0.976, COMPLETED>
     >>> print(path)
-    SelectionPath: 2 of 3 features, R² 0.972, COMPLETED
+    SelectionPath: 2 of 3 features, R² 0.976, COMPLETED
     step  name  coefficient     λ*  margin  ties      R²
-       1  age         1.500  8.000  0.2500        0.8889
-       2  sex         1.000  2.000  0.5000        0.9722
+       1  age         1.250  8.000  0.1250        0.7619
+       2  sex         1.500  3.000  0.3333        0.9762
     R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept
     COMPLETED: completed as requested
     >>> path.support_names, path.predict([[1.0, 7.0, 2.0]])
-    (('age', 'sex'), array([3.5]))
+    (('age', 'sex'), array([4.25]))
     """
 
     support: IndexArray
@@ -132,14 +132,14 @@ class SelectionPath(Named):
         forced = np.isnan(self.lam_star)
         columns = (
             Column("step", "step", np.arange(1, len(self) + 1)),
-            Column("index", "", self.support),
+            Column("index", None, self.support),
             Column("name", "name", self.support_names),
-            Column("forced", "forced" if forced.any() else "", forced),
+            Column("forced", "forced" if forced.any() else None, forced),
             Column("coefficient", "coefficient", self.coef),
             Column("lam_star", "λ*", self.lam_star),
             Column("margin", "margin", self.margin),
-            Column("", "ties", [told(names) for names in others]),
-            Column("ties", "", [", ".join(names) for names in others]),
+            Column(None, "ties", [told(names) for names in others]),
+            Column("ties", None, [", ".join(names) for names in others]),
             Column("r2", "R²", self.r2_path[1:], 4),
         )
         notes = fit_notes(self.with_intercept, self.intercept, self.standardized)

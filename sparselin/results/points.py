@@ -58,7 +58,7 @@ class DualProjection(Named):
     def _table(self) -> Table:
         J = np.flatnonzero(self.coef)
         columns = (
-            Column("index", "", J),
+            Column("index", None, J),
             Column("name", "name", self._names_of(J)),
             Column("coefficient", "coefficient", self.coef[J]),
             Column("active", "active", np.isin(J, self.active)),
@@ -114,7 +114,7 @@ class DescentResult(Named):
     def _table(self) -> Table:
         J = np.argsort(-np.abs(self.coef), kind="stable")
         columns = (
-            Column("index", "", J),
+            Column("index", None, J),
             Column("name", "name", self._names_of(J)),
             Column("coefficient", "coefficient", self.coef[J]),
             Column("weight", "weight", self.weights[J]),
@@ -152,7 +152,7 @@ class PenaltyValue(Result):
         columns = (
             Column("index", "index", np.arange(self.value.size)),
             Column("value", "value", self.value.ravel()),
-            *(Column(f"w{i}", f"w{i}" if m <= _WIDE else "", w[:, i]) for i in range(m)),
+            *(Column(f"w{i}", f"w{i}" if m <= _WIDE else None, w[:, i]) for i in range(m)),
         )
         return Table(columns, () if m <= _WIDE else (f"`minimizer` has {m} columns",))
 

@@ -20,7 +20,7 @@ def combined(
         raise ValueError(f"X must have {n_features} columns, those of the fit; got shape {X.shape}")
     block = X[:, columns]
     if isinstance(block, np.ndarray):  # the entries of sparse arrays are checked with the design
-        check_finite(block, "X", None if names is None else tuple(names[j] for j in columns))
+        check_finite(block, "X", tuple(f"x{j}" if names is None else names[j] for j in columns))
     return np.asarray(block @ coef + intercept)
 
 

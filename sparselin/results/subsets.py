@@ -98,7 +98,7 @@ class SubsetResult(Named):
         after = np.cumsum(self.gains) + (self.value - self.gains.sum())
         columns = (
             Column("step", "step", np.arange(1, len(self) + 1)),
-            Column("index", "", self.support),
+            Column("index", None, self.support),
             Column("name", "name", self.support_names),
             Column("coefficient", "coefficient", self.coef),
             Column("gain", "gain", self.gains),
