@@ -173,9 +173,13 @@ METHODS = {
         sl.forward_regression, 4, regularizer=ENTROPY, nu=0.1, columns="forced",
         lacks=SPECTRUM | {"scale": "δ is a square of lengths"},
     ),
-    "local_search": method(sl.local_search, regularizer=ROOTS, nu=NU, lacks=SPECTRUM),
-    "greedy_local_search": method(sl.greedy_local_search, 3, regularizer=ROOTS, nu=NU, lacks=SPECTRUM),
-    "choose_nu": method(sl.choose_nu, 2, ROOTS, lacks=SPECTRUM),
+    "local_search": method(
+        sl.local_search, regularizer=ROOTS, nu=NU, columns="forced", lacks=SPECTRUM
+    ),
+    "greedy_local_search": method(
+        sl.greedy_local_search, 3, regularizer=ROOTS, nu=NU, columns="forced", lacks=SPECTRUM
+    ),
+    "choose_nu": method(sl.choose_nu, 3, ROOTS, columns="forced", lacks=SPECTRUM),
     "certify": method(
         certify, 4, columns="forced",
         lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
