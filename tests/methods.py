@@ -154,14 +154,14 @@ METHODS = {
         sl.sequential_attention, 4, parametrization="softmax", columns="forced",
         lacks=CORRELATIONS | {"scale": "e^w is not homogeneous"},
     ),
-    "first_entry": method(sl.first_entry, columns="unpenalized", lacks=CORRELATIONS),
-    "lambda_star": method(sl.lambda_star, columns="unpenalized", lacks=CORRELATIONS),
-    "lasso_path": method(sl.lasso_path, max_steps=4, columns="unpenalized", lacks=CORRELATIONS),
+    "first_entry": method(sl.first_entry, columns="forced", lacks=CORRELATIONS),
+    "lambda_star": method(sl.lambda_star, columns="forced", lacks=CORRELATIONS),
+    "lasso_path": method(sl.lasso_path, max_steps=4, columns="forced", lacks=CORRELATIONS),
     "project_dual": method(
-        sl.project_dual, LAM, columns="unpenalized",
+        sl.project_dual, LAM, columns="forced",
         lacks=CORRELATIONS | NO_WEIGHTS | {"Problem": "u is one of samples", "Gram": "u is one of samples"},
     ),
-    "hadamard_descent": method(sl.hadamard_descent, LAM, columns="unpenalized", lacks=CORRELATIONS),
+    "hadamard_descent": method(sl.hadamard_descent, LAM, columns="forced", lacks=CORRELATIONS),
     "best_subset": method(
         sl.best_subset, 3, columns="forced", lacks={"Gram, ties": "copies are known to √eps"}
     ),

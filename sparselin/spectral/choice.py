@@ -179,7 +179,7 @@ def _path_beyond(problem: Problem, k: int, forced: IndexArray) -> LassoPath:
 def _fit(problem: Problem, path: LassoPath, k: int, forced: IndexArray) -> LassoFit:
     last, most = len(path.knots) - 1, k - len(forced)
     i = next((i for i in range(last) if len(path.active[i]) > most), last)
-    coef = path.coef[i]
+    coef = path.at(float(path.knots[i]))
     features = np.append(forced, np.sort(np.array(path.active[i - 1] if i else (), np.intp)))
     return LassoFit(
         float(path.knots[i]),
