@@ -185,11 +185,14 @@ METHODS = {
         lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
     ),
     "guarantee_bounds": method(
-        sl.guarantee_bounds, 3, lacks=SPECTRUM | {"Gram": "intervals widen by its rounding"}
+        sl.guarantee_bounds, 4, columns="forced", lacks=SPECTRUM | {"Gram": "intervals widen by its rounding"}
     ),
     "submodularity_ratio": method(
         sl.submodularity_ratio, columns="U", k=2,
         lacks={"Gram, ties": "copies are known to √eps"},
+    ),
+    "submodularity_ratio, forced": method(
+        sl.submodularity_ratio, (), 3, columns="forced", lacks={"Gram, ties": "copies are known to √eps"}
     ),
     "sparse_eigenvalues": method(
         sparse_eigenvalues, 3, lacks=SPECTRUM | NO_WEIGHTS | {"Gram": "intervals widen by its rounding"}
