@@ -173,19 +173,26 @@ METHODS = {
         sl.forward_regression, 4, regularizer=ENTROPY, nu=0.1, columns="forced",
         lacks=SPECTRUM | {"scale": "δ is a square of lengths"},
     ),
-    "local_search": method(sl.local_search, regularizer=ROOTS, nu=NU, lacks=SPECTRUM),
-    "greedy_local_search": method(sl.greedy_local_search, 3, regularizer=ROOTS, nu=NU, lacks=SPECTRUM),
-    "choose_nu": method(sl.choose_nu, 2, ROOTS, lacks=SPECTRUM),
+    "local_search": method(
+        sl.local_search, regularizer=ROOTS, nu=NU, columns="forced", lacks=SPECTRUM
+    ),
+    "greedy_local_search": method(
+        sl.greedy_local_search, 3, regularizer=ROOTS, nu=NU, columns="forced", lacks=SPECTRUM
+    ),
+    "choose_nu": method(sl.choose_nu, 3, ROOTS, columns="forced", lacks=SPECTRUM),
     "certify": method(
         certify, 4, columns="forced",
         lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
     ),
     "guarantee_bounds": method(
-        sl.guarantee_bounds, 3, lacks=SPECTRUM | {"Gram": "intervals widen by its rounding"}
+        sl.guarantee_bounds, 4, columns="forced", lacks=SPECTRUM | {"Gram": "intervals widen by its rounding"}
     ),
     "submodularity_ratio": method(
         sl.submodularity_ratio, columns="U", k=2,
         lacks={"Gram, ties": "copies are known to √eps"},
+    ),
+    "submodularity_ratio, forced": method(
+        sl.submodularity_ratio, (), 3, columns="forced", lacks={"Gram, ties": "copies are known to √eps"}
     ),
     "sparse_eigenvalues": method(
         sparse_eigenvalues, 3, lacks=SPECTRUM | NO_WEIGHTS | {"Gram": "intervals widen by its rounding"}
