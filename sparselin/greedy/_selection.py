@@ -13,7 +13,7 @@ from sparselin.greedy._double import Double
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.ties import Measured, ending, measure
+from sparselin.ties import Measured, Scores, ending, measure
 from sparselin.validation import check_count, check_indices, check_level
 
 Callback = Callable[[SelectionPath], object]
@@ -57,7 +57,10 @@ class Selection:
     picks : S, in the order of selection.
     excluded : S and the dependent columns, none of which may be picked.
     projections : Qᵀy, ⟨q, y⟩ for each column q of the factorisation.
+    undecided : whether rounding leaves the coefficients of another S undecided, as it can where β ≥ 0.
     """
+
+    undecided = False
 
     def __init__(self, problem: Problem, capacity: int = 8) -> None:
         self.problem = problem
@@ -134,7 +137,7 @@ class Selection:
     def correlations(self) -> FloatArray:
         """c = Xᵀr (d,), zero on the excluded columns. Not to be modified."""
         if self._c is None:
-            self._c = self.problem.correlate(self.residual) if self.projections else self.problem.Xty.copy()
+            self._c = self.problem.correlate(self.residual) if self.qr.size else self.problem.Xty.copy()
             self._c[self.excluded] = 0
         return self._c
 
@@ -143,6 +146,10 @@ class Selection:
         if self.problem.dtype == np.float32:
             return self.double.measure(J, self.qr.index)
         return measure(self.qr, J)
+
+    def scores(self, J: IndexArray) -> Scores:
+        """c of the columns J, measured."""
+        return self.measure(J).correlations()
 
     def ending(self) -> Status:
         """Why λ*(S) is zero."""
@@ -159,13 +166,17 @@ class Selection:
         lam_star[index] = np.abs(np.diag(self.qr.R) * np.array(self.projections))[alone]
         return lam_star
 
+    def _coef_path(self) -> FloatArray:
+        """(t, t): row j has the coefficients on the first j + 1 features."""
+        projections = np.array(self.projections, self.problem.dtype)
+        return self.qr.coefficients(projections, np.array(self._basis, np.intp), len(self.picks))
+
     def path(self, status: Status) -> SelectionPath:
         """The selection so far as a result."""
-        dtype, t = self.problem.dtype, len(self.picks)
-        basis = np.array(self._basis, np.intp)
+        dtype = self.problem.dtype
         return SelectionPath(
             support=np.array(self.support, np.intp),
-            coef_path=self.qr.coefficients(np.array(self.projections, dtype), basis, t),
+            coef_path=self._coef_path(),
             lam_star=self._lam_star().astype(dtype),
             margin=np.array([pick.margin for pick in self.picks], dtype),
             ties=tuple(pick.tied for pick in self.picks),
@@ -177,13 +188,15 @@ class Selection:
         )
 
 
-def begin(problem: Problem, k: int, tol: float | None, forced: Iterable[int]) -> tuple[Selection, int, float]:
+def begin(
+    problem: Problem, k: int, tol: float | None, forced: Iterable[int], state: type[Selection] = Selection
+) -> tuple[Selection, int, float]:
     """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, tol·‖y‖ or −1."""
     k = check_count(k, "k", 1, problem.d)
     forced = check_indices(forced, problem.d, "forced")
     if len(forced) > k:
         raise ValueError(f"forced features count in k: got {len(forced)} of them and k={k}")
     floor = -1.0 if tol is None else check_level(tol, "tol") * problem.y_norm
-    selection = Selection(problem, k)
+    selection = state(problem, k)
     selection.force(forced)
     return selection, k, floor
