@@ -93,7 +93,7 @@ class Nonnegative(Selection):
         return scores._replace(score=np.maximum(scores.score, 0))
 
     def _settle(self, entered: int, beta: FloatArray) -> FloatArray | None:
-        """β on F ∪ P for the picks so far and `entered`, from a feasible β; None where rounding would decide it.
+        """β on F ∪ P for the picks so far and `entered`, from a feasible β; None if rounding leaves it open.
 
         Lawson and Hanson: from a feasible β on the columns of the factorisation, go to least squares on
         them, dropping those that become zero on the way; then let the column outside of largest c_j > 0
