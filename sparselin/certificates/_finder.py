@@ -81,7 +81,7 @@ class Finder:
         if pick not in T:
             what = f"below the largest, that of {T}" if c[pick] > 0 else "not positive"
             raise ValueError(
-                f"{step_name(S)}: {pick} is refuted: with nonnegative coefficients on {S} its correlation is {what}"
+                f"{step_name(S)}: {pick} is refuted: with coefficients ≥ 0 its correlation is {what}"
             )
         lam_star_squared = fractions([lam_squared])[0] / self.numbers.lam_unit
         coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef))
