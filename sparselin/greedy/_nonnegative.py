@@ -47,7 +47,7 @@ class Nonnegative(Selection):
 
     def force(self, J: IndexArray) -> None:
         """Add the columns J to S, free of sign."""
-        self.free = set(J.tolist())
+        self.free.update(J.tolist())
         super().force(J)
         self.residual = self.residual.astype(self.problem.dtype, copy=False)
 

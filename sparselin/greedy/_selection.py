@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.ties import Measured, Scores, ending, measure
-from sparselin.validation import check_count, check_indices, check_level
+from sparselin.validation import Columns, check_level
 
 Callback = Callable[[SelectionPath], object]
 
@@ -84,6 +84,16 @@ class Selection:
     @property
     def residual_norm(self) -> float:
         return self._residual_norm[-1]
+
+    @property
+    def total_norm(self) -> float:
+        """‖y‖, or ‖y − ȳ‖ with an intercept."""
+        return self._residual_norm[self._ones]
+
+    @property
+    def _ones(self) -> int:
+        """1 with a column of ones, which is then first in S, else 0."""
+        return int(self.problem.d - self.problem.n_features)
 
     def append(self, pick: Pick) -> Followed:
         """Add the column of a pick to the factorisation; no picks come back if it is in the span of S."""
@@ -172,31 +182,43 @@ class Selection:
         return self.qr.coefficients(projections, np.array(self._basis, np.intp), len(self.picks))
 
     def path(self, status: Status) -> SelectionPath:
-        """The selection so far as a result."""
-        dtype = self.problem.dtype
+        """The selection so far as a result, without the column of ones."""
+        problem, dtype, ones = self.problem, self.problem.dtype, self._ones
+        coef = self._coef_path()
+        support = np.array(self.support[ones:], np.intp)
+        intercept = coef[:, 0] if ones else np.zeros(len(self.picks) + 1, dtype)
+        inner, scale = coef[ones:, ones:], problem.design.scale
         return SelectionPath(
-            support=np.array(self.support, np.intp),
-            coef_path=self._coef_path(),
-            lam_star=self._lam_star().astype(dtype),
-            margin=np.array([pick.margin for pick in self.picks], dtype),
-            ties=tuple(pick.tied for pick in self.picks),
-            active_sets=tuple(pick.active for pick in self.picks),
-            weights=tuple(pick.weights for pick in self.picks if pick.weights is not None),
-            residual_norm=np.array(self._residual_norm, dtype),
+            support=support,
+            coef_path=inner if scale is None else inner * scale[support],
+            intercept_path=intercept.copy(),
+            lam_star=self._lam_star()[ones:].astype(dtype),
+            margin=np.array([pick.margin for pick in self.picks[ones:]], dtype),
+            ties=tuple(pick.tied for pick in self.picks[ones:]),
+            active_sets=tuple(pick.active for pick in self.picks[ones:]),
+            weights=tuple(
+                pick.weights[: problem.n_features] for pick in self.picks if pick.weights is not None
+            ),
+            residual_norm=np.array(self._residual_norm[ones:], dtype),
             status=status,
-            n_features=self.problem.d,
+            n_features=problem.n_features,
+            names=problem.names,
+            with_intercept=bool(ones),
+            standardized=scale is not None,
         )
 
 
 def begin(
-    problem: Problem, k: int, tol: float | None, forced: Iterable[int], state: type[Selection] = Selection
+    problem: Problem, k: int, tol: float | None, forced: Columns, state: type[Selection] = Selection
 ) -> tuple[Selection, int, float]:
-    """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, tol·‖y‖ or −1."""
-    k = check_count(k, "k", 1, problem.d)
-    forced = check_indices(forced, problem.d, "forced")
-    if len(forced) > k:
-        raise ValueError(f"forced features count in k: got {len(forced)} of them and k={k}")
-    floor = -1.0 if tol is None else check_level(tol, "tol") * problem.y_norm
-    selection = state(problem, k)
-    selection.force(forced)
-    return selection, k, floor
+    """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, tol·‖y‖ or −1.
+
+    With an intercept the column of ones comes first, counts in that k, and tol·‖y − ȳ‖ is where to stop.
+    """
+    k, first = problem.budget(k, forced)
+    ones = problem.d - problem.n_features
+    level = None if tol is None else check_level(tol, "tol")
+    selection = state(problem, k + ones)
+    selection.force(problem.with_ones(first[:0]))
+    selection.force(first)
+    return selection, k + ones, -1.0 if level is None else level * selection.total_norm

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.ties import Scores, argmax, relative_margin
+from sparselin.validation import Columns
 
 
 @takes_problem
@@ -23,7 +23,9 @@ def ols(
     k: int,
     *,
     tol: float | None = None,
-    forced: Iterable[int] = (),
+    forced: Columns = (),
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SelectionPath:
@@ -41,7 +43,7 @@ def ols(
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    k, tol, forced, sample_weight, callback : as for `omp`.
+    k, tol, forced, intercept, standardize, sample_weight, callback : as for `omp`.
 
     Returns
     -------
@@ -58,7 +60,7 @@ def ols(
     >>> path.support.tolist(), path.residual_norm.round(3).tolist()
     ([1, 0], [2.236, 0.707, 0.0])
     """
-    problem = as_problem(X, y, sample_weight)
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
     lengths = Lengths(problem)
 
     def largest_fall(selection: Selection) -> Pick | Status:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -13,6 +12,7 @@ from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import SelectionPath, Status
 from sparselin.ties import argmax, relative_margin
+from sparselin.validation import Columns
 
 
 @takes_problem
@@ -22,8 +22,10 @@ def omp(
     k: int,
     *,
     tol: float | None = None,
-    forced: Iterable[int] = (),
+    forced: Columns = (),
     positive: bool = False,
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SelectionPath:
@@ -57,9 +59,10 @@ def omp(
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square).
-    forced : columns that enter first, in this order, whatever their correlation; an intercept is a
-        column of ones among them.
-    positive : require β ≥ 0, except on `forced`.
+    forced : columns that enter first, in this order, by index or name, whatever their correlation.
+    positive : require β ≥ 0, except on `forced` and for an intercept.
+    intercept, standardize : an unpenalised intercept; columns divided by their standard deviations. See
+        `Problem`. Coefficients are in the units of X; tol is relative to ‖y − ȳ‖ with an intercept.
     sample_weight : (n,) weights of the squared residuals.
     callback : called after each pick with the path so far; returning True stops.
 
@@ -82,19 +85,9 @@ def omp(
     >>> path.support.tolist(), path.coef.tolist(), path.status.name
     ([1], [4.0], 'NO_CORRELATION')
     """
-    problem = as_problem(X, y, sample_weight)
-    if positive:
-        return pursue(
-            problem,
-            k,
-            largest_positive,
-            tol=tol,
-            forced=forced,
-            callback=callback,
-            by_rule=True,
-            state=Nonnegative,
-        )
-    return pursue(problem, k, largest_correlation, tol=tol, forced=forced, callback=callback)
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    rule, state = (largest_positive, Nonnegative) if positive else (largest_correlation, Selection)
+    return pursue(problem, k, rule, tol=tol, forced=forced, callback=callback, by_rule=positive, state=state)
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:
