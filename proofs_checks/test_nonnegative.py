@@ -136,7 +136,8 @@ def proves(X, y, forced, path, certificate):
 @claim("ours-nonnegative-omp-certified", SOURCE, "exact", HOLDS, cases=2000)
 @mutants("sl.certify", "sl.omp", "on_selected")
 def test_certificates_of_nonnegative_omp(check):
-    """Each pick of `sl.omp(X, y, k, positive=True)` is in T: `sl.certify`, claim="nonnegative_omp", proves it.
+    """Each pick of `sl.omp(X, y, k, positive=True)` is in T; `sl.certify`, claim "nonnegative_omp", proves
+    it.
 
     Hypotheses: float64 designs: integers with ties, dyadic fractions; the first feature forced if it is not
     zero, or none
