@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from scipy.optimize import nnls
 
 import sparselin as sl
 from sparselin import Problem, Status
+from sparselin.certificates.arithmetic import Exact, Rounded
 from sparselin.certificates.form import CLAIMS
+from sparselin.certificates.nonnegative import NonnegativeStep, refutations
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.testing import integer_designs, tied_designs
 
@@ -348,19 +351,23 @@ def test_altered_certificates_are_rejected(exact):
     assert not dataclasses.replace(usual, claim="nonnegative_omp").verify(X, y)
 
 
-@pytest.mark.parametrize(("coef", "part"), [((1, 0), "not orthogonal"), ((0, 0), "not optimal")])
-def test_coefficients_that_are_not_nonnegative_least_squares_are_refuted(coef, part):
-    X, y = np.array([[2.0, 1.0, 1.0], [1.0, 2.0, 0.0]]), np.array([5.0, 1.0])
-    certificate = sl.certify(X, y, sl.omp(X, y, 1, positive=True), claim="nonnegative_omp")
-    from fractions import Fraction
-
-    step = dataclasses.replace(
-        certificate.steps[0], selected=(0, 1), pick=2, tied=(2,), coef=tuple(map(Fraction, coef))
-    )
-    from sparselin.certificates.arithmetic import Exact
-    from sparselin.certificates.nonnegative import refutations
-
-    assert any(part in failure for failure in refutations(step, Exact(X, y, False), 0))
+@pytest.mark.parametrize(
+    ("n_forced", "S", "coef", "tied", "lam_squared", "part"),
+    [
+        (0, (0, 1), (1, 0), (2,), 1, "not orthogonal"),
+        (1, (0,), (0,), (1,), 49, "not orthogonal"),
+        (0, (0, 1), (0, 0), (2,), 25, "not optimal"),
+        (0, (0, 1), (3, -1), (2,), 1, "negative coefficient"),
+        (0, (), (), (1,), 49, "not below"),
+        (0, (), (), (3,), 121, "not attained"),
+        (0, (), (), (0,), 120, "not attained"),
+    ],
+)
+def test_each_condition_is_checked(n_forced, S, coef, tied, lam_squared, part):
+    X, y = np.array([[2.0, 1.0, 1.0, -2.0], [1.0, 2.0, 0.0, -1.0]]), np.array([5.0, 1.0])
+    step = NonnegativeStep(S, tied[0], tied, Fraction(lam_squared), tuple(map(Fraction, coef)))
+    for numbers in (Exact(X, y, False), Rounded(X, y, False)):
+        assert any(part in failure for failure in refutations(step, numbers, n_forced))
 
 
 def test_a_pick_by_modulus_and_a_wrong_claim_are_refuted():

@@ -50,9 +50,7 @@ def refutations(step: NonnegativeStep, num: Arithmetic, n_forced: int) -> Iterat
     scale = num.vector([lam_squared]) * num.squares
     if not num.known(c[J], scale[J]):
         yield "`coef` is too large for the correlations to be known; use exact=True"
-    if not is_zero(num, c[[j for j, b in zip(S, step.coef, strict=True) if b]]) or not is_zero(
-        num, c[S[:n_forced]]
-    ):
+    if not is_zero(num, c[[j for i, j in enumerate(S) if i < n_forced or step.coef[i]]]):
         yield "the residual is not orthogonal to the features with a coefficient and to the forced ones"
     if min(signed, default=0) < 0:
         yield "`coef` has a negative coefficient"
