@@ -24,7 +24,10 @@ class Status(enum.Enum):
     COMPLETED = "completed as requested"
     TOLERANCE = "the relative residual norm is at most `tol`; decrease `tol` to continue"
     EXACT_FIT = "the residual is zero to rounding: y lies in the span of the selected columns"
-    NO_CORRELATION = "the residual is orthogonal to every column to rounding: no column reduces it"
+    NO_CORRELATION = (
+        "no column reduces the residual, which is orthogonal to all of them to rounding "
+        "(with positive=True: positively correlated with none)"
+    )
     RANK_EXHAUSTED = "every remaining column lies in the span of the selected ones: no more can be selected"
     BEYOND_PRECISION = (
         "columns are so nearly dependent that rounding leaves the next event undecided; "
