@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
-from sparselin.certificates.form import CLAIMS, malformed
+from sparselin.certificates.form import CLAIMS, begins_with_ones, malformed
 from sparselin.certificates.step import Indices, StepCertificate, refutations, step_name
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, SelectionPath
@@ -120,7 +120,7 @@ class Certificate:
         TypeError, ValueError : bad X or y (see `Problem`), or a Gram problem.
         """
         problem = as_problem(X, y)
-        if problem.is_plain and self.shape == (problem.n, problem.d + 1) and _begin(self.forced, problem.d):
+        if problem.is_plain and begins_with_ones(problem.n, problem.d, self.shape, self.forced):
             problem = Problem(problem.X, problem.y, intercept=True)
         X, y = _data(problem)
         steps = len(self.steps) if isinstance(self.steps, tuple) else 0
@@ -270,11 +270,6 @@ def _path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, In
         )
     S = problem.with_ones(path.support)
     return problem, tuple(S.tolist()), n_forced + len(S) - len(path.support)
-
-
-def _begin(forced: Any, d: int) -> bool:
-    """Whether the forced features of a certificate, of any form, begin with d."""
-    return type(forced) is tuple and forced[:1] == (d,)
 
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:

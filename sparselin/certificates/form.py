@@ -35,6 +35,16 @@ def malformed(
     return ""
 
 
+def begins_with_ones(n: int, d: int, shape: Any, forced: Any) -> bool:
+    """Whether these are the fields of a certificate for X (n, d) and an intercept: feature d, forced first."""
+    return (
+        _are_integers(shape, 2)
+        and shape == (n, d + 1)
+        and _are_features(forced, d + 1)
+        and forced[:1] == (d,)
+    )
+
+
 def _fault(step: StepCertificate, S: Indices, n: int, d: int, claim: str) -> str:
     """The first fault in the form of a step, "" when there is none."""
     if not (_are_features(step.selected, d) and step.selected == S):

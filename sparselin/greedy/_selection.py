@@ -204,8 +204,8 @@ def begin(problem: Problem, k: int, tol: float | None, forced: Columns) -> tuple
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features
-    level = -1.0 if tol is None else check_level(tol, "tol")
+    level = None if tol is None else check_level(tol, "tol")
     selection = Selection(problem, k + ones)
     selection.force(problem.with_ones(first[:0]))
     selection.force(first)
-    return selection, k + ones, level * selection.total_norm
+    return selection, k + ones, -1.0 if level is None else level * selection.total_norm
