@@ -116,7 +116,7 @@ def select(
         console.print(source.note, **_PLAIN)
     make_folder(output, "select")
     checked = _cross_validated(console, data, method, tried, folds, seed)
-    chosen = k if k is not None or checked is None else checked.chosen
+    chosen = checked.chosen if k is None and checked is not None else k or 0
     with console.status("selecting"):
         selected = _valid(table, lambda: select_features(data, method, max(chosen, 1), seed))
     job = Job(source, data, method, chosen, k is not None, selected, checked)
@@ -211,7 +211,7 @@ def _check(source: Source, data: Data) -> None:
 
 
 def _tried(data: Data, method: str, k: int | None, folds: int) -> int:
-    """The largest number of features that cross-validation shall try, at least k. Raises for a k that cannot be."""
+    """The most features that cross-validation shall try, k or more. Raises for a k that cannot be."""
     d, f = len(data.names), len(data.forced)
     size = largest_size(len(data.y), d, folds) if folds else 0
     if k is not None:
