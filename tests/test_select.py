@@ -263,35 +263,43 @@ def test_what_to_beware_of(tmp_path, frame):
     """A copy, a near copy, a constant column, a sum, too many features."""
     rng = np.random.default_rng(0)
     strange = frame.assign(
-        constant=3.0,
+        constant=0.1,
+        other=0.7,
         copy=frame["bmi"] * 2 + 1,
         near=frame["bmi"] + 1e-3 * rng.standard_normal(442),
         noise=rng.standard_normal(442),
         sum=frame["s5"] + frame["bp"] + 1e-2 * rng.standard_normal(442),
     )
-    result, output, _ = run(tmp_path, strange, "--target=progression", "--k=14", "--folds=0")
+    result, output, _ = run(
+        tmp_path, strange, "--target=progression", "--k=16", "--folds=0", "--forced=constant,other"
+    )
     assert result.exit_code == 0, result.output
-    assert "Step 1: bmi is tied with copy to rounding" in output
-    assert "Constant columns are never selected: constant" in output
+    assert "Step 3: bmi is tied with copy to rounding" in output
+    assert "Constant columns explain nothing: constant and other." in output
+    assert "coefficient of constant" not in output
     assert "copy could stand for bmi: their correlation is 1.0000" in output
     assert "The coefficient of sum is uncertain" in output
-    assert "13 of 14 features were selected: every remaining column lies in the span" in output
+    assert "15 of 16 features were selected: every remaining column lies in the span" in output
 
 
-def test_the_runner_up_is_what_would_be_picked_instead():
-    rng = np.random.default_rng(0)
-    Q = np.linalg.qr(rng.standard_normal((20, 4)))[0]
-    Q -= Q.mean(axis=0)
-    y = 3 * Q[:, 0] + Q[:, 1] + 0.999 * Q[:, 2] + 0.1 * Q[:, 3]
-    for method, scaled in (("omp", True), ("ols", False), ("sequential-lasso", True)):
-        data = Data(np.linalg.qr(Q)[0], y, ("far", "first", "second", "last"), standardize=scaled)
-        y_hat = data.X @ [3, 1, 0.999, 0.1]
-        data = data._replace(y=y_hat)
-        found = findings.close_decisions(data, method, methods.select(data, method, 4))
-        assert [(close.step, close.feature, close.runner_up, close.tied) for close in found] == [
-            (2, "first", "second", ())
-        ]
-        assert found[0].margin == pytest.approx(0.001, rel=1e-6)
+@pytest.mark.parametrize("method", ["omp", "ols", "sequential-lasso"])
+def test_the_runner_up_is_the_second_best(method, diabetes, monkeypatch):
+    """By the rule at each step, on columns projected off S by least squares."""
+    monkeypatch.setattr(findings, "CLOSE", 1.0)
+    found = methods.select(diabetes, method, 7)
+    Z = diabetes.X - diabetes.X.mean(axis=0)
+    Z /= np.linalg.norm(Z, axis=0)
+    told = findings.close_decisions(diabetes, method, found)
+    assert [close.step for close in told] == list(range(1, 8))
+    for close in told:
+        S = found.path.support[: close.step - 1]
+        left = Z - Z[:, S] @ np.linalg.lstsq(Z[:, S], Z)[0]
+        size = np.abs(left.T @ diabetes.y)
+        size /= np.linalg.norm(left, axis=0) if method == "ols" else 1.0
+        size[S] = 0
+        first, second = np.argsort(-size)[:2]
+        assert (close.feature, close.runner_up) == (diabetes.names[first], diabetes.names[second])
+        assert close.margin == pytest.approx(1 - size[second] / size[first], rel=1e-8)
 
 
 def test_inflation_is_of_the_other_selected_features(diabetes):

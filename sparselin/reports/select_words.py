@@ -227,7 +227,7 @@ def _dependent(job: Job) -> list[str]:
     same = constant(data)
     if same:
         names = _listed([data.names[j] for j in same])
-        lines.append(f"Constant columns are never selected: {names}.")
+        lines.append(f"Constant columns explain nothing: {names}.")
     kept = {row.feature for row in job.rows}
     for feature, other, correlation in look_alikes(data, job.selected):
         if feature in kept:
