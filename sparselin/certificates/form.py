@@ -36,13 +36,10 @@ def malformed(
 
 
 def begins_with_ones(n: int, d: int, shape: Any, forced: Any) -> bool:
-    """Whether these are the fields of a certificate for X (n, d) and an intercept: feature d, forced first."""
-    return (
-        _are_integers(shape, 2)
-        and shape == (n, d + 1)
-        and _are_features(forced, d + 1)
-        and forced[:1] == (d,)
-    )
+    """Whether these are of a certificate for X (n, d) with an intercept: feature d, the first forced one."""
+    if not (_are_integers(shape, 2) and shape == (n, d + 1)):
+        return False
+    return _are_features(forced, d + 1) and forced[:1] == (d,)
 
 
 def _fault(step: StepCertificate, S: Indices, n: int, d: int, claim: str) -> str:

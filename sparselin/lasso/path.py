@@ -133,14 +133,13 @@ def _explained(
     With z = y, or y − ȳ for an intercept, r = y − Xβ and Xβ = f (without the intercept), ⟨f, r⟩ = λ‖β_{S̄}‖₁
     by the KKT conditions, so that ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁, f projected as y is.
     """
-    z, ones = problem.y.astype(np.float64), problem.design.ones
+    ones, z, c = problem.design.ones, problem.y, problem.Xty
     if ones is not None:
-        t = ones.astype(np.float64)
-        z = z - (t @ z) / (t @ t) * t
+        z = z - (ones @ z) / (ones @ ones) * ones
+        c = problem.correlate(z)
+        c[-1] = 0
     total = float(z @ z)
     if total == 0:
         return np.zeros(len(knots))
-    inner = features < problem.n_features
-    correlation = np.where(inner, np.asarray(problem.block(features).T @ z), 0)
     penalty = np.abs(coef[:, ~np.isin(features, S)]).sum(axis=1) * knots
-    return np.asarray(np.clip((coef @ correlation + penalty) / total, 0, 1))
+    return np.asarray(np.clip((coef @ c[features].astype(np.float64) + penalty) / total, 0, 1))
