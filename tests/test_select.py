@@ -286,17 +286,18 @@ def test_what_to_beware_of(tmp_path, frame):
 def test_the_runner_up_is_the_second_best(method, diabetes, monkeypatch):
     """By the rule at each step, on columns projected off S by least squares."""
     monkeypatch.setattr(findings, "CLOSE", 1.0)
+    diabetes = diabetes._replace(forced=("age",))
     found = methods.select(diabetes, method, 7)
     Z = diabetes.X - diabetes.X.mean(axis=0)
     Z /= np.linalg.norm(Z, axis=0)
     told = findings.close_decisions(diabetes, method, found)
-    assert [close.step for close in told] == list(range(1, 8))
+    assert [close.step for close in told] == list(range(2, 8))
     for close in told:
         S = found.path.support[: close.step - 1]
         left = Z - Z[:, S] @ np.linalg.lstsq(Z[:, S], Z)[0]
         size = np.abs(left.T @ diabetes.y)
-        size /= np.linalg.norm(left, axis=0) if method == "ols" else 1.0
         size[S] = 0
+        size /= np.linalg.norm(left, axis=0) if method == "ols" else 1.0
         first, second = np.argsort(-size)[:2]
         assert (close.feature, close.runner_up) == (diabetes.names[first], diabetes.names[second])
         assert close.margin == pytest.approx(1 - size[second] / size[first], rel=1e-8)
@@ -313,6 +314,12 @@ def test_inflation_is_of_the_other_selected_features(diabetes):
             1 - LinearRegression().fit(rest, diabetes.X[:, j]).score(rest, diabetes.X[:, j])
         )
     told = dict(findings.inflated(diabetes, found))
+    still = [0.1, 0.3, 0.7, 0.9, 1.1, 2.3]
+    names = tuple(map(str, still))
+    more = diabetes._replace(
+        X=np.column_stack([diabetes.X, np.tile(still, (442, 1))]), names=diabetes.names + names, forced=names
+    )
+    assert {name for name, _ in findings.inflated(more, methods.select(more, "omp", 14))} == set(told)
     assert told == pytest.approx({name: f for name, f in factors.items() if f > findings.INFLATED}, rel=1e-8)
     assert told
 
