@@ -129,7 +129,7 @@ def test_the_page_has_table_figures_and_command(chosen):
     assert found["run"]["command"] in words
     assert "--target progression" in found["run"]["command"]
     figures = {path.stem for path in folder.glob("*.png")}
-    assert figures == {"path", "cross-validation"}
+    assert figures == {"selection", "cross-validation"}
     assert (folder / "index.html").read_text().count("data:image/svg+xml") == 2
 
 
@@ -179,20 +179,27 @@ def test_every_method_on_the_same_terms(method, diabetes):
         names = [data.names[j] for j in found.path.support]
         assert names[: len(forced)] == list(forced)
         assert len(names) == 4
-        fit = LinearRegression().fit(data.X[:, found.path.support], data.y)
-        np.testing.assert_allclose(found.path.coef, fit.coef_, rtol=1e-9)
-        assert found.r2[-1] == pytest.approx(fit.score(data.X[:, found.path.support], data.y), rel=1e-9)
+        J = found.path.support[found.path.coef != 0]
+        fit = LinearRegression().fit(data.X[:, J], data.y)
+        np.testing.assert_allclose(found.path.coef[found.path.coef != 0], fit.coef_, rtol=1e-9)
+        assert found.path.r2 == pytest.approx(fit.score(data.X[:, J], data.y), rel=1e-9)
+        if method == "nonnegative-omp":
+            assert (found.path.coef[len(forced) :] >= 0).all()
+        else:
+            assert found.path.coef.all()
         assert np.isnan(found.lam).tolist() == [method == "best-subset" or name in forced for name in names]
         if method == "best-subset":
             continue
         models = methods.models(data, method, 4)
-        assert [len(model.support) for model in models] == list(range(len(forced), 5))
-        np.testing.assert_array_equal(models[-1].support, found.path.support)
+        assert [model.t for model in models] == list(range(len(forced), 5))
+        np.testing.assert_array_equal(models[-1].path.support, found.path.support)
         np.testing.assert_array_equal(
             models[-1].predict(data.X), found.path.intercept + data.X[:, found.path.support] @ found.path.coef
         )
         one_less = methods.select(data, method, 3)
-        np.testing.assert_array_equal(np.sort(models[-2].support), np.sort(one_less.path.support))
+        np.testing.assert_array_equal(
+            np.sort(models[-2].path.support[: models[-2].t]), np.sort(one_less.path.support)
+        )
 
 
 def test_the_lasso_tells_its_own_coefficients(diabetes):
@@ -216,7 +223,7 @@ def test_a_method_that_ends_early_keeps_its_last_model():
     data = Data(np.column_stack([X, X.sum(axis=1)]), rng.standard_normal(12), ("a", "b", "sum"))
     for method in ("omp", "lasso"):
         models = methods.models(data, method, 3)
-        assert [len(model.support) for model in models] == [0, 1, 2, 2]
+        assert [model.t for model in models] == [0, 1, 2, 2]
     rare = np.column_stack([X, np.eye(12)[0]])
     found = list(cross_validation.cross_validate(data._replace(X=rare), "omp", 3, 12, 0))
     assert len(found) == 12
@@ -230,16 +237,16 @@ def test_weights_count_as_repetitions(diabetes):
     heavy = methods.select(diabetes._replace(weight=weight), "omp", 4)
     many = methods.select(diabetes._replace(X=diabetes.X[often], y=diabetes.y[often]), "omp", 4)
     np.testing.assert_array_equal(heavy.path.support, many.path.support)
-    np.testing.assert_allclose(heavy.r2, many.r2, rtol=1e-9)
+    np.testing.assert_allclose(heavy.path.r2_path, many.path.r2_path, rtol=1e-9)
     left = slice(0, 50)
     model = methods.models(diabetes._replace(weight=weight), "omp", 2, rows=slice(50, None))[2]
     fold = cross_validation.Fold(1.0, np.array([1.0]), 1.0)
     assert (
         cross_validation.summarize([fold, fold._replace(errors=np.array([3.0]), weight=3.0)], 0).error == 2.5
     )
-    ridge = Ridge(alpha=0).fit(diabetes.X[50:, model.support], diabetes.y[50:], weight[50:])
+    ridge = Ridge(alpha=0).fit(diabetes.X[50:, model.path.support[:2]], diabetes.y[50:], weight[50:])
     np.testing.assert_allclose(
-        model.predict(diabetes.X[left]), ridge.predict(diabetes.X[left][:, model.support]), rtol=1e-8
+        model.predict(diabetes.X[left]), ridge.predict(diabetes.X[left][:, model.path.support[:2]]), rtol=1e-8
     )
 
 
@@ -296,7 +303,7 @@ def test_the_runner_up_is_the_second_best(method, diabetes, monkeypatch):
         S = found.path.support[: close.step - 1]
         left = Z - Z[:, S] @ np.linalg.lstsq(Z[:, S], Z)[0]
         size = np.abs(left.T @ diabetes.y)
-        size[S] = 0
+        size[S], left[:, S] = 0, 1
         size /= np.linalg.norm(left, axis=0) if method == "ols" else 1.0
         first, second = np.argsort(-size)[:2]
         assert (close.feature, close.runner_up) == (diabetes.names[first], diabetes.names[second])

@@ -109,21 +109,15 @@ def _figures(job: Job) -> list[tuple[str, str, Any]]:
     """(name, caption, figure) of what there is to draw."""
     figures = []
     result = job.selected.result
-    if isinstance(result, LassoPath):
-        caption = "The LASSO's path, to where one feature more than asked for would enter."
-        figures.append(("path", caption, plots.lasso_path(result)))
-    elif job.size and not isinstance(result, BestSubset):
-        caption = "The steps of the selection."
-        figures.append(("path", caption, plots.selection(result)))
+    if job.size:
+        caption = "The LASSO's path, to where one feature more would enter."
+        if not isinstance(result, LassoPath):
+            caption = "The features in the order of selection, and R² with the first of them."
+        figures.append(("selection", caption, plots.show(result)))
     if job.checked is not None:
         caption = (
             "Mean squared error on rows that were left out, by the number of features: the mean over the "
             "folds, and one standard error to either side."
         )
         figures.append(("cross-validation", caption, plots.cross_validation(job.checked, job.k)))
-    return [(name, caption, _figure_of(drawn)) for name, caption, drawn in figures]
-
-
-def _figure_of(drawn: Any) -> Any:
-    """The figure of Axes, or of several."""
-    return (drawn[0] if isinstance(drawn, tuple) else drawn).figure
+    return [(name, caption, drawn.figure) for name, caption, drawn in figures]

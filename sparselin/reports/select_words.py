@@ -72,7 +72,7 @@ class Job:
 
     @property
     def r2(self) -> float:
-        return float(self.selected.r2[self.size])
+        return float(self.selected.path.r2_path[self.size])
 
     @functools.cached_property
     def rows(self) -> list[Row]:
@@ -87,7 +87,7 @@ class Job:
                 lam=float(chosen.lam[i]),
                 margin=float(path.margin[i]),
                 ties=tuple(names[j] for j in path.ties[i] if j != path.support[i]),
-                r2=float(chosen.r2[i + 1]),
+                r2=float(path.r2_path[i + 1]),
             )
             for i in range(self.size)
         ]
@@ -216,7 +216,7 @@ def _close(job: Job) -> list[str]:
             )
         else:
             lines.append(
-                f"{start} is ahead of the runner-up, {found.runner_up}, by {percent(found.margin)} only: "
+                f"{start} is ahead of {found.runner_up or 'the runner-up'} by {percent(found.margin)} only: "
                 "somewhat other data would exchange them."
             )
     return lines

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import sparselin as sl
-from sparselin.experiments.selection.methods import Data, Selected
+from sparselin.experiments.selection.methods import PURSUITS, Data, Selected
 from sparselin.results import FloatArray
 
 # a margin below which the runner-up is told, a correlation from which columns stand for each other, and the
@@ -25,24 +24,17 @@ class Close(NamedTuple):
     runner_up: str
 
 
-def close_decisions(data: Data, method: str, chosen: Selected) -> list[Close]:
-    """The picks that were close; the runner-up is what is picked at the same S where the pick is absent.
-
-    Sequential LASSO and linear Sequential Attention pick as OMP does (Theorems 3.3 and 1.1).
-    """
+def close_decisions(data: Data, method: str, chosen: Selected, seed: int = 0) -> list[Close]:
+    """The close picks. Without the column a method takes the same features before, and then the runner-up."""
     path, names, found = chosen.path, data.names, []
-    again = sl.ols if method == "ols" else sl.omp
     for step, (pick, margin) in enumerate(zip(path.support.tolist(), path.margin, strict=True)):
-        if not margin < CLOSE:  # a NaN: the feature was forced
+        if not margin < CLOSE:  # NaN for a forced feature, and for methods that have no margin
             continue
         others = tuple(names[j] for j in path.ties[step] if j != pick)
         second = ""
         if not others:
-            S = [names[j] for j in path.support[:step]]
-            without = data.problem(without=pick)
-            rest = names[:pick] + names[pick + 1 :]
-            support = again(without, step + 1, forced=S).support
-            second = rest[support[step]] if len(support) > step else ""
+            again = PURSUITS[method](data.problem(without=pick), step + 1, data.forced, seed)
+            second = again.support_names[step] if len(again) > step else ""
         found.append(Close(step + 1, names[pick], float(margin), others, second))
     return found
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import sparselin as sl
 from sparselin.problem import Problem
-from sparselin.results import BestSubset, FloatArray, IndexArray, LassoPath, SelectionPath, Status
+from sparselin.results import BestSubset, FloatArray, LassoPath, SelectionPath, Status
 
 
 class Data(NamedTuple):
@@ -57,21 +57,15 @@ class Selected:
     lam: FloatArray
     shrunken: FloatArray | None = None
 
-    @property
-    def r2(self) -> FloatArray:
-        """(t + 1,) 1 − ‖r‖²/‖y − ȳ‖² (y for y − ȳ without an intercept) beside the first 0, …, t features."""
-        return np.asarray(1 - (self.path.residual_norm / self.path.residual_norm[0]) ** 2)
-
 
 class Model(NamedTuple):
-    """ŷ = intercept + X_S·coef, with S `support` (t,)."""
+    """Least squares on the first t features of a path."""
 
-    support: IndexArray
-    coef: FloatArray
-    intercept: float
+    path: SelectionPath
+    t: int
 
     def predict(self, X: FloatArray) -> FloatArray:
-        return np.asarray(X[:, self.support] @ self.coef + self.intercept)
+        return self.path.predict(X, self.t)
 
 
 def select(data: Data, method: str, k: int, seed: int = 0) -> Selected:
@@ -98,11 +92,9 @@ def models(data: Data, method: str, k: int, seed: int = 0, rows: Any = slice(Non
         lasso = _until(problem, k - f, data.forced)
         orders = [(*first, *_before(lasso, room)[0]) for room in range(k - f + 1)]
         paths = {order: refit(problem, order) for order in dict.fromkeys(orders)}
-        found = [(paths[order], len(order)) for order in orders]
-    else:
-        path = PURSUITS[method](problem, max(k, 1), data.forced, seed)
-        found = [(path, min(t, len(path.support))) for t in range(f, k + 1)]
-    return [Model(p.support[:t], p.coef_at(t), float(p.intercept_path[t])) for p, t in found]
+        return [Model(paths[order], len(order)) for order in orders]
+    path = PURSUITS[method](problem, max(k, 1), data.forced, seed)
+    return [Model(path, min(t, len(path))) for t in range(f, k + 1)]
 
 
 def refit(problem: Problem, order: Any) -> SelectionPath:
@@ -115,6 +107,7 @@ def refit(problem: Problem, order: Any) -> SelectionPath:
 Pursuit = Callable[[Problem, int, tuple[str, ...], int], SelectionPath]
 PURSUITS: dict[str, Pursuit] = {
     "omp": lambda problem, k, forced, seed: sl.omp(problem, k, forced=forced),
+    "nonnegative-omp": lambda problem, k, forced, seed: sl.omp(problem, k, forced=forced, positive=True),
     "ols": lambda problem, k, forced, seed: sl.ols(problem, k, forced=forced),
     "sequential-lasso": lambda problem, k, forced, seed: sl.sequential_lasso(problem, k, forced=forced),
     "sequential-attention": lambda problem, k, forced, seed: sl.sequential_attention(
@@ -123,6 +116,7 @@ PURSUITS: dict[str, Pursuit] = {
 }
 METHODS = {
     "omp": "orthogonal matching pursuit",
+    "nonnegative-omp": "orthogonal matching pursuit with coefficients ≥ 0",
     "ols": "orthogonal least squares (forward selection)",
     "lasso": "the LASSO, its features refitted by least squares",
     "best-subset": "the best subset, by branch and bound",
