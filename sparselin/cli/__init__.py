@@ -9,7 +9,7 @@ import click
 import sparselin
 
 # a module each, loaded at its first use
-COMMANDS = ("verify", "ledger", "diversity", "guarantee", "sweep")
+COMMANDS = ("select", "verify", "ledger", "diversity", "guarantee", "sweep")
 
 
 class _Lazy(click.Group):

@@ -3,6 +3,7 @@
 Their arguments are results, of which they compute nothing new, except for designs in two or three dimensions.
 """
 
+from sparselin.plots.cross_validation import cross_validation
 from sparselin.plots.diversity import (
     coefficient_errors,
     diversity_panels,
@@ -29,6 +30,7 @@ __all__ = [
     "close",
     "coefficient_errors",
     "contours",
+    "cross_validation",
     "diversity_panels",
     "dual_polytope",
     "normalised_diversity",
