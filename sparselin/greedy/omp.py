@@ -68,7 +68,7 @@ def omp(
     >>> path.support.tolist(), path.lam_star.round(12).tolist(), path.status.name
     ([1, 0], [4.0, 1.0], 'COMPLETED')
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     return pursue(problem, k, largest_correlation, tol=tol, forced=forced, callback=callback)
 
 

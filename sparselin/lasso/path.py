@@ -65,7 +65,7 @@ def lasso_path(
     >>> path.knots.tolist(), path.at(2.0).tolist(), path.at(0.5).tolist()
     ([3.0, 1.0, 0.0], [1.0, 0.0], [2.5, 0.5])
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     S = problem.unpenalized(forced, unpenalized)
     lam_min = check_level(lam_min, "lam_min")
     limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)
