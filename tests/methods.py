@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import sparselin as sl
+from sparselin.certificates.nonnegative import NonnegativeStep
 from sparselin.certificates.step import StepCertificate
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
 
@@ -97,6 +98,8 @@ RESULTS = {
     StepCertificate: """selected indices, pick indices, tied set, active set, signs witness,
         lam_star_squared number 2 2, coef witness, direction witness, rate witness, farkas witness,
         tau number""",
+    NonnegativeStep: """selected indices, pick indices, tied set, lam_star_squared number 2 2,
+        coef witness""",
     sl.Interval: "lower number, upper number, method witness, rounding work",
     sl.SubmodularityRatio: "lower number, upper number, method witness, rounding work, base set, added set",
     sl.SparseEigenvalues: """k equal, lambda_min number 2, lambda_max number 2, lambda_min_support set,
@@ -116,6 +119,10 @@ LAM, NU = object(), object()
 
 def certify(X, y, k, **options):
     return sl.certify(X, y, sl.omp(X, y, k, **options))
+
+
+def certify_positive(X, y, k, **options):
+    return sl.certify(X, y, sl.omp(X, y, k, positive=True, **options), claim="nonnegative_omp")
 
 
 def sparse_eigenvalues(X, y, k, **options):
@@ -140,6 +147,7 @@ NO_WEIGHTS = {"weights": "has no sample_weight", "intercept": "has no intercept"
 
 METHODS = {
     "omp": method(sl.omp, 4, columns="forced", lacks=CORRELATIONS),
+    "omp, positive": method(sl.omp, 4, positive=True, columns="forced", lacks=CORRELATIONS),
     "ols": method(sl.ols, 4, columns="forced"),
     "batch_omp": method(
         sl.batch_omp, 4, many=True,
@@ -157,6 +165,9 @@ METHODS = {
     "first_entry": method(sl.first_entry, columns="forced", lacks=CORRELATIONS),
     "lambda_star": method(sl.lambda_star, columns="forced", lacks=CORRELATIONS),
     "lasso_path": method(sl.lasso_path, max_steps=4, columns="forced", lacks=CORRELATIONS),
+    "lasso_path, positive": method(
+        sl.lasso_path, max_steps=4, positive=True, columns="forced", lacks=CORRELATIONS
+    ),
     "project_dual": method(
         sl.project_dual, LAM, columns="forced",
         lacks=CORRELATIONS | NO_WEIGHTS | {"Problem": "u is one of samples", "Gram": "u is one of samples"},
@@ -182,6 +193,10 @@ METHODS = {
     "choose_nu": method(sl.choose_nu, 3, ROOTS, columns="forced", lacks=SPECTRUM),
     "certify": method(
         certify, 4, columns="forced",
+        lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
+    ),
+    "certify, positive": method(
+        certify_positive, 4, columns="forced",
         lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
     ),
     "guarantee_bounds": method(
