@@ -13,7 +13,7 @@ from sparselin.plots.diversity import (
     without_constants,
 )
 from sparselin.plots.guarantees import achieved, around_several, around_y, promised, worst_ratios
-from sparselin.plots.paths import batch_selection, first_entry, lasso_path, selection
+from sparselin.plots.paths import batch_selection, explanation, first_entry, lasso_path, selection
 from sparselin.plots.penalty import contours, penalty_panels
 from sparselin.plots.pictures import show
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
@@ -39,6 +39,7 @@ __all__ = [
     "diversity_panels",
     "dual_polytope",
     "dual_projection",
+    "explanation",
     "first_entry",
     "greedy_maximum",
     "guarantee_bounds",

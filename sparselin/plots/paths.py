@@ -25,7 +25,15 @@ from sparselin.plots.style import (
     rows,
     spread,
 )
-from sparselin.results import BatchSelection, FirstEntry, FloatArray, LassoPath, SelectionPath, Status
+from sparselin.results import (
+    BatchSelection,
+    Explanation,
+    FirstEntry,
+    FloatArray,
+    LassoPath,
+    SelectionPath,
+    Status,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -314,4 +322,41 @@ def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
     else:
         right.set_xlim(left=0)
     right.grid(axis="x", linewidth=0.4, alpha=0.5)
+    return ax
+
+
+def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
+    """|⟨X_j, r⟩| of the feature along the path, beside what it is compared with: that of the picks, or λ.
+
+    Parameters
+    ----------
+    found : an `Explanation`.
+    ax : where to draw; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> X, y = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.6]], [3.0, 1.0]
+    >>> ax = explanation(sl.explain(X, y, sl.omp(X, y, 1), 0))
+    >>> ax.lines[1].get_ydata().round(3).tolist()
+    [3.0, 0.6]
+    """
+    steps = found.kind == "selection"
+    ax = picture(ax, "features selected" if steps else r"$\lambda$", r"$|\langle X_j, r\rangle|$")
+    if not len(found.level):
+        return note(ax, found.sentence)
+    at = np.arange(len(found.level)) if steps else found.level
+    ax.plot(at, found.level, "s-", color=GREY, markersize=5, label="the pick" if steps else r"$\lambda$")
+    ax.plot(at, found.correlation, "o-", color=BLUE, markersize=6, label=name(found.names, found.feature))
+    if steps:
+        labels = ["none", *(f"+ {name(found.names, int(i))}" for i in found.given)]
+        every = -(-len(labels) // 20)
+        turned: dict[str, Any] = (
+            {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if len(labels) > 4 else {}
+        )
+        ax.set_xticks(at[::every], labels[::every], **turned)
+    else:
+        positive_axis(ax, found.level)
+        ax.set_xlim(float(at[0]), float(at[-1]) if len(at) > 1 else 0.5 * float(at[0]))
+    ax.set_ylim(bottom=0)
+    legend(ax)
+    ax.grid(axis="y", linewidth=0.4, alpha=0.5)
     return ax

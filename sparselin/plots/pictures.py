@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparselin import results
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
-from sparselin.plots.paths import batch_selection, first_entry, lasso_path, selection
+from sparselin.plots.paths import batch_selection, explanation, first_entry, lasso_path, selection
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PICTURES: dict[type, Callable[..., Axes]] = {
     results.SelectionPath: selection,
     results.LassoPath: lasso_path,
+    results.Explanation: explanation,
     results.FirstEntry: first_entry,
     results.BatchSelection: batch_selection,
     results.SubsetResult: subset,

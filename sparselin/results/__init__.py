@@ -1,6 +1,7 @@
 """The results of the methods: one frozen dataclass each, whose fields are always all present."""
 
 from sparselin.results.base import FloatArray, IndexArray, Names, Status
+from sparselin.results.explanation import Explanation
 from sparselin.results.guarantees import (
     Bound,
     GuaranteeBounds,
@@ -18,6 +19,7 @@ __all__ = [
     "Bound",
     "DescentResult",
     "DualProjection",
+    "Explanation",
     "FirstEntry",
     "FloatArray",
     "GreedyMaximum",
