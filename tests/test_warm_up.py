@@ -103,68 +103,62 @@ def compile_one(module="sparselin.somewhere"):
 
 @pytest.fixture
 def log(monkeypatch):
-    """The logger as a user finds it; a terminal; no patience."""
+    """The logger as a user finds it; the process's own listener is quiet."""
     log = logging.getLogger("sparselin")
     monkeypatch.setattr(log, "level", logging.NOTSET)
-    monkeypatch.setattr(notice, "_PATIENCE", 0.0)
-    monkeypatch.setattr("sys.stderr", Terminal())
-    return log
+    log.manager._clear_cache()
+    monkeypatch.setattr(notice.NOTICE, "shown", True)
+    yield log
+    log.manager._clear_cache()
 
 
-def shown():
-    import sys
+def written(monkeypatch, stream, *calls, patience=0.0):
+    """What a new listener writes to that stderr while these calls compile."""
+    monkeypatch.setattr("sys.stderr", stream)
+    with event.install_listener("numba:compile", notice._Notice(patience)):
+        for call in calls:
+            call()
+    return stream.getvalue()
 
-    return sys.stderr.getvalue()
+
+def in_a_thread():
+    thread = threading.Thread(target=compile_one)
+    thread.start()
+    thread.join()
 
 
-def test_the_line_is_shown_once(log):
-    with event.install_listener("numba:compile", notice._Notice()):
-        thread = threading.Thread(target=compile_one)
-        thread.start()
-        thread.join()
-        compile_one()
-    assert shown() == f"sparselin: {notice.TEXT}\n"
+LINE = f"sparselin: {notice.TEXT}\n"
+
+
+def test_the_line_is_shown_once(log, monkeypatch):
+    assert written(monkeypatch, Terminal(), in_a_thread, compile_one) == LINE
 
 
 def test_the_line_is_for_our_kernels_that_take_long(log, monkeypatch):
-    with event.install_listener("numba:compile", notice._Notice()):
-        compile_one("user")
-        monkeypatch.setattr(notice, "_PATIENCE", 60.0)
-        compile_one()
-    assert shown() == ""
+    assert written(monkeypatch, Terminal(), lambda: compile_one("user")) == ""
+    assert written(monkeypatch, Terminal(), compile_one, patience=60.0) == ""
 
 
 def test_the_line_is_for_people(log, monkeypatch):
-    monkeypatch.setattr("sys.stderr", io.StringIO())
-    with event.install_listener("numba:compile", notice._Notice()):
-        compile_one()
-    assert shown() == ""
+    assert written(monkeypatch, io.StringIO(), compile_one) == ""
     monkeypatch.setattr("builtins.__IPYTHON__", True, raising=False)
-    with event.install_listener("numba:compile", notice._Notice()):
-        compile_one()
-    assert shown() == f"sparselin: {notice.TEXT}\n"
+    assert written(monkeypatch, io.StringIO(), compile_one) == LINE
 
 
-@pytest.mark.parametrize("stream", [None, "closed"])
-def test_the_line_needs_no_stderr(log, monkeypatch, stream):
-    closed = Terminal()
-    closed.close()
-    monkeypatch.setattr("sys.stderr", closed if stream else None)
-    with event.install_listener("numba:compile", notice._Notice()):
+@pytest.mark.parametrize("closed", [True, False])
+def test_the_line_needs_no_stderr(log, monkeypatch, closed):
+    stream = Terminal()
+    stream.close()
+    monkeypatch.setattr("sys.stderr", stream if closed else None)
+    with event.install_listener("numba:compile", notice._Notice(0.0)):
         compile_one()
 
 
-def test_the_logger_takes_the_line_or_silences_it(log, caplog):
+def test_the_logger_takes_the_line_or_silences_it(log, caplog, monkeypatch):
     log.setLevel(logging.WARNING)
-    with event.install_listener("numba:compile", notice._Notice()):
-        compile_one()
-    assert (shown(), caplog.messages) == ("", [])
-    with (
-        caplog.at_level(logging.INFO, "sparselin"),
-        event.install_listener("numba:compile", notice._Notice()),
-    ):
-        compile_one()
-    assert (shown(), caplog.messages) == ("", [notice.TEXT])
+    assert (written(monkeypatch, Terminal(), compile_one), caplog.messages) == ("", [])
+    log.setLevel(logging.INFO)
+    assert (written(monkeypatch, Terminal(), compile_one), caplog.messages) == ("", [notice.TEXT])
 
 
 # The command

@@ -19,7 +19,7 @@ from typing import Any
 
 import numba
 
-from sparselin._kernels import notice
+from sparselin._kernels import notice as notice  # which listens
 
 
 @functools.cache
@@ -58,5 +58,3 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 # Sums may be reassociated (SIMD), products contracted (FMA); NaN, inf and signed zeros stay exact.
 VECTORIZED = {"fastmath": {"reassoc", "contract"}}
-
-notice.listen()

@@ -17,7 +17,6 @@ import time
 from numba.core import event
 
 TEXT = "compiling, once (for some seconds; `sparselin warm-up` does it ahead for all functions)"
-_PATIENCE = 1.0  # seconds
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
@@ -26,8 +25,8 @@ class _Notice(event.Listener):  # type: ignore[misc]
     One thread at a time compiles. The clock is looked at on each of these occasions.
     """
 
-    def __init__(self) -> None:
-        self.depth, self.began, self.spent, self.shown = 0, 0.0, 0.0, False
+    def __init__(self, patience: float) -> None:
+        self.patience, self.depth, self.began, self.spent, self.shown = patience, 0, 0.0, 0.0, False
 
     def on_start(self, event: event.Event) -> None:
         if self.depth == 0:
@@ -43,7 +42,7 @@ class _Notice(event.Listener):  # type: ignore[misc]
             self.spent += max(0.0, time.monotonic() - self.began)
 
     def _look(self) -> None:
-        if not self.shown and self.spent + time.monotonic() - self.began > _PATIENCE:
+        if not self.shown and self.spent + time.monotonic() - self.began > self.patience:
             self.shown = True
             _tell()
 
@@ -58,5 +57,5 @@ def _tell() -> None:
                 sys.stderr.write(f"sparselin: {TEXT}\n")
 
 
-def listen() -> None:
-    event.register("numba:compile", _Notice())
+NOTICE = _Notice(1.0)
+event.register("numba:compile", NOTICE)
