@@ -35,6 +35,9 @@ _SHRUNK = 0.8
 # The number of leaves after one relaxation, and the distance to the target at which it is abandoned.
 _RUN, _HOPELESS = 8, 0.1
 
+# Options of what is called in one place: it is compiled as a part of the caller, and not first by itself.
+_ONCE = {"error_model": "numpy", "inline": "always"}
+
 DEPTH, NODES, MOVES, SIZE = 0, 1, 2, 3  # entries of `Search.counters`
 
 
@@ -141,7 +144,7 @@ def search(data, stack, state, most):
     return True
 
 
-@inner(error_model="numpy")
+@inner(**_ONCE)
 def _narrow(stack, level, m, target):
     """Improve the bound of a frame by relaxation, and remove candidates that no better set contains.
 
@@ -161,7 +164,7 @@ def _narrow(stack, level, m, target):
     return base
 
 
-@inner(error_model="numpy")
+@inner(**_ONCE)
 def _branch(data, stack, state, level, base):
     """Include the candidate of largest v, and remove it from this frame; for leaves, several."""
     left, frame = state.m - level, at(stack, level)
@@ -236,7 +239,7 @@ def relax(stack, level, m, target):
     return base - max(0.0, _moved(frame, F, m) - _ERROR)
 
 
-@inner(error_model="numpy")
+@inner(**_ONCE)
 def _descend(frame, F, m, square, target):
     """Fill v by coordinate descent; ‖y‖² − βᵀMβ at its end, M = G − diag(D)."""
     G, D, beta = frame.G, frame.D, frame.beta
@@ -262,7 +265,7 @@ def _descend(frame, F, m, square, target):
     return base
 
 
-@inner(error_model="numpy")
+@inner(**_ONCE)
 def _moved(frame, F, m):
     """The reduction of the bound at x = beta, or of (3), by errors of the projected columns: twice their
     effect on xᵀMx, and on the sum T of the m largest v_j = u_j²/D_j, √T being the norm of a vector. Products
@@ -366,7 +369,7 @@ def _top(v, F, m):
     return top
 
 
-@inner(error_model="numpy")
+@inner(**_ONCE)
 def _include(data, stack, state, level):
     """Fill level + 1 from the last candidate of this level, already removed from `count`."""
     below, count, kind = level + 1, stack.size, stack.kind
@@ -381,7 +384,7 @@ def _include(data, stack, state, level):
     _note(state, below, stack.square[below])
 
 
-@inner(error_model="numpy")
+@inner(**_ONCE)
 def _eliminate(stack, level):
     """Project the others and y off candidate F, into level + 1; whether the errors have grown too large."""
     F, below, new, old = stack.size[level], level + 1, at(stack, level + 1), at(stack, level)
@@ -639,7 +642,7 @@ def _leaf(data, stack, state, level):
     return True
 
 
-@inner(error_model="numpy")
+@inner(**_ONCE)
 def _scan(data, stack, state, level):
     """Try all sets of 1 or 2 further features."""
     frame, work = at(stack, level), state.work
