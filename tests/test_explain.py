@@ -376,9 +376,7 @@ class TestWhatIsRefused:
     def test_other_data(self, method):
         path = method(self.X, self.y)
         weights = np.arange(1.0, 31.0)
-        with pytest.raises(
-            ValueError, match=r"path must be one of X and y: .* that of the data"
-        ):
+        with pytest.raises(ValueError, match=r"path must be one of X and y: .* that of the data"):
             explain(self.X, self.y + 1e-9, path, 0)
         with pytest.raises(ValueError, match="sample_weight"):
             explain(self.X, self.y, path, 0, sample_weight=weights)
