@@ -57,13 +57,13 @@ def check_design(X: Any, name: str = "X") -> Any:
     return X
 
 
-def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any]) -> FloatArray:
+def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row") -> FloatArray:
     vector: FloatArray = to_numeric(to_array(v, name), name)
     if vector.ndim != 1:
         hint = "; pass y.ravel() for a single column" if vector.ndim == 2 and 1 in vector.shape else ""
         raise ValueError(f"{name} must be a vector of shape ({n},); got shape {vector.shape}{hint}")
     if len(vector) != n:
-        raise ValueError(f"{name} must have {n} entries, one for each row of X; got {len(vector)}")
+        raise ValueError(f"{name} must have {n} entries, one for each {of} of X; got {len(vector)}")
     check_finite(vector, name)
     with np.errstate(over="ignore"):
         vector = np.ascontiguousarray(vector, dtype)
@@ -114,6 +114,10 @@ def check_weights(weight: Any, n: int, dtype: np.dtype[Any]) -> FloatArray:
 
 
 def to_array(data: Any, name: str) -> Any:
+    if hasattr(data, "rmatvec") and hasattr(data, "matvec"):
+        raise TypeError(
+            f"{name} must be an array, not a LinearOperator: {name} @ np.eye({name}.shape[1]) makes one"
+        )
     try:
         if hasattr(data, "columns") and hasattr(data, "to_numpy"):
             # by position, as names may repeat: pairs of pandas, columns of polars

@@ -12,10 +12,10 @@ ROOT = Path(sparselin.__file__).parent
 STOREYS = {
     "faces": "plots reports cli __main__",
     "studies": "ledger experiments",
-    "theory": "spectral guarantees",
+    "theory": "explanations spectral guarantees",
     "methods": "lassonet certificates greedy lasso attention",
     "border": "problem ensembles datasets testing linalg ties",
-    "ground": "_kernels parallel memory validation results design",
+    "ground": "_kernels parallel memory validation results design operators",
 }
 FLOORS = [rooms.split() for rooms in reversed(STOREYS.values())]
 ROOMS = [room for floor in FLOORS for room in floor]

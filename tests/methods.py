@@ -143,6 +143,7 @@ def method(function, *numbers, columns=None, many=False, lacks=None, **options):
 ROOTS, ENTROPY = GeneralizedRank(0.5), SmoothedDifferentialEntropy(1.0)
 CORRELATIONS = {"lengths": "correlations, and λ, are with the columns as they are"}
 SPECTRUM = {"lengths": "the eigenvalues of XᵀX are those of the columns as they are"}
+OF_NUMBERS = {"weights": "has no sample_weight", "Gram": "a certificate is of the numbers as they are"}
 NO_WEIGHTS = {"weights": "has no sample_weight", "intercept": "has no intercept"}
 
 METHODS = {
@@ -193,11 +194,11 @@ METHODS = {
     "choose_nu": method(sl.choose_nu, 3, ROOTS, columns="forced", lacks=SPECTRUM),
     "certify": method(
         certify, 4, columns="forced",
-        lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
+        lacks=CORRELATIONS | OF_NUMBERS,
     ),
     "certify, positive": method(
         certify_positive, 4, columns="forced",
-        lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
+        lacks=CORRELATIONS | OF_NUMBERS,
     ),
     "guarantee_bounds": method(
         sl.guarantee_bounds, 4, columns="forced", lacks=SPECTRUM | {"Gram": "intervals widen by its rounding"}

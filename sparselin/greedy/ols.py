@@ -60,7 +60,7 @@ def ols(
     >>> path.support.tolist(), path.residual_norm.round(3).tolist()
     ([1, 0], [2.236, 0.707, 0.0])
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     lengths = Lengths(problem)
 
     def largest_fall(selection: Selection) -> Pick | Status:

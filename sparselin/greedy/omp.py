@@ -85,7 +85,7 @@ def omp(
     >>> path.support.tolist(), path.coef.tolist(), path.status.name
     ([1], [4.0], 'NO_CORRELATION')
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     rule, state = (largest_positive, Nonnegative) if positive else (largest_correlation, Selection)
     return pursue(problem, k, rule, tol=tol, forced=forced, callback=callback, by_rule=positive, state=state)
 

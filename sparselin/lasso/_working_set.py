@@ -71,7 +71,8 @@ class Guess:
 
     def __init__(self, problem: Problem, S: IndexArray, steps: int, positive: bool) -> None:
         self.problem = problem
-        whole = problem.d <= max(_FEW, min(_MANY, 5 * min(problem.n, steps)))
+        most = _MANY if problem.has_columns else _FEW
+        whole = problem.d <= max(_FEW, min(most, 5 * min(problem.n, steps)))
         self.candidates = Candidates(problem, S, whole, positive)
         self.rows = GramRows(problem)
         self.quota, self.points = 32, 128
