@@ -110,9 +110,11 @@ def _figures(job: Job) -> list[tuple[str, str, Any]]:
     figures = []
     result = job.selected.result
     if job.size:
-        caption = "The LASSO's path, to where one feature more would enter."
-        if not isinstance(result, LassoPath):
-            caption = "The features in the order of selection, and R² with the first of them."
+        caption = "Each step: λ*, the runner-up's share of it, and R² after the step."
+        if isinstance(result, LassoPath):
+            caption = "The LASSO's path, to where one feature more would enter; R² above."
+        if isinstance(result, BestSubset):
+            caption = "R² as its features are added one by one, and their coefficients."
         figures.append(("selection", caption, plots.show(result)))
     if job.checked is not None:
         caption = (
