@@ -72,8 +72,8 @@ SUBSET = """support indices, coef number -1 1, value number, r2 number, diversit
 RESULTS = {
     sl.SelectionPath: """support indices, coef_path number -1 1, lam_star number 1 1, margin number, ties set,
         active_sets set, weights state, residual_norm number 0 1, status equal, n_features equal""",
-    sl.BatchSelection: """support indices, coef number -1 1, n_selected equal, residual_norm number 0 1,
-        status equal, n_redone work, n_features equal""",
+    sl.BatchSelection: """support indices, coef number -1 1, n_selected equal, residual_norms number 0 1,
+        status equal, n_features equal, n_redone work""",
     sl.FirstEntry: """lam_star number 1 1, tied set, active set, signs witness, direction witness,
         window_lower number 1 1, proof_lower number 1 1, residual_norm number 0 1, status equal""",
     sl.LassoPath: "knots number 1 1, coef column -1 1, active set, status equal",
@@ -133,7 +133,7 @@ METHODS = {
     "omp": method(sl.omp, 4, columns="forced", lacks=CORRELATIONS),
     "ols": method(sl.ols, 4, columns="forced"),
     "batch_omp": method(
-        sl.batch_omp, 4, many=True,
+        sl.batch_omp, 4, columns="forced", many=True,
         lacks=CORRELATIONS | NO_WEIGHTS | {"Problem": "has one y", "Gram": "has one y"},
     ),
     "sequential_lasso": method(sl.sequential_lasso, 4, columns="forced", lacks=CORRELATIONS),

@@ -177,13 +177,26 @@ class Selection:
         )
 
 
-def begin(problem: Problem, k: int, tol: float | None, forced: Iterable[int]) -> tuple[Selection, int, float]:
-    """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, tol·‖y‖ or −1."""
+def begin(
+    problem: Problem, k: int, tol: float | None, residual: float | None, forced: Iterable[int]
+) -> tuple[Selection, int, float]:
+    """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, or −1.
+
+    That is the larger of tol·‖y‖ and `residual`.
+    """
     k = check_count(k, "k", 1, problem.d)
-    forced = check_indices(forced, problem.d, "forced")
-    if len(forced) > k:
-        raise ValueError(f"forced features count in k: got {len(forced)} of them and k={k}")
+    first = check_forced(forced, problem.d, k)
     floor = -1.0 if tol is None else check_level(tol, "tol") * problem.y_norm
+    if residual is not None:
+        floor = max(floor, check_level(residual, "residual"))
     selection = Selection(problem, k)
-    selection.force(forced)
+    selection.force(first)
     return selection, k, floor
+
+
+def check_forced(forced: Iterable[int], d: int, k: int) -> IndexArray:
+    """Distinct column indices in 0..d−1, in the order given, at most k."""
+    first = check_indices(forced, d, "forced")
+    if len(first) > k:
+        raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
+    return first

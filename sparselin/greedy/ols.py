@@ -23,6 +23,7 @@ def ols(
     k: int,
     *,
     tol: float | None = None,
+    residual: float | None = None,
     forced: Iterable[int] = (),
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
@@ -41,7 +42,7 @@ def ols(
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    k, tol, forced, sample_weight, callback : as for `omp`.
+    k, tol, residual, forced, sample_weight, callback : as for `omp`.
 
     Returns
     -------
@@ -65,7 +66,16 @@ def ols(
         lengths.follow(selection.qr)
         return largest_quotient(selection, lengths, selection.correlations(), selection.excluded)
 
-    return pursue(problem, k, largest_fall, tol=tol, forced=forced, callback=callback, lengths=lengths)
+    return pursue(
+        problem,
+        k,
+        largest_fall,
+        tol=tol,
+        residual=residual,
+        forced=forced,
+        callback=callback,
+        lengths=lengths,
+    )
 
 
 def largest_quotient(

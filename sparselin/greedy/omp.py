@@ -21,6 +21,7 @@ def omp(
     k: int,
     *,
     tol: float | None = None,
+    residual: float | None = None,
     forced: Iterable[int] = (),
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
@@ -44,6 +45,7 @@ def omp(
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square).
+    residual : stop once ‖r‖ ≤ residual. With `tol` too, at the first of the two.
     forced : columns that enter first, in this order, whatever their correlation; an intercept is a
         column of ones among them.
     sample_weight : (n,) weights of the squared residuals.
@@ -57,7 +59,7 @@ def omp(
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`), k outside 1..d, repeated or unknown `forced`,
-        more of them than k, negative tol.
+        more of them than k, negative tol or residual.
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
@@ -66,7 +68,9 @@ def omp(
     ([1, 0], [4.0, 1.0], 'COMPLETED')
     """
     problem = as_problem(X, y, sample_weight)
-    return pursue(problem, k, largest_correlation, tol=tol, forced=forced, callback=callback)
+    return pursue(
+        problem, k, largest_correlation, tol=tol, residual=residual, forced=forced, callback=callback
+    )
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from sparselin.results.base import FloatArray, IndexArray, Status, result
 
@@ -130,38 +127,3 @@ class FirstEntry:
     proof_lower: float
     residual_norm: float
     status: Status
-
-
-@result
-class BatchSelection:
-    """The features that OMP selected for each of N signals, a row each, at most k of d features.
-
-    Attributes
-    ----------
-    support : (N, k) indices in the order of selection, then −1.
-    coef : (N, k) least squares coefficients of the signal on its support, then zeros.
-    n_selected : (N,) how many features each row holds.
-    residual_norm : (N,) ‖r‖ at the end.
-    status : (N,) array of `Status`, how each signal ended; `batch.status == Status.TOLERANCE` is a mask.
-    n_redone : the number of signals solved from residuals, the recurrence being too inexact to decide.
-    n_features : d.
-    """
-
-    support: IndexArray
-    coef: FloatArray
-    n_selected: IndexArray
-    residual_norm: FloatArray
-    status: NDArray[np.object_]
-    n_redone: int
-    n_features: int
-
-    def to_sparse(self) -> Any:
-        """The coefficients as a SciPy CSR array (N, d): Y ≈ D @ to_sparse().T."""
-        from scipy.sparse import csr_array
-
-        used = self.support >= 0
-        starts = np.concatenate([[0], np.cumsum(self.n_selected)])
-        shape = (len(self.support), self.n_features)
-        matrix = csr_array((self.coef[used], self.support[used], starts), shape=shape)
-        matrix.sort_indices()
-        return matrix

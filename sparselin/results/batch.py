@@ -1,0 +1,73 @@
+"""The result of selecting for many signals at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparselin.results.base import FloatArray, IndexArray, result
+
+
+@result
+class BatchSelection:
+    """The features that OMP selected for each of N signals, a row each, at most k of d features.
+
+    Attributes
+    ----------
+    support : (N, k) indices in the order of selection, `forced` ones first, then −1.
+    coef : (N, k) least squares coefficients of the signal on its support, then zeros.
+    n_selected : (N,) how many features each row holds.
+    residual_norms : (N, k + 1) ‖r_0‖ = ‖y‖, ‖r_1‖, …, after each feature, then NaN; all NaN for a signal
+        STOPPED. By the recurrence they are off by about eps·√n·κ²·‖y‖, κ² ≤ 10⁴ bounding the squared
+        condition number of the selected columns at unit length; where a signal was redone, by eps·κ·‖y‖.
+    residual_norm : (N,) ‖r‖ at the end.
+    status : (N,) array of `Status`, how each signal ended; `batch.status == Status.TOLERANCE` is a mask.
+    n_features : d.
+    n_redone : the number of signals solved from residuals, the recurrence being too inexact to decide.
+    """
+
+    support: IndexArray
+    coef: FloatArray
+    n_selected: IndexArray
+    residual_norms: FloatArray
+    status: NDArray[np.object_]
+    n_features: int
+    n_redone: int
+
+    @property
+    def residual_norm(self) -> FloatArray:
+        return self.residual_norms[np.arange(len(self.n_selected)), self.n_selected]
+
+    def to_sparse(self) -> Any:
+        """The coefficients as a SciPy CSR array (N, d): Y ≈ D @ to_sparse().T."""
+        from scipy.sparse import csr_array
+
+        used = self.support >= 0
+        starts = np.concatenate([[0], np.cumsum(self.n_selected)])
+        shape = (len(self.support), self.n_features)
+        matrix = csr_array((self.coef[used], self.support[used], starts), shape=shape)
+        matrix.sort_indices()
+        return matrix
+
+    @property
+    def coefficients(self) -> Any:
+        """The coefficients as a SciPy CSC array (d, N), a column for each signal: Y ≈ D @ coefficients."""
+        return self.to_sparse().T
+
+    def reconstruct(self, D: Any) -> FloatArray:
+        """D @ coefficients (n, N), dense: the signals as approximated.
+
+        D is an array, a SciPy sparse matrix or a frame of n_features columns: the dictionary, or other rows
+        of it. Raises TypeError where it does not hold numbers, ValueError for another shape.
+        """
+        from scipy.sparse import issparse
+
+        D = D if issparse(D) else np.asarray(D)
+        if D.ndim != 2 or D.shape[1] != self.n_features:
+            raise ValueError(f"D must have shape (n, {self.n_features}), as the dictionary; got {D.shape}")
+        if D.dtype.kind not in "biufc":
+            raise TypeError(f"D must hold numbers; got dtype {D.dtype}")
+        signals = D @ self.coefficients
+        return np.asarray(signals.toarray() if issparse(signals) else signals)
