@@ -94,7 +94,7 @@ def our_path(data: Data) -> Any:
 
 @entrant("sl.project_dual")
 def our_projection(data: Data) -> Any:
-    return sl.project_dual(data.X, data.v, data.lam, unpenalized=data.S)
+    return sl.project_dual(data.X, data.v, data.lam, forced=data.S)
 
 
 def our_omp_at(density: float) -> Entrant:

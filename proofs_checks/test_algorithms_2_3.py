@@ -150,7 +150,7 @@ def test_the_largest_penalty_with_a_feature(check):
     """
     stops = sl.sequential_lasso(*TWINS, 2)
     check.refutes(
-        stops.status is sl.Status.EXACT_FIT and sl.lambda_star(*TWINS, unpenalized=[0]) == 0,
+        stops.status is sl.Status.EXACT_FIT and sl.lambda_star(*TWINS, forced=[0]) == 0,
         "X = [[1, 1]], y = (1), S = {0}: P_S^⊥y = 0, and β*(λ, S)_S̄ = 0 for every λ > 0: no step 2",
     )
     both = [vector([HALF, fmpq(0)]), vector([fmpq(0), HALF])]
@@ -169,7 +169,7 @@ def test_the_largest_penalty_with_a_feature(check):
         lam_star, without = found.step.lam_star, coefficients(X, y, S, found, fmpq(0))
         below = any(is_solution(X, y, S, without, lam_star * fmpq(k, 4)) for k in (1, 2, 3))
         above = all(is_solution(X, y, S, without, lam_star * fmpq(k, 4)) for k in (4, 5, 9))
-        ours = sl.first_entry(X, y, unpenalized=S).lam_star, sl.lambda_star(X, y, unpenalized=S)
+        ours = sl.first_entry(X, y, forced=S).lam_star, sl.lambda_star(X, y, forced=S)
         return above and not below and all(abs(exactly(a) - lam_star) <= lam_star / 2**40 for a in ours)
 
     check.forall(open_steps(), threshold)
@@ -198,7 +198,7 @@ def test_the_active_set_just_below_the_threshold(check):
     def constant(selection):
         X, y, S = selection
         found = segment(X, y, S)
-        entry = sl.first_entry(X, y, unpenalized=S)
+        entry = sl.first_entry(X, y, forced=S)
         length = found.step.lam_star - exactly(entry.window_lower)
         inside = [solution(X, y, S, found, length / 2**k).beta for k in (1, 2, 20)]
         constant = all((beta[i, 0] != 0) == (i in found.active) for beta in inside for i in found.step.tied)
@@ -231,7 +231,7 @@ def test_nothing_is_active_above_the_threshold(check):
         X, y, S = selection
         at = step(X, y, S)
         for factor in (1 + 2.0**-40, 1.25, 3.0):
-            projection = sl.project_dual(X, y, factor * real(at.lam_star), unpenalized=S)
+            projection = sl.project_dual(X, y, factor * real(at.lam_star), forced=S)
             if np.delete(projection.coef, S).any() or not close(projection.u, reals(at.residual), y):
                 return False
         return True

@@ -114,7 +114,7 @@ def test_both_have_the_same_minimum(check):
         lam, beta, _ = in_window(X, y, S, segment(X, y, S))
         least = float(equation_6(exact(X), exact(y), S, entries(beta), 2 * fraction(lam)))
         reached = equation_5(X, y, S, *square_roots(reals(beta), S), 2 * real(lam))
-        found = sl.hadamard_descent(X, y, real(lam), unpenalized=S, rng=0)
+        found = sl.hadamard_descent(X, y, real(lam), forced=S, rng=0)
         if found.status is sl.Status.MAX_ITER:
             check.undecided()
             return True
@@ -149,7 +149,7 @@ def test_the_scale_of_lambda(check):
     def twice_the_threshold(selection):
         X, y, S = selection
         found = segment(X, y, S)
-        at, scale = found.step, Fraction(sl.lambda_star(X, y, unpenalized=S))
+        at, scale = found.step, Fraction(sl.lambda_star(X, y, forced=S))
         solutions = [coefficients(X, y, S, found, eps) for eps in (fmpq(0), at.lam_star / 1024)]
         # at 2λ* and above nothing enters, below it β_S̄ = 0 is not optimal
         null, entering = (
@@ -259,7 +259,7 @@ def test_the_sign_of_the_weights_is_free(check):
         X, y, S = selection
         found = segment(X, y, S)
         lam = real(in_window(X, y, S, found).lam)
-        at = sl.hadamard_descent(X, y, lam, unpenalized=S, rng=check.rng)
+        at = sl.hadamard_descent(X, y, lam, forced=S, rng=check.rng)
         if at.status is sl.Status.MAX_ITER:
             check.undecided()
             return True
@@ -306,8 +306,8 @@ def test_the_ranking_below_the_threshold(check):
 
     def constant_ranking(selection):
         X, y, S = selection
-        found, lower = segment(X, y, S), sl.first_entry(X, y, unpenalized=S).window_lower
-        path, lam_star = sl.lasso_path(X, y, unpenalized=S, lam_min=lower), real(found.step.lam_star)
+        found, lower = segment(X, y, S), sl.first_entry(X, y, forced=S).window_lower
+        path, lam_star = sl.lasso_path(X, y, forced=S, lam_min=lower), real(found.step.lam_star)
         shapes = []
         for eps in np.multiply((0.05, 0.5, 0.95), lam_star - lower):
             beta = path.at(lam_star - eps)

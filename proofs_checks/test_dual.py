@@ -166,7 +166,7 @@ def test_strong_duality(check):
             penalty = sum((abs(v) for i, v in enumerate(beta.entries()) if i not in S), fmpq(0))
             primal = HALF * inner(b - A * beta, b - A * beta) + lam * penalty
             dual = HALF * (inner(b, b) - inner(b - u, b - u))
-            ours = sl.project_dual(X, y, real(lam), unpenalized=S).u
+            ours = sl.project_dual(X, y, real(lam), forced=S).u
             if primal != dual or not feasible(A, u, S, lam) or not close(ours, reals(u), y):
                 return False
         return True
@@ -198,7 +198,7 @@ def test_the_projected_response_serves_as_well(check):
         A, b = rational(X), rational(y)
         u, r = off(A, S, w), off(A, S, b)
         pythagoras = inner(b - u, b - u) == inner(b - r, b - r) + inner(r - u, r - u)
-        ours = [sl.project_dual(X, target, real(lam), unpenalized=S).u for target in (y, reals(r))]
+        ours = [sl.project_dual(X, target, real(lam), forced=S).u for target in (y, reals(r))]
         no_farther = np.linalg.norm(y - ours[0]) <= distance_bound(A, b, lam, u) * (1 + 1e-12)
         return pythagoras and close(*ours, y) and no_farther
 
@@ -223,7 +223,7 @@ def test_fit_and_dual_point(check):
         on_S = columns(A, S) * least_squares(columns(A, S), b) if S else fmpq_mat(A.nrows(), 1)
         exact = A * beta == b - u and A * beta - on_S == found.step.residual - u
         lam = real(found.step.lam_star) / 7
-        fit = X @ sl.lasso_path(X, y, unpenalized=S, lam_min=lam).at(lam)
-        return exact and close(fit, y - sl.project_dual(X, y, lam, unpenalized=S).u, y)
+        fit = X @ sl.lasso_path(X, y, forced=S, lam_min=lam).at(lam)
+        return exact and close(fit, y - sl.project_dual(X, y, lam, forced=S).u, y)
 
     check.forall(open_steps(), related)

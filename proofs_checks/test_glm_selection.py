@@ -357,7 +357,7 @@ def test_the_window_of_a_generalized_linear_model(check):
         return check.undecided() if None in held else all(held)
 
     def is_the_proofs(at):
-        entry, theirs = entered(check, at), sl.first_entry(at.X, at.y, unpenalized=at.S)
+        entry, theirs = entered(check, at), sl.first_entry(at.X, at.y, forced=at.S)
         if entry is None:
             return None
         q = np.linalg.norm(at.X, axis=0) * np.linalg.norm(entry.dual)
@@ -385,7 +385,7 @@ def test_least_squares_is_theorem_3_3(check):
 
     def same(at):
         X, y, S = at.X, at.y, at.S
-        entry, theirs = entered(check, at), sl.first_entry(X, y, unpenalized=S)
+        entry, theirs = entered(check, at), sl.first_entry(X, y, forced=S)
         if entry is None:
             return None
         independent = np.linalg.matrix_rank(X[:, list(S)]) == len(S) if S else True

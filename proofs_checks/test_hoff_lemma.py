@@ -286,7 +286,7 @@ def test_descent_reaches_the_lasso(check):
         at = step(X, y, S)
         lam = (at.lam_star or fmpq(1)) * fmpq(int(check.rng.integers(1, 10)), 8)
         least = real(lasso_optimum(X, y, lam, S))
-        found = sl.hadamard_descent(X, y, real(lam), unpenalized=S, rng=seed)
+        found = sl.hadamard_descent(X, y, real(lam), forced=S, rng=seed)
         if found.status is sl.Status.MAX_ITER:
             check.undecided()
             return True

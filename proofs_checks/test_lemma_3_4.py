@@ -59,7 +59,7 @@ def test_where_the_projection_residual_lies(check):
     S ∪ T, which the multipliers of the projection give directly.
     """
     found = segment(X, Y, (0,))
-    residual, p = found.Z * found.v, sl.project_dual(X, Y, 8.0, unpenalized=[0]).u
+    residual, p = found.Z * found.v, sl.project_dual(X, Y, 8.0, forced=[0]).u
     check.refutes(
         np.array_equal(p, [0, 2]) and not spans(rational(X[:, [1]]), residual),
         f"{WITNESS}: r − p is a multiple of (0, 1), X_T = {{(3, 4)/5}}",
@@ -74,7 +74,7 @@ def test_where_the_projection_residual_lies(check):
             residual != 0 * residual
             and spans(off(rational(X), S, X_T), residual)
             and (S or spans(X_T, residual))
-            and close(reals(p), sl.project_dual(X, y, real(lam), unpenalized=S).u, y)
+            and close(reals(p), sl.project_dual(X, y, real(lam), forced=S).u, y)
         )
 
     check.forall(open_steps(), in_the_corrected_span)
@@ -94,7 +94,7 @@ def test_selected_coefficients_move(check):
     """
     found = segment(X, Y, (0,))
     before, after = (coefficients(X, Y, (0,), found, exactly(e))[0, 0] for e in (0.0, 1.0))
-    path = sl.lasso_path(X, Y, unpenalized=[0])
+    path = sl.lasso_path(X, Y, forced=[0])
     check.refutes(
         before - after == exactly(3) / 80 and path.at(16.0)[0] == 0.6 and abs(path.at(8.0)[0] - 0.3) <= 1e-15,
         f"{WITNESS}: β_0 = 3/5 − 3ε/80 at λ* − ε",
@@ -107,7 +107,7 @@ def test_selected_coefficients_move(check):
         A, moved = rational(X), beta - coefficients(X, y, S, found, exactly(0))
         # X_S(β_S − β_S*) = −P_S X_Tβ_T
         on_S, on_T = (columns(A, J) * vector([moved[i, 0] for i in J]) for J in (S, found.step.tied))
-        ours = sl.lasso_path(X, y, unpenalized=S, lam_min=real(lam)).at(real(lam))
+        ours = sl.lasso_path(X, y, forced=S, lam_min=real(lam)).at(real(lam))
         return on_S == off(A, S, on_T) - on_T and close(reals(A * beta), X @ ours, y)
 
     check.forall(open_steps(), moves_as_corrected)
@@ -130,7 +130,7 @@ def test_only_tied_features_are_nonzero(check):
         lam, _, p = in_window(X, y, S, found)
         correlation = (rational(X).transpose() * p).entries()
         slack = all(abs(c) < lam or i in found.step.tied for i, c in enumerate(correlation))
-        ours = sl.lasso_path(X, y, unpenalized=S, lam_min=real(lam)).at(real(lam))
+        ours = sl.lasso_path(X, y, forced=S, lam_min=real(lam)).at(real(lam))
         nonzero = set(np.flatnonzero(ours)) - set(S)
         # slack: zero in every solution
         return slack and nonzero and nonzero <= set(found.active)

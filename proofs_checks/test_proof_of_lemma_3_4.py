@@ -124,9 +124,9 @@ def test_a_shrunken_residual_is_feasible(check):
             on_faces = all(abs(c[i]) == lam for i in at.tied)
             if not (on_faces and all(abs(a) <= lam for a in c) and all(c[i] == 0 for i in S)):
                 return False
-        lam = 0.75 * sl.lambda_star(X, y, unpenalized=S)
+        lam = 0.75 * sl.lambda_star(X, y, forced=S)
         r = reals(at.residual)
-        distance = np.linalg.norm(r - sl.project_dual(X, y, lam, unpenalized=S).u)
+        distance = np.linalg.norm(r - sl.project_dual(X, y, lam, forced=S).u)
         return 0 < distance <= 0.25 * np.linalg.norm(r) * (1 + 1e-12)
 
     check.forall(open_steps(), feasible)
@@ -210,7 +210,7 @@ def test_an_explicit_epsilon_0(check):
 
     def as_the_package_has_it(selection):
         X, y, S = selection
-        at, lower = step(X, y, S), sl.first_entry(X, y, unpenalized=S).proof_lower
+        at, lower = step(X, y, S), sl.first_entry(X, y, forced=S).proof_lower
         lam_star = real(at.lam_star)
         formula = (1 - epsilon_0(X, at, [i for i in range(X.shape[1]) if i not in S])) * lam_star
         return on_no_other_face(X, y, S, lower) and abs(lower - formula) <= 1e-13 * lam_star

@@ -124,7 +124,7 @@ def test_whichever_member_is_selected(check):
             for S in open_sets:
                 if not step(X, y, S).lam_star:
                     continue
-                active = sl.first_entry(X, y, unpenalized=S).active
+                active = sl.first_entry(X, y, forced=S).active
                 as_stated = selects_from_the_largest(X, y, S, active)
                 if as_stated is False:
                     return False
@@ -178,8 +178,8 @@ def test_the_same_choices(check):
         X, y, S = selection
         at = step(X, y, S)
         if not at.lam_star:
-            return not sl.first_entry(X, y, unpenalized=S).active
-        active = set(sl.first_entry(X, y, unpenalized=S).active)
+            return not sl.first_entry(X, y, forced=S).active
+        active = set(sl.first_entry(X, y, forced=S).active)
         by_omp = set(sl.omp(X, y, len(S) + 1, forced=S).ties[-1])
         exact = len(at.tied) > MOST_TIED or active == set(segment(X, y, S).active)
         return by_omp == set(at.tied) and exact and active <= by_omp and (active == by_omp or len(by_omp) > 1)

@@ -140,7 +140,7 @@ def test_the_window_is_exactly_where_the_support_is_A(check):
         if window.eps < window.lam:
             ended.append(window)
         return (
-            agrees(sl.first_entry(X, y, unpenalized=S), window)
+            agrees(sl.first_entry(X, y, forced=S), window)
             and solves_inside(X, y, S, window)
             and (window.eps == window.lam or fails_beyond(window))
         )
@@ -181,7 +181,7 @@ def test_the_window_contains_that_of_the_proof(check):
 
     def contains(selection):
         X, y, S = selection
-        window, entry = Window(X, y, S), sl.first_entry(X, y, unpenalized=S)
+        window, entry = Window(X, y, S), sl.first_entry(X, y, forced=S)
         lam, lam0 = real(window.lam), window.proof_lower()
         zero = not window.proof_reaches(window.lam, strictly=True) and lam0 <= CLOSE * lam
         strictly = window.proof_reaches(window.eps, strictly=True)
@@ -336,7 +336,7 @@ def test_with_unit_columns_the_window_is_two_fifths_longer(check):
         X, y, S = selection
         window, norms = Window(X, y, S), np.linalg.norm(X, axis=0)
         lam = window.lam
-        return agrees(sl.first_entry(X, y, unpenalized=S), window) and all(
+        return agrees(sl.first_entry(X, y, forced=S), window) and all(
             at_least(rho, window.norm2[j], KAPPA_BELOW * lam * (lam - abs(window.c[j])) - rho * lam)
             for j, rho in window.root.items()
             if j in window.outside and norms[j] >= min(norms[i] for i in window.A)
@@ -375,7 +375,7 @@ def test_the_window_is_as_long_as_the_margin(check):
         G = max((abs(window.h[j]) for j in window.left_out), default=fmpq(1))
         Q2 = max((window.norm2[j] for j in window.outside), default=fmpq(0)) / lam**2
         return (
-            agrees(sl.first_entry(X, y, unpenalized=S), window)
+            agrees(sl.first_entry(X, y, forced=S), window)
             and min(mu / (1 + eta), 2 / (1 + G)) <= length
             and (eta >= 1 or length <= mu / (1 - eta))
             and (window.left_out or at_least(length, Q2, 2 * mu - length * (1 + mu)))
@@ -405,7 +405,7 @@ def test_unit_columns_are_not_needed(check):
         X = X * np.resize(lengths, X.shape[1])
         assume(step(X, y, S).lam_star > 0)
         found = segment(X, y, S)
-        entry = sl.first_entry(X, y, unpenalized=S)
+        entry = sl.first_entry(X, y, forced=S)
         settled = (entry.tied, entry.active) == (found.step.tied, found.active)
         path = sl.sequential_lasso(X, y, X.shape[1])
         for t, (pick, active) in enumerate(zip(path.support, path.active_sets, strict=True)):
@@ -453,7 +453,7 @@ def test_how_much_the_proof_gives_away(check):
 
 def relative_lengths(X, y, S):
     """ε₀, ε₁ and ε₂/λ* at a step without ties."""
-    entry = sl.first_entry(X, y, unpenalized=S)
+    entry = sl.first_entry(X, y, forced=S)
     r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if len(S) else y
     c = np.abs(np.delete(X.T @ r, [*S, *entry.tied])) / entry.lam_star
     q = np.linalg.norm(r) / entry.lam_star

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import moments
+from sparselin.design import Design, unit_variance
 from sparselin.memory import check_memory
 from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
-from sparselin.validation import check_design, check_finite, check_real, check_vector
+from sparselin.validation import (
+    Columns,
+    check_budget,
+    check_design,
+    check_finite,
+    check_indices,
+    check_names,
+    check_real,
+    check_same_rows,
+    check_vector,
+    check_weights,
+    frame_names,
+)
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -47,20 +60,35 @@ class Problem:
         or a SciPy sparse matrix (kept sparse; repeated entries are summed), or a pandas or polars frame
         (columns by position).
     y : array (n,), converted to the dtype of X.
-    sample_weight : (n,) ≥ 0 or None. Row i of X and y is multiplied by √weight_i, so that every
-        squared residual is.
+    sample_weight : (n,) ≥ 0, not all zero, or None. Row i of X and y is multiplied by √weight_i, so that
+        every squared residual is.
+    intercept : whether an unpenalised column of ones is in every S from the start. P_S^⊥ then centres X and
+        y; neither is copied for it.
+    standardize : whether the columns count divided by their standard deviations (by their root mean squares
+        without an intercept; with weights √(Σw_i z_ij²/Σw_i), z the centred columns), as scikit-learn's
+        StandardScaler and glmnet do. λ's are then those of the standardized columns; coefficients are in the
+        units of X. A constant column, in the span of the intercept, is never selected.
+    names : d different names of the columns; by default those of a frame, if they are strings.
 
     Raises
     ------
     TypeError : an argument is not numeric (complex, strings, objects).
-    ValueError : wrong shape, no rows or columns, NaN or infinity, or norms beyond the float range.
+    ValueError : wrong shape, no rows or columns, NaN or infinity, norms beyond the float range; repeated
+        names, or a wrong number of them; weights negative or all zero; a pandas y or sample_weight that
+        labels the rows of X in another order.
 
     Neither X nor y is modified or, if avoidable, copied: do not change X in place afterwards, since
-    its norms are stored. Nothing is rescaled: use unit columns where a statement needs them.
+    its norms are stored. Without `standardize` nothing is rescaled: use unit columns where a statement needs
+    them.
 
     Attributes
     ----------
-    X, y, n, d, dtype, eps : the data; X contiguous in C or Fortran order, or a CSC array; eps of dtype.
+    X, y, dtype, eps : the data; X contiguous in C or Fortran order, or a CSC array; eps of dtype.
+    n, n_features : the shape of X.
+    design, d : the columns that methods see, and their number: n_features, and one more for an intercept,
+        which comes last; in the attributes and methods below X stands for them.
+    names : n_features names, or None.
+    origin : the problem from which the intercept was eliminated to get this one, or None.
     kind : "dense"; "sparse"; or "gram": X is a Cholesky factor, and the squared lengths of its columns are
         known to eps. Methods do not branch on it: what depends on it is a method of the problem.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
@@ -71,18 +99,36 @@ class Problem:
     (array([11.,  2.]), array([5., 1.]))
     """
 
-    def __init__(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        intercept: bool = False,
+        standardize: bool = False,
+        names: Iterable[str] | None = None,
+    ) -> None:
+        self.origin: Problem | None = None
+        labels = frame_names(X)
+        check_same_rows(X, y, "y")
+        check_same_rows(X, sample_weight, "sample_weight")
         X = check_design(X)
         y = check_vector(y, "y", X.shape[0], X.dtype)
+        self.names = labels if names is None else check_names(names, X.shape[1])
+        root = np.ones(X.shape[0], X.dtype)
         if sample_weight is not None:
-            weight = check_vector(sample_weight, "sample_weight", X.shape[0], X.dtype)
-            if weight.min() < 0:
-                raise ValueError(f"sample_weight must be nonnegative; the least entry is {weight.min()}")
-            root = np.sqrt(weight)
+            root = np.sqrt(check_weights(sample_weight, X.shape[0], X.dtype))
             y = y * root
             X = X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsc()
-        self.X, self.y = X, y
-        self.n, self.d = X.shape
+        scale = unit_variance(X, root, bool(intercept)) if standardize else None
+        self._set(Design(X, root if intercept else None, scale), y)
+
+    def _set(self, design: Design, y: FloatArray) -> None:
+        X = design.X
+        self.design, self.X, self.y = design, X, y
+        self.n, self.n_features = X.shape
+        self.d = design.d
         self.dtype = X.dtype
         self.eps = float(np.finfo(X.dtype).eps)
         self.kind = "dense" if isinstance(X, np.ndarray) else "sparse"
@@ -126,29 +172,35 @@ class Problem:
         square = check_real(yty, "yty")
         if square < 0:
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
-        problem = cls(*_root_of_gram(gram, b, square))
+        problem = cls(*_root_of_gram(gram, b, square), names=frame_names(G))
         vars(problem)["kind"] = "gram"
         return problem
 
     def _measure(self) -> None:
         """‖X_j‖ and ⟨X_j, y⟩ in one pass, which also shows whether X is finite."""
-        if isinstance(self.X, np.ndarray):
-            squares, products = np.empty(self.d), np.empty(self.d)
-            by_rows = bool(self.X.flags.c_contiguous)
+        X, y, ones, scale, m = self.X, self.y, self.design.ones, self.design.scale, self.n_features
+        squares, products = np.empty(self.d), np.empty(self.d)
+        if isinstance(X, np.ndarray):
+            by_rows = bool(X.flags.c_contiguous)
             measure = moments.by_rows if by_rows else moments.by_columns
-            data = self.X if by_rows else self.X.T
-            with workers(4 * self.n * self.d) as count:
-                spread(lambda a, b: measure(data, self.y, squares, products, a, b), self.d, count)
-            if not np.isfinite(squares).all():
-                check_finite(self.X, "X")
+            data = X if by_rows else X.T
+            with workers(4 * self.n * m) as count:
+                spread(lambda a, b: measure(data, y, squares, products, a, b), m, count)
+            if not np.isfinite(squares[:m]).all():
+                check_finite(X, "X", self.names)
         else:
-            squares = np.asarray(self.X.multiply(self.X).sum(axis=0), self.dtype).ravel()
-            products = self.X.T @ self.y
+            squares[:m], products[:m] = X.multiply(X).sum(axis=0), X.T @ y
+        if ones is not None:
+            squares[m], products[m] = ones @ ones, ones @ y
         with np.errstate(over="ignore"):
-            self.column_norms = np.sqrt(squares).astype(self.dtype, copy=False)
+            norms = np.sqrt(squares)
+            if scale is not None:
+                norms[:m] *= scale
+                products[:m] *= scale
+            self.column_norms = norms.astype(self.dtype, copy=False)
             self.Xty = products.astype(self.dtype, copy=False)
-            y = np.asarray(self.y, np.float64)
-            square = float(y @ y)
+            double = np.asarray(y, np.float64)
+            square = float(double @ double)
             self.y_norm = math.sqrt(square) if square <= np.finfo(self.dtype).max else math.inf
 
     def _check_range(self) -> None:
@@ -160,7 +212,7 @@ class Problem:
             return
         norms = np.append(self.column_norms, self.y_norm)
         bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
-        zero = np.flatnonzero(norms[:-1] == 0)
+        zero = np.flatnonzero(norms[: self.n_features] == 0)
         bad[zero] = np.asarray((self.X[:, zero] != 0).sum(axis=0)) > 0  # of stored entries, if X is sparse
         bad[-1] |= self.y_norm == 0 and bool(np.any(self.y != 0))
         if bad.any() or not np.isfinite(norms.max() * self.y_norm):
@@ -173,9 +225,35 @@ class Problem:
     def __repr__(self) -> str:
         return f"Problem({self.kind}, n={self.n}, d={self.d}, {self.dtype})"
 
+    def indices(self, columns: Columns, argument: str) -> IndexArray:
+        """The columns of an argument, given by indices or names, as indices."""
+        return check_indices(columns, self.n_features, argument, self.names)
+
+    def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
+        """k, 1 ≤ k ≤ n_features, and the forced features, at most k, as indices."""
+        return check_budget(k, forced, self.n_features, self.names)
+
+    def with_ones(self, columns: IndexArray) -> IndexArray:
+        """The column of ones, if there is an intercept, and then the given ones."""
+        return np.concatenate([np.arange(self.n_features, self.d), columns])
+
+    def unpenalized(self, forced: Columns, alias: Columns | None = None) -> IndexArray:
+        """S, given as `forced` or by its alias `unpenalized`, after the column of ones if there is one."""
+        if alias is None:
+            return self.with_ones(self.indices(forced, "forced"))
+        if len(self.indices(forced, "forced")):
+            raise ValueError("unpenalized is another name for forced: pass one of them")
+        return self.with_ones(self.indices(alias, "unpenalized"))
+
+    def in_units_of_data(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients (..., d) of the columns → those of X (..., n_features), and the intercepts (...)."""
+        m, scale = self.n_features, self.design.scale
+        inner = coef[..., :m] if scale is None else coef[..., :m] * scale
+        return inner, coef[..., m] if self.d > m else np.zeros(coef.shape[:-1], coef.dtype)
+
     def correlate(self, r: FloatArray) -> FloatArray:
         """Xᵀr, (d,) for r (n,) and (d, m) for r (n, m)."""
-        return np.asarray(self.X.T @ r)
+        return self.design.correlate(r)
 
     def columns(self, J: ArrayLike) -> FloatArray:
         """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
@@ -189,13 +267,13 @@ class Problem:
         """X_J (n, |J|), or X, in float64, exactly; None for a Gram problem, whose factor is rounded."""
         if self._is_gram:
             return None
-        whole = J is None and isinstance(self.X, np.ndarray)
+        whole = J is None and self.is_plain and isinstance(self.X, np.ndarray)
         X = self.X if whole else self.columns(np.arange(self.d) if J is None else J)
         return np.asarray(X, np.float64)
 
     def block(self, J: IndexArray) -> Any:
         """X_J (n, |J|), sparse if X is."""
-        return self.X[:, J]
+        return self.design.block(J)
 
     def gram_columns(self, J: ArrayLike) -> FloatArray:
         """Xᵀ X_J (d, |J|)."""
@@ -203,21 +281,56 @@ class Problem:
 
     def predict(self, coef: FloatArray) -> FloatArray:
         """X @ coef (n,)."""
-        return np.asarray(self.X @ coef)
+        return self.design.predict(coef)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the columns are those of X: no intercept, and not standardized."""
+        return self.design.ones is None and self.design.scale is None
 
     def in_double(self) -> Problem:
         """The problem with its data in float64, and with `double_eps`."""
         if self.dtype == np.float64:
             return self
-        return self._with(self.X.astype(np.float64), self.y.astype(np.float64))
+        X, *rest = (a if a is None else a.astype(np.float64) for a in self.design)
+        return self._with(Design(X, *rest), self.y.astype(np.float64), self.origin)
 
     def part(self, J: IndexArray) -> Problem:
         """The problem of the columns J alone."""
-        return self._with(self.block(J), self.y)
+        return self._with(Design(self.block(J)), self.y)
 
-    def _with(self, X: Any, y: FloatArray) -> Problem:
-        """The problem (X, y), of the same kind as this one: from a Gram matrix or not."""
-        problem = Problem(X, y)
+    def eliminated(self) -> Problem:
+        """The problem without its intercept: its columns, scaled, and y, both projected off the ones.
+
+        For methods that work on a dense copy of X in any case. With a column of the ones t in every S,
+        P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). MemoryError if X is sparse, and too large when dense.
+        """
+        if self.is_plain:
+            return self
+        X, y, t = self.columns(np.arange(self.n_features)), self.y, self.design.ones
+        if t is not None:
+            X, y, t = (v.astype(np.float64) for v in (X, y, t))
+            for _ in range(2):
+                X, y = (v - np.multiply.outer(t, t @ v) / (t @ t) for v in (X, y))
+        return self._with(Design(X.astype(self.dtype, copy=False)), y.astype(self.dtype, copy=False), self)
+
+    def restored(self, support: IndexArray, coef: FloatArray) -> tuple[FloatArray, float]:
+        """Coefficients on the support in the units of the data, and the intercept that was eliminated."""
+        if self.origin is None:
+            return coef, 0.0
+        design = self.origin.design
+        coef = coef if design.scale is None else coef * design.scale[support]
+        if design.ones is None:
+            return coef, 0.0
+        r = self.origin.y - np.asarray(self.origin.X[:, support] @ coef)
+        return coef, float(design.ones @ r) / float(design.ones @ design.ones)
+
+    def _with(self, design: Design, y: FloatArray, origin: Problem | None = None) -> Problem:
+        """Another design and y, of the same kind as this one: from a Gram matrix or not."""
+        problem = object.__new__(Problem)
+        problem.origin = origin
+        problem.names = self.names if design.X.shape[1] == self.n_features else None
+        problem._set(design, y)
         vars(problem).update(kind=self.kind, eps=self.eps if self._is_gram else problem.eps)
         return problem
 
@@ -326,16 +439,24 @@ def takes_problem(
     return wrapper
 
 
-def as_problem(X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Problem:
+def as_problem(
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None = None,
+    intercept: bool = False,
+    standardize: bool = False,
+) -> Problem:
     """The problem itself, or a new one from (X, y)."""
     if not isinstance(X, Problem):
         if y is None:
             raise TypeError("y is missing: pass X and y, or one Problem in place of both")
-        return Problem(X, y, sample_weight=sample_weight)
+        return Problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
     if y is not None:
         raise TypeError("got a Problem and a y: the Problem holds its own y, so leave y out")
-    if sample_weight is not None:
-        raise ValueError("sample_weight must enter with the data: Problem(X, y, sample_weight=...)")
+    given = {"sample_weight": sample_weight, "intercept": intercept, "standardize": standardize}
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise ValueError(f"{name} must enter with the data: Problem(X, y, {name}=...)")
     return X
 
 

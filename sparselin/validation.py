@@ -5,22 +5,29 @@ A message names the argument, what came, what was expected and what to do.
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
 import sys
-from collections.abc import Container, Iterable
-from typing import Any
+from collections.abc import Container, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from sparselin.results import FloatArray, IndexArray
+from sparselin.results import FloatArray, IndexArray, Names
+
+# Columns of a design: indices, or names where the design has names.
+Columns: TypeAlias = Iterable[int | str]
 
 # The largest count that a kernel can be given.
 _MOST = 2**63 - 1
 
 
 def check_design(X: Any, name: str = "X") -> Any:
-    """A contiguous array, or a CSC array with finite entries, of two dimensions and a float dtype."""
+    """A contiguous array, or a CSC array with finite entries, of two dimensions and a float dtype.
+
+    Whether the entries of an array are finite is checked with its norms (see `Problem`).
+    """
     sparse = sys.modules.get("scipy.sparse")  # a sparse X exists only if its module is loaded
     if sparse is not None and sparse.issparse(X):
         X = sparse.csc_array(X)
@@ -62,6 +69,48 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any]) -> FloatArray:
     return vector
 
 
+def frame_names(X: Any) -> Names:
+    """The names of the columns of a frame, if all are strings."""
+    labels = tuple(X.columns) if hasattr(X, "columns") and hasattr(X, "to_numpy") else ()
+    return labels if labels and all(isinstance(label, str) for label in labels) else None
+
+
+def check_names(names: Iterable[str], d: int) -> Names:
+    """d different strings."""
+    given = () if isinstance(names, str) else tuple(names)
+    if not given or not all(isinstance(label, str) for label in given):
+        raise TypeError(f"names must be a sequence of strings, one for each column of X; got {names!r}")
+    if len(given) != d:
+        raise ValueError(f"names must name each of the {d} columns of X; got {len(given)} names")
+    if len(set(given)) < d:
+        twice = next(label for label in given if given.count(label) > 1)
+        raise ValueError(f"names must not repeat a name; got {twice!r} {given.count(twice)} times")
+    return given
+
+
+def check_same_rows(X: Any, other: Any, name: str) -> None:
+    """ValueError if X and `other` are of pandas and label the same rows in different orders."""
+    ours: Any = getattr(X, "index", None)
+    theirs: Any = getattr(other, "index", None)
+    if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or len(ours) != len(theirs):
+        return
+    if not ours.equals(theirs) and ours.is_unique and theirs.is_unique and ours.isin(theirs).all():
+        raise ValueError(
+            f"{name} has the labels of the rows of X in another order, and rows are taken by position: "
+            f"pass {name}.loc[X.index], or {name}.to_numpy() to keep its order"
+        )
+
+
+def check_weights(weight: Any, n: int, dtype: np.dtype[Any]) -> FloatArray:
+    """(n,) weights ≥ 0, not all of them zero."""
+    vector = check_vector(weight, "sample_weight", n, dtype)
+    if vector.min() < 0:
+        raise ValueError(f"sample_weight must be nonnegative; the least entry is {vector.min()}")
+    if not vector.any():
+        raise ValueError("sample_weight must not be zero for every row: no data would be left")
+    return vector
+
+
 def to_array(data: Any, name: str) -> Any:
     try:
         if hasattr(data, "columns") and hasattr(data, "to_numpy"):
@@ -93,36 +142,76 @@ def to_numeric(array: Any, name: str) -> Any:
         return array
     if array.dtype.kind in "iubf":
         return array.astype(np.float64)
+    hint = ". Only omp, ols and batch_omp take complex data, as arrays" if array.dtype.kind == "c" else ""
     raise TypeError(
-        f"{name} must hold real numbers (float32, float64, integers or booleans); got dtype {array.dtype}"
+        f"{name} must hold real numbers (float32, float64, integers or booleans); "
+        f"got dtype {array.dtype}{hint}"
     )
 
 
-def check_finite(entries: Any, name: str) -> None:
+def check_finite(entries: Any, name: str, names: Names = None) -> None:
     finite = np.isfinite(entries)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        if names is not None:
+            bad = np.count_nonzero(~finite, axis=0)
+            told = ", ".join(f"{names[j]!r} ({bad[j]})" for j in np.flatnonzero(bad)[:5])
+            more = " and others" if np.count_nonzero(bad) > 5 else ""
+            raise ValueError(
+                f"{name} must be finite; there are NaN or infinite entries in column {told}{more}, the first "
+                f"in row {where[0]}. Impute them, by X.fillna(X.median()) say, or drop their rows."
+            )
         raise ValueError(
             f"{name} must be finite; got {np.count_nonzero(~finite)} NaN or infinite entries, "
             f"the first at {where}. Drop or impute them first."
         )
 
 
-def check_indices(indices: Iterable[int], d: int, name: str) -> IndexArray:
-    """Distinct column indices in 0..d−1, in the order given."""
+def check_indices(indices: Columns, d: int, name: str, names: Names = None) -> IndexArray:
+    """Distinct columns, in 0..d−1 or by their names, as indices in the order given."""
     try:
-        J = [_index(i) for i in indices]
+        if isinstance(indices, str):
+            raise TypeError("one string")
+        given = list(indices)
+        J = [_position(i, names, name) if isinstance(i, str) else _index(i) for i in given]
     except TypeError:
+        words = "names of columns, or integer column indices" if names else "integer column indices"
         raise TypeError(
-            f"{name} must be a sequence of integer column indices; got {indices!r}. "
+            f"{name} must be a sequence of {words}; got {indices!r}. "
             "np.flatnonzero turns a mask into indices."
         ) from None
     for i in J:
         if not 0 <= i < d:
             raise ValueError(f"{name} must hold column indices in 0..{d - 1}; got {i}")
     if len(set(J)) < len(J):
-        raise ValueError(f"{name} must not repeat an index; got {J}")
+        raise ValueError(f"{name} must not repeat an index; got {given if names else J}")
     return np.array(J, np.intp)
+
+
+def check_budget(k: int, forced: Columns, d: int, names: Names = None) -> tuple[int, IndexArray]:
+    """k, 1 ≤ k ≤ d, and the forced features, at most k, as indices."""
+    k, first = check_count(k, "k", 1, d), check_indices(forced, d, "forced", names)
+    if len(first) > k:
+        raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
+    return k, first
+
+
+def _position(label: str, names: Names, name: str) -> int:
+    """The index of a column by its name."""
+    if names is None:
+        raise TypeError("no names")
+    if names.count(label) == 1:
+        return names.index(label)
+    if label in names:
+        raise ValueError(f"{name} has {label!r}, the name of {names.count(label)} columns: use indices")
+    close = difflib.get_close_matches(label, names, 1)
+    hint = f" Did you mean {close[0]!r}?" if close else f" X has {_some(names)}."
+    raise ValueError(f"{name} must hold names of columns; there is no column {label!r}.{hint}")
+
+
+def _some(names: Sequence[str]) -> str:
+    told = ", ".join(map(repr, names[:8]))
+    return told if len(names) <= 8 else f"{told}, … ({len(names)} in all)"
 
 
 def check_count(k: int, name: str, low: int, high: float = _MOST) -> int:

@@ -24,6 +24,7 @@ INVARIANCES = {
     "layout": "order, strides, lists, frames: no bit changes; sparse or by columns to rounding",
     "dtype": "integers, and truth values, are float64 in every bit; float32 stays, to its rounding",
     "weights": "repeat rows",
+    "intercept": "=True: adding constants to columns and to y changes nothing but the intercept",
     "read-only": "data are left alone",
     "Problem": "stands for the data, in every bit",
     "Gram": "matrix, Xᵀy and ‖y‖² stand for the data, to their rounding",
@@ -68,18 +69,24 @@ def kinds(text):
 
 
 SUBSET = """support indices, coef number -1 1, value number, r2 number, diversity number 1, gains number,
-    candidates number, moves work, status equal, n_features equal"""
+    candidates number, moves work, status equal, n_features equal, intercept witness, names witness"""
 RESULTS = {
-    sl.SelectionPath: """support indices, coef_path number -1 1, lam_star number 1 1, margin number, ties set,
-        active_sets set, weights state, residual_norm number 0 1, status equal, n_features equal""",
+    sl.SelectionPath: """support indices, coef_path number -1 1, intercept_path witness,
+        lam_star number 1 1, margin number, ties set, active_sets set, weights state,
+        residual_norm number 0 1, status equal, n_features equal, names witness, with_intercept equal,
+        standardized equal""",
     sl.BatchSelection: """support indices, coef number -1 1, n_selected equal, residual_norms number 0 1,
-        status equal, n_features equal, n_redone work""",
+        status equal, n_features equal, names witness, n_redone work""",
     sl.FirstEntry: """lam_star number 1 1, tied set, active set, signs witness, direction witness,
-        window_lower number 1 1, proof_lower number 1 1, residual_norm number 0 1, status equal""",
-    sl.LassoPath: "knots number 1 1, coef column -1 1, active set, status equal",
-    sl.DualProjection: "u sample 0 1, coef column -1 1, active set, duality_gap number 0 2, status equal",
-    sl.DescentResult: """w work -.5 .5, theta state, weights state, coef fit -1 1,
-        objective work 0 2, duality_gap work 0 2, status equal""",
+        window_lower number 1 1, proof_lower number 1 1, residual_norm number 0 1, status equal,
+        names witness""",
+    sl.LassoPath: """knots number 1 1, features witness, coef_path witness, intercept witness, r2 number,
+        active set, status equal, n_features equal, names witness, with_intercept equal,
+        standardized equal""",
+    sl.DualProjection: """u sample 0 1, coef column -1 1, active set, duality_gap number 0 2, status equal,
+        names witness""",
+    sl.DescentResult: """w work -.5 .5, theta state, weights state, coef fit -1 1, intercept witness,
+        objective work 0 2, duality_gap work 0 2, status equal, names witness, standardized equal""",
     sl.SubsetResult: SUBSET,
     sl.BestSubset: SUBSET + ", residual number 0 2, lower_bound number 0 2, optimal equal, nodes work",
     sl.NuChoice: """nu number -1, lower number -1, upper number -1, method witness, selection equal,
@@ -95,11 +102,13 @@ RESULTS = {
     sl.SparseEigenvalues: """k equal, lambda_min number 2, lambda_max number 2, lambda_min_support set,
         lambda_max_support set, condition_number work, coherence number, babel double""",
     sl.GuaranteeBounds: """k equal, bounds equal, best number, best_support set, r2 number, supports indices,
-        constants number""",
+        constants number, names witness""",
     sl.Bound: """name equal, algorithm equal, formula equal, source equal, hypotheses equal, lower number,
         upper number, achieved number""",
 }
 RESULTS = {cls: kinds(text) for cls, text in RESULTS.items()}
+# properties that are compared too: their fields depend on the order of the columns
+PROPERTIES = {sl.LassoPath: kinds("coef column -1 1")}
 
 
 LAM, NU = object(), object()
@@ -127,7 +136,7 @@ def method(function, *numbers, columns=None, many=False, lacks=None, **options):
 ROOTS, ENTROPY = GeneralizedRank(0.5), SmoothedDifferentialEntropy(1.0)
 CORRELATIONS = {"lengths": "correlations, and λ, are with the columns as they are"}
 SPECTRUM = {"lengths": "the eigenvalues of XᵀX are those of the columns as they are"}
-NO_WEIGHTS = {"weights": "has no sample_weight"}
+NO_WEIGHTS = {"weights": "has no sample_weight", "intercept": "has no intercept"}
 
 METHODS = {
     "omp": method(sl.omp, 4, columns="forced", lacks=CORRELATIONS),
@@ -145,14 +154,14 @@ METHODS = {
         sl.sequential_attention, 4, parametrization="softmax", columns="forced",
         lacks=CORRELATIONS | {"scale": "e^w is not homogeneous"},
     ),
-    "first_entry": method(sl.first_entry, columns="unpenalized", lacks=CORRELATIONS),
-    "lambda_star": method(sl.lambda_star, columns="unpenalized", lacks=CORRELATIONS),
-    "lasso_path": method(sl.lasso_path, max_steps=4, columns="unpenalized", lacks=CORRELATIONS),
+    "first_entry": method(sl.first_entry, columns="forced", lacks=CORRELATIONS),
+    "lambda_star": method(sl.lambda_star, columns="forced", lacks=CORRELATIONS),
+    "lasso_path": method(sl.lasso_path, max_steps=4, columns="forced", lacks=CORRELATIONS),
     "project_dual": method(
-        sl.project_dual, LAM, columns="unpenalized",
+        sl.project_dual, LAM, columns="forced",
         lacks=CORRELATIONS | NO_WEIGHTS | {"Problem": "u is one of samples", "Gram": "u is one of samples"},
     ),
-    "hadamard_descent": method(sl.hadamard_descent, LAM, columns="unpenalized", lacks=CORRELATIONS),
+    "hadamard_descent": method(sl.hadamard_descent, LAM, columns="forced", lacks=CORRELATIONS),
     "best_subset": method(
         sl.best_subset, 3, columns="forced", lacks={"Gram, ties": "copies are known to √eps"}
     ),

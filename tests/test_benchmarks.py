@@ -217,7 +217,7 @@ def test_wrong_paths_and_projections_are_called_wrong(rng):
 
     S, lam = np.array([2, 5]), 0.4 * float(path.knots[0])
     data = SimpleNamespace(X=X, v=y, lam=lam, S=S)
-    projection = sl.project_dual(X, y, lam, unpenalized=S)
+    projection = sl.project_dual(X, y, lam, forced=S)
     assert checks.projections(ours)(data, {ours: projection}).right
     off = SimpleNamespace(u=projection.u + 1e-11, coef=projection.coef, active=projection.active)
     assert not checks.projections(ours)(data, {ours: off}).right

@@ -178,7 +178,7 @@ def test_the_window_is_the_sharp_one(rng):
     for _ in range(20):
         X, y = rng.integers(-3, 4, (5, 9)).astype(float), rng.integers(-3, 4, 5).astype(float)
         for step in certify(X, y, sl.sequential_lasso(X, y, 3)).steps:
-            entry = sl.first_entry(X, y, unpenalized=step.selected)
+            entry = sl.first_entry(X, y, forced=step.selected)
             assert float(step.tau) == pytest.approx(1 - entry.window_lower / entry.lam_star, rel=1e-9)
 
 

@@ -23,7 +23,7 @@ def assert_is_projection(X, v, lam, S, projection, tol=1e-12):
 def test_all_columns_unpenalized_in_any_order(rng):
     X, v = rng.normal(size=(300, 100)), rng.normal(size=300)
     for S in (rng.permutation(100), np.arange(100)[::-1], np.arange(100)):
-        assert_is_projection(X, v, 0.1, S, sl.project_dual(X, v, 0.1, unpenalized=S))
+        assert_is_projection(X, v, 0.1, S, sl.project_dual(X, v, 0.1, forced=S))
 
 
 @given(SEEDS, st.sampled_from([0.9, 0.3, 0.05]), st.integers(0, 3), st.sampled_from([(8, 20), (20, 8)]))
@@ -31,8 +31,8 @@ def test_the_projection_satisfies_its_optimality_conditions(seed, share, size, s
     rng = np.random.default_rng(seed)
     X, v = rng.normal(size=shape), rng.normal(size=shape[0])
     S = list(range(size))
-    lam = share * sl.lambda_star(X, v, unpenalized=S)
-    projection = sl.project_dual(X, v, lam, unpenalized=S)
+    lam = share * sl.lambda_star(X, v, forced=S)
+    projection = sl.project_dual(X, v, lam, forced=S)
     assert_is_projection(X, v, lam, S, projection)
     assert 0 <= projection.duality_gap <= 1e-12 * (v @ v)
 
@@ -49,7 +49,7 @@ def test_against_two_quadratic_programming_solvers(rng):
     cp, quadprog = pytest.importorskip("cvxpy"), pytest.importorskip("quadprog")
     X, v = rng.normal(size=(20, 40)), rng.normal(size=20)
     lam = 0.4 * np.abs(X.T @ v).max()
-    ours = sl.project_dual(X, v, lam, unpenalized=[5]).u
+    ours = sl.project_dual(X, v, lam, forced=[5]).u
     C = np.c_[X[:, 5], X, -X]
     theirs = quadprog.solve_qp(np.eye(20), v, C, np.r_[0, np.full(80, -lam)], meq=1)[0]
     np.testing.assert_allclose(ours, theirs, atol=1e-12 * np.linalg.norm(v))

@@ -249,7 +249,7 @@ def test_eliminating_the_unpenalized_is_keeping_them(S):
     X[:, 9] = X[:, 2] + X[:, 5]  # the last S is dependent
     c = X.T @ residual(X, y, S)
     lam = 0.5 * np.abs(c).max()
-    result = sl.hadamard_descent(X, y, lam, unpenalized=S, tol=1e-10)
+    result = sl.hadamard_descent(X, y, lam, forced=S, tol=1e-10)
     kept = interior_point(X, y, lam, S)
     assert result.status is Status.COMPLETED
     assert objective(X, y, result.coef, lam, S) == pytest.approx(objective(X, y, kept, lam, S), rel=1e-9)
@@ -265,7 +265,7 @@ def test_an_ill_conditioned_selected_set_does_not_stall_the_descent():
     X, y = gaussian(8, 30, 40)
     X[:, 1] = X[:, 0] + 1e-7 * X[:, 1]
     lam = 0.8 * np.abs(X.T @ residual(X, y, [0, 1])).max()
-    result = sl.hadamard_descent(X, y, lam, unpenalized=[0, 1], max_iter=1000)
+    result = sl.hadamard_descent(X, y, lam, forced=[0, 1], max_iter=1000)
     assert result.status is Status.COMPLETED
 
 
@@ -274,8 +274,8 @@ def test_the_gap_bounds_the_excess_whenever_the_descent_stops(seed, size, share,
     X, y = gaussian(seed, 12, 16)
     S = list(range(size))
     lam = share * np.abs(X.T @ residual(X, y, S)).max()
-    result = sl.hadamard_descent(X, y, lam, unpenalized=S, max_iter=max_iter, rng=seed)
-    least = objective(X, y, sl.lasso_path(X, y, unpenalized=S, lam_min=lam).at(lam), lam, S)
+    result = sl.hadamard_descent(X, y, lam, forced=S, max_iter=max_iter, rng=seed)
+    least = objective(X, y, sl.lasso_path(X, y, forced=S, lam_min=lam).at(lam), lam, S)
     assert objective(X, y, result.coef, lam, S) - least <= result.duality_gap + 1e-12 * (y @ y)
     if result.status is Status.COMPLETED:
         assert result.duality_gap <= 1.01e-4 * (0.5 * np.sum(residual(X, y, S) ** 2) - least) + 1e-13 * (
@@ -290,7 +290,7 @@ def test_the_gap_bounds_the_excess_whenever_the_descent_stops(seed, size, share,
 def test_at_lambda_star_and_above_the_weights_vanish(share, S):
     X, y = gaussian(9)
     lam = share * np.abs(X.T @ residual(X, y, S)).max()
-    result = sl.hadamard_descent(X, y, lam, unpenalized=S)
+    result = sl.hadamard_descent(X, y, lam, forced=S)
     assert result.status is Status.COMPLETED
     assert np.abs(np.delete(result.coef, S)).max() <= 1e-6 * np.linalg.norm(y)
     assert result.duality_gap <= 0.5e-13 * (y @ y)
@@ -301,7 +301,7 @@ def test_at_lambda_star_and_above_the_weights_vanish(share, S):
 def test_without_penalty_it_is_least_squares(n, d):
     X, y = gaussian(10, n, d)
     X[:, 3] = X[:, 1] - X[:, 2]
-    result = sl.hadamard_descent(X, y, 0, unpenalized=[5], tol=1e-8)
+    result = sl.hadamard_descent(X, y, 0, forced=[5], tol=1e-8)
     assert result.status is Status.COMPLETED
     fit = X @ np.linalg.lstsq(X, y)[0]
     assert X @ result.coef == pytest.approx(fit, abs=2e-4 * np.linalg.norm(y))
@@ -318,7 +318,7 @@ def test_without_penalty_a_response_beyond_the_span_of_a_wide_design():
 
 def test_everything_selected_leaves_nothing_to_train():
     X, y = gaussian(12, 10, 4)
-    result = sl.hadamard_descent(X, y, 0.3, unpenalized=[2, 0, 1, 3])
+    result = sl.hadamard_descent(X, y, 0.3, forced=[2, 0, 1, 3])
     assert result.status is Status.COMPLETED
     assert result.coef == pytest.approx(np.linalg.lstsq(X, y)[0])
     assert np.isnan(result.w).all()
@@ -330,7 +330,7 @@ def test_everything_selected_leaves_nothing_to_train():
 def test_nothing_to_explain(lam):
     X, y = gaussian(13)
     for design, response in [(X, 0 * y), (0 * X, y), (X, X[:, 3])]:
-        result = sl.hadamard_descent(design, response, lam, unpenalized=[3])
+        result = sl.hadamard_descent(design, response, lam, forced=[3])
         assert result.status is Status.COMPLETED
         assert not np.delete(result.coef, 3).any()
 
@@ -339,7 +339,7 @@ def test_nothing_to_explain(lam):
 def test_zero_and_dependent_columns_get_nothing(lam):
     X, y = gaussian(14)
     X[:, 4], X[:, 5], X[:, 6] = 0, 2 * X[:, 1], -X[:, 1]
-    result = sl.hadamard_descent(X, y, lam, unpenalized=[1])
+    result = sl.hadamard_descent(X, y, lam, forced=[1])
     assert result.status is Status.COMPLETED
     assert not result.coef[[4, 5, 6]].any()
     assert not result.w[[4, 5, 6]].any()
@@ -388,9 +388,9 @@ def test_in_the_window_the_largest_weight_is_the_pick_of_omp(name):
     for seed in range(60):
         X, y = getattr(sl.ensembles, name)(40, 80, seed)
         S = sl.omp(X, y, seed % 8).support if seed % 8 else []
-        entry = sl.first_entry(X, y, unpenalized=S)
+        entry = sl.first_entry(X, y, forced=S)
         lam = 0.5 * (entry.lam_star + entry.window_lower)
-        result = sl.hadamard_descent(X, y, lam, unpenalized=S, max_iter=4000, rng=seed)
+        result = sl.hadamard_descent(X, y, lam, forced=S, max_iter=4000, rng=seed)
         assert result.status is Status.COMPLETED
         assert np.nanargmax(np.abs(result.w)) == np.argmax(np.abs(X.T @ residual(X, y, S)))
 
@@ -414,7 +414,7 @@ def test_the_limit_leaves_the_result_undecided():
         ({"lam": 1.0, "tol": -1e-3}, ValueError, "tol must be nonnegative"),
         ({"lam": 1.0, "max_iter": 0}, ValueError, "max_iter must be at least 1"),
         ({"lam": 1.0, "max_iter": 1.5}, TypeError, "max_iter must be an integer"),
-        ({"lam": 1.0, "unpenalized": [30]}, ValueError, r"unpenalized must hold column indices in 0..29"),
+        ({"lam": 1.0, "forced": [30]}, ValueError, r"forced must hold column indices in 0..29"),
     ],
 )
 def test_bad_arguments(arguments, error, words):

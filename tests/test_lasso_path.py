@@ -30,7 +30,7 @@ def test_kkt_at_and_between_the_knots(seed, unpenalized, shape):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=shape), rng.normal(size=shape[0])
     S = range(unpenalized)
-    path = sl.lasso_path(X, y, unpenalized=S)
+    path = sl.lasso_path(X, y, forced=S)
     assert path.status is Status.COMPLETED
     assert path.knots[-1] == 0
     assert np.all(np.diff(path.knots) < 0)
@@ -42,7 +42,7 @@ def test_kkt_on_designs_full_of_ties(design, unpenalized):
     X, y = design
     S = (0,) if unpenalized else ()
     assume(np.abs(X.T @ residual(X, y, S)).max() > 1e-9)
-    path = sl.lasso_path(X, y, unpenalized=S)
+    path = sl.lasso_path(X, y, forced=S)
     assert path.status is Status.COMPLETED
     assert worst_kkt(path, X, y, S) <= 1e-10
 
@@ -84,9 +84,9 @@ def test_scikit_learn_issue_2746():
 def test_objective_is_the_least_over_all_signed_supports(design, share, unpenalized):
     X, y = design
     S = tuple(range(unpenalized))
-    lam = share * sl.lambda_star(X, y, unpenalized=S)
+    lam = share * sl.lambda_star(X, y, forced=S)
     assume(lam > 0)
-    ours = objective(X, y, sl.lasso_path(X, y, unpenalized=S).at(lam), lam, S)
+    ours = objective(X, y, sl.lasso_path(X, y, forced=S).at(lam), lam, S)
     assert ours <= brute_force_lasso(X, y, lam, S) + 1e-12 * (y @ y)
 
 
@@ -101,7 +101,7 @@ def test_agrees_with_scikit_learn_where_that_is_right(rng):
 def test_agrees_with_an_interior_point_method(rng):
     cp = pytest.importorskip("cvxpy")
     X, y = rng.normal(size=(15, 25)), rng.normal(size=15)
-    path = sl.lasso_path(X, y, unpenalized=[3, 4])
+    path = sl.lasso_path(X, y, forced=[3, 4])
     beta = cp.Variable(25)
     penalized = [j for j in range(25) if j not in (3, 4)]
     for lam in (0.7 * path.knots[0], 0.1 * path.knots[0]):
@@ -152,7 +152,7 @@ def test_zero_columns_zero_response_and_everything_unpenalized():
     path = sl.lasso_path(X, [1.0, 1.0])
     assert not path.coef[:, 1].any()
     assert sl.lasso_path(X, [0.0, 0.0]).knots.tolist() == [0.0]
-    full = sl.lasso_path(X, [1.0, 1.0], unpenalized=[0, 1, 2])
+    full = sl.lasso_path(X, [1.0, 1.0], forced=[0, 1, 2])
     np.testing.assert_allclose(X @ full.at(0.0), [1, 1], atol=1e-15)
 
 
@@ -279,7 +279,7 @@ def test_offsets_beside_an_unpenalised_intercept(offset):
     Z = rng.normal(size=(40, 12))
     X = np.column_stack([np.ones(40), offset + Z])
     y = 1e3 + 3 * Z[:, 0] - 2 * Z[:, 5] + Z[:, 7] + 0.1 * rng.normal(size=40)
-    path = sl.lasso_path(X, y, unpenalized=[0])
+    path = sl.lasso_path(X, y, forced=[0])
     assert path.status is Status.COMPLETED
     for lam, coef in list(zip(path.knots, path.coef, strict=True))[::4]:
         assert exact_violation(X, y, coef, lam, (0,)) <= 1
@@ -306,7 +306,8 @@ def test_knots_that_are_one_in_float32_stay_apart():
     """β jumps where λ moves by 1e-12: without the first of both knots the segment above would be another."""
     problem = sl.Problem(np.eye(2, dtype=np.float32), np.array([2, 1], np.float32))
     lams, coef = np.array([2, 1 + 1e-12, 1, 0.5]), np.array([[0, 0], [1, 0], [0, 1], [0, 2.0]])
-    path = _path(problem, [Stretch(lams, slice(None), coef, [(0,), (), (1,), (1,)])], sl.Status.COMPLETED)
+    stretch = Stretch(lams, slice(None), coef, [(0,), (), (1,), (1,)])
+    path = _path(problem, np.zeros(0, np.intp), [stretch], sl.Status.COMPLETED)
     assert np.all(np.diff(path.knots) < 0)
     assert path.at(1.5) == pytest.approx([0.5, 0], abs=1e-6)
     assert path.at(0.75) == pytest.approx([0, 1.5], abs=1e-6)
@@ -320,7 +321,7 @@ def test_the_end_of_a_gram_path_that_fits_y(rho, S):
     X[0, 0] = X[1, 1] = X[3, 3] = X[3, 4] = 1
     X[0, 2] = X[1, 2] = 0.505
     X[2, 2], X[4, 4], X[5, 5] = rho, 0.05, 0.3
-    path = sl.lasso_path(Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), unpenalized=S)
+    path = sl.lasso_path(Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), forced=S)
     assert path.status is Status.COMPLETED
     assert np.linalg.norm(y - X @ path.coef[-1]) <= 1e-4 * rho
 
@@ -333,8 +334,8 @@ def test_a_gram_path_beside_an_intercept(offset):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(30, 9)) + offset, rng.normal(size=30) + offset
         X[:, 0] = 1
-        path = sl.lasso_path(X, y, unpenalized=[0])
-        gram = sl.lasso_path(Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), unpenalized=[0])
+        path = sl.lasso_path(X, y, forced=[0])
+        gram = sl.lasso_path(Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), forced=[0])
         same += gram.active == path.active
         if gram.active == path.active:
             np.testing.assert_allclose(gram.knots, path.knots, atol=1e-13 * offset**2 * path.knots[0])
@@ -351,8 +352,8 @@ def test_a_gram_path_whose_knots_are_far_apart(amplitude, copy):
         if copy:
             X[:, 8] = X[:, 2]
         y = amplitude * (X[:, 1] - 1000) + rng.normal(size=30)
-        gram = sl.lasso_path(Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), unpenalized=[0])
-        assert len(gram.knots) == len(sl.lasso_path(X, y, unpenalized=[0]).knots)
+        gram = sl.lasso_path(Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), forced=[0])
+        assert len(gram.knots) == len(sl.lasso_path(X, y, forced=[0]).knots)
 
 
 def test_noise_in_a_gram_matrix_is_no_knot():
@@ -364,7 +365,7 @@ def test_noise_in_a_gram_matrix_is_no_knot():
         problem = Problem.from_gram(X.T @ X, X.T @ y, float(y @ y))
         path = sl.sequential_lasso(problem, 4)
         assert (sorted(path.support), path.status) == ([0, 1], Status.NO_CORRELATION)
-        assert sl.first_entry(problem, unpenalized=[0, 1]).lam_star == 0
+        assert sl.first_entry(problem, forced=[0, 1]).lam_star == 0
 
 
 def test_a_path_may_end_where_a_coefficient_leaves():
@@ -389,10 +390,10 @@ def test_forced_columns_that_are_dependent_only_together(rng):
     S = np.linalg.qr(rng.normal(size=(n, n)))[0][:, :t] @ (np.eye(t) - np.triu(np.ones((t, t)), 1))
     S /= np.linalg.norm(S, axis=0)
     X, y = np.column_stack([S, rng.normal(size=(n, 4))]), S @ rng.normal(size=t) + rng.normal(size=n)
-    lam_star = sl.first_entry(X, y, unpenalized=range(t)).lam_star
-    assert sl.lasso_path(X, y, unpenalized=range(t)).knots[0] == pytest.approx(lam_star, rel=1e-9)
+    lam_star = sl.first_entry(X, y, forced=range(t)).lam_star
+    assert sl.lasso_path(X, y, forced=range(t)).knots[0] == pytest.approx(lam_star, rel=1e-9)
     Q = np.linalg.qr(S)[0]
     u = y - Q @ (Q.T @ y)
     u -= Q @ (Q.T @ u)
-    found = sl.project_dual(X, y, 1.0001 * lam_star, unpenalized=range(t)).u
+    found = sl.project_dual(X, y, 1.0001 * lam_star, forced=range(t)).u
     assert np.linalg.norm(found - u) <= 1e-8 * np.linalg.norm(y)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
-from methods import INVARIANCES, METHODS, RESULTS, Kind, Levels
+from methods import INVARIANCES, METHODS, PROPERTIES, RESULTS, Kind, Levels
 
 import sparselin as sl
 
@@ -122,6 +122,12 @@ def weights(X, y, at):
     yield Change((sl.Problem(X, y, sample_weight=weight), None, at), EPS, was=was)
 
 
+def intercept(X, y, at):
+    offset, option = np.random.default_rng(6).integers(-50, 51, X.shape[1]), {"intercept": True}
+    yield Change((X + offset, y + 33, at, option), EPS, was=(X, y, at, option))
+    yield Change((sl.Problem(X + offset, y + 33, **option), None, at), EPS, was=(X, y, at, option))
+
+
 def read_only(X, y, at):
     locked = X.copy(), y.copy()
     for array in locked:
@@ -148,12 +154,16 @@ def facts(value, kind, name=""):
     """All that a result holds, field by field: name, kind, value."""
     if (fields := RESULTS.get(type(value))) and kind.what != "witness":
         assert list(fields) == [field.name for field in dataclasses.fields(value)]
-        for field, own in fields.items():  # the ends of an interval have the degree of what it holds
+        for field, own in (
+            fields | PROPERTIES.get(type(value), {})
+        ).items():  # the ends of an interval have the degree of what it holds
             if kind.what == "work":
                 own = kind
             elif kind.what == "number" and own in (Kind("number"), Kind("work")):
                 own = kind._replace(what=own.what)
             yield from facts(getattr(value, field), own, f"{name}.{field}")
+    elif kind.what == "witness":
+        yield name, kind, None
     elif isinstance(value, tuple) and not all(isinstance(v, (int, np.integer)) for v in value):
         for i, part in enumerate(value):
             yield from facts(part, Kind("equal") if isinstance(part, str) else kind, f"{name}[{i}]")
@@ -234,9 +244,9 @@ def data_for(name, design):
 def assert_kept(name, invariance, design):
     call, usual_data = METHODS[name].call, data_for(name, design)
     for change in globals()[invariance.lower().replace("-", "_")](*usual_data):
-        first = call(*change.was) if change.was else usual(name, design)
+        first = call(*change.was[:3], **dict(*change.was[3:])) if change.was else usual(name, design)
         second = call(*change.now[:3], **dict(*change.now[3:]))
-        X, y, _ = change.was or usual_data
+        X, y = (change.was or usual_data)[:2]
         root = Kind("number", 1, 1) if isinstance(first, float) else Kind("equal")
         for (field, kind, was), (other, _, now) in zip(facts(first, root), facts(second, root), strict=True):
             assert field == other

@@ -189,7 +189,7 @@ def test_the_record_is_that_of_sequential_lasso_at_the_same_sets(parametrization
     path = sl.sequential_attention(X, y, 4, parametrization=parametrization)
     for t in range(4):
         S = path.support[:t]
-        entry = sl.first_entry(X, y, unpenalized=S)
+        entry = sl.first_entry(X, y, forced=S)
         assert path.lam_star[t] == pytest.approx(entry.lam_star, rel=1e-12)
         assert path.ties[t] == entry.tied
         assert path.active_sets[t] == entry.active

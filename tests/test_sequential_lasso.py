@@ -29,7 +29,7 @@ def in_window(entry, X, y, S, share):
 def test_the_direction_solves_the_lasso_throughout_the_window(design, size):
     X, y = design
     S = range(min(size, X.shape[1] - 1))
-    entry = sl.first_entry(X, y, unpenalized=S)
+    entry = sl.first_entry(X, y, forced=S)
     assume(entry.lam_star > 0)
     for share in (1e-6, 0.5, 1.0):
         coef, lam = in_window(entry, X, y, S, share)
@@ -101,7 +101,7 @@ def test_lambda_star_is_the_largest_correlation(seed, size):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
     c = X.T @ residual(X, y, range(size))
-    assert sl.lambda_star(X, y, unpenalized=range(size)) == pytest.approx(np.abs(c).max(), rel=1e-12)
+    assert sl.lambda_star(X, y, forced=range(size)) == pytest.approx(np.abs(c).max(), rel=1e-12)
 
 
 @given(SEEDS)
@@ -129,7 +129,7 @@ def test_every_active_set_is_the_first_of_the_homotopy(rng):
     X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
     path = sl.sequential_lasso(X, y, 5, forced=[2])
     for t in range(1, 5):
-        first = sl.lasso_path(X, y, unpenalized=path.support[:t], max_steps=1)
+        first = sl.lasso_path(X, y, forced=path.support[:t], max_steps=1)
         assert first.active[0] == path.active_sets[t]
         assert first.knots[0] == pytest.approx(path.lam_star[t], rel=1e-13)
 
@@ -138,7 +138,7 @@ def test_statuses_at_lambda_star_zero():
     X = np.eye(3)[:, :2]
     assert sl.first_entry(X, [0, 0, 1]).status is Status.NO_CORRELATION
     assert sl.first_entry(X, [0, 0, 0]).status is Status.EXACT_FIT
-    assert sl.first_entry(X, [1, 1, 1], unpenalized=[0, 1]).status is Status.RANK_EXHAUSTED
+    assert sl.first_entry(X, [1, 1, 1], forced=[0, 1]).status is Status.RANK_EXHAUSTED
     assert sl.lambda_star(X, [0, 0, 1]) == 0.0
 
 
@@ -156,7 +156,7 @@ def nearly_dependent(eps, dtype=np.float64):
 @pytest.mark.parametrize(("eps", "dtype"), [(3e-8, np.float64), (1e-3, np.float32), (1e-5, np.float64)])
 def test_an_ill_conditioned_S_does_not_hide_an_entry(eps, dtype):
     X, y = nearly_dependent(eps, dtype)
-    entry = sl.first_entry(X, y, unpenalized=[0, 1])
+    entry = sl.first_entry(X, y, forced=[0, 1])
     assert entry.active == (3,)
     np.testing.assert_allclose(entry.direction, [0.5], rtol=1e-5)
     assert entry.window_lower == pytest.approx(2.0, rel=1e-5)
@@ -249,7 +249,7 @@ def test_ties_against_exact_fractions_whatever_the_order_of_the_columns(dtype):
         tied += len(T) > 1
         order = rng.permutation(d)
         place = np.argsort(order)
-        entry = sl.first_entry(X[:, order].astype(dtype), y.astype(dtype), unpenalized=place[S])
+        entry = sl.first_entry(X[:, order].astype(dtype), y.astype(dtype), forced=place[S])
         assert entry.lam_star == pytest.approx(float(lam), rel=1e-12)
         assert sorted(order[list(entry.tied)]) == list(T), seed
         assert sorted(order[list(entry.active)]) == list(A), seed
@@ -273,12 +273,12 @@ def test_a_degenerate_tie_whatever_the_order_of_the_columns():
     rng = np.random.default_rng(0)
     for _ in range(40):
         order = rng.permutation(7)
-        entry = sl.first_entry(X[:, order], y, unpenalized=[int(np.argsort(order)[1])])
+        entry = sl.first_entry(X[:, order], y, forced=[int(np.argsort(order)[1])])
         assert sorted(order[list(entry.active)]) == [0, 6]
 
 
 def test_a_long_column_beside_the_one_that_enters():
     """c₃ = 1 is below the bound that the condition of the unpenalised columns gives, and is the largest."""
     X = np.array([[1, 1, 1e8, 0], [0, 2.0**-23, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0.5]])
-    entry = sl.first_entry(X, np.ones(4), unpenalized=[0, 1])
+    entry = sl.first_entry(X, np.ones(4), forced=[0, 1])
     assert (entry.lam_star, entry.tied, entry.status) == (1.0, (2,), Status.COMPLETED)

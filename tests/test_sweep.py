@@ -27,7 +27,7 @@ def test_windows_and_margins_are_those_of_first_entry(n, d, k):
     for index in range(6):
         X, y = sweep_design(n, d, index, seed=3)
         path = sl.omp(X, y, k)
-        entries = [sl.first_entry(X, y, unpenalized=path.support[:t]) for t in range(k)]
+        entries = [sl.first_entry(X, y, forced=path.support[:t]) for t in range(k)]
         assert all(entry.active == (pick,) for entry, pick in zip(entries, path.support, strict=True))
         windows = np.array([1 - entry.window_lower / entry.lam_star for entry in entries])
         verdict, window, margin, histogram = run_kernel(X, y, k)
@@ -59,7 +59,7 @@ def test_a_window_too_long_is_a_violation(n, d, k):
 
 def lasso_in_window(X, y, S, i, share):
     """β on S and i at λ = λ* − share·ε₂, by plain NumPy and `first_entry`; and λ."""
-    entry = sl.first_entry(X, y, unpenalized=S)
+    entry = sl.first_entry(X, y, forced=S)
     assert entry.active == (i,)
     lam = entry.lam_star - share * (entry.lam_star - entry.window_lower)
     J = [*S, i]

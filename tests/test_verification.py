@@ -54,36 +54,36 @@ def second_best_omp(X, y, k, forced=()):
 
 
 def wrong_lam_star(factor):
-    def first_entry(X, y, unpenalized=()):
-        entry = sl.first_entry(X, y, unpenalized=unpenalized)
+    def first_entry(X, y, forced=()):
+        entry = sl.first_entry(X, y, forced=forced)
         return dataclasses.replace(entry, lam_star=entry.lam_star * factor)
 
     return first_entry
 
 
-def scaling_projector(X, v, lam, unpenalized=()):
+def scaling_projector(X, v, lam, forced=()):
     """Feasible and orthogonal to X_S, but only a point of the polytope: λ/λ*·P_S^⊥v."""
-    right = sl.project_dual(X, v, lam, unpenalized=unpenalized)
-    level = sl.first_entry(X, v, unpenalized=unpenalized)
-    inside = sl.project_dual(X, v, 2 * level.lam_star, unpenalized=unpenalized).u
+    right = sl.project_dual(X, v, lam, forced=forced)
+    level = sl.first_entry(X, v, forced=forced)
+    inside = sl.project_dual(X, v, 2 * level.lam_star, forced=forced).u
     return dataclasses.replace(right, u=inside * min(1.0, lam / level.lam_star))
 
 
-def all_of_the_tied(X, y, unpenalized=()):
-    entry = sl.first_entry(X, y, unpenalized=unpenalized)
+def all_of_the_tied(X, y, forced=()):
+    entry = sl.first_entry(X, y, forced=forced)
     return dataclasses.replace(entry, active=entry.tied)
 
 
-def one_step_descent(X, y, lam, unpenalized=(), rng=0, max_iter=0):
-    result = sl.hadamard_descent(X, y, lam, unpenalized=unpenalized, rng=rng, max_iter=1)
+def one_step_descent(X, y, lam, forced=(), rng=0, max_iter=0):
+    result = sl.hadamard_descent(X, y, lam, forced=forced, rng=rng, max_iter=1)
     return dataclasses.replace(result, status=sl.Status.COMPLETED)
 
 
-def wrong_feature_descent(X, y, lam, unpenalized=(), rng=0, max_iter=0):
+def wrong_feature_descent(X, y, lam, forced=(), rng=0, max_iter=0):
     """Trained to its certificate, then two features change places."""
-    result = sl.hadamard_descent(X, y, lam, unpenalized=unpenalized, rng=rng, max_iter=max_iter)
+    result = sl.hadamard_descent(X, y, lam, forced=forced, rng=rng, max_iter=max_iter)
     order = np.arange(X.shape[1])
-    free = [j for j in order if j not in set(unpenalized)]
+    free = [j for j in order if j not in set(forced)]
     order[free] = np.roll(free, 1)
     return dataclasses.replace(result, w=result.w[order], theta=result.theta[order])
 
@@ -95,8 +95,8 @@ def start_returning_solver(Z, r, lam, start, target):
 def wrong_entry(**changes):
     """first_entry with some fields replaced by functions of the right ones."""
 
-    def first_entry(X, y, unpenalized=()):
-        entry = sl.first_entry(X, y, unpenalized=unpenalized)
+    def first_entry(X, y, forced=()):
+        entry = sl.first_entry(X, y, forced=forced)
         return dataclasses.replace(entry, **{name: change(entry) for name, change in changes.items()})
 
     return first_entry

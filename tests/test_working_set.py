@@ -67,7 +67,7 @@ def test_guesses_are_proved_on_all_columns(rng, order, S):
     design = {"C": X, "F": np.asfortranarray(X), "sparse": scipy.sparse.csc_array(X), "float32": X}[order]
     if order == "float32":
         design, y = X.astype(np.float32), y.astype(np.float32)
-    path = sl.lasso_path(design, y, unpenalized=S, max_steps=90)
+    path = sl.lasso_path(design, y, forced=S, max_steps=90)
     assert path.status is Status.MAX_STEPS
     assert len(path.knots) == 91
     assert path.coef.dtype == design.dtype
@@ -78,7 +78,7 @@ def test_guesses_are_proved_on_all_columns(rng, order, S):
 
 def test_the_fast_path_is_the_careful_one(rng):
     X, y = ar1(60, 400, rng)
-    path = sl.lasso_path(X, y, unpenalized=[5], max_steps=50)
+    path = sl.lasso_path(X, y, forced=[5], max_steps=50)
     for i, knot in zip(range(51), Homotopy(Problem(X, y), np.array([5])).knots(0.0), strict=False):
         assert path.knots[i] == pytest.approx(knot.lam, rel=1e-10)
         np.testing.assert_allclose(path.coef[i], knot.coef, atol=1e-9 * np.abs(knot.coef).max())
@@ -102,7 +102,7 @@ def test_one_tie_does_not_stop_the_fast_path(rng, monkeypatch):
 def test_dependent_unpenalised_columns(rng):
     X, y = rng.normal(size=(30, 200)), rng.normal(size=30)
     X[:, 3] = X[:, 1] - 2 * X[:, 2]
-    path = sl.lasso_path(X, y, unpenalized=[1, 2, 3], lam_min=0.5)
+    path = sl.lasso_path(X, y, forced=[1, 2, 3], lam_min=0.5)
     assert path.status is Status.COMPLETED
     assert not path.coef[:, 3].any()
     assert worst_kkt(path, X, y, [1, 2, 3]) <= 1e-11
@@ -113,15 +113,15 @@ def test_dependent_unpenalised_columns(rng):
 def test_projection_with_candidates(rng, share, dtype, monkeypatch):
     X, v = ar1(80, 700, rng)
     S = [4, 200, 333]
-    lam = share * sl.lambda_star(X, v, unpenalized=S)
+    lam = share * sl.lambda_star(X, v, forced=S)
     with monkeypatch.context() as no_help:
         no_help.setattr(Homotopy, "knots", None)
-        projection = sl.project_dual(X.astype(dtype), v.astype(dtype), lam, unpenalized=S)
+        projection = sl.project_dual(X.astype(dtype), v.astype(dtype), lam, forced=S)
     assert projection.u.dtype == dtype
     tol = 1e-12 if dtype == np.float64 else 1e-4
     assert lasso_kkt(X, v, projection.coef.astype(float), lam, S) <= tol
     np.testing.assert_allclose(projection.u, v - X @ projection.coef, atol=tol * np.linalg.norm(v))
-    exact = sl.lasso_path(X, v, unpenalized=S, lam_min=lam)
+    exact = sl.lasso_path(X, v, forced=S, lam_min=lam)
     np.testing.assert_allclose(projection.u, v - X @ exact.coef[-1], atol=tol * np.linalg.norm(v))
     assert 0 <= projection.duality_gap <= tol * (v @ v)
 
@@ -179,14 +179,14 @@ def test_nothing_is_read_that_was_not_written(rng, monkeypatch):
     """Arrays that NumPy leaves as they come are full of NaN here."""
     X, y = ar1(60, 400, rng)
     lam = 0.05 * np.abs(X.T @ y).max()
-    path, projection = sl.lasso_path(X, y, unpenalized=[5]), sl.project_dual(X, y, lam, unpenalized=[5])
+    path, projection = sl.lasso_path(X, y, forced=[5]), sl.project_dual(X, y, lam, forced=[5])
 
     def unwritten(shape, dtype=float, **_):
         return np.full(shape, -7 if np.issubdtype(dtype, np.integer) else np.nan, dtype)
 
     monkeypatch.setattr(np, "empty", unwritten)
-    np.testing.assert_array_equal(sl.lasso_path(X, y, unpenalized=[5]).coef, path.coef)
-    np.testing.assert_array_equal(sl.project_dual(X, y, lam, unpenalized=[5]).u, projection.u)
+    np.testing.assert_array_equal(sl.lasso_path(X, y, forced=[5]).coef, path.coef)
+    np.testing.assert_array_equal(sl.project_dual(X, y, lam, forced=[5]).u, projection.u)
 
 
 def test_a_path_that_outgrows_its_arrays(rng, monkeypatch):

@@ -128,13 +128,14 @@ class Known(NamedTuple):
 
     Attributes
     ----------
-    X : (n, d).
+    X, scale : (n, d) and (d,): the columns are scale_j·X_j.
     unit, norms : (d,) and ‖X_j‖.
     error : (d,) bounds on the errors of unit_j⟨q_j, x⟩ for unit vectors x, all rounding included.
     candidates : workspace for the columns that are compared.
     """
 
     X: NDArray[np.float64]
+    scale: NDArray[np.floating]
     unit: NDArray[np.float64]
     norms: NDArray[np.float64]
     error: NDArray[np.float64]
@@ -179,7 +180,8 @@ def certain_pick(screen, z, r, slack, out):
     count = find_candidates(screen, z, slack, out)
     value = np.empty(max(count, 0))
     for l in range(count):
-        value[l] = abs(dot(screen.X[:, screen.candidates[l]], r))
+        j = screen.candidates[l]
+        value[l] = abs(screen.scale[j] * dot(screen.X[:, j], r))
         if value[l] > top:
             best, top, second = l, value[l], top
         elif value[l] > second:

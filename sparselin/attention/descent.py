@@ -11,19 +11,18 @@ depends on the features of S̄ only, and an ill-conditioned X_S does not slow th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import descent as kernels
-from sparselin.lasso.gap import lasso_gap, orthonormal_basis
+from sparselin.lasso.gap import gap_of, orthonormal_basis
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import DescentResult, FloatArray, IndexArray, Status
 from sparselin.ties import measure, tied_at_maximum
-from sparselin.validation import check_count, check_indices, check_level
+from sparselin.validation import Columns, check_count, check_level
 
 FORMS = {
     "linear": kernels.LINEAR,
@@ -41,10 +40,13 @@ def hadamard_descent(
     y: ArrayLike | None,
     lam: float,
     *,
-    unpenalized: Iterable[int] = (),
+    forced: Columns = (),
+    unpenalized: Columns | None = None,
     tol: float = 1e-4,
     max_iter: int = 100_000,
     rng: Any = 0,
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> DescentResult:
     """Solve the LASSO by gradient descent on β = w∘θ, the regularized linear Sequential Attention.
@@ -67,11 +69,13 @@ def hadamard_descent(
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. The columns off S of
         a sparse X are made dense: MemoryError if they take more than a quarter of the memory.
     lam : λ ≥ 0.
-    unpenalized : S, columns without penalty and without w.
+    forced : S, columns without penalty and without w, by index or name; `unpenalized` is another name for it.
     tol : the relative accuracy of F. In the middle of the window of `first_entry` the feature of largest |w|
         is then in A(S), unless the cosine of another column with it is above about 1 − tol.
     max_iter : at most this many steps; then the status is MAX_ITER, and the accuracy is unknown.
     rng : seed or Generator of the start.
+    intercept, standardize : an unpenalised intercept; columns divided by their standard deviations, so that
+        w, θ and λ are those of these columns (`Problem`).
     sample_weight : (n,) weights of the squared residuals.
 
     Returns
@@ -80,14 +84,14 @@ def hadamard_descent(
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), bad `unpenalized`, λ < 0, tol < 0, max_iter < 1.
+    TypeError, ValueError : bad data (see `Problem`), bad `forced`, λ < 0, tol < 0, max_iter < 1.
 
     >>> result = hadamard_descent([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2.0, tol=1e-8)
     >>> np.abs(result.coef).round(3).tolist(), result.status.name
     ([1.0, 0.0], 'COMPLETED')
     """
-    problem = as_problem(X, y, sample_weight)
-    S = check_indices(unpenalized, problem.d, "unpenalized")
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    S = problem.unpenalized(forced, unpenalized)
     lam, tol = check_level(lam, "lam"), check_level(tol, "tol")
     max_iter = check_count(max_iter, "max_iter", 1)
     qr = ThinQR(problem, S)
@@ -221,14 +225,18 @@ def _result(
     theta[qr.index] = qr.solve(qr.Qt @ left)
     coef = weights * theta
     objective = 0.5 * reduced.residual_norm**2 + training.value
+    m, (inner, ones) = problem.n_features, problem.in_units_of_data(coef)
     return DescentResult(
-        w=w,
-        theta=theta,
-        weights=weights,
-        coef=coef,
+        w=w[:m],
+        theta=theta[:m],
+        weights=weights[:m],
+        coef=inner,
+        intercept=float(ones),
         objective=objective.astype(problem.dtype),
         duality_gap=_duality_gap(problem, S, coef, lam),
         status=Status.MAX_ITER if training.end == kernels.AT_LIMIT else Status.COMPLETED,
+        names=problem.names,
+        standardized=problem.design.scale is not None,
     )
 
 
@@ -241,5 +249,4 @@ def _duality_gap(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) 
     if problem.n > problem.d or lam == 0:
         basis = orthonormal_basis(problem.columns(np.arange(problem.d)))
         y = basis @ (basis.T @ y)
-    basis = orthonormal_basis(problem.columns(S))
-    return lasso_gap(problem.X, y, S, coef, lam, basis, problem.column_norms).gap
+    return gap_of(problem, S, coef, lam, y)

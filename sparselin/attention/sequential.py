@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,12 @@ from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
 from sparselin.attention.descent import FORMS, Reduced, eliminate, train
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
-from sparselin.lasso.entry import first_entry
+from sparselin.lasso._homotopy import Homotopy
+from sparselin.lasso.entry import entry_of
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
 from sparselin.ties import relative_margin
-from sparselin.validation import check_count, check_level
+from sparselin.validation import Columns, check_count, check_level
 
 # The relative accuracy of each training: two columns at an angle with 1 − cos > _TOLERANCE are distinguished.
 _TOLERANCE = 1e-4
@@ -30,9 +30,11 @@ def sequential_attention(
     *,
     parametrization: str = "linear",
     lam: float | None = None,
-    forced: Iterable[int] = (),
+    forced: Columns = (),
     max_iter: int = 100_000,
     rng: Any = 0,
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SelectionPath:
@@ -69,7 +71,7 @@ def sequential_attention(
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     parametrization : the form of s.
     lam : λ ≥ 0 at every step; by default as above.
-    forced, sample_weight, callback : as for `omp`.
+    forced, intercept, standardize, sample_weight, callback : as for `omp`.
     max_iter : at most this many gradient steps for each feature.
     rng : seed or Generator of the starts.
 
@@ -98,10 +100,11 @@ def sequential_attention(
     generator = np.random.default_rng(rng)
 
     def most_attended(selection: Selection) -> Pick | Status:
-        entry = first_entry(selection.problem, None, unpenalized=selection.support)
+        problem, S = selection.problem, np.array(selection.support, np.intp)
+        entry = entry_of(problem, Homotopy(problem, S))
         if entry.status is not Status.COMPLETED:
             return entry.status
-        reduced = eliminate(selection.problem, selection.qr, np.array(selection.support, np.intp))
+        reduced = eliminate(problem, selection.qr, S)
         penalty = _default_penalty(parametrization, entry, reduced) if fixed is None else fixed
         training = train(reduced, penalty, parametrization, generator, tol=_TOLERANCE, max_iter=max_iter)
         if training.end != CERTIFIED:
@@ -110,7 +113,7 @@ def sequential_attention(
             )
         return _pick(selection, entry, reduced, training.mask)
 
-    problem = as_problem(X, y, sample_weight)
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
     return pursue(problem, k, most_attended, forced=forced, callback=callback, by_rule=True)
 
 

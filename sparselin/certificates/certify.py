@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
-from sparselin.certificates.form import CLAIMS, malformed
+from sparselin.certificates.form import CLAIMS, begins_with_ones, malformed
 from sparselin.certificates.step import Indices, StepCertificate, refutations, step_name
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, SelectionPath
@@ -60,7 +60,8 @@ class Certificate:
     shape : (n, d).
     normalized : the statement is about X with unit columns.
     claim : "sequential_lasso": each pick is in A(S); "omp": each pick is in T.
-    forced : the features that entered first, about which nothing is claimed.
+    forced : the features that entered first, about which nothing is claimed. An intercept is a last column of
+        ones, feature d − 1 of d, and the first of them.
     steps : a `StepCertificate` for each pick after those.
     """
 
@@ -118,7 +119,10 @@ class Certificate:
         ------
         TypeError, ValueError : bad X or y (see `Problem`), or a Gram problem.
         """
-        X, y = _data(as_problem(X, y))
+        problem = as_problem(X, y)
+        if problem.is_plain and begins_with_ones(problem.n, problem.d, self.shape, self.forced):
+            problem = Problem(problem.X, problem.y, intercept=True)
+        X, y = _data(problem)
         steps = len(self.steps) if isinstance(self.steps, tuple) else 0
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         if fault := malformed(*X.shape, **fields):
@@ -198,7 +202,9 @@ def certify(
     X, y : design (n, d) and response (n,) as given to the method, or one `Problem`. A sparse X is made dense:
         MemoryError if it takes more than a quarter of the memory. There is no `sample_weight`: a `Problem`
         with weights is certified for its weighted rows.
-    path : from `omp` or `sequential_lasso`, or any other method.
+    path : from `omp` or `sequential_lasso`, or any other method. Of a path with an intercept the certificate
+        is about X with a last column of ones, which is forced. Standard deviations are rounded, so that a
+        path of standardized columns has none.
     normalized : the path was computed on X with every column divided by its norm, which floats do not
         represent: the certificate is about the exact quotients.
     claim : "sequential_lasso": each pick is in A(S); "omp": it is in T (A(S) is recorded all the same).
@@ -227,8 +233,8 @@ def certify(
 
     if claim not in CLAIMS:
         raise ValueError(f"claim must be one of {CLAIMS}; got {claim!r}")
-    data, response = _data(as_problem(X, y))
-    support, n_forced = _path(path, data.shape[1])
+    problem, support, n_forced = _path(X, y, path)
+    data, response = _data(problem)
     finder = exact.Finder(Exact(data, response, bool(normalized)))
     return Certificate(
         sha256=_digest(data, response, bool(normalized)),
@@ -240,19 +246,30 @@ def certify(
     )
 
 
-def _path(path: SelectionPath, d: int) -> tuple[Indices, int]:
-    """The support, and how many of its features were forced."""
+def _path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, Indices, int]:
+    """The problem of the path, its support, the column of ones first, and how many of it were forced."""
     if not isinstance(path, SelectionPath):
         raise TypeError(f"path must be a SelectionPath, as `omp` returns; got {type(path).__name__}")
-    if path.n_features != d:
-        raise ValueError(f"path must be of the {d} features of X; it is of {path.n_features}")
+    if path.standardized:
+        raise ValueError(
+            "a path of standardized columns has no certificate, since their standard deviations are rounded: "
+            "compute it with standardize=False, on columns that you scaled"
+        )
+    problem = as_problem(X, y, intercept=path.with_intercept and not isinstance(X, Problem))
+    if path.n_features != problem.n_features:
+        raise ValueError(
+            f"path must be of the {problem.n_features} features of X; it is of {path.n_features}"
+        )
+    if path.with_intercept != (problem.design.ones is not None):
+        raise ValueError("path and Problem must both have an intercept, or neither")
     forced = np.isnan(path.lam_star)
     n_forced = int(forced.sum())
     if forced[n_forced:].any():
         raise ValueError(
             "path.lam_star must be NaN for forced features alone, which come first; got NaN after them"
         )
-    return tuple(path.support.tolist()), n_forced
+    S = problem.with_ones(path.support)
+    return problem, tuple(S.tolist()), n_forced + len(S) - len(path.support)
 
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:

@@ -35,6 +35,13 @@ def malformed(
     return ""
 
 
+def begins_with_ones(n: int, d: int, shape: Any, forced: Any) -> bool:
+    """Whether these are of a certificate for X (n, d) with an intercept: feature d, the first forced one."""
+    if not (_are_integers(shape, 2) and shape == (n, d + 1)):
+        return False
+    return _are_features(forced, d + 1) and forced[:1] == (d,)
+
+
 def _fault(step: StepCertificate, S: Indices, n: int, d: int, claim: str) -> str:
     """The first fault in the form of a step, "" when there is none."""
     if not (_are_features(step.selected, d) and step.selected == S):

@@ -186,7 +186,7 @@ def _agrees(X: FloatArray, y: FloatArray, k: int) -> bool:
     """Whether each pick of OMP is in T by `first_entry`, A(S) ⊆ T satisfying the KKT conditions."""
     support = omp(X, y, k).support
     for t, pick in enumerate(support):
-        entry = first_entry(X, y, unpenalized=support[:t])
+        entry = first_entry(X, y, forced=support[:t])
         if entry.status is not Status.COMPLETED or pick not in entry.tied:
             return False
     return True

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
+from sparselin.design import Design
 from sparselin.linalg.products import rows_of_columns
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
@@ -49,16 +51,22 @@ class _InDouble(Problem):
         norms = problem.column_norms.astype(np.float64)
         y, dtype, eps = problem.y.astype(np.float64), np.dtype(np.float64), problem.double_eps
         vars(self).update(vars(problem) | {"eps": eps, "column_norms": norms, "y": y, "dtype": dtype})
-        self._single = problem
+        self._raw = copy.copy(problem)
+        vars(self._raw)["design"] = Design(problem.X)
         self.cache(np.zeros(0, np.intp))
 
     def cache(self, J: IndexArray) -> None:
         """Cache the columns J, and no others."""
         self._rows, self._place = np.zeros((0, self.n)), {j: i for i, j in enumerate(J.tolist())}
         if len(J):
-            self._rows = rows_of_columns(self._single, J, 1).astype(np.float64)
+            self._rows = np.ascontiguousarray(self._converted(J).T)
 
     def block(self, J: IndexArray) -> Any:
         if self._place and all(j in self._place for j in J.tolist()):
             return self._rows[[self._place[j] for j in J.tolist()]].T
-        return self.X[:, J].astype(np.float64)
+        return self._converted(J)
+
+    def _converted(self, J: IndexArray) -> Any:
+        """X_J, converted before it is scaled."""
+        rows = rows_of_columns(self._raw, J[self.n_features > J], 1)
+        return self.design.completed(J, rows.T.astype(np.float64))

@@ -6,7 +6,7 @@ A pick is certain when no other column can have the largest score within the bou
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Protocol
 
 from sparselin.greedy._blocks import Blocks
@@ -17,6 +17,7 @@ from sparselin.linalg.products import compiled
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, SelectionPath, Status
+from sparselin.validation import Columns
 
 Rule = Callable[[Selection], Pick | Status]
 
@@ -50,7 +51,7 @@ def pursue(
     *,
     tol: float | None = None,
     residual: float | None = None,
-    forced: Iterable[int] = (),
+    forced: Columns = (),
     callback: Callback | None = None,
     lengths: Lengths | None = None,
     with_active: bool = False,

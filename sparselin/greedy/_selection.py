@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.ties import Measured, ending, measure
-from sparselin.validation import check_count, check_indices, check_level
+from sparselin.validation import Columns, check_level
 
 Callback = Callable[[SelectionPath], object]
 
@@ -81,6 +81,16 @@ class Selection:
     @property
     def residual_norm(self) -> float:
         return self._residual_norm[-1]
+
+    @property
+    def total_norm(self) -> float:
+        """‖y‖, or ‖y − ȳ‖ with an intercept."""
+        return self._residual_norm[self._ones]
+
+    @property
+    def _ones(self) -> int:
+        """1 with a column of ones, which is then first in S, else 0."""
+        return int(self.problem.d - self.problem.n_features)
 
     def append(self, pick: Pick) -> Followed:
         """Add the column of a pick to the factorisation; no picks come back if it is in the span of S."""
@@ -160,43 +170,46 @@ class Selection:
         return lam_star
 
     def path(self, status: Status) -> SelectionPath:
-        """The selection so far as a result."""
-        dtype, t = self.problem.dtype, len(self.picks)
-        basis = np.array(self._basis, np.intp)
+        """The selection so far as a result, without the column of ones."""
+        problem, dtype, t = self.problem, self.problem.dtype, len(self.picks)
+        basis, ones = np.array(self._basis, np.intp), self._ones
+        coef = self.qr.coefficients(np.array(self.projections, dtype), basis, t)
+        support = np.array(self.support[ones:], np.intp)
+        intercept = coef[:, 0] if ones else np.zeros(t + 1, dtype)
+        inner, scale = coef[ones:, ones:], problem.design.scale
         return SelectionPath(
-            support=np.array(self.support, np.intp),
-            coef_path=self.qr.coefficients(np.array(self.projections, dtype), basis, t),
-            lam_star=self._lam_star().astype(dtype),
-            margin=np.array([pick.margin for pick in self.picks], dtype),
-            ties=tuple(pick.tied for pick in self.picks),
-            active_sets=tuple(pick.active for pick in self.picks),
-            weights=tuple(pick.weights for pick in self.picks if pick.weights is not None),
-            residual_norm=np.array(self._residual_norm, dtype),
+            support=support,
+            coef_path=inner if scale is None else inner * scale[support],
+            intercept_path=intercept.copy(),
+            lam_star=self._lam_star()[ones:].astype(dtype),
+            margin=np.array([pick.margin for pick in self.picks[ones:]], dtype),
+            ties=tuple(pick.tied for pick in self.picks[ones:]),
+            active_sets=tuple(pick.active for pick in self.picks[ones:]),
+            weights=tuple(
+                pick.weights[: problem.n_features] for pick in self.picks if pick.weights is not None
+            ),
+            residual_norm=np.array(self._residual_norm[ones:], dtype),
             status=status,
-            n_features=self.problem.d,
+            n_features=problem.n_features,
+            names=problem.names,
+            with_intercept=bool(ones),
+            standardized=scale is not None,
         )
 
 
 def begin(
-    problem: Problem, k: int, tol: float | None, residual: float | None, forced: Iterable[int]
+    problem: Problem, k: int, tol: float | None, residual: float | None, forced: Columns
 ) -> tuple[Selection, int, float]:
     """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, or −1.
 
-    That is the larger of tol·‖y‖ and `residual`.
+    That is the larger of tol·‖y‖ and `residual`. With an intercept the column of ones comes first, counts in
+    that k, and y − ȳ stands for y.
     """
-    k = check_count(k, "k", 1, problem.d)
-    first = check_forced(forced, problem.d, k)
-    floor = -1.0 if tol is None else check_level(tol, "tol") * problem.y_norm
-    if residual is not None:
-        floor = max(floor, check_level(residual, "residual"))
-    selection = Selection(problem, k)
+    k, first = problem.budget(k, forced)
+    ones = problem.d - problem.n_features
+    level = None if tol is None else check_level(tol, "tol")
+    floor = -1.0 if residual is None else check_level(residual, "residual")
+    selection = Selection(problem, k + ones)
+    selection.force(problem.with_ones(first[:0]))
     selection.force(first)
-    return selection, k, floor
-
-
-def check_forced(forced: Iterable[int], d: int, k: int) -> IndexArray:
-    """Distinct column indices in 0..d−1, in the order given, at most k."""
-    first = check_indices(forced, d, "forced")
-    if len(first) > k:
-        raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
-    return first
+    return selection, k + ones, floor if level is None else max(floor, level * selection.total_norm)

@@ -99,6 +99,7 @@ class Screened(ByRule):
             return None
         slack = problem.rounding(self.selection.qr.kappa) * problem.y_norm / length
         z = self._screen.scores(r / length)
+        out = [j for j in out if j < problem.n_features]
         best, top, margin = kernels.certain_pick(self._screen.data, z, r, slack, np.array(out, np.intp))
         return Pick.certain(best, top, margin, self._with_active) if best >= 0 else None
 
@@ -108,14 +109,17 @@ def can_screen(problem: Problem) -> bool:
 
 
 class Screen:
-    """X in 16 bits; `copy` is (n, d) or (d, n), as X is in C or Fortran order."""
+    """X in 16 bits; `copy` is (n, d) or (d, n), as X is in C or Fortran order. No column of ones is in it."""
 
     def __init__(self, problem: Problem, count: int) -> None:
-        X, n, norms, unit = problem.X, problem.n, problem.column_norms, np.empty(problem.d)
+        X, n, d, scale = problem.X, problem.n, problem.n_features, problem.design.scale
+        norms, unit = problem.column_norms[:d], np.empty(d)
         by_rows = X.flags.c_contiguous
         data, copy = (X, kernels.copy_by_rows) if by_rows else (X.T, kernels.copy_by_columns)
         self.copy = np.empty(data.shape, np.int16)
-        spread(lambda a, b: copy(data, self.copy, unit, a, b), problem.d, count)
+        spread(lambda a, b: copy(data, self.copy, unit, a, b), d, count)
+        scale = np.ones(d) if scale is None else scale
+        unit *= scale
         self._count, self._threads, self._alone, self._late = count, 1, 0.0, 0
         self._products = kernels.products_by_rows if by_rows else kernels.products_by_columns
         # Roundings of a term: of x (1) and of its product (1); by rows, in the pairwise sum of eight (3), in
@@ -125,7 +129,7 @@ class Screen:
         off = unit * math.sqrt(n) / 2
         # 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds float64's rounding errors in unit, q, ‖X_j‖ and ‖r‖, n ≤ 2²⁴
         error = 1.001 * (off + mu / (1 - mu) * (norms + off))
-        self.data = kernels.Known(X, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
+        self.data = kernels.Known(X, scale, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
 
     def scores(self, x: FloatArray) -> FloatArray:
         """⟨q_j, x⟩ (d,) in single precision.

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparselin.greedy._selection import check_forced
+from sparselin.greedy._complex import ComplexDesign, is_complex, pursue
 from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import spread_chunks, workers
-from sparselin.results import BatchSelection, IndexArray, Status
-from sparselin.validation import check_count, check_design, check_finite, check_level, to_array, to_numeric
+from sparselin.results import BatchSelection, IndexArray, Names, SelectionPath, Status
+from sparselin.validation import (
+    Columns,
+    check_budget,
+    check_design,
+    check_finite,
+    check_level,
+    frame_names,
+    to_array,
+    to_numeric,
+)
 
 Callback = Callable[[BatchSelection], object]
 
@@ -34,7 +43,7 @@ def batch_omp(
     *,
     tol: ArrayLike | None = None,
     residual: ArrayLike | None = None,
-    forced: Iterable[int] = (),
+    forced: Columns = (),
     callback: Callback | None = None,
 ) -> BatchSelection:
     """Select k columns of D for each column of Y by Orthogonal Matching Pursuit.
@@ -48,7 +57,8 @@ def batch_omp(
     without reading D or Y again (Rubinstein, Zibulevsky and Elad, 2008, with a QR factorisation in place of
     Cholesky's). The error of this recurrence grows with κ², the squared condition number of the selected
     columns; a signal in which it might decide a pick, a tie or the end is solved again from its residual,
-    as by `omp`. All of it is computed in float64, whatever the dtype.
+    as by `omp`. All of it is computed in float64, whatever the dtype. Complex signals are solved one after
+    the other, as by `omp`.
 
     Parameters
     ----------
@@ -59,7 +69,8 @@ def batch_omp(
     tol : a signal stops once ‖r‖ ≤ tol·‖y‖ (a norm, not its square): a number, or (N,), one for each signal.
     residual : a signal stops once ‖r‖ ≤ residual, say √n·σ for noise of standard deviation σ; a number or
         (N,). With `tol` too, it stops at the first of the two. A signal with ‖y‖ ≤ residual selects nothing.
-    forced : columns that enter first for every signal, in this order, as one that is constant (an intercept).
+    forced : columns that enter first for every signal, in this order, by index or name, as one that is
+        constant (an intercept).
     callback : called now and then, in the thread of the caller, with the `BatchSelection` of the first m
         signals, those that are done, m = len(batch.support) increasing to N; returning True stops.
 
@@ -81,23 +92,44 @@ def batch_omp(
     >>> batch.coefficients.toarray().round(12).tolist()
     [[1.0, 0.0], [4.0, 2.0], [0.0, 0.0]]
     """
-    D, Y = check_design(D, "D"), check_design(Y, "Y")
+    names, over_C = frame_names(D), is_complex(D, Y)
+    if over_C:
+        design, signals = ComplexDesign.of(D, "D"), ComplexDesign.of(Y, "Y")
+        D, Y, dtype = design.X, signals.X, design.dtype
+    else:
+        D, Y = check_design(D, "D"), check_design(Y, "Y")
+        dtype = D.dtype
     n, d = D.shape
     N = Y.shape[1]
     if Y.shape[0] != n:
         hint = "; signals are columns, so pass Y.T" if n == N else ""
         raise ValueError(f"Y must have {n} rows, one for each row of D; got shape {Y.shape}{hint}")
-    k = check_count(k, "k", 1, d)
-    first = check_forced(forced, d, k)
+    k, first = check_budget(k, forced, d, names)
     levels = _Levels(tol, residual, N)
-    if not isinstance(D, np.ndarray) and n * d > _LARGEST:
-        return _one_by_one(D, Y, k, levels, first, callback)
-    return _all_at_once(D, Y, k, levels, first, callback)
+    rows = _Rows(N, k, d, dtype, names)
+
+    def by_omp(i: int) -> SelectionPath:
+        y = _signals(Y, i, i + 1, D.dtype)
+        limit = float(levels.limits(i, i + 1, _row_norms(y, Y, "Y", i))[0])
+        return omp(D, y[0], k, residual=limit if limit >= 0 else None, forced=first)
+
+    def over_complex(i: int) -> SelectionPath:
+        y = design.vector(signals.columns([i])[:, 0], f"column {i} of Y")
+        limit = float(levels.limits(i, i + 1, np.linalg.norm(y, axis=0, keepdims=True))[0])
+        return pursue(design, y, k, quotients=False, limit=limit, forced=first)
+
+    if over_C:
+        _one_by_one(over_complex, rows, callback)
+    elif not isinstance(D, np.ndarray) and n * d > _LARGEST:  # sparse and too large for a dense array
+        _one_by_one(by_omp, rows, callback)
+    else:
+        _all_at_once(D, Y, k, levels, first, rows, callback)
+    return rows.result()
 
 
 def _all_at_once(
-    D: Any, Y: Any, k: int, levels: _Levels, forced: IndexArray, callback: Callback | None
-) -> BatchSelection:
+    D: Any, Y: Any, k: int, levels: _Levels, forced: IndexArray, rows: _Rows, callback: Callback | None
+) -> None:
     from sparselin._kernels import batch_omp as kernels  # here, as it would slow the import of sparselin
 
     (n, d), N = D.shape, Y.shape[1]
@@ -107,7 +139,6 @@ def _all_at_once(
     scale = norms / max(norms.max(), np.finfo(np.float64).tiny)
     norms[norms == 0] = 1
     columns /= norms[:, None]
-    rows = _Rows(N, k, d, D.dtype, min(_CHUNK, math.ceil(N / 16)))
     with workers(N * (2.0 * n * d + float(k) ** 2 * d)) as count:
         # without DᵀD a signal costs k products with D, N signals Nk; DᵀD costs d
         size = d if N * k >= d and d * d <= _LARGEST else 0
@@ -133,28 +164,21 @@ def _all_at_once(
             coef /= np.where(support < 0, 1, norms[support])
             rows.fill(start, stop, coef, taken, history, statuses[code], redone)
 
-        rows.run(task, count, callback)
-    return rows.result()
+        rows.run(task, min(_CHUNK, math.ceil(N / 16)), count, callback)
 
 
-def _one_by_one(
-    D: Any, Y: Any, k: int, levels: _Levels, forced: IndexArray, callback: Callback | None
-) -> BatchSelection:
-    """By `omp`, for a sparse D too large for a dense array."""
-    rows = _Rows(Y.shape[1], k, D.shape[1], D.dtype, 1)
+def _one_by_one(solve: Callable[[int], SelectionPath], rows: _Rows, callback: Callback | None) -> None:
+    """Signal i by solve(i), in this thread."""
 
     def task(i: int, stop: int) -> None:
-        y = _signals(Y, i, stop, D.dtype)
-        limit = float(levels.limits(i, stop, _row_norms(y, Y, "Y", i))[0])
-        path = omp(D, y[0], k, residual=limit if limit >= 0 else None, forced=forced)
-        t = len(path.support)
+        path = solve(i)
+        t, k = len(path.support), rows.support.shape[1]
         rows.support[i, :t] = path.support
-        coef, history = np.zeros(k), np.full(k + 1, np.nan)
+        coef, history = np.zeros(k, path.coef.dtype), np.full(k + 1, np.nan)
         coef[:t], history[: t + 1] = path.coef, path.residual_norm
         rows.fill(i, stop, coef, t, history, path.status, 1)
 
-    rows.run(task, 1, callback)
-    return rows.result()
+    rows.run(task, 1, 1, callback)
 
 
 def _statuses() -> Any:
@@ -204,17 +228,16 @@ def _level(value: Any, name: str, N: int) -> NDArray[np.float64] | None:
 
 
 class _Rows:
-    """The result while it is being filled, one row per signal, by tasks of `chunk` signals each."""
+    """The result while it is being filled, one row per signal, by tasks of some signals each."""
 
-    def __init__(self, N: int, k: int, d: int, dtype: np.dtype[Any], chunk: int) -> None:
+    def __init__(self, N: int, k: int, d: int, dtype: np.dtype[Any], names: Names) -> None:
         self.support = np.full((N, k), -1, np.intp)
         self.coef = np.zeros((N, k), dtype)
         self.n_selected = np.zeros(N, np.intp)
-        self.residual_norms = np.full((N, k + 1), np.nan, dtype)
+        self.residual_norms = np.full((N, k + 1), np.nan, np.finfo(dtype).dtype)
         self.status = np.full(N, Status.STOPPED, object)
-        self.d, self.chunk = d, chunk
-        self.redone = np.zeros(math.ceil(N / chunk), np.intp)  # signals of each task that were solved again
-        self.done = np.zeros(len(self.redone), bool)
+        self.redone = np.zeros(N, np.intp)  # signals of a task solved again, at the index of its first
+        self.d, self.names = d, names
 
     def part(self, start: int, stop: int) -> tuple[Any, ...]:
         """Rows start..stop of support, coef and residual_norms; a copy of what is not float64."""
@@ -229,22 +252,25 @@ class _Rows:
         self.coef[start:stop] = coef
         self.residual_norms[start:stop] = residual_norms
         self.status[start:stop] = status
-        self.redone[start // self.chunk] = redone
+        self.redone[start] = redone
 
-    def run(self, task: Callable[[int, int], object], count: int, callback: Callback | None) -> None:
-        """task(start, stop) on all rows by `count` threads.
+    def run(
+        self, task: Callable[[int, int], object], chunk: int, count: int, callback: Callback | None
+    ) -> None:
+        """task(start, stop) on all rows, `chunk` at a time, by `count` threads.
 
         The callback has its turn in this thread, after a task of its own, where more rows than the last time
         are done from the first on. If it stops, or raises, or a task does, no other task is begun.
         """
-        caller, told, ended = threading.get_ident(), 0, False
+        N, caller, told, ended = len(self.status), threading.get_ident(), 0, False
+        done = np.zeros(math.ceil(N / chunk), bool)
 
         def tell() -> None:
             nonlocal told, ended
-            tasks = len(self.done) if self.done.all() else int(self.done.argmin())
-            if callback is not None and tasks > told:
-                told = tasks
-                ended = bool(callback(self.result(tasks * self.chunk))) or ended
+            m = N if done.all() else int(done.argmin()) * chunk
+            if callback is not None and m > told:
+                told = m
+                ended = bool(callback(self.result(m))) or ended
 
         def step(start: int, stop: int) -> None:
             nonlocal ended
@@ -252,14 +278,14 @@ class _Rows:
                 return
             try:
                 task(start, stop)
-                self.done[start // self.chunk] = True
+                done[start // chunk] = True
                 if threading.get_ident() == caller:
                     tell()
             except BaseException:
                 ended = True
                 raise
 
-        spread_chunks(step, len(self.status), self.chunk, count)
+        spread_chunks(step, N, chunk, count)
         if not ended:
             tell()
 
@@ -272,7 +298,8 @@ class _Rows:
             residual_norms=self.residual_norms[:m],
             status=self.status[:m],
             n_features=self.d,
-            n_redone=int(self.redone[: None if m is None else m // self.chunk].sum()),
+            names=self.names,
+            n_redone=int(self.redone[:m].sum()),
         )
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparselin.greedy._complex import is_complex, select
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import SelectionPath, Status
 from sparselin.ties import argmax, relative_margin
+from sparselin.validation import Columns
 
 
 @takes_problem
@@ -22,7 +23,9 @@ def omp(
     *,
     tol: float | None = None,
     residual: float | None = None,
-    forced: Iterable[int] = (),
+    forced: Columns = (),
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SelectionPath:
@@ -40,14 +43,18 @@ def omp(
     that a step costs a fraction of a pass over X (docs/speed.md), with the threads that BLAS and Numba may
     use.
 
+    Complex X or y (complex64, complex128; arrays or sparse): ⟨X_i, r⟩ = X_iᴴr, compared by modulus; λ*,
+    margins and residual norms are real. A plain algorithm in complex128, without the speed of the real one.
+
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square).
     residual : stop once ‖r‖ ≤ residual. With `tol` too, at the first of the two.
-    forced : columns that enter first, in this order, whatever their correlation; an intercept is a
-        column of ones among them.
+    forced : columns that enter first, in this order, by index or name, whatever their correlation.
+    intercept, standardize : an unpenalised intercept; columns divided by their standard deviations. See
+        `Problem`. Coefficients are in the units of X; tol is relative to ‖y − ȳ‖ with an intercept.
     sample_weight : (n,) weights of the squared residuals.
     callback : called after each pick with the path so far; returning True stops.
 
@@ -67,7 +74,12 @@ def omp(
     >>> path.support.tolist(), path.lam_star.round(12).tolist(), path.status.name
     ([1, 0], [4.0, 1.0], 'COMPLETED')
     """
-    problem = as_problem(X, y, sample_weight)
+    if y is not None and is_complex(X, y):
+        return select(
+            X, y, k, quotients=False, tol=tol, residual=residual, forced=forced,
+            real_only=intercept or standardize, sample_weight=sample_weight, callback=callback,
+        )  # fmt: skip
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
     return pursue(
         problem, k, largest_correlation, tol=tol, residual=residual, forced=forced, callback=callback
     )

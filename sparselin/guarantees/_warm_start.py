@@ -17,11 +17,9 @@ def starts(problem: Problem, k: int, forced: IndexArray) -> Iterator[tuple[str, 
     """Pairs (name, support), each of at most k features, the forced ones first."""
     for name, method in (("orthogonal least squares", ols), ("orthogonal matching pursuit", omp)):
         yield name, method(problem, k, forced=forced).support
-    path = lasso_path(problem, unpenalized=forced, max_steps=k - len(forced) + 2)
-    order = np.argmax(path.coef != 0, axis=0)
-    entered = [j for j in np.flatnonzero(np.any(path.coef != 0, axis=0)) if j not in set(forced.tolist())]
-    entered.sort(key=lambda j: order[j])
-    yield "LASSO path", np.array([*forced, *entered], np.intp)[:k]
+    path = lasso_path(problem, forced=forced, max_steps=k - len(forced) + 2)
+    entered = path.features[np.argsort(np.argmax(path.coef_path != 0, axis=0), kind="stable")]
+    yield "LASSO path", np.concatenate([forced, entered[~np.isin(entered, forced)]])[:k]
 
 
 def exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> IndexArray:

@@ -58,7 +58,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +73,7 @@ from sparselin.memory import check_memory
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import BestSubset, IndexArray, SelectionPath, Status
-from sparselin.validation import check_count, check_indices, check_level
+from sparselin.validation import Columns, check_count, check_level
 
 # In units of ‖y‖²: subtracted from lower bounds, at least.
 _MARGIN = 1e-10
@@ -102,9 +102,11 @@ def best_subset(
     y: ArrayLike | None,
     k: int,
     *,
-    forced: Iterable[int] = (),
+    forced: Columns = (),
     time_limit: float | None = None,
     node_limit: int | None = None,
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callable[[SearchState], object] | None = None,
 ) -> BestSubset:
@@ -126,9 +128,11 @@ def best_subset(
     X, y : design (n, d) and response (n,), or one `Problem` in place of both. float32 data are searched in
         float64.
     k : features to select at most, 1 ≤ k ≤ d, `forced` ones included.
-    forced : columns that every subset contains; an intercept is a column of ones among them.
+    forced : columns that every subset contains, by index or name.
     time_limit, node_limit : stop after so many seconds of search or nodes, with the status MAX_ITER. Nodes
         are deterministic.
+    intercept : whether every subset has an intercept beside its features; R² is then that of y − ȳ.
+    standardize : accepted everywhere; it changes no residual, and so no subset but among equals.
     sample_weight : (n,) weights of the squared residuals.
     callback : called about twenty times a second with the `SearchState`; returning True stops.
 
@@ -156,16 +160,14 @@ def best_subset(
     >>> best.support.tolist(), round(best.residual, 9), best.optimal
     ([0, 1], 0.25, True)
     """
-    given = as_problem(X, y, sample_weight)
-    k = check_count(k, "k", 1, given.d)
-    J = check_indices(forced, given.d, "forced")
-    if len(J) > k:
-        raise ValueError(f"forced features count in k: got {len(J)} of them and k={k}")
+    given = as_problem(X, y, sample_weight, intercept, standardize)
+    k, J = given.budget(k, forced)
     seconds = math.inf if time_limit is None else check_level(time_limit, "time_limit")
     nodes = 2**62 if node_limit is None else check_count(node_limit, "node_limit", 0)
     levels = max(1, k - len(J) - 1)
-    check_memory((levels, given.d, given.d), np.float64, "The Gram matrix of X at each level of the search")
-    problem = given.in_double()
+    d = given.n_features
+    check_memory((levels, d, d), np.float64, "The Gram matrix of X at each level of the search")
+    problem = given.eliminated().in_double()
     with workers(1e7):  # limits BLAS to one thread: the matrices are small
         start = _Start(problem, k, J)
         tree = Tree(start)
@@ -318,9 +320,10 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     fewer = len(path.support) < k and status is Status.COMPLETED
     if squares[-1] > limit or (optimal and (tree.undecided or fewer or max(tree.margin, error) > _LOST)):
         status, optimal = Status.BEYOND_PRECISION, False
+    coef, intercept = problem.restored(path.support, path.coef)
     return BestSubset(
         support=path.support,
-        coef=path.coef.astype(given.dtype),
+        coef=coef.astype(given.dtype),
         value=float(1 - relative_squares[-1]),
         r2=float(1 - relative_squares[-1]),
         diversity=0.0,
@@ -329,6 +332,8 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
         moves=int(tree.best.counters[kernels.MOVES]),
         status=status,
         n_features=problem.d,
+        intercept=intercept,
+        names=given.names,
         residual=float(squares[-1]),
         lower_bound=max(0.0, min(float(squares[-1]), scale * tree.lower, scale * (least - error))),
         optimal=optimal,

@@ -57,6 +57,8 @@ def guarantee_bounds(
     eps: float = 0.1,
     node_limit: int = 20_000,
     pair_limit: int = 2_000_000,
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> GuaranteeBounds:
     """The guarantees for greedy selection of k features, hypotheses checked, and the ratios achieved.
@@ -81,7 +83,7 @@ def guarantee_bounds(
 
     Parameters
     ----------
-    X, y, sample_weight : as for `omp`; or one `Problem` in place of X and y.
+    X, y, intercept, standardize, sample_weight : as for `omp`; or one `Problem` in place of X and y.
     k : 1 ≤ k ≤ d.
     algorithms : those whose guarantees are computed.
     regularizer, nu, eps : f, ν ≥ 0 and ε ≥ 0 of `greedy_local_search`.
@@ -109,7 +111,7 @@ def guarantee_bounds(
     FR 1 − exp(−γ) 0.632
     FR 1 − exp(−λ_min(C, 2k)) 0.181
     """
-    problem = as_problem(X, y, sample_weight)
+    problem = as_problem(X, y, sample_weight, intercept, standardize).eliminated()
     k = check_count(k, "k", 1, problem.d)
     node_limit = check_count(node_limit, "node_limit", 1)
     pair_limit = check_count(pair_limit, "pair_limit", 1)
@@ -146,6 +148,7 @@ def guarantee_bounds(
         r2=tuple((run.algorithm, run.steps[-1].r2) for run in runs),
         supports=tuple((run.algorithm, run.support) for run in runs),
         constants=(*spectrum.named(), *cache.named(runs), *recovery.constants(found, spectrum.given)),
+        names=problem.names,
     )
 
 
@@ -208,8 +211,8 @@ class _Cache:
         """γ_{S,k}, certified."""
         key = frozenset(S.tolist())
         if key not in self.gammas:
-            limits = {"pair_limit": self.pair_limit, "node_limit": self.node_limit}
-            found = submodularity_ratio(self.data.problem, None, S, self.k, **limits)
+            problem, pairs, nodes = self.data.problem, self.pair_limit, self.node_limit
+            found = submodularity_ratio(problem, None, S, self.k, pair_limit=pairs, node_limit=nodes)
             self.gammas[key] = np.array([found.lower, found.upper])
         return self.gammas[key]
 

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ from sparselin.guarantees.set_functions import submodularity_ratio_of as submodu
 from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
 from sparselin.problem import Problem, as_problem
 from sparselin.results import IndexArray, SubmodularityRatio
-from sparselin.validation import check_count, check_indices
+from sparselin.validation import Columns, check_count
 
 # Up to so many pairs enumeration costs less than a bound.
 _FEW_PAIRS = 2_000_000
@@ -76,12 +76,14 @@ _GROWTH = 2 * 10**8
 def submodularity_ratio(
     X: Any,
     y: ArrayLike | None,
-    U: Iterable[int],
+    U: Columns,
     k: int,
     *,
     pair_limit: int | None = None,
     node_limit: int | None = None,
     rng: int | np.random.Generator = 0,
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> SubmodularityRatio:
     """The submodularity ratio γ_{U,k}(R²) of a design.
@@ -101,8 +103,9 @@ def submodularity_ratio(
 
     Parameters
     ----------
-    X (n, d), y (n,), sample_weight (n,) : as for `omp`; or a `Problem` as X, with y None.
-    U : column indices, such as the greedy support; may be empty.
+    X (n, d), y (n,), intercept, standardize, sample_weight (n,) : as for `omp`; or a `Problem` as X, with y
+        None.
+    U : columns, by index or name, such as the greedy support; may be empty.
     k : the largest |A|, at least 1 (γ = 1 for k = 1); a k > d counts as d.
     pair_limit, node_limit : the numbers of pairs (L, A), and of nodes of each eigenvalue search, by default
         10⁹/d pairs, at least 5 million, and as for `sparse_eigenvalues`: some seconds at most.
@@ -127,8 +130,8 @@ def submodularity_ratio(
     >>> round(ratio.lower, 9), ratio.base, ratio.added, ratio.exact
     (0.36, array([], dtype=int64), array([1, 2]), True)
     """
-    problem = as_problem(X, y, sample_weight)
-    J = check_indices(U, problem.d, "U")
+    problem = as_problem(X, y, sample_weight, intercept, standardize).eliminated()
+    J = problem.indices(U, "U")
     k = min(check_count(k, "k", 1), problem.d)
     if pair_limit is None:
         pair_limit = max(5 * 10**6, 10**9 // problem.d)

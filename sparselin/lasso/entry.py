@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,21 @@ from numpy.typing import ArrayLike
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, IndexArray, Status
-from sparselin.validation import check_indices
+from sparselin.validation import Columns
 
 _ZERO = 1e-9  # coefficients of a dependence that are smaller, relative to the largest, count as zero
 
 
 @takes_problem
 def lambda_star(
-    X: Any, y: ArrayLike | None, *, unpenalized: Iterable[int] = (), sample_weight: ArrayLike | None = None
+    X: Any,
+    y: ArrayLike | None,
+    *,
+    forced: Columns = (),
+    unpenalized: Columns | None = None,
+    intercept: bool = False,
+    standardize: bool = False,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     """λ*(S) = ‖XᵀP_S^⊥y‖∞, the largest penalty λ below which some feature outside S is active in the LASSO.
 
@@ -30,15 +36,23 @@ def lambda_star(
     ------
     TypeError, ValueError : as for `first_entry`.
 
-    >>> lambda_star([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], unpenalized=[0])
+    >>> lambda_star([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], forced=[0])
     1.0
     """
-    return first_entry(as_problem(X, y, sample_weight), None, unpenalized=unpenalized).lam_star
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    return first_entry(problem, None, forced=forced, unpenalized=unpenalized).lam_star
 
 
 @takes_problem
 def first_entry(
-    X: Any, y: ArrayLike | None, *, unpenalized: Iterable[int] = (), sample_weight: ArrayLike | None = None
+    X: Any,
+    y: ArrayLike | None,
+    *,
+    forced: Columns = (),
+    unpenalized: Columns | None = None,
+    intercept: bool = False,
+    standardize: bool = False,
+    sample_weight: ArrayLike | None = None,
 ) -> FirstEntry:
     """λ*, T, A(S), the direction and the window of the first entry into the LASSO with S unpenalised.
 
@@ -57,7 +71,9 @@ def first_entry(
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    unpenalized : S.
+    forced : S, by index or name; `unpenalized` is another name for it.
+    intercept, standardize : an unpenalised intercept; columns divided by their standard deviations, so that
+        λ is a penalty on the coefficients of these (`Problem`).
     sample_weight : (n,) weights of the squared residuals.
 
     Returns
@@ -66,14 +82,14 @@ def first_entry(
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), bad `unpenalized`.
+    TypeError, ValueError : bad data (see `Problem`), bad `forced`.
 
-    >>> entry = first_entry([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [2.0, 1.0], unpenalized=[2])
+    >>> entry = first_entry([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [2.0, 1.0], forced=[2])
     >>> entry.lam_star, entry.tied, entry.active, entry.signs.tolist()
     (0.5, (0, 1), (0, 1), [1.0, -1.0])
     """
-    problem = as_problem(X, y, sample_weight)
-    return entry_of(problem, Homotopy(problem, check_indices(unpenalized, problem.d, "unpenalized")))
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    return entry_of(problem, Homotopy(problem, problem.unpenalized(forced, unpenalized)))
 
 
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
@@ -82,7 +98,7 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     norm = float(np.sqrt(homotopy.base.r @ homotopy.base.r))
     if lam == 0:
         none = np.zeros(0, problem.dtype)
-        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, _ending(homotopy))
+        return FirstEntry(0.0, (), (), none, none, 0.0, 0.0, norm, _ending(homotopy), problem.names)
     signs = np.sign(c[T])
     homotopy.enter()
     v = _direction_of_largest_support(homotopy, T, signs)
@@ -101,6 +117,7 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
         proof_lower=_proof_lower(problem, c, T, homotopy.unpenalized, lam, norm),
         residual_norm=norm,
         status=Status.COMPLETED if sound else Status.BEYOND_PRECISION,
+        names=problem.names,
     )
 
 
@@ -184,8 +201,12 @@ def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:
 def _proof_lower(
     problem: Problem, c: FloatArray, T: IndexArray, S: IndexArray, lam: float, residual_norm: float
 ) -> float:
-    """λ₀ = (1 − ε₀)λ* (see `first_entry`)."""
-    speed = lam + problem.column_norms * residual_norm  # |c_j(λ) − c_j| + ελ* ≤ ε·speed at λ = (1 − ε)λ*
+    """λ₀ = (1 − ε₀)λ* (see `first_entry`), with ‖X_i − mean_i‖ for ‖X_i‖ where there is an intercept."""
+    norms, ones = problem.column_norms.astype(np.float64), problem.design.ones
+    if ones is not None:  # Pythagoras, with an upper bound on its rounding error
+        mean = problem.correlate(ones).astype(np.float64) ** 2 / float(ones @ ones)
+        norms = np.sqrt(np.maximum(norms**2 - mean, 0) + problem.rounding() * norms**2)
+    speed = lam + norms * residual_norm  # |c_j(λ) − c_j| + ελ* ≤ ε·speed at λ = (1 − ε)λ*
     epsilon = (lam - np.abs(c)) / speed
     epsilon[T] = 2 * lam / speed[T]
     epsilon[S] = 1

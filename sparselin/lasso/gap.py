@@ -95,10 +95,13 @@ def gap_at(
     return DualityGap(gap, u, correlation, error)
 
 
-def gap_of(problem: Problem, S: IndexArray, coef: FloatArray, lam: float) -> float:
-    """The gap of `lasso_gap` for a `Problem`."""
-    basis = orthonormal_basis(problem.columns(S))
-    return lasso_gap(problem.X, problem.y, S, coef, lam, basis, problem.column_norms).gap
+def gap_of(
+    problem: Problem, S: IndexArray, coef: FloatArray, lam: float, y: FloatArray | None = None
+) -> float:
+    """The gap of `lasso_gap` for a `Problem`, or with another y."""
+    residual = (problem.y if y is None else y) - problem.predict(coef)
+    u = project_off(orthonormal_basis(problem.columns(S)), residual)
+    return gap_at(residual, u, problem.correlate(u), S, coef, lam, problem.column_norms).gap
 
 
 def proved_zero(column_norms: FloatArray, dual: DualityGap, lam: float) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from sparselin.lasso._working_set import Stretch, stretches
 from sparselin.problem import Problem, as_problem, takes_problem
-from sparselin.results import LassoPath, Status
-from sparselin.validation import check_count, check_indices, check_level
+from sparselin.results import FloatArray, IndexArray, LassoPath, Status
+from sparselin.validation import Columns, check_count, check_level
 
 
 @takes_problem
@@ -20,9 +20,12 @@ def lasso_path(
     X: Any,
     y: ArrayLike | None,
     *,
-    unpenalized: Iterable[int] = (),
+    forced: Columns = (),
+    unpenalized: Columns | None = None,
     max_steps: int | None = None,
     lam_min: float = 0.0,
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callable[[LassoPath], object] | None = None,
 ) -> LassoPath:
@@ -40,10 +43,12 @@ def lasso_path(
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    unpenalized : S, columns without penalty; an intercept is a column of ones among them. One of them that
-        depends on those before it gets the coefficient zero.
+    forced : S, columns without penalty, by index or name. One of them that depends on those before it gets
+        the coefficient zero. `unpenalized` is another name for it.
     max_steps : at most this many segments; if the path is cut off there, the status is MAX_STEPS.
     lam_min : where the path ends, ≥ 0. At 0 it ends in a least squares solution of least ‖β_{S̄}‖₁.
+    intercept, standardize : an unpenalised intercept; columns divided by their standard deviations, so that
+        λ is a penalty on the coefficients of these (`Problem`). The result is in the units of X.
     sample_weight : (n,) weights of the squared residuals.
     callback : called after each segment with the path so far; returning True stops.
 
@@ -54,14 +59,14 @@ def lasso_path(
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), bad `unpenalized`, lam_min < 0, max_steps < 1.
+    TypeError, ValueError : bad data (see `Problem`), bad `forced`, lam_min < 0, max_steps < 1.
 
     >>> path = lasso_path([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0])
     >>> path.knots.tolist(), path.at(2.0).tolist(), path.at(0.5).tolist()
     ([3.0, 1.0, 0.0], [1.0, 0.0], [2.5, 0.5])
     """
-    problem = as_problem(X, y, sample_weight)
-    S = check_indices(unpenalized, problem.d, "unpenalized")
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    S = problem.unpenalized(forced, unpenalized)
     lam_min = check_level(lam_min, "lam_min")
     limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)
     pieces: list[Stretch] = []
@@ -71,23 +76,70 @@ def lasso_path(
             del pieces[-1]
         for piece in (stretch,) if callback is None else stretch.knots():
             pieces.append(piece)
-            if callback is not None and len(pieces) > 1 and callback(_path(problem, pieces, Status.STOPPED)):
-                return _path(problem, pieces, Status.STOPPED)
+            if callback is not None and len(pieces) > 1:
+                path = _path(problem, S, pieces, Status.STOPPED)
+                if callback(path):
+                    return path
     if pieces[-1].lams[-1] <= lam_min:
-        return _path(problem, pieces, Status.COMPLETED)
+        return _path(problem, S, pieces, Status.COMPLETED)
     whole = sum(len(piece.lams) for piece in pieces) == most
-    return _path(problem, pieces, Status.MAX_STEPS if whole else Status.BEYOND_PRECISION)
+    return _path(problem, S, pieces, Status.MAX_STEPS if whole else Status.BEYOND_PRECISION)
 
 
-def _path(problem: Problem, pieces: list[Stretch], status: Status) -> LassoPath:
+def _path(problem: Problem, S: IndexArray, pieces: list[Stretch], status: Status) -> LassoPath:
     knots = np.concatenate([piece.lams for piece in pieces]).astype(problem.dtype)
-    coef = np.zeros((len(knots), problem.d), problem.dtype)
-    stop = 0
-    for piece in pieces:
-        start, stop = stop, stop + len(piece.lams)
-        coef[start:stop, piece.columns] = piece.coef
+    features, coef = _on_features(pieces, problem.d, len(knots))
+    r2 = _explained(problem, S, features, coef, knots)
     active = [P for piece in pieces for P in piece.active]
     for i in range(len(knots) - 2, -1, -1):  # knots that are equal in float32 are made different
         knots[i] = max(knots[i], np.nextafter(knots[i + 1], np.inf, dtype=knots.dtype))
     active[-1] = active[-2] if len(active) > 1 else ()
-    return LassoPath(knots, coef, tuple(active), status)
+    m, design, coef = problem.n_features, problem.design, coef.astype(problem.dtype)
+    inside = features < m
+    inner = coef[:, inside]
+    return LassoPath(
+        knots=knots,
+        features=features[inside],
+        coef_path=inner if design.scale is None else inner * design.scale[features[inside]],
+        intercept=coef[:, ~inside].sum(axis=1),  # one column, or none where it is zero
+        r2=r2.astype(problem.dtype),
+        active=tuple(active),
+        status=status,
+        n_features=m,
+        names=problem.names,
+        with_intercept=design.ones is not None,
+        standardized=design.scale is not None,
+    )
+
+
+def _on_features(pieces: list[Stretch], d: int, m: int) -> tuple[IndexArray, FloatArray]:
+    """The columns with a nonzero coefficient somewhere, increasing, and β (m, p) on them."""
+    columns = [np.arange(d)[piece.columns] for piece in pieces]
+    used = np.zeros(d, bool)
+    for J, piece in zip(columns, pieces, strict=True):
+        used[J[piece.coef.any(axis=0)]] = True
+    place, coef, stop = np.cumsum(used) - 1, np.zeros((m, np.count_nonzero(used))), 0
+    for J, piece in zip(columns, pieces, strict=True):
+        start, stop, inside = stop, stop + len(piece.lams), used[J]
+        coef[start:stop, place[J[inside]]] = piece.coef[:, inside]
+    return np.flatnonzero(used), coef
+
+
+def _explained(
+    problem: Problem, S: IndexArray, features: IndexArray, coef: FloatArray, knots: FloatArray
+) -> FloatArray:
+    """R² (m,) at the knots.
+
+    With z = y, or y − ȳ for an intercept, r = y − Xβ and Xβ = f (without the intercept), ⟨f, r⟩ = λ‖β_{S̄}‖₁
+    by the KKT conditions, so that ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁, f projected as y is.
+    """
+    ones, z, c = problem.design.ones, problem.y, problem.Xty
+    if ones is not None:
+        z = z - (ones @ z) / (ones @ ones) * ones
+        c = problem.correlate(z)
+        c[-1] = 0
+    total = float(z @ z)
+    if total == 0:
+        return np.zeros(len(knots))
+    penalty = np.abs(coef[:, ~np.isin(features, S)]).sum(axis=1) * knots
+    return np.asarray(np.clip((coef @ c[features].astype(np.float64) + penalty) / total, 0, 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,17 @@ from sparselin.lasso.gap import gap_at, gap_of
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem
 from sparselin.results import DualProjection, FloatArray, IndexArray, Status
-from sparselin.validation import check_indices, check_level
+from sparselin.validation import Columns, check_level
 
 
-def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int] = ()) -> DualProjection:
+def project_dual(
+    X: Any,
+    v: ArrayLike,
+    lam: float,
+    *,
+    forced: Columns = (),
+    unpenalized: Columns | None = None,
+) -> DualProjection:
     """The projection u of v onto C_λ ∩ colspan(X_S)^⊥, C_λ = {u : ‖Xᵀu‖∞ ≤ λ}.
 
     This is the dual of the LASSO, equation (11) of *Sequential Attention for Feature Selection*: with
@@ -34,7 +40,7 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
     X : design (n, d), dense, sparse or a frame. Not a Problem: u lives in sample space.
     v : (n,) the point to project.
     lam : λ ≥ 0; at zero u is the residual of least squares on all columns.
-    unpenalized : S, the columns to which u is orthogonal.
+    forced : S, the columns to which u is orthogonal, by index or name; `unpenalized` is another name for it.
 
     Returns
     -------
@@ -42,7 +48,7 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), lam < 0, bad `unpenalized`, or a Problem for X.
+    TypeError, ValueError : bad data (see `Problem`), lam < 0, bad `forced`, or a Problem for X.
 
     >>> projection = project_dual([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5], 1.0)
     >>> projection.u.tolist(), projection.coef.tolist(), projection.active
@@ -54,7 +60,7 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
             "a Problem may be weighted, or known only by its Gram matrix"
         )
     problem = Problem(X, v)
-    S = check_indices(unpenalized, problem.d, "unpenalized")
+    S = problem.unpenalized(forced, unpenalized)
     lam = check_level(lam, "lam")
     with workers(math.inf):  # limits BLAS to one thread: it would wake others for each of many small products
         solution = solution_at(problem, S, lam)
@@ -64,7 +70,7 @@ def project_dual(X: Any, v: ArrayLike, lam: float, *, unpenalized: Iterable[int]
         coef[solution.columns] = solution.coef
         u = solution.residual
         gap = gap_at(u, u, solution.correlation, S, coef, lam, problem.column_norms).gap
-        return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED)
+        return DualProjection(u, coef, _active(coef, S), gap, Status.COMPLETED, problem.names)
 
 
 def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
@@ -82,6 +88,7 @@ def _by_homotopy(problem: Problem, S: IndexArray, lam: float) -> DualProjection:
         active=_active(coef, S),
         duality_gap=gap_of(problem, S, coef, lam),
         status=Status.COMPLETED if homotopy.lam <= lam or above else Status.BEYOND_PRECISION,
+        names=problem.names,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from sparselin.linalg.products import correlate_rows, rows_of_columns
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FloatArray, SelectionPath, Status
 from sparselin.ties import relative_margin
+from sparselin.validation import Columns
 
 
 @takes_problem
@@ -27,7 +27,9 @@ def sequential_lasso(
     k: int,
     *,
     method: str = "lasso",
-    forced: Iterable[int] = (),
+    forced: Columns = (),
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SelectionPath:
@@ -45,7 +47,7 @@ def sequential_lasso(
     method : "lasso" follows the definition: it checks the KKT conditions of the first segment of the homotopy
         at each S; "omp" assumes Theorem 3.3: it takes T from the correlations and solves for A(S) only in a
         tie.
-    forced, sample_weight, callback : as for `omp`.
+    forced, intercept, standardize, sample_weight, callback : as for `omp`.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def sequential_lasso(
     rules = {"lasso": first_to_enter, "omp": first_to_enter_of_the_tied}
     if not isinstance(method, str) or method not in rules:
         raise ValueError(f"method must be one of {sorted(rules)}; got {method!r}")
-    problem = as_problem(X, y, sample_weight)
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
     audit = first_segments if method == "lasso" else None
     return pursue(problem, k, rules[method], forced=forced, callback=callback, with_active=True, audit=audit)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.linalg.products import compiled, rows_of_columns
+from sparselin.linalg.products import compiled, complete, rows_of_columns
 from sparselin.parallel.threads import spread, spread_chunks, workers
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
@@ -58,9 +58,9 @@ class Gathered:
 
     def _gather(self, J: IndexArray, M: int) -> FloatArray:
         """X_Cᵀ (M + |J|, n) of a dense X, the first M rows being known."""
-        X, size = self.problem.X, M + len(J)
-        if np.array_equal(J, np.arange(self.problem.d)):
-            return np.asarray(X.T, np.float64)
+        size = M + len(J)
+        if self.problem.is_plain and np.array_equal(J, np.arange(self.problem.d)):
+            return np.asarray(self.problem.X.T, np.float64)
         if size > len(self._buffer):
             buffer = np.empty((max(256, 2 * size), self.problem.n))
             buffer[:M] = self._buffer[:M]
@@ -114,12 +114,14 @@ class GramRows:
             rows = np.empty((max(stop, 2 * start), problem.d), problem.dtype)
             rows[:start] = self._rows[:start]
             self._rows = rows
-        out, X, V = self._rows[start:stop], problem.X, columns.astype(problem.dtype, copy=False)
+        X, m, out = problem.X, problem.n_features, self._rows[start:stop]
+        V = columns.astype(problem.dtype, copy=False)
         if isinstance(V, np.ndarray):
             with workers(2.0 * out.size * problem.n) as count:
-                spread_chunks(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), problem.d, _CHUNK, count)
+                spread_chunks(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), m, _CHUNK, count)
         else:
-            out[:] = (V @ X).toarray()
+            out[:, :m] = (V @ X).toarray()
+        complete(problem, V, out)
         self.place[J], self.size = np.arange(start, stop), stop
 
     def combination(self, coef: FloatArray, J: IndexArray) -> tuple[FloatArray, FloatArray]:

@@ -24,31 +24,43 @@ def compiled(problem: Problem) -> bool:
 
 def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int) -> None:
     """Write VX into out (p, d), V (p, n)."""
-    X, p = problem.X, len(V)
+    X, p, m = problem.X, len(V), problem.n_features
     if p == 1 or p > THIN:
-        spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), problem.d, count)
+        spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), m, count)
     elif X.flags.c_contiguous:
-        spread(lambda a, b: kernels.by_rows(X, V, out, a, b), problem.d, count)
+        spread(lambda a, b: kernels.by_rows(X, V, out, a, b), m, count)
     else:
-        spread(lambda a, b: kernels.by_columns(X.T, V, out, a, b), problem.d, count)
+        spread(lambda a, b: kernels.by_columns(X.T, V, out, a, b), m, count)
+    complete(problem, V, out)
+
+
+def complete(problem: Problem, V: FloatArray, out: FloatArray) -> None:
+    """Make out (p, d) VX of the columns of the design, its first part being V times the array X."""
+    design, m = problem.design, problem.n_features
+    if design.scale is not None:
+        out[:, :m] *= design.scale
+    if design.ones is not None:
+        out[:, m] = V @ design.ones
 
 
 def rows_of_columns(problem: Problem, J: IndexArray, count: int, out: FloatArray | None = None) -> FloatArray:
     """X_Jᵀ (|J|, n), contiguous by rows."""
     if out is None:
         out = np.empty((len(J), problem.n), problem.dtype)
-    if problem.X.flags.c_contiguous and out.size > _BY_COLUMNS:
+    if problem.X.flags.c_contiguous and out.size > _BY_COLUMNS and np.all(problem.n_features > J):
         gather(problem, J, np.ones(len(J), out.dtype), out, np.arange(len(J)), count)
     else:
-        out[:] = problem.X.T[J]
+        out[:] = problem.block(J).T
     return out
 
 
 def gather(
     problem: Problem, J: IndexArray, scale: FloatArray, out: FloatArray, rows: IndexArray, count: int
 ) -> None:
-    """Write X_J, each column times its scale, into the given rows of out (·, n)."""
+    """Write X_J, each column times its scale, into the given rows of out (·, n); no column of ones."""
     X, count = problem.X, count if len(J) * problem.n > _MIN_PARALLEL else 1
+    if problem.design.scale is not None:
+        scale = (scale * problem.design.scale[J]).astype(scale.dtype)
     if X.flags.c_contiguous:
         spread(lambda a, b: kernels.gather_by_rows(X, J, scale, out, rows, a, b), problem.n, count)
     else:

@@ -1,6 +1,6 @@
 """The results of the methods: one frozen dataclass each, whose fields are always all present."""
 
-from sparselin.results.base import FloatArray, IndexArray, Status
+from sparselin.results.base import FloatArray, IndexArray, Names, Status
 from sparselin.results.batch import BatchSelection
 from sparselin.results.guarantees import (
     Bound,
@@ -27,6 +27,7 @@ __all__ = [
     "IndexArray",
     "Interval",
     "LassoPath",
+    "Names",
     "NuChoice",
     "PenaltyValue",
     "SelectionPath",

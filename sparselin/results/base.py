@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IndexArray: TypeAlias = NDArray[np.intp]
+Names: TypeAlias = tuple[str, ...] | None
 _T = TypeVar("_T")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.results.base import FloatArray, IndexArray, result
+from sparselin.results.base import FloatArray, IndexArray, Names, result
 
 
 @result
@@ -25,6 +25,7 @@ class BatchSelection:
     residual_norm : (N,) ‖r‖ at the end.
     status : (N,) array of `Status`, how each signal ended; `batch.status == Status.TOLERANCE` is a mask.
     n_features : d.
+    names : d names of the features, or None.
     n_redone : the number of signals solved from residuals, the recurrence being too inexact to decide.
     """
 
@@ -34,6 +35,7 @@ class BatchSelection:
     residual_norms: FloatArray
     status: NDArray[np.object_]
     n_features: int
+    names: Names
     n_redone: int
 
     @property

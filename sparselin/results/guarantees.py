@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from sparselin.results.base import FloatArray, IndexArray, result
+from sparselin.results.base import FloatArray, IndexArray, Names, result
 
 
 @result
@@ -136,6 +136,7 @@ class GuaranteeBounds:
     supports : pairs (algorithm, its selection).
     constants : pairs (name, `Interval`) of the constants used: λ(s) = λ_min(C, s)/max_j C_jj, γ of
         each algorithm's set, ERC, coherence, babel function.
+    names : d names of the features, or None.
     """
 
     k: int
@@ -145,6 +146,7 @@ class GuaranteeBounds:
     r2: tuple[tuple[str, float], ...]
     supports: tuple[tuple[str, IndexArray], ...]
     constants: tuple[tuple[str, Interval], ...]
+    names: Names
 
     @property
     def strongest(self) -> Bound | None:

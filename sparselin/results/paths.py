@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Status, result
+from sparselin.results.base import FloatArray, IndexArray, Names, Status, result
 
 
 @result
@@ -18,6 +18,7 @@ class SelectionPath:
     support : (t,) indices in the order of selection, `forced` ones first.
     coef : (t,) least squares coefficients of y on the final support.
     coef_path : (t, t) row j holds the coefficients on the first j + 1 features, zeros beyond.
+    intercept_path : (t + 1,) the intercept beside the first 0, …, t features; zero without one.
     lam_star : (t,) λ*(S_j) = ‖Xᵀr_j‖∞ over the unselected, at each pick; NaN for forced features.
     margin : (t,) (λ* − |c| of the runner-up)/λ*, 0 in a tie, 1 when no other column is correlated with r;
         NaN for forced features.
@@ -26,13 +27,17 @@ class SelectionPath:
         A(S); there it is empty.
     weights : t arrays (d,): the attention weights s(w) at each pick for Sequential Attention (one
         on S); empty for the other methods and for forced features.
-    residual_norm : (t + 1,) ‖r_0‖, …, ‖r_t‖.
+    residual_norm : (t + 1,) ‖r_0‖, …, ‖r_t‖. With an intercept, which is in every S_j, r_0 = y − ȳ.
     status : how the path ended.
     n_features : d.
+    names : d names of the features, or None.
+    with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
+        then `lam_star` and `weights` are of these. Coefficients are in the units of X.
     """
 
     support: IndexArray
     coef_path: FloatArray
+    intercept_path: FloatArray
     lam_star: FloatArray
     margin: FloatArray
     ties: tuple[tuple[int, ...], ...]
@@ -41,6 +46,14 @@ class SelectionPath:
     residual_norm: FloatArray
     status: Status
     n_features: int
+    names: Names
+    with_intercept: bool
+    standardized: bool
+
+    @property
+    def intercept(self) -> float:
+        """The intercept beside all of `support`; 0.0 without one."""
+        return float(self.intercept_path[-1])
 
     @property
     def coef(self) -> FloatArray:
@@ -66,17 +79,38 @@ class LassoPath:
     Attributes
     ----------
     knots : (m,) decreasing; knots[0] = λ*(S) and knots[-1] is the end of the path.
-    coef : (m, d) solution at each knot.
+    features : (p,) increasing: those with a nonzero coefficient at some knot.
+    coef_path : (m, p) the coefficients of `features` at each knot.
+    intercept : (m,) the intercept at each knot; zero without one.
+    r2 : (m,) 1 − ‖y − Xβ‖²/‖y‖² at each knot, of y − ȳ in place of y with an intercept; 0 for y = 0.
     active : m tuples of indices outside S: those that are nonzero just below each knot (at
         knots[-1], just above it).
     status : how the path ended. COMPLETED means that `lam_min` was reached, MAX_STEPS that it has `max_steps`
         segments.
+    n_features : d.
+    names : d names of the features, or None.
+    with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
+        then λ is a penalty on their coefficients. `coef` is in the units of X.
     """
 
     knots: FloatArray
-    coef: FloatArray
+    features: IndexArray
+    coef_path: FloatArray
+    intercept: FloatArray
+    r2: FloatArray
     active: tuple[tuple[int, ...], ...]
     status: Status
+    n_features: int
+    names: Names
+    with_intercept: bool
+    standardized: bool
+
+    @property
+    def coef(self) -> FloatArray:
+        """(m, d) the solution at each knot, made dense at each call: m·d numbers."""
+        dense = np.zeros((len(self.knots), self.n_features), self.coef_path.dtype)
+        dense[:, self.features] = self.coef_path
+        return dense
 
     def at(self, lam: float) -> FloatArray:
         """A solution β(λ) (d,) at any λ ≥ knots[-1]: the path is linear between its knots.
@@ -89,13 +123,19 @@ class LassoPath:
             raise ValueError(
                 f"lam must be finite and at least {self.knots[-1]:g}, where this path ends; got {lam}.{hint}"
             )
+        coef = np.zeros(self.n_features, self.coef_path.dtype)
+        coef[self.features] = self._between(self.coef_path, lam)
+        return coef
+
+    def _between(self, values: FloatArray, lam: float) -> FloatArray:
+        """What is `values` (m, ...) at the knots, at λ ≥ knots[-1]."""
         if lam >= self.knots[0]:
-            return np.array(self.coef[0])
+            return np.asarray(values[0])
         # knots[i] > lam ≥ knots[i + 1]
         i = int(np.searchsorted(-self.knots, -lam)) - 1
         weight = (self.knots[i] - lam) / (self.knots[i] - self.knots[i + 1])
-        weight = self.coef.dtype.type(weight)
-        return np.asarray((1 - weight) * self.coef[i] + weight * self.coef[i + 1])
+        weight = values.dtype.type(weight)
+        return np.asarray((1 - weight) * values[i] + weight * values[i + 1])
 
 
 @result
@@ -116,6 +156,7 @@ class FirstEntry:
     status : COMPLETED when λ* > 0 and the solution in the middle of the window satisfies the KKT
         conditions to rounding; BEYOND_PRECISION when it does not, and then the other fields are unreliable;
         EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED when λ* is zero.
+    names : d names of the features, or None.
     """
 
     lam_star: float
@@ -127,3 +168,4 @@ class FirstEntry:
     proof_lower: float
     residual_norm: float
     status: Status
+    names: Names

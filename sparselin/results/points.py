@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparselin.results.base import FloatArray, IndexArray, Status, result
+from sparselin.results.base import FloatArray, IndexArray, Names, Status, result
 
 
 @result
@@ -17,6 +17,7 @@ class DualProjection:
     duality_gap : ½‖v − X coef‖² + λ‖coef_{S̄}‖₁ − ½‖v‖² + ½‖v − ū‖² at the feasible ū made from u by
         projecting it off X_S and scaling it into the polytope; then ‖ū − projection‖² ≤ 2·duality_gap.
     status : COMPLETED, or BEYOND_PRECISION when the homotopy could not be followed to λ.
+    names : d names of the features, or None.
     """
 
     u: FloatArray
@@ -24,6 +25,7 @@ class DualProjection:
     active: tuple[int, ...]
     duality_gap: float
     status: Status
+    names: Names
 
 
 @result
@@ -35,19 +37,25 @@ class DescentResult:
     w : (d,) attention parameters; NaN on S, which has none.
     theta : (d,) model coefficients; on S they are β itself.
     weights : (d,) s(w): one on S.
-    coef : (d,) β = weights∘theta.
+    coef : (d,) β = weights∘theta, in the units of X.
+    intercept : the intercept; 0.0 without one.
     objective : (iterations + 1,) ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²), at every iterate.
     duality_gap : gap of the equivalent LASSO at β; NaN for parametrizations that have none.
     status : COMPLETED when the stopping rule was met, else MAX_ITER.
+    names : d names of the features, or None.
+    standardized : whether w, theta and λ are those of standardized columns.
     """
 
     w: FloatArray
     theta: FloatArray
     weights: FloatArray
     coef: FloatArray
+    intercept: float
     objective: FloatArray
     duality_gap: float
     status: Status
+    names: Names
+    standardized: bool
 
 
 @result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Status, result
+from sparselin.results.base import FloatArray, IndexArray, Names, Status, result
 
 
 @result
@@ -24,6 +24,8 @@ class SubsetResult:
     moves : additions, deletions and exchanges that were accepted.
     status : how the search ended.
     n_features : d.
+    intercept : the intercept, 0.0 without one. With one R² is that of y − ȳ, 1 − ‖r‖²/‖y − ȳ‖².
+    names : d names of the features, or None.
     """
 
     support: IndexArray
@@ -36,6 +38,8 @@ class SubsetResult:
     moves: int
     status: Status
     n_features: int
+    intercept: float
+    names: Names
 
     @property
     def best_prefix(self) -> int:

@@ -65,6 +65,8 @@ def choose_nu(
     eps: float = 0.1,
     variant: Variant = "complete",
     exchange: bool = False,
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Watch | None = None,
 ) -> NuChoice:
@@ -77,7 +79,7 @@ def choose_nu(
 
     Parameters
     ----------
-    X (n, d), y (n,), sample_weight (n,) : as for `forward_regression`.
+    X (n, d), y (n,), intercept, standardize, sample_weight (n,) : as for `forward_regression`.
     k : 1 ≤ k ≤ d.
     regularizer : f. A normalising constant does not change what `forward_regression` picks.
     method : "forward" for `forward_regression`, or "greedy_local_search".
@@ -102,7 +104,7 @@ def choose_nu(
     ([0, 2], 'every', True)
     """
     return choose_nu_for_each(
-        as_problem(X, y, sample_weight),
+        as_problem(X, y, sample_weight, intercept, standardize),
         None,
         [k],
         regularizer,
@@ -134,7 +136,7 @@ def choose_nu_for_each(
     a ν tried for one k is tried for the smaller ones too. A regularizer with a normalising
     constant gets that of each k. Arguments and results as for `choose_nu`.
     """
-    problem = as_problem(X, y)
+    problem = as_problem(X, y).eliminated()
     check_regularizer(regularizer)
     sizes = [check_count(k, "k", 1, problem.d) for k in ks]
     if not sizes:
@@ -170,7 +172,7 @@ def _path_beyond(problem: Problem, k: int) -> LassoPath:
 def _fit(problem: Problem, path: LassoPath, k: int) -> LassoFit:
     last = len(path.knots) - 1
     i = next((i for i in range(last) if len(path.active[i]) > k), last)
-    coef = path.coef[i]
+    coef = path.at(float(path.knots[i]))
     features = np.sort(np.array(path.active[i - 1] if i else (), np.intp))
     return LassoFit(
         float(path.knots[i]),

@@ -205,10 +205,11 @@ class Objective:
     ) -> SubsetResult:
         """S as a result."""
         assert self.explained is not None
-        path = self.explained.selection.path(status)
+        problem, support = self.explained.selection.problem, np.array(self.index, np.intp)
+        coef, intercept = problem.restored(support, self.explained.selection.path(status).coef)
         return SubsetResult(
-            support=np.array(self.index, np.intp),
-            coef=path.coef.astype(dtype),
+            support=support,
+            coef=coef.astype(dtype),
             value=self.value,
             r2=self.explained.value,
             diversity=0.0 if self.growth is None else float(self.growth.value),
@@ -217,6 +218,8 @@ class Objective:
             moves=len(self.index) if moves is None else moves,
             status=status,
             n_features=self.gram.d,
+            intercept=intercept,
+            names=problem.names,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,7 +13,7 @@ from sparselin.results import IndexArray, SelectionPath, SubsetResult
 from sparselin.spectral._gram import Gram
 from sparselin.spectral._searches import Callback, SearchTask, forward, greedy_local, local
 from sparselin.spectral.regularizers import SetFunction, grow
-from sparselin.validation import check_count, check_indices, check_level
+from sparselin.validation import Columns, check_level
 
 Variant = Literal["complete", "printed"]
 
@@ -27,7 +26,9 @@ def forward_regression(
     *,
     regularizer: SetFunction | None = None,
     nu: float = 0.0,
-    forced: Iterable[int] = (),
+    forced: Columns = (),
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
@@ -51,8 +52,9 @@ def forward_regression(
     regularizer : f, of `sparselin.spectral`, or an object with `value(C, S)`, `gains(C, S)` and `submodular`.
     nu : ν ≥ 0. For ν = 0, or without a regularizer, this is `ols`, which stops when no feature reduces the
         residual.
-    forced : features that enter first.
-    sample_weight : as for `omp`.
+    forced : features that enter first, by index or name.
+    intercept, standardize, sample_weight : as for `omp`. With an intercept R² is that of y − ȳ, and f is
+        applied to the Gram matrix of the centred columns, and of the standardized ones with `standardize`.
     callback : called after each step with the `SubsetResult` so far; returning True stops.
 
     Returns
@@ -72,10 +74,11 @@ def forward_regression(
     >>> forward_regression(X, y, 2, regularizer=f, nu=0.5).support.tolist()
     [0, 2]
     """
-    problem = as_problem(X, y, sample_weight)
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
     k, nu, first = _checked(problem, k, regularizer, nu, forced)
     if nu == 0:
         return _by_ols(problem, k, regularizer, first, callback)
+    problem = problem.eliminated()
     objective, status = forward(task_for(problem, regularizer, nu, callback), k, np.arange(problem.d), first)
     return objective.result(problem.dtype, status)
 
@@ -88,9 +91,11 @@ def local_search(
     regularizer: SetFunction,
     nu: float = 1.0,
     eps: float = 0.1,
-    within: Iterable[int] | None = None,
+    within: Columns | None = None,
     variant: Variant = "complete",
     exchange: bool = False,
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
@@ -112,7 +117,7 @@ def local_search(
 
     Parameters
     ----------
-    X (n, d), y (n,), sample_weight (n,) : as for `forward_regression`.
+    X (n, d), y (n,), intercept, standardize, sample_weight (n,) : as for `forward_regression`.
     regularizer : f ≥ 0. For f(S) < 0, (1 + ε/n²)·f(S) < f(S); so a start with f(S) < 0 raises
         ValueError: give the regularizer its k.
     nu : ν ≥ 0.
@@ -138,9 +143,9 @@ def local_search(
     >>> found.support.tolist(), found.moves
     ([0, 2], 1)
     """
-    problem = as_problem(X, y, sample_weight)
+    problem = as_problem(X, y, sample_weight, intercept, standardize).eliminated()
     check_regularizer(regularizer)
-    U = np.arange(problem.d) if within is None else check_indices(within, problem.d, "within")
+    U = np.arange(problem.d) if within is None else problem.indices(within, "within")
     task = task_for(problem, regularizer, nu, callback, eps, variant, exchange)
     return local(task, np.sort(U[problem.column_norms[U] > 0])).result(problem.dtype)
 
@@ -156,6 +161,8 @@ def greedy_local_search(
     eps: float = 0.1,
     variant: Variant = "complete",
     exchange: bool = False,
+    intercept: bool = False,
+    standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> SubsetResult:
@@ -168,7 +175,8 @@ def greedy_local_search(
 
     Parameters
     ----------
-    X (n, d), y (n,), k, regularizer, nu, sample_weight (n,) : as for `forward_regression`.
+    X (n, d), y (n,), k, regularizer, nu, intercept, standardize, sample_weight (n,) : as for
+        `forward_regression`.
     eps, variant : as for `local_search`.
     exchange : also exchanges within LS, and at the end exchanges of one feature of the best set for one
         outside while that increases g by more than ε/d²·|g|: g never decreases, so the guarantee still holds.
@@ -190,7 +198,7 @@ def greedy_local_search(
     >>> found.support.tolist(), [name for name, _ in found.candidates]
     ([0, 1], ['S1', "S1'", 'S2'])
     """
-    problem = as_problem(X, y, sample_weight)
+    problem = as_problem(X, y, sample_weight, intercept, standardize).eliminated()
     check_regularizer(regularizer)
     k, nu, _ = _checked(problem, k, regularizer, nu, ())
     return greedy_local(task_for(problem, regularizer, nu, callback, eps, variant, exchange), k).result(
@@ -199,12 +207,9 @@ def greedy_local_search(
 
 
 def _checked(
-    problem: Problem, k: int, f: SetFunction | None, nu: float, forced: Iterable[int]
+    problem: Problem, k: int, f: SetFunction | None, nu: float, forced: Columns
 ) -> tuple[int, float, IndexArray]:
-    k, nu = check_count(k, "k", 1, problem.d), check_level(nu, "nu")
-    first = check_indices(forced, problem.d, "forced")
-    if len(first) > k:
-        raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
+    (k, first), nu = problem.budget(k, forced), check_level(nu, "nu")
     if f is not None:
         check_regularizer(f)
     elif nu > 0:
@@ -251,7 +256,7 @@ def _by_ols(
     problem: Problem, k: int, f: SetFunction | None, forced: IndexArray, callback: Callback | None
 ) -> SubsetResult:
     """FR for ν = 0."""
-    gram = None if f is None else Gram.of_problem(problem.in_double())
+    gram = None if f is None else Gram.of_problem(problem.eliminated().in_double())
 
     def subset(path: SelectionPath) -> SubsetResult:
         y_norm = float(path.residual_norm[0])
@@ -270,7 +275,9 @@ def _by_ols(
             candidates=(),
             moves=t,
             status=path.status,
-            n_features=problem.d,
+            n_features=problem.n_features,
+            intercept=path.intercept,
+            names=path.names,
         )
 
     def tell(path: SelectionPath) -> object:

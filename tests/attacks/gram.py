@@ -73,7 +73,7 @@ def certain(step):
 def gram_path(sl, case):
     (X, y), S = rounded(case), list(case.forced)
     problem = sl.Problem.from_gram(X.T @ X, X.T @ y, float(y @ y))
-    path = call(case, sl.lasso_path, problem, unpenalized=S)
+    path = call(case, sl.lasso_path, problem, forced=S)
     claim((np.diff(path.knots) < 0).all(), "the knots do not decrease")
     claim(path.status.name in ("COMPLETED", "BEYOND_PRECISION"), f"status {path.status.name}")
     claim(path.status.name != "COMPLETED" or path.knots[-1] == 0, "COMPLETED above λ = 0")

@@ -196,7 +196,7 @@ def judge_active(step, T, A, words):
 def first_entry(sl, case):
     exact, S = known(case), case.forced
     step = exact.at(S)
-    entry = call(case, sl.first_entry, case.given(), case.y, unpenalized=S)
+    entry = call(case, sl.first_entry, case.given(), case.y, forced=S)
     near(entry.residual_norm, step.r, C * exact.eps * step.sy + exact.eps * step.r, "‖r‖")
     status = entry.status.name
     if status == "BEYOND_PRECISION":
@@ -272,7 +272,7 @@ def judge_window(step, T, entry, solution):
 
 def lasso_path(sl, case):
     S = list(case.forced)
-    path = call(case, sl.lasso_path, case.given(), case.y, unpenalized=S)
+    path = call(case, sl.lasso_path, case.given(), case.y, forced=S)
     if S and Design(case.X[:, S], case.y).doubtful(
         range(len(S))
     ):  # which of S are in its span, rounding says

@@ -102,7 +102,7 @@ def forward_regression(sl, case):
 
 def lambda_star(sl, case):
     step = known(case).at(case.forced)
-    found = call(case, sl.lambda_star, case.given(), case.y, unpenalized=case.forced)
+    found = call(case, sl.lambda_star, case.given(), case.y, forced=case.forced)
     e = step.e()[list(step.tied)].max(initial=0) + step.design.eps * number(step.lam)
     if step.seen:
         near(found, number(step.lam), e, "λ*")
@@ -110,7 +110,7 @@ def lambda_star(sl, case):
 
 def project_dual(sl, case):
     X, y, S, lam = case.X, case.y, list(case.forced), level(case)
-    found = call(case, sl.project_dual, case.given(), y, lam, unpenalized=S)
+    found = call(case, sl.project_dual, case.given(), y, lam, forced=S)
     on = tuple(j for j in np.flatnonzero(found.coef).tolist() if j not in S)
     claim(found.active == on, f"active = {found.active}, nonzero are {on}")
     if found.status.name == "BEYOND_PRECISION":
@@ -130,7 +130,7 @@ def project_dual(sl, case):
 def judge_gap(sl, case, coef, lam, S, gap):
     """No β may be better by more than the gap: the path's own is tried, and 0, whoever is right."""
     value = objective(case.X, case.y, coef, lam, S)
-    path = call(case, sl.lasso_path, case.X, case.y, unpenalized=S)
+    path = call(case, sl.lasso_path, case.X, case.y, forced=S)
     others = [np.zeros(len(coef))] + ([path.at(lam)] if lam >= path.knots[-1] else [])
     best = min(objective(case.X, case.y, beta, lam, S) for beta in others)
     eps = float(np.finfo(case.X.dtype).eps)
@@ -144,7 +144,7 @@ def hadamard_descent(sl, case):
     S, lam = list(case.forced), level(case)
     if lam == 0:
         return None
-    found = call(case, sl.hadamard_descent, case.given(), case.y, lam, unpenalized=S, max_iter=3000)
+    found = call(case, sl.hadamard_descent, case.given(), case.y, lam, forced=S, max_iter=3000)
     judge_gap(sl, case, found.coef, lam, S, found.duality_gap)
     return UNDECIDED if found.status.name == "MAX_ITER" else None
 

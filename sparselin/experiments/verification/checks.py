@@ -245,7 +245,7 @@ def descend(
 ) -> DescentResult:
     """Gradient descent on (w, θ) from a random start."""
     result: DescentResult = methods.hadamard_descent(
-        step.X, step.y, lam, unpenalized=step.S, rng=rng, max_iter=max_iter
+        step.X, step.y, lam, forced=step.S, rng=rng, max_iter=max_iter
     )
     return result
 
@@ -273,7 +273,7 @@ def converged(step: ProjectedDesign, result: DescentResult, lam: float) -> bool:
 def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResult, float]:
     """(e) P_S^⊥y − u = P_S^⊥X_Aβ_A for the projection u onto the dual polytope; returns the gap too."""
     lam, S, A = step.lam, step.S, np.array(step.entry.active, np.intp)
-    projection = methods.project_dual(step.X, step.y, lam, unpenalized=S)
+    projection = methods.project_dual(step.X, step.y, lam, forced=S)
     u, coef = projection.u, np.array(projection.coef)
     y_norm = float(np.linalg.norm(step.y))
     kappa = float(np.linalg.cond(_unit(step.X[:, [*S, *A]]))) if len(A) + len(S) <= len(u) else 1.0
@@ -342,7 +342,7 @@ def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray
     """
     if other is None:
         return undecided("the interior point method gave up on the projection")
-    u = methods.project_dual(step.X, step.y, step.lam, unpenalized=step.S).u
+    u = methods.project_dual(step.X, step.y, step.lam, forced=step.S).u
     other = other * min(1.0, step.lam / float(np.abs(step.Z.T @ other).max()))
     # ½‖r − o‖² − ½‖r − u‖² = ⟨u − o, r − u⟩ + ½‖u − o‖²
     excess = float((u - other) @ (step.r - u))

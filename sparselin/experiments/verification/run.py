@@ -142,7 +142,7 @@ def verify_design(
     records = []
     for t in range(1, len(path.support) + 1):
         S = np.array(path.support[: t - 1], np.intp)
-        step = ProjectedDesign(X, y, S, methods.first_entry(X, y, unpenalized=S))
+        step = ProjectedDesign(X, y, S, methods.first_entry(X, y, forced=S))
         free = X.shape[1] - len(S)
         cap = max_iter(min(len(y), free), free)
         records.append(_record(step, int(path.support[t - 1]), methods, rng, cap, audit, reach))
@@ -207,7 +207,7 @@ def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> lis
     if len(path.support) >= k:
         return []
     S = np.array(path.support, np.intp)
-    step = ProjectedDesign(X, y, S, first_entry(X, y, unpenalized=S))
+    step = ProjectedDesign(X, y, S, first_entry(X, y, forced=S))
     if np.all(np.abs(step.c) <= step.error):
         return []
     found = violates(f"the path ended ({path.status.name}) although ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.3g}")
