@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
