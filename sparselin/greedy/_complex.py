@@ -290,10 +290,10 @@ def select(
     sample_weight: ArrayLike | None,
     callback: Callable[[SelectionPath], object] | None,
 ) -> SelectionPath:
-    """`omp`, or with `quotients` `ols`, of complex X or y; `real_only`: an option for real data was asked for."""
+    """`omp`, or with `quotients` `ols`, of complex X or y; `real_only`: an option for real data is set."""
     if real_only:
         raise ValueError(
-            "intercept, standardize and positive are for real data; a column of ones in forced is an intercept"
+            "intercept, standardize and positive are for real data; force a column of ones for an intercept"
         )
     check_same_rows(X, y, "y")
     names = frame_names(X)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
