@@ -15,12 +15,12 @@ end), the signal is solved again by a QR factorisation in sample space, as `omp`
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import dot, extend_inverse, project, subtract
 
 Reals = NDArray[np.float64]
@@ -125,13 +125,6 @@ class Factors(NamedTuple):
     def of(cls, n: int, d: int, k: int) -> Factors:
         square = np.zeros((k, n)), np.zeros((k, k)), np.zeros((k, k))
         return cls(*square, np.empty(k), np.empty(n), np.empty(d), np.empty(d), np.empty(n), np.empty(k))
-
-
-def inner(**options: Any) -> Any:
-    """A kernel that other kernels alone call: without what Python would call it by, which takes as long to
-    compile as the kernel.
-    """
-    return kernel(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
 @kernel()
