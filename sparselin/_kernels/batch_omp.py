@@ -15,7 +15,7 @@ end), the signal is solved again by a QR factorisation in sample space, as `omp`
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
