@@ -51,7 +51,9 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit` of what only kernels call: no entry from Python, half of the work of the compiler."""
+    """`numba.njit` of what only kernels call: without an entry from Python, half of the work of the compiler
+    where arguments are tuples of arrays. A call from Python would end the process (`tests/test_warm_up.py`).
+    """
     wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return numba.njit(nogil=True, **wrappers, **options)
 

@@ -29,9 +29,14 @@ class Warmed(NamedTuple):
     compiled: int
 
 
+def _best_subset(X: Any, y: Any) -> None:
+    for forced in ((), (0,)):
+        sl.best_subset(X, y, 4, forced=forced)
+
+
 def _lasso_path(X: Any, y: Any) -> None:
     for forced in ((), (0,)):
-        sl.lasso_path(X, y, unpenalized=forced)
+        sl.lasso_path(X, y, unpenalized=forced, max_steps=12)
 
 
 def _sequential_attention(X: Any, y: Any) -> None:
@@ -53,7 +58,7 @@ def _prox(X: Any, y: Any) -> None:
 
 # By name; what is slow to compile first, as several processes share the work.
 CALLS: dict[str, Callable[[Any, Any], object]] = {
-    "best_subset": lambda X, y: sl.best_subset(X, y, 4),
+    "best_subset": _best_subset,
     "batch_omp": lambda X, y: sl.batch_omp(X, np.column_stack([y, -y]), 3),
     "lasso_path": _lasso_path,
     "omp": lambda X, y: sl.omp(X, y, 4),
