@@ -173,6 +173,22 @@ def test_a_column_and_its_multiple_by_i_are_tied_and_dependent(rng, method):
 
 
 @METHODS
+def test_statuses_and_dependent_forced_columns(method):
+    X = np.eye(4)[:, :2] * 1j
+    assert method(X, [1, 2j, 0, 0], 2).status is Status.COMPLETED
+    assert method(X, [1, 2j, 0, 0], 2, tol=1e-6).status is Status.TOLERANCE
+    assert method(np.c_[X, 1j * X], [1, 2, 0, 0], 3).status is Status.EXACT_FIT
+    assert method(np.c_[X, 1j * X], [1, 2, 3, 0], 3).status is Status.RANK_EXHAUSTED
+    assert method(X, [0, 0, 3, 0], 1).status is Status.NO_CORRELATION
+    assert method(X, [0, 0, 0, 0], 1).status is Status.EXACT_FIT
+    assert method(0 * X, [1, 2, 0, 0], 2).status is Status.RANK_EXHAUSTED
+    path = method(np.c_[X, (1 + 1j) * X[:, 0], 0 * X[:, 0]], [1, 2j, 3, 0], 4, forced=[0, 2, 3])
+    assert path.support.tolist() == [0, 2, 3, 1]
+    np.testing.assert_allclose(path.coef, [-1j, 0, 0, 2], rtol=1e-15)
+    np.testing.assert_allclose(path.residual_norm**2, [14, 13, 13, 13, 9], rtol=1e-14)
+
+
+@METHODS
 def test_forms_weights_stops_and_precision(rng, method):
     X, y = gaussian(3)
     path = method(X, y, 6)
