@@ -83,12 +83,13 @@ class Problem:
 
     Attributes
     ----------
-    X, y, dtype, eps : the data; X contiguous in C or Fortran order, or a CSC array; eps of dtype.
+    X, y, dtype, eps : the data; X contiguous in C or Fortran order, or a CSC array; eps of dtype, or a larger
+        one, if they were projected: the relative error with which their lengths are known.
     n, n_features : the shape of X.
     design, d : the columns that methods see, and their number: n_features, and one more for an intercept,
         which comes last; in the attributes and methods below X stands for them.
     names : n_features names, or None.
-    origin : the problem from which the intercept was eliminated to get this one, or None.
+    origin, removed : the problem from which columns were eliminated to get this one, or None, and which.
     kind : "dense"; "sparse"; or "gram": X is a Cholesky factor, and the squared lengths of its columns are
         known to eps. Methods do not branch on it: what depends on it is a method of the problem.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
@@ -110,6 +111,7 @@ class Problem:
         names: Iterable[str] | None = None,
     ) -> None:
         self.origin: Problem | None = None
+        self.removed: IndexArray = np.zeros(0, np.intp)
         labels = frame_names(X)
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
@@ -267,8 +269,8 @@ class Problem:
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
 
     def exact_columns(self, J: ArrayLike | None = None) -> FloatArray | None:
-        """X_J (n, |J|), or X, in float64, exactly; None for a Gram problem, whose factor is rounded."""
-        if self._is_gram:
+        """X_J (n, |J|), or X, in float64, exactly; None where X is rounded: a factor of G, or projected."""
+        if self._is_gram or self.is_rounded:
             return None
         whole = J is None and self.is_plain and isinstance(self.X, np.ndarray)
         X = self.X if whole else self.columns(np.arange(self.d) if J is None else J)
@@ -291,6 +293,11 @@ class Problem:
         """Whether the columns are those of X: no intercept, and not standardized."""
         return self.design.ones is None and self.design.scale is None
 
+    @property
+    def is_rounded(self) -> bool:
+        """Whether X and y are known less exactly than to the eps of their dtype: they were projected."""
+        return self.eps > float(np.finfo(self.dtype).eps)
+
     def in_double(self) -> Problem:
         """The problem with its data in float64, and with `double_eps`."""
         if self.dtype == np.float64:
@@ -300,7 +307,11 @@ class Problem:
 
     def part(self, J: IndexArray) -> Problem:
         """The problem of the columns J alone."""
-        return self._with(Design(self.block(J)), self.y)
+        if self.origin is None:
+            return self._with(Design(self.block(J)), self.y)
+        problem = self._with(Design(self.block(J)), self.y, self.origin.part(np.append(J, self.removed)))
+        vars(problem)["removed"] = np.arange(len(J), len(J) + len(self.removed))
+        return problem
 
     def eliminated(self) -> Problem:
         """The problem without its intercept: its columns, scaled, and y, both projected off the ones.
@@ -315,7 +326,14 @@ class Problem:
             X, y, t = (v.astype(np.float64) for v in (X, y, t))
             for _ in range(2):
                 X, y = (v - np.multiply.outer(t, t @ v) / (t @ t) for v in (X, y))
-        return self._with(Design(X.astype(self.dtype, copy=False)), y.astype(self.dtype, copy=False), self)
+        X, y = (v.astype(self.dtype, copy=False) for v in (X, y))
+        return self.left(X, y, np.arange(self.n_features, self.d), 1.0)
+
+    def left(self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float) -> Problem:
+        """The problem of X and y, this one's projected off the `removed` columns; eps grows by `growth`."""
+        problem = self._with(Design(X), y, self)
+        vars(problem).update(removed=removed, eps=growth * problem.eps)
+        return problem
 
     def restored(self, support: IndexArray, coef: FloatArray) -> tuple[FloatArray, float]:
         """Coefficients on the support in the units of the data, and the intercept that was eliminated."""
@@ -326,26 +344,29 @@ class Problem:
         if design.ones is None:
             return coef, 0.0
         r = self.origin.y - np.asarray(self.origin.X[:, support] @ coef)
-        return coef, float(design.ones @ r) / float(design.ones @ design.ones)
+        removed = self.origin.columns(self.removed)  # the ones first
+        return coef, float(np.linalg.lstsq(removed, r, rcond=None)[0][0])
 
     def _with(self, design: Design, y: FloatArray, origin: Problem | None = None) -> Problem:
         """Another design and y, of the same kind as this one: from a Gram matrix or not."""
         problem = object.__new__(Problem)
-        problem.origin = origin
+        problem.origin, problem.removed = origin, self.removed
         problem.names = self.names if design.X.shape[1] == self.n_features else None
         problem._set(design, y)
-        vars(problem).update(kind=self.kind, eps=self.eps if self._is_gram else problem.eps)
+        same = self._is_gram or problem.dtype == self.dtype
+        vars(problem).update(kind=self.kind, eps=self.eps if same else problem.eps)
         return problem
 
     @property
     def double_eps(self) -> float:
-        """eps of float64; for a Gram problem eps of the dtype in which G was given."""
-        return self.eps if self._is_gram else float(np.finfo(np.float64).eps)
+        """The eps of the problem in float64; for a Gram problem that of the dtype in which G was given."""
+        same = self._is_gram or self.dtype == np.float64
+        return self.eps if same else float(np.finfo(np.float64).eps)
 
     @property
     def gram_eps(self) -> float:
         """The error of the entries of XᵀX as computed in float64, relative to its largest entry."""
-        return _RANK * self.d * self.eps if self._is_gram else float(np.finfo(np.float64).eps)
+        return _RANK * self.d * self.eps if self._is_gram else self.double_eps
 
     @property
     def power(self) -> int:

@@ -13,9 +13,11 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sparselin.results import FloatArray, IndexArray, Names
-
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+IndexArray: TypeAlias = NDArray[np.intp]
+Names: TypeAlias = tuple[str, ...] | None
 # Columns of a design: indices, or names where the design has names.
 Columns: TypeAlias = Iterable[int | str]
 

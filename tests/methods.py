@@ -12,7 +12,10 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
+
 import sparselin as sl
+from sparselin.certificates.nonnegative import NonnegativeStep
 from sparselin.certificates.step import StepCertificate
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
 
@@ -97,7 +100,13 @@ RESULTS = {
     StepCertificate: """selected indices, pick indices, tied set, active set, signs witness,
         lam_star_squared number 2 2, coef witness, direction witness, rate witness, farkas witness,
         tau number""",
+    NonnegativeStep: """selected indices, pick indices, tied set, lam_star_squared number 2 2,
+        coef witness""",
     sl.Interval: "lower number, upper number, method witness, rounding work",
+    sl.Explanation: """feature indices, kind equal, names witness, step equal, forced equal, given indices,
+        correlation number 1 1, level number 1 1, error work 1 1, runner_up indices, margin number, tied set,
+        fall equal, left number, regression number, shares number, r2 number, gain number, partial_r2 number,
+        intervals number 1 1, sentence witness""",
     sl.SubmodularityRatio: "lower number, upper number, method witness, rounding work, base set, added set",
     sl.SparseEigenvalues: """k equal, lambda_min number 2, lambda_max number 2, lambda_min_support set,
         lambda_max_support set, condition_number work, coherence number, babel double""",
@@ -116,6 +125,19 @@ LAM, NU = object(), object()
 
 def certify(X, y, k, **options):
     return sl.certify(X, y, sl.omp(X, y, k, **options))
+
+
+def certify_positive(X, y, k, **options):
+    return sl.certify(X, y, sl.omp(X, y, k, positive=True, **options), claim="nonnegative_omp")
+
+
+def explain(X, y, k, **options):
+    """Of the pick, and of one that is not selected."""
+    path = sl.omp(X, y, k, **options)
+    weight = options.get("sample_weight")
+    rest = np.setdiff1d(np.arange(path.n_features), path.support)
+    found = [sl.explain(X, y, path, j, sample_weight=weight) for j in [*path.support, *rest]]
+    return found[k - 1], max(found[k:], key=lambda one: one.gain)
 
 
 def sparse_eigenvalues(X, y, k, **options):
@@ -140,6 +162,7 @@ NO_WEIGHTS = {"weights": "has no sample_weight", "intercept": "has no intercept"
 
 METHODS = {
     "omp": method(sl.omp, 4, columns="forced", lacks=CORRELATIONS),
+    "omp, positive": method(sl.omp, 4, positive=True, columns="forced", lacks=CORRELATIONS),
     "ols": method(sl.ols, 4, columns="forced"),
     "batch_omp": method(
         sl.batch_omp, 4, many=True,
@@ -157,6 +180,9 @@ METHODS = {
     "first_entry": method(sl.first_entry, columns="forced", lacks=CORRELATIONS),
     "lambda_star": method(sl.lambda_star, columns="forced", lacks=CORRELATIONS),
     "lasso_path": method(sl.lasso_path, max_steps=4, columns="forced", lacks=CORRELATIONS),
+    "lasso_path, positive": method(
+        sl.lasso_path, max_steps=4, positive=True, columns="forced", lacks=CORRELATIONS
+    ),
     "project_dual": method(
         sl.project_dual, LAM, columns="forced",
         lacks=CORRELATIONS | NO_WEIGHTS | {"Problem": "u is one of samples", "Gram": "u is one of samples"},
@@ -173,19 +199,31 @@ METHODS = {
         sl.forward_regression, 4, regularizer=ENTROPY, nu=0.1, columns="forced",
         lacks=SPECTRUM | {"scale": "δ is a square of lengths"},
     ),
-    "local_search": method(sl.local_search, regularizer=ROOTS, nu=NU, lacks=SPECTRUM),
-    "greedy_local_search": method(sl.greedy_local_search, 3, regularizer=ROOTS, nu=NU, lacks=SPECTRUM),
-    "choose_nu": method(sl.choose_nu, 2, ROOTS, lacks=SPECTRUM),
+    "local_search": method(
+        sl.local_search, regularizer=ROOTS, nu=NU, columns="forced", lacks=SPECTRUM
+    ),
+    "greedy_local_search": method(
+        sl.greedy_local_search, 3, regularizer=ROOTS, nu=NU, columns="forced", lacks=SPECTRUM
+    ),
+    "choose_nu": method(sl.choose_nu, 3, ROOTS, columns="forced", lacks=SPECTRUM),
     "certify": method(
         certify, 4, columns="forced",
         lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
     ),
+    "certify, positive": method(
+        certify_positive, 4, columns="forced",
+        lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
+    ),
+    "explain": method(explain, 4, columns="forced", lacks=CORRELATIONS),
     "guarantee_bounds": method(
-        sl.guarantee_bounds, 3, lacks=SPECTRUM | {"Gram": "intervals widen by its rounding"}
+        sl.guarantee_bounds, 4, columns="forced", lacks=SPECTRUM | {"Gram": "intervals widen by its rounding"}
     ),
     "submodularity_ratio": method(
         sl.submodularity_ratio, columns="U", k=2,
         lacks={"Gram, ties": "copies are known to √eps"},
+    ),
+    "submodularity_ratio, forced": method(
+        sl.submodularity_ratio, (), 3, columns="forced", lacks={"Gram, ties": "copies are known to √eps"}
     ),
     "sparse_eigenvalues": method(
         sparse_eigenvalues, 3, lacks=SPECTRUM | NO_WEIGHTS | {"Gram": "intervals widen by its rounding"}

@@ -794,10 +794,11 @@ def test_bad_data():
 def test_the_bounds_print_as_a_table():
     X, y = sl.ensembles.gaussian(20, 5, 0)
     found = sl.guarantee_bounds(X, y, 2)
-    lines = str(found).splitlines()
-    assert len(lines) == 1 + len(found.bounds)
-    assert lines[0].startswith("k = 2, R² of the best subset")
-    for line, bound in zip(lines[1:], found.bounds, strict=True):
+    title, heads, *lines, best = str(found).splitlines()
+    assert f"{sum(bound.applies for bound in found.bounds)} of {len(found.bounds)} promises apply" in title
+    assert heads.split() == ["algorithm", "promised", "achieved", "by"]
+    assert best.startswith(f"R² of the best subset {found.best.upper:.4g}")
+    for line, bound in zip(lines, found.bounds, strict=True):
         assert line.split()[0] == bound.algorithm.split()[0]
         assert line.endswith(bound.name)
-        assert (f"{bound.lower:.3f} of" in line) == bound.applies
+        assert (f"  {bound.lower:.3f}  " in line) == bound.applies

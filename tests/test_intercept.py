@@ -67,7 +67,7 @@ def cases():
         yield from (("omp", (1100, 1000), form, standardize, weighted) for form in arrays if not weighted)
 
 
-@pytest.mark.parametrize(("method", "shape", "form", "standardize", "weighted"), cases())
+@pytest.mark.parametrize(("method", "shape", "form", "standardize", "weighted"), list(cases()))
 def test_selectors_select_as_on_data_centred_and_scaled_by_hand(method, shape, form, standardize, weighted):
     data = Means(shape, standardize, weighted)
     path = SELECTORS[method](form(data.X), data.y, **data.how)

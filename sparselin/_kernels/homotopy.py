@@ -6,7 +6,8 @@ path, with s the signs, c = c0 − Hβ and b = Hw for H_PP w = s, the path to λ
 
     β + δw,   c − δb,   c_P = (λ − δ)s,
 
-until |c_j| = λ − δ for a column outside or a coefficient is zero. Every point passed is checked: c
+until |c_j| = λ − δ for a column outside or a coefficient is zero. With β ≥ 0, for |c_j| read c_j: both are
+max(c_j, below·c_j) where that is positive, with `below` −1, or 0. Every point passed is checked: c
 is recomputed from β, must satisfy the KKT conditions to rounding, and β is corrected by the solution for the
 residual c_P − λs. So rounding errors do not accumulate, and the squared condition number of H affects
 only w, and by it the length of a step, which the next check corrects.
@@ -53,6 +54,7 @@ class Columns(NamedTuple):
     unit : the rounding unit; the errors of c are about unit·‖X_j‖(‖y‖ + Σ‖X_l‖|β_l|).
     longest : the largest norm of all columns, candidates or not.
     rank : the number of independent columns that span the sample space.
+    below : −1, or 0 where β ≥ 0 off S.
     """
 
     H: NDArray[np.float64]
@@ -62,6 +64,7 @@ class Columns(NamedTuple):
     unit: float
     longest: float
     rank: int
+    below: float
 
 
 class Place(NamedTuple):
@@ -274,20 +277,21 @@ def examine(columns, place, work):
 
 
 @kernel(**VECTORIZED)
-def violations(lam, c, error):
+def violations(lam, below, c, error):
     """How many columns have |c| > λ beyond rounding."""
     count = 0
     for j in range(c.size):
-        count += abs(c[j]) > lam + error[j]
+        count += max(c[j], below * c[j]) > lam + error[j]
     return count
 
 
 @kernel(**VECTORIZED)
-def entries(lam, full, work):
+def entries(lam, below, full, work):
     """λ at which each column would enter: with a = c − λb, which is c at λ = 0,
 
-        |a|/(1 − sign(a)·b).
+        |a|/(1 − sign(a)·b),
 
+    but never for a < 0 where β ≥ 0: then c_j < λ at both ends of the segment, and so between them.
     If a is zero to rounding there is none: a is zero if the columns of P span everything (`full`), and
     else its error bounds the λ at which the column might enter. Returns the largest of these bounds,
     and how many columns are tied: at ±λ now, and not certainly moving away, to the opposite face.
@@ -299,8 +303,9 @@ def entries(lam, full, work):
         s = 1.0 if a > 0 else -1.0
         size = s * a
         speed = 1 - s * b[j]
-        entry[j] = size / speed if (size > error[j]) & (speed > 0) else 0.0
-        tied += (lam - abs(c[j]) <= error[j]) & ((s * c[j] > 0) | (size <= 2 * error[j]))
+        entry[j] = size / speed if (max(a, below * a) > error[j]) & (speed > 0) else 0.0
+        near = lam - max(c[j], below * c[j]) <= error[j]
+        tied += near & ((s * c[j] > 0) | (size <= 2 * error[j]))
         unknown += size < error[j]
     possible = 0.0
     if full:
@@ -309,7 +314,7 @@ def entries(lam, full, work):
         for j in range(c.size):
             size = abs(c[j] - lam * b[j])
             if size < error[j]:
-                possible = max(possible, (size + error[j]) / max(1 - abs(b[j]), _STEP))
+                possible = max(possible, (size + error[j]) / max(1 - max(b[j], below * b[j]), _STEP))
     return possible, tied
 
 
@@ -330,7 +335,7 @@ def first_exit(place, w):
 def next_event(columns, place, work, bound, lam_min):
     """λ of the next event, the column that enters or −1, the position that leaves or −1; if it is certain."""
     p, lam, sign, beta, w = place.state[0], place.lam[0], place.sign, place.beta, work.w
-    possible, tied = entries(lam, p == columns.rank, work)
+    possible, tied = entries(lam, columns.below, p == columns.rank, work)
     certain = tied == 0 and bound * columns.longest <= _MAX_ERROR * lam
     for k in range(place.n_free, p):
         certain &= beta[k] != 0 or sign[k] * w[k] > 0
@@ -437,7 +442,8 @@ def follow(columns, reached, until, trail):
     below, entering, leaving = until.lam_min, -1, -1
     while True:
         size, shift, bound = examine(columns, place, work)
-        certain = shift <= (_CORRECTED * size) ** 2 and violations(place.lam[0], work.c, work.error) == 0
+        certain = shift <= (_CORRECTED * size) ** 2
+        certain = certain and violations(place.lam[0], columns.below, work.c, work.error) == 0
         if certain and not ended:
             below, entering, leaving, certain = next_event(columns, place, work, bound, until.lam_min)
         if certain:
@@ -469,14 +475,15 @@ def follow(columns, reached, until, trail):
 
 
 @kernel(**VECTORIZED)
-def first_violations(c0, products, lams, slack, norms, start, first):
+def first_violations(c0, products, below, lams, slack, norms, start, first):
     """first[j] for the columns start + (0..width − 1) of c = c0 − products (m, width): the first of m points
-    at which |c_j| > λ + slack·‖X_j‖; unchanged if there is none.
+    at which |c_j| > λ + slack·‖X_j‖ (for β ≥ 0, c_j); unchanged if there is none.
     """
     m, width = products.shape
     for i in range(m - 1, -1, -1):
         row, lam, tolerance = products[i], lams[i], slack[i]
         for l in range(width):
             j = start + l
-            if abs(c0[j] - row[l]) > lam + tolerance * norms[j]:
+            c = c0[j] - row[l]
+            if max(c, below * c) > lam + tolerance * norms[j]:
                 first[j] = i

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
+from sparselin.certificates.nonnegative import NonnegativeStep
 from sparselin.certificates.step import Fractions, Indices, StepCertificate, rescaled, step_name
 
 try:
@@ -70,6 +71,32 @@ class Finder:
         )
         return rescaled(proof, 1 / self.numbers.coef_unit, 1 / self.numbers.lam_unit)
 
+    def nonnegative_step(self, S: Indices, pick: int, n_forced: int) -> NonnegativeStep:
+        """The proof of one pick of nonnegative OMP, or ValueError."""
+        coef = self._nonnegative(S[:n_forced], S[n_forced:])
+        c = times(self.Xt, (self.y - block(self.X, self.rows, S) * column(coef)).entries())
+        off = [j for j, w in enumerate(self.squares) if w != 0 and j not in S and c[j] > 0]
+        lam_squared = max((c[j] ** 2 / self.squares[j] for j in off), default=fmpq(0))
+        T = tuple(j for j in off if c[j] ** 2 == lam_squared * self.squares[j])
+        if pick not in T:
+            what = f"below the largest, that of {T}" if c[pick] > 0 else "not positive"
+            raise ValueError(
+                f"{step_name(S)}: {pick} is refuted: with coefficients ≥ 0 its correlation is {what}"
+            )
+        lam_star_squared = fractions([lam_squared])[0] / self.numbers.lam_unit
+        coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef))
+        return NonnegativeStep(S, pick, T, lam_star_squared, coefs)
+
+    def _nonnegative(self, free: Indices, signed: Indices) -> Vector:
+        """β on `free`, then on `signed`, where it is ≥ 0: a minimiser of ‖y − Xβ‖."""
+        shift, Z = self._project(free, block(self.X, self.rows, signed))
+        goal, r = self._project(free, self.y)
+        if not signed:
+            return list(goal.entries())
+        Zt = Z.transpose()
+        beta, _ = nonnegative_least_squares(Zt * Z, list((Zt * r).entries()))
+        return [*(goal - shift * column(beta)).entries(), *beta]
+
     def _project(self, S: Indices, V: Matrix) -> tuple[Matrix, Matrix]:
         """X_S⁺V and P_S^⊥V."""
         X_S = block(self.X, self.rows, S)
@@ -97,7 +124,8 @@ class Finder:
             raise ValueError(
                 f"{step_name(S)}: {pick} is refuted: its correlation is {float(sizes[0]):.17g}, but λ* is "
                 f"{float(sizes[1]):.17g} at {T}, 1 − c²/λ*² being {_float(1 - own / largest):.3g}. "
-                "(Pass normalized=True for a path on unit columns, a weighted Problem for one with weights.)"
+                "(Pass normalized=True for a path on unit columns, a weighted Problem for one with weights, "
+                'claim="nonnegative_omp" for one with positive=True.)'
             )
         return largest, T
 

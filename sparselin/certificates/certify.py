@@ -17,8 +17,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.certificates import nonnegative
 from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
-from sparselin.certificates.form import CLAIMS, malformed
+from sparselin.certificates.form import CLAIMS, begins_with_ones, malformed
+from sparselin.certificates.nonnegative import NonnegativeStep
 from sparselin.certificates.step import Indices, StepCertificate, refutations, step_name
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, SelectionPath
@@ -59,10 +61,11 @@ class Certificate:
     sha256 : digest of X, y, their shape and `normalized`, see `verify`.
     shape : (n, d).
     normalized : the statement is about X with unit columns.
-    claim : "sequential_lasso": each pick is in A(S); "omp": each pick is in T.
+    claim : "sequential_lasso": each pick is in A(S); "omp": each pick is in T; "nonnegative_omp":
+        each pick is in the T of nonnegative OMP.
     forced : the features that entered first, about which nothing is claimed. An intercept is a last column of
         ones, feature d − 1 of d, and the first of them.
-    steps : a `StepCertificate` for each pick after those.
+    steps : a `StepCertificate` for each pick after those, for "nonnegative_omp" a `NonnegativeStep`.
     """
 
     sha256: str
@@ -70,7 +73,7 @@ class Certificate:
     normalized: bool
     claim: str
     forced: Indices
-    steps: tuple[StepCertificate, ...]
+    steps: tuple[StepCertificate, ...] | tuple[NonnegativeStep, ...]
 
     def __repr__(self) -> str:
         """One line: the fractions of many steps have millions of digits."""
@@ -100,6 +103,9 @@ class Certificate:
         The path is not an argument: compare `forced` and the picks of `steps` with it. A certificate without
         steps proves nothing. With `normalized`, nothing is stated about zero columns.
 
+        For "nonnegative_omp" the conditions in `NonnegativeStep` are what is claimed: those on `coef`, the
+        problem being convex, make it a minimiser, and all minimisers have the same r.
+
         Parameters
         ----------
         X, y : the data, or one `Problem`, in any form with the same numbers: dense or sparse, in any
@@ -120,7 +126,7 @@ class Certificate:
         TypeError, ValueError : bad X or y (see `Problem`), or a Gram problem.
         """
         problem = as_problem(X, y)
-        if problem.is_plain and self.shape == (problem.n, problem.d + 1) and _begin(self.forced, problem.d):
+        if problem.is_plain and begins_with_ones(problem.n, problem.d, self.shape, self.forced):
             problem = Problem(problem.X, problem.y, intercept=True)
         X, y = _data(problem)
         steps = len(self.steps) if isinstance(self.steps, tuple) else 0
@@ -139,7 +145,8 @@ class Certificate:
             name = step_name(step.selected)
             try:
                 with np.errstate(all="ignore"):
-                    yield from (f"{name}: {failure}" for failure in refutations(step, numbers))
+                    for failure in _refutations(step, numbers, len(self.forced)):
+                        yield f"{name}: {failure}"
             except OverflowError:
                 yield f"{name}: a number is beyond the range of float64; use exact=True"
 
@@ -170,8 +177,8 @@ class Certificate:
             for name in ("shape", "forced", "steps"):
                 if not isinstance(fields[name], list):
                     raise ValueError(f"{name!r} must be a list; got {type(fields[name]).__name__}")
-            steps = tuple(_with_fields(StepCertificate, step) for step in made.steps)
-        except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
+            steps: Any = tuple(_with_fields(CLAIMS[made.claim], step) for step in made.steps)
+        except (ValueError, TypeError, AttributeError, ArithmeticError, KeyError) as error:
             raise ValueError(f"this text is no {_FORMAT!r}: {error}") from None
         return dataclasses.replace(made, steps=steps)
 
@@ -191,6 +198,8 @@ def certify(
     exact, Sequential LASSO takes a member of A(S) ⊆ T: an index that is nonzero in some solution of
     min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3 and Theorem 3.3 of *Sequential Attention
     for Feature Selection*; `Certificate.verify` says what is proved, and how). OMP takes a member of T.
+    Nonnegative OMP takes one of T = {i ∉ S : c_i = λ*}, λ* = max_{j ∉ S} c_j > 0, where c = Xᵀ(y − X_Sβ) and
+    β is a solution of nonnegative least squares on S (forced features being free of sign).
 
     The design is X and y in the dtype of `Problem`: integers beyond 2⁵³ are rounded first, and y is cast to
     float32 with X. Nothing else is rounded: if the correlations of two features agree to the last bit of a
@@ -207,7 +216,8 @@ def certify(
         path of standardized columns has none.
     normalized : the path was computed on X with every column divided by its norm, which floats do not
         represent: the certificate is about the exact quotients.
-    claim : "sequential_lasso": each pick is in A(S); "omp": it is in T (A(S) is recorded all the same).
+    claim : "sequential_lasso": each pick is in A(S); "omp": it is in T (A(S) is recorded all the same);
+        "nonnegative_omp": it is in the T of nonnegative OMP, for a path by `omp(..., positive=True)`.
 
     Returns
     -------
@@ -232,18 +242,30 @@ def certify(
     from sparselin.certificates import _finder as exact
 
     if claim not in CLAIMS:
-        raise ValueError(f"claim must be one of {CLAIMS}; got {claim!r}")
+        raise ValueError(f"claim must be one of {tuple(CLAIMS)}; got {claim!r}")
     problem, support, n_forced = _path(X, y, path)
     data, response = _data(problem)
     finder = exact.Finder(Exact(data, response, bool(normalized)))
+    picks = range(n_forced, len(support))
+    steps: tuple[StepCertificate, ...] | tuple[NonnegativeStep, ...]
+    if claim == "nonnegative_omp":
+        steps = tuple(finder.nonnegative_step(support[:t], support[t], n_forced) for t in picks)
+    else:
+        steps = tuple(finder.step(support[:t], support[t], claim) for t in picks)
     return Certificate(
         sha256=_digest(data, response, bool(normalized)),
         shape=(data.shape[0], data.shape[1]),
         normalized=bool(normalized),
         claim=claim,
         forced=support[:n_forced],
-        steps=tuple(finder.step(support[:t], support[t], claim) for t in range(n_forced, len(support))),
+        steps=steps,
     )
+
+
+def _refutations(step: StepCertificate | NonnegativeStep, num: Arithmetic, n_forced: int) -> Iterator[str]:
+    if isinstance(step, NonnegativeStep):
+        return nonnegative.refutations(step, num, n_forced)
+    return refutations(step, num)
 
 
 def _path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, Indices, int]:
@@ -270,11 +292,6 @@ def _path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, In
         )
     S = problem.with_ones(path.support)
     return problem, tuple(S.tolist()), n_forced + len(S) - len(path.support)
-
-
-def _begin(forced: Any, d: int) -> bool:
-    """Whether the forced features of a certificate, of any form, begin with d."""
-    return type(forced) is tuple and forced[:1] == (d,)
 
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:

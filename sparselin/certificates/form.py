@@ -8,9 +8,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from sparselin.certificates.nonnegative import NonnegativeStep
 from sparselin.certificates.step import Indices, StepCertificate, step_name
 
-CLAIMS = ("sequential_lasso", "omp")
+# Claims, and what proves a pick.
+CLAIMS: dict[str, type[StepCertificate] | type[NonnegativeStep]] = {
+    "sequential_lasso": StepCertificate,
+    "omp": StepCertificate,
+    "nonnegative_omp": NonnegativeStep,
+}
 
 
 def malformed(
@@ -20,13 +26,14 @@ def malformed(
     if not (_are_integers(shape, 2) and shape == (n, d)):
         return f"`shape` is not that of X, {(n, d)}"
     if not (type(claim) is str and claim in CLAIMS):
-        return f"`claim` is none of {CLAIMS}"
+        return f"`claim` is none of {tuple(CLAIMS)}"
     if not (type(normalized) is bool and type(sha256) is str):
         return "`normalized` is neither True nor False, or `sha256` is not text"
     if not _are_features(forced, d):
         return "`forced` are not distinct features"
-    if not (type(steps) is tuple and all(type(step) is StepCertificate for step in steps)):
-        return "`steps` is not a tuple of StepCertificate"
+    kind = CLAIMS[claim]
+    if not (type(steps) is tuple and all(type(step) is kind for step in steps)):
+        return f"`steps` is not a tuple of {kind.__name__}"
     S = forced
     for step in steps:
         if fault := _fault(step, S, n, d, claim):
@@ -35,10 +42,19 @@ def malformed(
     return ""
 
 
-def _fault(step: StepCertificate, S: Indices, n: int, d: int, claim: str) -> str:
+def begins_with_ones(n: int, d: int, shape: Any, forced: Any) -> bool:
+    """Whether these are of a certificate for X (n, d) with an intercept: feature d, the first forced one."""
+    if not (_are_integers(shape, 2) and shape == (n, d + 1)):
+        return False
+    return _are_features(forced, d + 1) and forced[:1] == (d,)
+
+
+def _fault(step: StepCertificate | NonnegativeStep, S: Indices, n: int, d: int, claim: str) -> str:
     """The first fault in the form of a step, "" when there is none."""
     if not (_are_features(step.selected, d) and step.selected == S):
         return "`selected` is not `forced` and the picks before it"
+    if isinstance(step, NonnegativeStep):
+        return _nonnegative_fault(step, d)
     for name in ("tied", "active"):
         J = getattr(step, name)
         if not (_are_features(J, d) and J and list(J) == sorted(J)):
@@ -58,6 +74,18 @@ def _fault(step: StepCertificate, S: Indices, n: int, d: int, claim: str) -> str
         return "`tau` is not a fraction in (0, 1], or `lam_star_squared` is not a fraction"
     if not _are_farkas(step, n):
         return "`farkas` does not hold pairs of a tied feature and a vector (n,) of fractions"
+    return ""
+
+
+def _nonnegative_fault(step: NonnegativeStep, d: int) -> str:
+    if not (_are_features(step.tied, d) and step.tied and list(step.tied) == sorted(step.tied)):
+        return "`tied` is not an increasing sequence of features"
+    if type(step.pick) is not int or step.pick not in step.tied or {*step.tied} & {*step.selected}:
+        return "the pick is not among the tied features, or one of them is selected"
+    if not _are_fractions(step.coef, len(step.selected)):
+        return "`coef` is not fractions, one for each selected feature"
+    if not _are_fractions((step.lam_star_squared,), 1):
+        return "`lam_star_squared` is not a fraction"
     return ""
 
 

@@ -53,7 +53,7 @@ class StepCertificate:
         """One line: the fractions may have thousands of digits."""
         return (
             f"StepCertificate(selected={self.selected}, pick={self.pick}, tied={self.tied}, "
-            f"active={self.active}, λ*²≈{_short(self.lam_star_squared)}, τ≈{_short(self.tau)}, …)"
+            f"active={self.active}, λ*²≈{short(self.lam_star_squared)}, τ≈{short(self.tau)}, …)"
         )
 
     @property
@@ -66,7 +66,7 @@ class StepCertificate:
         return self.tau * root_bounds(self.lam_star_squared)[0]
 
 
-def _short(q: Fraction) -> str:
+def short(q: Fraction) -> str:
     """Six digits, or a power of two beyond the range of floats."""
     power = q.numerator.bit_length() - q.denominator.bit_length()
     return f"{float(q):.6g}" if abs(power) < 1000 else f"2^{power}"
@@ -99,7 +99,7 @@ def refutations(step: StepCertificate, num: Arithmetic) -> Iterator[str]:
     scale = num.vector([step.lam_star_squared]) * num.squares[J]
     if not (num.known(c[J], scale) and num.known(b[J], scale)):
         yield "`coef`, `direction` or `rate` are too large for the correlations to be known; use exact=True"
-    if not (_zero(num, c[S]) and _zero(num, b[S])):
+    if not (is_zero(num, c[S]) and is_zero(num, b[S])):
         yield "the residual at `coef`, or its rate at `rate`, is not orthogonal to the selected features"
     yield from _not_tied(step, num, c)
     yield from _not_optimal(step, num, c, b)
@@ -114,7 +114,7 @@ def _not_tied(step: StepCertificate, num: Arithmetic, c: Any) -> Iterator[str]:
     if not num.negative(num.vector([0]) - _signed(step, num, c)).all():
         yield "`signs` are not those of the correlations, or rounding leaves them undecided"
     excess = c * c - num.vector([step.lam_star_squared]) * num.squares
-    if not _zero(num, excess[list(step.tied)]):
+    if not is_zero(num, excess[list(step.tied)]):
         yield "`lam_star_squared` is not attained by the tied features"
     others = _others(step, num)
     wrong = [j for j, less in zip(others, num.negative(excess[others]), strict=True) if not less]
@@ -127,7 +127,7 @@ def _not_optimal(step: StepCertificate, num: Arithmetic, c: Any, b: Any) -> Iter
     excluded = [i for i, _ in step.farkas]
     free = [t for t, i in enumerate(step.tied) if i not in (*step.active, *excluded)]
     violation = _signed(step, num, c) - _signed(step, num, b)
-    if not _zero(num, violation[[step.tied.index(i) for i in step.active]]):
+    if not is_zero(num, violation[[step.tied.index(i) for i in step.active]]):
         yield "`direction` does not keep the active features at ±λ: (Hu)_i = |c_i| fails"
     if not num.nonpositive(violation[[step.tied.index(i) for i in excluded]]).all():
         yield "`direction` lets a tied feature exceed λ: (Hu)_i ≥ |c_i| fails"
@@ -154,7 +154,7 @@ def _excludes(step: StepCertificate, num: Arithmetic, i: int, correlation: Any) 
     at_i = correlation[[i]]
     return bool(
         num.known(correlation[[*step.selected, *step.tied]], at_i * at_i)
-        and _zero(num, correlation[[*step.selected, *step.active]])
+        and is_zero(num, correlation[[*step.selected, *step.active]])
         and num.nonpositive(signed[tight]).all()
         and num.negative(signed[[step.tied.index(i)]]).all()
     )
@@ -171,7 +171,8 @@ def _signed(step: StepCertificate, num: Arithmetic, v: Any) -> Any:
     return num.vector(step.signs) * v[list(step.tied)]
 
 
-def _zero(num: Arithmetic, v: Any) -> bool:
+def is_zero(num: Arithmetic, v: Any) -> bool:
+    """Whether all of v is zero, or may be."""
     return bool(num.nonpositive(v).all() and num.nonpositive(num.vector([0]) - v).all())
 
 

@@ -56,18 +56,20 @@ def pursue(
     with_active: bool = False,
     audit: Audit | None = None,
     by_rule: bool = False,
+    state: type[Selection] = Selection,
 ) -> SelectionPath:
     """Take the `forced` features, then pick features until there are k, or until a status ends the path.
 
     While the pick is certain, a scheme takes the column of largest |c_j|, or with `lengths` of largest
     |c_j|/ρ_j: by blocks of picks where these are faster, else one by one. Where rounding leaves the pick
-    undecided, and for sparse designs or with `by_rule` always, the rule decides. A pick in the span of S,
+    undecided, and for sparse designs or with `by_rule` always, the rule decides. `state` is the class of the
+    selection. A pick in the span of S,
     as a Gram problem can suggest, is excluded; if the rule returns it again, the path ends, BEYOND_PRECISION.
     With `with_active` a certain pick i has A(S) = {i}. audit(selection, c, W, threads) gets the picks that
     were added last, by c = Xᵀr before them and W = QᵀX, and returns how many of them pass; the path ends
     before the first that does not, BEYOND_PRECISION.
     """
-    selection, k, floor = begin(problem, k, tol, forced)
+    selection, k, floor = begin(problem, k, tol, forced, state)
     by_rule = by_rule or not compiled(problem)
     audit = None if by_rule else audit
     single = not by_rule and lengths is None and can_screen(problem)

@@ -13,7 +13,7 @@ from sparselin.greedy._double import Double
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.ties import Measured, ending, measure
+from sparselin.ties import Measured, Scores, ending, measure
 from sparselin.validation import Columns, check_level
 
 Callback = Callable[[SelectionPath], object]
@@ -57,7 +57,10 @@ class Selection:
     picks : S, in the order of selection.
     excluded : S and the dependent columns, none of which may be picked.
     projections : Qᵀy, ⟨q, y⟩ for each column q of the factorisation.
+    undecided : whether rounding leaves the coefficients of another S undecided, as it can where β ≥ 0.
     """
+
+    undecided = False
 
     def __init__(self, problem: Problem, capacity: int = 8) -> None:
         self.problem = problem
@@ -144,7 +147,7 @@ class Selection:
     def correlations(self) -> FloatArray:
         """c = Xᵀr (d,), zero on the excluded columns. Not to be modified."""
         if self._c is None:
-            self._c = self.problem.correlate(self.residual) if self.projections else self.problem.Xty.copy()
+            self._c = self.problem.correlate(self.residual) if self.qr.size else self.problem.Xty.copy()
             self._c[self.excluded] = 0
         return self._c
 
@@ -153,6 +156,10 @@ class Selection:
         if self.problem.dtype == np.float32:
             return self.double.measure(J, self.qr.index)
         return measure(self.qr, J)
+
+    def scores(self, J: IndexArray) -> Scores:
+        """c of the columns J, measured."""
+        return self.measure(J).correlations()
 
     def ending(self) -> Status:
         """Why λ*(S) is zero."""
@@ -169,13 +176,17 @@ class Selection:
         lam_star[index] = np.abs(np.diag(self.qr.R) * np.array(self.projections))[alone]
         return lam_star
 
+    def _coef_path(self) -> FloatArray:
+        """(t, t): row j has the coefficients on the first j + 1 features."""
+        projections = np.array(self.projections, self.problem.dtype)
+        return self.qr.coefficients(projections, np.array(self._basis, np.intp), len(self.picks))
+
     def path(self, status: Status) -> SelectionPath:
         """The selection so far as a result, without the column of ones."""
-        problem, dtype, t = self.problem, self.problem.dtype, len(self.picks)
-        basis, ones = np.array(self._basis, np.intp), self._ones
-        coef = self.qr.coefficients(np.array(self.projections, dtype), basis, t)
+        problem, dtype, ones = self.problem, self.problem.dtype, self._ones
+        coef = self._coef_path()
         support = np.array(self.support[ones:], np.intp)
-        intercept = coef[:, 0] if ones else np.zeros(t + 1, dtype)
+        intercept = coef[:, 0] if ones else np.zeros(len(self.picks) + 1, dtype)
         inner, scale = coef[ones:, ones:], problem.design.scale
         return SelectionPath(
             support=support,
@@ -197,15 +208,17 @@ class Selection:
         )
 
 
-def begin(problem: Problem, k: int, tol: float | None, forced: Columns) -> tuple[Selection, int, float]:
+def begin(
+    problem: Problem, k: int, tol: float | None, forced: Columns, state: type[Selection] = Selection
+) -> tuple[Selection, int, float]:
     """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, tol·‖y‖ or −1.
 
     With an intercept the column of ones comes first, counts in that k, and tol·‖y − ȳ‖ is where to stop.
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features
-    level = -1.0 if tol is None else check_level(tol, "tol")
-    selection = Selection(problem, k + ones)
+    level = None if tol is None else check_level(tol, "tol")
+    selection = state(problem, k + ones)
     selection.force(problem.with_ones(first[:0]))
     selection.force(first)
-    return selection, k + ones, level * selection.total_norm
+    return selection, k + ones, -1.0 if level is None else level * selection.total_norm

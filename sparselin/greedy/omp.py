@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparselin.greedy._nonnegative import Nonnegative
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.problem import as_problem, takes_problem
@@ -22,6 +23,7 @@ def omp(
     *,
     tol: float | None = None,
     forced: Columns = (),
+    positive: bool = False,
     intercept: bool = False,
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
@@ -41,12 +43,24 @@ def omp(
     that a step costs a fraction of a pass over X (docs/speed.md), with the threads that BLAS and Numba may
     use.
 
+    With `positive` (Bruckstein, Elad and Zibulevsky, *On the uniqueness of nonnegative sparse solutions to
+    underdetermined systems of equations*, 2008) the coefficients of picks are nonnegative, forced ones being
+    free of sign: with r the residual of least squares over β_{S∖forced} ≥ 0,
+
+        i* = argmax_{i ∉ S} ⟨X_i, r⟩,    while that is positive.
+
+    λ* = max(0, max ⟨X_i, r⟩), T and the margin are those of this maximum. Picks stay in S, those whose
+    coefficient is zero too: it may become positive again. A path that ends with EXACT_FIT, NO_CORRELATION or
+    RANK_EXHAUSTED ends in a nonnegative least squares solution on all columns (docs/proofs/nonnegative.md).
+    Each step is then one pass over X.
+
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square).
     forced : columns that enter first, in this order, by index or name, whatever their correlation.
+    positive : require β ≥ 0, except on `forced` and for an intercept.
     intercept, standardize : an unpenalised intercept; columns divided by their standard deviations. See
         `Problem`. Coefficients are in the units of X; tol is relative to ‖y − ȳ‖ with an intercept.
     sample_weight : (n,) weights of the squared residuals.
@@ -67,17 +81,24 @@ def omp(
     >>> path = omp(X, np.array([1.0, 4.0]), 2)
     >>> path.support.tolist(), path.lam_star.round(12).tolist(), path.status.name
     ([1, 0], [4.0, 1.0], 'COMPLETED')
+    >>> path = omp(X, np.array([-1.0, 4.0]), 2, positive=True)
+    >>> path.support.tolist(), path.coef.tolist(), path.status.name
+    ([1], [4.0], 'NO_CORRELATION')
     """
     problem = as_problem(X, y, sample_weight, intercept, standardize)
-    return pursue(problem, k, largest_correlation, tol=tol, forced=forced, callback=callback)
+    rule, state = (largest_positive, Nonnegative) if positive else (largest_correlation, Selection)
+    return pursue(problem, k, rule, tol=tol, forced=forced, callback=callback, by_rule=positive, state=state)
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:
     """The lowest index of T, or why λ* is zero; what the bounds by κ leave undecided is measured."""
     error = selection.problem.correlation_error(selection.qr.kappa)
-    best, c = argmax(
-        selection.correlations(), error, selection.excluded, lambda J: selection.measure(J).correlations()
-    )
+    best, c = argmax(selection.correlations(), error, selection.excluded, selection.scores)
     if best is None:
         return selection.ending()
     return Pick(best.pick, best.top, relative_margin(c, best.pick, best.top), best.tied)
+
+
+def largest_positive(selection: Selection) -> Pick | Status:
+    """The same for `Nonnegative`, whose scores are max(c, 0); or BEYOND_PRECISION where β is undecided."""
+    return Status.BEYOND_PRECISION if selection.undecided else largest_correlation(selection)

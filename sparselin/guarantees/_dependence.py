@@ -18,9 +18,18 @@ from sparselin.results import IndexArray
 
 
 def exactness(problem: Problem, J: IndexArray) -> Exact:
-    """Multiples and log₂ N of the columns J, for the kernels."""
+    """Multiples and log₂ N of the columns J, for the kernels.
+
+    What is left of columns, projected off others E, is dependent where they are, given E. So it is decided by
+    the columns themselves and Π_{T+x+E} N; lengths are at most those before. (The factor of E counts for
+    every column of T + x here, which decides less.) Columns of zeros have the volume 1.
+    """
     unit = Unit(8 * problem.double_eps, math.sqrt(problem.n), float(problem.power))
+    removed = J[:0]
     X = problem.exact_columns(J)
+    if X is None and problem.origin is not None:
+        removed = problem.removed
+        X = problem.origin.exact_columns(np.concatenate([J, removed]))
     if X is None:
         return Exact(unit, np.arange(len(J)), np.full(len(J), np.inf))
     digits, exponents = np.frexp(X)
@@ -30,6 +39,8 @@ def exactness(problem: Problem, J: IndexArray) -> Exact:
     top = np.where(whole != 0, exponents, -(2**15)).max(axis=0)
     lengths = np.sqrt((np.ldexp(X, -top) ** 2).sum(axis=0))
     volumes = np.log2(np.where(lengths > 0, lengths, 1)) + (top - least)
+    volumes = np.where(problem.column_norms[J] > 0, volumes[: len(J)] + volumes[len(J) :].sum(), 0)
+    whole, exponents, top = whole[:, : len(J)], exponents[:, : len(J)], top[: len(J)]
     places: dict[bytes, int] = {}
     whole *= np.sign(whole[np.argmax(whole != 0, axis=0), np.arange(len(J))])
     exponents = np.where(whole != 0, exponents - top, 0)

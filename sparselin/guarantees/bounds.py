@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
 
@@ -14,10 +16,11 @@ from sparselin.greedy.omp import omp
 from sparselin.guarantees import promises, recovery
 from sparselin.guarantees._along_path import Data, Known, PrefixBounds, explained, scaled, step
 from sparselin.guarantees.best_subset import best_subset
-from sparselin.guarantees.regularized import of_regularized
+from sparselin.guarantees.regularized import Given, of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.lasso.sequential import sequential_lasso
+from sparselin.linalg.elimination import given
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import (
     BestSubset,
@@ -28,7 +31,7 @@ from sparselin.results import (
     Interval,
     Status,
 )
-from sparselin.validation import check_count, check_level
+from sparselin.validation import Columns, check_count, check_level
 
 Algorithm = Literal["forward_regression", "omp", "sequential_lasso", "sequential_attention"]
 _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
@@ -57,6 +60,7 @@ def guarantee_bounds(
     eps: float = 0.1,
     node_limit: int = 20_000,
     pair_limit: int = 2_000_000,
+    forced: Columns = (),
     intercept: bool = False,
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
@@ -81,25 +85,33 @@ def guarantee_bounds(
     features, f_sv on unit columns (Theorems 14 and 16, sharpened); and Theorem 9, as corrected, for greedy
     local search. docs/guarantees.md has the proofs, and which is sharper when.
 
+    With `forced` features F these are the guarantees for what is selected beside F: those of k − |F| features
+    of the columns P_F^⊥X_j for P_F^⊥y, for which R²(S) is 1 − ‖P_{F∪S}^⊥y‖²/‖P_F^⊥y‖², the share of what F
+    leaves. So φ and `achieved` compare with the best subset that contains F by what each explains beyond F;
+    γ, λ and the lengths are those of the projected columns. With a regularizer g(F ∪ S) is compared as it
+    is, R² being that of y, with max g over the sets that contain F; γ is as before.
+
     Parameters
     ----------
     X, y, intercept, standardize, sample_weight : as for `omp`; or one `Problem` in place of X and y.
-    k : 1 ≤ k ≤ d.
+    k : 1 ≤ k ≤ d, forced features included.
     algorithms : those whose guarantees are computed.
     regularizer, nu, eps : f, ν ≥ 0 and ε ≥ 0 of `greedy_local_search`.
     node_limit : nodes of the search for the best subset; and of each eigenvalue search, there at most
         4e7/(k·d²), times 200/d for d > 200 (some ten seconds for d = 500, k = 5). Where it is reached, `best`
         and `achieved`, or the constants, are intervals.
     pair_limit : the largest number of pairs (L, A) enumerated for γ_{S,k} (see `submodularity_ratio`).
+    forced : F, by index or name, fewer than k.
 
     Returns
     -------
-    GuaranteeBounds. For y = 0, and where all columns are orthogonal to y, every ratio is 1.
+    GuaranteeBounds. Its supports begin with F; `best` and `r2` are shares of what F leaves. For y = 0, and
+    where all columns are orthogonal to y, or to what F leaves of it, every ratio is 1.
 
     Raises
     ------
     TypeError, ValueError : as for `omp`; an unknown algorithm; nu > 0 without a regularizer, eps < 0, a limit
-        below 1.
+        below 1; k forced features, beside which nothing is selected.
 
     >>> import numpy as np
     >>> X, y = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.6]]), np.array([3.0, 1.0])
@@ -111,19 +123,24 @@ def guarantee_bounds(
     FR 1 − exp(−γ) 0.632
     FR 1 − exp(−λ_min(C, 2k)) 0.181
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize).eliminated()
-    k = check_count(k, "k", 1, problem.d)
+    whole = as_problem(X, y, sample_weight, intercept, standardize)
+    size, first = whole.budget(k, forced)
+    if len(first) == size:
+        raise ValueError(f"k = {size} features are forced, and nothing is selected: pass a larger k")
+    k = size - len(first)
     node_limit = check_count(node_limit, "node_limit", 1)
     pair_limit = check_count(pair_limit, "pair_limit", 1)
     nu, eps = check_level(nu, "nu"), check_level(eps, "eps")
     if regularizer is None and nu > 0:
         raise ValueError(f"nu weighs a regularizer: pass one, or leave nu out; got nu={nu}")
     _check_algorithms(algorithms)
+    problem = given(whole, first)
     data = scaled(problem)
     optimum = best_subset(problem, k, node_limit=node_limit)
     if optimum.status is Status.STOPPED:  # it had no callback: somebody pressed Ctrl-C, and wants no more
         raise KeyboardInterrupt
-    supports = {name: _METHODS[name][1](problem, k).support for name in algorithms}
+    selected = {name: _METHODS[name][1](whole, size, forced=first).support for name in algorithms}
+    supports = {name: support[~np.isin(support, first)] for name, support in selected.items()}
     nodes = min(node_limit, max(1, int(_WORK / (k * data.d**2 * max(1, data.d / _WIDE)))))
     spectrum = _Spectrum(data, k, nodes)
     cache = _Cache(data, k, spectrum, pair_limit, nodes)
@@ -139,14 +156,15 @@ def guarantee_bounds(
         bounds += _of_run(run, spectrum, data)
         bounds += recovery.of_recovery(run, found, spectrum.given, data)
     if regularizer is not None and nu > 0:
-        bounds += of_regularized(problem, k, regularizer, nu, eps, pair_limit, best)
+        given_first = Given(whole.eliminated(), problem, first.tolist())
+        bounds += of_regularized(given_first, size, regularizer, nu, eps, pair_limit, best)
     return GuaranteeBounds(
-        k=k,
+        k=size,
         bounds=tuple(bounds),
         best=best,
-        best_support=optimum.support,
+        best_support=np.append(first, optimum.support),
         r2=tuple((run.algorithm, run.steps[-1].r2) for run in runs),
-        supports=tuple((run.algorithm, run.support) for run in runs),
+        supports=tuple((run.algorithm, np.append(first, run.support)) for run in runs),
         constants=(*spectrum.named(), *cache.named(runs), *recovery.constants(found, spectrum.given)),
         names=problem.names,
     )
@@ -248,7 +266,8 @@ class _Spectrum:
 
     def __init__(self, data: Data, k: int, node_limit: int) -> None:
         self.data, self.k, self.node_limit = data, k, node_limit
-        self.given = sparse_eigenvalues(data.X, k, node_limit=node_limit)
+        found = sparse_eigenvalues(data.X, k, node_limit=node_limit)
+        self.given = dataclasses.replace(found, lambda_min=self._widened(found.lambda_min, found.k))
         self.doubled = {s: self._least(data.X, size) for s, size in self._sizes()}
         self._correlation: dict[str, FloatArray] | None = None
 
@@ -256,7 +275,25 @@ class _Spectrum:
         return ("2k − 1", 2 * self.k - 1), ("2k", 2 * self.k)
 
     def _least(self, X: FloatArray, size: int) -> Interval:
-        return sparse_eigenvalues(X, size, node_limit=self.node_limit).lambda_min
+        found = sparse_eigenvalues(X, size, node_limit=self.node_limit)
+        return self._widened(found.lambda_min, found.k)
+
+    def _widened(self, least: Interval, size: int) -> Interval:
+        """λ_min of projected columns, of length at most 1, each known to u: σ_min is known to u·√size.
+
+        Of a Gram problem, squares are known to u, and a sum of size² products to u·size.
+        """
+        if not self.data.problem.is_rounded:
+            return least
+        u, _, power = self.data.exact.unit
+        if power == 2:
+            lower, upper = max(0.0, least.lower - u * size), least.upper + u * size
+        else:
+            off = u * math.sqrt(size)
+            lower, upper = max(0.0, math.sqrt(least.lower) - off) ** 2, (math.sqrt(least.upper) + off) ** 2
+        return Interval(
+            lower, upper, least.method, rounding=least.rounding + upper - lower - (least.upper - least.lower)
+        )
 
     def of_given(self) -> dict[str, FloatArray]:
         least = {"k": self.given.lambda_min, **self.doubled}

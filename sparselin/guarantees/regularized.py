@@ -8,6 +8,11 @@ what it selects outside S₁:
   with a constant for k features or more (Theorems 14 and 16, sharpened);
 - κ/(2 + κ·α), α = 4 + 4ε/|S₁|, κ = 1 − e^{−γ/2} or the larger γ/2, γ = min(γ_{S₁,2k}, γ_{S₂,2k}): GLS with
   deletions in local search (Theorem 9, corrected).
+
+With forced features F all this is of g_F(S) = g(F ∪ S), of k − |F| features and γ of R²(F ∪ S): g_F,
+R²(F ∪ ·) and f(F ∪ ·) are non-negative, increasing or submodular where g, R² and f are. f(∅) ≥ 0 becomes
+f(F) ≥ 0, |S₁| is |S₁∖F|, and f need be non-negative on |F| + 3(k − |F|) ≤ 3k features. Where f_de or f_sv
+falls, what is left of the constant is bounded as before, F being part of the at most k features.
 """
 
 from __future__ import annotations
@@ -31,6 +36,14 @@ _PAPER = "Selecting Diverse Features (2012)"
 _FEW_SETS = 5000
 
 
+class Given(NamedTuple):
+    """The problem, without its intercept; the same with all columns projected off the forced ones; these."""
+
+    problem: Problem
+    reduced: Problem
+    forced: list[int]
+
+
 class _Objective(NamedTuple):
     """g = R² + ν·f, C = XᵀX."""
 
@@ -38,6 +51,7 @@ class _Objective(NamedTuple):
     C: FloatArray
     f: Any
     nu: float
+    forced: list[int]
 
     def value(self, S: list[int]) -> tuple[float, float]:
         """g(S), and a bound on its error."""
@@ -46,6 +60,10 @@ class _Objective(NamedTuple):
         off = self.error(self.C, S) + self.data.problem.rounding() * abs(diversity)
         return r2 + self.nu * diversity, error + self.nu * off
 
+    def error_of_part(self, S: list[int]) -> float:
+        """The same from C_S alone."""
+        return self.error(self.C[np.ix_(S, S)], list(range(len(S))))
+
     def error(self, C: FloatArray, S: list[int]) -> float:
         """A bound on the error of f(S) by rounding of C; zero for an f without `_value_error`."""
         bound = getattr(self.f, "_value_error", None)
@@ -53,30 +71,34 @@ class _Objective(NamedTuple):
 
 
 def of_regularized(
-    problem: Problem, k: int, f: Any, nu: float, eps: float, pair_limit: int, best: Interval
+    given: Given, k: int, f: Any, nu: float, eps: float, pair_limit: int, best: Interval
 ) -> list[Bound]:
-    """The guarantees of FR and of greedy local search for g; `best` is R² of the best subset."""
-    g = _Objective(scaled(problem), _gram(problem), f, nu)
-    ahead = forward_regression(problem, k, regularizer=f, nu=nu)
-    local = _local(problem, k, f, nu, eps)
-    top = _maximum(g, k, best, [ahead, *([local] if local else [])])
-    first = _gamma(problem, ahead.support, k, pair_limit)
+    """The guarantees of FR and of greedy local search for g; `best` is R² of the best subset, as a share of
+    what the forced features leave.
+    """
+    problem, first = given.problem, given.forced
+    g, more = _Objective(scaled(problem), _gram(problem), f, nu, first), k - len(first)
+    ahead = forward_regression(problem, k, regularizer=f, nu=nu, forced=first)
+    local = _local(problem, k, f, nu, eps, first)
+    left = (given.reduced.y_norm / problem.y_norm) ** 2 if first and problem.y_norm > 0 else 1.0
+    top = _maximum(g, more, 1 - left * (1 - best.upper), best.rounding, [ahead, *([local] if local else [])])
+    gamma = _gamma(given.reduced, ahead.support, more, pair_limit)
     theorem, alone = _alone(g, problem, k)
     candidate: Hypotheses = (*alone, ("f ≥ 0 where local search begins", local is not None))
-    size = max(1, len(ahead.support))
+    size = max(1, len(ahead.support) - len(first))
     holds: Hypotheses = (
         ("f submodular", getattr(f, "submodular", None)),
         ("f ≥ 0 on 3k features", _nonnegative(f, problem, k) if local else False),
         ("ε < |S₁|/4", 4 * eps < size),
         ("deletions in local search", True),
     )
-    both = _gamma_of_both(problem, ahead.support, k, f, nu, pair_limit)
+    both = _gamma_of_both(given, ahead.support, more, f, nu, pair_limit)
     run = _run("GLS", g, local, both, top)
-    name, factor = "submodularity ratio", saturate(first)
+    name, factor = "submodularity ratio", saturate(gamma)
     return [
         bound(
             name,
-            _run("FR on R² + νf", g, ahead, first, top),
+            _run("FR on R² + νf", g, ahead, gamma, top),
             "1 − exp(−γ_{S,k}(R²))",
             theorem,
             alone,
@@ -104,30 +126,30 @@ def _alone(g: _Objective, problem: Problem, k: int) -> tuple[str, Hypotheses]:
     return f"{_PAPER}, Theorem 15", (
         ("f increases", getattr(f, "monotone", None)),
         ("f submodular", getattr(f, "submodular", None)),
-        ("f(∅) ≥ 0", float(f.value(g.C, ())) >= 0),
+        ("f(F) ≥ 0" if g.forced else "f(∅) ≥ 0", float(f.value(g.C, g.forced)) >= 0),
     )
 
 
-def _local(problem: Problem, k: int, f: Any, nu: float, eps: float) -> SubsetResult | None:
+def _local(problem: Problem, k: int, f: Any, nu: float, eps: float, forced: list[int]) -> SubsetResult | None:
     """Greedy local search; None if it raises because f is negative at its start."""
     try:
-        return greedy_local_search(problem, k, regularizer=f, nu=nu, eps=eps)
+        return greedy_local_search(problem, k, regularizer=f, nu=nu, eps=eps, forced=forced)
     except ValueError:
         return None
 
 
-def _gamma_of_both(
-    problem: Problem, S1: IndexArray, k: int, f: Any, nu: float, pair_limit: int
-) -> FloatArray:
-    """min(γ_{S₁,2k}, γ_{S₂,2k}), S₂ being selected by FR outside S₁."""
-    gamma = _gamma(problem, S1, 2 * k, pair_limit)
-    rest = np.setdiff1d(np.arange(problem.d), S1)
-    rest = rest[problem.column_norms[rest] > 0]
+def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, pair_limit: int) -> FloatArray:
+    """min(γ_{S₁,2k}, γ_{S₂,2k}), S₂ being selected by FR outside S₁; k is the number of `more` features."""
+    problem, first = given.problem, given.forced
+    gamma = _gamma(given.reduced, S1, 2 * more, pair_limit)
+    rest = np.setdiff1d(np.flatnonzero(problem.column_norms > 0), [*S1, *first])
     if not len(rest):
         return gamma
-    outside = problem.part(rest)
-    S2 = forward_regression(outside, min(k, len(rest)), regularizer=f, nu=nu).support
-    return np.minimum(gamma, _gamma(outside, S2, 2 * k, pair_limit))
+    outside, m = np.append(first, rest).astype(np.intp), len(first)
+    ahead = forward_regression(
+        problem.part(outside), m + min(more, len(rest)), regularizer=f, nu=nu, forced=range(m)
+    )
+    return np.minimum(gamma, _gamma(given.reduced.part(outside), ahead.support, 2 * more, pair_limit))
 
 
 def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bound]:
@@ -174,12 +196,20 @@ def _gamma(problem: Problem, S: IndexArray, k: int, pair_limit: int) -> FloatArr
     return np.array([found.lower, found.upper])
 
 
-def _maximum(g: _Objective, k: int, best: Interval, found: list[SubsetResult]) -> Interval:
-    """max g over |S| ≤ k: by enumeration if the sets are few, else bounds on R² and on a submodular f."""
-    columns = np.flatnonzero(g.data.place >= 0).tolist()
-    if sum(math.comb(len(columns), size) for size in range(k + 1)) <= _FEW_SETS:
-        sets = itertools.chain.from_iterable(itertools.combinations(columns, size) for size in range(k + 1))
-        values, errors = np.array([g.value(list(L)) for L in sets]).T
+def _maximum(
+    g: _Objective, more: int, r2_upper: float, rounding: float, found: list[SubsetResult]
+) -> Interval:
+    """max g over the sets with at most `more` features beside the forced ones.
+
+    By enumeration if the sets are few, else from bounds on R² (`r2_upper`) and on a submodular f.
+    """
+    first = g.forced
+    columns = np.setdiff1d(np.flatnonzero(g.data.place >= 0), first).tolist()
+    if sum(math.comb(len(columns), size) for size in range(more + 1)) <= _FEW_SETS:
+        sets = itertools.chain.from_iterable(
+            itertools.combinations(columns, size) for size in range(more + 1)
+        )
+        values, errors = np.array([g.value([*first, *L]) for L in sets]).T
         return Interval(
             float((values - errors).max()),
             float((values + errors).max()),
@@ -187,11 +217,10 @@ def _maximum(g: _Objective, k: int, best: Interval, found: list[SubsetResult]) -
             rounding=float(errors[np.argmax(values)]),
         )
     seen = max(value - error for value, error in (g.value(result.support.tolist()) for result in found))
-    gains = np.asarray(g.f.gains(g.C, ()))[columns] + [
-        g.error(g.C[j : j + 1, j : j + 1], [0]) for j in columns
-    ]
-    upper = best.upper + g.nu * (float(g.f.value(g.C, ())) + float(np.sort(np.maximum(gains, 0))[-k:].sum()))
-    rounding = best.rounding + g.data.problem.rounding() * abs(upper)
+    gains = np.asarray(g.f.gains(g.C, first))[columns] + [g.error_of_part([*first, j]) for j in columns]
+    largest = np.sort(np.maximum(gains, 0))[-more:].sum()
+    upper = r2_upper + g.nu * (float(g.f.value(g.C, first)) + float(largest))
+    rounding += g.data.problem.rounding() * abs(upper)
     method = "R² of the best subset and the k largest f of one feature"
     return Interval(seen, max(seen, upper + rounding), method, rounding=rounding)
 

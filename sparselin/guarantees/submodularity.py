@@ -57,6 +57,7 @@ from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees.set_functions import check_generator
 from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
+from sparselin.linalg.elimination import given
 from sparselin.problem import Problem, as_problem
 from sparselin.results import IndexArray, SubmodularityRatio
 from sparselin.validation import Columns, check_count
@@ -82,6 +83,7 @@ def submodularity_ratio(
     pair_limit: int | None = None,
     node_limit: int | None = None,
     rng: int | np.random.Generator = 0,
+    forced: Columns = (),
     intercept: bool = False,
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
@@ -97,6 +99,10 @@ def submodularity_ratio(
     right bracket is zero, up to 1e-24, are excluded; if all are, γ = 1. Scaling y or columns does not change
     γ.
 
+    With `forced` features F this is γ of S ↦ R²(F ∪ S): over L ⊆ U and A disjoint from F, with F ∪ L for L
+    above. It is that of the columns and y projected off those of F, since R²(F ∪ S) − R²(F) is proportional
+    to R²(S) of these, and columns in the span of F, to rounding, gain nothing.
+
     If there are at most `pair_limit` pairs, or a bound excludes the others, all are enumerated.
     Otherwise `lower` is a spectral bound, the least eigenvalue of the residual correlation matrices or of the
     C_{U ∪ A}, both at least λ_min(C, |U| + k) of unit columns; and `upper` is the least ratio found.
@@ -106,15 +112,16 @@ def submodularity_ratio(
     X (n, d), y (n,), intercept, standardize, sample_weight (n,) : as for `omp`; or a `Problem` as X, with y
         None.
     U : columns, by index or name, such as the greedy support; may be empty.
-    k : the largest |A|, at least 1 (γ = 1 for k = 1); a k > d counts as d.
+    k : the largest |A|, at least 1 (γ = 1 for k = 1); a k > d counts as d. Forced features are not in A.
     pair_limit, node_limit : the numbers of pairs (L, A), and of nodes of each eigenvalue search, by default
         10⁹/d pairs, at least 5 million, and as for `sparse_eigenvalues`: some seconds at most.
     rng : for the choice of L in the search for an upper bound.
+    forced : F, by index or name; columns of U may be among them.
 
     Returns
     -------
     SubmodularityRatio. lower ≤ γ ≤ upper, rounding included; `exact` says whether they agree to a relative
-    1e-6. `base` and `added` attain `upper`; `added` is empty if upper is 1.
+    1e-6. `base` and `added`, without F, attain `upper`; `added` is empty if upper is 1.
 
     If rounding leaves open whether a column of length 1 is in the span of some of U, at a distance below
     16·eps·√(1 + ‖b‖²) for the coefficients b on them, `lower` is 0. It is decided exactly if the columns are
@@ -122,15 +129,16 @@ def submodularity_ratio(
 
     Raises
     ------
-    TypeError, ValueError : as for `omp`; U with an index out of range or twice; k or a limit below 1; an rng
-        that is not a seed or Generator.
+    TypeError, ValueError : as for `omp`; U or forced with an index out of range or twice; k or a limit below
+        1; an rng that is not a seed or Generator.
 
     >>> X, y = [[1.0, 0.0, 0.6], [0.0, 1.0, 0.8], [0.0, 0.0, 0.0]], [1.0, 0.0, 0.0]
     >>> ratio = submodularity_ratio(X, y, [0], 2)  # of the columns 1 and 2 only the third says much of y
     >>> round(ratio.lower, 9), ratio.base, ratio.added, ratio.exact
     (0.36, array([], dtype=int64), array([1, 2]), True)
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize).eliminated()
+    whole = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = given(whole, whole.indices(forced, "forced"))
     J = problem.indices(U, "U")
     k = min(check_count(k, "k", 1), problem.d)
     if pair_limit is None:

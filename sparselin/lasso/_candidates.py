@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -33,13 +34,16 @@ class Candidates(Gathered):
     Attributes
     ----------
     reached : the point, as arrays for the kernels.
+    size : what is compared with λ: |c|, or c where β ≥ 0 off S.
     """
 
     reached: kernels.Place
 
-    def __init__(self, problem: Problem, S: IndexArray, whole: bool) -> None:
+    def __init__(self, problem: Problem, S: IndexArray, whole: bool, positive: bool = False) -> None:
         super().__init__(problem)
         self.S, self.whole = S, whole
+        self.size: Callable[[FloatArray], FloatArray] = np.positive if positive else np.abs
+        self.below = 0.0 if positive else -1.0
         self.unit = 8 * float(np.finfo(np.float64).eps) * (math.sqrt(problem.n) + 1)
         self.longest = float(problem.column_norms.max())
         if whole or len(S):
@@ -126,7 +130,14 @@ class Candidates(Gathered):
             np.empty((limit, M)), np.empty(limit), np.empty(limit), np.empty(limit, np.intp)
         )
         columns = kernels.Columns(
-            self.gram, self.c0, self.norms, float(problem.y_norm), self.unit, self.longest, problem.n
+            self.gram,
+            self.c0,
+            self.norms,
+            float(problem.y_norm),
+            self.unit,
+            self.longest,
+            problem.n,
+            self.below,
         )
         passed = 0
         while True:

@@ -25,6 +25,10 @@ only if the errors of c are below λ/1000 for all columns that may be tied there
 it. (For a Gram problem c is known to κ²·eps only, and its errors are taken as λ/1000 at most:
 `Problem.leeway`.)
 
+With β ≥ 0 off S, that is |β_j| replaced by β_j and ∞ for β_j < 0, the condition |c_j| ≤ λ is c_j ≤ λ: every
+sign is +1, and wherever |c_j| is compared with λ, c_j is (`size`). All else is the same
+(docs/proofs/nonnegative.md).
+
 Rounding of the data causes no event: a column in the span of S ∪ P to rounding has a_i = 0, and
 so have all when y is fitted to rounding, ‖r₀‖ ≤ 8·eps·√(‖y‖² + Σ‖X_j‖²(β₀)_j²). Then a (β₀)_j that rounding
 of the data may change to zero is zero, as at the end of a path that fits y by fewer columns.
@@ -33,7 +37,7 @@ of the data may change to zero is zero, as at the end of a path that fits y by f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -92,9 +96,11 @@ class Homotopy:
     lam, c : λ, and the correlations Xᵀ(y − Xβ) (d,), zero on S.
     tied, signs : the indices outside S ∪ P with |c_j| = λ, and sign c_j for them.
     sound : whether the error bounds decided everything so far.
+    size : what is compared with λ: |c|, or c for `positive`, β ≥ 0 off S.
     """
 
-    def __init__(self, problem: Problem, S: IndexArray) -> None:
+    def __init__(self, problem: Problem, S: IndexArray, positive: bool = False) -> None:
+        self.size: Callable[[FloatArray], FloatArray] = np.positive if positive else np.abs
         self.problem = problem.in_double()
         self.leeway = self.problem.leeway
         self.face = Face(self.problem, problem.length_unit)
@@ -107,9 +113,9 @@ class Homotopy:
         self._set_base()
         self._set_direction()
         self.c = self._correlate(self.base.r)
-        self.lam = float(np.abs(self.c).max())
+        self.lam = float(self.size(self.c).max(initial=0))
         tied, error = self._largest()
-        self.lam = float(np.abs(self.c[tied]).max(initial=0))
+        self.lam = float(self.size(self.c[tied]).max(initial=0))
         self.sound &= self._small(error, self.lam)
         self._tie(tied)
 
@@ -209,7 +215,7 @@ class Homotopy:
         """Whether β(λ) on this face satisfies the KKT conditions to rounding."""
         c = self._correlate(self.base.r + lam * self.direction.r)
         c[self.face.index] = 0
-        return bool(np.all(np.abs(c) <= lam + self.error(lam))) and self._signs_hold(lam)
+        return bool(np.all(self.size(c) <= lam + self.error(lam))) and self._signs_hold(lam)
 
     def _signs_hold(self, lam: float | None = None) -> bool:
         """Whether s_jβ_j ≥ 0 on P to rounding (`Problem.sign_error`)."""
@@ -269,10 +275,10 @@ class Homotopy:
         return c
 
     def _largest(self) -> tuple[IndexArray, FloatArray]:
-        """T = {j : |c_j| + e_j ≥ max(|c| − e)}, outside S and its span; and e_T."""
+        """T = {j : |c_j| + e_j ≥ max(|c| − e)}, outside S and its span; and e_T. (For |c| read `size`.)"""
         error, none = self.error(0.0), np.zeros(0, np.intp)
         for accurate in (False, True):
-            size = np.abs(self.c)
+            size = self.size(self.c)
             candidate = (size + error >= (size - error).max()) & (self.problem.column_norms > 0)
             candidate[self.unpenalized] = False
             T = np.flatnonzero(candidate)
@@ -407,7 +413,7 @@ class Homotopy:
         self.lam = max(knot, lam_min)
         self.c, error = lines.at(self.lam), lines.error(self.lam)
         if knot <= lam_min:
-            outside = np.abs(self.c)
+            outside = self.size(self.c)
             outside[self.face.index] = 0
             self.sound &= bool(np.all(outside <= self.lam * (1 + lines.b_data_error) + error))
             return self._end()
@@ -447,12 +453,12 @@ class Homotopy:
         unrefined = self.problem.column_norms > 0
         unrefined[self.unpenalized] = unrefined[self.face.index] = False
         a_error = lines.a_error + self._span_error()
-        slack = 1 - np.abs(lines.b)
+        slack = 1 - self.size(lines.b)
         slack[self.tied] = 1 + self.signs * lines.b[self.tied]
         while True:  # `unrefined` shrinks each time
             entries = self._entries(lines)
             lam = max(float(entries.max()), exit_, lam_min)
-            candidate = np.abs(lines.at(lam)) >= lam - lines.error(lam)
+            candidate = self.size(lines.at(lam)) >= lam - lines.error(lam)
             undecided = (np.abs(lines.a) <= a_error) & (2 * a_error > lam * slack)
             J = np.flatnonzero(unrefined & (candidate | undecided))
             if len(J) == 0:
@@ -524,9 +530,10 @@ class Homotopy:
         """λ at which each column would enter: c_j = a_j + λb_j meets ±λ at |a_j|/(1 − sign(a_j)b_j).
 
         A column tied now has g_j ≥ 1 and can only reach the opposite bound, c_j = −λs_j. Zero for the
-        columns that cannot enter, or whose a is zero to rounding.
+        columns that cannot enter, or whose a is zero to rounding. Where β ≥ 0 only a_j > 0 can: c_j − λ is
+        linear in λ, negative now, and a_j at λ = 0.
         """
-        sign = np.where(np.abs(lines.a) > lines.a_error, np.sign(lines.a), 0)
+        sign = np.where(self.size(lines.a) > lines.a_error, np.sign(lines.a), 0)
         speed = 1 - sign * lines.b  # of λ − |c_j|, per unit of λ
         sign[self.tied[sign[self.tied] == self.signs]] = 0
         possible = (sign != 0) & (speed > 0)
@@ -537,7 +544,7 @@ class Homotopy:
 
     def _on_the_boundary(self, error: FloatArray, b_data_error: FloatArray) -> IndexArray:
         """The columns outside S ∪ P with |c_j| = λ to rounding; if |c_j| > λ(1 + b_data_error), not sound."""
-        size = np.abs(self.c)
+        size = self.size(self.c)
         tied = (size >= self.lam - error) & (self.problem.column_norms > 0)
         tied[self.face.index] = tied[self.unpenalized] = False
         J = np.flatnonzero(tied)

@@ -16,7 +16,7 @@ proved segments on both sides.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -69,15 +69,16 @@ class Stretch(NamedTuple):
 class Guess:
     """A path followed on candidates and proved on all columns."""
 
-    def __init__(self, problem: Problem, S: IndexArray, steps: int) -> None:
+    def __init__(self, problem: Problem, S: IndexArray, steps: int, positive: bool) -> None:
         self.problem = problem
         whole = problem.d <= max(_FEW, min(_MANY, 5 * min(problem.n, steps)))
-        self.candidates = Candidates(problem, S, whole)
+        self.candidates = Candidates(problem, S, whole, positive)
         self.rows = GramRows(problem)
         self.quota, self.points = 32, 128
         self.sound = self.candidates.start()
         if self.sound and not whole:
-            self.candidates.add_largest(np.abs(self.candidates.first_correlations()), 2 * _NEXT)
+            first = self.candidates.size(self.candidates.first_correlations())
+            self.candidates.add_largest(first, 2 * _NEXT)
 
     def stretches(self, lam_min: float, limit: int) -> Iterator[Stretch]:
         """The path from the current point of the candidates, up to an event that rounding leaves undecided.
@@ -143,13 +144,15 @@ class Guess:
         error = problem.rounding() * run.sizes  # of c_j, relative to ‖X_j‖
         large = (error * candidates.longest > _MAX_ERROR * run.lams) & (run.lams > 0)
         accurate = int(np.argmax(np.append(large, True)))  # how many points before the first large error
-        # |c_j| ≤ λ − error is required; at λ = 0, reached only if P spans everything, c = 0
+        # |c_j| ≤ λ − error is required; at λ = 0, reached only if P spans everything, c = 0 (where β ≥ 0,
+        # only if c_j < −error for all columns outside its span: c ≤ 0)
         slack = np.where(run.lams > 0, -error, error)
 
         def check(a: int, b: int) -> None:
             kernels.first_violations(
-                problem.Xty, coef[:accurate] @ G[:, a:b], run.lams, slack, problem.column_norms, a, first
-            )
+                problem.Xty, coef[:accurate] @ G[:, a:b], candidates.below, run.lams, slack,
+                problem.column_norms, a, first,
+            )  # fmt: skip
 
         with workers(2.0 * coef.size * problem.d) as count:
             spread_chunks(check, problem.d, _CHUNK, count)
@@ -160,7 +163,8 @@ class Guess:
             if proved < m or (run.ending == kernels.LIMIT and m < limit):
                 i = min(proved, m - 1)
                 ends = coef[max(0, i - 1) : i + 1]
-                entries = _entries(problem.Xty - ends @ G, run.lams[max(0, i - 1) : i + 1])
+                c = problem.Xty - ends @ G
+                entries = _entries(c, run.lams[max(0, i - 1) : i + 1], candidates.size)
                 if proved < m:
                     entries[first == proved] = np.inf
                 candidates.add_largest(entries, _NEXT)
@@ -234,14 +238,17 @@ def _stacked(above: FloatArray, below: FloatArray) -> FloatArray:
     return coef
 
 
-def _entries(c: FloatArray, lams: FloatArray) -> FloatArray:
-    """λ at which each column would enter, from c = a + λb at the ends of a segment; |c| for one end."""
+def _entries(c: FloatArray, lams: FloatArray, size: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """λ at which each column would enter, from c = a + λb at the ends of a segment; |c| for one end.
+
+    Where β ≥ 0, size(c) is c in place of |c|, and negative for a column that would not enter.
+    """
     if len(c) < 2:
-        return np.asarray(np.abs(c[0]))
+        return np.asarray(size(c[0]))
     b = (c[0] - c[1]) / (lams[0] - lams[1])
     a = c[1] - lams[1] * b
     speed = 1 - np.sign(a) * b
-    return np.asarray(np.where(speed > 0, np.abs(a) / np.where(speed > 0, speed, 1), 0))
+    return np.asarray(np.where(speed > 0, size(a) / np.where(speed > 0, speed, 1), 0))
 
 
 def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple[int, ...]]:
@@ -256,14 +263,16 @@ def _replay(P: list[int], columns: IndexArray, events: IndexArray) -> list[tuple
     return below
 
 
-def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> Iterator[Stretch]:
+def stretches(
+    problem: Problem, S: IndexArray, lam_min: float, limit: int, positive: bool
+) -> Iterator[Stretch]:
     """The knots from λ*(S) down to lam_min, at most `limit`; fewer if rounding leaves the next undecided.
 
     The caller must discard every earlier knot with λ' ≤ λ when a knot at λ is yielded. At most once, when the
     exact method disproves the guess, this discards all guessed knots. Otherwise λ decreases in each round,
     since `Homotopy` yields at least one knot or ends.
     """
-    guess, whole = Guess(problem, S, limit), limit
+    guess, whole = Guess(problem, S, limit, positive), limit
     count = 1  # knots that `Homotopy` yields before guesses are made again
     fast = guess.sound
     homotopy: Homotopy | None = None
@@ -284,14 +293,14 @@ def stretches(problem: Problem, S: IndexArray, lam_min: float, limit: int) -> It
                 yield held
                 return
         if homotopy is None:
-            homotopy = Homotopy(problem, S)
+            homotopy = Homotopy(problem, S, positive)
             if len(homotopy.free) < len(S):
-                guess = Guess(problem, np.array(homotopy.free, np.intp), limit)
+                guess = Guess(problem, np.array(homotopy.free, np.intp), limit, positive)
         if held is not None:
             limit, count = limit + 1, 1
             knots = _resumed(homotopy, last, held, lam_min)
             if knots is None:
-                homotopy, limit, fast = Homotopy(problem, S), whole, False
+                homotopy, limit, fast = Homotopy(problem, S, positive), whole, False
                 knots = homotopy.knots(lam_min)
         elif knots is None:
             knots = homotopy.knots(lam_min)

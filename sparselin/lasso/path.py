@@ -24,6 +24,7 @@ def lasso_path(
     unpenalized: Columns | None = None,
     max_steps: int | None = None,
     lam_min: float = 0.0,
+    positive: bool = False,
     intercept: bool = False,
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
@@ -40,6 +41,10 @@ def lasso_path(
     changes c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which for nearly dependent columns can exceed a small λ. Once y is
     fitted to rounding there are no further knots, and the last segment ends at lam_min.
 
+    With `positive` the minimum is over β_{S̄} ≥ 0, S being free of sign. Then λ*(S) = max(0, max_j c_j), c =
+    XᵀP_S^⊥y; a solution has c_S = 0, c_j ≤ λ off S, with equality where β_j > 0; and the path to 0 ends in a
+    nonnegative least squares solution of least Σβ_{S̄} (docs/proofs/nonnegative.md).
+
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
@@ -47,6 +52,7 @@ def lasso_path(
         the coefficient zero. `unpenalized` is another name for it.
     max_steps : at most this many segments; if the path is cut off there, the status is MAX_STEPS.
     lam_min : where the path ends, ≥ 0. At 0 it ends in a least squares solution of least ‖β_{S̄}‖₁.
+    positive : require β_{S̄} ≥ 0.
     intercept, standardize : an unpenalised intercept; columns divided by their standard deviations, so that
         λ is a penalty on the coefficients of these (`Problem`). The result is in the units of X.
     sample_weight : (n,) weights of the squared residuals.
@@ -64,6 +70,9 @@ def lasso_path(
     >>> path = lasso_path([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0])
     >>> path.knots.tolist(), path.at(2.0).tolist(), path.at(0.5).tolist()
     ([3.0, 1.0, 0.0], [1.0, 0.0], [2.5, 0.5])
+    >>> path = lasso_path([[1.0, 0.5], [0.0, 1.0]], [3.0, -2.0], positive=True)
+    >>> path.knots.tolist(), path.coef[-1].tolist()
+    ([3.0, 0.0], [3.0, 0.0])
     """
     problem = as_problem(X, y, sample_weight, intercept, standardize)
     S = problem.unpenalized(forced, unpenalized)
@@ -71,7 +80,7 @@ def lasso_path(
     limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)
     pieces: list[Stretch] = []
     most = sys.maxsize if limit is None else limit + 1
-    for stretch in stretches(problem, S, lam_min, most):
+    for stretch in stretches(problem, S, lam_min, most, positive):
         while pieces and pieces[-1].lams[0] <= stretch.lams[0]:
             del pieces[-1]
         for piece in (stretch,) if callback is None else stretch.knots():
@@ -133,14 +142,13 @@ def _explained(
     With z = y, or y − ȳ for an intercept, r = y − Xβ and Xβ = f (without the intercept), ⟨f, r⟩ = λ‖β_{S̄}‖₁
     by the KKT conditions, so that ‖z‖² − ‖r‖² = ‖f‖² + 2⟨f, r⟩ = ⟨f, z⟩ + λ‖β_{S̄}‖₁, f projected as y is.
     """
-    z, ones = problem.y.astype(np.float64), problem.design.ones
+    ones, z, c = problem.design.ones, problem.y, problem.Xty
     if ones is not None:
-        t = ones.astype(np.float64)
-        z = z - (t @ z) / (t @ t) * t
+        z = z - (ones @ z) / (ones @ ones) * ones
+        c = problem.correlate(z)
+        c[-1] = 0
     total = float(z @ z)
     if total == 0:
         return np.zeros(len(knots))
-    inner = features < problem.n_features
-    correlation = np.where(inner, np.asarray(problem.block(features).T @ z), 0)
     penalty = np.abs(coef[:, ~np.isin(features, S)]).sum(axis=1) * knots
-    return np.asarray(np.clip((coef @ correlation + penalty) / total, 0, 1))
+    return np.asarray(np.clip((coef @ c[features].astype(np.float64) + penalty) / total, 0, 1))

@@ -1,6 +1,7 @@
 """The results of the methods: one frozen dataclass each, whose fields are always all present."""
 
 from sparselin.results.base import FloatArray, IndexArray, Names, Status
+from sparselin.results.batch import BatchSelection
 from sparselin.results.explanation import Explanation
 from sparselin.results.guarantees import (
     Bound,
@@ -9,7 +10,8 @@ from sparselin.results.guarantees import (
     SparseEigenvalues,
     SubmodularityRatio,
 )
-from sparselin.results.paths import BatchSelection, FirstEntry, LassoPath, SelectionPath
+from sparselin.results.lasso import FirstEntry, LassoPath
+from sparselin.results.paths import SelectionPath
 from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
 from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult
 

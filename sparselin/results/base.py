@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import enum
-from typing import Any, TypeAlias, TypeVar, dataclass_transform
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray: TypeAlias = NDArray[np.floating[Any]]
-IndexArray: TypeAlias = NDArray[np.intp]
-Names: TypeAlias = tuple[str, ...] | None
+from sparselin.results.display import Table, as_frame, as_html, as_text, number
+from sparselin.validation import FloatArray as FloatArray
+from sparselin.validation import IndexArray as IndexArray
+from sparselin.validation import Names as Names
+
 _T = TypeVar("_T")
 
 
@@ -21,7 +24,10 @@ class Status(enum.Enum):
     COMPLETED = "completed as requested"
     TOLERANCE = "the relative residual norm is at most `tol`; decrease `tol` to continue"
     EXACT_FIT = "the residual is zero to rounding: y lies in the span of the selected columns"
-    NO_CORRELATION = "the residual is orthogonal to every column to rounding: no column reduces it"
+    NO_CORRELATION = (
+        "no column reduces the residual, which is orthogonal to all of them to rounding "
+        "(with positive=True: positively correlated with none)"
+    )
     RANK_EXHAUSTED = "every remaining column lies in the span of the selected ones: no more can be selected"
     BEYOND_PRECISION = (
         "columns are so nearly dependent that rounding leaves the next event undecided; "
@@ -39,14 +45,110 @@ class Status(enum.Enum):
 
 @dataclass_transform(eq_default=False, frozen_default=True)
 def result(cls: type[_T]) -> type[_T]:
-    """A frozen dataclass whose arrays are read-only too."""
+    """A frozen dataclass whose arrays are read-only too. `Result` has its equality and its `repr`."""
     cls.__post_init__ = _read_only  # type: ignore[attr-defined]
-    return dataclasses.dataclass(frozen=True, eq=False)(cls)
+    return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+
+
+class Result(abc.ABC):
+    """What all results can do: a line for `repr`, a table for `print` and notebooks, a frame, equality.
+
+    Two results are equal if they are of one class and all their fields are equal: arrays in shape, dtype and
+    every entry, NaN being equal to NaN. Like arrays, they are not hashable. They can be copied and pickled.
+    """
+
+    @abc.abstractmethod
+    def _headline(self) -> str:
+        """What it is about, in one line: how many of how many, the main numbers, the status."""
+
+    @abc.abstractmethod
+    def _table(self) -> Table:
+        """Its rows."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._headline()}>"
+
+    def __str__(self) -> str:
+        """The table as text; of more than 24 rows the first and the last 12."""
+        return as_text(self._title, self._table())
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return as_html(self._title, self._table())
+
+    @property
+    def _title(self) -> str:
+        return f"{type(self).__name__}: {self._headline()}"
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The rows of the table, all of them, as a DataFrame whose numbers are numbers.
+
+        library : "pandas" or "polars"; by default the one that is imported already, or else installed, pandas
+            before polars. ImportError, which names the extra to install, where there is none; ValueError for
+            another library.
+        """
+        return as_frame(self._table(), library)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        names = (field.name for field in dataclasses.fields(self))  # type: ignore[arg-type]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        _read_only(self)
+
+
+def ended(status: Status) -> str:
+    """The line about the status below a table."""
+    return f"{status.name}: {status.message}"
+
+
+def fit_notes(with_intercept: bool, intercept: float | None, standardized: bool) -> list[str]:
+    """Lines on the intercept, unless it is None, on what R² is the share of, and on the units."""
+    notes = ["R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"]
+    if with_intercept:
+        notes = ["R² = 1 − ‖r‖²/‖y − ȳ‖²"]
+        if intercept is not None:
+            notes.insert(0, f"intercept {number(intercept)}")
+    if standardized:
+        notes.append("λ is of the standardized columns, coefficients are in the units of X")
+    return notes
+
+
+class Named(Result):
+    """A result about features, which may have names."""
+
+    names: Names
+
+    def name_of(self, j: int) -> str:
+        """The name of feature j; without names "x0", "x1", … as in scikit-learn."""
+        return f"x{j}" if self.names is None else self.names[j]
+
+    def _names_of(self, J: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.name_of(int(j)) for j in J)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two values of a field are equal, NaN being equal to NaN."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        alike = type(a) is type(b) and a.dtype == b.dtype
+        return alike and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+    if isinstance(a, tuple):
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(_same, a, b))
+    return bool(a == b or (a != a and b != b))
 
 
 def _read_only(result: Any) -> None:
     for field in dataclasses.fields(result):
-        value = getattr(result, field.name)
-        for array in value if isinstance(value, tuple) else (value,):
-            if isinstance(array, np.ndarray):
-                array.flags.writeable = False
+        for array in _arrays(getattr(result, field.name)):
+            array.flags.writeable = False
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    """The arrays of a field: itself, those in a tuple, and those that end a tuple in it."""
+    for part in value if isinstance(value, tuple) else (value,):
+        last = part[-1] if isinstance(part, tuple) and part else part
+        if isinstance(last, np.ndarray):
+            yield last

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
-from sparselin.results.base import FloatArray, IndexArray, Names, result
+import numpy as np
+
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Result, result
+from sparselin.results.display import Column, Table, number, told
 
 
 @result
-class Interval:
+class Interval(Result):
     """Certified bounds on a number.
 
     Attributes
@@ -16,6 +19,8 @@ class Interval:
     lower, upper : the certified bounds; equal to rounding when the number is known.
     method : how each of them was obtained, in words.
     rounding : bounds whose difference is at most this count as equal.
+
+    `to_frame()` has one row: lower, upper, exact, method.
     """
 
     lower: float
@@ -29,6 +34,20 @@ class Interval:
         """Whether the two bounds agree: to `rounding`, or to a relative 1e-9."""
         return self.upper - self.lower <= max(self.rounding, 1e-9 * max(abs(self.lower), abs(self.upper)))
 
+    def _headline(self) -> str:
+        return number(self.upper) if self.exact else f"{number(self.lower)} to {number(self.upper)}"
+
+    def _table(self) -> Table:
+        return Table(
+            (
+                Column("lower", "lower", np.array([self.lower])),
+                Column("upper", "upper", np.array([self.upper])),
+                Column("exact", "exact", [self.exact]),
+                Column("method", None, [self.method]),
+            ),
+            (self.method,),
+        )
+
 
 @result
 class SubmodularityRatio(Interval):
@@ -40,14 +59,21 @@ class SubmodularityRatio(Interval):
     ----------
     base, added : the L and the A at which the ratio is `upper`; both empty if that is 1.
     exact : for γ of R², whether the bounds agree to a relative 1e-6.
+
+    L and A are given by indices, not by names: they may be of any ground set (`submodularity_ratio_of`).
     """
 
     base: IndexArray
     added: IndexArray
 
+    def _table(self) -> Table:
+        columns, notes = super()._table()[:2]
+        L, A = ("{" + ", ".join(map(str, J.tolist())) + "}" for J in (self.base, self.added))
+        return Table(columns, (*notes, f"upper at L = {L}, A = {A}"))
+
 
 @result
-class SparseEigenvalues:
+class SparseEigenvalues(Result):
     """Extreme eigenvalues of all k × k principal submatrices of C = XᵀX.
 
     Attributes
@@ -60,6 +86,9 @@ class SparseEigenvalues:
     condition_number : λ_max(C, k)/λ_min(C, k), an interval.
     coherence : max_{i≠j} |C_ij|/√(C_ii·C_jj), NaN for fewer than two nonzero columns.
     babel : (k,) μ₁(1), …, μ₁(k): the largest sum of m moduli of correlations in a row (Tropp, 2004).
+
+    `to_frame()` has a row for λ_min, λ_max and the condition number each: quantity, lower, upper, exact,
+    support (indices, with commas), method. It has no names, since it is of XᵀX alone.
     """
 
     k: int
@@ -84,9 +113,29 @@ class SparseEigenvalues:
     def method(self) -> str:
         return f"λ_min: {self.lambda_min.method}; λ_max: {self.lambda_max.method}"
 
+    def _headline(self) -> str:
+        least, most = self.lambda_min._headline(), self.lambda_max._headline()
+        return f"k = {self.k}, λ_min {least}, λ_max {most}"
+
+    def _table(self) -> Table:
+        found = (self.lambda_min, self.lambda_max, self.condition_number)
+        supports = [
+            ", ".join(map(str, J.tolist())) for J in (self.lambda_min_support, self.lambda_max_support)
+        ]
+        columns = (
+            Column("quantity", "quantity", ["λ_min", "λ_max", "condition number"]),
+            Column("lower", "lower", np.array([one.lower for one in found])),
+            Column("upper", "upper", np.array([one.upper for one in found])),
+            Column("exact", "exact", [one.exact for one in found]),
+            Column("support", "support", [*supports, ""]),
+            Column("method", "method", [one.method for one in found]),
+        )
+        babel = ", ".join(number(float(mu)) for mu in self.babel[:8]) + ", …" * (len(self.babel) > 8)
+        return Table(columns, (f"coherence {number(self.coherence)}, babel function {babel}",))
+
 
 @result
-class Bound:
+class Bound(Result):
     """One guarantee: R²(greedy) ≥ factor·R²(best), or exact recovery, with its hypotheses.
 
     Attributes
@@ -100,6 +149,8 @@ class Bound:
         guaranteed. 0.0 when a hypothesis fails.
     achieved : R²(greedy)/R²(best), an `Interval`: a point if the best subset is known. With a regularizer
         g(greedy)/max g, 0 if g(greedy) < 0 < max g and 1 if max g is not positive.
+
+    `to_frame()` has a row for each hypothesis: hypothesis, holds ("yes", "no" or "undecided").
     """
 
     name: str
@@ -121,9 +172,21 @@ class Bound:
         """Whether the achieved ratio is below the guaranteed factor: a finding."""
         return self.applies and self.achieved.upper < self.lower
 
+    def _headline(self) -> str:
+        promised = f"{number(self.lower)} promised" if self.applies else "does not apply"
+        return f"{self.algorithm}, {self.name}: {promised}, {self.achieved._headline()} achieved"
+
+    def _table(self) -> Table:
+        words = {True: "yes", False: "no", None: "undecided"}
+        columns = (
+            Column("hypothesis", "hypothesis", [text for text, _ in self.hypotheses]),
+            Column("holds", "holds", [words[held] for _, held in self.hypotheses]),
+        )
+        return Table(columns, (f"{self.formula} ({self.source})",))
+
 
 @result
-class GuaranteeBounds:
+class GuaranteeBounds(Named):
     """The guarantees for greedy selection on one design, and the ratios achieved.
 
     Attributes
@@ -137,6 +200,9 @@ class GuaranteeBounds:
     constants : pairs (name, `Interval`) of the constants used: λ(s) = λ_min(C, s)/max_j C_jj, γ of
         each algorithm's set, ERC, coherence, babel function.
     names : d names of the features, or None.
+
+    `to_frame()` has a row for each bound: algorithm, promised (NaN where it does not apply), achieved_lower,
+    achieved_upper, name, applies, formula, source.
     """
 
     k: int
@@ -179,10 +245,26 @@ class GuaranteeBounds:
         """The promises of one algorithm."""
         return tuple(bound for bound in self.bounds if bound.algorithm == algorithm)
 
-    def __str__(self) -> str:
-        """A line for each promise: the algorithm, what is promised, what was achieved, and by which bound."""
-        lines = [f"k = {self.k}, R² of the best subset {self.best.upper:.4g} ({self.best.method})"]
-        for bound in self.bounds:
-            promised = f"{bound.lower:.3f}" if bound.applies else "    –"
-            lines.append(f"{bound.algorithm:>20}  {promised} of {bound.achieved.upper:.3f}  {bound.name}")
-        return "\n".join(lines)
+    def _headline(self) -> str:
+        broken = f", {len(self.violated)} VIOLATED" if self.violated else ""
+        applying = sum(bound.applies for bound in self.bounds)
+        best = self.strongest
+        most = f", the largest {number(best.lower)} ({best.algorithm}, {best.name})" if best else ""
+        return f"k = {self.k}, {applying} of {len(self.bounds)} promises apply{most}{broken}"
+
+    def _table(self) -> Table:
+        bounds = self.bounds
+        achieved = np.array([bound.achieved.upper for bound in bounds])
+        columns = (
+            Column("algorithm", "algorithm", [bound.algorithm for bound in bounds]),
+            Column("promised", "promised", np.array([b.lower if b.applies else np.nan for b in bounds]), 3),
+            Column("achieved_lower", None, np.array([bound.achieved.lower for bound in bounds])),
+            Column("achieved_upper", "achieved", achieved, 3),
+            Column("name", "by", [bound.name for bound in bounds]),
+            Column("applies", None, [bound.applies for bound in bounds]),
+            Column("formula", None, [bound.formula for bound in bounds]),
+            Column("source", None, [bound.source for bound in bounds]),
+        )
+        names = told(self._names_of(self.best_support), 12)
+        best = f"R² of the best subset {self.best._headline()} ({self.best.method}): {names}"
+        return Table(columns, (best,), len(bounds))

@@ -1,18 +1,19 @@
-"""Results along a path: features in the order of selection, solutions for all λ."""
+"""The path of a greedy method: features in the order of selection."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparselin.results.base import FloatArray, IndexArray, Names, Status, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
+from sparselin.results.display import Column, Table, told
+from sparselin.results.prediction import combined
 
 
 @result
-class SelectionPath:
-    """Features in the order in which a greedy method selected them.
+class SelectionPath(Named):
+    """Features in the order in which a greedy method selected them; its length is their number.
 
     With t features selected of d, S_j the first j of them and r_j = P_{S_j}^⊥ y:
 
@@ -36,6 +37,24 @@ class SelectionPath:
     names : d names of the features, or None.
     with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
         then `lam_star` and `weights` are of these. Coefficients are in the units of X.
+
+    `to_frame()` has a row for each step: step, index and name of the feature, forced, coefficient (final),
+    lam_star, margin, ties (the names of the others in T, with commas), r2 (after the step).
+
+    >>> import sparselin as sl
+    >>> X, y = [[2.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]], [4.0, 2.0, 1.0]
+    >>> path = sl.omp(sl.Problem(X, y, names=["age", "bmi", "sex"]), 2)
+    >>> path
+    <SelectionPath: 2 of 3 features, R² 0.976, COMPLETED>
+    >>> print(path)
+    SelectionPath: 2 of 3 features, R² 0.976, COMPLETED
+    step  name  coefficient     λ*  margin  ties      R²
+       1  age         1.250  8.000  0.1250        0.7619
+       2  sex         1.500  3.000  0.3333        0.9762
+    R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept
+    COMPLETED: completed as requested
+    >>> path.support_names, path.predict([[1.0, 7.0, 2.0]])
+    (('age', 'sex'), array([4.25]))
     """
 
     support: IndexArray
@@ -58,6 +77,25 @@ class SelectionPath:
         """The intercept beside all of `support`; 0.0 without one."""
         return float(self.intercept_path[-1])
 
+    def __len__(self) -> int:
+        return len(self.support)
+
+    @property
+    def support_names(self) -> tuple[str, ...]:
+        """The names of `support`."""
+        return self._names_of(self.support)
+
+    @property
+    def r2_path(self) -> FloatArray:
+        """(t + 1,) R² with the first 0, …, t features: 1 − ‖r_j‖²/‖r_0‖², 0 where r_0 = 0."""
+        norms = self.residual_norm
+        return np.clip(1 - (norms / norms[0]) ** 2, 0, 1) if norms[0] > 0 else np.zeros_like(norms)
+
+    @property
+    def r2(self) -> float:
+        """R² with all of `support`, that of y − ȳ with an intercept."""
+        return float(self.r2_path[-1])
+
     @property
     def coef(self) -> FloatArray:
         return self.coef_at(len(self.support))
@@ -74,136 +112,35 @@ class SelectionPath:
         dense[self.support] = self.coef
         return dense
 
+    def predict(self, X: Any, t: int | None = None) -> FloatArray:
+        """intercept + X_S coef (m,) for X (m, d), S the first t selected features, by default all.
 
-@result
-class LassoPath:
-    """The solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, exactly, for all λ ≥ knots[-1].
-
-    Attributes
-    ----------
-    knots : (m,) decreasing; knots[0] = λ*(S) and knots[-1] is the end of the path.
-    features : (p,) increasing: those with a nonzero coefficient at some knot.
-    coef_path : (m, p) the coefficients of `features` at each knot.
-    intercept : (m,) the intercept at each knot; zero without one.
-    r2 : (m,) 1 − ‖y − Xβ‖²/‖y‖² at each knot, of y − ȳ in place of y with an intercept; 0 for y = 0.
-    active : m tuples of indices outside S: those that are nonzero just below each knot (at
-        knots[-1], just above it).
-    status : how the path ended. COMPLETED means that `lam_min` was reached, MAX_STEPS that it has `max_steps`
-        segments.
-    n_features : d.
-    names : d names of the features, or None.
-    with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
-        then λ is a penalty on their coefficients. `coef` is in the units of X.
-    """
-
-    knots: FloatArray
-    features: IndexArray
-    coef_path: FloatArray
-    intercept: FloatArray
-    r2: FloatArray
-    active: tuple[tuple[int, ...], ...]
-    status: Status
-    n_features: int
-    names: Names
-    with_intercept: bool
-    standardized: bool
-
-    @property
-    def coef(self) -> FloatArray:
-        """(m, d) the solution at each knot, made dense at each call: m·d numbers."""
-        dense = np.zeros((len(self.knots), self.n_features), self.coef_path.dtype)
-        dense[:, self.features] = self.coef_path
-        return dense
-
-    def at(self, lam: float) -> FloatArray:
-        """A solution β(λ) (d,) at any λ ≥ knots[-1]: the path is linear between its knots.
-
-        Raises ValueError for a λ below the end of the path, negative or not finite.
+        X may be what X may be in a fit: a frame has the columns of the fit by name and in order. Raises
+        ValueError for another shape or other columns, a t out of range, NaN or infinity in columns of S.
         """
-        lam = float(lam)
-        if not (np.isfinite(lam) and lam >= self.knots[-1]):
-            hint = " Compute the path with a smaller lam_min." if 0 <= lam < self.knots[-1] else ""
-            raise ValueError(
-                f"lam must be finite and at least {self.knots[-1]:g}, where this path ends; got {lam}.{hint}"
-            )
-        coef = np.zeros(self.n_features, self.coef_path.dtype)
-        coef[self.features] = self._between(self.coef_path, lam)
-        return coef
+        t = len(self) if t is None else t
+        coef = self.coef_at(t)
+        return combined(X, self.support[:t], coef, self.intercept_path[t], self.n_features, self.names)
 
-    def _between(self, values: FloatArray, lam: float) -> FloatArray:
-        """What is `values` (m, ...) at the knots, at λ ≥ knots[-1]."""
-        if lam >= self.knots[0]:
-            return np.asarray(values[0])
-        # knots[i] > lam ≥ knots[i + 1]
-        i = int(np.searchsorted(-self.knots, -lam)) - 1
-        weight = (self.knots[i] - lam) / (self.knots[i] - self.knots[i + 1])
-        weight = values.dtype.type(weight)
-        return np.asarray((1 - weight) * values[i] + weight * values[i + 1])
+    def _headline(self) -> str:
+        return f"{len(self)} of {self.n_features} features, R² {self.r2:.3f}, {self.status.name}"
 
-
-@result
-class FirstEntry:
-    """One step of Sequential LASSO at a given S; r = P_S^⊥ y, c = Xᵀr.
-
-    Attributes
-    ----------
-    lam_star : λ*(S) = ‖c‖∞, 0.0 when no column outside the span of S is correlated with r.
-    tied : T = {i : |c_i| = λ*}, increasing.
-    active : A(S) ⊆ T, the indices that are nonzero in some solution just below λ*.
-    signs : (|T|,) sign c_i for i ∈ T.
-    direction : (|T|,) v: for λ = λ* − ε inside the window a solution is β_T = signs·(εv). It is
-        positive exactly on A(S).
-    window_lower : λ₂; on (λ₂, λ*) the support off S is A(S). 0 when there is no event.
-    proof_lower : λ₀ ≥ λ₂, the end of the window that the paper's proof of Lemma 3.4/3.5 gives.
-    residual_norm : ‖r‖.
-    status : COMPLETED when λ* > 0 and the solution in the middle of the window satisfies the KKT
-        conditions to rounding; BEYOND_PRECISION when it does not, and then the other fields are unreliable;
-        EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED when λ* is zero.
-    names : d names of the features, or None.
-    """
-
-    lam_star: float
-    tied: tuple[int, ...]
-    active: tuple[int, ...]
-    signs: FloatArray
-    direction: FloatArray
-    window_lower: float
-    proof_lower: float
-    residual_norm: float
-    status: Status
-    names: Names
-
-
-@result
-class BatchSelection:
-    """The features that OMP selected for each of N signals, a row each, at most k of d features.
-
-    Attributes
-    ----------
-    support : (N, k) indices in the order of selection, then −1.
-    coef : (N, k) least squares coefficients of the signal on its support, then zeros.
-    n_selected : (N,) how many features each row holds.
-    residual_norm : (N,) ‖r‖ at the end.
-    status : (N,) array of `Status`, how each signal ended; `batch.status == Status.TOLERANCE` is a mask.
-    n_redone : the number of signals solved from residuals, the recurrence being too inexact to decide.
-    n_features : d.
-    """
-
-    support: IndexArray
-    coef: FloatArray
-    n_selected: IndexArray
-    residual_norm: FloatArray
-    status: NDArray[np.object_]
-    n_redone: int
-    n_features: int
-
-    def to_sparse(self) -> Any:
-        """The coefficients as a SciPy CSR array (N, d): Y ≈ D @ to_sparse().T."""
-        from scipy.sparse import csr_array
-
-        used = self.support >= 0
-        starts = np.concatenate([[0], np.cumsum(self.n_selected)])
-        shape = (len(self.support), self.n_features)
-        matrix = csr_array((self.coef[used], self.support[used], starts), shape=shape)
-        matrix.sort_indices()
-        return matrix
+    def _table(self) -> Table:
+        others = [
+            self._names_of(i for i in tied if i != j) for j, tied in zip(self.support, self.ties, strict=True)
+        ]
+        forced = np.isnan(self.lam_star)
+        columns = (
+            Column("step", "step", np.arange(1, len(self) + 1)),
+            Column("index", None, self.support),
+            Column("name", "name", self.support_names),
+            Column("forced", "forced" if forced.any() else None, forced),
+            Column("coefficient", "coefficient", self.coef),
+            Column("lam_star", "λ*", self.lam_star),
+            Column("margin", "margin", self.margin),
+            Column(None, "ties", [told(names) for names in others]),
+            Column("ties", None, [", ".join(names) for names in others]),
+            Column("r2", "R²", self.r2_path[1:], 4),
+        )
+        notes = fit_notes(self.with_intercept, self.intercept, self.standardized)
+        return Table(columns, (*notes, ended(self.status)))

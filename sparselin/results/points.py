@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from sparselin.results.base import FloatArray, IndexArray, Names, Status, result
+from typing import Any
+
+import numpy as np
+
+from sparselin.results.base import (
+    FloatArray,
+    IndexArray,
+    Named,
+    Names,
+    Result,
+    Status,
+    ended,
+    result,
+)
+from sparselin.results.display import Column, Table, number
+from sparselin.results.prediction import combined
+
+_WIDE = 8  # entries of a minimizer that a table shows
 
 
 @result
-class DualProjection:
+class DualProjection(Named):
     """The projection u of v onto {u : ‖Xᵀu‖∞ ≤ λ} ∩ colspan(X_S)^⊥.
 
     Attributes
@@ -18,6 +35,8 @@ class DualProjection:
         projecting it off X_S and scaling it into the polytope; then ‖ū − projection‖² ≤ 2·duality_gap.
     status : COMPLETED, or BEYOND_PRECISION when the homotopy could not be followed to λ.
     names : d names of the features, or None.
+
+    `to_frame()` has a row for each nonzero coefficient: index, name, coefficient, active.
     """
 
     u: FloatArray
@@ -27,9 +46,28 @@ class DualProjection:
     status: Status
     names: Names
 
+    @property
+    def active_names(self) -> tuple[str, ...]:
+        """The names of `active`."""
+        return self._names_of(self.active)
+
+    def _headline(self) -> str:
+        nonzero = f"{np.count_nonzero(self.coef)} of {len(self.coef)} coefficients nonzero"
+        return f"{nonzero}, duality gap {self.duality_gap:.2g}, {self.status.name}"
+
+    def _table(self) -> Table:
+        J = np.flatnonzero(self.coef)
+        columns = (
+            Column("index", None, J),
+            Column("name", "name", self._names_of(J)),
+            Column("coefficient", "coefficient", self.coef[J]),
+            Column("active", "active", np.isin(J, self.active)),
+        )
+        return Table(columns, (f"‖u‖ = {number(float(np.linalg.norm(self.u)))}", ended(self.status)))
+
 
 @result
-class DescentResult:
+class DescentResult(Named):
     """Where gradient descent on (w, θ) ended, β = s(w)∘θ off S.
 
     Attributes
@@ -44,6 +82,8 @@ class DescentResult:
     status : COMPLETED when the stopping rule was met, else MAX_ITER.
     names : d names of the features, or None.
     standardized : whether w, theta and λ are those of standardized columns.
+
+    `to_frame()` has a row for each feature, in the order of |β|: index, name, coefficient, weight, w, theta.
     """
 
     w: FloatArray
@@ -57,23 +97,68 @@ class DescentResult:
     names: Names
     standardized: bool
 
+    def predict(self, X: Any) -> FloatArray:
+        """intercept + X β (m,) for X (m, d).
+
+        X may be what X may be in a fit: a frame has the columns of the fit by name and in order. Raises
+        ValueError for another shape or other columns, NaN or infinity.
+        """
+        d = len(self.coef)
+        return combined(X, np.arange(d), self.coef, self.intercept, d, self.names)
+
+    def _headline(self) -> str:
+        steps = f"{len(self.objective) - 1} iterations, objective {number(float(self.objective[-1]))}"
+        gap = f", duality gap {self.duality_gap:.2g}" if self.duality_gap == self.duality_gap else ""
+        return f"{len(self.coef)} features, {steps}{gap}, {self.status.name}"
+
+    def _table(self) -> Table:
+        J = np.argsort(-np.abs(self.coef), kind="stable")
+        columns = (
+            Column("index", None, J),
+            Column("name", "name", self._names_of(J)),
+            Column("coefficient", "coefficient", self.coef[J]),
+            Column("weight", "weight", self.weights[J]),
+            Column("w", "w", self.w[J]),
+            Column("theta", "θ", self.theta[J]),
+        )
+        intercept = (f"intercept {number(self.intercept)}",) if self.intercept else ()
+        return Table(columns, (*intercept, ended(self.status)))
+
 
 @result
-class PenaltyValue:
+class PenaltyValue(Result):
     """An infimum and where it is attained.
 
     Attributes
     ----------
     value : (...) the infimum, one for each leading index.
     minimizer : (..., m) the w that attains it, with Σw = 0.
+
+    `to_frame()` has a row for each infimum: index (in the order of `value.ravel()`), value, w0, …, w(m−1).
     """
 
     value: FloatArray
     minimizer: FloatArray
 
+    def _headline(self) -> str:
+        m = self.minimizer.shape[-1]
+        if self.value.size == 1:
+            return f"{number(self.value.item())}, attained at one w of length {m}"
+        return f"{self.value.size} values, each attained at a w of length {m}"
+
+    def _table(self) -> Table:
+        m = self.minimizer.shape[-1]
+        w = self.minimizer.reshape(-1, m)
+        columns = (
+            Column("index", "index", np.arange(self.value.size)),
+            Column("value", "value", self.value.ravel()),
+            *(Column(f"w{i}", f"w{i}" if m <= _WIDE else None, w[:, i]) for i in range(m)),
+        )
+        return Table(columns, () if m <= _WIDE else (f"`minimizer` has {m} columns",))
+
 
 @result
-class HierarchicalProx:
+class HierarchicalProx(Result):
     """The weights after a proximal step, a row per feature.
 
     Attributes
@@ -82,9 +167,31 @@ class HierarchicalProx:
     W : (d, K) the first-layer weights, |W_jk| ≤ M‖theta_j‖.
     active : features with theta_j ≠ 0, increasing; the others have W_j = 0 too.
     n_clipped : (d,) how many entries of each row of W were reduced in modulus.
+
+    `to_frame()` has a row for each feature: index, theta_norm = ‖theta_j‖ (theta itself, by that name,
+    without groups), W_max = max_k |W_jk|, active, n_clipped. It has no names, since the operators are given
+    arrays alone.
     """
 
     theta: FloatArray
     W: FloatArray
     active: IndexArray
     n_clipped: IndexArray
+
+    def _headline(self) -> str:
+        return (
+            f"{len(self.active)} of {len(self.theta)} features active, {self.n_clipped.sum()} entries clipped"
+        )
+
+    def _table(self) -> Table:
+        groups = self.theta.ndim > 1
+        theta = np.linalg.norm(self.theta, axis=1) if groups else self.theta
+        d = len(theta)
+        columns = (
+            Column("index", "index", np.arange(d)),
+            Column("theta_norm" if groups else "theta", "‖θ‖" if groups else "θ", theta),
+            Column("W_max", "max |W|", np.abs(self.W).max(axis=1, initial=0)),
+            Column("active", "active", np.isin(np.arange(d), self.active)),
+            Column("n_clipped", "clipped", self.n_clipped),
+        )
+        return Table(columns)

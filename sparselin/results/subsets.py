@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Names, Status, result
+from sparselin.results.base import (
+    FloatArray,
+    IndexArray,
+    Named,
+    Names,
+    Result,
+    Status,
+    ended,
+    fit_notes,
+    result,
+)
+from sparselin.results.display import Column, Table, number, short
+from sparselin.results.prediction import combined
 
 
 @result
-class SubsetResult:
+class SubsetResult(Named):
     """A set S of t features and its value g(S) = R²(S) + ν·f(S), R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖² uncentred.
 
     Attributes
@@ -26,6 +40,9 @@ class SubsetResult:
     n_features : d.
     intercept : the intercept, 0.0 without one. With one R² is that of y − ȳ, 1 − ‖r‖²/‖y − ȳ‖².
     names : d names of the features, or None.
+
+    Its length is t. `to_frame()` has a row for each feature: step, index, name, coefficient, gain, and
+    g(S_j), which is called r2 where it is R²(S_j), as it is without a regularizer, and otherwise value.
     """
 
     support: IndexArray
@@ -52,9 +69,51 @@ class SubsetResult:
         dense[self.support] = self.coef
         return dense
 
+    def __len__(self) -> int:
+        return len(self.support)
+
+    @property
+    def support_names(self) -> tuple[str, ...]:
+        """The names of `support`."""
+        return self._names_of(self.support)
+
+    def predict(self, X: Any) -> FloatArray:
+        """intercept + X_S coef (m,) for X (m, d).
+
+        X may be what X may be in a fit: a frame has the columns of the fit by name and in order. Raises
+        ValueError for another shape or other columns, NaN or infinity in columns of S.
+        """
+        return combined(X, self.support, self.coef, self.intercept, self.n_features, self.names)
+
+    @property
+    def _plain(self) -> bool:
+        """Whether g is R²."""
+        return self.value == self.r2
+
+    def _headline(self) -> str:
+        g = "" if self._plain else f", g {number(self.value)}"
+        return f"{len(self)} of {self.n_features} features, R² {self.r2:.3f}{g}, {self.status.name}"
+
+    def _table(self) -> Table:
+        after = np.cumsum(self.gains) + (self.value - self.gains.sum())
+        columns = (
+            Column("step", "step", np.arange(1, len(self) + 1)),
+            Column("index", None, self.support),
+            Column("name", "name", self.support_names),
+            Column("coefficient", "coefficient", self.coef),
+            Column("gain", "gain", self.gains),
+            Column("r2", "R²", after, 4) if self._plain else Column("value", "g", after),
+        )
+        notes = fit_notes(bool(self.intercept), self.intercept, standardized=False)
+        if not self._plain:
+            notes.append(f"g = R² + ν·f, f(S) = {number(self.diversity)}")
+        if self.candidates:
+            notes.append("best of " + ", ".join(f"{name}: {number(g)}" for name, g in self.candidates))
+        return Table(columns, (*notes, ended(self.status)))
+
 
 @result
-class GreedyMaximum:
+class GreedyMaximum(Result):
     """Features that a greedy method selected to maximise a set function f of C = XᵀX alone.
 
     Attributes
@@ -65,6 +124,8 @@ class GreedyMaximum:
     evaluations : gains that were evaluated; fewer by lazy evaluation.
     status : COMPLETED, or RANK_EXHAUSTED when fewer than k columns are nonzero.
     n_features : d.
+
+    Its length is t; `to_frame()` has a row for each feature: step, index, gain, value.
     """
 
     support: IndexArray
@@ -73,6 +134,22 @@ class GreedyMaximum:
     evaluations: int
     status: Status
     n_features: int
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def _headline(self) -> str:
+        size = f"{len(self)} of {self.n_features} features"
+        return f"{size}, f {number(self.value)}, {self.evaluations} gains evaluated, {self.status.name}"
+
+    def _table(self) -> Table:
+        columns = (
+            Column("step", "step", np.arange(1, len(self) + 1)),
+            Column("index", "feature", self.support),
+            Column("gain", "gain", self.gains),
+            Column("value", "f", np.cumsum(self.gains) + (self.value - self.gains.sum())),
+        )
+        return Table(columns, (ended(self.status),))
 
 
 @result
@@ -99,9 +176,19 @@ class BestSubset(SubsetResult):
         """(residual − lower_bound)/residual, 0.0 for a zero residual."""
         return (self.residual - self.lower_bound) / self.residual if self.residual > 0 else 0.0
 
+    def _headline(self) -> str:
+        proof = "optimal" if self.optimal else f"gap {self.gap:.2%}"
+        return f"{len(self)} of {self.n_features} features, R² {self.r2:.3f}, {proof}, {self.status.name}"
+
+    def _table(self) -> Table:
+        columns, notes = super()._table()[:2]
+        square, least = number(self.residual), number(self.lower_bound)
+        proof = f"‖r‖² = {square}, no subset of this size below {least}; nodes visited: {self.nodes}"
+        return Table(columns, (*notes[:-1], proof, notes[-1]))
+
 
 @result
-class NuChoice:
+class NuChoice(Result):
     """The largest ν at which a regularized selection has at least the R² of the LASSO at equal sparsity.
 
     Attributes
@@ -119,6 +206,8 @@ class NuChoice:
     tried : (m,) the ν that were tried, increasing.
     r2_tried : (m,) R² of the selection at each.
     qualifies : "none", "some" or "every" of those tried.
+
+    `to_frame()` has a row for each ν tried: nu, r2, chosen.
     """
 
     nu: float
@@ -132,3 +221,20 @@ class NuChoice:
     tried: FloatArray
     r2_tried: FloatArray
     qualifies: str
+
+    def _headline(self) -> str:
+        S = self.selection
+        size = f"{len(S)} of {S.n_features} features, R² {S.r2:.3f}"
+        return f"ν {number(self.nu)}, {size}; {self.qualifies} of those tried qualify"
+
+    def _table(self) -> Table:
+        columns = (
+            Column("nu", "ν", self.tried),
+            Column("r2", "R²", self.r2_tried, 4),
+            Column("chosen", "chosen", self.tried == self.nu),
+        )
+        target, other = ("refitted", "as it is") if self.refitted else ("as it is", "refitted")
+        r2 = {"refitted": self.r2_refitted, "as it is": self.r2_lasso}
+        against = f"R² of the LASSO, {target}: {r2[target]:.4f} (compared), {other}: {r2[other]:.4f}"
+        names = ", ".join(map(short, self.selection.support_names[:12])) + ", …" * (len(self.selection) > 12)
+        return Table(columns, (f"selection: {names}", against, self.method), len(self.tried))

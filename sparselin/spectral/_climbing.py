@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,21 +15,23 @@ Watch = Callable[[list[int]], bool]
 
 
 class Climb:
-    """The state of a local search on f within U; it starts at the best single feature.
+    """The state of a local search on f_F(S) = f(F ∪ S), S ⊆ U, F fixed; it starts at the best single feature.
 
     A move to S' is accepted when f(S') > (1 + ε/n²)·f(S), n = |U|, beyond the error of f: no set comes twice.
     An addition, unless `strict`, is accepted when f(S') ≥ (1 + ε/n²)·f(S) to that error.
 
     Attributes
     ----------
-    growth : f at S.
+    growth : f at F and S, F first.
     moves : accepted so far.
     """
 
-    def __init__(self, gram: Gram, f: SetFunction, U: IndexArray, eps: float, strict: bool) -> None:
-        self.gram, self.f, self.U, self.strict = gram, f, U, strict
+    def __init__(
+        self, gram: Gram, f: SetFunction, U: IndexArray, eps: float, strict: bool, fixed: Sequence[int] = ()
+    ) -> None:
+        self.gram, self.f, self.U, self.strict, self.fixed = gram, f, U, strict, len(fixed)
         self.rate = eps / max(1, len(U)) ** 2
-        self.growth = grow(gram, f)
+        self.growth = grow(gram, f, fixed)
         self.moves = 0
         if len(U):
             gains, error = self.growth.gains(U)
@@ -40,6 +42,11 @@ class Climb:
                     f"{self.growth.value:g} at its best single feature. Give the regularizer its "
                     "normalising constant (k=...)"
                 )
+
+    @property
+    def free(self) -> list[int]:
+        """S without F."""
+        return self.growth.index[self.fixed :]
 
     def run(self, deletions: bool, exchange: bool, watch: Watch | None = None) -> bool:
         """Move until no move is accepted, or `watch` returns True; returns whether the former."""
@@ -71,13 +78,13 @@ class Climb:
 
     def delete(self) -> bool:
         """Make the deletion that increases f most, if accepted; none increases a monotone f."""
-        if not self.growth.index or getattr(self.f, "monotone", False):
+        if not self.free or getattr(self.f, "monotone", False):
             return False
-        losses, error = self.growth.losses()
-        at = self._best(np.array(self.growth.index, np.intp), -losses, error)
+        losses, error = (v[self.fixed :] for v in self.growth.losses())
+        at = self._best(np.array(self.free, np.intp), -losses, error)
         if at is None:
             return False
-        self.growth = self._without(self.growth.index[at])
+        self.growth = self._without(self.free[at])
         return True
 
     def exchange(self) -> bool:
@@ -86,7 +93,7 @@ class Climb:
         if not len(J):
             return False
         value, best, chosen = self.growth.value, -np.inf, None
-        for i in sorted(self.growth.index):
+        for i in sorted(self.free):
             less = self._without(i)
             gains, error = less.gains(J)
             increase = less.value + gains - value

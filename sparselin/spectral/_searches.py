@@ -83,59 +83,66 @@ def forward(
         return objective, Status.COMPLETED
 
 
-def local(task: SearchTask, U: IndexArray) -> Found:
-    """LS: local search on f within U, then the best of S, U∖S and U for g."""
+def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> Found:
+    """LS: local search on f within U, then the best of S, U∖S and U for g, all with the forced features.
+
+    U has none of these.
+    """
     assert task.f is not None
-    climb = Climb(task.gram, task.f, U, task.eps, strict=task.complete)
+    first = forced.tolist()
+    climb = Climb(task.gram, task.f, U, task.eps, task.complete, first)
     watch = None if task.callback is None else lambda S: task.stopped(task.objective(S))
     with task.one_thread(len(U)):
         ended = climb.run(deletions=task.complete, exchange=task.exchange, watch=watch)
-        S = climb.growth.index
-        sets = (("S", S), ("U∖S", np.setdiff1d(U, S)), ("U", U))
-        named = [(name, task.objective(T)) for name, T in sets]
+        S = climb.free
+        sets = (("S", S), ("U∖S", np.setdiff1d(U, S).tolist()), ("U", U.tolist()))
+        named = [(name, task.objective([*first, *T])) for name, T in sets]
     status = Status.COMPLETED if ended else Status.STOPPED
     return Found(*_best(named), climb.moves, status)
 
 
-def greedy_local(task: SearchTask, k: int) -> Found:
-    """GLS: the best for g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁)."""
+def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> Found:
+    """GLS: the best for g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), all with the forced features."""
     everything = np.arange(task.gram.d)
-    S1, status = forward(task, k, everything)
+    S1, status = forward(task, k, everything, forced)
     named, moves = [("S1", S1)], 0
     if status is not Status.STOPPED:
-        inner = local(task, np.array(sorted(S1.index), np.intp))
+        inner = local(task, np.setdiff1d(S1.index, forced), forced)
         named.append(("S1'", inner.best))
         moves, status = inner.moves, inner.status
     if status is not Status.STOPPED:
-        S2, status = forward(task, k, np.setdiff1d(everything, S1.index))
+        S2, status = forward(task, k, np.setdiff1d(everything, S1.index), forced)
         if status is not Status.STOPPED:
             named.append(("S2", S2))
             status = Status.COMPLETED
     best, candidates = _best(named)
     if task.exchange and status is Status.COMPLETED:
-        better, swaps, status = exchanged(task, best)
+        better, swaps, status = exchanged(task, best, len(forced))
         if swaps:
             best, candidates = better, (*candidates, ("exchanged", better.value))
         moves += swaps
     return Found(best, candidates, moves, status)
 
 
-def exchanged(task: SearchTask, start: Objective) -> tuple[Objective, int, Status]:
-    """Exchange a feature for one outside while that increases g by more than ε/d²·|g| and the errors."""
+def exchanged(task: SearchTask, start: Objective, fixed: int) -> tuple[Objective, int, Status]:
+    """Exchange a feature for one outside while that increases g by more than ε/d²·|g| and the errors.
+
+    The first `fixed` features stay.
+    """
     current, swaps = start, 0
     with task.one_thread(len(start.index) ** 2):
-        while (better := _exchange(task, current)) is not None:
+        while (better := _exchange(task, current, fixed)) is not None:
             current, swaps = better, swaps + 1
             if task.stopped(current):
                 return current, swaps, Status.STOPPED
     return current, swaps, Status.COMPLETED
 
 
-def _exchange(task: SearchTask, current: Objective) -> Objective | None:
+def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | None:
     needed = task.eps / task.gram.d**2 * abs(current.value)
     best, chosen = -np.inf, None
     outside = current.rest(np.arange(task.gram.d))
-    for i in sorted(current.index) if len(outside) else ():
+    for i in sorted(current.index[fixed:]) if len(outside) else ():
         less = task.objective([j for j in current.index if j != i])
         gains, error = less.all_gains(outside)
         increase, error = less.value + gains - current.value, 2 * error

@@ -32,7 +32,7 @@ from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Statu
 from sparselin.spectral._searches import Found, SearchTask, forward, greedy_local
 from sparselin.spectral.regularizers.base import Method, SetFunction, grow
 from sparselin.spectral.search import Variant, check_regularizer, task_for
-from sparselin.validation import check_count
+from sparselin.validation import Columns
 
 Watch = Callable[[float], object]
 
@@ -43,7 +43,8 @@ _FINE = 1.02  # the quotient upper/lower at which refinement ends
 class LassoFit(NamedTuple):
     """The last solution of the LASSO's path before it first goes beyond k features.
 
-    `features` (increasing) are at most k, fewer where a path skips k or ends before.
+    `features` are the forced ones, then others, increasing; at most k, fewer where a path skips k or ends
+    before.
     """
 
     lam: float
@@ -65,6 +66,7 @@ def choose_nu(
     eps: float = 0.1,
     variant: Variant = "complete",
     exchange: bool = False,
+    forced: Columns = (),
     intercept: bool = False,
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
@@ -75,12 +77,13 @@ def choose_nu(
         ν = max {ν tried : R²(S_ν) ≥ R²(LASSO)},   S_ν = `method` for R² + ν·f,
 
     to rounding: the rule of *Selecting Diverse Features via Spectral Regularization* (2012), section 6. The
-    docstring of this module says what the paper leaves open, and what is done here.
+    docstring of this module says what the paper leaves open, and what is done here. `forced` features, which
+    count in k, come first in every S_ν, and the LASSO to compare with has no penalty on them.
 
     Parameters
     ----------
-    X (n, d), y (n,), intercept, standardize, sample_weight (n,) : as for `forward_regression`.
-    k : 1 ≤ k ≤ d.
+    X (n, d), y (n,), forced, intercept, standardize, sample_weight (n,) : as for `forward_regression`.
+    k : 1 ≤ k ≤ d, forced ones included.
     regularizer : f. A normalising constant does not change what `forward_regression` picks.
     method : "forward" for `forward_regression`, or "greedy_local_search".
     refitted : compare with least squares on the LASSO's features in place of its own coefficients.
@@ -113,6 +116,7 @@ def choose_nu(
         eps=eps,
         variant=variant,
         exchange=exchange,
+        forced=forced,
         callback=callback,
     )[0]
 
@@ -128,6 +132,7 @@ def choose_nu_for_each(
     eps: float = 0.1,
     variant: Variant = "complete",
     exchange: bool = False,
+    forced: Columns = (),
     callback: Watch | None = None,
 ) -> tuple[NuChoice, ...]:
     """`choose_nu` for each k of `ks`, in their order, with common runs.
@@ -138,42 +143,44 @@ def choose_nu_for_each(
     """
     problem = as_problem(X, y).eliminated()
     check_regularizer(regularizer)
-    sizes = [check_count(k, "k", 1, problem.d) for k in ks]
+    sizes = [problem.budget(k, forced)[0] for k in ks]
     if not sizes:
         return ()
+    first = problem.indices(forced, "forced")
     if method not in get_args(Method):
         raise ValueError(f"method must be one of {', '.join(get_args(Method))}; got {method!r}")
     task = task_for(problem, regularizer, 0.0, None, eps, variant, exchange)
-    fits = dict(zip(sizes, lasso_fits(problem, sizes), strict=True))
+    fits = dict(zip(sizes, lasso_fits(problem, sizes, first), strict=True))
     targets = {k: fit.r2_refitted if refitted else fit.r2 for k, fit in fits.items()}
-    trials = _Trials(task, max(sizes), method, callback)
+    trials = _Trials(task, max(sizes), method, first, callback)
     trials.try_grid(sorted(fits))
     for k in sorted(fits, reverse=True):
         trials.refine(k, targets[k])
     return tuple(trials.choice(k, fits[k], targets[k], refitted) for k in sizes)
 
 
-def lasso_fits(problem: Problem, ks: Sequence[int]) -> tuple[LassoFit, ...]:
-    """A `LassoFit` for each k of `ks`."""
-    path = _path_beyond(problem, max(ks))
-    return tuple(_fit(problem, path, k) for k in ks)
+def lasso_fits(problem: Problem, ks: Sequence[int], forced: Columns = ()) -> tuple[LassoFit, ...]:
+    """A `LassoFit` for each k of `ks`, of the LASSO without a penalty on the forced features."""
+    first = problem.indices(forced, "forced")
+    path = _path_beyond(problem, max(ks) - len(first), first)
+    return tuple(_fit(problem, path, k, first) for k in ks)
 
 
-def _path_beyond(problem: Problem, k: int) -> LassoPath:
-    """The LASSO's path until it has more than k features, or to its end."""
+def _path_beyond(problem: Problem, k: int, forced: IndexArray) -> LassoPath:
+    """The LASSO's path until it has more than k features beside the forced ones, or to its end."""
     steps = 2 * k + 8
     while True:
-        path = lasso_path(problem, max_steps=steps)
+        path = lasso_path(problem, max_steps=steps, forced=forced)
         if path.status is not Status.MAX_STEPS or max(map(len, path.active[:-1]), default=0) > k:
             return path
         steps *= 2
 
 
-def _fit(problem: Problem, path: LassoPath, k: int) -> LassoFit:
-    last = len(path.knots) - 1
-    i = next((i for i in range(last) if len(path.active[i]) > k), last)
+def _fit(problem: Problem, path: LassoPath, k: int, forced: IndexArray) -> LassoFit:
+    last, most = len(path.knots) - 1, k - len(forced)
+    i = next((i for i in range(last) if len(path.active[i]) > most), last)
     coef = path.at(float(path.knots[i]))
-    features = np.sort(np.array(path.active[i - 1] if i else (), np.intp))
+    features = np.append(forced, np.sort(np.array(path.active[i - 1] if i else (), np.intp)))
     return LassoFit(
         float(path.knots[i]),
         coef,
@@ -196,8 +203,11 @@ def _r_squared(problem: Problem, fit: FloatArray) -> float:
 class _Trials:
     """R² of the selections of each size, for every ν tried."""
 
-    def __init__(self, task: SearchTask, largest: int, method: Method, callback: Watch | None) -> None:
+    def __init__(
+        self, task: SearchTask, largest: int, method: Method, forced: IndexArray, callback: Watch | None
+    ) -> None:
         self.task, self.largest, self.method, self.callback = task, largest, method, callback
+        self.forced = forced
         self.r2: dict[float, dict[int, float]] = {}
         self.over = False
         self.slack = task.problem.rounding() if task.problem is not None else 0.0
@@ -212,9 +222,9 @@ class _Trials:
     def select(self, nu: float, k: int) -> Found:
         """The selection of size k."""
         if self.method == "forward":
-            best, status = forward(self.at(nu, k), k, np.arange(self.task.gram.d))
+            best, status = forward(self.at(nu, k), k, np.arange(self.task.gram.d), self.forced)
             return Found(best, (), len(best.index), status)
-        return greedy_local(self.at(nu, k), k)
+        return greedy_local(self.at(nu, k), k, self.forced)
 
     def run(self, nu: float, sizes: Sequence[int]) -> None:
         """Try a ν for the sizes; a run of forward regression gives the smaller ones as well."""
@@ -223,7 +233,7 @@ class _Trials:
         known = self.r2.setdefault(nu, {})
         if self.method == "forward":
             largest = max(sizes)
-            best, _ = forward(self.at(nu, largest), largest, np.arange(self.task.gram.d))
+            best, _ = forward(self.at(nu, largest), largest, np.arange(self.task.gram.d), self.forced)
             assert best.explained is not None
             r2 = np.cumsum(best.explained.gains_taken)
             known.update(
@@ -243,14 +253,14 @@ class _Trials:
             self.run(math.ldexp(scale, power), sizes)
 
     def _scale(self) -> float:
-        """ν₀, or R²(S₀)/(f(S_f) − f(∅)) if S₀ has the largest f; 1 if y is 0 or f constant."""
+        """ν₀, or R²(S₀)/(f(S_f) − f(F)), F forced, if S₀ has the largest f; 1 if y is 0 or f constant."""
         d, k = self.task.gram.d, self.largest
-        chosen, _ = forward(self.at(0.0, k), k, np.arange(d))
+        chosen, _ = forward(self.at(0.0, k), k, np.arange(d), self.forced)
         assert chosen.explained is not None
         assert chosen.growth is not None
         diverse = dataclasses.replace(self.at(1.0, k), problem=None)
-        empty = grow(self.task.gram, diverse.f).value if diverse.f else 0.0
-        most, _ = forward(diverse, len(chosen.index), np.arange(d))
+        empty = grow(self.task.gram, diverse.f, self.forced.tolist()).value if diverse.f else 0.0
+        most, _ = forward(diverse, len(chosen.index), np.arange(d), self.forced)
         assert most.growth is not None
         r2, gap = chosen.explained.value, most.growth.value - chosen.growth.value
         if gap <= 1e-9 * abs(most.growth.value):

@@ -39,8 +39,8 @@ def forward_regression(
     result is the best number of them. A feature in the span of the others contributes to f only, and its
     coefficient is 0; an all-zero column, to which the regularizers do not apply, is never selected.
 
-    With f increasing and submodular, f(∅) ≥ 0, and without `forced`, g(S) ≥ (1 − e^{−γ})·max over k features,
-    γ = γ_{S,k}(R²) (Theorem 15; for δ ≥ 1 section 5.1); likewise for f_de with δ < 1, and for f_sv on unit
+    With f increasing and submodular and f(∅) ≥ 0, g(S) ≥ (1 − e^{−γ})·max over k features, γ = γ_{S,k}(R²)
+    (Theorem 15; for δ ≥ 1 section 5.1); likewise for f_de with δ < 1, and for f_sv on unit
     columns, with a constant for k features or more (`guarantee_bounds`). For other f see
     `greedy_local_search`. The regularizers are applied to C = XᵀX as given; the paper assumes unit columns.
 
@@ -94,6 +94,7 @@ def local_search(
     within: Columns | None = None,
     variant: Variant = "complete",
     exchange: bool = False,
+    forced: Columns = (),
     intercept: bool = False,
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
@@ -115,6 +116,10 @@ def local_search(
     for exchanges. Of the admissible moves of a kind the one that increases f most is made, the lowest index
     in a tie to rounding. The size of the result is free.
 
+    With `forced` features F this is the search for f_F(S) = f(F ∪ S) and g_F(S) = g(F ∪ S) on U∖F: f_F is
+    submodular and non-negative where f is, and R²(F ∪ S) increases with S. So F is part of every set above,
+    n = |U∖F|, and the bounds hold against all T, and max g over all sets, that contain F.
+
     Parameters
     ----------
     X (n, d), y (n,), intercept, standardize, sample_weight (n,) : as for `forward_regression`.
@@ -123,18 +128,19 @@ def local_search(
     nu : ν ≥ 0.
     eps : ε ≥ 0.
     within : U, the features to choose from, all by default; zero columns among them are omitted.
+    forced : F, features of every set, by index or name, whether in `within` or not.
     variant, exchange : the moves; with `exchange` also S − x + x', where neither an addition nor a deletion
         is admissible. Each such move increases f as above, so that the bound still holds.
     callback : called after each move with the `SubsetResult` of S; returning True stops the search.
 
     Returns
     -------
-    `SubsetResult`, with `candidates` S, U∖S and U. If the best is S, `support` is in the order of the search,
-    else increasing.
+    `SubsetResult`, with `candidates` S, U∖S and U. After the forced features `support` is in the order of the
+    search, if the best is S, else increasing.
 
     Raises
     ------
-    TypeError, ValueError : bad data or arguments.
+    TypeError, ValueError : bad data or arguments; repeated or unknown features.
 
     >>> import numpy as np
     >>> from sparselin.spectral import SmoothedDifferentialEntropy
@@ -145,9 +151,11 @@ def local_search(
     """
     problem = as_problem(X, y, sample_weight, intercept, standardize).eliminated()
     check_regularizer(regularizer)
+    first = problem.indices(forced, "forced")
     U = np.arange(problem.d) if within is None else problem.indices(within, "within")
+    U = np.setdiff1d(U[problem.column_norms[U] > 0], first)
     task = task_for(problem, regularizer, nu, callback, eps, variant, exchange)
-    return local(task, np.sort(U[problem.column_norms[U] > 0])).result(problem.dtype)
+    return local(task, U, first).result(problem.dtype)
 
 
 @takes_problem
@@ -161,6 +169,7 @@ def greedy_local_search(
     eps: float = 0.1,
     variant: Variant = "complete",
     exchange: bool = False,
+    forced: Columns = (),
     intercept: bool = False,
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
@@ -173,9 +182,14 @@ def greedy_local_search(
     factor of the best g over at most k features. FR selects k features (or all, if fewer are left), LS a
     subset of S₁; see `forward_regression` and `local_search`.
 
+    With `forced` features F this is GLS of k − |F| features for g(F ∪ S): F is part of every set, and the
+    guarantee, with |S₁∖F| for |S₁| and γ over the sets that contain F, is a factor of the best g over the
+    sets of at most k features that contain F. f need only be non-negative on the sets of at most
+    |F| + 3(k − |F|) features that contain F.
+
     Parameters
     ----------
-    X (n, d), y (n,), k, regularizer, nu, intercept, standardize, sample_weight (n,) : as for
+    X (n, d), y (n,), k, regularizer, nu, forced, intercept, standardize, sample_weight (n,) : as for
         `forward_regression`.
     eps, variant : as for `local_search`.
     exchange : also exchanges within LS, and at the end exchanges of one feature of the best set for one
@@ -200,10 +214,9 @@ def greedy_local_search(
     """
     problem = as_problem(X, y, sample_weight, intercept, standardize).eliminated()
     check_regularizer(regularizer)
-    k, nu, _ = _checked(problem, k, regularizer, nu, ())
-    return greedy_local(task_for(problem, regularizer, nu, callback, eps, variant, exchange), k).result(
-        problem.dtype
-    )
+    k, nu, first = _checked(problem, k, regularizer, nu, forced)
+    task = task_for(problem, regularizer, nu, callback, eps, variant, exchange)
+    return greedy_local(task, k, first).result(problem.dtype)
 
 
 def _checked(

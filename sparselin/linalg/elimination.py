@@ -1,0 +1,45 @@
+"""The problem that is left when some columns are in every set: all columns and y projected off them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparselin.linalg.thin_qr import ThinQR
+from sparselin.problem import Problem
+from sparselin.results import IndexArray
+
+
+def given(problem: Problem, forced: IndexArray) -> Problem:
+    """P_F^⊥X and P_F^⊥y in float64, F the column of ones of an intercept and the forced features.
+
+    Without forced features, `Problem.eliminated()`.
+
+    With F in every set, ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖ where the right P_S is of projected columns, and
+    likewise for every column. Columns keep their indices; those in the span of F, to rounding
+    (‖P_F^⊥x‖ ≤ length_unit·s(x), see `ThinQR.sizes`), F among them, are zero, and so is such a y.
+
+    The others err by u·s(x), u = 8·eps, and by eps when they are stored: as data they are known to
+    eps·(1 + s(x)/‖P_F^⊥x‖) of their length. The eps of the new problem is the largest of these, for a Gram
+    problem with the square of the quotient.
+
+    X and y stay in ℝⁿ, or, for as many columns as that or more, are in coordinates of the complement of F, of
+    its dimension (1 at least). MemoryError if X is sparse, and too large when dense.
+    """
+    if not len(forced):
+        return problem.eliminated()
+    double, J = problem.in_double(), np.arange(problem.n_features)
+    removed = problem.with_ones(forced)
+    V = np.column_stack([double.columns(J), double.y])
+    qr = ThinQR(double, removed)
+    norms = np.append(double.column_norms[J], double.y_norm)
+    size = qr.sizes(norms, qr.Qt @ V)
+    Z = qr.residual(V)
+    length = np.sqrt(np.einsum("ij,ij->j", Z, Z))
+    outside = length > double.length_unit * size
+    outside[removed[removed < problem.n_features]] = False
+    Z[:, ~outside] = 0
+    if problem.n - qr.size < Z.shape[1]:
+        complete = np.linalg.qr(qr.Qt.T, mode="complete")[0]
+        Z = complete[:, min(qr.size, problem.n - 1) :].T @ Z
+    worst = float((size[outside] / length[outside]).max(initial=1.0)) ** double.power
+    return double.left(np.asfortranarray(Z[:, :-1]), Z[:, -1].copy(), removed, 1 + worst)

@@ -1,0 +1,225 @@
+"""Results of the LASSO: its solutions for all λ, and the first entry."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
+from sparselin.results.display import Column, Table, number, told, unlike
+from sparselin.results.prediction import combined
+
+
+@result
+class LassoPath(Named):
+    """The solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, exactly, for all λ ≥ knots[-1]; m is its length.
+
+    Attributes
+    ----------
+    knots : (m,) decreasing; knots[0] = λ*(S) and knots[-1] is the end of the path.
+    features : (p,) increasing: those with a nonzero coefficient at some knot.
+    coef_path : (m, p) the coefficients of `features` at each knot.
+    intercept : (m,) the intercept at each knot; zero without one.
+    r2 : (m,) 1 − ‖y − Xβ‖²/‖y‖² at each knot, of y − ȳ in place of y with an intercept; 0 for y = 0.
+    active : m tuples of indices outside S: those that are nonzero just below each knot (at
+        knots[-1], just above it).
+    status : how the path ended. COMPLETED means that `lam_min` was reached, MAX_STEPS that it has `max_steps`
+        segments.
+    n_features : d.
+    names : d names of the features, or None.
+    with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
+        then λ is a penalty on their coefficients. `coef` is in the units of X.
+
+    `to_frame()` has a row for each knot: lam, r2, n_active, intercept, and the coefficient of each of
+    `features` by its name; one that is called as another column, "r2" say, is "r2 (1)" there.
+
+    >>> import sparselin as sl
+    >>> path = sl.lasso_path([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0])
+    >>> print(path)
+    LassoPath: 3 knots, λ from 3.000 to 0, 2 of 2 features, R² 1.000, COMPLETED
+    knot      λ  enters  leaves  active      R²
+       0  3.000  x0                   1  0.0000
+       1  1.000  x1                   2  0.8000
+       2      0                       2  1.0000
+    R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept
+    COMPLETED: completed as requested
+    >>> path.predict([[1.0, 1.0]], 0.5)
+    array([3.])
+    """
+
+    knots: FloatArray
+    features: IndexArray
+    coef_path: FloatArray
+    intercept: FloatArray
+    r2: FloatArray
+    active: tuple[tuple[int, ...], ...]
+    status: Status
+    n_features: int
+    names: Names
+    with_intercept: bool
+    standardized: bool
+
+    @property
+    def coef(self) -> FloatArray:
+        """(m, d) the solution at each knot, made dense at each call: m·d numbers."""
+        dense = np.zeros((len(self.knots), self.n_features), self.coef_path.dtype)
+        dense[:, self.features] = self.coef_path
+        return dense
+
+    def to_sparse(self) -> Any:
+        """`coef` as a SciPy CSR array (m, d) of its nonzero entries."""
+        from scipy.sparse import csr_array
+
+        inner = csr_array(self.coef_path)
+        columns = self.features[inner.indices]
+        return csr_array((inner.data, columns, inner.indptr), shape=(len(self), self.n_features))
+
+    def __len__(self) -> int:
+        return len(self.knots)
+
+    def at(self, lam: ArrayLike) -> FloatArray:
+        """Coefficients (d,) of a solution at λ ≥ knots[-1], or (q, d) at q of them, without the intercept.
+
+        The path is linear between its knots, so that this is exact. Raises TypeError for a λ that is no
+        number, ValueError for one below the end of the path, negative or not finite.
+        """
+        inner = self._between(self.coef_path, lam)
+        coef = np.zeros((*inner.shape[:-1], self.n_features), inner.dtype)
+        coef[..., self.features] = inner
+        return coef
+
+    def intercept_at(self, lam: ArrayLike) -> Any:
+        """The intercept beside `at(lam)`: a number, or (q,) of them; zero without one. Errors as in `at`."""
+        inner = self._between(self.intercept, lam)
+        return inner if inner.ndim else float(inner)
+
+    def predict(self, X: Any, lam: ArrayLike) -> FloatArray:
+        """intercept + X β (n,) at one λ, (n, q) at q of them, for X (n, d).
+
+        X may be what X may be in a fit: a frame has the columns of the fit by name and in order. Raises
+        ValueError for another shape or other columns, NaN or infinity in columns of `features`, and as `at`.
+        """
+        coef, intercept = self._between(self.coef_path, lam), self._between(self.intercept, lam)
+        return combined(X, self.features, coef.T, intercept, self.n_features, self.names)
+
+    def _between(self, values: FloatArray, lam: ArrayLike) -> FloatArray:
+        """What is `values` (m, ...) at the knots, at each λ ≥ knots[-1]."""
+        lam, m = _levels(lam, float(self.knots[-1])), len(self)
+        if m == 1:
+            return np.asarray(values[np.zeros(lam.shape, np.intp)])
+        knots = self.knots.astype(np.float64)
+        # knots[i] > λ ≥ knots[i + 1], or λ ≥ knots[0] and i = 0
+        i = np.clip(np.searchsorted(-knots, -lam) - 1, 0, m - 2)
+        weight = np.maximum((knots[i] - lam) / (knots[i] - knots[i + 1]), 0).astype(values.dtype)
+        weight = weight.reshape(lam.shape + (1,) * (values.ndim - 1))
+        return np.asarray((1 - weight) * values[i] + weight * values[i + 1])
+
+    def _headline(self) -> str:
+        first, last = float(self.knots[0]), float(self.knots[-1])
+        used = f"{len(self.features)} of {self.n_features} features"
+        span = f"{len(self)} knots, λ from {number(first)} to {number(last)}"
+        return f"{span}, {used}, R² {float(self.r2[-1]):.3f}, {self.status.name}"
+
+    def _table(self) -> Table:
+        sets = [set[int](), *map(set, self.active)]
+        changes = list(itertools.pairwise(sets))
+        own = ("lam", "r2", "n_active", "intercept")
+        names = unlike(self._names_of(self.features), own)
+        columns = (
+            Column(None, "knot", np.arange(len(self))),
+            Column("lam", "λ", self.knots),
+            Column(None, "enters", [told(self._names_of(sorted(b - a))) for a, b in changes]),
+            Column(None, "leaves", [told(self._names_of(sorted(a - b))) for a, b in changes]),
+            Column("r2", None, self.r2),
+            Column("n_active", "active", np.array([len(active) for active in self.active])),
+            Column(None, "R²", self.r2, 4),
+            Column("intercept", "intercept" if self.with_intercept else None, self.intercept),
+            *(Column(name, None, coef) for name, coef in zip(names, self.coef_path.T, strict=True)),
+        )
+        notes = fit_notes(self.with_intercept, None, self.standardized)
+        return Table(columns, (*notes, ended(self.status)))
+
+
+@result
+class FirstEntry(Named):
+    """One step of Sequential LASSO at a given S; r = P_S^⊥ y, c = Xᵀr.
+
+    Attributes
+    ----------
+    lam_star : λ*(S) = ‖c‖∞, 0.0 when no column outside the span of S is correlated with r.
+    tied : T = {i : |c_i| = λ*}, increasing.
+    active : A(S) ⊆ T, the indices that are nonzero in some solution just below λ*.
+    signs : (|T|,) sign c_i for i ∈ T.
+    direction : (|T|,) v: for λ = λ* − ε inside the window a solution is β_T = signs·(εv). It is
+        positive exactly on A(S).
+    window_lower : λ₂; on (λ₂, λ*) the support off S is A(S). 0 when there is no event.
+    proof_lower : λ₀ ≥ λ₂, the end of the window that the paper's proof of Lemma 3.4/3.5 gives.
+    residual_norm : ‖r‖.
+    status : COMPLETED when λ* > 0 and the solution in the middle of the window satisfies the KKT
+        conditions to rounding; BEYOND_PRECISION when it does not, and then the other fields are unreliable;
+        EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED when λ* is zero.
+    names : d names of the features, or None.
+
+    `to_frame()` has a row for each feature of T: index, name, sign, direction, active.
+    """
+
+    lam_star: float
+    tied: tuple[int, ...]
+    active: tuple[int, ...]
+    signs: FloatArray
+    direction: FloatArray
+    window_lower: float
+    proof_lower: float
+    residual_norm: float
+    status: Status
+    names: Names
+
+    @property
+    def tied_names(self) -> tuple[str, ...]:
+        """The names of T."""
+        return self._names_of(self.tied)
+
+    @property
+    def active_names(self) -> tuple[str, ...]:
+        """The names of A(S)."""
+        return self._names_of(self.active)
+
+    def _headline(self) -> str:
+        sets = f"T = {{{told(self.tied_names)}}}, A(S) = {{{told(self.active_names)}}}"
+        return f"λ* {number(self.lam_star)}, {sets}, {self.status.name}"
+
+    def _table(self) -> Table:
+        columns = (
+            Column("index", None, np.array(self.tied, np.intp)),
+            Column("name", "name", self.tied_names),
+            Column("sign", "sign", self.signs.astype(int)),
+            Column("direction", "direction", self.direction),
+            Column("active", "in A(S)", np.isin(self.tied, self.active)),
+        )
+        window = f"A(S) is the support off S on (λ₂, λ*), λ₂ = {number(self.window_lower)}"
+        return Table(
+            columns,
+            (
+                f"{window}; λ₀ = {number(self.proof_lower)}",
+                f"‖r‖ = {number(self.residual_norm)}",
+                ended(self.status),
+            ),
+        )
+
+
+def _levels(lam: ArrayLike, end: float) -> FloatArray:
+    """λ's, a number or (q,), as float64: finite and not below the end of the path."""
+    given = np.asarray(lam)
+    if given.dtype.kind not in "iuf" or given.ndim > 1:
+        raise TypeError(f"lam must be a real number, or a vector of real numbers; got {lam!r}")
+    levels = given.astype(np.float64)
+    bad = levels[~(np.isfinite(levels) & (levels >= end))]
+    if bad.size:
+        hint = " Compute the path with a smaller lam_min." if 0 <= bad[0] < end else ""
+        raise ValueError(
+            f"lam must be finite and at least {end:g}, where this path ends; got {bad[0]}.{hint}"
+        )
+    return levels

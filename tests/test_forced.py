@@ -1,0 +1,323 @@
+"""`forced` features in the searches, and in the guarantees: the problem given them, by enumeration."""
+
+import math
+
+import numpy as np
+import pytest
+import test_submodularity
+from exact_r2 import FAMILIES, ExactR2, nearly_dependent, rational
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_guarantee_bounds import independent_design, r2, ratio_by_definition, subsets, unit
+from test_spectral_regularizers import designs, members
+from test_spectral_search import (
+    NUS,
+    REGULARIZERS,
+    Table,
+    mask_of,
+    naive_forward,
+    naive_local,
+    r_squared,
+    tables,
+    trap,
+)
+
+import sparselin as sl
+from sparselin.linalg.elimination import given as given_first
+from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
+from sparselin.spectral.choice import lasso_fits
+
+
+def contracted(table, F, free):
+    """The values of S ↦ table(F ∪ S) on subsets of the free elements."""
+    return [table[mask_of([*F, *(free[i] for i in members(A))])] for A in range(1 << len(free))]
+
+
+@st.composite
+def given_some(draw):
+    """X, y, F and the other columns, at least one."""
+    X = draw(designs(max_d=6))
+    X = X if X.shape[1] > 1 else np.column_stack([X, X[::-1]])
+    order = draw(st.permutations(range(X.shape[1])))
+    m = draw(st.integers(1, X.shape[1] - 1))
+    y = np.random.default_rng(draw(st.integers(0, 2**32))).integers(-3, 4, len(X)).astype(float)
+    return X, y, order[:m], sorted(order[m:])
+
+
+@pytest.mark.parametrize("f", REGULARIZERS, ids=str)
+@pytest.mark.parametrize("exchange", [False, True])
+@settings(max_examples=25)
+@given(data=given_some(), nu=NUS, eps=st.sampled_from([0.0, 0.1, 2.0]), variant=st.booleans())
+def test_local_search_is_that_of_the_contracted_function(f, exchange, data, nu, eps, variant):
+    X, y, F, free = data
+    values, g = (contracted(table, F, free) for table in tables(X, y, f, nu))
+    full = len(values) - 1
+    expected = naive_local(values, g, eps, full, variant, exchange)
+    options = {"variant": "complete" if variant else "printed", "exchange": exchange, "eps": eps}
+    found = sl.local_search(X, y, regularizer=f, nu=nu, forced=F, **options)
+    assert found.support[: len(F)].tolist() == F
+    assert [value for _, value in found.candidates] == pytest.approx([g[A] for A in expected], abs=1e-6)
+    assert found.value == pytest.approx(max(g[A] for A in expected), rel=1e-7, abs=1e-6)
+    if variant and min(values) >= 0:
+        S, n, slack = expected[0], len(free), 1e-7 * max(values)
+        assert (2 + eps / n) * values[S] + values[full & ~S] >= max(values) - slack
+        assert found.value >= max(g) / (4 + eps / n) - slack
+
+
+@pytest.mark.parametrize("f", REGULARIZERS, ids=str)
+@settings(max_examples=40)
+@given(data=given_some(), nu=NUS, more=st.integers(0, 2))
+def test_greedy_local_search_is_that_of_the_contracted_function(f, data, nu, more):
+    X, y, F, free = data
+    k = min(more, len(free))
+    values, g = (contracted(table, F, free) for table in tables(X, y, f, nu))
+    full = len(values) - 1
+    S1 = mask_of(naive_forward(g, k, full))
+    S2 = mask_of(naive_forward(g, k, full & ~S1))
+    inner = max(g[A] for A in naive_local(values, g, 0.1, S1, True)) if k else g[0]
+    found = sl.greedy_local_search(X, y, len(F) + k, regularizer=f, nu=nu, forced=F)
+    assert [value for _, value in found.candidates] == pytest.approx([g[S1], inner, g[S2]], abs=1e-6)
+    assert found.support[: len(F)].tolist() == F
+    better = sl.greedy_local_search(X, y, len(F) + k, regularizer=f, nu=nu, forced=F, exchange=True)
+    assert better.support[: len(F)].tolist() == F
+    S = mask_of([free.index(j) for j in better.support[len(F) :]])
+    limit = 0.1 / X.shape[1] ** 2 * abs(g[S]) + 1e-6
+    assert all(g[S ^ 1 << i ^ 1 << j] <= g[S] + limit for i in members(S) for j in members(full & ~S))
+
+
+def test_deletions_leave_the_forced_features():
+    """The element that spoils the others is forced, and then all others are worth one each."""
+    d, q = 6, 50
+    found = sl.local_search(np.eye(d), np.ones(d), regularizer=trap(d, q), forced=[0])
+    assert found.support.tolist() == [0, 1, 2, 3, 4, 5]
+    # f_F = q at S = ∅ and less elsewhere: the search deletes the feature with which it starts
+    falling = Table(tuple(float(50 - m.bit_count()) if m & 1 else 0.0 for m in range(1 << d)))
+    found = sl.local_search(np.eye(d), np.zeros(d), regularizer=falling, forced=[0])
+    assert (found.support.tolist(), found.moves) == ([0], 1)
+
+
+def test_within_and_forced():
+    X, y = np.eye(5), np.ones(5)
+    found = sl.local_search(X, y, regularizer=GeneralizedRank(0.5), within=[2, 4, 3], forced=[3, 0])
+    assert found.support.tolist() == [3, 0, 2, 4]
+    alone = sl.local_search(X, y, regularizer=SpectralVariance(k=2), within=[], forced=[3])
+    assert (alone.support.tolist(), alone.moves) == ([3], 0)
+
+
+@pytest.mark.parametrize("method", ["forward", "greedy_local_search"])
+@pytest.mark.parametrize("refitted", [False, True])
+def test_choose_nu_with_forced_features(method, refitted, rng):
+    X = rng.standard_normal((40, 10)) + rng.standard_normal((40, 1))
+    X /= np.linalg.norm(X, axis=0)
+    y, F, k, f = X[:, :4] @ [1, -2, 3, 1] + 0.1 * rng.standard_normal(40), [7, 2], 5, GeneralizedRank(0.5)
+    options = {"method": method, "refitted": refitted, "forced": F}
+    choice = sl.choose_nu(X, y, k, f, **options)
+    # the LASSO without a penalty on F is that of what is left of the columns and y
+    Q = np.linalg.qr(X[:, F])[0]
+    free = np.setdiff1d(np.arange(10), F)
+    rest, left = X[:, free] - Q @ (Q.T @ X[:, free]), y - Q @ (Q.T @ y)
+    fit = lasso_fits(sl.Problem(rest, left), [k - 2])[0]
+    lost = (left @ left) / (y @ y)
+    assert choice.r2_lasso == pytest.approx(1 - lost * (1 - fit.r2))
+    assert choice.r2_refitted == pytest.approx(r_squared(X, y, F + free[fit.features].tolist()))
+    search = sl.forward_regression if method == "forward" else sl.greedy_local_search
+    target = choice.r2_refitted if refitted else choice.r2_lasso
+    for nu, score in zip(choice.tried[::5], choice.r2_tried[::5], strict=True):
+        assert search(X, y, k, regularizer=f, nu=nu, forced=F).r2 == pytest.approx(score)
+        assert nu <= choice.nu or score < target
+    assert choice.selection.support[:2].tolist() == F
+    assert choice.selection.r2 >= target
+    nothing = sl.choose_nu(X, y, 2, f, **options)
+    assert nothing.selection.support.tolist() == F
+    assert nothing.r2_lasso == nothing.r2_refitted == pytest.approx(r_squared(X, y, F))
+
+
+# γ and the guarantees
+
+
+def at(f, F, free):
+    """The set function f(F ∪ ·) on the positions of the free elements."""
+    return lambda S: f(tuple(F) + tuple(free[i] for i in S))
+
+
+@pytest.mark.parametrize("kind", test_submodularity.KINDS)
+def test_gamma_is_that_of_the_contracted_function(kind, rng):
+    for _ in range(40):
+        X, y, U, k = test_submodularity.draw(rng, kind)
+        order = rng.permutation(X.shape[1]).tolist()
+        m = int(rng.integers(1, X.shape[1] + 1))
+        F, free = order[:m], sorted(order[m:])
+        found = sl.submodularity_ratio(X, y, U, k, forced=F)
+        f = at(test_submodularity.r2_by_svd(X, y), F, free)
+        V, left = [free.index(j) for j in U if j in free], 1 - f(())
+        gamma = test_submodularity.by_definition(f, len(free), V, k, 1e-11)[0]
+        assert found.exact
+        assert not {*found.base.tolist(), *found.added.tolist()} & set(F)
+        if left > 1e-9:
+            assert found.lower - 1e-8 <= gamma <= found.upper + 1e-8
+            assert found.upper - found.lower < 1e-8
+        else:
+            assert found.lower == found.upper == 1
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_gamma_in_rationals(family):
+    """The eps of the problem tells how far the projected columns are off."""
+    decided = 0
+    for seed in range(12):
+        X, y = nearly_dependent(family, np.random.default_rng(seed))
+        d = X.shape[1]
+        F, free = [seed % d], [j for j in range(d) if j != seed % d]
+        f = ExactR2(X, y)
+        left = given_first(sl.Problem(X, y), np.array(F))
+        found = sl.submodularity_ratio(X, y, free[:2], 2, forced=F)
+        gamma = rational(1.0)
+        inside = [j for j in free if left.column_norms[j] == 0]
+        for L, A in test_submodularity.pairs(d, free[:2], 2):
+            if {*L, *A} & {*F, *inside}:  # to rounding in the span of F
+                continue
+            joint = f((*L, *F, *A)) - f((*L, *F))
+            if joint > rational(1e-24) * (1 - f(tuple(F))):
+                single = sum((f((*L, *F, x)) - f((*L, *F)) for x in A), rational(0.0))
+                gamma = min(gamma, single / joint)
+        assert rational(found.lower) <= gamma <= rational(found.upper)
+        decided += found.exact
+    assert decided or family == "clusters"
+
+
+def test_copies_given_forced_columns_are_known_exactly():
+    """Columns of integers, and copies, whose dependence given F rounding leaves open."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (7, 5)).astype(float)
+    X = np.column_stack([X, 2 * X[:, 1] + X[:, 0], -4 * X[:, 3]])
+    found = sl.submodularity_ratio(X, rng.integers(-2, 3, 7), [1, 3], 2, forced=[0])
+    assert found.exact
+    assert found.lower > 0
+    left = given_first(sl.Problem(X, np.ones(7)), np.array([0, 1]))
+    assert np.flatnonzero(left.column_norms == 0).tolist() == [0, 1, 5]
+    assert left.eps > left.origin.eps
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("intercept", [False, True])
+def test_guarantees_are_those_of_the_projected_problem(seed, intercept):
+    X, y, k = independent_design(seed)
+    X, d = X + 3 * intercept, X.shape[1]
+    F = np.random.default_rng(seed).permutation(d)[: 1 + seed % 2].tolist()
+    free = np.setdiff1d(np.arange(d), F)
+    E = np.column_stack([np.ones((len(X), int(intercept))), X[:, F]])
+    Z, z = (v - E @ np.linalg.lstsq(E, v, rcond=None)[0] for v in (X[:, free], y))
+    k = min(k, len(free))
+    algorithms = ("forward_regression", "omp", "sequential_lasso")
+    found = sl.guarantee_bounds(X, y, k + len(F), forced=F, intercept=intercept, algorithms=algorithms)
+    plain = sl.guarantee_bounds(Z, z, k, algorithms=algorithms)
+    assert found.k == k + len(F)
+    for (name, S), (_, T) in zip(found.supports, plain.supports, strict=True):
+        assert S.tolist() == F + free[T].tolist()
+        top = max(r2(Z, z, L) for L in subsets(range(len(free)), k, k))
+        assert dict(found.r2)[{"forward_regression": "FR", "omp": "OMP"}.get(name, name)] == pytest.approx(
+            r2(Z, z, T)
+        )
+        assert found.best.lower == pytest.approx(top)
+    for one, other in zip(found.bounds, plain.bounds, strict=True):
+        assert (one.name, one.hypotheses) == (other.name, other.hypotheses)
+        assert one.lower == pytest.approx(other.lower, abs=1e-9)
+        assert one.upper == pytest.approx(other.upper, abs=1e-9)
+        assert one.achieved.lower == pytest.approx(other.achieved.lower, abs=1e-7)
+        assert one.achieved.upper == pytest.approx(other.achieved.upper, abs=1e-7)
+    assert sorted(found.best_support[len(F) :]) == sorted(free[plain.best_support])
+    assert not found.violated
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_guarantees_with_a_regularizer(seed):
+    X, y, more = independent_design(seed)
+    X, nu, eps, d = unit(X), 0.05, 0.1, X.shape[1]
+    F = np.random.default_rng(seed).permutation(d)[:1].tolist()
+    free = [j for j in range(d) if j not in F]
+    more = min(more, len(free))
+    k = more + 1
+    f = (
+        GeneralizedRank(0.5),
+        SmoothedDifferentialEntropy(1.0),
+        SmoothedDifferentialEntropy(0.3, k=k),
+        SpectralVariance(k=k),
+    )[seed % 4]
+    found = sl.guarantee_bounds(X, y, k, forced=F, regularizer=f, nu=nu, eps=eps)
+    C = X.T @ X
+
+    def g(S):
+        return r2(X, y, S) + nu * f.value(C, S)
+
+    def gamma_of(S, rest, size):
+        """γ of R²(F ∪ ·) on the elements of `rest`."""
+        Q = np.linalg.qr(X[:, F])[0]
+        Z, z = X[:, rest] - Q @ (Q.T @ X[:, rest]), y - Q @ (Q.T @ y)
+        return ratio_by_definition(Z, z, [rest.index(j) for j in S], size)
+
+    top = max(g([*F, *S]) for S in subsets(free, 0, more))
+    ahead = sl.forward_regression(X, y, k, regularizer=f, nu=nu, forced=F).support.tolist()
+    (promise,) = found.of("FR on R² + νf")
+    gamma = gamma_of(ahead[1:], free, more)
+    assert promise.achieved.upper == pytest.approx(g(ahead) / top)
+    local, sharper, candidate = found.of("GLS")
+    for bound in (promise, candidate):
+        assert bound.applies
+        assert bound.lower == pytest.approx(1 - math.exp(-gamma), abs=1e-8)
+    both, rest = gamma_of(ahead[1:], free, 2 * more), [j for j in free if j not in ahead]
+    if rest:
+        inside = F + rest
+        S2 = sl.forward_regression(
+            X[:, inside], y, 1 + min(more, len(rest)), regularizer=f, nu=nu, forced=[0]
+        ).support[1:]
+        both = min(both, gamma_of([inside[i] for i in S2], rest, 2 * more))
+    alpha = 4 + 4 * eps / more
+    for bound, kappa in ((local, 1 - math.exp(-both / 2)), (sharper, both / 2)):
+        assert bound.applies
+        assert bound.lower == pytest.approx(kappa / (2 + kappa * alpha), abs=1e-8)
+    assert not found.violated
+
+
+def test_many_sets_beside_forced_features(rng):
+    """max g is bounded then, by R² of the best subset and single gains of f given F."""
+    X, y = unit(rng.standard_normal((30, 40))), rng.standard_normal(30)
+    F, f, nu = [3, 8], GeneralizedRank(0.5), 0.1
+    found = sl.guarantee_bounds(
+        X, y, 5, forced=F, regularizer=f, nu=nu, algorithms=("omp",), node_limit=2000, pair_limit=5000
+    )
+    achieved, C = found.of("FR on R² + νf")[0].achieved, X.T @ X
+    ahead = sl.forward_regression(X, y, 5, regularizer=f, nu=nu, forced=F)
+    for _ in range(300):
+        S = F + rng.choice(np.setdiff1d(np.arange(40), F), 3, replace=False).tolist()
+        assert achieved.lower * (r2(X, y, S) + nu * f.value(C, S)) <= ahead.value * (1 + 1e-9)
+    assert 0.5 < achieved.lower < achieved.upper <= 1
+
+
+def test_what_is_forced_is_checked():
+    X, y = np.eye(4), np.ones(4)
+    with pytest.raises(ValueError, match="k = 2 features are forced"):
+        sl.guarantee_bounds(X, y, 2, forced=[0, 1])
+    for call in (
+        lambda F: sl.submodularity_ratio(X, y, [0], 2, forced=F),
+        lambda F: sl.local_search(X, y, regularizer=GeneralizedRank(0.5), forced=F),
+    ):
+        with pytest.raises(ValueError, match="forced must not repeat"):
+            call([1, 1])
+    for call in (
+        lambda F: sl.greedy_local_search(X, y, 1, regularizer=GeneralizedRank(0.5), forced=F),
+        lambda F: sl.choose_nu(X, y, 1, GeneralizedRank(0.5), forced=F),
+        lambda F: sl.guarantee_bounds(X, y, 1, forced=F),
+    ):
+        with pytest.raises(ValueError, match="forced features count in k"):
+            call([0, 1])
+
+
+def test_forced_by_name():
+    problem = sl.Problem(np.eye(3) + 0.5, [1.0, 2.0, 0.5], names=["a", "b", "c"])
+    f = GeneralizedRank(0.5)
+    assert sl.local_search(problem, regularizer=f, nu=0.1, forced=["c"]).support[0] == 2
+    assert sl.greedy_local_search(problem, 2, regularizer=f, nu=0.1, forced=["c"]).support[0] == 2
+    assert sl.choose_nu(problem, 2, f, forced=["c"]).selection.support[0] == 2
+    assert sl.guarantee_bounds(problem, 2, forced=["c"]).supports[0][1][0] == 2
+    by_index = sl.submodularity_ratio(problem, None, [0], 2, forced=[2])
+    assert sl.submodularity_ratio(problem, None, ["a"], 2, forced=["c"]).upper == by_index.upper

@@ -1,0 +1,550 @@
+"""What results are to those who look at them: a line, a table, a frame, equality, names, predictions."""
+
+import copy
+import dataclasses
+import html.parser
+import inspect
+import pickle
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import sparselin as sl
+from sparselin.results.base import Named, Result
+from sparselin.results.display import Column, Table, as_html, as_text, number, unlike
+from sparselin.spectral import GeneralizedRank, maximize
+
+pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+
+NAMES = ("a<b>", "a name of a column that is much longer than any cell", "高さ", "two\nlines", "r2", "x & y")
+ROOTS, EPS = GeneralizedRank(0.5), float(np.finfo(float).eps)
+
+
+def design(seed=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 6)) + rng.normal(size=6)
+    X[:, 5] = X[:, 0] + 0.1 * rng.normal(size=30)
+    return X, X @ np.array([2.0, 0.0, -1.0, 0.5, 0.0, 0.0]) + 0.3 * rng.normal(size=30) + 4
+
+
+X, Y = design()
+FRAME = pandas.DataFrame(X, columns=NAMES)
+
+CALLS = {
+    "omp": lambda X: sl.omp(X, Y, 3, intercept=True),
+    "omp, forced": lambda X: sl.omp(X, Y, 3, forced=[2], standardize=True),
+    "omp, y = 0": lambda X: sl.omp(X, 0 * Y, 3),
+    "sequential_lasso": lambda X: sl.sequential_lasso(X, Y, 3),
+    "sequential_attention": lambda X: sl.sequential_attention(X, Y, 2, forced=[1]),
+    "lasso_path": lambda X: sl.lasso_path(X, Y, intercept=True, standardize=True),
+    "lasso_path, y = 0": lambda X: sl.lasso_path(X, 0 * Y),
+    "first_entry": lambda X: sl.first_entry(X, Y),
+    "first_entry, y = 0": lambda X: sl.first_entry(X, 0 * Y),
+    "batch_omp": lambda X: sl.batch_omp(X, np.outer(Y, np.arange(40)), 2),
+    "project_dual": lambda X: sl.project_dual(X, Y, 30.0),
+    "hadamard_descent": lambda X: sl.hadamard_descent(X, Y, 5.0, forced=[1], intercept=True),
+    "forward_regression": lambda X: sl.forward_regression(X, Y, 3),
+    "greedy_local_search": lambda X: sl.greedy_local_search(X, Y, 3, regularizer=ROOTS, nu=0.2),
+    "best_subset": lambda X: sl.best_subset(X, Y, 3, intercept=True),
+    "best_subset, cut off": lambda X: sl.best_subset(X, Y, 3, node_limit=1),
+    "choose_nu": lambda X: sl.choose_nu(X, Y, 2, ROOTS),
+    "maximize": lambda X: maximize.greedy_maximize(np.asarray(X).T @ X, 3, ROOTS),
+    "softmax_penalty": lambda X: sl.softmax_penalty([1.0, 2.0, 3.0]),
+    "softmax_penalty, many": lambda X: sl.softmax_penalty(np.ones((2, 3, 11))),
+    "hier_prox": lambda X: sl.hier_prox([1.0, 0.1], np.ones((2, 3)), lam=0.2, M=1.0),
+    "group_hier_prox": lambda X: sl.group_hier_prox(np.ones((2, 2)), np.ones((2, 3)), lam=0.2, M=1.0),
+    "submodularity_ratio": lambda X: sl.submodularity_ratio(X, Y, [0, 1], 2),
+    "sparse_eigenvalues": lambda X: sl.sparse_eigenvalues(X, 2),
+    "guarantee_bounds": lambda X: sl.guarantee_bounds(X, Y, 2),
+    "a bound": lambda X: sl.guarantee_bounds(X, Y, 2).bounds[0],
+    "an interval": lambda X: sl.Interval(0.25, 0.5, "by hand"),
+}
+
+
+@pytest.fixture(scope="module", params=CALLS)
+def found(request):
+    return CALLS[request.param](FRAME)
+
+
+@pytest.fixture(scope="module", params=CALLS)
+def unnamed(request):
+    return CALLS[request.param](X)
+
+
+def test_every_public_class_of_results_is_here():
+    public = {
+        thing for name in sl.__all__
+        if inspect.isclass(thing := getattr(sl, name)) and thing.__module__.startswith("sparselin.results")
+    }  # fmt: skip
+    assert {type(call(X)) for call in CALLS.values()} >= public - {sl.Status}
+    assert all(issubclass(cls, Result) for cls in public - {sl.Status})
+
+
+def test_repr_is_one_short_line(found):
+    line = repr(found)
+    assert line.startswith(f"<{type(found).__name__}: ")
+    assert line.isprintable()
+    assert len(line) < 180
+    assert "array(" not in line
+    if hasattr(found, "status") and isinstance(found.status, sl.Status):
+        assert found.status.name in line
+
+
+def test_print_is_a_table(found):
+    """Title, headings, rows; of more than 24 rows the first and the last twelve, save where it says so."""
+    title, heads, *rest = str(found).splitlines()
+    assert f"<{title}>" == repr(found)
+    assert len(heads.split()) > 1
+    rows = len(found.to_frame())
+    whole = isinstance(found, (sl.NuChoice, sl.GuaranteeBounds))
+    if rows > 24 and not whole:
+        assert rest[12] == f"… {rows - 24} more rows …"
+    shown = rows if whole else min(rows, 25)
+    assert all(line.isprintable() for line in rest)
+    assert len(rest) >= shown
+    if hasattr(found, "status") and isinstance(found.status, sl.Status):
+        assert rest[-1] == f"{found.status.name}: {found.status.message}"
+    if isinstance(found, Named) and found.names and rows >= 6:
+        assert "a name of a column that is much longer …" in str(found)
+
+
+class Reader(html.parser.HTMLParser):
+    """Rows of cells; every tag that is opened is closed; nothing but a table and blocks of text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.rows, self.blocks = [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        assert tag in ("div", "table", "thead", "tbody", "tr", "th", "td")
+        assert {name for name, _ in attrs} <= {"style", "scope", "colspan", "aria-label"}
+        assert "color" not in str(attrs)
+        assert tag != "th" or dict(attrs)["scope"] in ("row", "col")
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        if self.open[-1] == "div":
+            self.blocks.append(text)
+        else:
+            self.rows[-1][-1] += text
+
+
+def test_html_is_the_same_table(found):
+    page = Reader(found._repr_html_())
+    title, heads, *rest = str(found).splitlines()
+    assert [title, *page.blocks[1:]] == [page.blocks[0], *rest[len(page.rows) - 1 :]]
+    assert " ".join(" ".join(page.rows[0]).split()) == " ".join(heads.split())
+    for row, line in zip(page.rows[1:], rest, strict=False):
+        cells = [cell if len(cell) <= 40 else cell[:39] + "…" for cell in row]
+        assert " ".join(" ".join(cells).split()) == " ".join(line.split())
+
+
+def test_the_frame_holds_numbers(found):
+    by_pandas, by_polars = found.to_frame("pandas"), found.to_frame("polars")
+    assert isinstance(by_pandas, pandas.DataFrame)
+    assert isinstance(by_polars, polars.DataFrame)
+    assert list(by_pandas.columns) == by_polars.columns
+    assert len(by_pandas) == len(by_polars)
+    words = {"name", "ties", "status", "method", "quantity", "support", "hypothesis", "holds", "algorithm"}
+    words |= {"formula", "source"}
+    for key in by_pandas.columns:
+        kind = np.asarray(by_pandas[key]).dtype.kind
+        assert (key in words) == (kind not in "biuf"), key
+        assert by_polars[key].dtype.is_numeric() == (kind in "iuf")
+        assert np.array_equal(by_pandas[key], by_polars[key], equal_nan=kind == "f")
+
+
+def altered(value):
+    """Another value of the same type, and the same shape if that is not empty."""
+    if isinstance(value, np.ndarray):
+        other = value.copy() if value.size else np.zeros(value.ndim * (1,), value.dtype)
+        other.flat[-1] = sl.Status.STOPPED if value.dtype == object else 1 if other.flat[-1] != 1 else 2
+        return other
+    if isinstance(value, tuple) and value:
+        return (*value[:-1], altered(value[-1]))
+    if isinstance(value, (bool, int, float)):
+        return not value if isinstance(value, bool) else 1 if value != 1 else 2
+    return sl.Status.STOPPED if isinstance(value, sl.Status) else "something else"
+
+
+def arrays(value):
+    """All arrays inside."""
+    if isinstance(value, np.ndarray):
+        yield value
+    parts = value if isinstance(value, tuple) else ()
+    if dataclasses.is_dataclass(value):
+        parts = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    for part in parts:
+        yield from arrays(part)
+
+
+def test_equality(found):
+    """Of a copy, whatever the protocol; of no result with one field changed, nor of anything else."""
+    copies = [pickle.loads(pickle.dumps(found, p)) for p in range(2, pickle.HIGHEST_PROTOCOL + 1)]
+    for other in (copy.copy(found), copy.deepcopy(found), *copies):
+        assert other == found
+        assert all(not array.flags.writeable for array in arrays(other))
+    assert all(not array.flags.writeable for array in arrays(found))
+    for field in dataclasses.fields(found):
+        value = getattr(found, field.name)
+        assert found != dataclasses.replace(found, **{field.name: altered(value)}), field.name
+        if isinstance(value, np.ndarray) and value.dtype == np.float64:
+            assert found != dataclasses.replace(found, **{field.name: value.astype(np.float32)}), field.name
+            assert found != dataclasses.replace(found, **{field.name: value[..., None]}), field.name
+    assert found != repr(found)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(found)
+
+
+def test_a_subclass_is_another_result():
+    ratio = sl.submodularity_ratio(X, Y, [0, 1], 2)
+    interval = sl.Interval(ratio.lower, ratio.upper, ratio.method, rounding=ratio.rounding)
+    assert ratio != interval
+    assert interval != ratio
+
+
+# names
+
+
+def test_names_without_names(unnamed):
+    if isinstance(unnamed, Named):
+        assert unnamed.names is None
+        assert [unnamed.name_of(j) for j in (0, 5)] == ["x0", "x5"]
+        frame = unnamed.to_frame()
+        if "index" in frame:
+            assert frame["name"].tolist() == [f"x{j}" for j in frame["index"]]
+
+
+def test_names_with_names(found):
+    if isinstance(found, Named):
+        assert found.names == NAMES
+        assert [found.name_of(j) for j in (0, 5)] == ["a<b>", "x & y"]
+        frame = found.to_frame()
+        if "index" in frame:
+            assert frame["name"].tolist() == [NAMES[j] for j in frame["index"]]
+    for of, what in (("support", "support_names"), ("tied", "tied_names"), ("active", "active_names")):
+        if hasattr(found, what):
+            assert getattr(found, what) == tuple(NAMES[j] for j in getattr(found, of))
+
+
+def test_ties_and_forced_features_are_told():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(9, 8)))[0]
+    names = [*"abcdefgh"]
+    problem = sl.Problem(Q, Q @ np.array([3.0, 3, 3, 2, 2, 2, 2, 2]), names=names)
+    path = sl.omp(problem, 6, forced=["h"])
+    frame = path.to_frame()
+    assert frame["forced"].tolist() == [True] + [False] * 5
+    assert frame["name"].tolist() == ["h", "a", "b", "c", "d", "e"]
+    assert frame["ties"].tolist() == ["", "b, c", "c", "", "e, f, g", "f, g"]
+    lines = str(path).splitlines()
+    assert lines[1].split() == ["step", "name", "forced", "coefficient", "λ*", "margin", "ties", "R²"]
+    assert lines[2].split()[1:3] == ["h", "yes"]
+    assert "  b, c  " in lines[3]
+    assert "forced" not in str(sl.omp(problem, 3))
+    many = sl.omp(sl.Problem(np.eye(8), np.ones(8), names=names), 2)
+    assert "7 features" in str(many)
+    assert many.to_frame()["ties"][0] == "b, c, d, e, f, g, h"
+
+
+def test_what_enters_a_lasso_path_and_leaves_it():
+    """Entries and exits add up to the features that are not zero between two knots."""
+    rng, left = np.random.default_rng(1), 0
+    for _ in range(20):
+        Z = rng.normal(size=(8, 12)) + 2 * rng.normal(size=(8, 1))
+        path = sl.lasso_path(Z, rng.normal(size=8))
+        table = Reader(path._repr_html_()).rows[1:]
+        now = set()
+        for i, row in enumerate(table[:-1] if len(table) <= 24 else table[:12]):
+            enters, leaves = ({name for name in cell.split(", ") if name} for cell in row[2:4])
+            assert not enters & now
+            assert leaves <= now
+            now, left = (now | enters) - leaves, left + len(leaves)
+            middle = path.at((path.knots[i] + path.knots[i + 1]) / 2)
+            assert now == {f"x{j}" for j in np.flatnonzero(middle)}
+            assert int(row[4]) == len(now)
+    assert left > 3
+
+
+def test_columns_of_a_path_in_a_frame_do_not_hide_others():
+    frame = sl.lasso_path(FRAME, Y, intercept=True).to_frame()
+    assert list(frame.columns[:4]) == ["lam", "r2", "n_active", "intercept"]
+    path = sl.lasso_path(FRAME.rename(columns={"a<b>": ""}), Y, intercept=True)
+    assert np.array_equal(path.to_frame()[""], path.coef[:, 0])
+    path = sl.lasso_path(FRAME, Y, intercept=True)
+    for j, name in enumerate(NAMES):
+        if j in path.features:
+            column = frame["r2 (1)" if name == "r2" else name]
+            assert np.array_equal(column, path.coef[:, j])
+    assert unlike(["lam", "a", "a", "a (1)"], ["lam"]) == ["lam (1)", "a", "a (1)", "a (1) (1)"]
+
+
+# R², predictions
+
+
+def least_squares(X, y, S, intercept):
+    A = np.column_stack([X[:, S], np.ones((len(X), int(intercept)))])
+    b = np.linalg.lstsq(A, y)[0]
+    return b, A @ b
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("forced", [(), (1, 3)])
+def test_r2_is_the_share_of_the_sum_of_squares(intercept, forced):
+    path = sl.omp(X, Y, 4, intercept=intercept, forced=forced)
+    z = Y - Y.mean() if intercept else Y
+    expected = [0.0]
+    for t in range(1, 5):
+        _, fit = least_squares(X, Y, path.support[:t], intercept)
+        expected.append(1 - np.sum((Y - fit) ** 2) / np.sum(z**2))
+    assert path.r2_path == pytest.approx(expected, rel=1e-10, abs=64 * EPS)
+    assert path.r2 == path.r2_path[-1]
+    assert path.to_frame()["r2"].tolist() == path.r2_path[1:].tolist()
+
+
+def test_r2_of_nothing():
+    path = sl.omp(X, np.full(30, 7.0), 2, intercept=True)
+    assert path.r2 in (0.0, pytest.approx(0.0, abs=1e-6))
+    assert sl.omp(X, 0 * Y, 2).r2_path.tolist() == [0.0]
+    assert sl.omp(X.astype(np.float32), Y, 2).r2_path.dtype == np.float32
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_predictions_are_those_of_least_squares(intercept, standardize):
+    new, options = design(8)[0], {"intercept": intercept, "standardize": standardize}
+    path = sl.omp(X, Y, 4, **options)
+    cases = [(path.support[:t], path.predict(new, t)) for t in range(1, 5)]
+    cases.append((path.support, path.predict(new)))
+    best = sl.best_subset(X, Y, 3, **options)
+    cases.append((best.support, best.predict(new)))
+    chosen = sl.forward_regression(X, Y, 3, **options)
+    cases.append((chosen.support, chosen.predict(new)))
+    lasso = sl.lasso_path(X, Y, **options)
+    cases.append((np.arange(6), lasso.predict(new, 0.0)))
+    for S, predicted in cases:
+        b, _ = least_squares(X, Y, S, intercept)
+        A = np.column_stack([new[:, S], np.ones((30, int(intercept)))])
+        # κ²·eps of the columns as they are, |κ| ≤ 1e3
+        assert np.linalg.norm(predicted - A @ b) <= 1e6 * EPS * np.linalg.norm(A) * np.linalg.norm(b)
+    assert path.predict(new, 0) == pytest.approx(Y.mean() if intercept else 0.0, rel=1e-12)
+
+
+def test_predictions_of_descent():
+    found = sl.hadamard_descent(X, Y, 5.0, intercept=True)
+    assert found.predict(X) == pytest.approx(X @ found.coef + found.intercept, rel=1e-12)
+    assert found.intercept != 0
+
+
+PREDICT = {
+    "SelectionPath": lambda X: sl.omp(FRAME, Y, 2, intercept=True).predict(X),
+    "SubsetResult": lambda X: sl.best_subset(FRAME, Y, 2, intercept=True).predict(X),
+    "DescentResult": lambda X: sl.hadamard_descent(FRAME, Y, 5.0).predict(X),
+    "LassoPath": lambda X: sl.lasso_path(FRAME, Y, intercept=True).predict(X, 3.0),
+}
+
+
+@pytest.mark.parametrize("predict", PREDICT.values(), ids=PREDICT)
+def test_new_rows_come_in_any_form(predict):
+    expected = predict(FRAME)
+    same = (FRAME.iloc[:3], polars.DataFrame(FRAME.iloc[:3]), X[:3], X[:3].tolist())
+    for new in (*same, scipy.sparse.csr_array(X[:3]), pandas.DataFrame(X[:3])):
+        assert predict(new) == pytest.approx(expected[:3], rel=1e-12)
+
+
+@pytest.mark.parametrize("predict", PREDICT.values(), ids=PREDICT)
+def test_new_rows_have_the_columns_of_the_fit(predict):
+    other = FRAME.rename(columns={"高さ": "weight"})
+    turned = FRAME[[*NAMES[:2], *NAMES[:1:-1]]]
+    for new, words in (
+        (other, r"column 2 is 'weight'; it was '高さ'\. Make it"),
+        (turned, r"column 2 is 'x & y'; it was '高さ'. X\[list\(result.names\)\]"),
+        (FRAME.drop(columns="x & y"), "column 5 is missing; it was 'x & y'. Make it"),
+        (FRAME.assign(more=1.0), r"column 6 is 'more'; there were 6. X\[list\(result.names\)\]"),
+        (X[:, :5], r"X must have 6 columns, those of the fit; got shape \(30, 5\)"),
+        (X[0], "must be a matrix"),
+        (FRAME.mask(FRAME.loc[4] == FRAME), r"X must be finite.*'高さ' \(1\).*the first in row 4"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            predict(new)
+    with pytest.raises(TypeError, match="real numbers"):
+        predict(X.astype(str))
+    assert predict(turned[list(NAMES)]).tolist() == predict(FRAME).tolist()
+
+
+def test_columns_that_are_not_used_are_not_read():
+    path = sl.omp(X, Y, 2)
+    new = np.where(np.isin(np.arange(6), path.support), X, np.nan)
+    assert path.predict(new).tolist() == path.predict(X).tolist()
+    new[7, path.support[0]] = np.nan
+    with pytest.raises(ValueError, match=f"in column 'x{path.support[0]}' .*the first in row 7"):
+        path.predict(new)
+
+
+def test_steps_that_were_not_taken():
+    path = sl.omp(X, Y, 2)
+    assert path.predict(scipy.sparse.csr_array(X), 0).tolist() == [0.0] * 30
+    for t in (-1, 3):
+        with pytest.raises(ValueError, match=r"t must lie in 0\.\.2"):
+            path.predict(X, t)
+
+
+def test_float32_stays():
+    single = X.astype(np.float32)
+    assert sl.omp(single, Y, 2, intercept=True).predict(single).dtype == np.float32
+    assert sl.best_subset(single, Y, 2, intercept=True).predict(single).dtype == np.float32
+    path = sl.lasso_path(single, Y, intercept=True)
+    assert path.predict(single, 3.0).dtype == path.predict(single, [3.0]).dtype == np.float32
+    assert path.at(3.0).dtype == path.at([3.0]).dtype == path.to_sparse().dtype == np.float32
+
+
+# the LASSO path
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_at_many_levels(intercept):
+    path = sl.lasso_path(X, Y, intercept=intercept)
+    top, end = path.knots[0], path.knots[-1]
+    lams = np.array([2 * top, top, *path.knots[1:-1], 0.3 * top, 0.01 * top, end])
+    many, offsets = path.at(lams), path.intercept_at(lams)
+    assert many.shape == (len(lams), 6)
+    assert offsets.shape == lams.shape
+    for lam, beta, offset in zip(lams, many, offsets, strict=True):
+        assert np.array_equal(path.at(lam), beta)
+        assert path.intercept_at(float(lam)) == offset
+        c = X.T @ (Y - X @ beta - offset)  # KKT
+        assert np.abs(c).max() <= lam * (1 + 1e-10) + 1e-12 * top
+        assert np.abs(c - lam * np.sign(beta))[beta != 0].max(initial=0) <= 1e-10 * top
+        if intercept:
+            assert abs(np.sum(Y - X @ beta - offset)) <= 1e-10 * np.abs(Y).sum()
+        else:
+            assert offset == 0
+    assert np.array_equal(path.at(path.knots), path.coef)
+    assert np.array_equal(path.intercept_at(path.knots), path.intercept)
+    assert isinstance(path.intercept_at(top), float)
+    assert path.at(lams.tolist()).tolist() == many.tolist()
+    assert path.at([]).shape == (0, 6)
+    predicted = path.predict(X, lams)
+    assert predicted == pytest.approx(X @ many.T + offsets, rel=1e-12)
+    assert path.predict(X, lams[3]) == pytest.approx(predicted[:, 3], rel=1e-12)
+
+
+def test_a_path_of_one_knot():
+    path = sl.lasso_path(X, 0 * Y)
+    assert len(path) == 1
+    assert path.at([1.0, 0.0]).tolist() == [[0.0] * 6] * 2
+    assert path.intercept_at(1.0) == 0.0
+    assert path.predict(X, 1.0).tolist() == [0.0] * 30
+
+
+@pytest.mark.parametrize("method", ["at", "intercept_at"])
+def test_levels_that_a_path_does_not_have(method):
+    path = sl.lasso_path(X, Y, lam_min=2.0)
+    for lam, words in ((1.0, "least 2, where.*got 1.0. Compute"), (-1.0, r"got -1.0\.$"), ([3, 1], "got 1.0"),
+                       (np.nan, "got nan"), ([np.inf], "got inf")):  # fmt: skip
+        with pytest.raises(ValueError, match=words):
+            getattr(path, method)(lam)
+    for lam in ("3", None, 1j, True, [[3.0]], [3.0, None]):
+        with pytest.raises(TypeError, match="real number"):
+            getattr(path, method)(lam)
+
+
+def test_sparse_coefficients_of_a_long_path():
+    path = sl.lasso_path(X, Y, forced=[2])
+    matrix = path.to_sparse()
+    assert isinstance(matrix, scipy.sparse.csr_array)
+    assert np.array_equal(matrix.toarray(), path.coef)
+    assert matrix.nnz == np.count_nonzero(path.coef)
+    assert matrix.has_canonical_format
+
+
+def test_lengths():
+    path = sl.lasso_path(X, Y)
+    assert len(path) == len(path.knots) == path.coef.shape[0]
+    assert len(sl.omp(X, Y, 3)) == len(sl.best_subset(X, Y, 3)) == 3
+    assert len(sl.batch_omp(X, np.outer(Y, [1, 2]), 3)) == 2
+    assert len(sl.omp(X, 0 * Y, 3)) == 0
+
+
+# tables
+
+
+def test_a_table_of_awkward_cells():
+    """Wide characters take two places, combining ones none; line breaks are escaped; long cells are cut."""
+    cells = ["高さ", "é", "a\tb\n", "x" * 50, "a"]
+    values = np.array([1.0, -2.5, np.nan, 12345.678, 0.0])
+    table = Table(
+        (Column(None, "word", cells), Column("n", "n", values), Column("k", None, values)), ("<note>",)
+    )
+    long = "x" * 39 + "…"
+    assert as_text("Title", table).splitlines() == [
+        "Title",
+        "word" + " " * 36 + "       n",
+        "高さ" + " " * 36 + "   1.000",
+        "é" + " " * 39 + "  -2.500",
+        "a\\tb\\n" + " " * 34 + "       –",
+        long + "   12346",
+        "a" + " " * 39 + "       0",
+        "<note>",
+    ]
+    page = Reader(as_html("<Title>", table))
+    assert page.blocks == ["<Title>", "<note>"]
+    assert page.rows[0] == ["word", "n"]
+    assert [row[0] for row in page.rows[1:]] == ["高さ", "é", "a\\tb\\n", "x" * 50, "a"]
+
+
+def test_long_tables_are_cut_in_the_middle():
+    for m, lines in ((24, 24), (25, 25), (1000, 25)):
+        table = Table((Column("i", "i", np.arange(m)),))
+        shown = as_text("", table).splitlines()[2:]
+        assert len(shown) == lines == len(Reader(as_html("", table)).rows) - 1
+        assert shown[0].strip() == "0"
+        assert shown[-1].strip() == str(m - 1)
+        if m > 24:
+            assert shown[12] == f"… {m - 24} more rows …"
+            assert (shown[11].strip(), shown[13].strip()) == ("11", str(m - 12))
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [(0.0, "0"), (-0.0, "0"), (np.nan, "–"), (np.inf, "inf"), (1.0, "1.000"), (-949.435, "-949.4"),
+     (999.96, "1000"), (123456.7, "123457"), (1e7, "1.000e+07"), (0.012345, "0.01235"), (1.2e-7, "1.200e-07"),
+     (0.0001, "0.0001000"), (5e-324, "4.941e-324"), (1.7e308, "1.700e+308")],
+)  # fmt: skip
+def test_numbers_have_four_digits(x, text):
+    assert number(x) == text
+
+
+# the libraries of frames
+
+
+def test_the_frame_is_of_the_library_that_is_there(monkeypatch):
+    path = sl.omp(X, Y, 2)
+    both = sys.modules["pandas"], sys.modules["polars"]
+    assert isinstance(path.to_frame(), pandas.DataFrame)
+    monkeypatch.setitem(sys.modules, "pandas", None)  # as where it is not installed
+    assert isinstance(path.to_frame(), polars.DataFrame)
+    with pytest.raises(ImportError, match=r"to_frame needs pandas: pip install 'sparselin\[frames\]'"):
+        path.to_frame("pandas")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"needs pandas or polars: pip install 'sparselin\[frames\]'"):
+        path.to_frame()
+    monkeypatch.setitem(sys.modules, "pandas", both[0])
+    monkeypatch.delitem(sys.modules, "polars")
+    assert isinstance(path.to_frame(), pandas.DataFrame)
+    monkeypatch.setitem(sys.modules, "polars", both[1])
+    monkeypatch.delitem(sys.modules, "pandas")  # polars is imported, pandas is not
+    assert isinstance(path.to_frame(), polars.DataFrame)
+    with pytest.raises(ValueError, match=r'library must be "pandas", "polars" or None.*dask'):
+        path.to_frame("dask")
