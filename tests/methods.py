@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
+
 import sparselin as sl
 from sparselin.certificates.nonnegative import NonnegativeStep
 from sparselin.certificates.step import StepCertificate
@@ -101,6 +103,10 @@ RESULTS = {
     NonnegativeStep: """selected indices, pick indices, tied set, lam_star_squared number 2 2,
         coef witness""",
     sl.Interval: "lower number, upper number, method witness, rounding work",
+    sl.Explanation: """feature indices, kind equal, names witness, step equal, forced equal, given indices,
+        correlation number 1 1, level number 1 1, error work 1 1, runner_up indices, margin number, tied set,
+        fall equal, left number, regression number, shares number, r2 number, gain number, partial_r2 number,
+        intervals number 1 1, sentence witness""",
     sl.SubmodularityRatio: "lower number, upper number, method witness, rounding work, base set, added set",
     sl.SparseEigenvalues: """k equal, lambda_min number 2, lambda_max number 2, lambda_min_support set,
         lambda_max_support set, condition_number work, coherence number, babel double""",
@@ -123,6 +129,15 @@ def certify(X, y, k, **options):
 
 def certify_positive(X, y, k, **options):
     return sl.certify(X, y, sl.omp(X, y, k, positive=True, **options), claim="nonnegative_omp")
+
+
+def explain(X, y, k, **options):
+    """Of the pick, and of one that is not selected."""
+    path = sl.omp(X, y, k, **options)
+    weight = options.get("sample_weight")
+    rest = np.setdiff1d(np.arange(path.n_features), path.support)
+    found = [sl.explain(X, y, path, j, sample_weight=weight) for j in [*path.support, *rest]]
+    return found[k - 1], max(found[k:], key=lambda one: one.gain)
 
 
 def sparse_eigenvalues(X, y, k, **options):
@@ -200,6 +215,7 @@ METHODS = {
         certify_positive, 4, columns="forced",
         lacks=CORRELATIONS | OF_NUMBERS,
     ),
+    "explain": method(explain, 4, columns="forced", lacks=CORRELATIONS),
     "guarantee_bounds": method(
         sl.guarantee_bounds, 4, columns="forced", lacks=SPECTRUM | {"Gram": "intervals widen by its rounding"}
     ),

@@ -177,18 +177,18 @@ class TestDependence:
         np.testing.assert_allclose(lost.regression, [1.0])
 
     def test_a_tie_of_which_the_lasso_takes_a_part(self):
-        """T = {0, 1, 2}, A(S) without the lowest index."""
-        rng = np.random.default_rng(0)
-        for _ in range(2000):
-            X, y = rng.integers(-1, 2, (5, 4)).astype(float), rng.integers(-2, 3, 5).astype(float)
-            path = sl.sequential_lasso(X, y, 1)
-            if len(path.support) and path.support[0] != min(path.ties[0]):
-                break
-        found = explain(X, y, path, int(path.support[0]))
-        A = [f"x{i}" for i in path.active_sets[0]]
-        assert set(found.tied) == set(path.ties[0]) - set(path.support.tolist())
-        assert f"{A[0]} is the first of {A[0]}" in found.sentence
-        assert "which alone become nonzero in the LASSO" in found.sentence
+        """T = {0, 1, 2, 3}, where A(S) = {2}: X_2 = (X_1 + 2X_3 − …)."""
+        X = np.array([[-1.0, 1, -1, 1], [0, 1, 0, 1], [1, 1, 0, 1], [1, -1, 0, -1], [-1, 1, -1, 1]])
+        y = np.array([2.0, -2, 1, -1, 2])
+        path = sl.sequential_lasso(X, y, 1)
+        found = explain(X, y, path, 2)
+        assert (path.ties, path.active_sets, found.tied) == (((0, 1, 2, 3),), ((2,),), (0, 1, 3))
+        assert "x0, x1, x2 and x3 agree to rounding" in found.sentence
+        assert "x2 alone becomes nonzero in the LASSO; R²" in found.sentence
+        # the same, and a copy of that column
+        X = np.column_stack([X, X[:, 2]])
+        found = explain(X, y, sl.sequential_lasso(X, y, 1), 2)
+        assert "x2 is the first of x2 and x4, which alone become nonzero in the LASSO; R²" in found.sentence
 
     def test_a_column_in_the_span(self):
         path = sl.omp(self.X, self.y, 2)
@@ -309,6 +309,33 @@ class TestLasso:
         assert "no feature is correlated with the residual, λ* = 0" in str(explain(X, 0 * self.y, none, 0))
 
 
+class TestNonnegative:
+    """Paths over β ≥ 0, of which only those are explained that least squares follow."""
+
+    X = np.column_stack([np.eye(3), [0.1, -0.9, 0.1]])
+    y = np.array([3.0, 1.0, -4.0])
+
+    def test_selections_compare_c_with_its_sign(self):
+        path = sl.omp(self.X, self.y, 2, positive=True)
+        assert path.support.tolist() == [0, 1]
+        found = explain(self.X, self.y, path, 0)
+        assert found.runner_up == 1
+        assert "x0 entered at step 1 of 2 with the largest c (|c| = 3), x1 having 66.7 % less" in str(found)
+
+    def test_where_a_coefficient_was_set_to_zero_there_is_no_explanation(self):
+        X, y = sl.ensembles.gaussian(6, 5, rng=2)
+        path = sl.omp(X, y, 4, positive=True)
+        assert (path.coef == 0).sum() == 1
+        with pytest.raises(ValueError, match="where `positive` has set coefficients to zero"):
+            explain(X, y, path, 0)
+
+    def test_the_lasso_compares_c_with_its_sign(self):
+        path = sl.lasso_path(self.X, self.y, positive=True)
+        assert "x2 stays at zero down to λ = 0: its c is negative all along, where β ≥ 0" in str(
+            explain(self.X, self.y, path, 2)
+        )
+
+
 class TestForms:
     X, y = design(9)
 
@@ -381,7 +408,7 @@ class TestWhatIsRefused:
         with pytest.raises(ValueError, match="sample_weight"):
             explain(self.X, self.y, path, 0, sample_weight=weights)
         other = self.X.copy()
-        other[:, 4] *= 1 + 1e-8
+        other[:, 4] *= 1 + 1e-8  # the span of the columns is the same
         with pytest.raises(ValueError, match="path must be one of X and y"):
             explain(other, self.y, path, 0)
         assert explain(

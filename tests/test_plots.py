@@ -309,6 +309,23 @@ class TestSelection:
         assert len(forced.figure.axes[1].lines[0].get_xdata()) == 2
 
 
+def test_an_explanation(shown):
+    path = sl.omp(NAMED, 3)
+    left = next(j for j in range(5) if j not in path.support)
+    for j in (left, int(path.support[2])):
+        found = sl.explain(NAMED, path, j)
+        ax = shown(found)
+        np.testing.assert_array_equal(line(ax, NAMES[j].replace("$", r"\$"))[:, 1], found.correlation)
+        np.testing.assert_array_equal(line(ax, "the pick")[:, 1], found.level)
+        names = [f"+ {NAMES[i]}".replace("$", r"\$") for i in found.given]
+        assert texts(ax.get_xticklabels()) == ["none", *names]
+    found = sl.explain(NAMED, sl.lasso_path(NAMED), 0)
+    points = line(shown(found), "age")
+    np.testing.assert_array_equal(points, np.column_stack([found.level, found.correlation]))
+    none = sl.explain(X, 0 * Y, sl.lasso_path(X, 0 * Y), 0)
+    assert "stays at zero" in shown(none).texts[0].get_text()
+
+
 def test_the_first_segment(shown):
     design = np.column_stack([np.eye(3), [1.0, 0.0, 0.0], [0.6, 0.8, 0.0]])
     entry = sl.first_entry(sl.Problem(design, [2.0, -2.0, 1.0], names=list("abcde")))

@@ -52,8 +52,9 @@ def explain(
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`); path of another class, of other data (their residual
-        norms differ by more than rounding, or the number of features), or of a `Problem` with another
-        intercept or standardization; no such feature.
+        norms or R² differ by more than rounding, or the number of features), or of a `Problem` with another
+        intercept or standardization, or from `omp(..., positive=True)` where it has set coefficients to zero;
+        no such feature.
 
     >>> import sparselin as sl
     >>> X = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.6], [0.0, 0.0, 0.0]]

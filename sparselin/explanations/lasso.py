@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sparselin.explanations.standing import Standing, standing
-from sparselin.explanations.words import addition, called, determined, listed, percent
+from sparselin.explanations.words import addition, determined, listed, percent
 from sparselin.problem import Problem
 from sparselin.results import Explanation, FloatArray, IndexArray, LassoPath
 
@@ -32,7 +32,7 @@ def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
         sentence = _entered(path, j, knot, intervals, float(beta[-1]))
     elif forced:
         sentence = (
-            f"{called(path.names, j)} was forced: it has no penalty, and its coefficient is {beta[0]:.4g} at "
+            f"{path.name_of(j)} was forced: it has no penalty, and its coefficient is {beta[0]:.4g} at "
             f"λ = {path.knots[0]:.4g}, where the path begins, and {beta[-1]:.4g} at its end."
         )
     else:
@@ -44,9 +44,9 @@ def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
         step=knot,
         forced=forced,
         given=given,
-        correlation=c,
-        level=level,
-        error=error,
+        correlation=np.abs(c).astype(problem.dtype),
+        level=level.astype(problem.dtype),
+        error=error.astype(problem.dtype),
         runner_up=-1,
         margin=math.nan,
         tied=(),
@@ -63,7 +63,7 @@ def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
 
 
 def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray, FloatArray]:
-    """|⟨X_j, y − Xβ⟩| at the knots and bounds on its errors; ValueError if R² there is not that of the path.
+    """⟨X_j, y − Xβ⟩ at the knots and bounds on its errors; ValueError if R² there is not that of the path.
 
     With B = ‖y‖ + Σ‖X_i‖|β_i| and e = 8·eps·(√n + 1), rounding β, r and the sum changes ⟨X_j, r⟩ by at most
     e·‖X_j‖B, and ‖r‖² by about 2e·B²; so does it the KKT conditions by which the path has computed R².
@@ -87,7 +87,7 @@ def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray
         r = y - coef[here] @ columns.T
         if ones is not None:
             r -= np.multiply.outer(path.intercept[here].astype(np.float64), ones)
-        c[here], squares[here] = np.abs(r @ x), np.einsum("ij,ij->i", r, r)
+        c[here], squares[here] = r @ x, np.einsum("ij,ij->i", r, r)
     sizes = sizes + problem.y_norm
     unit, square = coarse * problem.rounding(), float(total @ total)
     off = np.abs(square * (1 - path.r2.astype(np.float64)) - squares) * (square > 0)
@@ -113,7 +113,7 @@ def _intervals(path: LassoPath, j: int) -> tuple[Intervals, int]:
 def _entered(path: LassoPath, j: int, knot: int, intervals: Intervals, last: float) -> str:
     end = float(path.knots[-1])
     (first, until), *again = intervals
-    text = f"{called(path.names, j)} entered at λ = {first:.4g}, knot {knot} of {len(path.knots)}"
+    text = f"{path.name_of(j)} entered at λ = {first:.4g}, knot {knot} of {len(path.knots)}"
     text += f", and left at λ = {until:.4g}" if until > end else ""
     if again:
         spans = [f"{a:.4g} to {b:.4g}" for a, b in again]
@@ -132,26 +132,38 @@ def _stays_at_zero(
     at: Standing,
     given: IndexArray,
 ) -> str:
-    begin = f"{called(path.names, j)} stays at zero"
+    begin = f"{path.name_of(j)} stays at zero"
     if at.vanishes:
         return f"{begin}: it is {'constant' if path.with_intercept else 'zero'} to rounding."
     if not len(level):
         return f"{begin}, as all do: no feature is correlated with the residual, λ* = 0."
     begin += f" down to λ = {float(path.knots[-1]):.4g}"
-    # between knots c is linear in λ, so that |c|/λ has its maximum at a knot
-    closest = int(np.argmax(c / level))
-    first = int(np.argmax(c >= level - error))
-    if not (c > error).any():
-        parts = ["it is orthogonal to the residual to rounding all along"]
-    elif c[first] >= level[first] - error[first]:
-        parts = [
-            f"its |c| is λ to rounding, at λ = {level[first]:.4g} first, but there are solutions without it"
-        ]
-    else:
-        ratio = percent(c[closest] / level[closest])
-        parts = [f"its |c| is below λ all along, at most {ratio} of it, at λ = {level[closest]:.4g}"]
+    parts = [_below(c, error, level)]
     of = "its variance" if path.with_intercept else "its squared length"
-    parts += [determined(path.names, given, at, "the features nonzero at the end", of)]
+    parts += [determined(path, given, at, "the features nonzero at the end", of)]
     if len(given):
         parts.append(addition(at, "adding it to them in least squares"))
     return f"{begin}: {'; '.join(part for part in parts if part)}."
+
+
+def _below(c: FloatArray, error: FloatArray, level: FloatArray) -> str:
+    """How close |c| came to λ: between knots both are linear in λ, so that |c|/λ has its maximum at a knot.
+
+    On a path over β ≥ 0 only c ≤ λ, and c is compared if |c| is larger somewhere.
+    """
+    size, words = np.abs(c), "|c|"
+    if not (size > error).any():
+        return "it is orthogonal to the residual to rounding all along"
+    if (size > level + 2 * error).any():
+        size, words = c, "c, which counts with its sign as β ≥ 0,"
+        if not (c > 0).any():
+            return "its c is negative all along, where β ≥ 0"
+    closest, first = int(np.argmax(size / level)), int(np.argmax(size >= level - error))
+    if size[first] < level[first] - error[first]:
+        ratio = percent(size[closest] / level[closest])
+        return f"its {words} is below λ all along, at most {ratio} of it, at λ = {level[closest]:.4g}"
+    if first == len(level) - 1:
+        return f"its {words} is λ to rounding at the end of the path, where it can enter"
+    return (
+        f"its {words} is λ to rounding, at λ = {level[first]:.4g} first, but there are solutions without it"
+    )

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.explanations.standing import Standing, standing
-from sparselin.explanations.words import addition, called, determined, listed, percent
+from sparselin.explanations.words import addition, determined, listed, percent
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath
 from sparselin.ties import measure, tied_at_maximum
+
+_PASS = "Pass the data, and the sample_weight, from which it was computed"
 
 
 class Choice(NamedTuple):
@@ -54,9 +56,9 @@ def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
         step=step,
         forced=forced,
         given=given.copy(),
-        correlation=correlation,
-        level=level,
-        error=error,
+        correlation=correlation.astype(problem.dtype),
+        level=level.astype(problem.dtype),
+        error=error.astype(problem.dtype),
         runner_up=choice.runner_up,
         margin=float(path.margin[step - 1]) if step else math.nan,
         tied=choice.tied,
@@ -73,10 +75,11 @@ def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
 
 
 def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray, FloatArray]:
-    """|⟨X_j, r_s⟩| and its error for all s; ValueError if a ‖r_s‖ is not that of the path.
+    """|⟨X_j, r_s⟩| and its error for all s; ValueError if a ‖r_s‖, or X_Sβ, is not that of the path.
 
     Two computed ‖r‖ differ by at most 2·length_unit·s(y), their projections being off by that, and by the
-    rounding of the sums, 8·eps·(√n + 1)·‖y‖: with the eps of the path, if it is the larger one.
+    rounding of the sums, 8·eps·(√n + 1)·‖y‖: with the eps of the path, if it is the larger one. y − X_Sβ
+    depends on the lengths of the columns too; it is off by 8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|) in addition.
     """
     J, k = np.array([j]), len(path.support)
     coarse = max(1.0, float(np.finfo(path.coef_path.dtype).eps) / problem.eps)
@@ -91,10 +94,26 @@ def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray
         if not abs(now.residual_norm - float(path.residual_norm[s])) <= slack:
             raise ValueError(
                 f"path must be one of X and y: after {s} features its residual norm is "
-                f"{float(path.residual_norm[s]):.6g}, and that of the data {now.residual_norm:.6g}. Pass the "
-                "data, and the sample_weight, from which it was computed."
+                f"{float(path.residual_norm[s]):.6g}, that of the data {now.residual_norm:.6g}. {_PASS}; "
+                "where `positive` has set coefficients to zero there is no explanation."
             )
+    _check_coefficients(problem, path, qr.residual(problem.y), slack, coarse * problem.rounding())
     return c, error
+
+
+def _check_coefficients(
+    problem: Problem, path: SelectionPath, r: FloatArray, slack: float, unit: float
+) -> None:
+    """ValueError if y − X_Sβ is not r, to slack + unit·Σ‖X_i‖|β_i|."""
+    S, scale, beta = path.support, problem.design.scale, np.zeros(problem.d, problem.dtype)
+    beta[S] = path.coef if scale is None else path.coef / scale[S]
+    beta[problem.n_features :] = path.intercept
+    off = float(np.linalg.norm(problem.y - problem.predict(beta) - r))
+    if not off <= slack + unit * float(np.abs(beta) @ problem.column_norms):
+        raise ValueError(
+            "path must be one of X and y: its coefficients are not those of least squares on the data, from "
+            f"which X_S·coef is off by {off:.3g}. {_PASS}."
+        )
 
 
 def _next_level(problem: Problem, S: IndexArray) -> float:
@@ -107,69 +126,67 @@ def _next_level(problem: Problem, S: IndexArray) -> float:
 def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> Choice:
     """What was compared when a feature was picked.
 
-    The attention weights, if the path has them. Else the correlations or, as orthogonal least squares, the
-    quotients |c_i|/‖P_S^⊥X_i‖: a path does not say which, but its margin is that of one of the two.
+    The attention weights, if the path has them. Else the correlations, or as orthogonal least squares the
+    quotients |c_i|/‖P_S^⊥X_i‖, or for β ≥ 0 the c_i that are positive: a path does not say which, but its
+    margin is that of one of these.
     """
     pick, margin = int(path.support[step - 1]), float(path.margin[step - 1])
-    tied = tuple(i for i in path.ties[step - 1] if i != pick)
     rest = np.setdiff1d(np.arange(problem.n_features), S)
-    others = rest != pick
-    forced = int(np.isnan(path.lam_star).sum())
-    found = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest)
-    by_weight = bool(path.weights)
-    if by_weight:
-        weights = path.weights[step - 1 - forced]
-        rules = [("attention weight", np.abs(weights[rest]).astype(np.float64))]
+    own = rest == pick
+    if path.weights:
+        compared, score = "attention weight", np.abs(_weights(path, step)[rest]).astype(np.float64)
     else:
-        rules = [
-            ("|c|", np.abs(found.correlations().score)),
-            ("|c|/‖P_S^⊥X‖", np.abs(found.quotients().score)),
-        ]
-    best = min(rules, key=lambda rule: by_weight or abs(_margin(rule[1], others) - margin))
-    name, score = best
-    second = int(np.argmax(np.where(others, score, -1))) if others.any() else -1
-    runner_up = int(rest[second]) if second >= 0 and score[second] > 0 and margin < 1 else -1
-    return Choice(name, runner_up, tied)
+        found = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest)
+        c, quotients = found.correlations().score, found.quotients().score
+        rules = (("|c|", np.abs(c)), ("|c|/‖P_S^⊥X‖", np.abs(quotients)), ("c", np.maximum(c, 0)))
+        compared, score = min(rules, key=lambda rule: abs(_margin(rule[1], own) - margin))
+    score = np.where(own, 0, score)
+    second = int(np.argmax(score))
+    runner_up = int(rest[second]) if score[second] > 0 and margin < 1 else -1
+    return Choice(compared, runner_up, tuple(i for i in path.ties[step - 1] if i != pick))
 
 
-def _margin(score: FloatArray, others: NDArray[np.bool_]) -> float:
-    top = float(score[~others][0])
-    return max(0.0, top - float(score[others].max(initial=0))) / top if top > 0 else math.inf
+def _margin(score: FloatArray, own: NDArray[np.bool_]) -> float:
+    top = float(score[own][0])
+    return max(0.0, top - float(score[~own].max(initial=0))) / top if top > 0 else math.inf
+
+
+def _weights(path: SelectionPath, step: int) -> FloatArray:
+    """The attention weights (d,) at a step; forced features have none."""
+    return path.weights[step - 1 - int(np.isnan(path.lam_star).sum())]
 
 
 def _entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
-    names, pick = path.names, int(path.support[step - 1])
-    name, margin = called(names, pick), float(path.margin[step - 1])
+    pick, margin, compared = int(path.support[step - 1]), float(path.margin[step - 1]), choice.compared
+    second = path.name_of(choice.runner_up) if choice.runner_up >= 0 else ""
     level = f"|c| = {float(path.lam_star[step - 1]):.4g}"
-    begin = f"{name} entered at step {step} of {len(path.support)}"
-    if choice.compared == "attention weight":
-        weight = abs(float(path.weights[step - 1 - int(np.isnan(path.lam_star).sum())][pick]))
-        why = f" with the largest attention weight, {weight:.4g}" + _second(names, choice.runner_up)
+    if path.weights:
+        why = f"with the largest attention weight, {abs(float(_weights(path, step)[pick])):.4g}"
+        why += f", before {second}" if second else ""
     elif choice.tied:
-        T = [called(names, i) for i in sorted((pick, *choice.tied))]
-        A = path.active_sets[step - 1]
-        lowest = "has the lowest index of them"
-        if A and set(A) != {pick, *choice.tied}:
-            members = listed([called(names, i) for i in A])
-            lowest = f"is the first of {members}, which alone become nonzero in the LASSO"
-        why = f" in a tie: the {choice.compared} of {listed(T)} agree to rounding ({level}), and {name}"
-        why = f"{why} {lowest}"
+        T = listed([path.name_of(i) for i in sorted((pick, *choice.tied))])
+        why = f"in a tie: the {compared} of {T} agree to rounding ({level}), and {_first(path, step)}"
     else:
-        why = f" with the largest {choice.compared} ({level})" if choice.compared != "|c|" else ""
-        why = why or f" with the largest {level}"
-        if choice.runner_up >= 0:
-            why += f", {called(names, choice.runner_up)} having {percent(margin)} less"
-        elif margin == 1:
-            why += ", no other feature being correlated with the residual"
-    return f"{begin}{why}; R² rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}."
+        why = f"with the largest {level}" if compared == "|c|" else f"with the largest {compared} ({level})"
+        why += f", {second} having {percent(margin)} less" if second else ""
+        why += ", no other feature being correlated with the residual" if margin == 1 else ""
+    begin = f"{path.name_of(pick)} entered at step {step} of {len(path.support)}"
+    return f"{begin} {why}; R² rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}."
 
 
-def _second(names: tuple[str, ...] | None, runner_up: int) -> str:
-    return f", before {called(names, runner_up)}" if runner_up >= 0 else ""
+def _first(path: SelectionPath, step: int) -> str:
+    """Why a pick won a tie: by its index, or being in A(S) at all."""
+    name, A = path.name_of(int(path.support[step - 1])), path.active_sets[step - 1]
+    if not A or set(A) == set(path.ties[step - 1]):
+        return f"{name} has the lowest index of them"
+    if len(A) == 1:
+        return f"{name} alone becomes nonzero in the LASSO"
+    members = listed([path.name_of(i) for i in A])
+    return f"{name} is the first of {members}, which alone become nonzero in the LASSO"
 
 
 def _forced(path: SelectionPath, step: int, at: Standing) -> str:
-    name = called(path.names, int(path.support[step - 1]))
+    name = path.name_of(int(path.support[step - 1]))
     begin = f"{name} was forced, in S from the start as feature {step}"
     if at.vanishes:
         return f"{begin}; it is {_zero(path)} to rounding, and has the coefficient zero."
@@ -191,22 +208,22 @@ def _not_selected(
     fall: int,
     at: Standing,
 ) -> str:
-    names, k = path.names, len(path.support)
-    begin = f"{called(names, j)} was not selected"
+    k = len(path.support)
+    begin = f"{path.name_of(j)} was not selected"
     if at.vanishes:
         return f"{begin}: it is {_zero(path)} to rounding, and no such column ever is."
     if not k:
         return f"{begin}, as no feature was: {path.status.message}."
     parts = [_correlations(path, correlation, error, level)]
     if fall:
-        other = called(names, int(path.support[fall - 1]))
+        other = path.name_of(int(path.support[fall - 1]))
         parts.append(f"it fell most at step {fall}, when {other} entered")
     ties = [s for s, T in enumerate(path.ties) if j in T]
     if ties:
-        other = called(names, int(path.support[ties[0]]))
+        other = path.name_of(int(path.support[ties[0]]))
         parts.append(f"it was tied with {other}, which was picked, at step {ties[0] + 1}")
     of = "its variance" if path.with_intercept else "its squared length"
-    parts += [determined(names, path.support, at, "the selected features", of), addition(at)]
+    parts += [determined(path, path.support, at, "the selected features", of), addition(at)]
     return f"{begin} in {k} step{'s' * (k > 1)}: {'; '.join(part for part in parts if part)}."
 
 
@@ -219,7 +236,7 @@ def _correlations(path: SelectionPath, correlation: FloatArray, error: FloatArra
         ratio = np.zeros(k)
         ratio[picks] = correlation[picks] / level[picks]
         first, closest = int(picks[0]), int(np.argmax(ratio))
-        whose = [f"{called(path.names, int(i))}'s at step {s + 1}" for s, i in enumerate(path.support)]
+        whose = [f"{path.name_of(int(i))}'s at step {s + 1}" for s, i in enumerate(path.support)]
         parts.append(f"was {percent(ratio[first])} of {whose[first]}")
         compared = not path.weights and not (correlation[picks] > level[picks] + 2 * error[picks]).any()
         if compared and closest != first:

@@ -26,7 +26,7 @@ class Standing(NamedTuple):
 
 def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
     """Feature j against the features S, j not among them."""
-    J, none = np.array([j]), np.zeros(len(S))
+    J, none = np.array([j]), np.zeros(len(S), problem.dtype)
     start = measure(ThinQR(problem, problem.with_ones(S[:0])), J)
     qr = ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1)
     now = measure(qr, J)
@@ -57,7 +57,7 @@ def _regression(problem: Problem, qr: ThinQR, S: IndexArray, j: int) -> tuple[Fl
     for _ in range(2 * ones):
         centred = centred - qr.Qt[0] * (qr.Qt[0] @ centred)
     products = problem.columns(qr.index[ones:]).T @ centred / (centred @ centred)
-    b, shares = np.zeros(len(S)), np.zeros(len(S))
+    b, shares = np.zeros(len(S), problem.dtype), np.zeros(len(S), problem.dtype)
     for i, value, product in zip(qr.index[ones:], coef[ones:], products, strict=True):
         b[place[i]], shares[place[i]] = value, value * product
     scale = problem.design.scale

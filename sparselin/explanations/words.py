@@ -5,12 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparselin.explanations.standing import Standing
-from sparselin.results import FloatArray, IndexArray, Names
-
-
-def called(names: Names, j: int) -> str:
-    """The name of feature j."""
-    return f"x{j}" if names is None else names[j]
+from sparselin.results import FloatArray, IndexArray
+from sparselin.results.base import Named
 
 
 def listed(words: list[str]) -> str:
@@ -28,22 +24,22 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def carriers(names: Names, S: IndexArray, shares: FloatArray) -> str:
+def carriers(path: Named, S: IndexArray, shares: FloatArray) -> str:
     """Of S those of the largest |shares|, at most three: as many as make up 80 % of their sum."""
     order = np.argsort(-np.abs(shares), kind="stable")
     size = np.abs(shares[order])
     count = min(3, int(np.searchsorted(np.cumsum(size), 0.8 * size.sum())) + 1)
-    return listed([f"{called(names, int(S[i]))} ({percent(float(shares[i]))})" for i in order[:count]])
+    return listed([f"{path.name_of(int(S[i]))} ({percent(float(shares[i]))})" for i in order[:count]])
 
 
-def determined(names: Names, S: IndexArray, at: Standing, those: str, of: str) -> str:
+def determined(path: Named, S: IndexArray, at: Standing, those: str, of: str) -> str:
     """How much of X_j the features S, called `those`, determine, and which."""
     if not len(S) or not at.shares.any():
         return ""
     if at.left == 0:
-        return f"it lies in the span of {those} to rounding, chiefly {carriers(names, S, at.shares)}"
+        return f"it lies in the span of {those} to rounding, chiefly {carriers(path, S, at.shares)}"
     text = f"{those} determine {percent(1 - at.left)} of {of}"
-    return text + (f", chiefly {carriers(names, S, at.shares)}" if at.left <= 0.5 else "")
+    return text + (f", chiefly {carriers(path, S, at.shares)}" if at.left <= 0.5 else "")
 
 
 def addition(at: Standing, adding: str = "adding it now") -> str:

@@ -179,8 +179,7 @@ def selection(path: SelectionPath, *, ax: Axes | None = None) -> Axes:
     if not forced.all():
         legend(ax)
     right = panel(ax, "$R^2$, against the mean" if path.with_intercept else "$R^2$")
-    total = float(path.residual_norm[0]) ** 2
-    r2 = 1 - path.residual_norm[1:].astype(float) ** 2 / total if total else np.zeros(steps)
+    r2 = path.r2_path[1:]
     right.plot(r2, at, "o-", color=GREEN, markersize=0.7 * size, linewidth=1.2)
     right.set_xlim(min(0.0, r2.min()), 1.04)
     right.grid(axis="x", linewidth=0.4, alpha=0.5)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Names, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, result
+from sparselin.results.display import Column, Table
 
 
 @result
-class Explanation:
+class Explanation(Named):
     """When and why a feature j entered a path, or what made it redundant. `str` of it is the sentence.
 
     S denotes `given`; P_S^⊥ projects off the intercept too, if there is one; X_j is the standardized column,
@@ -45,6 +46,8 @@ class Explanation:
     intervals : pairs (λ at which j entered, λ at which it left or the path ended); empty on a
         `SelectionPath`.
     sentence : all this in one sentence.
+
+    `to_frame()` has a row for each of S: index and name of the feature, regression, share.
     """
 
     feature: int
@@ -77,4 +80,17 @@ class Explanation:
         return ratio
 
     def __str__(self) -> str:
+        """The sentence."""
         return self.sentence
+
+    def _headline(self) -> str:
+        return self.sentence
+
+    def _table(self) -> Table:
+        columns = (
+            Column("index", None, self.given),
+            Column("name", "S", self._names_of(self.given)),
+            Column("regression", "regression on S", self.regression),
+            Column("share", "share", self.shares, 4),
+        )
+        return Table(columns)
