@@ -11,6 +11,7 @@ from .attention.softmax_penalty import softmax_penalty as softmax_penalty
 from .certificates.certify import Certificate as Certificate
 from .certificates.certify import Verification as Verification
 from .certificates.certify import certify as certify
+from .explanations.explain import explain as explain
 from .greedy.batch_omp import batch_omp as batch_omp
 from .greedy.ols import ols as ols
 from .greedy.omp import omp as omp
@@ -32,6 +33,7 @@ from .results import BestSubset as BestSubset
 from .results import Bound as Bound
 from .results import DescentResult as DescentResult
 from .results import DualProjection as DualProjection
+from .results import Explanation as Explanation
 from .results import FirstEntry as FirstEntry
 from .results import GuaranteeBounds as GuaranteeBounds
 from .results import HierarchicalProx as HierarchicalProx

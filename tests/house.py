@@ -12,7 +12,7 @@ ROOT = Path(sparselin.__file__).parent
 STOREYS = {
     "faces": "plots reports cli __main__",
     "studies": "ledger experiments",
-    "theory": "spectral guarantees",
+    "theory": "explanations spectral guarantees",
     "methods": "lassonet certificates greedy lasso attention",
     "border": "problem ensembles datasets testing linalg ties",
     "ground": "_kernels parallel memory validation results design operators",

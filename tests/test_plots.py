@@ -1,5 +1,6 @@
 """Figures show the numbers they are given."""
 
+import dataclasses
 import io
 import itertools
 
@@ -191,3 +192,316 @@ def test_a_missing_matplotlib_is_one_clear_sentence(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'sparselin\[plot\]'"):
         plots.penalty_panels([penalty_contours(1, points=5)])
+
+
+def texts(artists):
+    return [artist.get_text() for artist in artists]
+
+
+def line(ax, label):
+    (found,) = [one for one in ax.lines if one.get_label() == label]
+    return found.get_xydata()
+
+
+@pytest.fixture
+def shown():
+    """`plots.show`, whose figures are closed in the end."""
+    drawn = []
+
+    def show(result):
+        ax = plots.show(result)
+        drawn.append(ax.figure)
+        return ax
+
+    yield show
+    for figure in drawn:
+        plots.close(figure)
+
+
+NAMES = ["age", "bmi", "blood pressure", "cost in $, or $", "e"]
+X, Y = sl.ensembles.gaussian(40, 5, rng=1)
+NAMED = sl.Problem(X, Y, names=NAMES, intercept=True)
+ZERO = np.zeros(3)
+
+
+class TestLassoPath:
+    def test_lines_are_the_path_and_end_in_the_names(self, shown):
+        path = sl.lasso_path(NAMED)
+        ax = shown(path)
+        for j, name in enumerate(["age", "bmi", "blood pressure", r"cost in \$, or \$", "e"]):
+            points = line(ax, name)
+            np.testing.assert_allclose(points[:, 1], [path.at(lam)[j] for lam in points[:, 0]], atol=1e-12)
+            assert np.isin(path.knots, points[:, 0]).all()
+        assert ax.get_xlim() == (path.knots[0], 0)
+        assert line(ax, "knots")[:, 0].tolist() == path.knots.tolist()
+        order = sorted(range(5), key=lambda j: -path.coef[-1, j])
+        assert [text.split()[0] for text in texts(ax.texts)[:5]] == [NAMES[j].split()[0] for j in order]
+
+    def test_r2_above_is_that_of_the_solutions(self, shown):
+        path = sl.lasso_path(NAMED, lam_min=0.2)
+        ax = shown(path)
+        *numbers, name = texts(ax.texts)[-7:]
+        assert name == "$R^2$"
+        for share, number in zip(np.linspace(0, 1, 6), numbers, strict=True):
+            lam = ax.transData.inverted().transform(ax.transAxes.transform((share, 0)))[0]
+            beta = path.at(max(lam, path.knots[-1]))
+            r = Y - Y.mean() - (X - X.mean(axis=0)) @ beta
+            assert float(number) == pytest.approx(1 - r @ r / np.var(Y) / len(Y), abs=0.0051)
+
+    @pytest.mark.parametrize(("last", "scale"), [(0.0, "symlog"), (0.01, "log"), (0.5, "linear")])
+    def test_the_axis_is_logarithmic_where_the_path_is_long(self, last, scale, shown):
+        path = sl.lasso_path(np.eye(2), [1.0, 0.02], lam_min=last)
+        assert shown(path).get_xscale() == scale
+
+    def test_of_many_features_the_largest_have_names(self, shown):
+        design, y = sl.ensembles.gaussian(60, 50, rng=0)
+        path = sl.lasso_path(design, y)
+        ax = shown(path)
+        largest = np.argsort(-np.abs(path.coef[-1]))[:12]
+        assert {text for text in texts(ax.texts) if text[0] == "x"} == {f"x{j}" for j in largest}
+        (others,) = ax.collections
+        assert len(others.get_segments()) == len(path.features) - 12
+        ax.figure.canvas.draw()
+        boxes = [mpl.text.Text.get_window_extent(text) for text in ax.texts[:12]]
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+    def test_nothing_enters(self, shown):
+        ax = shown(sl.lasso_path(X, 0 * Y))
+        assert "No feature enters" in ax.texts[0].get_text()
+        assert not ax.lines
+
+
+class TestSelection:
+    def test_it_shows_the_levels_the_runners_up_and_r2(self, shown):
+        path = sl.omp(NAMED, 4, forced=["e"])
+        ax = shown(path)
+        assert texts(ax.get_yticklabels())[0] == "1  e (forced)"
+        assert texts(ax.get_yticklabels())[1:] == [
+            f"{t + 1}  {NAMES[path.support[t]]}".replace("$", r"\$") for t in (1, 2, 3)
+        ]
+        picks = line(ax, r"$\lambda^*$ at the pick")
+        np.testing.assert_array_equal(picks, np.column_stack([path.lam_star[1:], [1, 2, 3]]))
+        second = []
+        for t in (1, 2, 3):  # the second largest |correlation|, by projection
+            S = np.column_stack([np.ones(40), X[:, path.support[:t]]])
+            c = np.sort(np.abs(X.T @ (Y - S @ np.linalg.lstsq(S, Y, rcond=None)[0])))
+            second.append(c[-2])
+        np.testing.assert_allclose(line(ax, "runner-up")[:, 0], second, atol=1e-9)
+        right = ax.figure.axes[1]
+        expected = [1 - (norm / path.residual_norm[0]) ** 2 for norm in path.residual_norm[1:]]
+        np.testing.assert_allclose(right.lines[0].get_xdata(), expected)
+        assert right.get_xlabel() == "$R^2$, against the mean"
+        assert texts(right.texts) == [f"{r2:.3f}" for r2 in expected]
+
+    def test_ties_are_marked_and_named(self, shown):
+        ax = shown(sl.omp(np.eye(3), [1.0, 1.0, 1.0], 3))
+        assert texts(ax.get_yticklabels()) == ["1  x0 = x1, 1 more", "2  x1 = x2", "3  x2"]
+        assert line(ax, "the same, tied")[:, 1].tolist() == [0, 1]
+
+    def test_one_step_many_steps_none(self, shown):
+        assert len(shown(sl.omp(X[:, :1], Y, 1)).get_yticklabels()) == 1
+        design, y = sl.ensembles.gaussian(90, 80, rng=0)
+        labels = texts(shown(sl.omp(design, y, 80)).get_yticklabels())
+        assert [label.split()[0] for label in labels] == [str(t) for t in range(1, 81, 2)]
+        assert "No feature is selected" in shown(sl.omp(np.eye(3), ZERO, 2)).texts[0].get_text()
+        forced = shown(sl.omp(X, Y, 2, forced=[0, 1]))
+        assert len(forced.lines) == 0
+        assert len(forced.figure.axes[1].lines[0].get_xdata()) == 2
+
+
+def test_the_first_segment(shown):
+    design = np.column_stack([np.eye(3), [1.0, 0.0, 0.0], [0.6, 0.8, 0.0]])
+    entry = sl.first_entry(sl.Problem(design, [2.0, -2.0, 1.0], names=list("abcde")))
+    ax = shown(entry)
+    for name, sign, v in zip("abd", entry.signs, entry.direction, strict=True):
+        path = sl.lasso_path(design, [2.0, -2.0, 1.0])
+        ends = line(ax, name)
+        assert ends[:, 0].tolist() == [entry.lam_star, entry.window_lower]
+        assert ends[1, 1] == pytest.approx(sign * v * (entry.lam_star - entry.window_lower))
+        if name == "b":  # the only solution has it
+            np.testing.assert_allclose(ends[1, 1], path.at(entry.window_lower)[1])
+    assert set(texts(ax.texts)[:3]) == set("abd")
+    assert "No feature enters" in shown(sl.first_entry(X, 0 * Y)).texts[0].get_text()
+
+
+def test_many_signals(shown):
+    D = np.eye(4)
+    batch = sl.batch_omp(D, np.array([[3.0, 0, 0, 0], [3, 2, 0, 0], [3, 2, 1, 0], [3, 2, 1, 0.5]]).T, 3)
+    ax = shown(batch)
+    widths = {}
+    for bar in ax.patches:
+        if bar.get_width():
+            widths[round(bar.get_y() + bar.get_height() / 2)] = widths.get(
+                round(bar.get_y() + bar.get_height() / 2), 0
+            ) + int(bar.get_width())
+    assert widths == {1: 1, 2: 1, 3: 2}
+    right = ax.figure.axes[1]
+    medians = {one.get_ydata()[0]: one.get_xdata()[0] for one in right.lines if one.get_marker() == "o"}
+    assert medians == {1: 0, 2: 0, 3: pytest.approx(0.25)}
+    assert shown(sl.batch_omp(D, np.zeros((4, 2)), 1)).patches
+
+
+class TestSubsets:
+    def test_the_bars_add_up_to_the_value(self, shown):
+        ridge = sl.spectral.GeneralizedRank(0.5)
+        result = sl.forward_regression(NAMED, 4, regularizer=ridge, nu=0.3)
+        ax = shown(result)
+        bars = sorted(ax.patches, key=lambda bar: bar.get_y())
+        np.testing.assert_allclose([bar.get_width() for bar in bars], result.gains)
+        np.testing.assert_allclose(bars[-1].get_x() + bars[-1].get_width(), result.value)
+        for left, right in itertools.pairwise(bars):
+            assert left.get_x() + left.get_width() == pytest.approx(right.get_x())
+        assert texts(ax.get_yticklabels()) == [NAMES[j].replace("$", r"\$") for j in result.support]
+        assert ax.figure.axes[1].lines[0].get_xdata().tolist() == result.coef.tolist()
+
+    def test_the_bound_of_a_best_subset(self, shown):
+        best, cut = (sl.best_subset(NAMED, 2, node_limit=limit) for limit in (None, 1))
+        (bound,) = [one for one in shown(best).lines if one.get_label().startswith("none exceeds")]
+        assert bound.get_xdata()[0] == pytest.approx(best.r2)
+        ax = shown(cut)
+        total = float(np.var(Y)) * len(Y)
+        (bound,) = [one for one in ax.lines if one.get_label().startswith("none exceeds")]
+        assert bound.get_xdata()[0] == pytest.approx(1 - cut.lower_bound / total)
+
+    def test_nothing_selected(self, shown):
+        assert "No feature" in shown(sl.forward_regression(X, 0 * Y, 2)).texts[0].get_text()
+
+    def test_a_maximum_of_f(self, shown):
+        found = sl.spectral.greedy_maximize(X.T @ X, 3, sl.spectral.SmoothedDifferentialEntropy(1.0))
+        widths = [bar.get_width() for bar in shown(found).patches]
+        np.testing.assert_allclose(widths, found.gains)
+
+
+def test_the_choice_of_nu(shown):
+    choice = sl.choose_nu(*sl.ensembles.gaussian(40, 8, rng=2), 3, sl.spectral.GeneralizedRank(0.5))
+    ax = shown(choice)
+    labels = {one.get_label(): one for one in ax.lines}
+    good, bad = (line(ax, label) for label in ("at least the LASSO's", "below"))
+    tried = np.concatenate([good, bad])
+    np.testing.assert_array_equal(tried[:, 0], choice.tried)
+    np.testing.assert_array_equal(tried[:, 1], choice.r2_tried)
+    assert good[:, 1].min() >= choice.r2_lasso > bad[:, 1].max()
+    assert labels["LASSO"].get_ydata()[0] == choice.r2_lasso
+    assert labels["LASSO"].get_linestyle() == "-"
+    assert labels[rf"$\nu$ = {choice.nu:.3g}"].get_xdata()[0] == choice.nu
+
+
+def test_the_constraints_of_a_projection(shown):
+    projection = sl.project_dual(X, Y, 0.1, forced=[0])
+    ax = shown(projection)
+    active = line(ax, r"active: $|\langle X_j, u\rangle| = \lambda$")
+    assert set(active[:, 0]) == {projection.coef[j] for j in projection.active}
+    assert line(ax, "without penalty")[:, 0].tolist() == [projection.coef[0]]
+    assert np.all(np.diff([abs(projection.coef[int(t[1:])]) for t in texts(ax.get_yticklabels())]) <= 0)
+    assert "is v" in shown(sl.project_dual(X, Y, 1e9)).texts[0].get_text()
+
+
+def test_the_descent(shown):
+    result = sl.hadamard_descent(X, Y, 2.0)
+    ax = shown(result)
+    drawn = line(ax, "objective − its last value")
+    at = drawn[:, 0].astype(int)
+    np.testing.assert_allclose(drawn[:, 1], result.objective[at] - result.objective[-1])
+    assert (result.objective[at] > result.objective[-1]).all()
+    assert ax.get_yscale() == "log"
+    assert f"after {len(result.objective) - 1} iterations" in ax.get_title()
+    assert "from the start" in shown(sl.hadamard_descent(X, 0 * Y, 2.0)).texts[0].get_text()
+
+
+def test_proximal_steps_and_penalties(shown):
+    prox = sl.hier_prox([3.0, 0.1, -2.0], [[5.0, 1.0], [0.1, 0.0], [0.5, 0.5]], lam=1.0, M=1.0)
+    ax = shown(prox)
+    assert [text.split(",")[0] for text in texts(ax.get_yticklabels())] == ["x0", "x2"]
+    np.testing.assert_allclose(line(ax, r"$\|\theta_j\|$")[:, 0], np.abs(prox.theta[[0, 2]]))
+    np.testing.assert_allclose(line(ax, r"$\max_k |W_{jk}|$")[:, 0], np.abs(prox.W).max(axis=1)[[0, 2]])
+    assert "all 1 have" in shown(sl.hier_prox([0.1], [[0.1]], lam=9.0, M=1.0)).texts[0].get_text()
+    one, many = sl.softmax_penalty([1.0, 2.0, 0.5]), sl.softmax_penalty([[1.0, 2.0], [0.5, 0.1]])
+    assert shown(one).lines[0].get_ydata().tolist() == one.minimizer.tolist()
+    assert shown(many).lines[0].get_ydata().tolist() == many.value.tolist()
+
+
+def test_intervals(shown):
+    ax = shown(sl.Interval(0.25, 0.5, "by hand"))
+    assert ax.lines[0].get_xdata().tolist() == [0.25, 0.5]
+    assert (ax.get_title(), ax.texts[0].get_text()) == ("by hand", "0.25 to 0.5")
+    assert shown(sl.Interval(1.0, np.inf, "half")).lines[0].get_xdata().tolist() == [1.0]
+    assert shown(sl.Interval(2.0, 2.0, "known")).texts[0].get_text() == "2"
+    assert shown(sl.submodularity_ratio(X, Y, [0], 1)).texts[0].get_text() == "1"
+
+
+def test_sparse_eigenvalues(shown):
+    result = sl.sparse_eigenvalues(X, 3)
+    ax = shown(result)
+    drawn = [one.get_xdata().tolist() for one in ax.lines if len(one.get_xdata()) == 2]
+    bounds = [[one.lower, one.upper] for one in (result.lambda_max, result.lambda_min)]
+    assert drawn == bounds
+    assert ax.figure.axes[1].lines[0].get_ydata().tolist() == result.babel.tolist()
+    assert "fewer than two" in shown(sl.sparse_eigenvalues(X[:, :1], 1)).figure.axes[1].texts[0].get_text()
+
+
+def test_guarantees(shown):
+    result = sl.guarantee_bounds(X, Y, 2)
+    broken = sl.Bound(
+        "too much", "OMP", "2", "nobody", (("none", True),), 0.9, 0.9, sl.Interval(0.5, 0.5, "")
+    )
+    for given in (result, dataclasses.replace(result, bounds=(*result.bounds, broken))):
+        ax = shown(given)
+        assert texts(ax.get_yticklabels()) == [f"{bound.algorithm}: {bound.name}" for bound in given.bounds]
+        bars = {round(bar.get_y() + bar.get_height() / 2): bar for bar in ax.patches}
+        assert {row: bar.get_width() for row, bar in bars.items()} == {
+            row: bound.lower for row, bound in enumerate(given.bounds) if bound.applies
+        }
+        points = [one.get_xydata()[0].tolist() for one in ax.lines if one.get_marker() == "D"]
+        assert points == [[bound.achieved.upper, row] for row, bound in enumerate(given.bounds)]
+        red = [row for row, bar in bars.items() if mpl.colors.same_color(bar.get_facecolor()[:3], plots.RED)]
+        assert red == ([len(given.bounds) - 1] if given is not result else [])
+
+
+@pytest.mark.parametrize("place", ["grid", "free"])
+def test_a_picture_of_two_panels_stays_in_its_place(place):
+    if place == "grid":
+        figure, (above, ax) = mpl.pyplot.subplots(2, layout="constrained")
+    else:
+        figure = mpl.pyplot.figure()
+        above, ax = figure.add_axes((0, 0.6, 1, 0.4)), figure.add_axes((0.1, 0.1, 0.8, 0.4))
+    assert plots.show(sl.omp(X, Y, 3), ax=ax) is ax
+    figure.canvas.draw()
+    right = figure.axes[2]
+    assert right.get_position().x0 > ax.get_position().x1
+    assert right.get_position().y1 < above.get_position().y0
+    plots.close(figure)
+
+
+def test_letters_have_ten_points_and_long_names_are_cut(shown):
+    names = [f"mean_of_the_very_long_$ $ name {j} of_five" for j in range(5)]
+    problem = sl.Problem(X, Y, names=names)
+    for result in (sl.omp(problem, 3), sl.lasso_path(problem), sl.best_subset(problem, 2)):
+        figure = shown(result).figure
+        figure.canvas.draw()
+        letters = [text for text in figure.findobj(mpl.text.Text) if text.get_text() and text.get_visible()]
+        assert min(text.get_fontsize() for text in letters) >= 10
+        labels = {text.get_text()[-26:] for text in letters if "mean" in text.get_text()}
+        assert len(labels) >= 2
+        assert labels <= {f"mean_of_the_v…me {j} of_five" for j in range(5)}
+
+
+def test_what_has_no_picture_is_told():
+    with pytest.raises(TypeError, match=r"SelectionPath, LassoPath, .*; got ndarray"):
+        plots.show(Y)
+
+
+@pytest.mark.parametrize("values", [[0.5], [0.1, 0.1, 0.1], [0.0, 0.0, 1.0, 1.0], [0.9, 0.2, 0.21, 0.22]])
+def test_labels_are_spread_as_little_as_possible(values):
+    from scipy.optimize import minimize
+
+    from sparselin.plots.style import spread
+
+    gap = 0.15
+    values = np.array(values)
+    placed = spread(values, gap)
+    order = np.argsort(values, kind="stable")
+    assert np.diff(placed[order]).min(initial=gap) >= gap - 1e-12
+    bounds = [{"type": "ineq", "fun": lambda z, i=i: z[i + 1] - z[i] - gap} for i in range(len(values) - 1)]
+    best = minimize(lambda z: ((z - values[order]) ** 2).sum(), np.linspace(0, 0.9, len(values)),
+                    constraints=bounds, bounds=[(0, 1)] * len(values), tol=1e-14)  # fmt: skip
+    np.testing.assert_allclose(placed[order], best.x, atol=1e-5)

@@ -1,8 +1,10 @@
-"""Figures. Each function returns the Axes it drew on.
+"""Figures. Each function returns the Axes it drew on; `show` picks that of a result.
 
 Their arguments are results, of which they compute nothing new, except for designs in two or three dimensions.
 """
 
+from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
+from sparselin.plots.cross_validation import cross_validation
 from sparselin.plots.diversity import (
     coefficient_errors,
     diversity_panels,
@@ -12,7 +14,11 @@ from sparselin.plots.diversity import (
     without_constants,
 )
 from sparselin.plots.guarantees import achieved, around_several, around_y, promised, worst_ratios
+from sparselin.plots.paths import batch_selection, explanation, first_entry, lasso_path, selection
 from sparselin.plots.penalty import contours, penalty_panels
+from sparselin.plots.pictures import show
+from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
+from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, close
 from sparselin.plots.verification import agreement, dual_polytope, windows
 
@@ -26,16 +32,33 @@ __all__ = [
     "agreement",
     "around_several",
     "around_y",
+    "batch_selection",
     "close",
     "coefficient_errors",
     "contours",
+    "cross_validation",
+    "descent",
     "diversity_panels",
     "dual_polytope",
+    "dual_projection",
+    "explanation",
+    "first_entry",
+    "greedy_maximum",
+    "guarantee_bounds",
+    "hier_prox",
+    "interval",
+    "lasso_path",
     "normalised_diversity",
+    "nu_choice",
     "penalty_panels",
+    "penalty_value",
     "pixel_maps",
     "promised",
     "r_squared",
+    "selection",
+    "show",
+    "sparse_eigenvalues",
+    "subset",
     "windows",
     "without_constants",
     "worst_ratios",

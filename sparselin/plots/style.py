@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from sparselin.problem import Problem
+from sparselin.results import FloatArray, Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BLUE, ORANGE, RED, GREEN, GREY = "#2a6f97", "#d98032", "#b3261e", "#1b7f5c", "#5b6b7b"
+# of many lines: colours that differ for the colour-blind too (Okabe and Ito)
+CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00")
+POINTS = 10  # the size of letters in pictures of results
+LONG = 20.0  # positive numbers that differ by more than such a factor are on a logarithmic axis
+_ROWS = 40  # so many rows have a name each
+_LETTERS = 26  # longer names are cut in the middle
 
 
 def close(figure: Figure) -> None:
@@ -19,7 +32,12 @@ def close(figure: Figure) -> None:
 
 
 def axes(
-    ax: Axes | None, title: str, xlabel: str, ylabel: str, figsize: tuple[float, float] = (5.0, 3.2)
+    ax: Axes | None,
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    figsize: tuple[float, float] = (5.0, 3.2),
+    ticks: int = 8,
 ) -> Axes:
     """The look that all figures share, on `ax` or on a new figure."""
     if ax is None:
@@ -27,7 +45,7 @@ def axes(
     ax.set_title(title, fontsize=10)
     ax.set_xlabel(xlabel, fontsize=10)
     ax.set_ylabel(ylabel, fontsize=10)
-    ax.tick_params(labelsize=8, width=0.6, length=3)
+    ax.tick_params(labelsize=ticks, width=0.6, length=3)
     ax.spines[:].set_linewidth(0.6)
     ax.set_axisbelow(True)
     return ax
@@ -50,3 +68,132 @@ def pyplot() -> Any:
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("figures need matplotlib: pip install 'sparselin[plot]'") from error
     return plt
+
+
+def picture(
+    ax: Axes | None, xlabel: str, ylabel: str, title: str = "", figsize: tuple[float, float] = (6.6, 4.0)
+) -> Axes:
+    """The look of the pictures of single results."""
+    return axes(ax, title, xlabel, ylabel, figsize, POINTS)
+
+
+def panel(ax: Axes, xlabel: str, ylabel: str = "", width: float = 0.42, *, shared: bool = True) -> Axes:
+    """A second panel in the right part of the place of `ax`, with the same rows if `shared`."""
+    rows, figure, spec = (ax if shared else None), ax.figure, ax.get_subplotspec()
+    if spec is None:
+        box = ax.get_position()
+        ax.set_position((box.x0, box.y0, 0.62 * box.width, box.height))
+        right = figure.add_axes((box.x1 - 0.3 * box.width, box.y0, 0.3 * box.width, box.height), sharey=rows)
+    else:
+        grid = spec.subgridspec(1, 2, width_ratios=(1, width))
+        ax.set_subplotspec(grid[0])
+        right = figure.add_subplot(grid[1], sharey=rows)
+    axes(right, "", xlabel, ylabel, ticks=POINTS)
+    if shared:
+        right.tick_params(labelleft=False)
+    return right
+
+
+def height(rows: int) -> float:
+    """The height in inches of a figure with so many rows."""
+    return 1.3 + 0.27 * min(max(rows, 2), _ROWS)
+
+
+def largest(size: ArrayLike) -> list[int]:
+    """The positions of the 40 largest entries, in decreasing order."""
+    return [int(i) for i in np.argsort(-np.asarray(size), kind="stable")[:_ROWS]]
+
+
+def rows(ax: Axes, labels: Sequence[str]) -> None:
+    """The rows 0, 1, … from the top, with their labels: every second, third, … if there are many."""
+    step = -(-len(labels) // _ROWS) or 1
+    ax.set_yticks(range(0, len(labels), step), labels[::step])
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+
+
+def name(names: Names, j: int) -> str:
+    """The name of feature j, x0, x1, … without names; of one that is long the beginning and the end."""
+    label = f"x{j}" if names is None else " ".join(names[j].split())
+    half = _LETTERS // 2
+    label = label if len(label) <= _LETTERS else f"{label[:half]}…{label[1 - half :]}"
+    return label.replace("$", r"\$")
+
+
+def note(ax: Axes, text: str) -> Axes:
+    """A sentence in place of a picture, where there is nothing to draw."""
+    ax.text(0.5, 0.5, textwrap.fill(text, 44), ha="center", va="center", fontsize=POINTS, color=GREY,
+            transform=ax.transAxes)  # fmt: skip
+    ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+    return ax
+
+
+def legend(ax: Axes, columns: int = 3) -> None:
+    """Above the axes."""
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2, "columnspacing": 1.2}
+    handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))  # one for each label
+    if handles:
+        ax.legend(handles.values(), handles, ncols=columns, frameon=False, fontsize=POINTS, **place)
+
+
+def integers(ax: Axes) -> None:
+    """Ticks of the horizontal axis at integers."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+
+
+def spread(positions: FloatArray, gap: float, top: float = 1.0) -> FloatArray:
+    """The nearest positions in 0..top, in the same order, that are at least `gap` apart.
+
+    In least squares: with z_i = y_i − i·gap (y sorted) the z must not decrease, which is isotonic regression,
+    by pooling neighbours; bounds then cut it off. They are too small for more than top/gap + 1 positions.
+    """
+    order = np.argsort(positions, kind="stable")
+    steps = gap * np.arange(len(order))
+    blocks: list[tuple[float, int]] = []
+    for value in positions[order] - steps:
+        mean, count = float(value), 1
+        while blocks and blocks[-1][0] >= mean:
+            before, many = blocks.pop()
+            mean, count = (mean * count + before * many) / (count + many), count + many
+        blocks.append((mean, count))
+    pooled = np.repeat([mean for mean, _ in blocks], [count for _, count in blocks])
+    placed = np.empty(len(order))
+    placed[order] = np.clip(pooled, 0, max(top - steps[-1], 0) if len(steps) else 0) + steps
+    return placed
+
+
+def positive_axis(ax: Axes, values: FloatArray) -> bool:
+    """A horizontal axis for values ≥ 0 with round numbers; whether it is logarithmic.
+
+    That is where positive ones differ by more than a factor of 20; if there is a 0, linear below the least.
+    """
+    positive = values[values > 0]
+    least, top, zero = float(positive.min()), float(positive.max()), bool(values.min() == 0)
+    bent = top > LONG * least
+    if bent and zero:
+        ax.set_xscale("symlog", linthresh=least, linscale=0.12 * math.log10(top / least))
+    elif bent:
+        ax.set_xscale("log")
+    marks = _decades(least, top) if bent else _multiples(0.0 if zero else least, top)
+    ax.set_xticks([0.0] * zero + marks, ["0"] * zero + [f"{mark:g}" for mark in marks])
+    ax.minorticks_off()
+    return bent
+
+
+def _multiples(low: float, high: float) -> list[float]:
+    """At most seven multiples of 1, 2 or 5 times a power of ten, in [low, high] and positive."""
+    unit = 10.0 ** math.floor(math.log10(high - low)) if high > low else high
+    step = next(unit * m for m in (0.1, 0.2, 0.5, 1.0, 2.0) if high - low <= 6 * unit * m)
+    return [float(f"{step * i:.6g}") for i in range(1, round(high / step) + 1) if low <= step * i <= high]
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """At most eight numbers in [low, high]: 1, 2, 5 times powers of ten, or 1, 3, or 1, or fewer."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        marks = [mark for mark in marks if low <= mark <= high]
+        if len(marks) <= 8:
+            break
+    return marks[:: -(-len(marks) // 8) or 1]

@@ -2,6 +2,7 @@
 
 from sparselin.results.base import FloatArray, IndexArray, Names, Status
 from sparselin.results.batch import BatchSelection
+from sparselin.results.explanation import Explanation
 from sparselin.results.guarantees import (
     Bound,
     GuaranteeBounds,
@@ -20,6 +21,7 @@ __all__ = [
     "Bound",
     "DescentResult",
     "DualProjection",
+    "Explanation",
     "FirstEntry",
     "FloatArray",
     "GreedyMaximum",

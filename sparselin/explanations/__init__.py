@@ -1,0 +1,1 @@
+"""Why a feature was selected, or was not: numbers from the data and a path, and a sentence."""

@@ -1,0 +1,157 @@
+"""A feature on the path of the LASSO."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparselin.explanations.standing import Standing, standing
+from sparselin.explanations.words import addition, called, determined, listed, percent
+from sparselin.problem import Problem
+from sparselin.results import Explanation, FloatArray, IndexArray, LassoPath
+
+Intervals = tuple[tuple[float, float], ...]
+
+_AT_ONCE = 4 * 10**6  # entries of the residuals of so many knots
+
+
+def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
+    """The explanation of feature j; ValueError if the problem is not that of the path."""
+    c, error = _correlations(problem, path, j)
+    intervals, knot = _intervals(path, j)
+    place = np.flatnonzero(path.features == j)
+    beta = path.coef_path[:, place[0]] if len(place) else np.zeros(len(path.knots))
+    forced = bool(beta.any()) and not intervals
+    nonzero = path.features[path.coef_path[max(knot - 1, 0) if knot else -1] != 0]
+    given = nonzero[nonzero != j]
+    at = standing(problem, given, j)
+    positive = path.knots > 0
+    level, c, error = path.knots[positive].astype(np.float64), c[positive], error[positive]
+    if intervals:
+        sentence = _entered(path, j, knot, intervals, float(beta[-1]))
+    elif forced:
+        sentence = (
+            f"{called(path.names, j)} was forced: it has no penalty, and its coefficient is {beta[0]:.4g} at "
+            f"λ = {path.knots[0]:.4g}, where the path begins, and {beta[-1]:.4g} at its end."
+        )
+    else:
+        sentence = _stays_at_zero(path, j, c, error, level, at, given)
+    return Explanation(
+        feature=j,
+        kind="LASSO",
+        names=path.names,
+        step=knot,
+        forced=forced,
+        given=given,
+        correlation=c,
+        level=level,
+        error=error,
+        runner_up=-1,
+        margin=math.nan,
+        tied=(),
+        fall=0,
+        left=at.left,
+        regression=at.regression,
+        shares=at.shares,
+        r2=at.r2,
+        gain=at.gain,
+        partial_r2=at.partial_r2,
+        intervals=intervals,
+        sentence=sentence,
+    )
+
+
+def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray, FloatArray]:
+    """|⟨X_j, y − Xβ⟩| at the knots and bounds on its errors; ValueError if R² there is not that of the path.
+
+    With B = ‖y‖ + Σ‖X_i‖|β_i| and e = 8·eps·(√n + 1), rounding β, r and the sum changes ⟨X_j, r⟩ by at most
+    e·‖X_j‖B, and ‖r‖² by about 2e·B²; so does it the KKT conditions by which the path has computed R².
+    """
+    J, scale, ones = path.features, problem.design.scale, problem.design.ones
+    coarse = max(1.0, float(np.finfo(path.coef_path.dtype).eps) / problem.eps)
+    coef = (
+        path.coef_path.astype(np.float64) if scale is None else path.coef_path / scale[J].astype(np.float64)
+    )
+    columns, x = problem.columns(J).astype(np.float64), problem.columns([j])[:, 0].astype(np.float64)
+    y = problem.y.astype(np.float64)
+    sizes, total = np.abs(coef) @ problem.column_norms[J], y
+    if ones is not None:
+        ones = ones.astype(np.float64)
+        sizes = sizes + np.abs(path.intercept) * math.sqrt(ones @ ones)
+        total = y - ones * (ones @ y) / (ones @ ones)
+    c, squares = np.zeros(len(coef)), np.zeros(len(coef))
+    step = max(1, _AT_ONCE // problem.n)
+    for a in range(0, len(coef), step):
+        here = slice(a, a + step)
+        r = y - coef[here] @ columns.T
+        if ones is not None:
+            r -= np.multiply.outer(path.intercept[here].astype(np.float64), ones)
+        c[here], squares[here] = np.abs(r @ x), np.einsum("ij,ij->i", r, r)
+    sizes = sizes + problem.y_norm
+    unit, square = coarse * problem.rounding(), float(total @ total)
+    off = np.abs(square * (1 - path.r2.astype(np.float64)) - squares) * (square > 0)
+    wrong = np.flatnonzero(~(off <= 4 * unit * sizes**2))
+    if len(wrong):
+        i = int(wrong[0])
+        theirs, ours = float(path.r2[i]), 1 - float(squares[i]) / square
+        raise ValueError(
+            f"path must be one of X and y: at λ = {float(path.knots[i]):.6g} its R² is {theirs:.6g}, that of "
+            f"the data {ours:.6g}. Pass the data, and the sample_weight, from which it was computed."
+        )
+    return c, unit * float(problem.column_norms[j]) * sizes
+
+
+def _intervals(path: LassoPath, j: int) -> tuple[Intervals, int]:
+    """The maximal intervals (entered, left) on which j is active, and the number of the first knot, or 0."""
+    inside = [j in active for active in path.active[: len(path.knots) - 1]]
+    change = np.flatnonzero(np.diff(np.array([False, *inside, False]).astype(int)))
+    pairs = [(float(path.knots[a]), float(path.knots[b])) for a, b in change.reshape(-1, 2)]
+    return tuple(pairs), int(change[0]) + 1 if len(change) else 0
+
+
+def _entered(path: LassoPath, j: int, knot: int, intervals: Intervals, last: float) -> str:
+    end = float(path.knots[-1])
+    (first, until), *again = intervals
+    text = f"{called(path.names, j)} entered at λ = {first:.4g}, knot {knot} of {len(path.knots)}"
+    text += f", and left at λ = {until:.4g}" if until > end else ""
+    if again:
+        spans = [f"{a:.4g} to {b:.4g}" for a, b in again]
+        text += f"; it is nonzero again from λ = {listed(spans)}"
+    if intervals[-1][1] == end:
+        text += f"; its coefficient at the end of the path, λ = {end:.4g}, is {last:.4g}"
+    return text + "."
+
+
+def _stays_at_zero(
+    path: LassoPath,
+    j: int,
+    c: FloatArray,
+    error: FloatArray,
+    level: FloatArray,
+    at: Standing,
+    given: IndexArray,
+) -> str:
+    begin = f"{called(path.names, j)} stays at zero"
+    if at.vanishes:
+        return f"{begin}: it is {'constant' if path.with_intercept else 'zero'} to rounding."
+    if not len(level):
+        return f"{begin}, as all do: no feature is correlated with the residual, λ* = 0."
+    begin += f" down to λ = {float(path.knots[-1]):.4g}"
+    # between knots c is linear in λ, so that |c|/λ has its maximum at a knot
+    closest = int(np.argmax(c / level))
+    first = int(np.argmax(c >= level - error))
+    if not (c > error).any():
+        parts = ["it is orthogonal to the residual to rounding all along"]
+    elif c[first] >= level[first] - error[first]:
+        parts = [
+            f"its |c| is λ to rounding, at λ = {level[first]:.4g} first, but there are solutions without it"
+        ]
+    else:
+        ratio = percent(c[closest] / level[closest])
+        parts = [f"its |c| is below λ all along, at most {ratio} of it, at λ = {level[closest]:.4g}"]
+    of = "its variance" if path.with_intercept else "its squared length"
+    parts += [determined(path.names, given, at, "the features nonzero at the end", of)]
+    if len(given):
+        parts.append(addition(at, "adding it to them in least squares"))
+    return f"{begin}: {'; '.join(part for part in parts if part)}."

@@ -1,0 +1,233 @@
+"""A feature on the path of a greedy method."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparselin.explanations.standing import Standing, standing
+from sparselin.explanations.words import addition, called, determined, listed, percent
+from sparselin.linalg.thin_qr import ThinQR
+from sparselin.problem import Problem
+from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath
+from sparselin.ties import measure, tied_at_maximum
+
+
+class Choice(NamedTuple):
+    """How a pick won: what was compared, in words; the runner-up, −1 without one; T without the pick."""
+
+    compared: str
+    runner_up: int
+    tied: tuple[int, ...]
+
+
+def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
+    """The explanation of feature j, the problem having been found to be that of the path."""
+    place = np.flatnonzero(path.support == j)
+    step = int(place[0]) + 1 if len(place) else 0
+    given = path.support[: step - 1] if step else path.support
+    correlation, error = _followed(problem, path, j)
+    correlation, error = correlation[: len(given) + 1], error[: len(given) + 1]
+    at = standing(problem, given, j)
+    forced = bool(step and math.isnan(path.lam_star[step - 1]))
+    choice = Choice("", -1, ())
+    if step and not forced:
+        level, choice = path.lam_star[:step].astype(np.float64), _choice(problem, path, given, step)
+    else:
+        last = math.nan if forced else _next_level(problem, given)
+        level = np.append(path.lam_star[: len(given)].astype(np.float64), last)
+    falls = correlation[:-1] - correlation[1:]
+    fall = int(np.argmax(falls)) if len(falls) else 0
+    fell = len(falls) > 0 and falls[fall] > error[fall] + error[fall + 1]
+    fall = fall + 1 if fell else 0
+    if step:
+        sentence = _forced(path, step, at) if forced else _entered(path, step, choice, at)
+    else:
+        sentence = _not_selected(path, j, correlation, error, level, fall, at)
+    return Explanation(
+        feature=j,
+        kind="selection",
+        names=path.names,
+        step=step,
+        forced=forced,
+        given=given.copy(),
+        correlation=correlation,
+        level=level,
+        error=error,
+        runner_up=choice.runner_up,
+        margin=float(path.margin[step - 1]) if step else math.nan,
+        tied=choice.tied,
+        fall=fall,
+        left=at.left,
+        regression=at.regression,
+        shares=at.shares,
+        r2=at.r2,
+        gain=at.gain,
+        partial_r2=at.partial_r2,
+        intervals=(),
+        sentence=sentence,
+    )
+
+
+def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray, FloatArray]:
+    """|⟨X_j, r_s⟩| and its error for all s; ValueError if a ‖r_s‖ is not that of the path.
+
+    Two computed ‖r‖ differ by at most 2·length_unit·s(y), their projections being off by that, and by the
+    rounding of the sums, 8·eps·(√n + 1)·‖y‖: with the eps of the path, if it is the larger one.
+    """
+    J, k = np.array([j]), len(path.support)
+    coarse = max(1.0, float(np.finfo(path.coef_path.dtype).eps) / problem.eps)
+    qr = ThinQR(problem, problem.with_ones(path.support[:0]), capacity=k + 2)
+    c, error = np.zeros(k + 1), np.zeros(k + 1)
+    for s in range(k + 1):
+        if s:
+            qr.append(int(path.support[s - 1]))
+        now = measure(qr, J)
+        c[s], error[s] = abs(float(now.c[0])), float(now.coarse * now.error[0])
+        slack = coarse * (2 * now.residual_error + problem.rounding() * problem.y_norm)
+        if not abs(now.residual_norm - float(path.residual_norm[s])) <= slack:
+            raise ValueError(
+                f"path must be one of X and y: after {s} features its residual norm is "
+                f"{float(path.residual_norm[s]):.6g}, and that of the data {now.residual_norm:.6g}. Pass the "
+                "data, and the sample_weight, from which it was computed."
+            )
+    return c, error
+
+
+def _next_level(problem: Problem, S: IndexArray) -> float:
+    """λ*(S)."""
+    rest = np.setdiff1d(np.arange(problem.n_features), S)
+    scores = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest).correlations()
+    return tied_at_maximum(scores.score, scores.coarse * scores.error)[0]
+
+
+def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> Choice:
+    """What was compared when a feature was picked.
+
+    The attention weights, if the path has them. Else the correlations or, as orthogonal least squares, the
+    quotients |c_i|/‖P_S^⊥X_i‖: a path does not say which, but its margin is that of one of the two.
+    """
+    pick, margin = int(path.support[step - 1]), float(path.margin[step - 1])
+    tied = tuple(i for i in path.ties[step - 1] if i != pick)
+    rest = np.setdiff1d(np.arange(problem.n_features), S)
+    others = rest != pick
+    forced = int(np.isnan(path.lam_star).sum())
+    found = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest)
+    by_weight = bool(path.weights)
+    if by_weight:
+        weights = path.weights[step - 1 - forced]
+        rules = [("attention weight", np.abs(weights[rest]).astype(np.float64))]
+    else:
+        rules = [
+            ("|c|", np.abs(found.correlations().score)),
+            ("|c|/‖P_S^⊥X‖", np.abs(found.quotients().score)),
+        ]
+    best = min(rules, key=lambda rule: by_weight or abs(_margin(rule[1], others) - margin))
+    name, score = best
+    second = int(np.argmax(np.where(others, score, -1))) if others.any() else -1
+    runner_up = int(rest[second]) if second >= 0 and score[second] > 0 and margin < 1 else -1
+    return Choice(name, runner_up, tied)
+
+
+def _margin(score: FloatArray, others: NDArray[np.bool_]) -> float:
+    top = float(score[~others][0])
+    return max(0.0, top - float(score[others].max(initial=0))) / top if top > 0 else math.inf
+
+
+def _entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
+    names, pick = path.names, int(path.support[step - 1])
+    name, margin = called(names, pick), float(path.margin[step - 1])
+    level = f"|c| = {float(path.lam_star[step - 1]):.4g}"
+    begin = f"{name} entered at step {step} of {len(path.support)}"
+    if choice.compared == "attention weight":
+        weight = abs(float(path.weights[step - 1 - int(np.isnan(path.lam_star).sum())][pick]))
+        why = f" with the largest attention weight, {weight:.4g}" + _second(names, choice.runner_up)
+    elif choice.tied:
+        T = [called(names, i) for i in sorted((pick, *choice.tied))]
+        A = path.active_sets[step - 1]
+        lowest = "has the lowest index of them"
+        if A and set(A) != {pick, *choice.tied}:
+            members = listed([called(names, i) for i in A])
+            lowest = f"is the first of {members}, which alone become nonzero in the LASSO"
+        why = f" in a tie: the {choice.compared} of {listed(T)} agree to rounding ({level}), and {name}"
+        why = f"{why} {lowest}"
+    else:
+        why = f" with the largest {choice.compared} ({level})" if choice.compared != "|c|" else ""
+        why = why or f" with the largest {level}"
+        if choice.runner_up >= 0:
+            why += f", {called(names, choice.runner_up)} having {percent(margin)} less"
+        elif margin == 1:
+            why += ", no other feature being correlated with the residual"
+    return f"{begin}{why}; R² rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}."
+
+
+def _second(names: tuple[str, ...] | None, runner_up: int) -> str:
+    return f", before {called(names, runner_up)}" if runner_up >= 0 else ""
+
+
+def _forced(path: SelectionPath, step: int, at: Standing) -> str:
+    name = called(path.names, int(path.support[step - 1]))
+    begin = f"{name} was forced, in S from the start as feature {step}"
+    if at.vanishes:
+        return f"{begin}; it is {_zero(path)} to rounding, and has the coefficient zero."
+    if at.left == 0:
+        return f"{begin}; it lies in the span of those before it to rounding, and has the coefficient zero."
+    return f"{begin}; R² rose from {at.r2:.4g} to {at.r2 + at.gain:.4g} by it."
+
+
+def _zero(path: SelectionPath) -> str:
+    return "constant" if path.with_intercept else "zero"
+
+
+def _not_selected(
+    path: SelectionPath,
+    j: int,
+    correlation: FloatArray,
+    error: FloatArray,
+    level: FloatArray,
+    fall: int,
+    at: Standing,
+) -> str:
+    names, k = path.names, len(path.support)
+    begin = f"{called(names, j)} was not selected"
+    if at.vanishes:
+        return f"{begin}: it is {_zero(path)} to rounding, and no such column ever is."
+    if not k:
+        return f"{begin}, as no feature was: {path.status.message}."
+    parts = [_correlations(path, correlation, error, level)]
+    if fall:
+        other = called(names, int(path.support[fall - 1]))
+        parts.append(f"it fell most at step {fall}, when {other} entered")
+    ties = [s for s, T in enumerate(path.ties) if j in T]
+    if ties:
+        other = called(names, int(path.support[ties[0]]))
+        parts.append(f"it was tied with {other}, which was picked, at step {ties[0] + 1}")
+    of = "its variance" if path.with_intercept else "its squared length"
+    parts += [determined(names, path.support, at, "the selected features", of), addition(at)]
+    return f"{begin} in {k} step{'s' * (k > 1)}: {'; '.join(part for part in parts if part)}."
+
+
+def _correlations(path: SelectionPath, correlation: FloatArray, error: FloatArray, level: FloatArray) -> str:
+    """|c| at the first pick, where it came closest to that of a pick, and now, relative to these."""
+    k = len(path.support)
+    picks = np.flatnonzero(level[:k] > 0)
+    parts = []
+    if len(picks):
+        ratio = np.zeros(k)
+        ratio[picks] = correlation[picks] / level[picks]
+        first, closest = int(picks[0]), int(np.argmax(ratio))
+        whose = [f"{called(path.names, int(i))}'s at step {s + 1}" for s, i in enumerate(path.support)]
+        parts.append(f"was {percent(ratio[first])} of {whose[first]}")
+        compared = not path.weights and not (correlation[picks] > level[picks] + 2 * error[picks]).any()
+        if compared and closest != first:
+            parts.append(f"came closest to {whose[closest]} ({percent(ratio[closest])})")
+    if correlation[k] <= error[k]:
+        parts.append("is zero to rounding now")
+    elif correlation[k] >= level[k] - error[k]:
+        parts.append("is the largest of those left now")
+    else:
+        parts.append(f"is {percent(correlation[k] / level[k])} of the largest left now")
+    return "its |c| " + (", and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0])

@@ -1,0 +1,64 @@
+"""How a feature stands to a set S: how much of it S determines, and what it would add to R²."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin.linalg.thin_qr import ThinQR
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray
+from sparselin.ties import measure
+
+
+class Standing(NamedTuple):
+    """The fields of the same names of an `Explanation`, and whether X_j is zero, or constant, to rounding."""
+
+    left: float
+    regression: FloatArray
+    shares: FloatArray
+    r2: float
+    gain: float
+    partial_r2: float
+    vanishes: bool
+
+
+def standing(problem: Problem, S: IndexArray, j: int) -> Standing:
+    """Feature j against the features S, j not among them."""
+    J, none = np.array([j]), np.zeros(len(S))
+    start = measure(ThinQR(problem, problem.with_ones(S[:0])), J)
+    qr = ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1)
+    now = measure(qr, J)
+    total, rest = start.residual_norm, now.residual_norm
+    fitted, vanishes = rest <= now.residual_error, not start.outside[0]
+    r2 = 0.0 if total <= start.residual_error else 1 - (rest / total) ** 2 * (not fitted)
+    if vanishes:
+        return Standing(0.0, none, none, r2, 0.0, 0.0, True)
+    b, shares = _regression(problem, qr, S, j)
+    if not now.outside[0]:
+        return Standing(0.0, b, shares, r2, 0.0, 0.0, False)
+    left = min(1.0, float(now.length[0] / start.length[0]) ** 2)
+    c = float(now.c[0]) / float(now.length[0])
+    if fitted or abs(now.c[0]) <= now.coarse * now.error[0]:
+        return Standing(left, b, shares, r2, 0.0, 0.0, False)
+    return Standing(left, b, shares, r2, (c / total) ** 2, min(1.0, (c / rest) ** 2), False)
+
+
+def _regression(problem: Problem, qr: ThinQR, S: IndexArray, j: int) -> tuple[FloatArray, FloatArray]:
+    """b, in the units of X, and the shares, both 0 for the columns that the factorisation does not hold.
+
+    With an intercept the first q is ones/‖ones‖, and P_∅^⊥X_j = X_j − q⟨q, X_j⟩.
+    """
+    x, place = problem.columns([j])[:, 0], {int(i): at for at, i in enumerate(S)}
+    ones = problem.d - problem.n_features
+    coef = qr.solve(qr.Qt @ x)
+    centred = x
+    for _ in range(2 * ones):
+        centred = centred - qr.Qt[0] * (qr.Qt[0] @ centred)
+    products = problem.columns(qr.index[ones:]).T @ centred / (centred @ centred)
+    b, shares = np.zeros(len(S)), np.zeros(len(S))
+    for i, value, product in zip(qr.index[ones:], coef[ones:], products, strict=True):
+        b[place[i]], shares[place[i]] = value, value * product
+    scale = problem.design.scale
+    return (b if scale is None else b * scale[S] / scale[j]), shares

@@ -1,0 +1,54 @@
+"""The sentences of explanations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparselin.explanations.standing import Standing
+from sparselin.results import FloatArray, IndexArray, Names
+
+
+def called(names: Names, j: int) -> str:
+    """The name of feature j."""
+    return f"x{j}" if names is None else names[j]
+
+
+def listed(words: list[str]) -> str:
+    """a; a and b; a, b and c."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def percent(share: float) -> str:
+    if share >= 2:
+        return f"{share:.3g} times"
+    if 0 < share < 1e-4:
+        return "less than 0.01 %"
+    if 0.9995 <= share < 1 - 1e-9:
+        return "more than 99.9 %"
+    return f"{100 * share:.3g} %"
+
+
+def carriers(names: Names, S: IndexArray, shares: FloatArray) -> str:
+    """Of S those of the largest |shares|, at most three: as many as make up 80 % of their sum."""
+    order = np.argsort(-np.abs(shares), kind="stable")
+    size = np.abs(shares[order])
+    count = min(3, int(np.searchsorted(np.cumsum(size), 0.8 * size.sum())) + 1)
+    return listed([f"{called(names, int(S[i]))} ({percent(float(shares[i]))})" for i in order[:count]])
+
+
+def determined(names: Names, S: IndexArray, at: Standing, those: str, of: str) -> str:
+    """How much of X_j the features S, called `those`, determine, and which."""
+    if not len(S) or not at.shares.any():
+        return ""
+    if at.left == 0:
+        return f"it lies in the span of {those} to rounding, chiefly {carriers(names, S, at.shares)}"
+    text = f"{those} determine {percent(1 - at.left)} of {of}"
+    return text + (f", chiefly {carriers(names, S, at.shares)}" if at.left <= 0.5 else "")
+
+
+def addition(at: Standing, adding: str = "adding it now") -> str:
+    """What j would add to R²."""
+    if at.gain == 0:
+        rest = "y is fitted to rounding already"
+        return f"{adding} would not raise R², {at.r2:.4g}, to rounding" if at.r2 < 1 else rest
+    return f"{adding} would raise R² by {at.gain:.3g}, from {at.r2:.4g}"

@@ -1,0 +1,143 @@
+"""Pictures of certified bounds: intervals, sparse eigenvalues, what is guaranteed and what was achieved."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sparselin.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LONG,
+    ORANGE,
+    POINTS,
+    RED,
+    height,
+    integers,
+    legend,
+    note,
+    panel,
+    picture,
+    rows,
+)
+from sparselin.results import Bound, GuaranteeBounds, Interval, SparseEigenvalues
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def interval(bounds: Interval, *, ax: Axes | None = None) -> Axes:
+    """Certified bounds on a number, with how they were obtained above.
+
+    Parameters
+    ----------
+    bounds : an `Interval`, or a `SubmodularityRatio`.
+    ax : where to draw; a new figure if None.
+
+    >>> from sparselin import Interval
+    >>> ax = interval(Interval(0.25, 0.5, "by hand"))
+    >>> ax.get_title(), ax.texts[0].get_text()
+    ('by hand', '0.25 to 0.5')
+    """
+    ax = picture(ax, "value", "", bounds.method, figsize=(6.0, 1.7))
+    _intervals(ax, [("", bounds)])
+    ax.set_yticks([])
+    return ax
+
+
+def _intervals(ax: Axes, named: list[tuple[str, Interval]]) -> None:
+    """A row for each: a line from bound to bound, with their values above it; a point if they agree."""
+    values = [v for _, one in named for v in (float(one.lower), float(one.upper)) if math.isfinite(v)]
+    if min(values, default=0) > 0 and max(values) > LONG * min(values):
+        ax.set_xscale("log")
+    for row, (_, one) in enumerate(named):
+        low, high = float(one.lower), float(one.upper)
+        ends = [v for v in (low, high) if math.isfinite(v)]
+        ax.plot(ends, [row] * len(ends), "|-", color=BLUE, linewidth=3, markersize=14, markeredgewidth=2)
+        if one.exact and ends:
+            ax.plot([high], [row], "o", color=BLUE, markersize=8)
+        words = f"{high:.4g}" if one.exact else f"{low:.4g} to {high:.4g}"
+        if ends:
+            ax.annotate(words, (sum(ends) / len(ends), row), (0, 9), textcoords="offset points", ha="center",
+                        fontsize=POINTS)  # fmt: skip
+    rows(ax, [label for label, _ in named])
+    if ax.get_xscale() == "log":
+        ax.margins(x=0.2)
+    elif values:
+        ax.set_xlim(1.2 * min([0.0, *values]), 1.2 * max([0.0, *values]) or 1.0)
+    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+
+
+def sparse_eigenvalues(result: SparseEigenvalues, *, ax: Axes | None = None) -> Axes:
+    """λ_min(C, k) and λ_max(C, k) with their bounds; on the right the babel function μ₁(m) and 1.
+
+    Below 1, μ₁(k − 1) bounds the eigenvalues of unit columns: |λ − 1| ≤ μ₁(k − 1) by Gershgorin's theorem.
+
+    Parameters
+    ----------
+    result : a `SparseEigenvalues`.
+    ax : where to draw, with a second panel on its right; a new figure if None.
+    """
+    title = f"k = {result.k}, condition number {_words(result.condition_number)}"
+    ax = picture(ax, "eigenvalue", "", title, figsize=(8.0, 2.8))
+    _intervals(ax, [(r"$\lambda_{\max}$", result.lambda_max), (r"$\lambda_{\min}$", result.lambda_min)])
+    right = panel(ax, "$m$", r"babel function $\mu_1(m)$", 0.8, shared=False)
+    if math.isnan(result.coherence):
+        note(right, "fewer than two nonzero columns")
+        return ax
+    sizes = np.arange(1, result.k + 1)
+    right.plot(sizes, result.babel, "o-", color=GREEN, markersize=5 if result.k <= 40 else 0, linewidth=1.3)
+    right.axhline(1, color=GREY, linestyle="--", linewidth=1)
+    right.set_ylim(bottom=0)
+    integers(right)
+    right.set_title(f"coherence {result.coherence:.3g}", fontsize=POINTS)
+    return ax
+
+
+def _words(one: Interval) -> str:
+    return f"{one.upper:.3g}" if one.exact else f"{one.lower:.3g} to {one.upper:.3g}"
+
+
+def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes:
+    """What each guarantee promises of the best subset's R², and what was achieved.
+
+    A bar is a promise whose hypotheses were found to hold. The achieved ratio is a point, and a line where
+    the best subset is known by bounds only.
+
+    Parameters
+    ----------
+    result : a `GuaranteeBounds`.
+    ax : where to draw; a new figure if None.
+    """
+    words = f"share of the $R^2$ of the best {result.k} features, {_words(result.best)}"
+    ax = picture(ax, words, "", figsize=(8.0, height(len(result.bounds))))
+    if not result.bounds:
+        return note(ax, "No guarantees were asked for.")
+    for row, bound in enumerate(result.bounds):
+        _promise(ax, row, bound)
+    rows(ax, [f"{bound.algorithm}: {bound.name}" for bound in result.bounds])
+    ax.set_xlim(min([0.0, *(float(bound.achieved.lower) for bound in result.bounds)]), 1.04)
+    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    legend(ax)
+    return ax
+
+
+def _promise(ax: Axes, row: int, bound: Bound) -> None:
+    if bound.applies:
+        colour, label = (RED, "promised, violated") if bound.violated else (BLUE, "promised")
+        ax.barh([row], [bound.lower], color=colour, height=0.5, alpha=0.8, label=label,
+                hatch="xxx" if bound.violated else "", edgecolor="white")  # fmt: skip
+        inside = bound.lower > 0.15
+        ax.annotate(f"{bound.lower:.2g}", (bound.lower, row), (-4 if inside else 4, 0),
+                    textcoords="offset points", va="center", ha="right" if inside else "left",
+                    color="white" if inside else "black", fontsize=POINTS)  # fmt: skip
+    else:
+        failed = any(held is False for _, held in bound.hypotheses)
+        words = "a hypothesis fails" if failed else "a hypothesis is undecided"
+        ax.text(0.01, row, words, va="center", fontsize=POINTS, color=GREY, style="italic")
+    low, high = bound.achieved.lower, bound.achieved.upper
+    ax.plot([low, high], [row, row], "-", color=ORANGE, linewidth=2)
+    ax.plot([high], [row], "D", color=ORANGE, markersize=7, label="achieved")

@@ -1,0 +1,362 @@
+"""Pictures of paths: coefficients against λ, the steps of a selection, the first segment, many signals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparselin.plots.style import (
+    BLUE,
+    CYCLE,
+    GREEN,
+    GREY,
+    LONG,
+    ORANGE,
+    POINTS,
+    RED,
+    height,
+    legend,
+    name,
+    note,
+    panel,
+    picture,
+    positive_axis,
+    rows,
+    spread,
+)
+from sparselin.results import (
+    BatchSelection,
+    Explanation,
+    FirstEntry,
+    FloatArray,
+    LassoPath,
+    SelectionPath,
+    Status,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SAMPLES = 400  # of each curve on a logarithmic axis, where the lines between knots are bent
+_MANY = 10**5  # more points than that are drawn as an image
+# how signals end: colour and hatch
+_ENDS = {
+    Status.COMPLETED: (BLUE, ""),
+    Status.TOLERANCE: (GREEN, "///"),
+    Status.EXACT_FIT: (ORANGE, "..."),
+    Status.NO_CORRELATION: (GREY, "xxx"),
+    Status.RANK_EXHAUSTED: (RED, "\\\\\\"),
+}
+
+
+def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> Axes:
+    """The coefficients β(λ) against λ, which decreases to the right; marks at the knots, R² above.
+
+    The axis is logarithmic if the positive knots span more than a factor of 20, and linear below the last of
+    them where the path ends at 0. Between knots β is linear in λ, and R² is linear in λ²: with c = Xᵀr,
+    d(½‖r‖²)/dλ = −cᵀdβ/dλ = −λ·d‖β_{S̄}‖₁/dλ, where ‖β_{S̄}‖₁ (of standardized columns, if they are) is linear.
+
+    Parameters
+    ----------
+    path : a `LassoPath`.
+    labels : at most so many features, those of the largest coefficients at the end, have a colour and their
+        name on the right; the others are grey.
+    ax : where to draw; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> ax = lasso_path(sl.lasso_path([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0]))
+    >>> [line.get_label() for line in ax.lines[:2]], [text.get_text() for text in ax.texts[:2]]
+    (['x0', 'x1'], ['x0', 'x1'])
+    """
+    ax = picture(ax, r"$\lambda$ (marks: knots)", "coefficient")
+    if not path.knots[0] > 0:
+        return note(ax, "No feature enters: λ* = 0, no column outside S is correlated with the residual.")
+    lam = _axis_of_lambda(ax, path.knots)
+    beta = np.array([np.interp(-lam, -path.knots, values) for values in path.coef_path.T])
+    beta = beta.reshape(len(path.features), len(lam))
+    shown = np.argsort(-np.abs(beta[:, -1]), kind="stable")[: max(labels, 0)]
+    shown = shown[np.argsort(-beta[shown, -1], kind="stable")]
+    _others(ax, lam, np.delete(beta, shown, axis=0))
+    for i, f in enumerate(shown):
+        look: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "linestyle": "-" if i < len(CYCLE) else "--"}
+        ax.plot(lam, beta[f], label=name(path.names, int(path.features[f])), linewidth=1.5, **look)
+    low, high = beta.min(initial=0), beta.max(initial=0)
+    pad = 0.06 * (high - low) or 1.0
+    ax.set_ylim(low - pad, high + pad)
+    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+    _named_ends(ax, beta[shown, -1])
+    on: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
+    ax.plot(path.knots, np.zeros(len(path.knots)), "|", color=GREY, markersize=9, label="knots", **on)
+    _r2_above(ax, path)
+    return ax
+
+
+def _axis_of_lambda(ax: Axes, knots: FloatArray) -> FloatArray:
+    """The axis from λ* down to the end of the path; the λ's, decreasing, at which curves are drawn."""
+    lam, end = knots.astype(float), float(knots[-1])
+    least = float(lam[lam > 0].min())
+    if positive_axis(ax, lam):
+        lam = np.unique(np.concatenate([lam, np.geomspace(least, lam[0], _SAMPLES)]))[::-1]
+    ax.set_xlim(lam[0], end if end < lam[0] else 0.5 * lam[0])
+    return lam
+
+
+def _others(ax: Axes, lam: FloatArray, beta: FloatArray) -> None:
+    """The lines without a name."""
+    from matplotlib.collections import LineCollection
+
+    lines = [np.column_stack([lam, values]) for values in beta]
+    grey = LineCollection(lines, colors=GREY, linewidths=0.7, alpha=0.45, label="others")
+    grey.set_rasterized(beta.size > _MANY)
+    ax.add_collection(grey, autolim=False)
+
+
+def _named_ends(ax: Axes, ends: FloatArray) -> None:
+    """The names of the lines drawn so far on the right, beside the values at which they end."""
+    low, high = ax.get_ylim()
+    gap = 1.25 * POINTS * ax.figure.dpi / (72 * 0.85 * ax.bbox.height)  # labels and titles will take 15 %
+    places = spread((ends - low) / (high - low), min(gap, 1 / max(len(ends), 1)))
+    for line, end, place in zip(list(ax.lines), ends.tolist(), places.tolist(), strict=False):
+        arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.7, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate(str(line.get_label()), (1, end), (1.05, place), ("axes fraction", "data"),
+                    "axes fraction", color=line.get_color(), fontsize=POINTS, va="center",
+                    annotation_clip=False, arrowprops=arrow)  # fmt: skip
+
+
+def _r2_above(ax: Axes, path: LassoPath) -> None:
+    """R² above the axes, at six λ's."""
+    if not path.r2.any():
+        return
+    inverse = (ax.transScale + ax.transLimits).inverted()
+    for share in np.linspace(0, 1, 6).tolist():
+        lam = max(float(inverse.transform((share, 0))[0]), 0.0)
+        r2 = np.interp(-(lam**2), -(path.knots.astype(float) ** 2), path.r2)
+        ax.text(share, 1.02, f"{r2:.2f}", ha="center", va="bottom", fontsize=POINTS, transform=ax.transAxes)
+    ax.text(-0.06, 1.02, "$R^2$", ha="right", va="bottom", fontsize=POINTS, transform=ax.transAxes)
+
+
+def selection(path: SelectionPath, *, ax: Axes | None = None) -> Axes:
+    """The steps from the top down: λ* of each and the runner-up's share of it, and R² after the step.
+
+    The runner-up is at (1 − margin)·λ*: for OMP its |⟨X_j, r⟩|, for orthogonal least squares, which compares
+    |⟨X_j, r⟩|/‖P_S^⊥X_j‖, at its share of the pick's quotient. Ties are marked, and the row names one of the
+    others in T. R² = 1 − ‖r‖²/‖r_0‖², against the mean with an intercept.
+
+    Parameters
+    ----------
+    path : a `SelectionPath`.
+    ax : where to draw, with a second panel on its right; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> ax = selection(sl.omp([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['1  x0', '2  x1']
+    """
+    steps = len(path.support)
+    ax = picture(ax, r"$\lambda^*$", "step", figsize=(7.6, height(steps)))
+    if not steps:
+        return note(ax, f"No feature is selected: {path.status.message}.")
+    lam, at = path.lam_star.astype(float), np.arange(steps)
+    forced = np.isnan(lam)
+    tied = np.array([len(others) > 1 for others in path.ties]) & ~forced
+    runner_up = (1 - path.margin.astype(float)) * lam
+    ax.hlines(at[~forced], runner_up[~forced], lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
+    size = 7 if steps <= 40 else 4
+    for rest, marker, label in (
+        (~tied & ~forced, "o", r"$\lambda^*$ at the pick"),
+        (tied, "D", "the same, tied"),
+    ):
+        if rest.any():
+            colour = ORANGE if marker == "D" else BLUE
+            ax.plot(lam[rest], at[rest], marker, color=colour, markersize=size, label=label)
+    second = ~forced & ~tied
+    if second.any():
+        look: dict[str, Any] = {"markersize": 1.7 * size, "markeredgewidth": 2, "label": "runner-up"}
+        ax.plot(runner_up[second], at[second], "|", color=GREY, **look)
+    _from_zero_or_log(ax, lam[~forced], runner_up[second])
+    rows(ax, [_step(path, t) for t in range(steps)])
+    if not forced.all():
+        legend(ax)
+    right = panel(ax, "$R^2$, against the mean" if path.with_intercept else "$R^2$")
+    total = float(path.residual_norm[0]) ** 2
+    r2 = 1 - path.residual_norm[1:].astype(float) ** 2 / total if total else np.zeros(steps)
+    right.plot(r2, at, "o-", color=GREEN, markersize=0.7 * size, linewidth=1.2)
+    right.set_xlim(min(0.0, r2.min()), 1.04)
+    right.grid(axis="x", linewidth=0.4, alpha=0.5)
+    for t in range(steps) if steps <= 20 else (steps - 1,):
+        left = r2[t] > 0.7
+        right.annotate(f"{r2[t]:.3f}", (r2[t], t), (-7 if left else 7, 0), textcoords="offset points",
+                       ha="right" if left else "left", va="center", fontsize=POINTS)  # fmt: skip
+    return ax
+
+
+def _step(path: SelectionPath, t: int) -> str:
+    """The label of a step: its number and name, and one of those with which it is tied."""
+    pick = int(path.support[t])
+    words = f"{t + 1}  {name(path.names, pick)}"
+    others = [j for j in path.ties[t] if j != pick]
+    if np.isnan(path.lam_star[t]):
+        return f"{words} (forced)"
+    if not others:
+        return words
+    more = f", {len(others) - 1} more" if len(others) > 1 else ""
+    return f"{words} = {name(path.names, others[0])}{more}"
+
+
+def _from_zero_or_log(ax: Axes, values: FloatArray, also: FloatArray) -> None:
+    """An axis from 0, or a logarithmic one if the positive values span more than a factor of 20."""
+    positive = values[values > 0]
+    if positive.size and positive.max() > LONG * positive.min():
+        ax.set_xscale("log")
+        inside = also[also > 0.3 * positive.min()]
+        low = min(positive.min(), inside.min(initial=np.inf))
+        ax.set_xlim(low / 1.5, 1.5 * positive.max())
+    elif positive.size:
+        ax.set_xlim(0, 1.08 * positive.max())
+    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+
+
+def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
+    """The coefficients of T on the first segment: sign·(λ* − λ)·v for λ in the window (λ₂, λ*), then shaded.
+
+    Those of T∖A(S) stay zero. Where it differs from λ₂, λ₀ is marked: the end of the window by the proof of
+    the paper.
+
+    Parameters
+    ----------
+    entry : a `FirstEntry`.
+    ax : where to draw; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> ax = first_entry(sl.first_entry([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0]))
+    >>> ax.lines[0].get_xydata().tolist()
+    [[3.0, 0.0], [1.0, 2.0]]
+    """
+    ax = picture(ax, r"$\lambda$", "coefficient")
+    lam, low = float(entry.lam_star), float(entry.window_lower)
+    if not lam > 0:
+        return note(ax, f"No feature enters: {entry.status.message}.")
+    ends = (lam - low) * entry.signs.astype(float) * entry.direction.astype(float)
+    order = np.argsort(-ends, kind="stable")
+    order = np.sort(np.concatenate([order[:8], order[8:][-8:]])) if len(order) > 16 else order
+    for i, t in enumerate(order.tolist()):
+        look: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "linestyle": "-" if ends[t] else ":"}
+        ax.plot([lam, low], [0, ends[t]], linewidth=1.8, label=name(entry.names, entry.tied[t]), **look)
+    top, bottom = ends.max(initial=0), ends.min(initial=0)
+    pad = 0.12 * (top - bottom) or 1.0
+    beyond = 0.12 * (lam - low)
+    ax.set_ylim(bottom - pad, top + pad)
+    ax.set_xlim(lam + beyond, low)
+    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+    _named_ends(ax, ends[order])
+    marks = [(lam, r"$\lambda^*$ = " + f"{lam:.4g}", ":"), (low, rf"$\lambda_2$ = {low:.4g}", "-")]
+    for where, text, line in marks:
+        ax.axvline(where, color=GREY, linewidth=0.9, linestyle=line)
+        ax.text(
+            where, 1.02, text, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=POINTS
+        )
+    if entry.proof_lower > low + 0.02 * (lam - low):
+        ax.axvline(entry.proof_lower, color=GREY, linewidth=0.9, linestyle="--")
+        ax.annotate(
+            r"$\lambda_0$",
+            (entry.proof_lower, 0),
+            (4, 6),
+            ax.get_xaxis_transform(),
+            "offset points",
+            fontsize=POINTS,
+        )
+    return ax
+
+
+def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
+    """How many signals have so many features, by how they ended, and the residual norms of these signals.
+
+    On the right, for each number of features: the median, the middle half and the middle 90 % of ‖r‖.
+
+    Parameters
+    ----------
+    batch : a `BatchSelection`.
+    ax : where to draw, with a second panel on its right; a new figure if None.
+
+    >>> import numpy as np, sparselin as sl
+    >>> ax = batch_selection(sl.batch_omp(np.eye(3), np.eye(3)[:, :2] + 0.5, 1))
+    >>> [int(bar.get_width()) for bar in ax.patches]
+    [0, 2]
+    """
+    k = batch.support.shape[1]
+    ax = picture(ax, "signals", "features selected", figsize=(7.6, height(k + 1)))
+    if not len(batch.support):
+        return note(ax, "No signals.")
+    counts, left = np.arange(k + 1), np.zeros(k + 1)
+    for status in Status:
+        mine = batch.n_selected[batch.status == status]
+        if len(mine):
+            colour, hatch = _ENDS.get(status, (GREY, "++"))
+            width = np.bincount(mine, minlength=k + 1).astype(float)
+            label = status.name.replace("_", " ").lower()
+            ax.barh(
+                counts,
+                width,
+                left=left,
+                color=colour,
+                hatch=hatch,
+                edgecolor="white",
+                height=0.75,
+                label=label,
+            )
+            left += width
+    rows(ax, [str(count) for count in counts])
+    ax.set_xlim(0, 1.05 * left.max())
+    legend(ax)
+    right = panel(ax, r"residual norm $\|r\|$")
+    for count in counts[left > 0].tolist():
+        norms = batch.residual_norm[batch.n_selected == count].astype(float)
+        low, first, middle, third, high = np.quantile(norms, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist()
+        right.plot([low, high], [count, count], color=BLUE, linewidth=1)
+        right.plot([first, third], [count, count], color=BLUE, linewidth=4, solid_capstyle="butt")
+        right.plot([middle], [count], "o", color=BLUE, markersize=5, markerfacecolor="white")
+    norms = batch.residual_norm[batch.residual_norm > 0]
+    if len(norms) == len(batch.support) and norms.max() > LONG * norms.min():
+        right.set_xscale("log")
+    else:
+        right.set_xlim(left=0)
+    right.grid(axis="x", linewidth=0.4, alpha=0.5)
+    return ax
+
+
+def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
+    """|⟨X_j, r⟩| of the feature along the path, beside what it is compared with: that of the picks, or λ.
+
+    Parameters
+    ----------
+    found : an `Explanation`.
+    ax : where to draw; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> X, y = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.6]], [3.0, 1.0]
+    >>> ax = explanation(sl.explain(X, y, sl.omp(X, y, 1), 0))
+    >>> ax.lines[1].get_ydata().round(3).tolist()
+    [3.0, 0.6]
+    """
+    steps = found.kind == "selection"
+    ax = picture(ax, "features selected" if steps else r"$\lambda$", r"$|\langle X_j, r\rangle|$")
+    if not len(found.level):
+        return note(ax, found.sentence)
+    at = np.arange(len(found.level)) if steps else found.level
+    ax.plot(at, found.level, "s-", color=GREY, markersize=5, label="the pick" if steps else r"$\lambda$")
+    ax.plot(at, found.correlation, "o-", color=BLUE, markersize=6, label=name(found.names, found.feature))
+    if steps:
+        labels = ["none", *(f"+ {name(found.names, int(i))}" for i in found.given)]
+        every = -(-len(labels) // 20)
+        turned: dict[str, Any] = (
+            {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if len(labels) > 4 else {}
+        )
+        ax.set_xticks(at[::every], labels[::every], **turned)
+    else:
+        positive_axis(ax, found.level)
+        ax.set_xlim(float(at[0]), float(at[-1]) if len(at) > 1 else 0.5 * float(at[0]))
+    ax.set_ylim(bottom=0)
+    legend(ax)
+    ax.grid(axis="y", linewidth=0.4, alpha=0.5)
+    return ax

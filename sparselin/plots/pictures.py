@@ -1,0 +1,61 @@
+"""`show`: the picture of a result, by its class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sparselin import results
+from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
+from sparselin.plots.paths import batch_selection, explanation, first_entry, lasso_path, selection
+from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
+from sparselin.plots.sets import greedy_maximum, nu_choice, subset
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# of a subclass its own picture, or else that of the class
+PICTURES: dict[type, Callable[..., Axes]] = {
+    results.SelectionPath: selection,
+    results.LassoPath: lasso_path,
+    results.Explanation: explanation,
+    results.FirstEntry: first_entry,
+    results.BatchSelection: batch_selection,
+    results.SubsetResult: subset,
+    results.GreedyMaximum: greedy_maximum,
+    results.NuChoice: nu_choice,
+    results.DualProjection: dual_projection,
+    results.DescentResult: descent,
+    results.HierarchicalProx: hier_prox,
+    results.PenaltyValue: penalty_value,
+    results.Interval: interval,
+    results.SparseEigenvalues: sparse_eigenvalues,
+    results.GuaranteeBounds: guarantee_bounds,
+}
+
+
+def show(result: Any, *, ax: Axes | None = None) -> Axes:
+    """The picture of a result, drawn from it alone, with the names that it has.
+
+    Parameters
+    ----------
+    result : what a method returned: a path, a subset, an interval, …
+    ax : where to draw; a new figure if None. Some pictures have a second panel, to the right in its place.
+
+    Returns
+    -------
+    The Axes, the left ones of two. `show(result).figure.savefig("name.png")` saves the picture.
+
+    Raises
+    ------
+    TypeError : `result` is nothing that has a picture.
+
+    >>> import sparselin as sl
+    >>> show(sl.omp([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2)).get_xlabel()
+    '$\\\\lambda^*$'
+    """
+    for kind in type(result).__mro__:
+        if kind in PICTURES:
+            return PICTURES[kind](result, ax=ax)
+    known = ", ".join(kind.__name__ for kind in PICTURES)
+    raise TypeError(f"result must be one of {known}; got {type(result).__name__}")

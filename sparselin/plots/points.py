@@ -1,0 +1,131 @@
+"""Pictures of results at a point: projections, minimisers, proximal steps, penalties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sparselin.plots.sets import coefficients
+from sparselin.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    height,
+    integers,
+    largest,
+    legend,
+    name,
+    note,
+    picture,
+    rows,
+)
+from sparselin.results import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def dual_projection(projection: DualProjection, *, ax: Axes | None = None) -> Axes:
+    """The coefficients of v − u = Xβ by name: which of the constraints |⟨X_j, u⟩| ≤ λ hold u, and how hard.
+
+    β_j ≠ 0 outside S only where |⟨X_j, u⟩| = λ; the coefficients of S, where ⟨X_j, u⟩ = 0, are hollow.
+
+    Parameters
+    ----------
+    projection : a `DualProjection`.
+    ax : where to draw; a new figure if None.
+    """
+    count = int(np.count_nonzero(projection.coef))
+    ax = picture(ax, "coefficient", "", figsize=(6.0, height(count)))
+    if not count:
+        return note(ax, "No constraint is active: the projection of v is v.")
+    words = (r"active: $|\langle X_j, u\rangle| = \lambda$", "without penalty")
+    return coefficients(ax, projection.names, projection.coef, list(projection.active), words)
+
+
+def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
+    """The objective above its last value against the iteration, on a logarithmic scale.
+
+    Also the bound on the distance from the least objective at the end, the duality gap, where there is one.
+
+    Parameters
+    ----------
+    result : a `DescentResult`.
+    ax : where to draw; a new figure if None.
+    """
+    last, iterations = float(result.objective[-1]), len(result.objective) - 1
+    end = (
+        f"{result.status.name.lower().replace('_', ' ')} after {iterations} iterations, objective {last:.4g}"
+    )
+    ax = picture(ax, "iteration", "objective − its last value", end)
+    above = result.objective.astype(float) - last
+    drawn = above > 0
+    if not drawn.any():
+        return note(ax, f"The objective is {last:.4g} from the start.")
+    ax.semilogy(
+        np.flatnonzero(drawn), above[drawn], color=BLUE, linewidth=1.5, label="objective − its last value"
+    )
+    if result.duality_gap > 0:
+        words = f"duality gap at the end, {result.duality_gap:.2g}"
+        ax.axhline(result.duality_gap, color=ORANGE, linestyle="--", linewidth=1.2, label=words)
+    ax.set_xlim(0, iterations)
+    ax.grid(linewidth=0.4, alpha=0.5)
+    ax.legend(frameon=False, fontsize=10, loc="best")
+    return ax
+
+
+def hier_prox(prox: HierarchicalProx, *, ax: Axes | None = None) -> Axes:
+    """‖θ_j‖ and max_k |W_jk| of the active features, the 40 of largest ‖θ_j‖, and how many entries were cut.
+
+    Parameters
+    ----------
+    prox : a `HierarchicalProx`.
+    ax : where to draw; a new figure if None.
+    """
+    size = np.linalg.norm(prox.theta.reshape(len(prox.theta), -1), axis=1)
+    widest = np.abs(prox.W).max(axis=1, initial=0)
+    J = prox.active[largest(size[prox.active])]
+    ax = picture(ax, "modulus", "", figsize=(6.0, height(len(J))))
+    if not len(J):
+        return note(ax, f"No feature is active: all {len(size)} have θ = 0 and W = 0.")
+    at = np.arange(len(J))
+    ax.hlines(at, np.minimum(size, widest)[J], np.maximum(size, widest)[J], color=GREY, linewidth=1)
+    ax.plot(size[J], at, "o", color=BLUE, markersize=5, label=r"$\|\theta_j\|$")
+    ax.plot(
+        widest[J], at, "s", color=ORANGE, markerfacecolor="none", markersize=9, label=r"$\max_k |W_{jk}|$"
+    )
+    rows(
+        ax,
+        [
+            f"{name(None, int(j))}, {prox.n_clipped[j]} cut" if prox.n_clipped[j] else name(None, int(j))
+            for j in J
+        ],
+    )
+    ax.set_xlim(left=0)
+    ax.set_xlabel(f"modulus ({len(prox.active)} of {len(size)} features are active)")
+    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    legend(ax)
+    return ax
+
+
+def penalty_value(penalty: PenaltyValue, *, ax: Axes | None = None) -> Axes:
+    """The w that attains an infimum, under its value; for several infima their values, in order.
+
+    Parameters
+    ----------
+    penalty : a `PenaltyValue`.
+    ax : where to draw; a new figure if None.
+    """
+    several = penalty.value.ndim > 0
+    heights = penalty.value.ravel() if several else penalty.minimizer
+    title = "" if several else f"the infimum is {float(penalty.value):.6g}"
+    ax = picture(ax, "index", "infimum" if several else "$w$ at the infimum", title)
+    if not heights.size:
+        return note(ax, "No values.")
+    at = np.arange(len(heights))
+    ax.vlines(at, 0, heights, color=BLUE, linewidth=1)
+    ax.plot(at, heights, "o", color=BLUE, markersize=6 if len(at) <= 40 else 3)
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    integers(ax)
+    return ax

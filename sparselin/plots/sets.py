@@ -1,0 +1,169 @@
+"""Pictures of sets of features: how their value adds up, their coefficients, the choice of ν."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sparselin.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    height,
+    largest,
+    legend,
+    name,
+    note,
+    panel,
+    picture,
+    positive_axis,
+    rows,
+)
+from sparselin.results import BestSubset, FloatArray, GreedyMaximum, Names, NuChoice, SubsetResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def subset(result: SubsetResult, *, ax: Axes | None = None) -> Axes:
+    """How g(S) = R²(S) + ν·f(S) adds up, feature by feature in the order of selection, and the coefficients.
+
+    Each bar goes from g before the feature to g after it. For a best subset a line marks what no subset of k
+    features can exceed: R² ≤ 1 − lower_bound/‖y‖², ‖y‖² = residual/(1 − R²).
+
+    Parameters
+    ----------
+    result : a `SubsetResult` or `BestSubset`.
+    ax : where to draw, with a second panel on its right; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> ax = subset(sl.forward_regression([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2))
+    >>> [round(float(bar.get_width()), 3) for bar in ax.patches]
+    [0.9, 0.1]
+    """
+    t = len(result.support)
+    regularized = result.diversity != 0
+    words = r"$R^2(S) + \nu f(S)$" if regularized else "$R^2(S)$"
+    ax = picture(ax, words, "", figsize=(7.6, height(t) + 0.3))
+    if not t:
+        return note(ax, f"No feature is selected: {result.status.message}.")
+    labels = [name(result.names, int(j)) for j in result.support]
+    _adding_up(ax, result.gains, float(result.value), labels)
+    if isinstance(result, BestSubset):
+        bound = _bound(result)
+        words = f"none exceeds {bound:.4f}" + ("" if result.optimal else f", gap {100 * result.gap:.2g} %")
+        ax.axvline(bound, color=GREY, linestyle="--", linewidth=1.2, label=words)
+        legend(ax)
+    _coefficients(panel(ax, "coefficient"), result.coef)
+    return ax
+
+
+def _bound(result: BestSubset) -> float:
+    """1 − lower_bound/‖y‖²: the largest R² that a subset of k features can have."""
+    if not result.residual > 0:
+        return 1.0
+    return float(1 - result.lower_bound / result.residual * (1 - result.r2))
+
+
+def _adding_up(ax: Axes, gains: FloatArray, value: float, labels: list[str]) -> None:
+    """A bar for each gain, from the value before it to that after it; the last one ends at `value`."""
+    gains = gains.astype(float)
+    after = value - np.concatenate([np.cumsum(gains[::-1])[::-1][1:], [0.0]])
+    rising = gains >= 0
+    for some, colour, hatch in ((rising, BLUE, ""), (~rising, ORANGE, "///")):
+        ax.barh(np.flatnonzero(some), gains[some], left=(after - gains)[some], color=colour, hatch=hatch,
+                edgecolor="white", height=0.75, label="_gains")  # fmt: skip
+    rows(ax, labels)
+    ax.set_xlim(left=min(0.0, float((after - gains).min()), float(after.min())))
+    ax.margins(x=0.04)
+    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+
+
+def _coefficients(ax: Axes, coef: FloatArray) -> None:
+    """A stem for each coefficient, in the rows of the other panel."""
+    at = np.arange(len(coef))
+    ax.hlines(at, 0, coef, color=GREEN, linewidth=1.5)
+    ax.plot(coef, at, "o", color=GREEN, markersize=6 if len(coef) <= 40 else 4)
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.margins(x=0.12)
+    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+
+
+def greedy_maximum(result: GreedyMaximum, *, ax: Axes | None = None) -> Axes:
+    """How f(S) adds up, feature by feature in the order of selection.
+
+    Parameters
+    ----------
+    result : a `GreedyMaximum`.
+    ax : where to draw; a new figure if None.
+    """
+    ax = picture(ax, "$f(S)$", "", figsize=(6.0, height(len(result.support))))
+    if not len(result.support):
+        return note(ax, f"No feature is selected: {result.status.message}.")
+    _adding_up(ax, result.gains, float(result.value), [name(None, int(j)) for j in result.support])
+    return ax
+
+
+def nu_choice(choice: NuChoice, *, ax: Axes | None = None) -> Axes:
+    """R² of the selections against ν, with the two levels of the LASSO and the ν that was chosen.
+
+    Filled: at least the R² of the LASSO with which ν was compared, the solid line.
+
+    Parameters
+    ----------
+    choice : a `NuChoice`.
+    ax : where to draw; a new figure if None.
+    """
+    ax = picture(ax, r"$\nu$", "$R^2$ of the selection")
+    tried, r2 = choice.tried, choice.r2_tried
+    if not len(tried):
+        return note(ax, "No ν was tried.")
+    level = choice.r2_refitted if choice.refitted else choice.r2_lasso
+    if tried.any():
+        positive_axis(ax, tried)
+        ax.set_xlim(float(tried.min()), 1.04 * float(tried.max()))
+    ax.plot(tried, r2, "-", color=BLUE, linewidth=1, zorder=1, label="_line")
+    for some, face, label in ((r2 >= level, BLUE, "at least the LASSO's"), (r2 < level, "white", "below")):
+        if some.any():
+            ax.plot(tried[some], r2[some], "o", color=BLUE, markerfacecolor=face, markersize=6, label=label,
+                    clip_on=False)  # fmt: skip
+    for value, compared, words in (
+        (choice.r2_lasso, not choice.refitted, "LASSO"),
+        (choice.r2_refitted, choice.refitted, "LASSO, refitted"),
+    ):
+        colour, line = (ORANGE, "-") if compared else (GREY, ":")
+        ax.axhline(value, color=colour, linestyle=line, linewidth=1.4, label=words)
+    if choice.qualifies != "none":
+        ax.axvline(choice.nu, color=GREEN, linestyle="--", linewidth=1.2, label=rf"$\nu$ = {choice.nu:.3g}")
+    legend(ax)
+    ax.grid(linewidth=0.4, alpha=0.5)
+    return ax
+
+
+def coefficients(ax: Axes, names: Names, coef: FloatArray, filled: list[int], words: tuple[str, str]) -> Axes:
+    """A stem for each of the nonzero coefficients (d,), at most 40 of them, the largest first.
+
+    Those of `filled` have a filled circle and the first of the two words in the legend, the others a square.
+    """
+    nonzero = np.flatnonzero(coef)
+    J = nonzero[largest(np.abs(coef[nonzero]))]
+    at, inside = np.arange(len(J)), np.isin(J, filled)
+    ax.hlines(at, 0, coef[J], color=GREY, linewidth=1)
+    for some, marker, colour, face, label in (
+        (inside, "o", BLUE, BLUE, words[0]),
+        (~inside, "s", ORANGE, "white", words[1]),
+    ):
+        if some.any():
+            ax.plot(
+                coef[J][some], at[some], marker, color=colour, markerfacecolor=face, markersize=7, label=label
+            )
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.margins(x=0.08)
+    rows(ax, [name(names, int(j)) for j in J])
+    if len(J) < len(nonzero):
+        ax.set_xlabel(f"{ax.get_xlabel()} (the {len(J)} largest of {len(nonzero)})")
+    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    legend(ax)
+    return ax

@@ -1,0 +1,80 @@
+"""Why a feature was selected, or was not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparselin.results.base import FloatArray, IndexArray, Names, result
+
+
+@result
+class Explanation:
+    """When and why a feature j entered a path, or what made it redundant. `str` of it is the sentence.
+
+    S denotes `given`; P_S^⊥ projects off the intercept too, if there is one; X_j is the standardized column,
+    if the path is of such. On a `SelectionPath` S_s are the first s of S and r_s = P_{S_s}^⊥y; on a
+    `LassoPath` r(λ) = y − Xβ(λ).
+
+    Attributes
+    ----------
+    feature, names : j, and the d names of the features, or None.
+    kind : "selection" for a `SelectionPath`, "LASSO" for a `LassoPath`.
+    step : the number of the step at which j was selected, or of the knot at which it first entered, from 1;
+        0 if it did neither.
+    forced : whether j was in S, or unpenalised, from the start.
+    given : (m,) S. On a `SelectionPath` the features selected before j, or all if j was not selected; on a
+        `LassoPath` those nonzero where j first entered, or at the end if it did not.
+    correlation : |⟨X_j, r⟩|: (m + 1,) at r_0, …, r_m; or at each positive knot.
+    level : what it is compared with: (m + 1,) the |⟨X_i, r_s⟩| of the pick i at each step, NaN where i was
+        forced, and in the end λ*(S) if j was not selected; or the positive knots λ themselves.
+    error : bounds on the rounding errors of `correlation`, of the same shape; one that is smaller is zero to
+        rounding.
+    runner_up, margin : the feature that was second when j was selected, −1 if there is none, and how much it
+        had less, as a share (`SelectionPath.margin`); −1 and NaN if j was not selected, or was forced.
+    tied : the others of T when j was selected.
+    fall : the step s at which `correlation` fell most, from r_{s−1} to r_s; 0 if it never fell, to rounding.
+    left : ‖P_S^⊥X_j‖²/‖P_∅^⊥X_j‖², the share of X_j (with an intercept: of its variance) that S does not
+        determine; 0.0 for a column in the span of S to rounding.
+    regression : (m,) the coefficients b of X_j on X_S, in the units of X; 0 for a column in the span of those
+        before it.
+    shares : (m,) b_i⟨X_i, P_∅^⊥X_j⟩/‖P_∅^⊥X_j‖²: how much of X_j each of S determines; their sum is 1 − left.
+    r2 : R²(S) = 1 − ‖P_S^⊥y‖²/‖P_∅^⊥y‖² of least squares on S.
+    gain : R²(S ∪ j) − R²(S) = ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_∅^⊥y‖²); 0.0 where ⟨X_j, P_S^⊥y⟩, P_S^⊥X_j or
+        P_S^⊥y is zero to rounding.
+    partial_r2 : the same as a share of what S leaves: ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_S^⊥y‖²).
+    intervals : pairs (λ at which j entered, λ at which it left or the path ended); empty on a
+        `SelectionPath`.
+    sentence : all this in one sentence.
+    """
+
+    feature: int
+    kind: str
+    names: Names
+    step: int
+    forced: bool
+    given: IndexArray
+    correlation: FloatArray
+    level: FloatArray
+    error: FloatArray
+    runner_up: int
+    margin: float
+    tied: tuple[int, ...]
+    fall: int
+    left: float
+    regression: FloatArray
+    shares: FloatArray
+    r2: float
+    gain: float
+    partial_r2: float
+    intervals: tuple[tuple[float, float], ...]
+    sentence: str
+
+    @property
+    def ratio(self) -> FloatArray:
+        """correlation/level, NaN where the pick was forced, and 0 for level 0."""
+        ratio = np.zeros_like(self.correlation)
+        np.divide(self.correlation, self.level, out=ratio, where=self.level != 0)
+        return ratio
+
+    def __str__(self) -> str:
+        return self.sentence

@@ -1,0 +1,409 @@
+"""`explain` against least squares by NumPy, with other formulas; its sentences in substance."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import sparselin as sl
+from sparselin import Explanation, explain
+
+NAMES = ["age", "bmi", "pressure", "sugar", "ldl", "hdl"]
+METHODS = {"omp": sl.omp, "ols": sl.ols, "sequential_lasso": sl.sequential_lasso}
+
+
+def prepared(X, y, intercept, standardize, weights):
+    """Centred, standardized and weighted by hand."""
+    w = np.ones(len(y)) if weights is None else weights
+    if intercept:
+        X, y = X - np.average(X, axis=0, weights=w), y - np.average(y, weights=w)
+    if standardize:
+        X = X / np.sqrt(np.average(X**2, axis=0, weights=w))
+    return X * np.sqrt(w)[:, None], y * np.sqrt(w)
+
+
+def off(A, v):
+    return v - A @ np.linalg.lstsq(A, v, rcond=None)[0] if A.shape[1] else v
+
+
+def r2(A, y):
+    return 1 - np.sum(off(A, y) ** 2) / np.sum(y**2)
+
+
+def design(seed=3):
+    """Columns with means, one nearly determined by two others."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 6)) * [1, 2, 0.5, 1, 3, 1] + [5, 0, -2, 1, 0, 10]
+    X[:, 4] = X[:, 0] + 2 * X[:, 1] + 0.05 * X[:, 4]
+    return X, X @ [1.0, 1, 0, 0, 0, 0.5] + 0.3 * rng.standard_normal(30)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("intercept", "standardize", "forced", "weighted"),
+    [(False, False, (), False), (True, False, (), True), (True, True, (3,), False), (False, True, (), True)],
+)
+def test_the_numbers_of_every_feature(method, intercept, standardize, forced, weighted):
+    X, y = design()
+    weights = np.arange(1.0, 31.0) if weighted else None
+    options = {"intercept": intercept, "standardize": standardize}
+    path = METHODS[method](X, y, 4, forced=forced, sample_weight=weights, **options)
+    Z, t = prepared(X, y, intercept, standardize, weights)
+    for j in range(6):
+        found = explain(X, y, path, j, sample_weight=weights)
+        place = np.flatnonzero(path.support == j)
+        step = place[0] + 1 if len(place) else 0
+        S = path.support[: step - 1] if step else path.support
+        assert (found.feature, found.step, found.forced) == (j, step, j in forced)
+        assert found.given.tolist() == S.tolist()
+        rs = [off(Z[:, S[:s]], t) for s in range(len(S) + 1)]
+        c = np.abs([r @ Z[:, j] for r in rs])
+        size = np.linalg.norm(Z[:, j]) * np.linalg.norm(t)
+        np.testing.assert_allclose(found.correlation, c, atol=1e-12 * size)
+        assert (found.error <= 1e-11 * size).all()
+        falls = np.append(c[:-1] - c[1:], 0)
+        assert found.fall == (np.argmax(falls) + 1 if falls.max() > 0 else 0)
+        level = np.array([np.abs(rs[s] @ Z[:, i]) for s, i in enumerate(path.support[: len(rs)])])
+        level[: len(forced)] = np.nan
+        if not step:
+            others = np.setdiff1d(np.arange(6), S)
+            level = np.append(level, np.abs(rs[-1] @ Z[:, others]).max())
+        np.testing.assert_allclose(found.level, level, rtol=1e-9)
+        np.testing.assert_allclose(found.ratio, c / level, rtol=1e-9)
+        x, z, A, Aj = Z[:, j], off(Z[:, S], Z[:, j]), Z[:, S], Z[:, [*S, j]]
+        assert found.left == pytest.approx(z @ z / (x @ x), rel=1e-9)
+        b = np.linalg.lstsq(A, x, rcond=None)[0]
+        scale = np.sqrt(np.average((X - intercept * np.average(X, axis=0, weights=weights)) ** 2, axis=0,
+                                   weights=weights)) if standardize else np.ones(6)  # fmt: skip
+        np.testing.assert_allclose(found.regression, b * scale[j] / scale[S], rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(found.shares, b * (A.T @ x) / (x @ x), atol=1e-9)
+        assert found.shares.sum() == pytest.approx(1 - found.left, abs=1e-12)
+        assert found.r2 == pytest.approx(r2(A, t), abs=1e-12)
+        assert found.gain == pytest.approx(r2(Aj, t) - r2(A, t), abs=1e-12)
+        assert found.partial_r2 == pytest.approx((r2(Aj, t) - r2(A, t)) / (1 - r2(A, t)), abs=1e-10)
+        if step and j not in forced:
+            length = 1.0 if method != "ols" else np.linalg.norm([off(A, Z[:, i]) for i in range(6)], axis=1)
+            with np.errstate(all="ignore"):
+                score = np.abs(rs[-1] @ Z) / length
+            score[[*S, j]] = 0
+            assert found.runner_up == np.argmax(score)
+            assert found.margin == pytest.approx(path.margin[step - 1])
+        else:
+            assert (found.runner_up, np.isnan(found.margin)) == (-1, True)
+
+
+class TestSentences:
+    X, y = design()
+    path = sl.omp(sl.Problem(X, y, names=NAMES, intercept=True), 3)
+    problem = sl.Problem(X, y, names=NAMES, intercept=True)
+
+    def test_a_feature_that_was_selected(self):
+        for step, j in enumerate(self.path.support.tolist()):
+            found = explain(self.problem, self.path, NAMES[j])
+            assert str(found) == found.sentence == str(explain(self.X, self.y, self.path, j))
+            begin = f"{NAMES[j]} entered at step {step + 1} of 3 with the largest |c| = "
+            runner_up, less = NAMES[found.runner_up], 100 * self.path.margin[step]
+            assert found.sentence.startswith(
+                f"{begin}{self.path.lam_star[step]:.4g}, {runner_up} having {less:.3g} %"
+            )
+            assert found.sentence.endswith(f"R² rose from {found.r2:.4g} to {found.r2 + found.gain:.4g}.")
+
+    def test_one_that_the_selected_features_determine(self):
+        assert "ldl" in {NAMES[j] for j in self.path.support}
+        found = explain(self.problem, self.path, "bmi")
+        rest = 100 * (1 - found.left)
+        assert found.sentence.startswith("bmi was not selected in 3 steps: its |c| was ")
+        assert f"{100 * found.ratio[0]:.3g} % of ldl's at step 1" in found.sentence
+        assert f"it fell most at step {found.fall}, when ldl entered" in found.sentence
+        assert f"determine {rest:.3g} % of its variance, chiefly ldl (" in found.sentence
+        assert f"would raise R² by {found.gain:.3g}, from {found.r2:.4g}" in found.sentence
+        assert len(found.sentence.split(". ")) == 1
+
+    def test_one_that_was_forced(self):
+        path = sl.omp(self.X, self.y, 3, forced=[2, 3])
+        text = str(explain(self.X, self.y, path, 3))
+        assert text.startswith("x3 was forced, in S from the start as feature 2; R² rose from ")
+
+    def test_orthogonal_least_squares_compares_quotients(self):
+        path = sl.ols(self.X, self.y, 4, intercept=True)
+        texts = [str(explain(self.X, self.y, path, j)) for j in path.support]
+        assert any("with the largest |c|/‖P_S^⊥X‖ (|c| = " in text for text in texts)
+
+    def test_the_next_to_be_selected(self):
+        longer = sl.omp(self.problem, 4)
+        found = explain(self.problem, self.path, int(longer.support[3]))
+        assert "is the largest of those left now" in found.sentence
+        assert found.level[-1] == pytest.approx(longer.lam_star[3])
+
+    def test_attention_weights(self):
+        path = sl.sequential_attention(self.problem, 2)
+        j = int(path.support[1])
+        found = explain(self.problem, path, j)
+        weight = np.abs(path.weights[1])
+        others = np.where(np.isin(np.arange(6), path.support), 0, weight)
+        assert found.runner_up == np.argmax(others)
+        assert f"with the largest attention weight, {weight[j]:.4g}" in found.sentence
+
+    def test_shares_beyond_the_ends_of_percentages(self):
+        from sparselin.explanations.words import percent
+
+        assert [percent(x) for x in (0.0, 1e-6, 0.5, 0.99999, 1.0, 1.2, 25.0)] == [
+            "0 %", "less than 0.01 %", "50 %", "more than 99.9 %", "100 %", "120 %", "25 times",
+        ]  # fmt: skip
+
+
+class TestDependence:
+    X = np.array(
+        [
+            [1.0, 0.0, 1.0, 1.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0, 1.0, 0.0, 0.0],
+            [1.0, 1.0, 1.0, 2.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 0.0, 5.0],
+        ]
+    )  # x2 = x0, x3 = x0 + x1, x4 = 0, x5 is orthogonal to the others
+    y = np.array([3.0, 1.0, 4.0, 0.0])
+
+    def test_a_tie_between_copies(self):
+        path = sl.omp(self.X[:, [0, 2, 5]], self.y, 1)
+        won, lost = (explain(self.X[:, [0, 2, 5]], self.y, path, j) for j in (0, 1))
+        assert (won.tied, won.margin, won.runner_up) == ((1,), 0.0, 1)
+        assert "in a tie: the |c| of x0 and x1 agree to rounding" in won.sentence
+        assert "x0 has the lowest index of them" in won.sentence
+        assert "it was tied with x0, which was picked, at step 1" in lost.sentence
+        assert "it lies in the span of the selected features to rounding, chiefly x0 (100 %)" in lost.sentence
+        assert (lost.left, lost.gain, lost.partial_r2) == (0.0, 0.0, 0.0)
+        np.testing.assert_allclose(lost.regression, [1.0])
+
+    def test_a_tie_of_which_the_lasso_takes_a_part(self):
+        """T = {0, 1, 2}, A(S) without the lowest index."""
+        rng = np.random.default_rng(0)
+        for _ in range(2000):
+            X, y = rng.integers(-1, 2, (5, 4)).astype(float), rng.integers(-2, 3, 5).astype(float)
+            path = sl.sequential_lasso(X, y, 1)
+            if len(path.support) and path.support[0] != min(path.ties[0]):
+                break
+        found = explain(X, y, path, int(path.support[0]))
+        A = [f"x{i}" for i in path.active_sets[0]]
+        assert set(found.tied) == set(path.ties[0]) - set(path.support.tolist())
+        assert f"{A[0]} is the first of {A[0]}" in found.sentence
+        assert "which alone become nonzero in the LASSO" in found.sentence
+
+    def test_a_column_in_the_span(self):
+        path = sl.omp(self.X, self.y, 2)
+        inside = [j for j in (0, 1, 2, 3) if j not in path.support]
+        for j in inside:
+            found = explain(self.X, self.y, path, j)
+            assert found.left == 0
+            assert "in the span of the selected features to rounding" in found.sentence
+            b = np.linalg.lstsq(self.X[:, path.support], self.X[:, j], rcond=None)[0]
+            np.testing.assert_allclose(found.regression, b, atol=1e-12)
+            assert found.shares.sum() == pytest.approx(1)
+
+    def test_a_zero_column_and_a_constant_one(self):
+        found = explain(self.X, self.y, sl.omp(self.X, self.y, 2), 4)
+        assert str(found) == "x4 was not selected: it is zero to rounding, and no such column ever is."
+        assert not found.correlation.any()
+        X = np.column_stack([self.X[:, :1], np.full(4, 7.3)])
+        path = sl.omp(X, self.y, 1, intercept=True)
+        assert "it is constant to rounding" in str(explain(X, self.y, path, 1))
+        forced = sl.omp(X, self.y, 2, intercept=True, forced=[1])
+        assert "it is constant to rounding, and has the coefficient zero" in str(
+            explain(X, self.y, forced, 1)
+        )
+
+    def test_a_forced_column_in_the_span(self):
+        path = sl.omp(self.X, self.y, 3, forced=[0, 2])
+        found = explain(self.X, self.y, path, 2)
+        assert "it lies in the span of those before it to rounding, and has the coefficient zero" in str(
+            found
+        )
+        later = explain(self.X, self.y, path, 3)
+        np.testing.assert_allclose(self.X[:, path.support] @ later.regression, self.X[:, 3], atol=1e-12)
+        assert later.regression[1] == 0
+
+    def test_y_orthogonal_to_a_column_and_to_all(self):
+        found = explain(self.X, self.y, sl.omp(self.X, self.y, 1), 5)
+        assert "is zero to rounding now" in found.sentence
+        assert "would not raise R²" in found.sentence
+        e = np.array([1.0, 1.0, -1.0, 0.0])
+        path = sl.omp(self.X, e, 2)
+        assert path.status is sl.Status.NO_CORRELATION
+        assert f"as no feature was: {path.status.message}" in str(explain(self.X, e, path, 5))
+
+    def test_y_that_is_fitted(self):
+        path = sl.omp(self.X, self.y, 4)
+        assert "y is fitted to rounding already" in str(explain(self.X, self.y, path, 5))
+        assert explain(self.X, self.y, path, 5).r2 == 1
+
+    def test_y_that_is_zero(self):
+        path = sl.omp(self.X, 0 * self.y, 2)
+        found = explain(self.X, 0 * self.y, path, 1)
+        assert "as no feature was" in found.sentence
+        assert (found.r2, found.gain) == (0.0, 0.0)
+
+
+class TestLasso:
+    X, y = design(5)
+    options = {"intercept": True, "standardize": True}  # noqa: RUF012
+
+    @pytest.mark.parametrize("options", [{}, options], ids=["plain", "standardized"])
+    @pytest.mark.parametrize("lam_min", [0.0, 3.0])
+    def test_the_numbers(self, options, lam_min):
+        path = sl.lasso_path(self.X, self.y, lam_min=lam_min, **options)
+        Z, t = prepared(self.X, self.y, bool(options), bool(options), None)
+        scale = self.X.std(axis=0) if options else np.ones(6)
+        for j in range(6):
+            found = explain(self.X, self.y, path, j)
+            knots = path.knots[path.knots > 0]
+            c = [abs(Z[:, j] @ (t - Z @ (path.at(lam) * scale))) for lam in knots]
+            np.testing.assert_array_equal(found.level, knots)
+            np.testing.assert_allclose(found.correlation, c, atol=1e-10 * path.knots[0])
+            for lam, ratio in zip(knots, found.ratio, strict=True):
+                inside = any(high >= lam >= low for high, low in found.intervals)
+                assert ratio == pytest.approx(1, abs=1e-7) if inside else ratio < 1 + 1e-7
+            for a, b in itertools.pairwise(path.knots):
+                inside = any(high >= a and b >= low for high, low in found.intervals)
+                assert bool(path.at((a + b) / 2)[j]) == inside
+            if found.intervals:
+                assert path.knots[found.step - 1] == found.intervals[0][0]
+                assert found.sentence.startswith(f"x{j} entered at λ = {found.intervals[0][0]:.4g}, knot ")
+            x, A = Z[:, j], Z[:, found.given]
+            assert found.left == pytest.approx(np.sum(off(A, x) ** 2) / (x @ x), rel=1e-9)
+            assert found.gain == pytest.approx(r2(np.column_stack([A, x]), t) - r2(A, t), abs=1e-12)
+
+    def test_what_stays_at_zero(self):
+        path = sl.lasso_path(self.X, self.y, lam_min=3.0, **self.options)
+        (j,) = [j for j in range(6) if not path.coef[:, j].any()][:1]
+        found = explain(self.X, self.y, path, j)
+        assert (found.step, found.intervals) == (0, ())
+        most = found.ratio.max()
+        assert (
+            f"x{j} stays at zero down to λ = 3: its |c| is below λ all along, at most {100 * most:.3g} %"
+            in str(found)
+        )
+        assert found.given.tolist() == np.flatnonzero(path.coef[-1]).tolist()
+
+    def test_what_leaves_and_what_comes_again(self):
+        X, y = sl.ensembles.gaussian(8, 6, rng=1)
+        again = explain(X, y, sl.lasso_path(X, y), 0)
+        (first, left), (second, end) = again.intervals
+        assert first > left > second > end == 0
+        assert f"left at λ = {left:.4g}; it is nonzero again from λ = {second:.4g} to 0" in str(again)
+        X, y = sl.ensembles.gaussian(5, 8, rng=5)
+        gone = explain(X, y, sl.lasso_path(X, y), 0)
+        assert str(gone).endswith(f"and left at λ = {gone.intervals[0][1]:.4g}.")
+
+    def test_copies_forced_and_nothing(self):
+        X = np.column_stack([self.X[:, :2], self.X[:, 0], 0 * self.y])
+        copy = explain(X, self.y, sl.lasso_path(X, self.y), 2)
+        assert "its |c| is λ to rounding" in str(copy)
+        assert "in the span of the features nonzero at the end to rounding, chiefly x0 (100 %)" in str(copy)
+        path = sl.lasso_path(X, self.y, forced=[1])
+        forced = explain(X, self.y, path, 1)
+        assert forced.forced
+        assert "x1 was forced: it has no penalty" in str(forced)
+        assert str(explain(X, self.y, path, 3)) == "x3 stays at zero: it is zero to rounding."
+        none = sl.lasso_path(X, 0 * self.y)
+        assert "no feature is correlated with the residual, λ* = 0" in str(explain(X, 0 * self.y, none, 0))
+
+
+class TestForms:
+    X, y = design(9)
+
+    def same(self, found, other, rtol):
+        assert (found.step, found.given.tolist()) == (other.step, other.given.tolist())
+        for field in ("correlation", "left", "gain", "r2", "shares"):
+            one, two = getattr(found, field), getattr(other, field)
+            np.testing.assert_allclose(one, two, rtol=rtol, atol=rtol * (np.abs(two).max(initial=0)))
+
+    @pytest.mark.parametrize("j", range(6))
+    def test_sparse_float32_frames_and_gram_matrices(self, j):
+        pandas = pytest.importorskip("pandas")
+        for method in (lambda *data, **options: sl.omp(*data, 3, **options), sl.lasso_path):
+            plain = explain(self.X, self.y, method(self.X, self.y), j)
+            for data, rtol in (
+                ((sparse.csr_array(self.X), self.y), 1e-9),
+                ((pandas.DataFrame(self.X, columns=NAMES), self.y), 1e-12),
+                ((sl.Problem.from_gram(self.X.T @ self.X, self.X.T @ self.y, self.y @ self.y), None), 1e-5),
+            ):
+                self.same(explain(*data, method(*data), j), plain, rtol)
+        X, y = self.X.astype(np.float32), self.y.astype(np.float32)
+        path = sl.omp(X, y, 3)
+        self.same(explain(X, y, path, j), explain(self.X, self.y, sl.omp(self.X, self.y, 3), j), 1e-3)
+        self.same(explain(X.astype(float), y.astype(float), path, j), explain(X, y, path, j), 1e-3)
+
+    def test_the_rounding_errors_are_bounded(self):
+        """Columns with a large mean and an intercept, against rational arithmetic."""
+        rng = np.random.default_rng(2)
+        X = 1e6 + rng.standard_normal((9, 5))
+        y = 1e3 + rng.standard_normal(9)
+        path = sl.omp(X, y, 3, intercept=True)
+        basis = [[Fraction(1)] * 9]
+
+        def projected(v):
+            v = [Fraction(x) for x in v]
+            for q in basis:
+                share = sum(a * b for a, b in zip(q, v, strict=True)) / sum(a * a for a in q)
+                v = [b - share * a for a, b in zip(q, v, strict=True)]
+            return v
+
+        found = {j: explain(X, y, path, j) for j in range(5)}
+        for s, pick in enumerate([*path.support.tolist(), None]):
+            r = projected(y.tolist())
+            for j in range(5):
+                c = abs(float(sum(Fraction(a) * b for a, b in zip(X[:, j].tolist(), r, strict=True))))
+                if s < len(found[j].correlation):
+                    assert abs(found[j].correlation[s] - c) <= found[j].error[s] <= 1e-6
+            if pick is not None:
+                basis.append(projected(X[:, pick].tolist()))
+
+    def test_inputs_stay_and_results_are_frozen(self):
+        X, y = self.X.copy(), self.y.copy()
+        X.flags.writeable = y.flags.writeable = False
+        found = explain(X, y, sl.omp(X, y, 2), 0)
+        assert isinstance(found, Explanation)
+        assert not found.given.flags.writeable
+        assert sl.omp(X, y, 2).support.flags.writeable is False
+
+
+class TestWhatIsRefused:
+    X, y = design(4)
+    path = sl.omp(X, y, 3)
+
+    @pytest.mark.parametrize("method", [lambda *data, **options: sl.omp(*data, 3, **options), sl.lasso_path])
+    def test_other_data(self, method):
+        path = method(self.X, self.y)
+        weights = np.arange(1.0, 31.0)
+        with pytest.raises(ValueError, match=r"path must be one of X and y: .* that of the data"):
+            explain(self.X, self.y + 1e-9, path, 0)
+        with pytest.raises(ValueError, match="sample_weight"):
+            explain(self.X, self.y, path, 0, sample_weight=weights)
+        other = self.X.copy()
+        other[:, 4] *= 1 + 1e-8
+        with pytest.raises(ValueError, match="path must be one of X and y"):
+            explain(other, self.y, path, 0)
+        assert explain(
+            self.X, self.y, method(self.X, self.y, sample_weight=weights), 0, sample_weight=weights
+        )
+
+    def test_other_kinds_of_problems(self):
+        with pytest.raises(ValueError, match="its intercept is False, that of the data True"):
+            explain(sl.Problem(self.X, self.y, intercept=True), self.path, 0)
+        with pytest.raises(ValueError, match="its standardization is False, that of the data True"):
+            explain(sl.Problem(self.X, self.y, standardize=True), self.path, 0)
+        with pytest.raises(ValueError, match="its number of features is 6, that of the data 5"):
+            explain(self.X[:, :5], self.y, self.path, 0)
+
+    def test_no_path_no_feature(self):
+        with pytest.raises(TypeError, match="path must be a SelectionPath or a LassoPath; got ndarray"):
+            explain(self.X, self.y, self.path.support, 0)
+        with pytest.raises(ValueError, match=r"feature must hold column indices in 0\.\.5; got 6"):
+            explain(self.X, self.y, self.path, 6)
+        with pytest.raises(TypeError, match="feature"):
+            explain(self.X, self.y, self.path, "bmi")
+        named = sl.omp(sl.Problem(self.X, self.y, names=NAMES), 2)
+        with pytest.raises(ValueError, match="there is no column 'bmy'"):
+            explain(self.X, self.y, named, "bmy")
+        assert explain(self.X, self.y, named, "bmi").feature == 1
