@@ -77,7 +77,7 @@ class Problem:
     (those of the columns that are used are checked). Its products are taken to be as accurate as sums of
     products are: those with unit vectors to eps of each entry, and ⟨X_i, r⟩ to 8·eps·√n·‖X_i‖‖r‖, as by fast
     transforms whose columns are of similar lengths. `omp`, `ols`, `sequential_lasso`, `first_entry`,
-    `lambda_star` and `lasso_path` take one; there is no `standardize`.
+    `lambda_star`, `lasso_path` and `project_dual` take one; there is no `standardize`.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 A cell is what happened: "yes"; "copy", on a dense copy of a sparse X; or "–", refused.
 """
 
+import functools
 import inspect
 import sys
 import tracemalloc
@@ -19,7 +20,7 @@ import sparselin as sl
 import sparselin.memory
 
 PAGE = Path(__file__).parents[1] / "docs" / "data.md"
-HEAD = ("", "sparse X", "operator", "Gram", "`forced`", "`intercept`", "`sample_weight`")
+HEAD = ("", "sparse X", "operator", "Gram", "`forced`", "`intercept`", "`sample_weight`", "`positive`")
 # What a large design needs to end soon: few candidates, or a stop after the first step.
 SOON = {
     "local_search": {"within": [0, 1, 2]},
@@ -67,14 +68,18 @@ def refusal(name, X, y, **options):
     return None
 
 
+@functools.cache
 def on_large(name):
-    """(the refusal of `large`, or None; the most bytes that were allocated)."""
+    """(the refusal of `large`, or None; the most bytes that were allocated) where memory has 16 GiB."""
     X, y = large()
+    usual, sparselin.memory.available = sparselin.memory.available, lambda: 2.0**34
     tracemalloc.start()
-    error = refusal(name, X, y, **SOON.get(name, {}))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return error, peak
+    try:
+        error = refusal(name, X, y, **SOON.get(name, {}))
+        return error, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        sparselin.memory.available = usual
 
 
 def keyword(name, option):
@@ -92,7 +97,6 @@ def row(name):
 
 
 def table():
-    sparselin.memory.available = lambda: 2.0**34
     rows = [HEAD, ("---",) * len(HEAD), *map(row, names())]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
