@@ -18,7 +18,7 @@ from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import (
     Columns,
-    check_count,
+    check_budget,
     check_design,
     check_finite,
     check_indices,
@@ -254,10 +254,7 @@ class Problem:
 
     def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
         """k, 1 ≤ k ≤ n_features, and the forced features, at most k, as indices."""
-        k, first = check_count(k, "k", 1, self.n_features), self.indices(forced, "forced")
-        if len(first) > k:
-            raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
-        return k, first
+        return check_budget(k, forced, self.n_features, self.names)
 
     def with_ones(self, columns: IndexArray) -> IndexArray:
         """The column of ones, if there is an intercept, and then the given ones."""

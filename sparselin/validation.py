@@ -148,8 +148,10 @@ def to_numeric(array: Any, name: str) -> Any:
         return array
     if array.dtype.kind in "iubf":
         return array.astype(np.float64)
+    hint = ". Only omp, ols and batch_omp take complex data, as arrays" if array.dtype.kind == "c" else ""
     raise TypeError(
-        f"{name} must hold real numbers (float32, float64, integers or booleans); got dtype {array.dtype}"
+        f"{name} must hold real numbers (float32, float64, integers or booleans); "
+        f"got dtype {array.dtype}{hint}"
     )
 
 
@@ -190,6 +192,14 @@ def check_indices(indices: Columns, d: int, name: str, names: Names = None) -> I
     if len(set(J)) < len(J):
         raise ValueError(f"{name} must not repeat an index; got {given if names else J}")
     return np.array(J, np.intp)
+
+
+def check_budget(k: int, forced: Columns, d: int, names: Names = None) -> tuple[int, IndexArray]:
+    """k, 1 ≤ k ≤ d, and the forced features, at most k, as indices."""
+    k, first = check_count(k, "k", 1, d), check_indices(forced, d, "forced", names)
+    if len(first) > k:
+        raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
+    return k, first
 
 
 def _position(label: str, names: Names, name: str) -> int:
