@@ -14,6 +14,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression, Ridge
 
 import sparselin as sl
+from sparselin import plots
 from sparselin.cli import cli
 from sparselin.experiments.selection import cross_validation, findings, methods
 from sparselin.experiments.selection.methods import METHODS, Data
@@ -230,6 +231,21 @@ def test_a_method_that_ends_early_keeps_its_last_model():
     assert np.isfinite([fold.errors for fold in found]).all()
 
 
+def test_the_figure_shows_the_errors_and_the_sizes():
+    folds = [cross_validation.Fold(1.0, np.array(errors), 9.0) for errors in ([8, 5, 3, 3.5], [9, 4, 4, 4])]
+    found = cross_validation.summarize(folds, 2)
+    ax = plots.cross_validation(found, 5)
+    curve = ax.lines[0]
+    assert (curve.get_xdata().tolist(), curve.get_ydata().tolist()) == ([2, 3, 4, 5], [8.5, 4.5, 3.5, 3.75])
+    marks = {line.get_label(): (line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines[2:]}
+    assert marks == {
+        "least error: 4": (4, 3.5),
+        "selected: 5": (5, 3.75),
+    }
+    assert ax.lines[1].get_ydata()[0] == 4.0
+    plots.close(ax.figure)
+
+
 def test_weights_count_as_repetitions(diabetes):
     rng = np.random.default_rng(0)
     weight = rng.integers(1, 4, 442).astype(float)
@@ -355,6 +371,7 @@ def test_names_are_shown_as_they_are(tmp_path):
         ("omp", ("--missing=drop-rows", "--weights=w", "--drop=text,near")),
         ("best-subset", ("--drop=text",)),
         ("lasso", ("--no-standardize", "--drop=text", "--forced=age")),
+        ("nonnegative-omp", ("--no-intercept", "--drop=text,near")),
     ],
 )
 def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options, capsys):
@@ -363,7 +380,7 @@ def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options,
     if "--missing=drop-rows" in options:
         table.loc[[3, 7], "bmi"] = np.nan
     table.to_csv(tmp_path / "indexed.csv")
-    result, _output, folder = run(
+    result, output, folder = run(
         tmp_path,
         None,
         "--target=progression",
@@ -390,6 +407,7 @@ def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options,
         )
     else:
         assert [names[j] for j in path.support] == mine
+        assert ("No 3 features explain more." in output) == (method == "best-subset")
         np.testing.assert_allclose([row["coefficient"] for row in found["selected"]], path.coef, rtol=1e-9)
         assert found["intercept"] == pytest.approx(path.intercept, rel=1e-9)
     assert found["data"]["incomplete"] == (2 if "--missing=drop-rows" in options else 0)

@@ -28,10 +28,8 @@ def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = 
     ax.fill_between(sizes, error - spread, error + spread, color=BLUE, alpha=0.15, linewidth=0)
     ax.plot(sizes, error, "o-", color=BLUE, markersize=4, linewidth=1.3, label="mean ± standard error")
     ax.axhline(limit, color=GREY, linestyle="--", linewidth=0.9, label="least error + its standard error")
-    marks = {
-        found.best: ("s", GREY, "least error"),
-        found.chosen: ("D", ORANGE, "fewest within one standard error"),
-    }
+    marks = {found.chosen: ("D", ORANGE, "fewest within one standard error")}
+    marks[found.best] = ("s", GREY, "least error")
     if shown is not None and shown not in (found.best, found.chosen) and shown in at:
         marks[shown] = ("^", RED, "selected")
     for t, (marker, colour, label) in marks.items():

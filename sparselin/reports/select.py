@@ -11,11 +11,12 @@ from sparselin import plots
 from sparselin.reports import page
 from sparselin.reports import select_words as words
 from sparselin.reports.select_words import Job
-from sparselin.results import BestSubset, LassoPath
+from sparselin.results import BestSubset, LassoPath, Status
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 _CALLS = {
     "omp": "omp(X, y, {k}",
+    "nonnegative-omp": "omp(X, y, {k}, positive=True",
     "ols": "ols(X, y, {k}",
     "lasso": "lasso_path(X, y",
     "best-subset": "best_subset(X, y, {k}",
@@ -112,7 +113,9 @@ def _figures(job: Job) -> list[tuple[str, str, Any]]:
     if job.size:
         caption = "Each step: λ*, the runner-up's share of it, and R² after the step."
         if isinstance(result, LassoPath):
-            caption = "The LASSO's path, to where one feature more would enter; R² above."
+            stopped = result.status is Status.STOPPED
+            end = "one knot beyond the solution of the table" if stopped else "to its end"
+            caption = f"The LASSO's path, {end}; R² above."
         if isinstance(result, BestSubset):
             caption = "R² as its features are added one by one, and their coefficients."
         figures.append(("selection", caption, plots.show(result)))

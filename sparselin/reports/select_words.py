@@ -111,7 +111,10 @@ def headline(job: Job) -> str:
         )
     names, verb = [row.feature for row in job.rows], "explains" if job.size == 1 else "explain"
     who = _listed(names) if len(names) <= _NAMED else f"{len(names)} of {len(job.data.names)} features"
-    return f"{who} {verb} {job.r2:.1%} of the {what} of {job.source.target}."
+    best, beside = job.selected.result, f" with {_listed(job.data.forced)}" if job.data.forced else ""
+    optimal = isinstance(best, BestSubset) and best.optimal
+    proved = f" No {job.size} features{beside} explain more." if optimal else ""
+    return f"{who} {verb} {job.r2:.1%} of the {what} of {job.source.target}.{proved}"
 
 
 def data_lines(job: Job) -> list[str]:
