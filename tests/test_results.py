@@ -14,12 +14,12 @@ import scipy.sparse
 import sparselin as sl
 from sparselin.results.base import Named, Result
 from sparselin.results.display import Column, Table, as_html, as_text, number, unlike
-from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, maximize
+from sparselin.spectral import GeneralizedRank, SpectralVariance, maximize
 
 pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
 
 NAMES = ("a<b>", "a name of a column that is much longer than any cell", "高さ", "two\nlines", "r2", "x & y")
-ROOTS, ENTROPY = GeneralizedRank(0.5), SmoothedDifferentialEntropy(0.5)
+ROOTS, VARIANCE = GeneralizedRank(0.5), SpectralVariance(5)
 EPS = float(np.finfo(float).eps)
 
 
@@ -47,10 +47,10 @@ CALLS = {
     "project_dual": lambda X: sl.project_dual(X, Y, 30.0),
     "hadamard_descent": lambda X: sl.hadamard_descent(X, Y, 5.0, forced=[1], intercept=True),
     "forward_regression": lambda X: sl.forward_regression(X, Y, 3),
-    "greedy_local_search": lambda X: sl.greedy_local_search(X, Y, 3, regularizer=ENTROPY, nu=0.2),
+    "forward_regression, regularized": lambda X: sl.forward_regression(X, Y, 3, regularizer=VARIANCE, nu=0.2),
     "best_subset": lambda X: sl.best_subset(X, Y, 3, intercept=True),
     "best_subset, cut off": lambda X: sl.best_subset(X, Y, 3, node_limit=1),
-    "choose_nu": lambda X: sl.choose_nu(X, Y, 2, ROOTS),
+    "choose_nu": lambda X: sl.choose_nu(X, Y, 4, ROOTS),
     "maximize": lambda X: maximize.greedy_maximize(np.asarray(X).T @ X, 3, ROOTS),
     "softmax_penalty": lambda X: sl.softmax_penalty([1.0, 2.0, 3.0]),
     "softmax_penalty, many": lambda X: sl.softmax_penalty(np.ones((2, 3, 11))),
@@ -204,7 +204,7 @@ FRAMES = {
     "forward_regression": lambda r: {
         "index": r.support, "coefficient": r.coef, "gain": r.gains, "r2": np.cumsum(r.gains),
     },
-    "greedy_local_search": lambda r: {
+    "forward_regression, regularized": lambda r: {
         "index": r.support, "gain": r.gains, "value": r.value - np.append(np.cumsum(r.gains[:0:-1])[::-1], 0),
     },
     "best_subset": lambda r: {"index": r.support, "coefficient": r.coef, "r2": np.cumsum(r.gains)},
@@ -360,8 +360,9 @@ def test_ties_and_forced_features_are_told():
     assert lines[2].split()[1:3] == ["h", "yes"]
     assert "  b, c  " in lines[3]
     assert "forced" not in str(sl.omp(problem, 3))
-    entry = sl.first_entry(sl.Problem(np.eye(3), [1.0, 1.0, 0.5], names=["a", "b", "c"]))
-    assert (entry.tied_names, entry.active_names) == (("a", "b"), ("a", "b"))
+    Z = [[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 1.0]]
+    entry = sl.first_entry(sl.Problem(Z, [1.0, 0.0, 0.0], names=["a", "b", "c"]))
+    assert (entry.tied_names, entry.active_names) == (("a", "b", "c"), ("a",))
     many = sl.omp(sl.Problem(np.eye(8), np.ones(8), names=names), 2)
     assert "7 features" in str(many)
     assert many.to_frame()["ties"][0] == "b, c, d, e, f, g, h"
