@@ -8,16 +8,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.results.base import FloatArray, IndexArray, Names, Result, ended, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, ended, result
 from sparselin.results.display import Column, Table
 
 
 @result
-class BatchSelection(Result):
+class BatchSelection(Named):
     """The features that OMP selected for each of N signals, a row each, at most k of d features.
 
     Attributes
     ----------
+    support : (N, k) indices in the order of selection, `forced` ones first, then −1.
+    coef : (N, k) least squares coefficients of the signal on its support, then zeros.
+    n_selected : (N,) how many features each row holds.
+    residual_norms : (N, k + 1) ‖r_0‖ = ‖y‖, ‖r_1‖, …, after each feature, then NaN; all NaN for a signal
+        STOPPED. By the recurrence they are off by about eps·√n·κ²·‖y‖, κ² ≤ 10⁴ bounding the squared
+        condition number of the selected columns at unit length; where a signal was redone, by eps·κ·‖y‖.
+    residual_norm : (N,) ‖r‖ at the end.
+    status : (N,) array of `Status`, how each signal ended; `batch.status == Status.TOLERANCE` is a mask.
+    n_features : d.
+    names : d names of the features, or None.
+    n_redone : the number of signals solved from residuals, the recurrence being too inexact to decide.
 
     Its length is N; `to_frame()` has a row for each signal: signal, n_selected, residual_norm, status.
     """

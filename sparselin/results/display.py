@@ -93,10 +93,15 @@ def as_html(title: str, table: Table) -> str:
 
 
 def as_frame(table: Table, library: str | None) -> Any:
-    """A pandas or polars DataFrame of the columns that have a key."""
+    """A pandas or polars DataFrame of the columns that have a key; two for one of complex numbers."""
     empty = np.array([], str)  # an empty list has no type
     columns = [column for column in table.columns if column.key is not None]
-    values = {key: v if len(v) or isinstance(v, np.ndarray) else empty for key, _, v, _ in columns}
+    values: dict[str | None, Any] = {}
+    for key, _, v, _ in columns:
+        if isinstance(v, np.ndarray) and v.dtype.kind == "c":
+            values |= {f"{key}_real": v.real, f"{key}_imag": v.imag}
+        else:
+            values[key] = v if len(v) or isinstance(v, np.ndarray) else empty
     return _frames(library).DataFrame(values)
 
 
@@ -152,6 +157,9 @@ def _cell(value: Any, decimals: int | None) -> str:
         return "yes" if value else ""
     if isinstance(value, float):
         return number(value) if decimals is None or value != value else f"{value:.{decimals}f}"
+    if isinstance(value, complex):
+        sign = "-" if math.copysign(1, value.imag) < 0 else "+"
+        return f"{number(value.real)}{sign}{number(abs(value.imag))}j"
     return printable(str(value))
 
 

@@ -42,7 +42,8 @@ class SelectionPath(Named):
     and for |c| read max(c, 0).
 
     `to_frame()` has a row for each step: step, index and name of the feature, forced, coefficient (final),
-    lam_star, margin, ties (the names of the others in T, with commas), r2 (after the step).
+    lam_star, margin, ties (the names of the others in T, with commas), r2 (after the step). Complex
+    coefficients have two columns, coefficient_real and coefficient_imag.
 
     >>> import sparselin as sl
     >>> X, y = [[2.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]], [4.0, 2.0, 1.0]

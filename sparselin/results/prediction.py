@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.validation import FloatArray, IndexArray, Names, check_design, check_finite, frame_names
+from sparselin.validation import (
+    FloatArray,
+    IndexArray,
+    Names,
+    check_design,
+    check_finite,
+    frame_names,
+    to_array,
+)
 
 
 def combined(
@@ -15,13 +23,19 @@ def combined(
 ) -> FloatArray:
     """intercept + X_J coef, J = columns: (n,) for coef (p,), (n, q) for coef (p, q). Only X_J is read."""
     _check_same_columns(frame_names(X), names)
-    X = check_design(X)
+    X = _complex(X) if np.iscomplexobj(coef) else check_design(X)
     if X.shape[1] != n_features:
         raise ValueError(f"X must have {n_features} columns, those of the fit; got shape {X.shape}")
     block = X[:, columns]
     if isinstance(block, np.ndarray):  # the entries of sparse arrays are checked with the design
         check_finite(block, "X", tuple(f"x{j}" if names is None else names[j] for j in columns))
     return np.asarray(block @ coef + intercept)
+
+
+def _complex(X: Any) -> Any:
+    """X checked, complex or real, for coefficients over ℂ."""
+    X = X if hasattr(X, "tocsc") else to_array(X, "X")
+    return check_design(X.real) + 1j * check_design(X.imag) if X.dtype.kind == "c" else check_design(X)
 
 
 def _check_same_columns(now: Names, then: Names) -> None:
