@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 from sparselin._kernels import moments
 from sparselin.design import Design, unit_variance
 from sparselin.memory import check_memory
+from sparselin.operators import NO_OPERATOR, Operator, is_operator
 from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import (
     Columns,
-    check_count,
+    check_budget,
     check_design,
     check_finite,
     check_indices,
@@ -58,7 +59,7 @@ class Problem:
     ----------
     X : array (n, d), C or F order, float32 or float64 (kept); integers and booleans become float64;
         or a SciPy sparse matrix (kept sparse; repeated entries are summed), or a pandas or polars frame
-        (columns by position).
+        (columns by position); or a SciPy `LinearOperator` with rmatvec, see below.
     y : array (n,), converted to the dtype of X.
     sample_weight : (n,) ≥ 0, not all zero, or None. Row i of X and y is multiplied by √weight_i, so that
         every squared residual is.
@@ -69,13 +70,22 @@ class Problem:
         StandardScaler and glmnet do. λ's are then those of the standardized columns; coefficients are in the
         units of X. A constant column, in the span of the intercept, is never selected.
     names : d different names of the columns; by default those of a frame, if they are strings.
+    column_norms : (d,) the lengths of the columns of a LinearOperator, to a relative 8·√eps; for `ols`, which
+        compares columns by them, to full precision.
+
+    An operator is used by its products with vectors. Its column norms take d of them, unless they are given
+    (those of the columns that are used are checked). Its products are taken to be as accurate as sums of
+    products are: those with unit vectors to eps of each entry, and ⟨X_i, r⟩ to 8·eps·√n·‖X_i‖‖r‖, as by fast
+    transforms whose columns are of similar lengths. `omp`, `ols`, `sequential_lasso`, `first_entry`,
+    `lambda_star`, `lasso_path` and `project_dual` take one; there is no `standardize`.
 
     Raises
     ------
     TypeError : an argument is not numeric (complex, strings, objects).
     ValueError : wrong shape, no rows or columns, NaN or infinity, norms beyond the float range; repeated
         names, or a wrong number of them; weights negative or all zero; a pandas y or sample_weight that
-        labels the rows of X in another order.
+        labels the rows of X in another order; an operator whose rmatvec is not its adjoint, with
+        `standardize`, or with both `sample_weight` and `column_norms`.
 
     Neither X nor y is modified or, if avoidable, copied: do not change X in place afterwards, since
     its norms are stored. Without `standardize` nothing is rescaled: use unit columns where a statement needs
@@ -90,8 +100,8 @@ class Problem:
         which comes last; in the attributes and methods below X stands for them.
     names : n_features names, or None.
     origin, removed : the problem from which columns were eliminated to get this one, or None, and which.
-    kind : "dense"; "sparse"; or "gram": X is a Cholesky factor, and the squared lengths of its columns are
-        known to eps. Methods do not branch on it: what depends on it is a method of the problem.
+    kind : "dense"; "sparse"; "operator"; or "gram": X is a Cholesky factor, and the squared lengths of its
+        columns are known to eps. Methods do not branch on it: what depends on it is a method of the problem.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
 
@@ -109,20 +119,25 @@ class Problem:
         intercept: bool = False,
         standardize: bool = False,
         names: Iterable[str] | None = None,
+        column_norms: ArrayLike | None = None,
     ) -> None:
         self.origin: Problem | None = None
         self.removed: IndexArray = np.zeros(0, np.intp)
         labels = frame_names(X)
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
-        X = check_design(X)
+        if column_norms is not None and not (is_operator(X) and sample_weight is None):
+            raise ValueError("column_norms are for a LinearOperator X without sample_weight: leave them out")
+        X = Operator(X, column_norms) if is_operator(X) else check_design(X)
         y = check_vector(y, "y", X.shape[0], X.dtype)
         self.names = labels if names is None else check_names(names, X.shape[1])
         root = np.ones(X.shape[0], X.dtype)
         if sample_weight is not None:
             root = np.sqrt(check_weights(sample_weight, X.shape[0], X.dtype))
             y = y * root
-            X = X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsc()
+            X = _weighted(X, root)
+        if standardize and isinstance(X, Operator):
+            raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
         scale = unit_variance(X, root, bool(intercept)) if standardize else None
         self._set(Design(X, root if intercept else None, scale), y)
 
@@ -133,7 +148,9 @@ class Problem:
         self.d = design.d
         self.dtype = X.dtype
         self.eps = float(np.finfo(X.dtype).eps)
-        self.kind = "dense" if isinstance(X, np.ndarray) else "sparse"
+        self.kind = (
+            "dense" if isinstance(X, np.ndarray) else "operator" if isinstance(X, Operator) else "sparse"
+        )
         self._measure()
         self._check_range()
 
@@ -191,7 +208,8 @@ class Problem:
             if not np.isfinite(squares[:m]).all():
                 check_finite(X, "X", self.names)
         else:
-            squares[:m], products[:m] = X.multiply(X).sum(axis=0), X.T @ y
+            products[:m] = X.T @ y
+            squares[:m] = X.lengths**2 if isinstance(X, Operator) else X.multiply(X).sum(axis=0)
         if ones is not None:
             squares[m], products[m] = ones @ ones, ones @ y
         with np.errstate(over="ignore"):
@@ -215,7 +233,10 @@ class Problem:
         norms = np.append(self.column_norms, self.y_norm)
         bad = ~np.isfinite(norms) | ((norms > 0) & (norms < tiny))
         zero = np.flatnonzero(norms[: self.n_features] == 0)
-        bad[zero] = np.asarray((self.X[:, zero] != 0).sum(axis=0)) > 0  # of stored entries, if X is sparse
+        if not isinstance(self.X, Operator):
+            bad[zero] = (
+                np.asarray((self.X[:, zero] != 0).sum(axis=0)) > 0
+            )  # of stored entries, if X is sparse
         bad[-1] |= self.y_norm == 0 and bool(np.any(self.y != 0))
         if bad.any() or not np.isfinite(norms.max() * self.y_norm):
             where = "y" if bad[-1] else f"column {int(np.argmax(bad))} of X"
@@ -233,10 +254,7 @@ class Problem:
 
     def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
         """k, 1 ≤ k ≤ n_features, and the forced features, at most k, as indices."""
-        k, first = check_count(k, "k", 1, self.n_features), self.indices(forced, "forced")
-        if len(first) > k:
-            raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
-        return k, first
+        return check_budget(k, forced, self.n_features, self.names)
 
     def with_ones(self, columns: IndexArray) -> IndexArray:
         """The column of ones, if there is an intercept, and then the given ones."""
@@ -263,8 +281,11 @@ class Problem:
     def columns(self, J: ArrayLike) -> FloatArray:
         """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
         J = np.asarray(J, np.intp)
-        if self.kind == "sparse":
-            check_memory((self.n, len(J)), self.dtype, "X (sparse, but made dense here)")
+        if not isinstance(self.X, np.ndarray):
+            words = (
+                "an operator, its columns gathered" if self.kind == "operator" else "sparse, but made dense"
+            )
+            check_memory((self.n, len(J)), self.dtype, f"X ({words} here)")
         block = self.block(J)
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
 
@@ -287,6 +308,11 @@ class Problem:
     def predict(self, coef: FloatArray) -> FloatArray:
         """X @ coef (n,)."""
         return self.design.predict(coef)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether columns are at hand; those of an operator cost a product each."""
+        return not isinstance(self.X, Operator)
 
     @property
     def is_plain(self) -> bool:
@@ -353,14 +379,14 @@ class Problem:
         problem.origin, problem.removed = origin, self.removed
         problem.names = self.names if design.X.shape[1] == self.n_features else None
         problem._set(design, y)
-        same = self._is_gram or problem.dtype == self.dtype
+        same = self._is_gram or self.kind == "operator" or problem.dtype == self.dtype
         vars(problem).update(kind=self.kind, eps=self.eps if same else problem.eps)
         return problem
 
     @property
     def double_eps(self) -> float:
         """The eps of the problem in float64; for a Gram problem that of the dtype in which G was given."""
-        same = self._is_gram or self.dtype == np.float64
+        same = self._is_gram or self.kind == "operator" or self.dtype == np.float64
         return self.eps if same else float(np.finfo(np.float64).eps)
 
     @property
@@ -469,8 +495,12 @@ def as_problem(
     sample_weight: ArrayLike | None = None,
     intercept: bool = False,
     standardize: bool = False,
+    *,
+    operator: bool = False,
 ) -> Problem:
-    """The problem itself, or a new one from (X, y)."""
+    """The problem itself, or a new one from (X, y); a LinearOperator as X is refused unless `operator`."""
+    if not operator and (is_operator(X) or (isinstance(X, Problem) and X.kind == "operator")):
+        raise TypeError(NO_OPERATOR)
     if not isinstance(X, Problem):
         if y is None:
             raise TypeError("y is missing: pass X and y, or one Problem in place of both")
@@ -482,6 +512,13 @@ def as_problem(
         if value is not None and value is not False:
             raise ValueError(f"{name} must enter with the data: Problem(X, y, {name}=...)")
     return X
+
+
+def _weighted(X: Any, root: FloatArray) -> Any:
+    """X, each row multiplied by an entry of root."""
+    if isinstance(X, Operator):
+        return X.weighted(root)
+    return X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsc()
 
 
 def _root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArray, FloatArray]:

@@ -178,7 +178,8 @@ def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:
 
 def ending(problem: Problem, qr: ThinQR) -> Status:
     """Why λ*(S) is zero: r = 0, or all columns are in the span of S, or r is orthogonal to all columns."""
-    rest = measure(qr, np.setdiff1d(np.arange(problem.d), qr.index))
-    if rest.residual_norm <= rest.residual_error:
+    none = measure(qr, np.zeros(0, np.intp))
+    if none.residual_norm <= none.residual_error:
         return Status.EXACT_FIT
+    rest = measure(qr, np.setdiff1d(np.arange(problem.d), qr.index))
     return Status.NO_CORRELATION if rest.outside.any() else Status.RANK_EXHAUSTED

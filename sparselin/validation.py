@@ -57,13 +57,13 @@ def check_design(X: Any, name: str = "X") -> Any:
     return X
 
 
-def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any]) -> FloatArray:
+def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row") -> FloatArray:
     vector: FloatArray = to_numeric(to_array(v, name), name)
     if vector.ndim != 1:
         hint = "; pass y.ravel() for a single column" if vector.ndim == 2 and 1 in vector.shape else ""
         raise ValueError(f"{name} must be a vector of shape ({n},); got shape {vector.shape}{hint}")
     if len(vector) != n:
-        raise ValueError(f"{name} must have {n} entries, one for each row of X; got {len(vector)}")
+        raise ValueError(f"{name} must have {n} entries, one for each {of} of X; got {len(vector)}")
     check_finite(vector, name)
     with np.errstate(over="ignore"):
         vector = np.ascontiguousarray(vector, dtype)
@@ -114,6 +114,10 @@ def check_weights(weight: Any, n: int, dtype: np.dtype[Any]) -> FloatArray:
 
 
 def to_array(data: Any, name: str) -> Any:
+    if hasattr(data, "rmatvec") and hasattr(data, "matvec"):
+        raise TypeError(
+            f"{name} must be an array, not a LinearOperator: {name} @ np.eye({name}.shape[1]) makes one"
+        )
     try:
         if hasattr(data, "columns") and hasattr(data, "to_numpy"):
             # by position, as names may repeat: pairs of pandas, columns of polars
@@ -144,8 +148,10 @@ def to_numeric(array: Any, name: str) -> Any:
         return array
     if array.dtype.kind in "iubf":
         return array.astype(np.float64)
+    hint = ". Only omp, ols and batch_omp take complex data, as arrays" if array.dtype.kind == "c" else ""
     raise TypeError(
-        f"{name} must hold real numbers (float32, float64, integers or booleans); got dtype {array.dtype}"
+        f"{name} must hold real numbers (float32, float64, integers or booleans); "
+        f"got dtype {array.dtype}{hint}"
     )
 
 
@@ -186,6 +192,14 @@ def check_indices(indices: Columns, d: int, name: str, names: Names = None) -> I
     if len(set(J)) < len(J):
         raise ValueError(f"{name} must not repeat an index; got {given if names else J}")
     return np.array(J, np.intp)
+
+
+def check_budget(k: int, forced: Columns, d: int, names: Names = None) -> tuple[int, IndexArray]:
+    """k, 1 ≤ k ≤ d, and the forced features, at most k, as indices."""
+    k, first = check_count(k, "k", 1, d), check_indices(forced, d, "forced", names)
+    if len(first) > k:
+        raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
+    return k, first
 
 
 def _position(label: str, names: Names, name: str) -> int:

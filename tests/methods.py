@@ -78,8 +78,8 @@ RESULTS = {
         lam_star number 1 1, margin number, ties set, active_sets set, weights state,
         residual_norm number 0 1, status equal, n_features equal, names witness, with_intercept equal,
         standardized equal""",
-    sl.BatchSelection: """support indices, coef number -1 1, n_selected equal, residual_norm number 0 1,
-        status equal, n_redone work, n_features equal""",
+    sl.BatchSelection: """support indices, coef number -1 1, n_selected equal, residual_norms number 0 1,
+        status equal, n_features equal, names witness, n_redone work""",
     sl.FirstEntry: """lam_star number 1 1, tied set, active set, signs witness, direction witness,
         window_lower number 1 1, proof_lower number 1 1, residual_norm number 0 1, status equal,
         names witness""",
@@ -158,6 +158,7 @@ def method(function, *numbers, columns=None, many=False, lacks=None, **options):
 ROOTS, ENTROPY = GeneralizedRank(0.5), SmoothedDifferentialEntropy(1.0)
 CORRELATIONS = {"lengths": "correlations, and λ, are with the columns as they are"}
 SPECTRUM = {"lengths": "the eigenvalues of XᵀX are those of the columns as they are"}
+OF_NUMBERS = {"weights": "has no sample_weight", "Gram": "a certificate is of the numbers as they are"}
 NO_WEIGHTS = {"weights": "has no sample_weight", "intercept": "has no intercept"}
 
 METHODS = {
@@ -165,7 +166,7 @@ METHODS = {
     "omp, positive": method(sl.omp, 4, positive=True, columns="forced", lacks=CORRELATIONS),
     "ols": method(sl.ols, 4, columns="forced"),
     "batch_omp": method(
-        sl.batch_omp, 4, many=True,
+        sl.batch_omp, 4, columns="forced", many=True,
         lacks=CORRELATIONS | NO_WEIGHTS | {"Problem": "has one y", "Gram": "has one y"},
     ),
     "sequential_lasso": method(sl.sequential_lasso, 4, columns="forced", lacks=CORRELATIONS),
@@ -208,11 +209,11 @@ METHODS = {
     "choose_nu": method(sl.choose_nu, 3, ROOTS, columns="forced", lacks=SPECTRUM),
     "certify": method(
         certify, 4, columns="forced",
-        lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
+        lacks=CORRELATIONS | OF_NUMBERS,
     ),
     "certify, positive": method(
         certify_positive, 4, columns="forced",
-        lacks=CORRELATIONS | NO_WEIGHTS | {"Gram": "a certificate is of the numbers as they are"},
+        lacks=CORRELATIONS | OF_NUMBERS,
     ),
     "explain": method(explain, 4, columns="forced", lacks=CORRELATIONS),
     "guarantee_bounds": method(

@@ -1,4 +1,7 @@
+import threading
+
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -21,18 +24,23 @@ def gaussian(seed, n=20, d=30, N=12):
 def assert_equals_omp(D, Y, k, rtol=1e-9, **options):
     """Row by row: picks, ends, coefficients and residual norms."""
     batch = batch_omp(D, Y, k, **options)
+    each = {name: options.pop(name) for name in ("tol", "residual") if np.ndim(options.get(name)) == 1}
     assert batch.support.shape == batch.coef.shape == (Y.shape[1], k)
     for i, y in enumerate(np.asarray(Y).T):
-        path = sl.omp(D, y, k, **options)
+        path = sl.omp(D, y, k, **options, **{name: levels[i] for name, levels in each.items()})
         t = batch.n_selected[i]
         assert batch.support[i].tolist() == path.support.tolist() + [-1] * (k - len(path.support))
         assert t == len(path.support)
         assert batch.status[i] is path.status
-        size = np.abs(path.coef).max(initial=0)
+        longest = np.linalg.norm(D, axis=0).max() if isinstance(D, np.ndarray) else 0
+        size = max(np.abs(path.coef).max(initial=0), np.linalg.norm(y) / longest if longest else 0)
         np.testing.assert_allclose(batch.coef[i, :t], path.coef, rtol=rtol, atol=rtol * size)
         assert not batch.coef[i, t:].any()
         slack = rtol * np.linalg.norm(y)
-        np.testing.assert_allclose(batch.residual_norm[i], path.residual_norm[-1], rtol=rtol, atol=slack)
+        norms = batch.residual_norms[i]
+        np.testing.assert_allclose(norms[: t + 1], path.residual_norm, rtol=rtol, atol=slack)
+        assert np.isnan(norms[t + 1 :]).all()
+        assert batch.residual_norm[i] == norms[t]
     return batch
 
 
@@ -53,6 +61,119 @@ def test_supports_and_coefficients_are_the_textbook_ones(seed, N, unit):
     assert (batch.n_selected == 6).all()
     assert (batch.status == Status.COMPLETED).all()
     assert batch.n_features == 30
+
+
+@given(SEEDS, st.sampled_from([1, 12]), st.lists(st.integers(0, 29), max_size=4, unique=True))
+def test_forced_columns_come_first(seed, N, forced):
+    D, Y = gaussian(seed, N=N)
+    batch = assert_equals_omp(D, Y, 6, forced=forced)
+    assert (batch.support[:, : len(forced)] == forced).all()
+    assert batch.n_redone == (N == 1)
+    for i, y in enumerate(Y.T):
+        norms = [np.linalg.norm(residual(D, y, batch.support[i, :t])) for t in range(7)]
+        np.testing.assert_allclose(batch.residual_norms[i], norms, rtol=1e-12)
+
+
+@given(integer_designs(max_n=6, max_d=8, low=-1, high=1), SEEDS, st.sampled_from([None, 0.0, 0.6]))
+def test_forced_columns_may_be_zero_or_dependent(design, seed, tol):
+    """They have the coefficient zero, as in `omp`; signals of zero take the forced columns too."""
+    D, y = design
+    rng = np.random.default_rng(seed)
+    d = D.shape[1]
+    Y = np.c_[y, 0 * y, rng.integers(-1, 2, (len(y), 9))]
+    forced = rng.permutation(d)[: rng.integers(0, d + 1)]
+    assert_equals_omp(D, Y, d, forced=forced, tol=tol)
+
+
+def test_a_constant_that_is_forced_costs_no_redoing(rng):
+    """Pixels of a patch, all positive: a DC atom of another length than the others."""
+    D = np.c_[np.full(64, 3.0), rng.normal(size=(64, 100))]
+    Y = 100 + rng.normal(size=(64, 300))
+    batch = assert_equals_omp(D, Y, 5, forced=[0], residual=0.9 * 8)
+    assert batch.n_redone == 0
+    np.testing.assert_allclose(
+        batch.residual_norms[:, 1], np.linalg.norm(Y - Y.mean(axis=0), axis=0), rtol=1e-9
+    )
+
+
+@given(SEEDS, st.sampled_from([1, 12]))
+def test_each_signal_has_levels_of_its_own(seed, N):
+    D, Y = gaussian(seed, N=N)
+    rng = np.random.default_rng(seed)
+    Y *= 10.0 ** rng.uniform(-3, 3, N)
+    tol, level = rng.uniform(0.1, 1.1, N), rng.uniform(0.1, 1.1, N) * np.linalg.norm(Y, axis=0)
+    sizes = []
+    for options in ({"tol": tol}, {"residual": level}, {"tol": tol, "residual": level}):
+        batch = assert_equals_omp(D, Y, 8, **options)
+        assert batch.n_redone == (N == 1)
+        sizes.append(batch.n_selected)
+    assert np.array_equal(sizes[2], np.minimum(sizes[0], sizes[1]))
+    length = np.linalg.norm(Y, axis=0)
+    silent = batch_omp(D, Y, 8, residual=length * (1 + 1e-15))
+    assert (silent.status == Status.TOLERANCE).all()
+    assert not silent.n_selected.any()
+    assert (silent.support == -1).all()
+    np.testing.assert_allclose(silent.residual_norm, length, rtol=1e-15)
+
+
+def test_the_history_of_an_exact_fit_does_not_lose_half_the_digits(rng):
+    """‖y‖² − Σz² would end at √eps·‖y‖."""
+    D = rng.normal(size=(40, 60))
+    X = np.zeros((60, 50))
+    for x in X.T:
+        x[rng.choice(60, 3, replace=False)] = [1, 1e-3, 1e-9]
+    batch = batch_omp(D, D @ X, 20)
+    fit = batch.status == Status.EXACT_FIT
+    assert fit.sum() > 25
+    assert (batch.residual_norm[fit] <= 1e-14 * np.linalg.norm(D @ X, axis=0)[fit]).all()
+    for i in np.flatnonzero(fit & (batch.n_selected == 3)):
+        with_two = np.linalg.norm(residual(D, D @ X[:, i], batch.support[i, :2]))
+        np.testing.assert_allclose(batch.residual_norms[i, 2], with_two, rtol=1e-5)
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_the_callback_sees_what_is_done_and_stops(rng, limit):
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 3000))
+    whole, seen, here = batch_omp(D, Y, 4), [], threading.get_ident()
+
+    def callback(batch):
+        assert threading.get_ident() == here
+        m = len(batch.support)
+        assert np.array_equal(batch.support, whole.support[:m])
+        assert np.array_equal(batch.residual_norms, whole.residual_norms[:m])
+        assert (batch.status == Status.COMPLETED).all()
+        seen.append(m)
+        return len(seen) == stop_at
+
+    with threadpool_limits(limit):
+        stop_at = 0
+        batch = batch_omp(D, Y, 4, callback=callback)
+        assert seen == sorted(set(seen))
+        assert seen[-1] == 3000
+        assert np.array_equal(batch.coef, whole.coef)
+        seen.clear()
+        stop_at = 2
+        batch = batch_omp(D, Y, 4, callback=callback)
+    assert len(seen) == 2
+    stopped = batch.status == Status.STOPPED
+    assert not stopped[: seen[-1]].any()
+    assert stopped.sum() >= 1000
+    assert np.array_equal(batch.support[~stopped], whole.support[~stopped])
+    assert (batch.support[stopped] == -1).all()
+    assert not batch.n_selected[stopped].any()
+    assert np.isnan(batch.residual_norm[stopped]).all()
+    assert batch.coefficients.nnz == 4 * (~stopped).sum()
+
+
+def test_a_callback_that_raises_ends_all_threads(rng):
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 3000))
+
+    def callback(batch):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        batch_omp(D, Y, 4, callback=callback)
+    assert batch_omp(D, Y, 4).n_redone == 0
 
 
 @pytest.mark.parametrize("k", [1, 4, 5, 8, 9, 16, 17, 25])
@@ -265,6 +386,29 @@ def test_to_sparse(rng):
         np.testing.assert_allclose(sparse.toarray()[i], sl.omp(D, y, 4).dense_coef(), atol=1e-12)
 
 
+def test_coefficients_and_reconstruction(rng):
+    D, Y = rng.normal(size=(20, 30)), rng.normal(size=(20, 7))
+    Y[:, 2] = 0
+    batch = batch_omp(D, Y, 4)
+    assert batch.coefficients.format == "csc"
+    assert batch.coefficients.shape == (30, 7)
+    assert np.array_equal(batch.coefficients.toarray(), batch.to_sparse().toarray().T)
+    signals = batch.reconstruct(D)
+    np.testing.assert_allclose(np.linalg.norm(Y - signals, axis=0), batch.residual_norm, rtol=1e-12)
+    for form in (scipy.sparse.csr_array, scipy.sparse.csc_matrix, np.asfortranarray, list, pandas.DataFrame):
+        other = batch.reconstruct(form(D))
+        assert isinstance(other, np.ndarray)
+        np.testing.assert_allclose(other, signals, rtol=1e-12, atol=1e-14)
+    assert batch.reconstruct(D[:3]).shape == (3, 7)
+    single = batch_omp(D.astype(np.float32), Y, 4)
+    assert single.coefficients.dtype == single.reconstruct(D.astype(np.float32)).dtype == np.float32
+    for wrong in (D.T, D[0], D[:, :29]):
+        with pytest.raises(ValueError, match=r"D must have shape \(n, 30\)"):
+            batch.reconstruct(wrong)
+    with pytest.raises(TypeError, match="D must hold numbers"):
+        batch.reconstruct(D.astype(str))
+
+
 def test_results_are_frozen(rng):
     batch = batch_omp(*gaussian(0), 3)
     with pytest.raises(ValueError, match="read-only"):
@@ -280,6 +424,17 @@ def test_large_dictionaries_do_without_a_gram_matrix_or_a_dense_copy(rng, monkey
     module = __import__("sys").modules["sparselin.greedy.batch_omp"]
     monkeypatch.setattr(module, "_LARGEST", 100)
     for given_D in (D, scipy.sparse.csr_array(D)):
+        calls = []
+        options = {"residual": np.r_[np.full(20, 1e9), np.zeros(20)]}
+        batch = assert_equals_omp(given_D, Y, 5, forced=[3], tol=0.3, **options)
+        assert batch.n_selected[:20].tolist() == [1] * 20
+        batch = batch_omp(
+            given_D,
+            Y,
+            5,
+            callback=lambda batch, calls=calls: calls.append(len(batch.coef)) or len(calls) == 7,
+        )
+        assert batch.n_selected[-1] == 0 or batch.n_redone == 40
         batch = batch_omp(given_D, scipy.sparse.csr_array(Y), 5)
         assert batch.n_redone == 40
         assert np.array_equal(batch.support, expected.support)
@@ -302,7 +457,6 @@ D, Y = np.eye(3), np.ones((3, 4))
         ((D, Y, 1.0), TypeError, "k must be an integer"),
         ((D * np.nan, Y, 1), ValueError, "D must be finite"),
         ((D, np.where(np.eye(3, 4) > 0, np.inf, 1), 1), ValueError, r"Y must be finite.*\(0, 0\)"),
-        ((D * 1j, Y, 1), TypeError, "D must hold real numbers"),
         ((D, Y.astype(str), 1), TypeError, "Y must hold real numbers"),
         ((D * 1e200, Y, 1), ValueError, "column 0 of D has a norm whose square over- or underflows"),
         ((D, Y * [1, 1, 1e-200, 1], 1), ValueError, "column 2 of Y has a norm"),
@@ -314,6 +468,22 @@ def test_bad_input(arguments, error, words):
         batch_omp(*arguments)
 
 
-def test_bad_tolerance():
-    with pytest.raises(ValueError, match="tol must be nonnegative"):
-        batch_omp(D, Y, 1, tol=-1.0)
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"tol": -1.0}, ValueError, "tol must be nonnegative"),
+        ({"residual": -1.0}, ValueError, "residual must be nonnegative"),
+        ({"residual": [1, 1, -2, 1]}, ValueError, "residual must be nonnegative; got -2.0 for signal 2"),
+        ({"tol": [1, 1, 1]}, ValueError, r"tol must be a number, or have shape \(4,\), one for each signal"),
+        ({"tol": np.ones((4, 1))}, ValueError, r"tol must be a number.*got shape \(4, 1\)"),
+        ({"tol": [1, 1, np.nan, 1]}, ValueError, "tol must be finite"),
+        ({"residual": "3"}, TypeError, "residual must be a real number"),
+        ({"residual": ["3"] * 4}, TypeError, "residual must hold real numbers"),
+        ({"forced": [3]}, ValueError, r"forced must hold column indices in 0\.\.2; got 3"),
+        ({"forced": [1, 1]}, ValueError, "forced must not repeat an index"),
+        ({"forced": [1, 2]}, ValueError, "forced features count in k: got 2 of them and k=1"),
+    ],
+)
+def test_bad_options(options, error, words):
+    with pytest.raises(error, match=words):
+        batch_omp(D, Y, 1, **options)

@@ -46,7 +46,7 @@ def given_some(draw):
 
 @pytest.mark.parametrize("f", REGULARIZERS, ids=str)
 @pytest.mark.parametrize("exchange", [False, True])
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=given_some(), nu=NUS, eps=st.sampled_from([0.0, 0.1, 2.0]), variant=st.booleans())
 def test_local_search_is_that_of_the_contracted_function(f, exchange, data, nu, eps, variant):
     X, y, F, free = data
@@ -65,7 +65,7 @@ def test_local_search_is_that_of_the_contracted_function(f, exchange, data, nu, 
 
 
 @pytest.mark.parametrize("f", REGULARIZERS, ids=str)
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(data=given_some(), nu=NUS, more=st.integers(0, 2))
 def test_greedy_local_search_is_that_of_the_contracted_function(f, data, nu, more):
     X, y, F, free = data
@@ -142,7 +142,7 @@ def at(f, F, free):
 
 @pytest.mark.parametrize("kind", test_submodularity.KINDS)
 def test_gamma_is_that_of_the_contracted_function(kind, rng):
-    for _ in range(40):
+    for _ in range(20):
         X, y, U, k = test_submodularity.draw(rng, kind)
         order = rng.permutation(X.shape[1]).tolist()
         m = int(rng.integers(1, X.shape[1] + 1))

@@ -264,7 +264,10 @@ def test_bad_designs(tmp_path):
         result = CliRunner().invoke(cli, ["guarantee", "--design", str(tmp_path / name)])
         assert result.exit_code == 2, name
         assert name in result.output.replace("\n", "")
-    result = CliRunner().invoke(cli, ["guarantee", "--design", str(tmp_path / "words.csv"), "--target", "c"])
+    (tmp_path / "numbers.csv").write_text("a,b\n1,2\n")
+    result = CliRunner().invoke(
+        cli, ["guarantee", "--design", str(tmp_path / "numbers.csv"), "--target", "c"]
+    )
     assert "no column" in " ".join(result.output.split())
 
 

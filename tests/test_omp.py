@@ -129,6 +129,25 @@ def test_tol_is_a_relative_residual_norm(rng):
         assert path.status is Status.TOLERANCE
 
 
+@pytest.mark.parametrize("method", [sl.omp, sl.ols])
+def test_residual_is_a_residual_norm(rng, method):
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    for scale in (1e-15, 1.0, 1e15):
+        norms = method(X, y * scale, 10).residual_norm
+        path = method(X, y * scale, 10, residual=(norms[4] + norms[3]) / 2)
+        assert path.status is Status.TOLERANCE
+        assert len(path.support) == 4
+        for tol, stop in ((norms[2] / norms[0] * 1.001, 2), (norms[6] / norms[0], 4)):  # the first of the two
+            path = method(X, y * scale, 10, tol=tol, residual=norms[4] * 1.001)
+            assert len(path.support) == stop
+        path = method(X, y * scale, 10, residual=norms[0])
+        assert path.status is Status.TOLERANCE
+        assert path.support.size == 0
+        assert len(method(X, y * scale, 10, residual=norms[0], forced=[7]).support) == 1
+    with pytest.raises(ValueError, match="residual must be nonnegative"):
+        method(X, y, 10, residual=-1.0)
+
+
 def test_statuses():
     X = np.eye(4)[:, :2]
     assert sl.omp(X, [1, 2, 0, 0], 2).status is Status.COMPLETED

@@ -14,12 +14,13 @@ import scipy.sparse
 import sparselin as sl
 from sparselin.results.base import Named, Result
 from sparselin.results.display import Column, Table, as_html, as_text, number, unlike
-from sparselin.spectral import GeneralizedRank, maximize
+from sparselin.spectral import GeneralizedRank, SpectralVariance, maximize
 
 pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
 
 NAMES = ("a<b>", "a name of a column that is much longer than any cell", "高さ", "two\nlines", "r2", "x & y")
-ROOTS, EPS = GeneralizedRank(0.5), float(np.finfo(float).eps)
+ROOTS, VARIANCE = GeneralizedRank(0.5), SpectralVariance(5)
+EPS = float(np.finfo(float).eps)
 
 
 def design(seed=3):
@@ -46,10 +47,10 @@ CALLS = {
     "project_dual": lambda X: sl.project_dual(X, Y, 30.0),
     "hadamard_descent": lambda X: sl.hadamard_descent(X, Y, 5.0, forced=[1], intercept=True),
     "forward_regression": lambda X: sl.forward_regression(X, Y, 3),
-    "greedy_local_search": lambda X: sl.greedy_local_search(X, Y, 3, regularizer=ROOTS, nu=0.2),
+    "forward_regression, regularized": lambda X: sl.forward_regression(X, Y, 3, regularizer=VARIANCE, nu=0.2),
     "best_subset": lambda X: sl.best_subset(X, Y, 3, intercept=True),
     "best_subset, cut off": lambda X: sl.best_subset(X, Y, 3, node_limit=1),
-    "choose_nu": lambda X: sl.choose_nu(X, Y, 2, ROOTS),
+    "choose_nu": lambda X: sl.choose_nu(X, Y, 4, ROOTS),
     "maximize": lambda X: maximize.greedy_maximize(np.asarray(X).T @ X, 3, ROOTS),
     "softmax_penalty": lambda X: sl.softmax_penalty([1.0, 2.0, 3.0]),
     "softmax_penalty, many": lambda X: sl.softmax_penalty(np.ones((2, 3, 11))),
@@ -58,7 +59,16 @@ CALLS = {
     "submodularity_ratio": lambda X: sl.submodularity_ratio(X, Y, [0, 1], 2),
     "sparse_eigenvalues": lambda X: sl.sparse_eigenvalues(X, 2),
     "guarantee_bounds": lambda X: sl.guarantee_bounds(X, Y, 2),
-    "a bound": lambda X: sl.guarantee_bounds(X, Y, 2).bounds[0],
+    "a bound": lambda X: sl.Bound(
+        "name",
+        "FR",
+        "φ",
+        "paper",
+        (("a < b", True), ("b", False), ("c", None)),
+        0.1,
+        0.2,
+        sl.Interval(0, 1, ""),
+    ),
     "an interval": lambda X: sl.Interval(0.25, 0.5, "by hand"),
 }
 
@@ -165,6 +175,95 @@ def test_the_frame_holds_numbers(found):
         assert np.array_equal(by_pandas[key], by_polars[key], equal_nan=kind == "f")
 
 
+FRAMES = {
+    "omp, forced": lambda r: {
+        "step": [1, 2, 3], "index": r.support, "forced": [True, False, False], "coefficient": r.coef,
+        "lam_star": r.lam_star, "margin": r.margin, "r2": 1 - (r.residual_norm[1:] / r.residual_norm[0]) ** 2,
+    },
+    "lasso_path": lambda r: {
+        "lam": r.knots, "r2": r.r2, "n_active": [*map(len, r.active)], "intercept": r.intercept,
+        "高さ": r.coef[:, 2], "x & y": r.coef[:, 5],
+    },
+    "first_entry": lambda r: {
+        "index": r.tied, "name": [NAMES[j] for j in r.tied], "sign": r.signs, "direction": r.direction,
+        "active": [j in r.active for j in r.tied],
+    },
+    "batch_omp": lambda r: {
+        "signal": np.arange(40), "n_selected": r.n_selected, "residual_norm": r.residual_norm,
+        "status": [s.name for s in r.status],
+    },
+    "project_dual": lambda r: {
+        "index": np.flatnonzero(r.coef), "coefficient": r.coef[r.coef != 0],
+        "active": [j in r.active for j in np.flatnonzero(r.coef)],
+    },
+    "hadamard_descent": lambda r: {
+        "index": sorted(range(6), key=lambda j: -abs(r.coef[j])),
+        **{key: v[np.argsort(-np.abs(r.coef))] for key, v in
+           {"coefficient": r.coef, "weight": r.weights, "w": r.w, "theta": r.theta}.items()},
+    },
+    "forward_regression": lambda r: {
+        "index": r.support, "coefficient": r.coef, "gain": r.gains, "r2": np.cumsum(r.gains),
+    },
+    "forward_regression, regularized": lambda r: {
+        "index": r.support, "gain": r.gains, "value": r.value - np.append(np.cumsum(r.gains[:0:-1])[::-1], 0),
+    },
+    "best_subset": lambda r: {"index": r.support, "coefficient": r.coef, "r2": np.cumsum(r.gains)},
+    "choose_nu": lambda r: {"nu": r.tried, "r2": r.r2_tried, "chosen": [nu == r.nu for nu in r.tried]},
+    "maximize": lambda r: {"index": r.support, "gain": r.gains, "value": np.cumsum(r.gains)},
+    "softmax_penalty": lambda r: {"value": [r.value], "w0": [r.minimizer[0]], "w2": [r.minimizer[2]]},
+    "softmax_penalty, many": lambda r: {"value": r.value.ravel(), "w10": r.minimizer[..., 10].ravel()},
+    "hier_prox": lambda r: {
+        "theta": r.theta, "W_max": np.abs(r.W).max(1), "active": r.theta != 0, "n_clipped": r.n_clipped,
+    },
+    "group_hier_prox": lambda r: {"theta_norm": np.linalg.norm(r.theta, axis=1)},
+    "submodularity_ratio": lambda r: {"lower": [r.lower], "upper": [r.upper], "exact": [r.exact]},
+    "sparse_eigenvalues": lambda r: {
+        "lower": [r.lambda_min.lower, r.lambda_max.lower, r.condition_number.lower],
+        "upper": [r.lambda_min.upper, r.lambda_max.upper, r.condition_number.upper],
+    },
+    "guarantee_bounds": lambda r: {
+        "algorithm": [b.algorithm for b in r.bounds], "formula": [b.formula for b in r.bounds],
+        "promised": [b.lower if b.applies else np.nan for b in r.bounds],
+        "achieved_lower": [b.achieved.lower for b in r.bounds],
+        "achieved_upper": [b.achieved.upper for b in r.bounds], "applies": [b.applies for b in r.bounds],
+    },
+    "a bound": lambda r: {"hypothesis": ["a < b", "b", "c"], "holds": ["yes", "no", "undecided"]},
+    "an interval": lambda r: {"lower": [0.25], "upper": [0.5], "exact": [False], "method": ["by hand"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_columns_of_the_frame(name):
+    result = CALLS[name](FRAME)
+    frame = result.to_frame()
+    for key, values in FRAMES[name](result).items():
+        got, expected = np.asarray(frame[key]), np.asarray(values)
+        if key in ("r2", "value"):  # sums in another order
+            assert got == pytest.approx(expected, rel=1e-12, abs=64 * EPS), key
+        else:
+            assert np.array_equal(got, expected, equal_nan=expected.dtype.kind == "f"), key
+
+
+def test_what_stands_below_a_table():
+    """What R² is the share of, the intercept, the units, the status."""
+    against, uncentred = "R² = 1 − ‖r‖²/‖y − ȳ‖²", "R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"
+    units = "λ is of the standardized columns, coefficients are in the units of X"
+    end = "COMPLETED: completed as requested"
+    path, subset = (f(X, Y, 2, intercept=True) for f in (sl.omp, sl.forward_regression))
+    for result, notes in (
+        (path, [f"intercept {number(path.intercept)}", against, end]),
+        (sl.omp(X, Y, 2, standardize=True), [uncentred, units, end]),
+        (sl.lasso_path(X, Y, intercept=True, standardize=True), [against, units, end]),
+        (subset, [f"intercept {number(subset.intercept)}", against, end]),
+        (sl.forward_regression(X, Y, 2), [uncentred, end]),
+    ):
+        assert str(result).splitlines()[len(result.to_frame()) + 2 :] == notes
+    batch = sl.batch_omp(np.eye(3), np.array([[1.0, 0], [2, 1], [0, 0]]), 2)
+    assert (
+        repr(batch) == "<BatchSelection: 2 signals, 1.5 of 3 features on average, 1 COMPLETED, 1 EXACT_FIT>"
+    )
+
+
 def altered(value):
     """Another value of the same type, and the same shape if that is not empty."""
     if isinstance(value, np.ndarray):
@@ -205,6 +304,14 @@ def test_equality(found):
     assert found != repr(found)
     with pytest.raises(TypeError, match="unhashable"):
         hash(found)
+
+
+def test_numbers_that_are_not_a_number_are_equal():
+    found = sl.sparse_eigenvalues(X[:, :1], 1)
+    assert found.coherence != found.coherence
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert found != dataclasses.replace(found, coherence=0.5)
+    assert dataclasses.replace(found, coherence=0.5) != found
 
 
 def test_a_subclass_is_another_result():
@@ -253,6 +360,9 @@ def test_ties_and_forced_features_are_told():
     assert lines[2].split()[1:3] == ["h", "yes"]
     assert "  b, c  " in lines[3]
     assert "forced" not in str(sl.omp(problem, 3))
+    Z = [[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 1.0]]
+    entry = sl.first_entry(sl.Problem(Z, [1.0, 0.0, 0.0], names=["a", "b", "c"]))
+    assert (entry.tied_names, entry.active_names) == (("a", "b", "c"), ("a",))
     many = sl.omp(sl.Problem(np.eye(8), np.ones(8), names=names), 2)
     assert "7 features" in str(many)
     assert many.to_frame()["ties"][0] == "b, c, d, e, f, g, h"
@@ -287,6 +397,7 @@ def test_columns_of_a_path_in_a_frame_do_not_hide_others():
         if j in path.features:
             column = frame["r2 (1)" if name == "r2" else name]
             assert np.array_equal(column, path.coef[:, j])
+    assert unlike(["a", "a", "a"], []) == ["a", "a (1)", "a (2)"]
     assert unlike(["lam", "a", "a", "a (1)"], ["lam"]) == ["lam (1)", "a", "a (1)", "a (1) (1)"]
 
 
@@ -461,7 +572,9 @@ def test_levels_that_a_path_does_not_have(method):
 
 
 def test_sparse_coefficients_of_a_long_path():
-    path = sl.lasso_path(X, Y, forced=[2])
+    Z = np.random.default_rng(2).normal(size=(5, 30))
+    path = sl.lasso_path(Z, Z[:, 7] - Z[:, 20], forced=[2])
+    assert len(path.features) < 30
     matrix = path.to_sparse()
     assert isinstance(matrix, scipy.sparse.csr_array)
     assert np.array_equal(matrix.toarray(), path.coef)
@@ -482,7 +595,7 @@ def test_lengths():
 
 def test_a_table_of_awkward_cells():
     """Wide characters take two places, combining ones none; line breaks are escaped; long cells are cut."""
-    cells = ["高さ", "é", "a\tb\n", "x" * 50, "a"]
+    cells = ["高さ", "e\u0301", "a\tb\n", "x" * 50, "a"]
     values = np.array([1.0, -2.5, np.nan, 12345.678, 0.0])
     table = Table(
         (Column(None, "word", cells), Column("n", "n", values), Column("k", None, values)), ("<note>",)
@@ -492,7 +605,7 @@ def test_a_table_of_awkward_cells():
         "Title",
         "word" + " " * 36 + "       n",
         "高さ" + " " * 36 + "   1.000",
-        "é" + " " * 39 + "  -2.500",
+        "e\u0301" + " " * 39 + "  -2.500",
         "a\\tb\\n" + " " * 34 + "       –",
         long + "   12346",
         "a" + " " * 39 + "       0",
@@ -501,7 +614,7 @@ def test_a_table_of_awkward_cells():
     page = Reader(as_html("<Title>", table))
     assert page.blocks == ["<Title>", "<note>"]
     assert page.rows[0] == ["word", "n"]
-    assert [row[0] for row in page.rows[1:]] == ["高さ", "é", "a\\tb\\n", "x" * 50, "a"]
+    assert [row[0] for row in page.rows[1:]] == ["高さ", "e\u0301", "a\\tb\\n", "x" * 50, "a"]
 
 
 def test_long_tables_are_cut_in_the_middle():

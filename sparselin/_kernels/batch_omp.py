@@ -15,12 +15,12 @@ end), the signal is solved again by a QR factorisation in sample space, as `omp`
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import dot, extend_inverse, project, subtract
 
 Reals = NDArray[np.float64]
@@ -38,8 +38,18 @@ _SAFETY = 8.0
 _CONDITION = 1e4
 # c is stored in blocks of so many entries, the last one padded with zeros.
 _BLOCK = 64
-# Rows of W are so many entries longer than d, lest they all map to the same cache lines.
-_PAD = 16
+# A line of the cache holds so many entries of a float32 array; rows of W begin one, and are one longer than d
+# needs, lest they all map to the same lines.
+_LINE = _PAD = 16
+
+
+def singles(values: NDArray[Any]) -> Singles:
+    """A float32 copy that begins a cache line: vectors that cross one take up to a tenth of the time more."""
+    whole = np.empty(values.size + _LINE, np.float32)
+    start = -whole.__array_interface__["data"][0] // whole.itemsize % _LINE
+    copied = whole[start : start + values.size].reshape(values.shape)
+    copied[:] = values
+    return copied
 
 
 class Dictionary(NamedTuple):
@@ -59,8 +69,10 @@ class Signal(NamedTuple):
     y: Reals
     c: Reals  # Uᵀy
     length: Reals  # ‖y‖
+    limit: Reals  # the ‖r‖ at which to stop, or −1
     chosen: Indices  # (k,) S, t of them in use,
-    gamma: Reals  # and γ
+    gamma: Reals  # and γ,
+    norms: Reals  # (k + 1,) and ‖r‖ after each pick
 
 
 class Recurrence(NamedTuple):
@@ -75,7 +87,17 @@ class Recurrence(NamedTuple):
     column32: Singles
     g: Singles  # what becomes a row of W
     c: Singles
+    bits: NDArray[np.int32]  # the memory of c
     tops: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, d: int, k: int) -> Recurrence:
+        blocks = -(-d // _BLOCK)
+        c = singles(np.zeros(blocks * _BLOCK))
+        doubles = np.zeros((k, k)), np.empty(k), np.empty(k), np.empty(k), np.empty(d)
+        W, column, g = np.zeros((k + 8, -(-d // _LINE) * _LINE + _PAD)), np.zeros(k + 8), np.zeros(d)
+        tops = np.empty(blocks, np.int32)
+        return cls(*doubles, singles(W), singles(column), singles(g), c, c.view(np.int32), tops)
 
 
 class Known(NamedTuple):
@@ -99,59 +121,72 @@ class Factors(NamedTuple):
     v: Reals  # scratch, (n,) and (k,)
     column: Reals
 
+    @classmethod
+    def of(cls, n: int, d: int, k: int) -> Factors:
+        square = np.zeros((k, n)), np.zeros((k, k)), np.zeros((k, k))
+        return cls(*square, np.empty(k), np.empty(n), np.empty(d), np.empty(d), np.empty(n), np.empty(k))
+
 
 @kernel()
-def select(dictionary, signals, tol, taken, residual_norm, code):
-    """Fill the results of a chunk; returns how many signals were solved in sample space. `tol` < 0: none."""
-    (d, n), (N, k) = dictionary.U.shape, signals.chosen.shape
-    blocks = -(-d // _BLOCK)
-    recurrence = Recurrence(
-        np.zeros((k, k)), np.empty(k), np.empty(k), np.empty(k), np.empty(d),
-        np.zeros((k + 8, d + _PAD), np.float32), np.empty(k + 8, np.float32), np.empty(d, np.float32),
-        np.zeros(blocks * _BLOCK, np.float32), np.empty(blocks, np.int32),
-    )  # fmt: skip
-    factors = Factors(
-        np.zeros((k, n)), np.zeros((k, k)), np.zeros((k, k)), np.empty(k), np.empty(n), np.empty(d),
-        np.empty(d), np.empty(n), np.empty(k),
-    )  # fmt: skip
+def select(dictionary, signals, forced, recurrence, factors, taken, code):
+    """Fill the results of a chunk; returns how many signals were solved in sample space.
+
+    All of them begin with the columns `forced`.
+    """
     redone = 0
-    for m in range(N):
+    for m in range(len(signals.y)):
         signal = Signal(
-            signals.y[m], signals.c[m], signals.length[m], signals.chosen[m], signals.gamma[m]
+            signals.y[m], signals.c[m], signals.length[m], signals.limit[m], signals.chosen[m],
+            signals.gamma[m], signals.norms[m],
         )  # fmt: skip
-        code[m], t = _REDO, 0
+        status, t = _REDO, 0
         if dictionary.G.size:
-            code[m], t = by_gram(dictionary, signal, tol, recurrence, factors.r)
-        if code[m] == _REDO:
+            status, t = by_gram(dictionary, signal, forced, recurrence, factors.r)
+        if status == _REDO:
             redone += 1
-            code[m], t = by_samples(dictionary, signal, tol, factors)
+            status, t = by_samples(dictionary, signal, forced, factors)
         else:
-            residual(dictionary, signal, t, factors.r)
-        signal.chosen[t:] = -1
-        signal.gamma[t:] = 0
-        residual_norm[m], taken[m] = math.sqrt(dot(factors.r, factors.r)), t
+            history(signal, recurrence.z, residual(dictionary, signal, t, factors.r), t)
+        for s in range(t, signal.chosen.size):
+            signal.chosen[s] = -1
+            signal.gamma[s] = 0
+            signal.norms[s + 1] = math.nan
+        code[m], taken[m] = status, t
     return redone
 
 
-@kernel()
-def by_gram(dictionary, signal, tol, recurrence, r):
+@inner()
+def history(signal, z, norm, t):
+    """‖r‖ after each of t picks, from the last: ‖r_s‖² = ‖r_{s+1}‖² + z_s², which does not cancel.
+
+    It is off by no more than √t times `Known.error`, as each z_s is by less than c.
+    """
+    square = norm * norm
+    signal.norms[t] = norm
+    for s in range(t - 1, -1, -1):
+        square += z[s] * z[s]
+        signal.norms[s] = math.sqrt(square)
+
+
+@inner()
+def by_gram(dictionary, signal, forced, recurrence, r):
     """One signal by the Gram matrix: (status, number of picks), or _REDO if rounding might decide."""
-    length, c, k = signal.length, recurrence.c, len(signal.gamma)
+    length, limit, c, k = signal.length, signal.limit, recurrence.c, signal.gamma.size
     unit = 1 / length if length > 0 else 0.0
-    for j in range(len(dictionary.U)):
+    for j in range(dictionary.scale.size):
         c[j] = signal.c[j] * unit * dictionary.scale[j]
-    condition, square, t = 0.0, length * length, 0
-    while True:
+    condition, square = 0.0, length * length
+    for t in range(k + 1):
         known = _known(signal, dictionary.eps, condition)
-        if tol >= 0 and square <= (tol * length) ** 2 + 4 * known.error * length:
+        if t >= forced.size and limit >= 0 and square <= limit * limit + 4 * known.error * length:
             norm = residual(dictionary, signal, t, r)
-            if norm <= tol * length - known.error:
+            if norm <= limit - known.error:
                 return TOLERANCE, t
-            if norm <= tol * length + known.error:
+            if norm <= limit + known.error:
                 return _REDO, 0
         if t == k:
-            return COMPLETED, t
-        i = pick(dictionary, signal, known, recurrence, t)
+            break
+        i = forced[t] if t < forced.size else pick(dictionary, signal, known, recurrence, t)
         if i < 0:
             # ‖r‖ ≤ u‖y‖ ≤ u·s(y) makes every |c_j| ≤ e_j, and so ends `omp` too
             fits = residual(dictionary, signal, t, r) <= _SAFETY * dictionary.eps * length
@@ -168,10 +203,10 @@ def by_gram(dictionary, signal, tol, recurrence, r):
         add(recurrence, signal, t, i, share)
         if t + 1 < k:
             update(dictionary, signal, recurrence, t, inverse, share * unit)
-        t += 1
+    return COMPLETED, k
 
 
-@kernel()
+@inner()
 def _known(signal, eps, condition):
     """`error` is e_c plus the error of c by γ: √n·eps, times κ from G to R and times κ from R to γ."""
     root, kappa2 = math.sqrt(signal.y.size), max(1.0, condition)
@@ -180,7 +215,7 @@ def _known(signal, eps, condition):
     return Known(error, zero, kappa2)
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def orthogonalize(recurrence, row, signal, t, i):
     """Fill the column R[:t, t] from row = G[i]; returns ρ² and ρ·z_t."""
     V, z, column, products = recurrence.V, recurrence.z, recurrence.column, recurrence.products
@@ -197,7 +232,7 @@ def orthogonalize(recurrence, row, signal, t, i):
     return rho2, share
 
 
-@kernel()
+@inner()
 def add(recurrence, signal, t, i, share):
     """Pick i, with z_t = share: γ ← γ + z_t V[t]."""
     gamma, V = signal.gamma, recurrence.V
@@ -208,7 +243,7 @@ def add(recurrence, signal, t, i, share):
     signal.chosen[t] = i
 
 
-@kernel()
+@inner()
 def update(dictionary, signal, recurrence, t, inverse, share):
     """Update c for screening after pick t."""
     for s in range(t + 8):
@@ -219,7 +254,7 @@ def update(dictionary, signal, recurrence, t, inverse, share):
         recurrence.c[signal.chosen[s]] = 0
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def extend(recurrence, row, t, inverse, share, scale):
     """W[t] = (row − Σ_{s<t} column_s W[s])·inverse and c ← c − share·scale∘W[t].
 
@@ -250,7 +285,7 @@ def extend(recurrence, row, t, inverse, share, scale):
         c[j] -= share * scale[j] * x
 
 
-@kernel()
+@inner()
 def pick(dictionary, signal, known, recurrence, t):
     """The i for which scale_i(|c_i| − error) is above all other scale_j(|c_j| + error), |c_i| > zero; or −1.
 
@@ -261,14 +296,14 @@ def pick(dictionary, signal, known, recurrence, t):
     error = _HALF_EPS32 * (4 + math.sqrt(t * known.kappa2) * (t + 2))
     if length > 0:
         error += known.error / length
-    best, i = largest(recurrence.c.view(np.int32), recurrence.tops, np.float32(2 * error))
+    best, i = largest(recurrence.bits, recurrence.tops, np.float32(2 * error))
     if i >= 0 and best * length > (known.zero + 2 * error * length) * dictionary.scale[i]:
         return i
     compare(dictionary, signal, recurrence, t, best, error)
     return certain_argmax(recurrence.size, dictionary.scale, known)
 
 
-@kernel()
+@inner()
 def compare(dictionary, signal, recurrence, t, best, error):
     """|c_j| in float64, c_j = ⟨u_j, y⟩ − G[j, S]γ, for the candidates after screening; −1 for the others."""
     c, scale, size = recurrence.c, dictionary.scale, recurrence.size
@@ -285,7 +320,7 @@ def compare(dictionary, signal, recurrence, t, best, error):
             size[j] = abs(total)
 
 
-@kernel()
+@inner()
 def certain_argmax(size, scale, known):
     """The argmax of scale_j·size_j if it is certain in spite of the errors, and not zero; else −1."""
     best = -1
@@ -301,7 +336,7 @@ def certain_argmax(size, scale, known):
     return best
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def largest(bits, tops, gap):
     """The largest |c_j| and its j, or −1 unless all others are smaller by more than `gap`.
 
@@ -330,7 +365,7 @@ def largest(bits, tops, gap):
     return best, (i if count == 1 else -1)
 
 
-@kernel()
+@inner()
 def is_among(j, chosen, t):
     for s in range(t):  # noqa: SIM110
         if chosen[s] == j:
@@ -338,33 +373,36 @@ def is_among(j, chosen, t):
     return False
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def residual(dictionary, signal, t, r):
     """r = y − U_Sγ; returns its norm."""
-    for i in range(r.size):
-        r[i] = signal.y[i]
+    copy(signal.y, r)
     for s in range(t):
         subtract(signal.gamma[s], dictionary.U[signal.chosen[s]], r)
     return math.sqrt(dot(r, r))
 
 
-@kernel()
-def by_samples(dictionary, signal, tol, factors):
+@inner()
+def by_samples(dictionary, signal, forced, factors):
     """One signal as `omp` does it: Uᵀr with the residual itself, columns orthogonalised twice.
 
-    Returns (status, number of picks) and leaves the residual in r.
+    Returns (status, number of picks).
     """
-    R, z, r, gamma = factors.R, factors.z, factors.r, signal.gamma
-    condition, norm, t = 0.0, signal.length, 0
-    r[:] = signal.y
-    while True:
-        if tol >= 0 and norm <= tol * signal.length:
+    r, k = factors.r, signal.gamma.size
+    condition, norm, y_size, code = 0.0, signal.length, 0.0, COMPLETED
+    copy(signal.y, r)
+    for t in range(k + 1):
+        signal.norms[t] = norm
+        if t >= forced.size and norm <= signal.limit:
             code = TOLERANCE
             break
-        if t == len(gamma):
-            code = COMPLETED
+        if t == k:
             break
-        i, norm, y_size = choose(dictionary, signal, factors, t, condition, norm)
+        if t < forced.size:
+            i = forced[t]
+        else:
+            i, norm, y_size = choose(dictionary, signal, factors, t, condition, norm)
+            signal.norms[t] = norm
         if i < 0:
             code = NO_CORRELATION
             if norm <= _SAFETY * dictionary.eps * y_size:
@@ -375,16 +413,28 @@ def by_samples(dictionary, signal, tol, factors):
         condition += append(dictionary.U[i], factors, t, dictionary.eps)
         norm = math.sqrt(dot(r, r))
         signal.chosen[t] = i
-        t += 1
+    back_substitute(factors.R, factors.z, t, signal.gamma)
+    return code, t
+
+
+@inner()
+def back_substitute(R, z, t, gamma):
+    """γ[:t] from Rᵀ by rows and z."""
     for i in range(t - 1, -1, -1):
         gamma[i] = z[i]
         for s in range(i + 1, t):
             gamma[i] -= R[s, i] * gamma[s]
         gamma[i] /= R[i, i]
-    return code, t
 
 
-@kernel()
+@inner(**VECTORIZED)
+def copy(a, b):
+    """b ← a. As b[:] = a, it would compile the message of a ValueError too."""
+    for i in range(b.size):
+        b[i] = a[i]
+
+
+@inner()
 def choose(dictionary, signal, factors, t, condition, norm):
     """The pick of `omp`, or −1; ‖r‖, and the size of y if r was computed again, else 0."""
     U, scale, size, error = dictionary.U, dictionary.scale, factors.size, factors.error
@@ -394,41 +444,45 @@ def choose(dictionary, signal, factors, t, condition, norm):
         size[signal.chosen[s]] = -1
     root = math.sqrt(signal.y.size)
     bound = _SAFETY * _EPS * (root + math.sqrt(max(1.0, condition))) * signal.length
-    error[:] = bound
+    for j in range(error.size):
+        error[j] = bound
     count, i = candidates(size, scale, error, dictionary.eps / _EPS)
     if count == 1 and i >= 0:
         return i, norm, 0.0
-    factors.r[:] = signal.y
+    copy(signal.y, factors.r)
     norm = project(factors.Q, t, factors.r, factors.column)
     y_size = extent(factors, t, dot(signal.y, signal.y))
     measure(dictionary, factors, t, bound, norm, y_size)
     return candidates(size, scale, error, dictionary.eps / _EPS)[1], norm, y_size
 
 
-@kernel()
+@inner()
 def append(u, factors, t, eps):
     """Add u to the factors and project r off it; returns the increase of the bound on κ².
 
     A u in the span of the others (possible by rounding only) gets the coefficient zero and a zero row of Q.
     """
     Q, R, V, z, r = factors.Q, factors.R, factors.V, factors.z, factors.r
-    Q[t] = u
-    rho, square = project(Q, t, Q[t], R[t]), 0.0
+    q, column = Q[t], R[t]
+    copy(u, q)
+    rho, square = project(Q, t, q, column), 0.0
     if rho > 0:
-        square = extend_inverse(V, R[t], t, 1 / rho)
-    if rho > 0 and square * (_SAFETY * eps) ** 2 < 1:
-        Q[t] /= rho
-    else:
-        Q[t], R[t, :t] = 0, 0
-        rho, square = 1.0, 0.0
-        extend_inverse(V, R[t], t, 1 / rho)
-    R[t, t] = rho
-    z[t] = dot(Q[t], r)
-    subtract(z[t], Q[t], r)
+        square = extend_inverse(V, column, t, 1 / rho)
+    keep = 1.0
+    if rho == 0 or square * (_SAFETY * eps) ** 2 >= 1:
+        keep, rho, square = 0.0, 1.0, 0.0
+        for s in range(t):
+            column[s] = 0
+        extend_inverse(V, column, t, 1.0)
+    for i in range(q.size):
+        q[i] = keep * q[i] / rho
+    column[t] = rho
+    z[t] = dot(q, r)
+    subtract(z[t], q, r)
     return square
 
 
-@kernel()
+@inner()
 def extent(factors, t, square):
     """√(square + ‖b‖²), b = R⁻¹·column: the size of x, if `square` is ‖x‖² and `column` Qᵀx."""
     for i in range(t):
@@ -439,7 +493,7 @@ def extent(factors, t, square):
     return math.sqrt(square)
 
 
-@kernel()
+@inner()
 def measure(dictionary, factors, t, bound, norm, y_size):
     """|c_j| and e_j as in `sparselin.ties` for the candidates by `bound`; −1 in the span of S."""
     scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
@@ -455,14 +509,14 @@ def measure(dictionary, factors, t, bound, norm, y_size):
         error[j] = _SAFETY * _EPS * (own * norm + rho * y_size + math.sqrt(r.size) * rho * norm)
 
 
-@kernel()
+@inner()
 def off(u, factors, t):
     """P_S^⊥u into v; returns its length and the size of u."""
-    factors.v[:] = u
+    copy(u, factors.v)
     return project(factors.Q, t, factors.v, factors.column), extent(factors, t, 1.0)
 
 
-@kernel()
+@inner()
 def candidates(size, scale, error, coarse):
     """How many j may have the largest scale_j·size_j, known to ±scale_j·error_j, and the least of them that
     is certainly not zero, size_j > coarse·error_j; −1 if none is. Negative sizes are ignored.
@@ -478,10 +532,10 @@ def candidates(size, scale, error, coarse):
     return count, first
 
 
-@kernel()
+@inner()
 def spans_all(dictionary, signal, factors, t):
     """Whether every column lies in the span of the rows of Q to rounding."""
-    for j in range(len(dictionary.U)):
+    for j in range(dictionary.scale.size):
         if not is_among(j, signal.chosen, t):
             rho, own = off(dictionary.U[j], factors, t)
             if rho > _SAFETY * dictionary.eps * own:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.dependence import Exact, outside_span
-from sparselin._kernels.linear_algebra import dot, project
+from sparselin._kernels.linear_algebra import copy, dot, project
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -34,6 +34,9 @@ _SWEEPS, _HALVINGS = 6, 6
 _SHRUNK = 0.8
 # The number of leaves after one relaxation, and the distance to the target at which it is abandoned.
 _RUN, _HOPELESS = 8, 0.1
+
+# Options of what is called in one place: it is compiled as a part of the caller, and not first by itself.
+_ONCE = {"error_model": "numpy", "inline": "always"}
 
 DEPTH, NODES, MOVES, SIZE = 0, 1, 2, 3  # entries of `Search.counters`
 
@@ -141,7 +144,7 @@ def search(data, stack, state, most):
     return True
 
 
-@kernel(error_model="numpy")
+@inner(**_ONCE)
 def _narrow(stack, level, m, target):
     """Improve the bound of a frame by relaxation, and remove candidates that no better set contains.
 
@@ -161,7 +164,7 @@ def _narrow(stack, level, m, target):
     return base
 
 
-@kernel(error_model="numpy")
+@inner(**_ONCE)
 def _branch(data, stack, state, level, base):
     """Include the candidate of largest v, and remove it from this frame; for leaves, several."""
     left, frame = state.m - level, at(stack, level)
@@ -182,7 +185,7 @@ def _branch(data, stack, state, level, base):
             break
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _swap(frame, F, i, j):
     if i == j:
         return
@@ -196,7 +199,7 @@ def _swap(frame, F, i, j):
     index[i], index[j] = index[j], index[i]
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _drop(frame, F, limit):
     """Remove the candidates with v_j ≤ limit, in the order of the others; returns how many remain."""
     G, kept = frame.G, 0
@@ -236,7 +239,7 @@ def relax(stack, level, m, target):
     return base - max(0.0, _moved(frame, F, m) - _ERROR)
 
 
-@kernel(error_model="numpy")
+@inner(**_ONCE)
 def _descend(frame, F, m, square, target):
     """Fill v by coordinate descent; ‖y‖² − βᵀMβ at its end, M = G − diag(D)."""
     G, D, beta = frame.G, frame.D, frame.beta
@@ -262,7 +265,7 @@ def _descend(frame, F, m, square, target):
     return base
 
 
-@kernel(error_model="numpy")
+@inner(**_ONCE)
 def _moved(frame, F, m):
     """The reduction of the bound at x = beta, or of (3), by errors of the projected columns: twice their
     effect on xᵀMx, and on the sum T of the m largest v_j = u_j²/D_j, √T being the norm of a vector. Products
@@ -280,7 +283,7 @@ def _moved(frame, F, m):
     return 2 * (2 * size * shift + turned * (2 * math.sqrt(_largest(frame.v, F, m)[0]) + turned))
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _sweep(frame, q, F, lam):
     """Coordinate descent on βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), q = Mβ."""
     G, b, D, beta = frame.G, frame.b, frame.D, frame.beta
@@ -307,7 +310,7 @@ def _sweep(frame, q, F, lam):
             beta[j] = new
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _threshold(frame, q, square, F, m):
     """λ = τ², Σ min(1, w_j/τ) = m for w = √D|β| (−1 if no more than m are nonzero), and the primal value."""
     b, D, beta = frame.b, frame.D, frame.beta
@@ -321,28 +324,39 @@ def _threshold(frame, q, square, F, m):
             total += w[n]
             n += 1
             value += beta[j] * (q[j] - 2 * b[j])
-    w = w[:n]
     if n <= m:
-        for x in w:
-            value += x * x
+        for i in range(n):
+            value += w[i] * w[i]
         return -1.0, value
-    w.sort()
+    top = _top(w, n, m)
     r = 0
-    while r < m and w[n - 1 - r] * (m - r) >= total:
-        total -= w[n - 1 - r]
-        value += w[n - 1 - r] ** 2
+    while r < m and top[r] * (m - r) >= total:
+        total -= top[r]
+        value += top[r] ** 2
         r += 1
     if r == m:
-        return w[n - m] ** 2, value
+        return top[m - 1] ** 2, value
     tau = total / (m - r)
     return tau * tau, value + total * tau
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _largest(v, F, m):
     """The sum of the m largest of v[:F], the m-th and the one after it, zero where there is none."""
+    total = 0.0
     if m >= F:
-        return v[:F].sum(), 0.0, 0.0
+        for j in range(F):
+            total += v[j]
+        return total, 0.0, 0.0
+    top = _top(v, F, m)
+    for i in range(m):
+        total += top[i]
+    return total, top[m - 1], top[m]
+
+
+@inner(error_model="numpy")
+def _top(v, F, m):
+    """The m + 1 largest of v[:F] in decreasing order, zero for those that are negative or missing."""
     top = np.zeros(m + 1)
     for j in range(F):
         x = v[j]
@@ -352,10 +366,10 @@ def _largest(v, F, m):
                 top[i] = top[i - 1]
                 i -= 1
             top[i] = x
-    return top[:m].sum(), top[m - 1], top[m]
+    return top
 
 
-@kernel(error_model="numpy")
+@inner(**_ONCE)
 def _include(data, stack, state, level):
     """Fill level + 1 from the last candidate of this level, already removed from `count`."""
     below, count, kind = level + 1, stack.size, stack.kind
@@ -370,7 +384,7 @@ def _include(data, stack, state, level):
     _note(state, below, stack.square[below])
 
 
-@kernel(error_model="numpy")
+@inner(**_ONCE)
 def _eliminate(stack, level):
     """Project the others and y off candidate F, into level + 1; whether the errors have grown too large."""
     F, below, new, old = stack.size[level], level + 1, at(stack, level + 1), at(stack, level)
@@ -394,12 +408,12 @@ def _eliminate(stack, level):
     return stale
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _note(state, size, square):
     """Record a new incumbent, if it is better by more than SLACK."""
     if square < state.value[0] - SLACK:
         state.value[0] = square
-        state.found[:size] = state.inside[:size]
+        copy(state.inside[:size], state.found)
         state.counters[SIZE] = size
         state.counters[MOVES] += 1
 
@@ -441,7 +455,7 @@ def basis_of(data, inside):
         size = squared_size(data, before, X[x], x)
         for l in range(s):
             T[l, s] = -dot(Q[l], X[x])
-        Q[s] = X[x]
+        copy(X[x], Q[s])
         length = project(Q, s, Q[s], shares)
         if not out_of(data, before, length * length, size, x):
             Q[s], T[:, s] = 0, 0
@@ -461,7 +475,7 @@ def basis_of(data, inside):
     return Basis(Q, T, inside, members[:p])
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def square_error(square, size, unit):
     """A bound on the rounding error of ‖r‖² = square, size = s(y)²."""
     if unit.power == 2:
@@ -487,7 +501,7 @@ def measure(data, stack, t, inside):
     off[-1] = unit.u * aim
     for j in range(stack.size[t]):
         x = index[j]
-        Z[kept] = X[x]
+        copy(X[x], Z[kept])
         size = squared_size(data, basis, X[x], x)
         length = project(basis.Q, t, Z[kept], shares)
         if not out_of(data, basis, length * length, size, x):
@@ -505,7 +519,7 @@ def measure(data, stack, t, inside):
     stack.size[t] = kept
 
 
-@kernel(**VECTORIZED, error_model="numpy")
+@inner(**VECTORIZED, error_model="numpy")
 def _cholesky(C, shift, share, L, F):
     """L with LLᵀ = C − share·diag(shift), or False when a pivot is not positive beyond rounding."""
     for j in range(F):
@@ -526,7 +540,7 @@ def _cholesky(C, shift, share, L, F):
     return True
 
 
-@kernel(**VECTORIZED, error_model="numpy")
+@inner(**VECTORIZED, error_model="numpy")
 def _inverse_diagonal(L, h, F):
     """diag((LLᵀ)⁻¹): the squared norms of the columns of L⁻¹."""
     e = np.empty(F)
@@ -570,7 +584,7 @@ def convexify(stack, level, m):
     stack.kind[level] = _circles(stack, level, m)
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _share(C, h, L, F):
     """A large t with C ⪰ t·diag(h), h = 1/diag(C⁻¹): as the eigenvalues of h^½C⁻¹h^½ sum to F, t ≥ 1/F."""
     low, high = 1.0 / F, 1.0
@@ -628,7 +642,7 @@ def _leaf(data, stack, state, level):
     return True
 
 
-@kernel(error_model="numpy")
+@inner(**_ONCE)
 def _scan(data, stack, state, level):
     """Try all sets of 1 or 2 further features."""
     frame, work = at(stack, level), state.work
@@ -641,7 +655,7 @@ def _scan(data, stack, state, level):
     _try(data, stack, state, level, level, stack.square[level])
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _try(data, stack, state, level, size, square):
     """Try all single features and, if two may be added to the `size` ones inside, pairs; square = ‖P^⊥y‖².
 
@@ -666,7 +680,7 @@ def _try(data, stack, state, level, size, square):
         _pairs(data, state, stack.G[level], index, F, size, square)
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _pairs(data, state, G, index, F, size, square):
     """Try all pairs. The gain of a pair, before the division, errs by 8 times its two w: see `_try`."""
     inside, work = state.inside, state.work
@@ -686,7 +700,7 @@ def _pairs(data, state, G, index, F, size, square):
                 _note(state, size + 2, max(0.0, left))
 
 
-@kernel(**VECTORIZED, error_model="numpy")
+@inner(**VECTORIZED, error_model="numpy")
 def _better(row, u, c, p, w, j, needed):
     """The number of l < j whose pair with j may reduce the square by more than needed."""
     hits = 0
@@ -699,7 +713,7 @@ def _better(row, u, c, p, w, j, needed):
     return hits
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _measured(data, state, size):
     """‖P_I^⊥y‖² of the first `size` features inside, by projection; `seen` records its error."""
     left, moved = remainder(data, state.inside[:size])

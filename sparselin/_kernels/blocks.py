@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import subtract
 
 BLOCK = 256  # entries whose maximum is stored; a multiple of every vector length
 STALE = -1
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def _dots(A, rows, x, out):
     """⟨A_r, x⟩ for the given rows of A, four at a time."""
     M = rows.size
@@ -73,14 +73,14 @@ class Acceptance(NamedTuple):
     stride: int
 
 
-@kernel(inline="always")
+@inner(inline="always")
 def _accepted(rule, score, i):
     """Whether a guess with this score becomes column i of a product."""
     complete = i == 0 or rule.few <= i <= rule.thin or i % rule.stride == 0
     return score > 0 and (score > rule.cut or not complete)
 
 
-@kernel()
+@inner()
 def _largest(candidates):
     correlations, weights = candidates.correlations, candidates.weights
     best = 0
@@ -90,7 +90,7 @@ def _largest(candidates):
     return best
 
 
-@kernel()
+@inner()
 def _rescale(weights, row):
     """weight_m = ‖X_j‖/ρ_j, ρ_j² being reduced by (row_m·‖X_j‖)²; zero where ρ_j² becomes small."""
     for m in range(weights.size):
@@ -134,7 +134,7 @@ def guess(candidates, first, scaled, rule, picks):
     return picks.size
 
 
-@kernel()
+@inner()
 def _maxima(bits, mask, tops):
     """Maxima of |v| over each BLOCK, from the bits of v: nonnegative floats are ordered as their bits."""
     size = bits.size
@@ -235,7 +235,7 @@ def find(scores, error, candidates):
     return best, top, second, count
 
 
-@kernel(inline="always")
+@inner(inline="always")
 def _next(scores, steps, s, c):
     """Find the argmax after the s-th pick; returns whether it is the pick that was guessed."""
     best, top, second, count = find(scores, steps.errors[s], steps.candidates[s])
@@ -318,7 +318,7 @@ def descend_scaled(c, W, steps, out, scores, lengths):
     return W.shape[0]
 
 
-@kernel()
+@inner()
 def _earlier(least, distance, speed):
     """The smaller of `least` and distance/speed, if that is positive."""
     return distance / speed if distance < least * speed else least

@@ -6,7 +6,7 @@ computed outside.
 
 from __future__ import annotations
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 
 
 @kernel(**VECTORIZED)
@@ -46,7 +46,7 @@ def coordinate_descent(Zt, r, b, lam, target, max_epochs):
     return gap
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def duality_gap(Zt, r, b, lam):
     """The gap of `coordinate_descent` at b with residual r."""
     m, n = Zt.shape

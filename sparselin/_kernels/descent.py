@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import dot
 
 LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
@@ -39,7 +39,7 @@ class Objective(NamedTuple):
     lam: NDArray[np.float64]  # (λ_w, λ_θ)
 
 
-@kernel(**_OPTIONS)
+@inner(**_OPTIONS)
 def combine(rows, weights, out):
     """out = Σ_i weights_i·rows_i, four rows per pass."""
     m, n = rows.shape
@@ -72,7 +72,7 @@ def mask(form, w, s):
             s[j] /= total
 
 
-@kernel(**_OPTIONS)
+@inner(**_OPTIONS)
 def mask_pullback(form, w, s, h):
     """h ← (∂s/∂w)ᵀh. A normalised s_i = f(w_i)/Σf(w_j) has (∂s/∂w)ᵀh = f'(w)∘(h − ⟨s, h⟩)/Σf."""
     mean, total = 0.0, 1.0
@@ -145,7 +145,7 @@ def lasso_error(lam, x, beta, r, g):
     return error
 
 
-@kernel(**_OPTIONS)
+@inner(**_OPTIONS)
 def move(form, x, slope, alpha, out):
     """out = x − α∇F, back on its domain; returns the squared length of the step."""
     m, length = len(x) // 2, 0.0
@@ -165,7 +165,7 @@ def move(form, x, slope, alpha, out):
     return length
 
 
-@kernel(**_OPTIONS)
+@inner(**_OPTIONS)
 def step_length(x, slope, old_x, old_slope, alpha, short):
     """The next step length, by the adaptive ABBmin rule; ten times the last if the curvature is not positive.
 

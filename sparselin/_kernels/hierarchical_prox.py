@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import kernel
+from sparselin._kernels import inner, kernel
 
 # With M ≤ 2⁶⁴ and data below 2⁸⁹⁶, M²·S_m and mM² do not overflow. Larger data are scaled by 2⁻¹²⁸;
 # for larger M, 1 + mM² is mM² to rounding, and M·t_m = ((n − λ)/M + S_m)/m.
@@ -48,7 +48,7 @@ def shrink(Theta, W, lam, M, slack, n_clipped, start, stop):
         n_clipped[j] = _clip(w, _bound(theta, M, slack))
 
 
-@kernel()
+@inner()
 def _largest(v):
     largest = 0.0
     for x in v:
@@ -56,7 +56,7 @@ def _largest(v):
     return largest
 
 
-@kernel()
+@inner()
 def _root(v, e):
     """2⁻ᵉ‖v‖, where 2ᵉ is about ‖v‖∞: no square over- or underflows, and for one entry it is exact."""
     total = 0.0
@@ -66,7 +66,7 @@ def _root(v, e):
     return math.sqrt(total)
 
 
-@kernel()
+@inner()
 def _length(rest, w, unit, M, u):
     """max_m t_m for unit·(n − λ) = rest and the entries w; u is scratch of the size of w."""
     if M == 0:
@@ -104,7 +104,7 @@ def _length(rest, w, unit, M, u):
     return level / unit / M if total > 0 and M > _LARGE_M else t / unit
 
 
-@kernel()
+@inner()
 def _at(rest, total, m, M):
     """t_m and M·t_m, m ≥ 1."""
     if M <= _LARGE_M:
@@ -114,7 +114,7 @@ def _at(rest, total, m, M):
     return level / M, level
 
 
-@kernel()
+@inner()
 def _bound(theta, M, slack):
     """The largest float ≤ M‖theta‖, or (1 − slack) times that."""
     e = math.frexp(_largest(theta))[1]
@@ -133,7 +133,7 @@ def _bound(theta, M, slack):
     return bound
 
 
-@kernel()
+@inner()
 def _product_error(x, y, p):
     """xy − p for p = fl(xy) and x, y in [½, 1), exactly (Dekker)."""
     a, b = _SPLIT * x, _SPLIT * y
@@ -141,7 +141,7 @@ def _product_error(x, y, p):
     return ((a * b - p) + a * (y - b) + (x - a) * b) + (x - a) * (y - b)
 
 
-@kernel()
+@inner()
 def _clip(w, bound):
     """w ← sign(w)·min(|w|, bound), rounded towards zero; returns how many entries are clipped."""
     cell = np.zeros(2, w.dtype)

@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels.linear_algebra import copy
 
 # How a run ended: at the limit of points or of fresh columns, at the end, before a point that rounding leaves
 # undecided, or because L is full.
@@ -131,7 +132,7 @@ class Work(NamedTuple):
     entry: NDArray[np.float64]
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def append(H, order, k, L):
     """Row k of L, for the column order[k]; False when it is nearly dependent on those before."""
     row, source = L[k], H[order[k]]
@@ -180,7 +181,7 @@ def delete(L, p, k):
         row[i] = pivot
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def forward(L, start, p, rhs, z):
     """Entries start..p of z = L⁻¹·rhs, the earlier ones being known."""
     for k in range(start, p):
@@ -191,7 +192,7 @@ def forward(L, start, p, rhs, z):
         z[k] = total / row[k]
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def backward(L, p, z, x):
     """x = L⁻ᵀz."""
     for k in range(p):
@@ -212,7 +213,7 @@ def solve(L, p, rhs, x):
     backward(L, p, z, x)
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def correlate(H, order, p, beta, w, c, b):
     """c ← c − Hβ and b ← b + Hw, four rows of H per pass."""
     M = c.size
@@ -230,7 +231,7 @@ def correlate(H, order, p, beta, w, c, b):
             b[j] += w1 * row[j]
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def any_above(p, residual, order, norms, bound):
     """Whether some |residual_k|, k < p, exceeds bound·‖X_j‖, its rounding error."""
     above = False
@@ -239,7 +240,7 @@ def any_above(p, residual, order, norms, bound):
     return above
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def examine(columns, place, work):
     """The direction w, c, b, the errors of c, and the residual c_P − λs, at a point.
 
@@ -251,7 +252,8 @@ def examine(columns, place, work):
         work.w, work.residual, work.extra, work.c, work.b, work.error, columns.norms,
     )  # fmt: skip
     backward(place.L, p, work.z, w)
-    c[:], b[:] = columns.c0, 0
+    copy(columns.c0, c)
+    b[:] = 0
     correlate(columns.H, order, p, beta, w, c, b)
     size, slope = columns.y_norm, 0.0
     for k in range(p):
@@ -276,7 +278,7 @@ def examine(columns, place, work):
     return size, shift, bound
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def violations(lam, below, c, error):
     """How many columns have |c| > λ beyond rounding."""
     count = 0
@@ -285,7 +287,7 @@ def violations(lam, below, c, error):
     return count
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def entries(lam, below, full, work):
     """λ at which each column would enter: with a = c − λb, which is c at λ = 0,
 
@@ -318,7 +320,7 @@ def entries(lam, below, full, work):
     return possible, tied
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def first_exit(place, w):
     """The position in P of the first coefficient to become zero, and λ there; −1 if there is none."""
     lam, sign, beta = place.lam[0], place.sign, place.beta
@@ -331,7 +333,7 @@ def first_exit(place, w):
     return first, top
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def next_event(columns, place, work, bound, lam_min):
     """λ of the next event, the column that enters or −1, the position that leaves or −1; if it is certain."""
     p, lam, sign, beta, w = place.state[0], place.lam[0], place.sign, place.beta, work.w
@@ -350,7 +352,7 @@ def next_event(columns, place, work, bound, lam_min):
     return below, entering, leaving, certain
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def correct(place, extra):
     """β + extra; zero where that has the wrong sign, or the column has just entered."""
     n_free, entered, sign, beta = place.n_free, place.state[1], place.sign, place.beta
@@ -360,7 +362,7 @@ def correct(place, extra):
             beta[k] = 0
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def unbalanced(columns, place, bound):
     """Whether c = c0 − Hβ differs from λs on P by more than bound·‖X_j‖."""
     p, lam, order, sign, beta = place.state[0], place.lam[0], place.order, place.sign, place.beta
@@ -375,7 +377,7 @@ def unbalanced(columns, place, bound):
     return off
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def accept(place, reached):
     """Copy an accepted point to `reached`."""
     p, order, sign, beta = place.state[0], place.order, place.sign, place.beta
@@ -385,7 +387,7 @@ def accept(place, reached):
         to_order[k], to_sign[k], to_beta[k] = order[k], sign[k], beta[k]
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def record(trail, i, place, size, event):
     """Write point i."""
     trail.lams[i], trail.sizes[i], trail.events[i] = place.lam[0], size, event
@@ -396,7 +398,7 @@ def record(trail, i, place, size, event):
         row[order[k]] = beta[k]
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def move(place, work, below, entering, leaving):
     """Move to λ = below, where a column enters, one leaves, or neither; returns the event."""
     p, order, sign, beta = place.state[0], place.order, place.sign, place.beta

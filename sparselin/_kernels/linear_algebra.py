@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def dot(a, b):
     """⟨a, b⟩, summed in float64."""
     total = 0.0
@@ -21,11 +21,25 @@ def dot(a, b):
     return total
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def subtract(share, a, b):
     """b ← b − share·a."""
     for i in range(b.size):
         b[i] -= share * a[i]
+
+
+@inner(**VECTORIZED)
+def copy(a, b):
+    """b ← a. (b[:] = a takes the compiler a second more, for its message about shapes.)"""
+    for i in range(a.size):
+        b[i] = a[i]
+
+
+@inner()
+def copy_rows(A, B):
+    """The rows of B ← those of A."""
+    for i in range(len(A)):
+        copy(A[i], B[i])
 
 
 @kernel(**VECTORIZED)
@@ -41,7 +55,7 @@ def project(Q, t, v, shares):
     return math.sqrt(dot(v, v))
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def _project_by_fours(Qt, R, t, count):
     """Project row t of Qt off the `count` rows before it, adding the coefficients to column t of R.
 
@@ -87,7 +101,7 @@ def inverse_column_norm(R, norms, l):
     return square
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def _normalize(Qt, R, norms, t, before):
     """Normalise row t, whose length was `before` its projection; returns ρ, its length now.
 
@@ -189,7 +203,7 @@ def solve_transposed(R, b):
     return z
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def extend_inverse(V, column, t, inverse):
     """V[t] from column = R[:t, t] and 1/ρ; returns ‖V[t]‖², whose sum over t bounds κ²."""
     row = V[t]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels.linear_algebra import copy
 
 
 @kernel(**VECTORIZED)
@@ -14,7 +15,7 @@ def extend(rows, t, column, j, delta, pivots):
     A Schur complement is semidefinite and no pivot is less than δ; both are enforced under rounding.
     """
     row, root = rows[t], math.sqrt(pivots[j])
-    row[:] = column
+    copy(column, row)
     for s in range(t):
         factor = rows[s, j]
         for x in range(row.size):

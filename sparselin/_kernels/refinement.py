@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparselin._kernels import kernel
+from sparselin._kernels import inner, kernel
 
 _SPLIT = 134217729.0  # 2²⁷ + 1
 
 
-@kernel(inline="always")
+@inner(inline="always")
 def _product(a, b):
     """ab and its rounding error."""
     p = a * b
@@ -27,7 +27,7 @@ def _product(a, b):
     return p, a2 * b2 - (((p - a1 * b1) - a2 * b1) - a1 * b2)
 
 
-@kernel(inline="always")
+@inner(inline="always")
 def _sum(a, b):
     """a + b and its rounding error."""
     s = a + b

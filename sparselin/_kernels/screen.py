@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import dot
 
 LARGEST = 32767
@@ -17,13 +17,13 @@ _STRIP = 4096  # columns at a time: their sums fit into the first-level cache
 _FINITE = {"fastmath": {"reassoc", "contract", "nnan"}}
 
 
-@kernel(**_FINITE)
+@inner(**_FINITE)
 def _raise(tops, x):
     for j in range(x.size):
         tops[j] = max(tops[j], abs(x[j]))
 
 
-@kernel(**_FINITE)
+@inner(**_FINITE)
 def _largest(x):
     top = 0.0
     for i in range(x.size):
@@ -31,7 +31,7 @@ def _largest(x):
     return top
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def _rounded(x, inverse, out):
     """out = x·inverse, rounded to nearest: the conversion truncates, so an offset makes x positive first."""
     for j in range(x.size):
@@ -97,7 +97,7 @@ def products_by_rows(copy, x, z, start, stop):
                 out[j] += share * np.float32(row[j])
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def _dots(a, b, c, e, x):
     """⟨a, x⟩, … of four columns, so that each entry of x is read once for them."""
     sa = sb = sc = se = np.float32(0)
@@ -142,7 +142,7 @@ class Known(NamedTuple):
     candidates: NDArray[np.intp]
 
 
-@kernel()
+@inner()
 def find_candidates(screen, z, slack, out):
     """Write the columns, not in `out`, that may have the largest or second largest |c_j| into `candidates`.
 

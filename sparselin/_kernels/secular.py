@@ -16,12 +16,12 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 
 _EPS = 2.0**-52
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def _secular(shifted, weight, p, tau):
     """φ and φ′ at τ, for poles relative to the origin."""
     value, slope = 1.0, 0.0
@@ -33,7 +33,7 @@ def _secular(shifted, weight, p, tau):
     return value, slope
 
 
-@kernel()
+@inner()
 def _model_root(left, right, value, slope, weight, at_left):
     """The step η to the zero of the two-pole model; left < 0 < right are the poles relative to τ."""
     gap = right - left
@@ -49,7 +49,7 @@ def _model_root(left, right, value, slope, weight, at_left):
     return 2 * b / (a + root)
 
 
-@kernel()
+@inner()
 def _zero(D, shifted, weight, p, i, total):
     """μ_i. `shifted` (p,) is workspace."""
     last = i == p - 1

@@ -23,7 +23,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import kernel
+from sparselin._kernels import inner, kernel
 
 _STEPS = 200
 
@@ -63,7 +63,7 @@ def minimize_rows(x: _Array, value: _Array, w: _Array) -> int:
     return -1
 
 
-@kernel()
+@inner()
 def _start(x: _Array, r: int, u: _Array) -> None:
     """⅓log(x_i/x_r), the minimiser without ‖w‖², but not below the u_0 of an x_i = 0.
 
@@ -81,7 +81,7 @@ def _start(x: _Array, r: int, u: _Array) -> None:
     u[r] = 0
 
 
-@kernel()
+@inner()
 def _weigh(x: _Array, u: _Array, s: _Array, p: _Array) -> float:
     """Fill s and p; return P. No logarithm of s enters, so that each p_i is right to a few eps."""
     for i in range(len(x)):
@@ -95,7 +95,7 @@ def _weigh(x: _Array, u: _Array, s: _Array, p: _Array) -> float:
     return P
 
 
-@kernel()
+@inner()
 def _newton(r: int, u: _Array, s: _Array, p: _Array, P: float, d: _Array) -> float:
     """Fill the Newton direction d, d_r = 0, and return ρ = 2(max d − min d)."""
     m = len(u)
@@ -134,14 +134,14 @@ def _newton(r: int, u: _Array, s: _Array, p: _Array, P: float, d: _Array) -> flo
     return 2 * (high - low)
 
 
-@kernel()
+@inner()
 def _solve(a: _Triple, b: _Triple, c: _Triple, right: _Triple) -> _Triple:
     """Cramer's rule for the 3×3 system with columns a, b and c."""
     det = _det(a, b, c)
     return _det(right, b, c) / det, _det(a, right, c) / det, _det(a, b, right) / det
 
 
-@kernel()
+@inner()
 def _det(a: _Triple, b: _Triple, c: _Triple) -> float:
     return (
         a[0] * (b[1] * c[2] - b[2] * c[1])
@@ -150,7 +150,7 @@ def _det(a: _Triple, b: _Triple, c: _Triple) -> float:
     )
 
 
-@kernel()
+@inner()
 def _sum(terms: _Array) -> float:
     """Kahan's sum: its error does not grow with the number of terms."""
     total = lost = 0.0

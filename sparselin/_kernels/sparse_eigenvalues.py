@@ -12,13 +12,14 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels.linear_algebra import copy
 
 # Pivots and sums must exceed this: the rounding error of a scaled Schur complement, 1e3·eps.
 _MARGIN = 2.0**-42
 
 
-@kernel()
+@inner()
 def submatrix(C, S, size):
     """C_S for the first `size` entries of S."""
     A = np.empty((size, size))
@@ -28,7 +29,7 @@ def submatrix(C, S, size):
     return A
 
 
-@kernel()
+@inner()
 def _border(values, vectors, C, S, size, x, limit):
     """The least eigenvalue of C_{S + x} if it is below `limit`, `limit` otherwise.
 
@@ -63,7 +64,7 @@ def _border(values, vectors, C, S, size, x, limit):
     return high
 
 
-@kernel()
+@inner()
 def _best_addition(C, S, size, used, limit):
     """The x ∉ S of least λ_min(C_{S + x}) below `limit`, −1 if there is none."""
     values, vectors = np.linalg.eigh(submatrix(C, S, size))
@@ -112,7 +113,7 @@ def incumbent(C, k, fixed, support, rounds):
     return value
 
 
-@kernel()
+@inner()
 def _first(C):
     """One index of the pair of least eigenvalue."""
     best, least = 0, np.inf
@@ -125,7 +126,7 @@ def _first(C):
     return best
 
 
-@kernel()
+@inner()
 def _violation(W, m, left, pinned):
     """Candidates whose submatrix of W is not positive definite: (a, −1), (a, b), or (−1, −1) for none.
 
@@ -142,7 +143,7 @@ def _violation(W, m, left, pinned):
     return -1, -1
 
 
-@kernel()
+@inner()
 def _outside_definite(T, m, bad):
     """Mark all but a set on which T (unit diagonal, overwritten) is positive definite: pivoted Cholesky."""
     count = m
@@ -165,7 +166,7 @@ def _outside_definite(T, m, bad):
     return count
 
 
-@kernel()
+@inner()
 def _not_dominant(T, m, left, bad):
     """Mark the rows of T (unit diagonal) whose left − 1 largest other moduli sum to 1 or more."""
     top = np.empty(left - 1)
@@ -185,7 +186,7 @@ def _not_dominant(T, m, left, bad):
     return count
 
 
-@kernel()
+@inner()
 def _branches(W, m, left, order):
     """Move to the front of `order` candidates of which every indefinite submatrix contains one; their number.
 
@@ -215,7 +216,7 @@ def _branches(W, m, left, order):
     return count
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def _eliminate(V, p, m, W, left):
     """The Schur complement of V_pp on the m candidates after p, into W; its lower triangle if left is 2."""
     for a in range(m):
@@ -229,15 +230,15 @@ def _eliminate(V, p, m, W, left):
                 W[b, a] = W[a, b]
 
 
-@kernel()
+@inner()
 def _shift(C, theta, W):
     """C − θI."""
     for a in range(len(C)):
-        W[a] = C[a]
+        copy(C[a], W[a])
         W[a, a] -= theta
 
 
-@kernel()
+@inner()
 def _permute(W, m, order):
     """Reorder the candidates of a level."""
     T = W[:m, :m].copy()
@@ -246,7 +247,7 @@ def _permute(W, m, order):
             W[a, b] = T[order[a], order[b]]
 
 
-@kernel()
+@inner()
 def _renew(C, k, theta, W, size, branch, order, t):
     """W[0], …, W[t] at another θ; the last not reordered."""
     _shift(C, theta, W[0])
@@ -265,7 +266,8 @@ def search(C, k, fixed, value, gap, node_limit, support):
     d = len(C)
     W, index, order = np.empty((k - 1, d, d)), np.empty((k - 1, d), np.int64), np.empty((k - 1, d), np.int64)
     size, branch, stop = np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64), np.zeros(k - 1, np.int64)
-    index[0] = np.arange(d)
+    for i in range(d):
+        index[0, i] = i
     size[0] = d
     _shift(C, value - gap, W[0])
     t, nodes = 0, 0
@@ -282,17 +284,20 @@ def search(C, k, fixed, value, gap, node_limit, support):
                 return value, False, nodes
             value = lower
             support[:] = -1
-            support[: len(found)] = found
+            copy(found, support)
             _renew(C, k, value - gap, W, size, branch, order, t)
             a, b = _violation(W[t], m, left, t < fixed)
         branch[t], stop[t] = 0, 0
-        order[t, :m] = np.arange(m)
+        for i in range(m):
+            order[t, i] = i
         if left > 2 and t < fixed:
             stop[t] = 1
         elif left > 2:
             stop[t] = _branches(W[t], m, left, order[t])
             _permute(W[t], m, order[t])
-            index[t, :m] = index[t][order[t, :m]]
+            old = index[t, :m].copy()
+            for i in range(m):
+                index[t, i] = old[order[t, i]]
         # k − t further elements need as many candidates
         while t >= 0 and (branch[t] >= stop[t] or size[t] - branch[t] < k - t):
             t -= 1
@@ -301,13 +306,13 @@ def search(C, k, fixed, value, gap, node_limit, support):
         if t >= 0:
             first = branch[t] + 1
             size[t + 1] = size[t] - first
-            index[t + 1, : size[t + 1]] = index[t, first : size[t]]
+            copy(index[t, first : size[t]], index[t + 1])
             _eliminate(W[t], branch[t], size[t + 1], W[t + 1], k - t - 1)
             t += 1
     return value, True, nodes
 
 
-@kernel()
+@inner()
 def _members(index, branch, t, a, b):
     """P, and the candidates a and b (if not −1) of level t."""
     found = np.empty(t + (1 if b < 0 else 2), np.int64)

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.dependence import Exact, outside_span, span
+from sparselin._kernels.linear_algebra import copy, copy_rows
 
 # A joint gain whose root is smaller counts as zero.
 NEGLIGIBLE = 1e-12
@@ -44,7 +45,7 @@ class Best(NamedTuple):
     added: NDArray[np.intp]
 
 
-@kernel(**VECTORIZED, forceinline=True)
+@inner(**VECTORIZED, forceinline=True)
 def _project(V, row, square, t, q, f, out):
     """Project the rows of V off the row z, element t of T, into out; the row to q, z/‖z‖² to f (n,).
 
@@ -64,7 +65,7 @@ def _project(V, row, square, t, q, f, out):
             out[a, i] = V[a, i] - dot * q[i]
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def _dots(v, r, n):
     """‖z‖², s² and ⟨z, r⟩ of a row v and of the first n entries of r."""
     square, product, size = 0.0, 0.0, 1.0
@@ -76,14 +77,14 @@ def _dots(v, r, n):
     return square, size, product
 
 
-@kernel()
+@inner()
 def _direction_error(square, size, unit):
     """A bound on the error of z/ρ."""
     ratio = size / square
     return unit.u * (ratio if unit.power == 2 else math.sqrt(ratio))
 
 
-@kernel()
+@inner()
 def _error(square, size, rest, aim, unit):
     """A bound on the squared error of c/ρ; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
     ratio, n = size / square, unit.root * unit.root
@@ -92,7 +93,7 @@ def _error(square, size, rest, aim, unit):
     return 3 * unit.u**2 * (rest * (4 * ratio + n) + aim)
 
 
-@kernel()
+@inner()
 def _spectral(rows, facts, n, l):
     """A lower bound on λ_min(H_A) for these rows, each projected off those before, from the trace τ of H_A⁻¹.
 
@@ -112,7 +113,7 @@ def _spectral(rows, facts, n, l):
     return root * root
 
 
-@kernel()
+@inner()
 def ratio_bounds(singles, joint, errors, error):
     """Bounds on the ratio, the roots of its two parts having errors up to √errors and √error."""
     a, b, e, f = math.sqrt(singles), math.sqrt(joint), math.sqrt(errors), math.sqrt(error)
@@ -137,7 +138,7 @@ def _hopeless(V, n, gains, at, left, ratio, slack):
     return top.sum() <= slack
 
 
-@kernel()
+@inner()
 def _take(pair, best, added):
     """Whether the pair is the new least."""
     _, joint, _, error = pair
@@ -146,11 +147,11 @@ def _take(pair, best, added):
         return False
     best.bounds[UPPER] = high
     best.added[:] = -1
-    best.added[: len(added)] = added
+    copy(added, best.added)
     return True
 
 
-@kernel()
+@inner()
 def _compare(pair, rows, facts, n, best, members):
     """Update the bounds by a pair; the rows and facts are those of A, the last of `members`."""
     _, joint, _, error = pair
@@ -172,7 +173,9 @@ def _added(data, candidates, L, mu, worst, limit, best):
     Vs, branch, sums = np.empty((k, *V.shape)), np.zeros(k, np.int64), np.zeros((k, 6))
     Q, f, members = np.empty((k, V.shape[1])), np.empty(n), np.empty(l + k, np.int64)
     rest, aim, _ = _dots(V[m], V[m], n)
-    Vs[0], members[:l], sums[0, REST], sums[0, AIM] = V, L, rest, aim
+    copy_rows(V, Vs[0])
+    copy(L, members)
+    sums[0, REST], sums[0, AIM] = rest, aim
     s = 0
     while s >= 0:
         p = branch[s]
@@ -197,7 +200,7 @@ def _added(data, candidates, L, mu, worst, limit, best):
             if bounds[PAIRS] > limit:
                 return
             if not (wrong <= 1e-6 * one and less <= 1e-6 * both and one >= 1.01 * bounds[UPPER] * both):
-                Q[s] = v
+                copy(v, Q[s])
                 _compare((one, both, wrong, less), Q[: s + 1], facts, n, best, members[: l + s + 1])
         if s + 1 == k or p + 1 == m:
             continue
@@ -212,7 +215,7 @@ def _added(data, candidates, L, mu, worst, limit, best):
         sums[s, REST], sums[s, AIM], _ = _dots(Vs[s, m], Vs[s, m], n)
 
 
-@kernel()
+@inner()
 def _candidates(data, Z, inside, members, ordered):
     """The columns outside the span of L and last y, projected; their indices, by decreasing gain if
     `ordered`; a table of facts by index; and whether rounding leaves one undecided.
@@ -239,7 +242,7 @@ def _candidates(data, Z, inside, members, ordered):
     return (Z[index[: m + 1]], index[:m], facts), open_
 
 
-@kernel()
+@inner()
 def _at_base(data, Z, inside, L, mu, worst, limit, best):
     """All A at one L."""
     square, size, _ = _dots(Z[-1], Z[-1], data.n)
@@ -252,7 +255,7 @@ def _at_base(data, Z, inside, L, mu, worst, limit, best):
             _added(data, candidates, L, mu, worst, limit, best)
         if best.bounds[UPPER] < upper:
             best.base[:] = -1
-            best.base[: len(L)] = L
+            copy(L, best.base)
 
 
 @kernel()
@@ -267,7 +270,7 @@ def every_base(data, mu, worst, limit, best):
     u = len(U)
     Z, q, f = np.empty((u + 1, *Z0.shape)), np.empty(Z0.shape[1]), np.empty(n)
     branch, members, inside = np.zeros(u + 1, np.int64), np.empty(u, np.int64), np.zeros(len(Z0), np.bool_)
-    Z[0] = Z0
+    copy_rows(Z0, Z[0])
     l, fresh = 0, True
     while l >= 0 and best.bounds[PAIRS] <= limit:
         if fresh:
@@ -290,7 +293,7 @@ def every_base(data, mu, worst, limit, best):
             fresh = True
 
 
-@kernel()
+@inner()
 def residuals(data, L):
     """The candidates at L, whether one is undecided, and the independent columns of L."""
     Z, n = data.Z.copy(), data.n
@@ -322,14 +325,14 @@ def correlations(data, L):
     return H @ H.T, error
 
 
-@kernel()
+@inner()
 def _grow_from(data, candidates, L, start, best):
     """From the candidate `start`, add columns that minimise the ratio at L; whether `upper` decreased."""
     _, _, k, n, exact = data
     V, index, facts = candidates[0].copy(), candidates[1], candidates[2]
     m, l, fell = len(index), len(L), False
     members, out = np.empty(l + k, np.int64), np.zeros(m, np.bool_)
-    members[:l] = L
+    copy(L, members)
     q, f = np.empty(V.shape[1]), np.empty(n)
     one, wrong, both, less = 0.0, 0.0, 0.0, 0.0
     for s in range(min(k, m)):

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, kernel
+from sparselin._kernels import VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import dot, extend_inverse, project, subtract
 
 VERIFIED, UNDECIDED, VIOLATED = range(3)
@@ -55,7 +55,7 @@ def sweep(X, Y, k, defect, verdict, least, histogram):
         verdict[b], least[b, 0], least[b, 1] = one_design(X[b], Y[b], k, defect, histogram, space)
 
 
-@kernel()
+@inner()
 def one_design(A, y, k, defect, histogram, space):
     """All k steps: the worst verdict, and the least ε₂/λ* and margin."""
     Q, raw, V, column, gamma, beta, chosen, x, c, after, g = space
@@ -140,7 +140,7 @@ def judge(g, chosen, size, b, lam, error):
     return VIOLATED if off > _SURE * error or above > lam + _SURE * error else UNDECIDED
 
 
-@kernel()
+@inner()
 def first_event(c, after, lam, chosen, size):
     """The least ε > 0 with |c_j − ε·b_j| = λ* − ε, b = (c − c⁺)/λ*, off the chosen; at most λ*."""
     event = lam
@@ -154,7 +154,7 @@ def first_event(c, after, lam, chosen, size):
     return event
 
 
-@kernel()
+@inner()
 def is_among(j, chosen, t):
     for s in range(t):  # noqa: SIM110
         if chosen[s] == j:
@@ -162,7 +162,7 @@ def is_among(j, chosen, t):
     return False
 
 
-@kernel()
+@inner()
 def two_largest(c):
     """The indices of the largest and next largest |c| (−1 if no other is nonzero)."""
     first, second, a, b = 0, -1, -1.0, 0.0
@@ -176,7 +176,7 @@ def two_largest(c):
     return first, second
 
 
-@kernel(**VECTORIZED)
+@inner(**VECTORIZED)
 def products(A, v, out):
     """Aᵀv, eight rows of A per pass."""
     n, d = A.shape

@@ -9,7 +9,7 @@ import click
 import sparselin
 
 # a module each, loaded at its first use
-COMMANDS = ("verify", "ledger", "diversity", "guarantee", "sweep")
+COMMANDS = ("select", "verify", "ledger", "diversity", "guarantee", "sweep", "warm-up")
 
 
 class _Lazy(click.Group):
@@ -21,7 +21,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"sparselin.cli.{name}"), name)
+        module = name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"sparselin.cli.{module}"), module)
         return command
 
     def invoke(self, ctx: click.Context) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,10 +9,10 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
+from sparselin.cli.tables import BadTable, positions, read_csv
+
 # what NumPy raises for files that are something else
 _UNREADABLE = (OSError, KeyError, ValueError, TypeError, IndexError, AttributeError, zipfile.BadZipFile)
-# how pandas writes an index of rows, at first and once it has read it
-_INDEX = ("", "Unnamed: 0")
 
 
 class SavedDesign(NamedTuple):
@@ -69,55 +68,13 @@ def read_design(path: Path, target: str | None) -> SavedDesign:
 
 
 def _from_csv(path: Path, target: str | None) -> SavedDesign:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        lines = [(reader.line_num, row) for row in reader if row]
-    if len(lines) < 2:
-        raise _bad(path, "needs a line that names the columns and a line for each row of X and y")
-    names = tuple(name.strip() for name in lines[0][1])
-    if len(names) < 2:
-        raise _bad(path, f"needs a column for y and others for X, separated by commas; it has {names[0]!r}")
-    if all(_is_number(name) for name in names):
-        raise _bad(path, "must name its columns in the first line; there are only numbers in it")
-    first = int(names[0] in _INDEX and len(names) > 2)
-    note = f"{path}: the first column has no name, and is left out as the index of the rows." if first else ""
-    if "" in names[first:]:
-        raise _bad(path, f"must name every column; column {names.index('', first) + 1} has no name")
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise _bad(path, f"must not name two columns {twice[0]!r}")
-    if target is not None and target not in names[first:]:
-        raise click.BadParameter(
-            f"no column {target!r} among {', '.join(names[first:])}", param_hint="--target"
-        )
-    data = np.array([_numbers(path, line, row, names, first) for line, row in lines[1:]])
-    names = names[first:]
-    at = names.index(target) if target is not None else len(names) - 1
+    try:
+        names, data, _, note = read_csv(path)
+    except BadTable as error:
+        raise click.BadParameter(str(error), param_hint="--design") from None
+    try:
+        at = positions([target], names, "--target")[0] if target is not None else len(names) - 1
+    except BadTable as error:
+        raise click.UsageError(f"{error}.") from None
     others = names[:at] + names[at + 1 :]
     return SavedDesign(np.delete(data, at, axis=1), data[:, at], others, names[at], note)
-
-
-def _numbers(path: Path, line: int, row: list[str], names: tuple[str, ...], first: int) -> list[float]:
-    """The fields of a line from the first on."""
-    if len(row) != len(names):
-        raise _bad(path, f"line {line} has {len(row)} fields, the first line {len(names)}")
-    for name, field in zip(names[first:], row[first:], strict=True):
-        if not field.strip():
-            raise _bad(path, f"line {line} has nothing in column {name!r}: fill it in, or leave the row out")
-        if not _is_number(field):
-            raise _bad(
-                path, f"line {line} has {field!r} in column {name!r}, no number: encode it, or leave it out"
-            )
-    return [float(field) for field in row[first:]]
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
-
-
-def _bad(path: Path, words: str) -> click.BadParameter:
-    return click.BadParameter(f"{path}: {words}", param_hint="--design")

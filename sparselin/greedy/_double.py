@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.design import Design
-from sparselin.linalg.products import rows_of_columns
+from sparselin.linalg.products import compiled, rows_of_columns
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import IndexArray
@@ -68,5 +68,6 @@ class _InDouble(Problem):
 
     def _converted(self, J: IndexArray) -> Any:
         """X_J, converted before it is scaled."""
-        rows = rows_of_columns(self._raw, J[self.n_features > J], 1)
-        return self.design.completed(J, rows.T.astype(np.float64))
+        inner = J[self.n_features > J]
+        X = rows_of_columns(self._raw, inner, 1).T if compiled(self) else self._raw.block(inner)
+        return self.design.completed(J, X.astype(np.float64))

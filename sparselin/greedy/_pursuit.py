@@ -50,6 +50,7 @@ def pursue(
     rule: Rule,
     *,
     tol: float | None = None,
+    residual: float | None = None,
     forced: Columns = (),
     callback: Callback | None = None,
     lengths: Lengths | None = None,
@@ -69,7 +70,7 @@ def pursue(
     were added last, by c = Xᵀr before them and W = QᵀX, and returns how many of them pass; the path ends
     before the first that does not, BEYOND_PRECISION.
     """
-    selection, k, floor = begin(problem, k, tol, forced, state)
+    selection, k, floor = begin(problem, k, tol, residual, forced, state)
     by_rule = by_rule or not compiled(problem)
     audit = None if by_rule else audit
     single = not by_rule and lengths is None and can_screen(problem)

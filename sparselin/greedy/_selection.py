@@ -209,16 +209,23 @@ class Selection:
 
 
 def begin(
-    problem: Problem, k: int, tol: float | None, forced: Columns, state: type[Selection] = Selection
+    problem: Problem,
+    k: int,
+    tol: float | None,
+    residual: float | None,
+    forced: Columns,
+    state: type[Selection] = Selection,
 ) -> tuple[Selection, int, float]:
-    """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, tol·‖y‖ or −1.
+    """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, or −1.
 
-    With an intercept the column of ones comes first, counts in that k, and tol·‖y − ȳ‖ is where to stop.
+    That is the larger of tol·‖y‖ and `residual`. With an intercept the column of ones comes first, counts in
+    that k, and y − ȳ stands for y.
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features
     level = None if tol is None else check_level(tol, "tol")
+    floor = -1.0 if residual is None else check_level(residual, "residual")
     selection = state(problem, k + ones)
     selection.force(problem.with_ones(first[:0]))
     selection.force(first)
-    return selection, k + ones, -1.0 if level is None else level * selection.total_norm
+    return selection, k + ones, floor if level is None else max(floor, level * selection.total_norm)

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from sparselin.greedy._complex import ComplexDesign, is_complex, pursue
 from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import spread_chunks, workers
-from sparselin.results import BatchSelection, Status
-from sparselin.validation import check_count, check_design, check_finite, check_level
+from sparselin.results import BatchSelection, IndexArray, Names, SelectionPath, Status
+from sparselin.validation import (
+    Columns,
+    check_budget,
+    check_design,
+    check_finite,
+    check_level,
+    frame_names,
+    to_array,
+    to_numeric,
+)
+
+Callback = Callable[[BatchSelection], object]
 
 # The largest number of entries of a dense dictionary, or of a Gram matrix: one gigabyte of each.
 _LARGEST = 2**27
@@ -22,81 +36,149 @@ _CHUNK = 512
 _TINY = math.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps
 
 
-def batch_omp(D: Any, Y: Any, k: int, *, tol: float | None = None) -> BatchSelection:
+def batch_omp(
+    D: Any,
+    Y: Any,
+    k: int,
+    *,
+    tol: ArrayLike | None = None,
+    residual: ArrayLike | None = None,
+    forced: Columns = (),
+    callback: Callback | None = None,
+) -> BatchSelection:
     """Select k columns of D for each column of Y by Orthogonal Matching Pursuit.
 
-    The same as `omp(D, y, k, tol=tol)` for every column y of Y: the same picks, ties going to the lowest
-    index, and the same statuses. With G = DᵀD the correlations of all signals follow from DᵀY by
+    The same as `omp(D, y, k, tol=..., residual=..., forced=forced)` for every column y of Y: the same picks,
+    ties going to the lowest index, and the same statuses. With G = DᵀD the correlations of all signals follow
+    from DᵀY by
 
         c ← c − ⟨q_t, y⟩·Dᵀq_t,   Dᵀq_t = (G[:, i] − Σ_{s<t} ⟨q_s, D_i⟩·Dᵀq_s)/ρ,
 
     without reading D or Y again (Rubinstein, Zibulevsky and Elad, 2008, with a QR factorisation in place of
     Cholesky's). The error of this recurrence grows with κ², the squared condition number of the selected
     columns; a signal in which it might decide a pick, a tie or the end is solved again from its residual,
-    as by `omp`. All of it is computed in float64, whatever the dtype.
+    as by `omp`. All of it is computed in float64, whatever the dtype. Complex signals are solved one after
+    the other, as by `omp`.
 
     Parameters
     ----------
     D : dictionary (n, d): an array, a SciPy sparse matrix or a frame. Its columns need no unit length.
     Y : signals (n, N), one a column, as for scikit-learn's `orthogonal_mp`; an array, a sparse matrix or a
         frame. It is converted to the dtype of D.
-    k : columns to select for each signal, 1 ≤ k ≤ d.
-    tol : a signal stops once ‖r‖ ≤ tol·‖y‖ (a norm, not its square).
+    k : columns to select for each signal, 1 ≤ k ≤ d, `forced` ones included.
+    tol : a signal stops once ‖r‖ ≤ tol·‖y‖ (a norm, not its square): a number, or (N,), one for each signal.
+    residual : a signal stops once ‖r‖ ≤ residual, say √n·σ for noise of standard deviation σ; a number or
+        (N,). With `tol` too, it stops at the first of the two. A signal with ‖y‖ ≤ residual selects nothing.
+    forced : columns that enter first for every signal, in this order, by index or name, as one that is
+        constant (an intercept).
+    callback : called now and then, in the thread of the caller, with the `BatchSelection` of the first m
+        signals, those that are done, m = len(batch.support) increasing to N; returning True stops.
 
     Returns
     -------
     BatchSelection. Rows of fewer than k columns have the status TOLERANCE, EXACT_FIT, NO_CORRELATION or
-    RANK_EXHAUSTED.
+    RANK_EXHAUSTED; STOPPED, with no columns, where the callback stopped before them.
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), k outside 1..d, negative tol.
+    TypeError, ValueError : bad data (see `Problem`), k outside 1..d, negative tol or residual, or as many as
+        there are no signals; repeated or unknown `forced`, more of them than k.
 
     >>> import numpy as np
     >>> D = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
     >>> batch = batch_omp(D, np.array([[1.0, 0.0], [4.0, 2.0]]), 2)
     >>> batch.support.tolist(), [status.name for status in batch.status]
     ([[1, 0], [1, -1]], ['COMPLETED', 'EXACT_FIT'])
-    >>> batch.to_sparse().toarray().round(12).tolist()
-    [[1.0, 4.0, 0.0], [0.0, 2.0, 0.0]]
+    >>> batch.coefficients.toarray().round(12).tolist()
+    [[1.0, 0.0], [4.0, 2.0], [0.0, 0.0]]
     """
-    from sparselin._kernels import batch_omp as kernels  # here, as it would slow the import of sparselin
-
-    D, Y = check_design(D, "D"), check_design(Y, "Y")
+    names, over_C = frame_names(D), is_complex(D, Y)
+    if over_C:
+        design, signals = ComplexDesign.of(D, "D"), ComplexDesign.of(Y, "Y")
+        D, Y, dtype = design.X, signals.X, design.dtype
+    else:
+        D, Y = check_design(D, "D"), check_design(Y, "Y")
+        dtype = D.dtype
     n, d = D.shape
     N = Y.shape[1]
     if Y.shape[0] != n:
         hint = "; signals are columns, so pass Y.T" if n == N else ""
         raise ValueError(f"Y must have {n} rows, one for each row of D; got shape {Y.shape}{hint}")
-    k = check_count(k, "k", 1, d)
-    level = -1.0 if tol is None else check_level(tol, "tol")
-    if not isinstance(D, np.ndarray) and n * d > _LARGEST:
-        return _one_by_one(D, Y, k, tol)
+    k, first = check_budget(k, forced, d, names)
+    levels = _Levels(tol, residual, N)
+    rows = _Rows(N, k, d, dtype, names)
+
+    def by_omp(i: int) -> SelectionPath:
+        y = _signals(Y, i, i + 1, D.dtype)
+        limit = float(levels.limits(i, i + 1, _row_norms(y, Y, "Y", i))[0])
+        return omp(D, y[0], k, residual=limit if limit >= 0 else None, forced=first)
+
+    def over_complex(i: int) -> SelectionPath:
+        y = design.vector(signals.columns([i])[:, 0], f"column {i} of Y")
+        limit = float(levels.limits(i, i + 1, np.linalg.norm(y, axis=0, keepdims=True))[0])
+        return pursue(design, y, k, quotients=False, limit=limit, forced=first)
+
+    if over_C:
+        _one_by_one(over_complex, rows, callback)
+    elif not isinstance(D, np.ndarray) and n * d > _LARGEST:  # sparse and too large for a dense array
+        _one_by_one(by_omp, rows, callback)
+    else:
+        _all_at_once(D, Y, k, levels, first, rows, callback)
+    return rows.result()
+
+
+def _all_at_once(
+    D: Any, Y: Any, k: int, levels: _Levels, forced: IndexArray, rows: _Rows, callback: Callback | None
+) -> None:
+    from sparselin._kernels import batch_omp as kernels  # here, as it would slow the import of sparselin
+
+    (n, d), N = D.shape, Y.shape[1]
     # rows of unit length, always a copy: for a read-only array the kernels would be compiled a second time
     columns = np.array((D if isinstance(D, np.ndarray) else D.toarray()).T, np.float64, order="C")
     norms = _row_norms(columns, D, "D", 0)
-    columns /= np.where(norms > 0, norms, 1)[:, None]
     scale = norms / max(norms.max(), np.finfo(np.float64).tiny)
-    result = _Rows(N, k)
+    norms[norms == 0] = 1
+    columns /= norms[:, None]
     with workers(N * (2.0 * n * d + float(k) ** 2 * d)) as count:
         # without DᵀD a signal costs k products with D, N signals Nk; DᵀD costs d
         size = d if N * k >= d and d * d <= _LARGEST else 0
         gram = np.empty((size, size))
         spread_chunks(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, 256, count)
-        given = columns, scale, scale.astype(np.float32), gram, gram.astype(np.float32)
+        given = columns, scale, kernels.singles(scale), gram, kernels.singles(gram)
         dictionary = kernels.Dictionary(*given, float(np.finfo(D.dtype).eps))
+        statuses, idle = _statuses(), list[Any]()
 
         def task(start: int, stop: int) -> None:
             y = _signals(Y, start, stop, D.dtype)
-            lengths = _row_norms(y, Y, "Y", start)
-            c = y @ columns.T if size else np.empty((stop - start, d))
-            support, coef, *rest = result.part(start, stop)
-            signals = kernels.Signal(y, c, lengths, support, coef)
-            result.redone[start] = kernels.select(dictionary, signals, level, *rest)
+            m, lengths = stop - start, _row_norms(y, Y, "Y", start)
+            c = y @ columns.T if size else np.empty((m, d))
+            limits, (support, coef, history) = levels.limits(start, stop, lengths), rows.part(start, stop)
+            signals = kernels.Signal(y, c, lengths, limits, support, coef, history)
+            try:
+                arrays = idle.pop()
+            except IndexError:
+                arrays = kernels.Recurrence.of(d, k), kernels.Factors.of(n, d, k)
+            code, taken = np.empty((2, m), np.intp)
+            redone = kernels.select(dictionary, signals, forced, *arrays, taken, code)
+            idle.append(arrays)
             coef /= np.where(support < 0, 1, norms[support])
+            rows.fill(start, stop, coef, taken, history, statuses[code], redone)
 
-        spread_chunks(task, N, min(_CHUNK, math.ceil(N / 16)), count)
-    return result.freeze(D.dtype, d)
+        rows.run(task, min(_CHUNK, math.ceil(N / 16)), count, callback)
+
+
+def _one_by_one(solve: Callable[[int], SelectionPath], rows: _Rows, callback: Callback | None) -> None:
+    """Signal i by solve(i), in this thread."""
+
+    def task(i: int, stop: int) -> None:
+        path = solve(i)
+        t, k = len(path.support), rows.support.shape[1]
+        rows.support[i, :t] = path.support
+        coef, history = np.zeros(k, path.coef.dtype), np.full(k + 1, np.nan)
+        coef[:t], history[: t + 1] = path.coef, path.residual_norm
+        rows.fill(i, stop, coef, t, history, path.status, 1)
+
+    rows.run(task, 1, 1, callback)
 
 
 def _statuses() -> Any:
@@ -111,31 +193,113 @@ def _statuses() -> Any:
     return statuses
 
 
-class _Rows:
-    """The result while it is being filled, one row per signal."""
+class _Levels:
+    """`tol` and `residual`, checked: each a number or (N,), or None."""
 
-    def __init__(self, N: int, k: int) -> None:
-        self.support = np.empty((N, k), np.intp)
-        self.coef = np.empty((N, k))
-        self.taken = np.empty(N, np.intp)
-        self.residual_norm = np.empty(N)
-        self.code = np.empty(N, np.intp)
+    def __init__(self, tol: ArrayLike | None, residual: ArrayLike | None, N: int) -> None:
+        self.tol, self.residual = _level(tol, "tol", N), _level(residual, "residual", N)
+
+    def limits(self, start: int, stop: int, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The ‖r‖ at which each of the signals stops, from their ‖y‖, or −1."""
+        limits = np.full(stop - start, -1.0)
+        if self.tol is not None:
+            np.maximum(limits, self.tol[start:stop] * lengths, out=limits)
+        if self.residual is not None:
+            np.maximum(limits, self.residual[start:stop], out=limits)
+        return limits
+
+
+def _level(value: Any, name: str, N: int) -> NDArray[np.float64] | None:
+    """(N,) finite numbers ≥ 0."""
+    if value is None:
+        return None
+    if np.ndim(value) == 0:
+        return np.full(N, check_level(value, name))
+    levels: NDArray[np.float64] = to_numeric(to_array(value, name), name)
+    if levels.shape != (N,):
+        raise ValueError(
+            f"{name} must be a number, or have shape ({N},), one for each signal; got shape {levels.shape}"
+        )
+    check_finite(levels, name)
+    if levels.min() < 0:
+        i = int(np.argmin(levels))
+        raise ValueError(f"{name} must be nonnegative; got {levels[i]} for signal {i}")
+    return levels.astype(np.float64, copy=False)
+
+
+class _Rows:
+    """The result while it is being filled, one row per signal, by tasks of some signals each."""
+
+    def __init__(self, N: int, k: int, d: int, dtype: np.dtype[Any], names: Names) -> None:
+        self.support = np.full((N, k), -1, np.intp)
+        self.coef = np.zeros((N, k), dtype)
+        self.n_selected = np.zeros(N, np.intp)
+        self.residual_norms = np.full((N, k + 1), np.nan, np.finfo(dtype).dtype)
+        self.status = np.full(N, Status.STOPPED, object)
         self.redone = np.zeros(N, np.intp)  # signals of a task solved again, at the index of its first
+        self.d, self.names = d, names
 
     def part(self, start: int, stop: int) -> tuple[Any, ...]:
-        """Views of the rows that a task fills."""
-        every = (self.support, self.coef, self.taken, self.residual_norm, self.code)
-        return tuple(array[start:stop] for array in every)
+        """Rows start..stop of support, coef and residual_norms; a copy of what is not float64."""
+        parts = (self.coef[start:stop], self.residual_norms[start:stop])
+        return self.support[start:stop], *(part.astype(np.float64, copy=False) for part in parts)
 
-    def freeze(self, dtype: np.dtype[Any], d: int) -> BatchSelection:
+    def fill(
+        self, start: int, stop: int, coef: Any, taken: Any, residual_norms: Any, status: Any, redone: int
+    ) -> None:
+        """Rows start..stop but for `support`."""
+        self.n_selected[start:stop] = taken
+        self.coef[start:stop] = coef
+        self.residual_norms[start:stop] = residual_norms
+        self.status[start:stop] = status
+        self.redone[start] = redone
+
+    def run(
+        self, task: Callable[[int, int], object], chunk: int, count: int, callback: Callback | None
+    ) -> None:
+        """task(start, stop) on all rows, `chunk` at a time, by `count` threads.
+
+        The callback has its turn in this thread, after a task of its own, where more rows than the last time
+        are done from the first on. If it stops, or raises, or a task does, no other task is begun.
+        """
+        N, caller, told, ended = len(self.status), threading.get_ident(), 0, False
+        done = np.zeros(math.ceil(N / chunk), bool)
+
+        def tell() -> None:
+            nonlocal told, ended
+            m = N if done.all() else int(done.argmin()) * chunk
+            if callback is not None and m > told:
+                told = m
+                ended = bool(callback(self.result(m))) or ended
+
+        def step(start: int, stop: int) -> None:
+            nonlocal ended
+            if ended:
+                return
+            try:
+                task(start, stop)
+                done[start // chunk] = True
+                if threading.get_ident() == caller:
+                    tell()
+            except BaseException:
+                ended = True
+                raise
+
+        spread_chunks(step, N, chunk, count)
+        if not ended:
+            tell()
+
+    def result(self, m: int | None = None) -> BatchSelection:
+        """The first m rows, by default all. These are views, read-only in the result alone."""
         return BatchSelection(
-            support=self.support,
-            coef=self.coef.astype(dtype, copy=False),
-            n_selected=self.taken,
-            residual_norm=self.residual_norm.astype(dtype, copy=False),
-            status=_statuses()[self.code],
-            n_redone=int(self.redone.sum()),
-            n_features=d,
+            support=self.support[:m],
+            coef=self.coef[:m],
+            n_selected=self.n_selected[:m],
+            residual_norms=self.residual_norms[:m],
+            status=self.status[:m],
+            n_features=self.d,
+            names=self.names,
+            n_redone=int(self.redone[:m].sum()),
         )
 
 
@@ -162,21 +326,3 @@ def _row_norms(rows: NDArray[np.float64], whole: Any, name: str, first: int) -> 
             f"scale {name} by a power of two (selections do not change)"
         )
     return norms
-
-
-def _one_by_one(D: Any, Y: Any, k: int, tol: float | None) -> BatchSelection:
-    """By `omp`, for a sparse D too large for a dense array."""
-    N = Y.shape[1]
-    result = _Rows(N, k)
-    result.support[:] = -1
-    result.coef[:] = 0
-    for i in range(N):
-        path = omp(D, _signals(Y, i, i + 1, D.dtype)[0], k, tol=tol)
-        t = len(path.support)
-        result.support[i, :t] = path.support
-        result.coef[i, :t] = path.coef
-        result.taken[i] = t
-        result.residual_norm[i] = path.residual_norm[-1]
-        result.code[i] = _statuses().tolist().index(path.status)
-    result.redone[:] = 1
-    return result.freeze(D.dtype, D.shape[1])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.greedy._complex import is_complex, select
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
@@ -23,6 +24,7 @@ def ols(
     k: int,
     *,
     tol: float | None = None,
+    residual: float | None = None,
     forced: Columns = (),
     intercept: bool = False,
     standardize: bool = False,
@@ -38,12 +40,13 @@ def ols(
     (Chen, Billings and Luo, *Orthogonal least squares methods*, 1989; FR of *Selecting Diverse Features via
     Spectral Regularization*). OMP compares the numerators alone; the first picks agree if columns have
     equal norms. Scaling a column changes no pick. Columns whose quotients agree with the largest to rounding
-    are tied, and the lowest index is picked; a column in the span of S never is. The cost is that of `omp`.
+    are tied, and the lowest index is picked; a column in the span of S never is. The cost is that of `omp`,
+    and complex data are taken as there.
 
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    k, tol, forced, intercept, standardize, sample_weight, callback : as for `omp`.
+    k, tol, residual, forced, intercept, standardize, sample_weight, callback : as for `omp`.
 
     Returns
     -------
@@ -60,14 +63,28 @@ def ols(
     >>> path.support.tolist(), path.residual_norm.round(3).tolist()
     ([1, 0], [2.236, 0.707, 0.0])
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    if y is not None and is_complex(X, y):
+        return select(
+            X, y, k, quotients=True, tol=tol, residual=residual, forced=forced,
+            real_only=intercept or standardize, sample_weight=sample_weight, callback=callback,
+        )  # fmt: skip
+    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     lengths = Lengths(problem)
 
     def largest_fall(selection: Selection) -> Pick | Status:
         lengths.follow(selection.qr)
         return largest_quotient(selection, lengths, selection.correlations(), selection.excluded)
 
-    return pursue(problem, k, largest_fall, tol=tol, forced=forced, callback=callback, lengths=lengths)
+    return pursue(
+        problem,
+        k,
+        largest_fall,
+        tol=tol,
+        residual=residual,
+        forced=forced,
+        callback=callback,
+        lengths=lengths,
+    )
 
 
 def largest_quotient(

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparselin.greedy._complex import is_complex, select
 from sparselin.greedy._nonnegative import Nonnegative
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
@@ -22,6 +23,7 @@ def omp(
     k: int,
     *,
     tol: float | None = None,
+    residual: float | None = None,
     forced: Columns = (),
     positive: bool = False,
     intercept: bool = False,
@@ -54,11 +56,15 @@ def omp(
     RANK_EXHAUSTED ends in a nonnegative least squares solution on all columns (docs/proofs/nonnegative.md).
     Each step is then one pass over X.
 
+    Complex X or y (complex64, complex128; arrays or sparse): ⟨X_i, r⟩ = X_iᴴr, compared by modulus; λ*,
+    margins and residual norms are real. A plain algorithm in complex128, without the speed of the real one.
+
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square).
+    residual : stop once ‖r‖ ≤ residual. With `tol` too, at the first of the two.
     forced : columns that enter first, in this order, by index or name, whatever their correlation.
     positive : require β ≥ 0, except on `forced` and for an intercept.
     intercept, standardize : an unpenalised intercept; columns divided by their standard deviations. See
@@ -74,7 +80,7 @@ def omp(
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`), k outside 1..d, repeated or unknown `forced`,
-        more of them than k, negative tol.
+        more of them than k, negative tol or residual.
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
@@ -85,9 +91,17 @@ def omp(
     >>> path.support.tolist(), path.coef.tolist(), path.status.name
     ([1], [4.0], 'NO_CORRELATION')
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    if y is not None and is_complex(X, y):
+        return select(
+            X, y, k, quotients=False, tol=tol, residual=residual, forced=forced,
+            real_only=intercept or standardize or positive, sample_weight=sample_weight, callback=callback,
+        )  # fmt: skip
+    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     rule, state = (largest_positive, Nonnegative) if positive else (largest_correlation, Selection)
-    return pursue(problem, k, rule, tol=tol, forced=forced, callback=callback, by_rule=positive, state=state)
+    return pursue(
+        problem, k, rule, tol=tol, residual=residual, forced=forced, callback=callback,
+        by_rule=positive, state=state,
+    )  # fmt: skip
 
 
 def largest_correlation(selection: Selection) -> Pick | Status:

@@ -71,7 +71,8 @@ class Guess:
 
     def __init__(self, problem: Problem, S: IndexArray, steps: int, positive: bool) -> None:
         self.problem = problem
-        whole = problem.d <= max(_FEW, min(_MANY, 5 * min(problem.n, steps)))
+        most = _MANY if problem.has_columns else _FEW
+        whole = problem.d <= max(_FEW, min(most, 5 * min(problem.n, steps)))
         self.candidates = Candidates(problem, S, whole, positive)
         self.rows = GramRows(problem)
         self.quota, self.points = 32, 128
@@ -144,8 +145,8 @@ class Guess:
         error = problem.rounding() * run.sizes  # of c_j, relative to ‖X_j‖
         large = (error * candidates.longest > _MAX_ERROR * run.lams) & (run.lams > 0)
         accurate = int(np.argmax(np.append(large, True)))  # how many points before the first large error
-        # |c_j| ≤ λ − error is required; at λ = 0, reached only if P spans everything, c = 0 (where β ≥ 0,
-        # only if c_j < −error for all columns outside its span: c ≤ 0)
+        # |c_j| ≤ λ − error is required; at λ = 0, reached only if P spans everything, c = 0. (Where β ≥ 0 it
+        # is reached if P spans all but columns with c_j < −error: c ≤ 0.)
         slack = np.where(run.lams > 0, -error, error)
 
         def check(a: int, b: int) -> None:

@@ -39,7 +39,7 @@ def lambda_star(
     >>> lambda_star([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], forced=[0])
     1.0
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     return first_entry(problem, None, forced=forced, unpenalized=unpenalized).lam_star
 
 
@@ -88,7 +88,7 @@ def first_entry(
     >>> entry.lam_star, entry.tied, entry.active, entry.signs.tolist()
     (0.5, (0, 1), (0, 1), [1.0, -1.0])
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     return entry_of(problem, Homotopy(problem, problem.unpenalized(forced, unpenalized)))
 
 

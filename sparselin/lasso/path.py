@@ -74,7 +74,7 @@ def lasso_path(
     >>> path.knots.tolist(), path.coef[-1].tolist()
     ([3.0, 0.0], [3.0, 0.0])
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize)
+    problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     S = problem.unpenalized(forced, unpenalized)
     lam_min = check_level(lam_min, "lam_min")
     limit = None if max_steps is None else check_count(max_steps, "max_steps", 1)

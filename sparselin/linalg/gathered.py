@@ -50,7 +50,8 @@ class Gathered:
             self._multiply(M)
         else:
             self.columns = columns = problem.block(self.index).T.astype(np.float64)
-            gram[M:] = (columns[M:] @ columns.T).toarray()
+            products = columns[M:] @ columns.T
+            gram[M:] = products if isinstance(products, np.ndarray) else products.toarray()
             gram[:M, M:] = gram[M:, :M].T
         known = problem.dtype == np.float64
         y = problem.y.astype(np.float64, copy=False)
@@ -116,9 +117,11 @@ class GramRows:
             self._rows = rows
         X, m, out = problem.X, problem.n_features, self._rows[start:stop]
         V = columns.astype(problem.dtype, copy=False)
-        if isinstance(V, np.ndarray):
+        if compiled(problem):
             with workers(2.0 * out.size * problem.n) as count:
                 spread_chunks(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), m, _CHUNK, count)
+        elif isinstance(V, np.ndarray):
+            out[:, :m] = (X.T @ V.T).T
         else:
             out[:, :m] = (V @ X).toarray()
         complete(problem, V, out)

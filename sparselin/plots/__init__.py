@@ -4,6 +4,7 @@ Their arguments are results, of which they compute nothing new, except for desig
 """
 
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
+from sparselin.plots.cross_validation import cross_validation
 from sparselin.plots.diversity import (
     coefficient_errors,
     diversity_panels,
@@ -35,6 +36,7 @@ __all__ = [
     "close",
     "coefficient_errors",
     "contours",
+    "cross_validation",
     "descent",
     "diversity_panels",
     "dual_polytope",

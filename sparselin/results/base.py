@@ -22,7 +22,7 @@ class Status(enum.Enum):
     """How a method ended. The value explains it and, if possible, says what to do."""
 
     COMPLETED = "completed as requested"
-    TOLERANCE = "the relative residual norm is at most `tol`; decrease `tol` to continue"
+    TOLERANCE = "the residual norm is within `tol` or `residual`; decrease these to continue"
     EXACT_FIT = "the residual is zero to rounding: y lies in the span of the selected columns"
     NO_CORRELATION = (
         "no column reduces the residual, which is orthogonal to all of them to rounding "

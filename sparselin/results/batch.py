@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.results.base import FloatArray, IndexArray, Result, ended, result
+from sparselin.results.base import FloatArray, IndexArray, Names, Result, ended, result
 from sparselin.results.display import Column, Table
 
 
@@ -18,13 +18,6 @@ class BatchSelection(Result):
 
     Attributes
     ----------
-    support : (N, k) indices in the order of selection, then −1.
-    coef : (N, k) least squares coefficients of the signal on its support, then zeros.
-    n_selected : (N,) how many features each row holds.
-    residual_norm : (N,) ‖r‖ at the end.
-    status : (N,) array of `Status`, how each signal ended; `batch.status == Status.TOLERANCE` is a mask.
-    n_redone : the number of signals solved from residuals, the recurrence being too inexact to decide.
-    n_features : d.
 
     Its length is N; `to_frame()` has a row for each signal: signal, n_selected, residual_norm, status.
     """
@@ -32,10 +25,15 @@ class BatchSelection(Result):
     support: IndexArray
     coef: FloatArray
     n_selected: IndexArray
-    residual_norm: FloatArray
+    residual_norms: FloatArray
     status: NDArray[np.object_]
-    n_redone: int
     n_features: int
+    names: Names
+    n_redone: int
+
+    @property
+    def residual_norm(self) -> FloatArray:
+        return self.residual_norms[np.arange(len(self.n_selected)), self.n_selected]
 
     def to_sparse(self) -> Any:
         """The coefficients as a SciPy CSR array (N, d): Y ≈ D @ to_sparse().T."""
@@ -47,6 +45,27 @@ class BatchSelection(Result):
         matrix = csr_array((self.coef[used], self.support[used], starts), shape=shape)
         matrix.sort_indices()
         return matrix
+
+    @property
+    def coefficients(self) -> Any:
+        """The coefficients as a SciPy CSC array (d, N), a column for each signal: Y ≈ D @ coefficients."""
+        return self.to_sparse().T
+
+    def reconstruct(self, D: Any) -> FloatArray:
+        """D @ coefficients (n, N), dense: the signals as approximated.
+
+        D is an array, a SciPy sparse matrix or a frame of n_features columns: the dictionary, or other rows
+        of it. Raises TypeError where it does not hold numbers, ValueError for another shape.
+        """
+        from scipy.sparse import issparse
+
+        D = D if issparse(D) else np.asarray(D)
+        if D.ndim != 2 or D.shape[1] != self.n_features:
+            raise ValueError(f"D must have shape (n, {self.n_features}), as the dictionary; got {D.shape}")
+        if D.dtype.kind not in "biufc":
+            raise TypeError(f"D must hold numbers; got dtype {D.dtype}")
+        signals = D @ self.coefficients
+        return np.asarray(signals.toarray() if issparse(signals) else signals)
 
     def __len__(self) -> int:
         return len(self.support)

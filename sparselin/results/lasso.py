@@ -17,6 +17,8 @@ from sparselin.results.prediction import combined
 class LassoPath(Named):
     """The solutions β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁, exactly, for all λ ≥ knots[-1]; m is its length.
 
+    With `positive` over β_{S̄} ≥ 0.
+
     Attributes
     ----------
     knots : (m,) decreasing; knots[0] = λ*(S) and knots[-1] is the end of the path.

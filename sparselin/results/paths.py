@@ -38,6 +38,9 @@ class SelectionPath(Named):
     with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
         then `lam_star` and `weights` are of these. Coefficients are in the units of X.
 
+    Of `omp(..., positive=True)` the coefficients are those of nonnegative least squares, r_j is its residual,
+    and for |c| read max(c, 0).
+
     `to_frame()` has a row for each step: step, index and name of the feature, forced, coefficient (final),
     lam_star, margin, ties (the names of the others in T, with commas), r2 (after the step).
 

@@ -1,0 +1,278 @@
+"""`sparselin select`."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import numpy as np
+from click.core import ParameterSource
+from numpy.typing import NDArray
+from rich.console import Console
+
+from sparselin.cli.common import finish, ignore_interrupts, make_folder, output_option, seed_option, watch
+from sparselin.cli.tables import BadTable, Table, positions, read_table, split
+from sparselin.experiments.selection.cross_validation import (
+    CrossValidation,
+    Fold,
+    cross_validate,
+    largest_size,
+    summarize,
+)
+from sparselin.experiments.selection.methods import METHODS, Data
+from sparselin.experiments.selection.methods import select as select_features
+from sparselin.reports import select as report
+from sparselin.reports import select_words as words
+from sparselin.reports.select_words import Job, Source
+from sparselin.results import FloatArray, Status
+
+_T = TypeVar("_T")
+# names of columns may look like markup
+_PLAIN: dict[str, Any] = {"markup": False, "highlight": False}
+
+
+def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
+    if value == 1:
+        raise click.BadParameter("must be 0, for none, or at least 2: each fold is predicted by the others")
+    return value
+
+
+@click.command(short_help="Select features of a table of data.")
+@click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--target", help="The column that is explained.  [default: the last]")
+@click.option(
+    "--k",
+    type=click.IntRange(1),
+    help="Features, forced ones included.  [default: chosen by cross-validation]",
+)
+@click.option("--method", type=click.Choice(list(METHODS)), default="omp", show_default=True)
+@click.option("--forced", multiple=True, metavar="NAME,NAME", help="Columns that enter first, in this order.")
+@click.option("--drop", multiple=True, metavar="NAME,NAME", help="Columns that are left out.")
+@click.option("--weights", metavar="NAME", help="The column of weights ≥ 0 of the rows.")
+@click.option("--intercept/--no-intercept", default=True, show_default=True)
+@click.option(
+    "--standardize/--no-standardize",
+    default=True,
+    show_default=True,
+    help="Divide columns by their standard deviations. Coefficients are in the units of the data.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "drop-rows"]),
+    default="refuse",
+    show_default=True,
+    help="What to do about rows without a number in some column.",
+)
+@click.option(
+    "--folds",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    callback=_folds,
+    help="Of cross-validation; 0 for none.",
+)
+@seed_option
+@output_option("report/select", "index.html, selected.csv, results.json and the figures")
+def select(
+    table: Path,
+    target: str | None,
+    k: int | None,
+    method: str,
+    forced: tuple[str, ...],
+    drop: tuple[str, ...],
+    weights: str | None,
+    intercept: bool,
+    standardize: bool,
+    missing: str,
+    folds: int,
+    seed: int,
+    output: Path,
+) -> None:
+    """Which features of a TABLE (.csv with names in its first line, or .parquet) explain one of its columns?
+
+    \b
+    sparselin select diabetes.csv --target progression --k 5
+    sparselin select diabetes.csv --target progression --forced age,sex
+
+    It prints the features in the order in which they are selected, with their coefficients, how close each
+    decision was and what is explained, and writes a page with figures. Without --k the number of features is
+    the least whose error in cross-validation is within one standard error of the least error.
+
+    Exit status 0: done. 2: the table or an option cannot be used. 130: interrupted.
+    """
+    console = Console()
+    started = time.perf_counter()
+    source, data = _read(table, target, forced, drop, weights, missing)
+    data = data._replace(intercept=intercept, standardize=standardize)
+    _check(source, data)
+    tried = _tried(data, method, k, folds)
+    if target is None:
+        console.print(f"y is {source.target}, the last column; --target names another.", **_PLAIN)
+    if source.note:
+        console.print(source.note, **_PLAIN)
+    make_folder(output, "select")
+    checked = _cross_validated(console, data, method, tried, folds, seed)
+    chosen = checked.chosen if k is None and checked is not None else k or 0
+    with console.status("selecting"):
+        selected = _valid(table, lambda: select_features(data, method, max(chosen, 1), seed))
+    job = Job(source, data, method, chosen, k is not None, selected, checked)
+    ignore_interrupts()
+    interrupted = selected.status is Status.STOPPED
+    command = _command(click.get_current_context())
+    index = report.write(output, job, command, seed, time.perf_counter() - started, interrupted)
+    for line in words.data_lines(job):
+        console.print(line, **_PLAIN)
+    console.print(words.table(job))
+    for line in (words.headline(job), *words.validation_lines(job)):
+        console.print(line, **_PLAIN)
+    for line in job.cautions:
+        console.print(f"Beware: {line}", **_PLAIN)
+    finish(console, index, interrupted)
+
+
+def _read(
+    path: Path,
+    target: str | None,
+    forced: Sequence[str],
+    drop: Sequence[str],
+    weights: str | None,
+    missing: str,
+) -> tuple[Source, Data]:
+    """The table without the rows that are incomplete or weigh nothing. Raises click.UsageError."""
+    try:
+        table = read_table(path, drop)
+        names = table.names
+        at = positions([target], names, "--target")[0] if target is not None else len(names) - 1
+        w_at = positions([weights], names, "--weights")[0] if weights is not None else None
+        if w_at == at:
+            raise BadTable(f"--weights and the target are both {names[at]!r}")
+        others = [j for j in range(len(names)) if j not in (at, w_at)]
+        features = tuple(names[j] for j in others)
+        if not features:
+            raise BadTable(f"{path}: has no column besides {names[at]!r} to explain it by")
+        first = tuple(features[j] for j in positions(split(forced, features), features, "--forced"))
+    except BadTable as error:
+        left_out = f" by --drop {shlex.quote(','.join(error.columns))}" if error.columns else ""
+        raise click.UsageError(f"{error}{left_out}.") from None
+    whole = _complete(path, table, missing)
+    data = table.data[whole]
+    weight = None if w_at is None else _weights(data[:, w_at], weights)
+    positive = slice(None) if weight is None else weight > 0
+    source = Source(
+        path=path,
+        target=names[at],
+        weights=weights,
+        dropped=table.dropped,
+        incomplete=int(np.count_nonzero(~whole)),
+        weightless=0 if weight is None else int(np.count_nonzero(weight == 0)),
+        note=table.note,
+    )
+    weight = None if weight is None else weight[positive]
+    return source, Data(data[positive][:, others], data[positive, at], features, weight, forced=first)
+
+
+def _complete(path: Path, table: Table, missing: str) -> NDArray[np.bool_]:
+    """Which rows have a finite number in every column; all of them, or those may be left out."""
+    bad = np.logical_not(np.isfinite(table.data))
+    rows = np.asarray(bad.any(axis=1))
+    if rows.any() and missing == "refuse":
+        counts = [f"{table.names[j]!r} ({bad[:, j].sum()})" for j in np.flatnonzero(bad.any(axis=0))]
+        raise click.UsageError(
+            f"{path}: {np.count_nonzero(rows)} of {len(rows)} rows have a missing or infinite number, in "
+            f"column {', '.join(counts)}. Fill them in, leave these columns out by --drop, or these rows by "
+            "--missing drop-rows."
+        )
+    if rows.all():
+        raise click.UsageError(f"{path}: no row is left; every one has a missing or infinite number")
+    return ~rows
+
+
+def _weights(weight: FloatArray, name: str | None) -> FloatArray:
+    if weight.min() < 0:
+        raise click.UsageError(
+            f"--weights must name nonnegative numbers; the least of {name!r} is {weight.min():g}"
+        )
+    if not weight.any():
+        raise click.UsageError(f"--weights must not be zero in every row, as {name!r} is")
+    return weight
+
+
+def _check(source: Source, data: Data) -> None:
+    """Raise click.UsageError for a y that leaves nothing to explain, and for data that no method takes."""
+    if np.ptp(data.y) == 0 and (data.intercept or not data.y.any()):
+        raise click.UsageError(
+            f"{source.path}: {source.target!r} is {data.y[0]:g} in every row: nothing to explain"
+        )
+    _valid(source.path, data.problem)
+
+
+def _tried(data: Data, method: str, k: int | None, folds: int) -> int:
+    """The most features that cross-validation shall try, k or more. Raises for a k that cannot be."""
+    d, f = len(data.names), len(data.forced)
+    size = largest_size(len(data.y), d, folds) if folds else 0
+    if k is not None:
+        if k > d:
+            raise click.BadParameter(f"there are {d} features; got {k}", param_hint="--k")
+        if k < f:
+            raise click.BadParameter(
+                f"forced features count in k: got {f} of them and k = {k}", param_hint="--k"
+            )
+        return max(k, size)
+    if method == "best-subset":
+        raise click.UsageError(
+            "--method best-subset needs --k; --method ols without --k tells how many to take"
+        )
+    if size < max(1, f):
+        why = (
+            f"{len(data.y)} rows are too few for cross-validation"
+            if folds
+            else "there is no cross-validation"
+        )
+        raise click.UsageError(f"{why} to choose the number of features: pass --k")
+    return size
+
+
+def _cross_validated(
+    console: Console, data: Data, method: str, tried: int, folds: int, seed: int
+) -> CrossValidation | None:
+    """The errors of up to `tried` features; None for a best subset, whose search each fold would repeat."""
+    folds = min(folds, len(data.y))
+    if folds < 2 or method == "best-subset":
+        return None
+    found: list[Fold] = []
+
+    def take(fold: Fold) -> tuple[int, str]:
+        found.append(fold)
+        return 1, ""
+
+    if watch(console, "folds", folds, cross_validate(data, method, tried, folds, seed), take):
+        raise KeyboardInterrupt
+    return summarize(found, len(data.forced))
+
+
+def _valid(path: Path, compute: Callable[[], _T]) -> _T:
+    """What is computed, with an error in the data as one of usage."""
+    try:
+        return compute()
+    except (ValueError, TypeError, MemoryError) as error:
+        raise click.UsageError(f"{path}: {error}") from None
+
+
+def _command(context: click.Context) -> str:
+    """The command line with the options that were given."""
+    line = ["sparselin", "select", str(context.params["table"])]
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if not isinstance(option, click.Option) or not given:
+            continue
+        value = context.params[option.name or ""]
+        if option.is_flag:
+            line.append(option.opts[0] if value else option.secondary_opts[0])
+        else:
+            for one in value if option.multiple else (value,):
+                line += [option.opts[0], str(one)]
+    return shlex.join(line)

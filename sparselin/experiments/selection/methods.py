@@ -1,0 +1,159 @@
+"""The methods by one interface: features in an order, with least squares on the first t of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import sparselin as sl
+from sparselin.problem import Problem
+from sparselin.results import BestSubset, FloatArray, LassoPath, SelectionPath, Status
+
+
+class Data(NamedTuple):
+    """A table of data, and how it is looked at.
+
+    X (n, d), y (n,), weight (n,) > 0 or None; names of the columns of X; forced : those that come first.
+    """
+
+    X: FloatArray
+    y: FloatArray
+    names: tuple[str, ...]
+    weight: FloatArray | None = None
+    intercept: bool = True
+    standardize: bool = True
+    forced: tuple[str, ...] = ()
+
+    def problem(self, rows: Any = slice(None), without: int | None = None) -> Problem:
+        """The problem of some rows, or without a column."""
+        X, names = self.X[rows], self.names
+        if without is not None:
+            X, names = np.delete(X, without, axis=1), names[:without] + names[without + 1 :]
+        weight = None if self.weight is None else self.weight[rows]
+        given = {"intercept": self.intercept, "standardize": self.standardize, "names": names}
+        return Problem(X, self.y[rows], sample_weight=weight, **given)  # type: ignore[arg-type]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Selected:
+    """The features that a method selected.
+
+    Attributes
+    ----------
+    result : what the method returned.
+    path : the features in the order in which they entered, with least squares on the first t of them. It is
+        `result` where that is a `SelectionPath`.
+    status : how the method ended.
+    lam : (t,) the λ at which each feature entered; NaN for those that were forced, and all of a best subset.
+    shrunken : (t,) the LASSO's own coefficients where feature k + 1 would enter; None for other methods.
+    """
+
+    result: SelectionPath | LassoPath | BestSubset
+    path: SelectionPath
+    status: Status
+    lam: FloatArray
+    shrunken: FloatArray | None = None
+
+
+class Model(NamedTuple):
+    """Least squares on the first t features of a path."""
+
+    path: SelectionPath
+    t: int
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        return self.path.predict(X, self.t)
+
+
+def select(data: Data, method: str, k: int, seed: int = 0) -> Selected:
+    """At most k features by a method of METHODS."""
+    problem = data.problem()
+    if method == "lasso":
+        return _by_lasso(problem, k, data.forced)
+    if method == "best-subset":
+        best = sl.best_subset(problem, k, forced=data.forced)
+        return Selected(best, refit(problem, best.support), best.status, np.full(len(best.support), np.nan))
+    path = PURSUITS[method](problem, k, data.forced, seed)
+    return Selected(path, path, path.status, path.lam_star)
+
+
+def models(data: Data, method: str, k: int, seed: int = 0, rows: Any = slice(None)) -> list[Model]:
+    """Least squares on the features that a method selects first, for t = f, …, k of them, f the forced.
+
+    Where the method ends before k features its last model is repeated. For the LASSO these are the features
+    of its last solution before its path first goes beyond t of them.
+    """
+    problem, f = data.problem(rows), len(data.forced)
+    if method == "lasso":
+        first = problem.indices(data.forced, "forced").tolist()
+        lasso = _until(problem, k - f, data.forced)
+        orders = [(*first, *_before(lasso, room)[0]) for room in range(k - f + 1)]
+        paths = {order: refit(problem, order) for order in dict.fromkeys(orders)}
+        return [Model(paths[order], len(order)) for order in orders]
+    path = PURSUITS[method](problem, max(k, 1), data.forced, seed)
+    return [Model(path, min(t, len(path))) for t in range(f, k + 1)]
+
+
+def refit(problem: Problem, order: Any) -> SelectionPath:
+    """Least squares on features in a given order."""
+    if len(order) == 0:
+        return sl.omp(problem, 1, tol=1.0)  # ends before its first pick
+    return sl.omp(problem, len(order), forced=order)
+
+
+Pursuit = Callable[[Problem, int, tuple[str, ...], int], SelectionPath]
+PURSUITS: dict[str, Pursuit] = {
+    "omp": lambda problem, k, forced, seed: sl.omp(problem, k, forced=forced),
+    "nonnegative-omp": lambda problem, k, forced, seed: sl.omp(problem, k, forced=forced, positive=True),
+    "ols": lambda problem, k, forced, seed: sl.ols(problem, k, forced=forced),
+    "sequential-lasso": lambda problem, k, forced, seed: sl.sequential_lasso(problem, k, forced=forced),
+    "sequential-attention": lambda problem, k, forced, seed: sl.sequential_attention(
+        problem, k, forced=forced, rng=seed
+    ),
+}
+METHODS = {
+    "omp": "orthogonal matching pursuit",
+    "nonnegative-omp": "orthogonal matching pursuit with coefficients ≥ 0",
+    "ols": "orthogonal least squares (forward selection)",
+    "lasso": "the LASSO, its features refitted by least squares",
+    "best-subset": "the best subset, by branch and bound",
+    "sequential-lasso": "Sequential LASSO",
+    "sequential-attention": "linear Sequential Attention",
+}
+
+
+def _by_lasso(problem: Problem, k: int, forced: tuple[str, ...]) -> Selected:
+    k, first = problem.budget(k, forced)
+    path = _until(problem, k - len(first), forced)
+    S, lam, i = _before(path, k - len(first))
+    order = [*first.tolist(), *S]
+    dense = np.zeros(problem.n_features, path.coef_path.dtype)
+    dense[path.features] = path.coef_path[i]
+    status = Status.COMPLETED if path.status is Status.STOPPED else path.status
+    return Selected(path, refit(problem, order), status, np.array([np.nan] * len(first) + lam), dense[order])
+
+
+def _until(problem: Problem, room: int, forced: tuple[str, ...]) -> LassoPath:
+    """The LASSO's path until it has more than `room` features that are not forced, or to its end."""
+    return sl.lasso_path(problem, forced=forced, callback=lambda path: len(path.active[-1]) > room)
+
+
+def _before(path: LassoPath, room: int) -> tuple[list[int], list[float], int]:
+    """The features of the last solution before the path first goes beyond `room` of them; forced ones aside.
+
+    They are in the order in which they entered, with the knots where they did, the last time if there were
+    several; then the knot of the solution.
+    """
+    last = len(path.knots) - 1
+    i = next((i for i, A in enumerate(path.active[:-1]) if len(A) > room), last)
+    entered = {}
+    for j in path.active[i - 1] if i else ():
+        at = i - 1
+        while at and j in path.active[at - 1]:
+            at -= 1
+        entered[j] = float(path.knots[at])
+    order = sorted(entered, key=lambda j: (-entered[j], j))
+    return order, [entered[j] for j in order], i

@@ -1,0 +1,125 @@
+"""Public functions called on every kind of data that has kernels of its own, so that all are compiled.
+
+A kernel is compiled for the types of its arguments. These depend on the function, on its options, and on the
+dtype, the layout (by rows, by columns, sparse, a Gram matrix) and the size of X.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+from numba.core import event
+
+import sparselin as sl
+from sparselin.greedy._single import SMALL
+from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
+
+
+class Warmed(NamedTuple):
+    """A function, the seconds of processor time of its calls, and how many kernels were compiled for them."""
+
+    name: str
+    seconds: float
+    compiled: int
+
+
+def _best_subset(X: Any, y: Any) -> None:
+    for forced in ((), (0,)):
+        sl.best_subset(X, y, 4, forced=forced)
+
+
+def _lasso_path(X: Any, y: Any) -> None:
+    for forced in ((), (0,)):
+        sl.lasso_path(X, y, unpenalized=forced, max_steps=12)
+
+
+def _sequential_attention(X: Any, y: Any) -> None:
+    for form in ("linear", "softmax"):
+        sl.sequential_attention(X, y, 3, parametrization=form)
+
+
+def _searches(X: Any, y: Any) -> None:
+    for f in (GeneralizedRank(0.5), SmoothedDifferentialEntropy(1.0)):
+        sl.forward_regression(X, y, 3, regularizer=f, nu=0.1)
+        sl.local_search(X, y, regularizer=f, nu=0.1)
+
+
+def _prox(X: Any, y: Any) -> None:
+    W = np.array(X.T)
+    sl.hier_prox(W[:, 0], W, lam=0.1, M=1.0)
+    sl.group_hier_prox(W[:, :2], W, lam=0.1, M=1.0)
+
+
+# By name; what is slow to compile first, as several processes share the work.
+CALLS: dict[str, Callable[[Any, Any], object]] = {
+    "best_subset": _best_subset,
+    "batch_omp": lambda X, y: sl.batch_omp(X, np.column_stack([y, -y]), 3),
+    "lasso_path": _lasso_path,
+    "omp": lambda X, y: sl.omp(X, y, 4),
+    "submodularity_ratio": lambda X, y: sl.submodularity_ratio(X, y, (0, 1), 3),
+    "sparse_eigenvalues": lambda X, y: sl.sparse_eigenvalues(X, 3),
+    "sequential_attention": _sequential_attention,
+    "hadamard_descent": lambda X, y: sl.hadamard_descent(X, y, 1.0),
+    "ols": lambda X, y: sl.ols(X, y, 4, forced=(0,)),
+    "sequential_lasso": lambda X, y: sl.sequential_lasso(X, y, 4),
+    "first_entry": lambda X, y: sl.first_entry(X, y),
+    "project_dual": lambda X, y: sl.project_dual(X, y, 1.0),
+    "hier_prox": _prox,
+    "softmax_penalty": lambda X, y: sl.softmax_penalty(np.abs(X[0])),
+    "forward_regression": _searches,
+    "choose_nu": lambda X, y: sl.choose_nu(X, y, 2, GeneralizedRank(0.5)),
+    "guarantee_bounds": lambda X, y: sl.guarantee_bounds(X, y, 3),
+}
+_ONLY_ARRAYS = {"hier_prox", "softmax_penalty"}
+_NO_GRAM = _ONLY_ARRAYS | {"batch_omp", "project_dual"}
+_LARGE = {"omp", "ols", "sequential_lasso", "lasso_path"}
+
+
+def data(name: str) -> Iterator[tuple[Any, Any]]:
+    """The X and y on which the function of that name is called."""
+    rng = np.random.default_rng(0)
+    for dtype in (np.float64, np.float32):
+        for n, d in ((60, 20), (12, 30)):
+            X: Any = rng.standard_normal((n, d)).astype(dtype)
+            X[:, -1] = X[:, 1]  # a tie
+            y: Any = (X[:, :3].sum(1) + rng.standard_normal(n)).astype(dtype)
+            yield X, y
+            yield np.asfortranarray(X), y
+            if name not in _ONLY_ARRAYS:
+                yield scipy.sparse.csc_array(X), y
+            if name not in _NO_GRAM:
+                yield sl.Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), None
+        if name in _LARGE:
+            X = rng.standard_normal((500, SMALL // 500 + 1)).astype(dtype)
+            y = X[:, :3].sum(1)
+            yield X, y
+            yield np.asfortranarray(X), y
+
+
+@contextlib.contextmanager
+def compilations() -> Iterator[list[str]]:
+    """The names of the functions that Numba compiles meanwhile, those from a cache not among them."""
+    with event.install_recorder("numba:compile") as recorder:
+        names: list[str] = []
+        yield names
+        names += [e.data["dispatcher"].__name__ for _, e in recorder.buffer if e.is_start]
+
+
+def warm_up(name: str) -> Warmed:
+    """Call the function of that name in `CALLS` on all its `data`; the line about compiling is not shown."""
+    log = logging.getLogger("sparselin")
+    level, began = log.level, time.process_time()
+    log.setLevel(logging.WARNING)
+    try:
+        with compilations() as compiled:
+            for X, y in data(name):
+                CALLS[name](X, y)
+    finally:
+        log.setLevel(level)
+    return Warmed(name, time.process_time() - began, len(compiled))

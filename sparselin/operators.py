@@ -1,0 +1,171 @@
+"""A SciPy `LinearOperator` as X: its products, with columns gathered by products with unit vectors."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from sparselin.results import FloatArray, IndexArray
+from sparselin.validation import check_vector, to_numeric
+
+_AT_ONCE = 4 * 10**6  # entries of a block of unit vectors, or of the columns that it gives
+NO_OPERATOR = (
+    "X must be an array, a sparse matrix or a frame here: this function works on the entries of X, and a "
+    "LinearOperator is taken by omp, ols, sequential_lasso, first_entry, lambda_star, lasso_path and "
+    "project_dual. X @ np.eye(X.shape[1]) makes a small one an array."
+)
+_HOW = "scipy.sparse.linalg.LinearOperator(shape, matvec, rmatvec=...) takes both."
+_KEPT = 3 * 10**7  # entries of columns that are kept for when they are asked for again
+
+
+def is_operator(X: Any) -> bool:
+    """Whether X is a LinearOperator of SciPy; there is one only if its module is loaded."""
+    module = sys.modules.get("scipy.sparse.linalg")
+    return module is not None and isinstance(X, module.LinearOperator)
+
+
+class Operator:
+    """D·A, A an operator (n, d) and D a diagonal, at first the identity.
+
+    It has what a problem needs of an array: `X @ v`, `X.T @ r`, `X[:, J]` (an array), `astype`, `shape`,
+    `dtype`, `ndim` and `size`.
+
+    Attributes
+    ----------
+    lengths : (d,) of the columns, float64: those given, or of products with all d unit vectors, in blocks.
+    """
+
+    ndim = 2
+
+    def __init__(self, A: Any, lengths: Any = None) -> None:
+        kind = np.zeros(0, np.float64 if A.dtype is None else A.dtype)
+        self.dtype: np.dtype[Any] = to_numeric(kind, "X").dtype
+        self.shape: tuple[int, int] = (int(A.shape[0]), int(A.shape[1]))
+        self.size = self.shape[0] * self.shape[1]
+        self._A, self._columns = A, dict[int, FloatArray]()
+        self._row_scale: FloatArray | None = None
+        self._check_adjoint()
+        self._given = None if lengths is None else self._checked(lengths)
+
+    @functools.cached_property
+    def lengths(self) -> FloatArray:
+        return self._measured() if self._given is None else self._given
+
+    def weighted(self, row_scale: FloatArray) -> Operator:
+        """diag(row_scale)·A."""
+        other = copy.copy(self)
+        other._row_scale, other._columns = row_scale, {}
+        return other
+
+    @property
+    def T(self) -> _Adjoint:
+        return _Adjoint(self)
+
+    def astype(self, dtype: Any) -> Operator:
+        """The same with products in another dtype; they stay as accurate as they are."""
+        other = copy.copy(self)
+        other.dtype, other._columns = np.dtype(dtype), {}
+        return other
+
+    def __matmul__(self, v: FloatArray) -> FloatArray:
+        """D·A·v (n,) or (n, m)."""
+        product = np.asarray(self._A @ v)
+        if self._row_scale is not None:
+            product = (product.T * self._row_scale).T
+        return product.astype(self.dtype, copy=False)
+
+    def adjoint(self, r: FloatArray) -> FloatArray:
+        """Aᵀ·D·r (d,) or (d, m)."""
+        if self._row_scale is not None:
+            r = (r.T * self._row_scale).T
+        adjoint = self._A.rmatvec if r.ndim == 1 else self._A.rmatmat
+        return np.asarray(adjoint(np.ascontiguousarray(r))).astype(self.dtype, copy=False)
+
+    def __getitem__(self, index: tuple[slice, Any]) -> FloatArray:
+        """The columns J of X[:, J], J indices or a slice."""
+        rows, J = index
+        assert rows == slice(None)
+        J = np.arange(self.shape[1])[J] if isinstance(J, slice) else np.asarray(J, np.intp)
+        new = [j for j in dict.fromkeys(J.tolist()) if j not in self._columns]
+        if len(J) * self.shape[0] > _KEPT:
+            return self._gathered(J)
+        if len(new) and (len(self._columns) + len(new)) * self.shape[0] > _KEPT:
+            self._columns, new = {}, list(dict.fromkeys(J.tolist()))
+        if new:
+            block = self._gathered(np.array(new, np.intp))
+            self._columns.update({j: block[:, i].copy() for i, j in enumerate(new)})
+        out = np.empty((self.shape[0], len(J)), self.dtype, order="F")
+        for i, j in enumerate(J.tolist()):
+            out[:, i] = self._columns[j]
+        return out
+
+    def _gathered(self, J: IndexArray) -> FloatArray:
+        """The columns J by products with unit vectors, and their lengths checked where they were given."""
+        out = np.empty((self.shape[0], len(J)), self.dtype, order="F")
+        step = max(1, _AT_ONCE // max(self.shape))
+        for start in range(0, len(J), step):
+            part = J[start : start + step]
+            units = np.zeros((self.shape[1], len(part)), self.dtype)
+            units[part, np.arange(len(part))] = 1
+            out[:, start : start + step] = self @ units
+        if self._given is not None:
+            found = np.sqrt(np.einsum("ij,ij->j", out, out, dtype=np.float64))
+            off = np.abs(found - self._given[J]) > 8 * math.sqrt(float(np.finfo(self.dtype).eps)) * found
+            if off.any():
+                i = int(np.argmax(off))
+                raise ValueError(
+                    f"column_norms[{J[i]}] is {self._given[J[i]]}, but column {J[i]} of X has length "
+                    f"{found[i]}: pass the lengths, or leave them out"
+                )
+        return out
+
+    def _measured(self) -> FloatArray:
+        """Lengths by d products."""
+        lengths = np.empty(self.shape[1])
+        step = max(1, _AT_ONCE // max(self.shape))
+        for start in range(0, len(lengths), step):
+            block = self._gathered(np.arange(start, min(start + step, len(lengths))))
+            lengths[start : start + step] = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
+        return lengths
+
+    def _checked(self, lengths: Any) -> FloatArray:
+        vector = check_vector(lengths, "column_norms", self.shape[1], np.dtype(np.float64), "column")
+        if vector.min() < 0:
+            raise ValueError(f"column_norms must be nonnegative; the least entry is {vector.min()}")
+        return vector
+
+    def _unit(self, n: int) -> float:
+        return 8 * float(np.finfo(self.dtype).eps) * (math.sqrt(n) + 1)
+
+    def _check_adjoint(self) -> None:
+        """⟨Au, v⟩ = ⟨u, Aᵀv⟩ for one pair of random vectors, to 8·eps·(√(n + d) + 1)·(‖Au‖‖v‖ + ‖u‖‖Aᵀv‖)."""
+        rng = np.random.default_rng(0)
+        v, u = (rng.standard_normal(m).astype(self.dtype) for m in self.shape)
+        try:
+            there, back = self @ u, self.adjoint(v)
+        except NotImplementedError:
+            raise TypeError(f"X must have rmatvec, its adjoint, beside matvec: {_HOW}") from None
+        if not (np.isfinite(there).all() and np.isfinite(back).all()):
+            raise ValueError("X must be finite; a product of it has NaN or infinite entries")
+        apart = abs(float(there @ v) - float(u @ back))
+        size = float(np.linalg.norm(there) * np.linalg.norm(v) + np.linalg.norm(u) * np.linalg.norm(back))
+        if not apart <= self._unit(sum(self.shape)) * size:
+            raise ValueError(
+                f"X must have its adjoint as rmatvec: ⟨Xu, v⟩ and ⟨u, Xᵀv⟩ of random vectors are "
+                f"{there @ v:g} and {u @ back:g}. {_HOW}"
+            )
+
+
+class _Adjoint:
+    """Xᵀ, for products Xᵀ @ r."""
+
+    def __init__(self, X: Operator) -> None:
+        self.X = X
+
+    def __matmul__(self, r: FloatArray) -> FloatArray:
+        return self.X.adjoint(r)

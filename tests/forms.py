@@ -1,0 +1,114 @@
+"""Which function takes what: `python -m tests.forms` writes the table into docs/data.md.
+
+A cell is what happened: "yes"; "copy", on a dense copy of a sparse X; or "–", refused.
+"""
+
+import functools
+import inspect
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse.linalg import aslinearoperator
+
+sys.path.insert(0, str(Path(__file__).parent))  # as pytest does
+from methods import METHODS, Levels
+
+import sparselin as sl
+import sparselin.memory
+
+PAGE = Path(__file__).parents[1] / "docs" / "data.md"
+HEAD = ("", "sparse X", "operator", "Gram", "`forced`", "`intercept`", "`sample_weight`", "`positive`")
+# What a large design needs to end soon: few candidates, or a stop after the first step.
+SOON = {
+    "local_search": {"within": [0, 1, 2]},
+    "choose_nu": {"callback": lambda nu: True},
+    "hadamard_descent": {"max_iter": 3},
+}
+LARGE = 100_000
+
+
+def names():
+    """The functions, without variants."""
+    return [name for name in METHODS if "," not in name]
+
+
+def design(n=16, d=24):
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.4)
+    X[0] += 1
+    return X, X[:, [1, 4, 6]] @ np.array([5.0, -4.0, 3.0]) + 0.1 * rng.standard_normal(n)
+
+
+def large():
+    """A sparse X with an entry or two in each column; as an array it has 75 GiB."""
+    rng = np.random.default_rng(8)
+    diagonal = scipy.sparse.diags_array(rng.uniform(0.01, 0.1, LARGE), format="csc")
+    more = scipy.sparse.csc_array(
+        (rng.uniform(1, 2, 50), (rng.integers(0, LARGE, 50), np.arange(50))), (LARGE, LARGE)
+    )
+    X = scipy.sparse.csc_array(diagonal + more)
+    return X, X[:, :5] @ np.array([5.0, -4.0, 3.0, 2.0, 1.0]) + 1e-6 * rng.standard_normal(LARGE)
+
+
+def call(name, X, y, **options):
+    """The function of that name on this X, as in METHODS."""
+    signals = None if y is None else np.column_stack([y, y[::-1]]) if METHODS[name].many else y
+    return METHODS[name].call(X, signals, Levels(lam=0.5, nu=1e-3), **options)
+
+
+def refusal(name, X, y, **options):
+    """None, or the error with which it refuses."""
+    try:
+        call(name, X, y, **options)
+    except (TypeError, ValueError, MemoryError) as error:
+        return error
+    return None
+
+
+@functools.cache
+def on_large(name):
+    """(the refusal of `large`, or None; the most bytes that were allocated) where memory has 16 GiB."""
+    X, y = large()
+    usual, sparselin.memory.available = sparselin.memory.available, lambda: 2.0**34
+    tracemalloc.start()
+    try:
+        error = refusal(name, X, y, **SOON.get(name, {}))
+        return error, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        sparselin.memory.available = usual
+
+
+def keyword(name, option):
+    return option in inspect.signature(getattr(sl, name)).parameters
+
+
+def row(name):
+    X, y = design()
+    sparse, operator = (refusal(name, form(X), y) for form in (scipy.sparse.csr_array, aslinearoperator))
+    copied = isinstance(on_large(name)[0], MemoryError)
+    gram = refusal(name, sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), None)
+    forms = ("–" if sparse else "copy" if copied else "yes", *("–" if e else "yes" for e in (operator, gram)))
+    options = (keyword(name, option.strip("`")) for option in HEAD[4:])
+    return f"`{name}`", *forms, *("yes" if given else "–" for given in options)
+
+
+def table():
+    rows = [HEAD, ("---",) * len(HEAD), *map(row, names())]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+
+
+def written(page):
+    """The table that stands in the page."""
+    lines = page.splitlines()
+    start = lines.index(next(line for line in lines if line.startswith("|  | sparse X")))
+    stop = next(i for i in range(start, len(lines)) if not lines[i].startswith("|"))
+    return "\n".join(lines[start:stop])
+
+
+if __name__ == "__main__":
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(page.replace(written(page), table()), encoding="utf-8")

@@ -1,0 +1,31 @@
+"""The table of docs/data.md against what the functions do."""
+
+import forms
+import pytest
+
+
+@pytest.mark.parametrize("name", forms.names())
+def test_the_table_tells_what_happens(name):
+    """`python -m tests.forms` writes it anew."""
+    rows = forms.written(forms.PAGE.read_text(encoding="utf-8")).splitlines()
+    assert f"| {' | '.join(forms.row(name))} |" in rows
+    assert len(rows) == 2 + len(forms.names())
+
+
+@pytest.mark.parametrize("name", forms.names())
+def test_a_large_sparse_design_stays_sparse_or_is_refused_before_it_is_copied(name):
+    """As an array it has 75 GiB."""
+    error, peak = forms.on_large(name)
+    assert peak < 2**27
+    if error is not None:
+        assert isinstance(error, MemoryError)
+        assert "GiB as a dense array of shape" in str(error)
+
+
+@pytest.mark.parametrize("name", forms.names())
+def test_an_operator_is_refused_with_what_takes_one(name):
+    X, y = forms.design()
+    error = forms.refusal(name, forms.aslinearoperator(X), y)
+    if error is not None:
+        assert isinstance(error, TypeError)
+        assert "LinearOperator" in str(error)

@@ -1,0 +1,203 @@
+"""`sparselin warm-up` compiles all that public functions use; the line that says that it happens."""
+
+import ast
+import contextlib
+import io
+import logging
+import sys
+import threading
+
+import numba
+import numpy as np
+import pytest
+import scipy.sparse
+from click.testing import CliRunner
+from house import ROOT
+from methods import METHODS
+from numba.core import event
+from test_methods import DESIGNS
+
+import sparselin as sl
+from sparselin._kernels import notice
+from sparselin.cli import cli
+from sparselin.experiments import warm_up
+from sparselin.experiments.warm_up import CALLS
+
+
+def forms(data, method):
+    """The design in the dtypes and layouts that users have, as arguments of the method."""
+    y = data.Y if method.many else data.y
+    for dtype in (np.float64, np.float32):
+        X, z = data.X.astype(dtype), y.astype(dtype)
+        for form in (np.ascontiguousarray, np.asfortranarray, scipy.sparse.csc_array, scipy.sparse.csr_array):
+            yield form(X), z
+        if "Gram" not in method.lacks:
+            yield sl.Problem.from_gram(X.T @ X, X.T @ z, float(z @ z)), None
+
+
+def signatures():
+    """What is compiled or was taken from the cache, so that it does not matter what the cache holds."""
+    modules = [vars(module) for name, module in sys.modules.items() if name.startswith("sparselin._kernels.")]
+    kernels = [f for module in modules for f in module.values() if hasattr(f, "signatures")]
+    return {(f.__module__, f.__name__, signature) for f in kernels for signature in f.signatures}
+
+
+@pytest.fixture(scope="module")
+def warm():
+    for name in CALLS:
+        warm_up.warm_up(name)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_nothing_is_left_to_compile(name, warm):
+    method, before = METHODS[name], signatures()
+    for data in DESIGNS.values():
+        for X, y in forms(data, method):
+            with contextlib.suppress(TypeError, ValueError):  # of what the method lacks
+                method.call(X, y, data.at)
+    new = signatures() - before
+    assert not new
+
+
+def decorators(tree):
+    """The name of the decorator of each kernel of a module."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            for call in node.decorator_list:
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                    yield node.name, call.func.id
+
+
+def test_no_one_but_kernels_calls_what_has_no_entry_from_python():
+    """Such a call would end the process."""
+    folder = ROOT / "_kernels"
+    inner = {}
+    for path in folder.glob("*.py"):
+        kinds = decorators(ast.parse(path.read_text(encoding="utf-8")))
+        inner[path.stem] = {name for name, kind in kinds if kind == "inner"}
+    assert "dot" in inner["linear_algebra"]
+    used = set()
+    for path in (*ROOT.rglob("*.py"), *(ROOT.parent / "tests").glob("*.py")):
+        if path.parent == folder:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        modules = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module == "sparselin._kernels":
+                modules |= {alias.asname or alias.name: alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sparselin._kernels."):
+                used |= {(node.module.split(".")[-1], alias.name) for alias in node.names}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                used.add((modules.get(node.value.id), node.attr))
+    assert not [(module, name) for module, name in used if name in inner.get(module, ())]
+
+
+# The line
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def compile_one(module="sparselin.somewhere"):
+    def added(x):
+        return x + 1
+
+    added.__module__ = module
+    assert numba.njit(added)(1) == 2
+
+
+@pytest.fixture
+def log(monkeypatch):
+    """The logger as a user finds it; the process's own listener is quiet."""
+    log = logging.getLogger("sparselin")
+    monkeypatch.setattr(log, "level", logging.NOTSET)
+    log.manager._clear_cache()
+    monkeypatch.setattr(notice.NOTICE, "shown", True)
+    yield log
+    log.manager._clear_cache()
+
+
+def written(monkeypatch, stream, *calls, patience=0.0):
+    """What a new listener writes to that stderr while these calls compile."""
+    monkeypatch.setattr("sys.stderr", stream)
+    with event.install_listener("numba:compile", notice._Notice(patience)):
+        for call in calls:
+            call()
+    return stream.getvalue()
+
+
+def in_a_thread():
+    thread = threading.Thread(target=compile_one)
+    thread.start()
+    thread.join()
+
+
+LINE = f"sparselin: {notice.TEXT}\n"
+
+
+def test_the_line_is_shown_once(log, monkeypatch):
+    assert written(monkeypatch, Terminal(), in_a_thread, compile_one) == LINE
+
+
+def test_the_line_is_for_our_kernels_that_take_long(log, monkeypatch):
+    assert written(monkeypatch, Terminal(), lambda: compile_one("user")) == ""
+    assert written(monkeypatch, Terminal(), compile_one, patience=60.0) == ""
+
+
+def test_the_line_is_for_people(log, monkeypatch):
+    assert written(monkeypatch, io.StringIO(), compile_one) == ""
+    monkeypatch.setattr("builtins.__IPYTHON__", True, raising=False)
+    assert written(monkeypatch, io.StringIO(), compile_one) == LINE
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_the_line_needs_no_stderr(log, monkeypatch, closed):
+    stream = Terminal()
+    stream.close()
+    monkeypatch.setattr("sys.stderr", stream if closed else None)
+    with event.install_listener("numba:compile", notice._Notice(0.0)):
+        compile_one()
+
+
+def test_the_logger_takes_the_line_or_silences_it(log, caplog, monkeypatch):
+    log.setLevel(logging.WARNING)
+    assert (written(monkeypatch, Terminal(), compile_one), caplog.messages) == ("", [])
+    log.setLevel(logging.INFO)
+    assert (written(monkeypatch, Terminal(), compile_one), caplog.messages) == ("", [notice.TEXT])
+
+
+# The command
+
+
+@pytest.fixture
+def two(monkeypatch):
+    """Two functions that compile nothing once they were called."""
+    for name in set(CALLS) - {"softmax_penalty", "hier_prox"}:
+        monkeypatch.delitem(CALLS, name)
+    for name in CALLS:
+        warm_up.warm_up(name)
+
+
+def test_the_command_says_what_it_compiled(two, monkeypatch):
+    result = CliRunner().invoke(cli, ["warm-up", "--jobs", "1"])
+    assert result.exit_code == 0
+    assert "2/2" in result.output
+    assert "All is compiled" in result.output
+    assert "processor time" not in result.output
+    monkeypatch.setitem(CALLS, "hier_prox", lambda X, y: numba.njit(lambda x: x + 1)(1))
+    result = CliRunner().invoke(cli, ["warm-up", "--jobs", "1"])
+    assert "hier_prox" in result.output
+    assert "processor time" in result.output
+
+
+def test_an_interrupt_keeps_what_was_compiled(two, monkeypatch):
+    def interrupt(X, y):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(CALLS, "softmax_penalty", interrupt)
+    result = CliRunner().invoke(cli, ["warm-up", "--jobs", "1"])
+    assert result.exit_code == 130
+    assert "what was compiled is kept" in result.output
