@@ -232,6 +232,17 @@ class TestDependence:
         assert path.status is sl.Status.NO_CORRELATION
         assert f"as no feature was: {path.status.message}" in str(explain(self.X, e, path, 5))
 
+    def test_a_correlation_that_is_rounding_does_not_fall(self):
+        rng = np.random.default_rng(7)
+        for _ in range(5):
+            X, y = rng.standard_normal((9, 4)), rng.standard_normal(9)
+            X[:, 3] = off(np.column_stack([X[:, :3], y]), X[:, 3])
+            found = explain(X, y, sl.omp(X, y, 3), 3)
+            assert found.correlation.max() > 0
+            assert (found.correlation <= found.error).all()
+            assert (found.fall, found.gain) == (0, 0.0)
+            assert "fell" not in found.sentence
+
     def test_y_that_is_fitted(self):
         path = sl.omp(self.X, self.y, 4)
         assert "y is fitted to rounding already" in str(explain(self.X, self.y, path, 5))

@@ -307,7 +307,7 @@ def test_knots_that_are_one_in_float32_stay_apart():
     problem = sl.Problem(np.eye(2, dtype=np.float32), np.array([2, 1], np.float32))
     lams, coef = np.array([2, 1 + 1e-12, 1, 0.5]), np.array([[0, 0], [1, 0], [0, 1], [0, 2.0]])
     stretch = Stretch(lams, slice(None), coef, [(0,), (), (1,), (1,)])
-    path = _path(problem, np.zeros(0, np.intp), [stretch], sl.Status.COMPLETED)
+    path = _path(problem, np.zeros(0, np.intp), False, [stretch], sl.Status.COMPLETED)
     assert np.all(np.diff(path.knots) < 0)
     assert path.at(1.5) == pytest.approx([0.5, 0], abs=1e-6)
     assert path.at(0.75) == pytest.approx([0, 1.5], abs=1e-6)

@@ -126,9 +126,9 @@ def _next_level(problem: Problem, S: IndexArray) -> float:
 def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> Choice:
     """What was compared when a feature was picked.
 
-    The attention weights, if the path has them. Else the correlations, or as orthogonal least squares the
-    quotients |c_i|/‖P_S^⊥X_i‖, or for β ≥ 0 the c_i that are positive: a path does not say which, but its
-    margin is that of one of these.
+    The attention weights, if the path has them; for β ≥ 0 the c_i that are positive. Else the correlations,
+    or as orthogonal least squares the quotients |c_i|/‖P_S^⊥X_i‖: a path does not say which, but its margin
+    is that of one of these.
     """
     pick, margin = int(path.support[step - 1]), float(path.margin[step - 1])
     rest = np.setdiff1d(np.arange(problem.n_features), S)
@@ -138,7 +138,8 @@ def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> 
     else:
         found = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest)
         c, quotients = found.correlations().score, found.quotients().score
-        rules = (("|c|", np.abs(c)), ("|c|/‖P_S^⊥X‖", np.abs(quotients)), ("c", np.maximum(c, 0)))
+        rules = [("|c|", np.abs(c)), ("|c|/‖P_S^⊥X‖", np.abs(quotients))]
+        rules = [("c", np.maximum(c, 0))] if path.positive else rules
         compared, score = min(rules, key=lambda rule: abs(_margin(rule[1], own) - margin))
     score = np.where(own, 0, score)
     second = int(np.argmax(score))

@@ -230,6 +230,7 @@ class _Path:
             names=self.names,
             with_intercept=False,
             standardized=False,
+            positive=False,
         )
 
 

@@ -38,6 +38,8 @@ class Nonnegative(Selection):
     free : F.
     """
 
+    positive = True
+
     def __init__(self, problem: Problem, capacity: int = 8) -> None:
         super().__init__(problem, capacity)
         if problem.dtype == np.float32:

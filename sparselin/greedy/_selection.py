@@ -62,6 +62,8 @@ class Selection:
 
     undecided = False
 
+    positive = False  # whether the coefficients of picks are nonnegative
+
     def __init__(self, problem: Problem, capacity: int = 8) -> None:
         self.problem = problem
         self.qr = ThinQR(problem, capacity=min(capacity, problem.n))
@@ -205,6 +207,7 @@ class Selection:
             names=problem.names,
             with_intercept=bool(ones),
             standardized=scale is not None,
+            positive=self.positive,
         )
 
 

@@ -86,16 +86,18 @@ def lasso_path(
         for piece in (stretch,) if callback is None else stretch.knots():
             pieces.append(piece)
             if callback is not None and len(pieces) > 1:
-                path = _path(problem, S, pieces, Status.STOPPED)
+                path = _path(problem, S, positive, pieces, Status.STOPPED)
                 if callback(path):
                     return path
     if pieces[-1].lams[-1] <= lam_min:
-        return _path(problem, S, pieces, Status.COMPLETED)
+        return _path(problem, S, positive, pieces, Status.COMPLETED)
     whole = sum(len(piece.lams) for piece in pieces) == most
-    return _path(problem, S, pieces, Status.MAX_STEPS if whole else Status.BEYOND_PRECISION)
+    return _path(problem, S, positive, pieces, Status.MAX_STEPS if whole else Status.BEYOND_PRECISION)
 
 
-def _path(problem: Problem, S: IndexArray, pieces: list[Stretch], status: Status) -> LassoPath:
+def _path(
+    problem: Problem, S: IndexArray, positive: bool, pieces: list[Stretch], status: Status
+) -> LassoPath:
     knots = np.concatenate([piece.lams for piece in pieces]).astype(problem.dtype)
     features, coef = _on_features(pieces, problem.d, len(knots))
     r2 = _explained(problem, S, features, coef, knots)
@@ -118,6 +120,7 @@ def _path(problem: Problem, S: IndexArray, pieces: list[Stretch], status: Status
         names=problem.names,
         with_intercept=design.ones is not None,
         standardized=design.scale is not None,
+        positive=positive,
     )
 
 

@@ -105,8 +105,10 @@ def ended(status: Status) -> str:
     return f"{status.name}: {status.message}"
 
 
-def fit_notes(with_intercept: bool, intercept: float | None, standardized: bool) -> list[str]:
-    """Lines on the intercept, unless it is None, on what R² is the share of, and on the units."""
+def fit_notes(
+    with_intercept: bool, intercept: float | None, standardized: bool, positive: bool = False
+) -> list[str]:
+    """Lines on the intercept, unless it is None, on what R² is the share of, the units and the signs."""
     notes = ["R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept"]
     if with_intercept:
         notes = ["R² = 1 − ‖r‖²/‖y − ȳ‖²"]
@@ -114,6 +116,8 @@ def fit_notes(with_intercept: bool, intercept: float | None, standardized: bool)
             notes.insert(0, f"intercept {number(intercept)}")
     if standardized:
         notes.append("λ is of the standardized columns, coefficients are in the units of X")
+    if positive:
+        notes.append("β ≥ 0, except on forced features")
     return notes
 
 

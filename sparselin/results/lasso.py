@@ -34,6 +34,7 @@ class LassoPath(Named):
     names : d names of the features, or None.
     with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
         then λ is a penalty on their coefficients. `coef` is in the units of X.
+    positive : whether β_{S̄} ≥ 0 was required.
 
     `to_frame()` has a row for each knot: lam, r2, n_active, intercept, and the coefficient of each of
     `features` by its name; one that is called as another column, "r2" say, is "r2 (1)" there.
@@ -63,6 +64,7 @@ class LassoPath(Named):
     names: Names
     with_intercept: bool
     standardized: bool
+    positive: bool
 
     @property
     def coef(self) -> FloatArray:
@@ -141,7 +143,7 @@ class LassoPath(Named):
             Column("intercept", "intercept" if self.with_intercept else None, self.intercept),
             *(Column(name, None, coef) for name, coef in zip(names, self.coef_path.T, strict=True)),
         )
-        notes = fit_notes(self.with_intercept, None, self.standardized)
+        notes = fit_notes(self.with_intercept, None, self.standardized, self.positive)
         return Table(columns, (*notes, ended(self.status)))
 
 

@@ -37,9 +37,8 @@ class SelectionPath(Named):
     names : d names of the features, or None.
     with_intercept, standardized : whether the path has an intercept, and is of standardized columns:
         then `lam_star` and `weights` are of these. Coefficients are in the units of X.
-
-    Of `omp(..., positive=True)` the coefficients are those of nonnegative least squares, r_j is its residual,
-    and for |c| read max(c, 0).
+    positive : whether it is of `omp(..., positive=True)`: then the coefficients are those of nonnegative
+        least squares, r_j is its residual, and for |c| read max(c, 0).
 
     `to_frame()` has a row for each step: step, index and name of the feature, forced, coefficient (final),
     lam_star, margin, ties (the names of the others in T, with commas), r2 (after the step). Complex
@@ -75,6 +74,7 @@ class SelectionPath(Named):
     names: Names
     with_intercept: bool
     standardized: bool
+    positive: bool
 
     @property
     def intercept(self) -> float:
@@ -146,5 +146,5 @@ class SelectionPath(Named):
             Column("ties", None, [", ".join(names) for names in others]),
             Column("r2", "R²", self.r2_path[1:], 4),
         )
-        notes = fit_notes(self.with_intercept, self.intercept, self.standardized)
+        notes = fit_notes(self.with_intercept, self.intercept, self.standardized, self.positive)
         return Table(columns, (*notes, ended(self.status)))
