@@ -39,8 +39,8 @@ def explain(
 
     Parameters
     ----------
-    X, y : the data of the path: design (n, d) and response (n,), or one `Problem` in place of both. The
-        intercept and the standardization are those of the path.
+    X, y : the data of the path, real, not a LinearOperator: design (n, d) and response (n,), or one `Problem`
+        in place of both. The intercept and the standardization are those of the path.
     path : a `SelectionPath` or `LassoPath`.
     feature : j, an index or a name of the path's.
     sample_weight : the weights of the path.
@@ -57,10 +57,13 @@ def explain(
         no such feature.
 
     >>> import sparselin as sl
-    >>> X = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.6], [0.0, 0.0, 0.0]]
-    >>> path = sl.omp(X, [3.0, 1.0, 1.0], 1)
-    >>> print(explain(X, [3.0, 1.0, 1.0], path, 2))
-    x2 entered at step 1 of 1 with the largest |c| = 3, x0 having 0 % less; R² rose from 0 to 0.8182.
+    >>> X, y = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.6], [0.0, 0.0, 0.0]], [3.0, 2.0, 1.0]
+    >>> path = sl.omp(X, y, 1)
+    >>> print(explain(X, y, path, 2))
+    x2 entered at step 1 of 1 with the largest |c| = 3.6, x0 having 16.7 % less; R² rose from 0 to 0.9257.
+    >>> found = explain(X, y, path, 0)
+    >>> found.correlation.round(2), round(found.left, 2), round(found.gain, 4)
+    (array([3.  , 0.12]), 0.36, 0.0029)
     """
     if not isinstance(path, SelectionPath | LassoPath):
         raise TypeError(f"path must be a SelectionPath or a LassoPath; got {type(path).__name__}")

@@ -334,9 +334,9 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
 
     >>> import sparselin as sl
     >>> X, y = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.6]], [3.0, 1.0]
-    >>> ax = explanation(sl.explain(X, y, sl.omp(X, y, 1), 0))
-    >>> ax.lines[1].get_ydata().round(3).tolist()
-    [3.0, 0.6]
+    >>> ax = explanation(sl.explain(X, y, sl.omp(X, y, 1), 1))
+    >>> ax.lines[1].get_ydata().round(2).tolist()
+    [1.0, 1.0]
     """
     steps = found.kind == "selection"
     ax = picture(ax, "features selected" if steps else r"$\lambda$", r"$|\langle X_j, r\rangle|$")
