@@ -30,7 +30,7 @@ def save(name: str, figure: Any) -> None:
 
 def denoising(found: dict[str, Any]) -> Any:
     """The picture, with noise, and denoised, with their PSNR."""
-    figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.0), layout="constrained")
+    figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.15), layout="constrained")
     for ax, name in zip(panels, ("picture", "noisy", "denoised"), strict=True):
         ax.imshow(found[name], cmap="gray", vmin=0, vmax=1)
         words = name if name == "picture" else f"{name}, {found['psnr'](found[name]):.1f} dB"
