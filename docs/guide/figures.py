@@ -1,0 +1,46 @@
+"""Draw the figures of the guide, by running the examples of its pages: python docs/guide/figures.py"""
+
+import contextlib
+import doctest
+import io
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+import sparselin as sl
+
+HERE = Path(__file__).parent
+
+
+def page(name: str) -> dict[str, Any]:
+    """What the examples of a page leave behind, those that raise an error left out."""
+    found: dict[str, Any] = {}
+    for example in doctest.DocTestParser().get_examples((HERE / name).read_text(encoding="utf-8")):
+        if example.exc_msg is None:
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(example.source, name, "exec"), found)
+    return found
+
+
+def save(name: str, figure: Any) -> None:
+    figure.savefig(HERE / name, dpi=110)
+    plt.close(figure)
+
+
+def denoising(found: dict[str, Any]) -> Any:
+    """The picture, with noise, and denoised, with their PSNR."""
+    figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.15), layout="constrained")
+    for ax, name in zip(panels, ("picture", "noisy", "denoised"), strict=True):
+        ax.imshow(found[name], cmap="gray", vmin=0, vmax=1)
+        words = name if name == "picture" else f"{name}, {found['psnr'](found[name]):.1f} dB"
+        ax.set_title(words, fontsize=10)
+        ax.set_axis_off()
+    return figure
+
+
+if __name__ == "__main__":
+    plt.switch_backend("agg")
+    save("selection.png", sl.plots.show(page("data.md")["path"]).figure)
+    save("choosing_k.png", sl.plots.show(page("choosing_k.md")["path"]).figure)
+    save("denoising.png", denoising(page("dictionaries.md")))
