@@ -343,7 +343,9 @@ class Problem:
         """The problem without its intercept: its columns, scaled, and y, both projected off the ones.
 
         For methods that work on a dense copy of X in any case. With a column of the ones t in every S,
-        P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). MemoryError if X is sparse, and too large when dense.
+        P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). A column, or y, that is constant to rounding is zero: at most
+        length_unit·s(x) is left of it, s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see `ThinQR.sizes`). MemoryError if
+        X is sparse, and too large when dense.
         """
         if self.is_plain:
             return self
@@ -352,6 +354,9 @@ class Problem:
             X, y, t = (v.astype(np.float64) for v in (X, y, t))
             for _ in range(2):
                 X, y = (v - np.multiply.outer(t, t @ v) / (t @ t) for v in (X, y))
+            least = math.sqrt(2) * self.length_unit
+            X[:, np.linalg.norm(X, axis=0) <= least * self.column_norms[: self.n_features]] = 0
+            y = y if np.linalg.norm(y) > least * self.y_norm else np.zeros(self.n)
         X, y = (v.astype(self.dtype, copy=False) for v in (X, y))
         return self.left(X, y, np.arange(self.n_features, self.d), 1.0)
 

@@ -20,7 +20,9 @@ import sparselin as sl
 import sparselin.memory
 
 PAGE = Path(__file__).parents[1] / "docs" / "data.md"
-HEAD = ("", "sparse X", "operator", "Gram", "`forced`", "`intercept`", "`sample_weight`", "`positive`")
+HEAD = (
+    "", "sparse X", "operator", "Gram", "complex", "`forced`", "`intercept`", "`sample_weight`", "`positive`",
+)  # fmt: skip
 # What a large design needs to end soon: few candidates, or a stop after the first step.
 SOON = {
     "local_search": {"within": [0, 1, 2]},
@@ -28,6 +30,12 @@ SOON = {
     "hadamard_descent": {"max_iter": 3},
 }
 LARGE = 100_000
+
+
+def explain_first(X, y):
+    """One explanation, where METHODS has one of every feature."""
+    path = sl.omp(X, y, 4)
+    return sl.explain(X, y, path, path.support[0])
 
 
 def names():
@@ -55,6 +63,8 @@ def large():
 
 def call(name, X, y, **options):
     """The function of that name on this X, as in METHODS."""
+    if name == "explain":
+        return explain_first(X, y)
     signals = None if y is None else np.column_stack([y, y[::-1]]) if METHODS[name].many else y
     return METHODS[name].call(X, signals, Levels(lam=0.5, nu=1e-3), **options)
 
@@ -91,8 +101,10 @@ def row(name):
     sparse, operator = (refusal(name, form(X), y) for form in (scipy.sparse.csr_array, aslinearoperator))
     copied = isinstance(on_large(name)[0], MemoryError)
     gram = refusal(name, sl.Problem.from_gram(X.T @ X, X.T @ y, y @ y), None)
-    forms = ("–" if sparse else "copy" if copied else "yes", *("–" if e else "yes" for e in (operator, gram)))
-    options = (keyword(name, option.strip("`")) for option in HEAD[4:])
+    complex_ = refusal(name, X + 1j * X[:, ::-1], y)
+    refused = (operator, gram, complex_)
+    forms = ("–" if sparse else "copy" if copied else "yes", *("–" if e else "yes" for e in refused))
+    options = (keyword(name, option.strip("`")) for option in HEAD[5:])
     return f"`{name}`", *forms, *("yes" if given else "–" for given in options)
 
 

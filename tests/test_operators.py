@@ -228,6 +228,8 @@ def test_operators_that_are_refused(rng):
     with pytest.raises(TypeError, match="X must have rmatvec"):
         sl.omp(LinearOperator((5, 7), matvec=lambda x: x[:5], dtype=float), y, 1)
     with pytest.raises(TypeError, match=r"real numbers.*complex128"):
+        sl.lasso_path(aslinearoperator(1j * np.eye(5)), y)
+    with pytest.raises(TypeError, match="X must be an array, not a LinearOperator"):
         sl.omp(aslinearoperator(1j * np.eye(5)), y, 1)
     with pytest.raises(ValueError, match="standardize needs the entries of X"):
         sl.omp(X, y, 1, standardize=True)

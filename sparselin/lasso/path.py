@@ -147,7 +147,8 @@ def _explained(
     """
     ones, z, c = problem.design.ones, problem.y, problem.Xty
     if ones is not None:
-        z = z - (ones @ z) / (ones @ ones) * ones
+        for _ in range(2):  # what rounding leaves of the mean of y would be multiplied by those of X
+            z = z - (ones @ z) / (ones @ ones) * ones
         c = problem.correlate(z)
         c[-1] = 0
     total = float(z @ z)
