@@ -294,7 +294,8 @@ def select(
     """`omp`, or with `quotients` `ols`, of complex X or y; `real_only`: an option for real data is set."""
     if real_only:
         raise ValueError(
-            "intercept, standardize and positive are for real data; force a column of ones for an intercept"
+            "intercept, standardize and positive are for real data; "
+            "here a column of ones in forced is an intercept"
         )
     check_same_rows(X, y, "y")
     names = frame_names(X)
