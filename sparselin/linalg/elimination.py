@@ -12,7 +12,7 @@ from sparselin.results import IndexArray
 def given(problem: Problem, forced: IndexArray) -> Problem:
     """P_F^⊥X and P_F^⊥y in float64, F the column of ones of an intercept and the forced features.
 
-    Without either, the problem itself.
+    Without forced features, `Problem.eliminated()`.
 
     With F in every set, ‖P_{F∪S}^⊥y‖ = ‖P_S^⊥(P_F^⊥y)‖ where the right P_S is of projected columns, and
     likewise for every column. Columns keep their indices; those in the span of F, to rounding
@@ -25,7 +25,7 @@ def given(problem: Problem, forced: IndexArray) -> Problem:
     X and y stay in ℝⁿ, or, for as many columns as that or more, are in coordinates of the complement of F, of
     its dimension (1 at least). MemoryError if X is sparse, and too large when dense.
     """
-    if not len(forced) and problem.design.ones is None:
+    if not len(forced):
         return problem.eliminated()
     double, J = problem.in_double(), np.arange(problem.n_features)
     removed = problem.with_ones(forced)
