@@ -86,6 +86,7 @@ class Recurrence(NamedTuple):
     W: Singles
     column32: Singles
     g: Singles  # what becomes a row of W
+    scale: Singles  # zero on S, so that c stays zero there
     c: Singles
     bits: NDArray[np.int32]  # the memory of c
     tops: NDArray[np.int32]
@@ -97,7 +98,7 @@ class Recurrence(NamedTuple):
         doubles = np.zeros((k, k)), np.empty(k), np.empty(k), np.empty(k), np.empty(d)
         W, column, g = np.zeros((k + 8, -(-d // _LINE) * _LINE + _PAD)), np.zeros(k + 8), np.zeros(d)
         tops = np.empty(blocks, np.int32)
-        return cls(*doubles, singles(W), singles(column), singles(g), c, c.view(np.int32), tops)
+        return cls(*doubles, singles(W), singles(column), singles(g), singles(g), c, c.view(np.int32), tops)
 
 
 class Known(NamedTuple):
@@ -175,6 +176,7 @@ def by_gram(dictionary, signal, forced, recurrence, r):
     unit = 1 / length if length > 0 else 0.0
     for j in range(dictionary.scale.size):
         c[j] = signal.c[j] * unit * dictionary.scale[j]
+        recurrence.scale[j] = dictionary.scale32[j]
     condition, square = 0.0, length * length
     for t in range(k + 1):
         known = _known(signal, dictionary.eps, condition)
@@ -248,20 +250,19 @@ def update(dictionary, signal, recurrence, t, inverse, share):
     """Update c for screening after pick t."""
     for s in range(t + 8):
         recurrence.column32[s] = recurrence.column[s] if s < t else 0.0
-    row = dictionary.G32[signal.chosen[t]]
-    extend(recurrence, row, t, np.float32(inverse), np.float32(share), dictionary.scale32)
-    for s in range(t + 1):
-        recurrence.c[signal.chosen[s]] = 0
+    i = signal.chosen[t]
+    recurrence.scale[i], recurrence.c[i] = 0, 0
+    extend(recurrence, dictionary.G32[i], t, np.float32(inverse), np.float32(share))
 
 
 @inner(**VECTORIZED)
-def extend(recurrence, row, t, inverse, share, scale):
+def extend(recurrence, row, t, inverse, share):
     """W[t] = (row − Σ_{s<t} column_s W[s])·inverse and c ← c − share·scale∘W[t].
 
     Four rows of W in the first pass, then eight or four in each; `column` is zero from t on, where W is old.
     """
     W, column, g, c = recurrence.W, recurrence.column32, recurrence.g, recurrence.c
-    d = row.size
+    scale, d = recurrence.scale, row.size
     w0, w1, w2, w3 = W[0], W[1], W[2], W[3]
     r0, r1, r2, r3 = column[0], column[1], column[2], column[3]
     for j in range(d):
