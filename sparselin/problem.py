@@ -321,8 +321,8 @@ class Problem:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether X and y are known less exactly than to the eps of their dtype: they were projected."""
-        return self.eps > float(np.finfo(self.dtype).eps)
+        """Whether X and y are rounded: scaled, or projected."""
+        return self.origin is not None
 
     def in_double(self) -> Problem:
         """The problem with its data in float64, and with `double_eps`."""
@@ -346,19 +346,27 @@ class Problem:
         P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). A column, or y, that is constant to rounding is zero: at most
         length_unit·s(x) is left of it, s(x)² = ‖x‖² + ‖t·mean‖² ≤ 2‖x‖² (see `ThinQR.sizes`). MemoryError if
         X is sparse, and too large when dense.
+
+        x − mean is rounded to eps of itself, whatever mean is; x·√weight and t·mean to eps of themselves,
+        so that with weights eps grows by √2‖x‖/‖z‖, z what is left.
         """
         if self.is_plain:
             return self
-        X, y, t = self.columns(np.arange(self.n_features)), self.y, self.design.ones
-        if t is not None:
-            X, y, t = (v.astype(np.float64) for v in (X, y, t))
-            for _ in range(2):
-                X, y = (v - np.multiply.outer(t, t @ v) / (t @ t) for v in (X, y))
-            least = math.sqrt(2) * self.length_unit
-            X[:, np.linalg.norm(X, axis=0) <= least * self.column_norms[: self.n_features]] = 0
-            y = y if np.linalg.norm(y) > least * self.y_norm else np.zeros(self.n)
-        X, y = (v.astype(self.dtype, copy=False) for v in (X, y))
-        return self.left(X, y, np.arange(self.n_features, self.d), 1.0)
+        t, scale = self.design.ones, self.design.scale
+        if t is None:
+            return self.left(self.columns(np.arange(self.d)), self.y, self.removed, 1.0)
+        data = self._with(Design(self.X), self.y)
+        X, y, t = (v.astype(np.float64) for v in (data.columns(np.arange(data.d)), self.y, t))
+        for _ in range(2):
+            X, y = (v - np.multiply.outer(t, t @ v) / (t @ t) for v in (X, y))
+        norms = np.append(data.column_norms, data.y_norm)
+        left = np.append(np.linalg.norm(X, axis=0), np.linalg.norm(y))
+        outside = left > math.sqrt(2) * self.length_unit * norms
+        X[:, ~outside[:-1]] = 0
+        y = y if outside[-1] else np.zeros(self.n)
+        X, y = (v.astype(self.dtype, copy=False) for v in (X if scale is None else X * scale, y))
+        worst = float((norms[outside] / left[outside]).max(initial=0)) if (t != 1).any() else 0.0
+        return self.left(X, y, np.arange(self.n_features, self.d), 1 + math.sqrt(2) * worst)
 
     def left(self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float) -> Problem:
         """The problem of X and y, this one's projected off the `removed` columns; eps grows by `growth`."""

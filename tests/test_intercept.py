@@ -2,6 +2,7 @@
 
 import itertools
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -334,3 +335,57 @@ def test_what_enters_with_a_problem():
             sl.omp(problem, 1, **{option: True})
     with pytest.raises(ValueError, match="another name for forced: pass one"):
         sl.lasso_path(np.eye(3), [1.0, 2.0, 3.0], forced=[0], unpenalized=[1])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_is_eliminated_is_known_to_the_eps_that_it_claims(weighted):
+    """Against projections in fractions; with weights the rounding is that of columns ‖X_j‖/‖z_j‖ as long."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((12, 5)) + 10.0 ** np.arange(5) * rng.choice([-1, 1], 5)
+    y = rng.standard_normal(12) - 1e3
+    weight = rng.uniform(0.2, 2, 12) if weighted else None
+    problem = Problem(X, y, sample_weight=weight, intercept=True)
+    found = problem.eliminated()
+    exact = np.vectorize(Fraction, otypes=[object])
+    t, V = exact(problem.design.ones), exact(np.column_stack([problem.X, problem.y]))
+    left = V - np.multiply.outer(t, t @ V) / (t @ t)
+    off = np.linalg.norm((exact(np.column_stack([found.X, found.y])) - left).astype(float), axis=0)
+    off /= np.linalg.norm(left.astype(float), axis=0)
+    assert off.max() <= found.eps
+    assert (off.max() > 100 * problem.eps) == weighted
+    assert found.eps <= (1 if not weighted else 1e5) * problem.eps
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_columns_constant_to_rounding_are_never_selected(standardize, weighted, rng):
+    X = np.column_stack([np.full(30, 0.1), rng.standard_normal((30, 3)), np.full(30, 1e7)])
+    y = X[:, 1] + rng.standard_normal(30)
+    weight = rng.uniform(0.2, 2, 30) if weighted else None
+    how = {"intercept": True, "standardize": standardize, "sample_weight": weight}
+    best = sl.best_subset(X, y, 5, **how)
+    assert (sorted(best.support), best.optimal, best.status) == ([1, 2, 3], True, sl.Status.RANK_EXHAUSTED)
+    for found in (sl.omp(X, y, 5, **how), sl.ols(X, y, 5, **how), sl.forward_regression(X, y, 5, **how)):
+        assert sorted(found.support) == [1, 2, 3]
+        assert found.r2 == pytest.approx(best.r2, rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_best_subset_is_proved_beside_an_intercept_where_columns_are_multiples(weighted, rng):
+    """What is left of multiples is a multiple only to rounding: the columns themselves decide."""
+    X = rng.standard_normal((40, 8))
+    X = np.column_stack([X, X[:, 2], 2 * X[:, 3], -X[:, 1]])
+    y = X[:, :3] @ [1, 2, 3] + 0.3 * rng.standard_normal(40)
+    weight = rng.uniform(0.2, 2, 40) if weighted else None
+    for standardize in (False, True):
+        best = sl.best_subset(X, y, 4, intercept=True, standardize=standardize, sample_weight=weight)
+        assert (sorted(best.support[:3]), best.optimal) == ([0, 1, 2], True)
+
+
+def test_r2_of_a_lasso_path_is_that_of_its_residuals_where_means_are_large(rng):
+    X = rng.standard_normal((40, 6)) + 1e7
+    y = X[:, :3] @ [1, -2, 3] + rng.standard_normal(40)
+    path = sl.lasso_path(X, y, intercept=True)
+    Z, z = X - X.mean(0), y - y.mean()
+    squares = np.square(z[:, None] - Z[:, path.features] @ path.coef_path.T).sum(0)
+    near(1 - path.r2, squares / (z @ z), 1e-7)
