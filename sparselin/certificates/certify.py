@@ -104,7 +104,8 @@ class Certificate:
         steps proves nothing. With `normalized`, nothing is stated about zero columns.
 
         For "nonnegative_omp" the conditions in `NonnegativeStep` are what is claimed: those on `coef`, the
-        problem being convex, make it a minimiser, and all minimisers have the same r.
+        problem being convex, make it a minimiser, and all minimisers have the same r. A pick may then be in
+        the span of S, of which r is orthogonal only to the columns with a coefficient.
 
         Parameters
         ----------

@@ -22,8 +22,9 @@ def given(problem: Problem, forced: IndexArray) -> Problem:
     eps·(1 + s(x)/‖P_F^⊥x‖) of their length. The eps of the new problem is the largest of these, for a Gram
     problem with the square of the quotient.
 
-    X and y stay in ℝⁿ, or, for as many columns as that or more, are in coordinates of the complement of F, of
-    its dimension (1 at least). MemoryError if X is sparse, and too large when dense.
+    X and y stay in ℝⁿ if there are fewer columns than n − rank X_F; else they are in coordinates of the
+    complement of F, which has that dimension (1 is the least here). MemoryError if X is sparse, and too large
+    when dense.
     """
     if not len(forced):
         return problem.eliminated()
