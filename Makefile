@@ -29,7 +29,7 @@ test: lint types check doctest
 
 # Beside the peers, in three quarters of an hour; e.g. `make bench ARGS="--quick --case omp"`.
 bench: $(STAMP)
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --editable '.[plot]' --group bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # Hard designs against exact oracles, fresh ones each time; e.g. `make attack ARGS="--minutes 60"`.
@@ -59,7 +59,8 @@ $(STAMP): pyproject.toml
 	        $(PYTHON) -m pip install --user --quiet virtualenv || \
 	        $(PYTHON) -m pip install --user --quiet --break-system-packages virtualenv; } && \
 	      $(PYTHON) -m virtualenv --quiet $(VENV); }
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
 	touch $@
 
 clean:

@@ -93,7 +93,7 @@ def sequential_attention(
     >>> path.support.tolist(), [int(np.abs(s).argmax()) for s in path.weights]
     ([1, 0], [1, 1])
     """
-    if not isinstance(parametrization, str) or parametrization not in FORMS:
+    if parametrization not in list(FORMS):
         raise ValueError(f"parametrization must be one of {sorted(FORMS)}; got {parametrization!r}")
     fixed = None if lam is None else check_level(lam, "lam")
     max_iter = check_count(max_iter, "max_iter", 1)

@@ -130,8 +130,8 @@ class Certificate:
         if problem.is_plain and begins_with_ones(problem.n, problem.d, self.shape, self.forced):
             problem = Problem(problem.X, problem.y, intercept=True)
         X, y = _data(problem)
-        steps = len(self.steps) if isinstance(self.steps, tuple) else 0
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        steps = len(fields["steps"]) if isinstance(fields["steps"], tuple) else 0
         if fault := malformed(*X.shape, **fields):
             return Verification(False, steps, (fault,))
         if _digest(X, y, self.normalized) != self.sha256:

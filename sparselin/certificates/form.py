@@ -72,7 +72,7 @@ def _fault(step: StepCertificate | NonnegativeStep, S: Indices, n: int, d: int, 
         return "`active` is not where `direction` is positive"
     if not (_are_fractions((step.tau, step.lam_star_squared), 2) and 0 < step.tau <= 1):
         return "`tau` is not a fraction in (0, 1], or `lam_star_squared` is not a fraction"
-    if not _are_farkas(step, n):
+    if not _are_farkas(step.farkas, step.tied, n):
         return "`farkas` does not hold pairs of a tied feature and a vector (n,) of fractions"
     return ""
 
@@ -89,14 +89,14 @@ def _nonnegative_fault(step: NonnegativeStep, d: int) -> str:
     return ""
 
 
-def _are_farkas(step: StepCertificate, n: int) -> bool:
-    return type(step.farkas) is tuple and all(
+def _are_farkas(pairs: Any, tied: Indices, n: int) -> bool:
+    return type(pairs) is tuple and all(
         type(pair) is tuple
         and len(pair) == 2
         and type(pair[0]) is int
-        and pair[0] in step.tied
+        and pair[0] in tied
         and _are_fractions(pair[1], n)
-        for pair in step.farkas
+        for pair in pairs
     )
 
 

@@ -64,7 +64,7 @@ def sequential_lasso(
     ([1, 0], ((1,), (0,)))
     """
     rules = {"lasso": first_to_enter, "omp": first_to_enter_of_the_tied}
-    if not isinstance(method, str) or method not in rules:
+    if method not in list(rules):
         raise ValueError(f"method must be one of {sorted(rules)}; got {method!r}")
     problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
     audit = first_segments if method == "lasso" else None
