@@ -368,6 +368,10 @@ def test_ties_and_forced_features_are_told():
     assert lines[2].split()[1:3] == ["h", "yes"]
     assert "  b, c  " in lines[3]
     assert "forced" not in str(sl.omp(problem, 3))
+    path = sl.lasso_path(sl.Problem(Q, Q[:, 0], names=names, intercept=True), forced=["h", "b"])
+    assert path.forced.tolist() == [7, 1]
+    assert "forced, without penalty: h, b" in str(path).splitlines()
+    assert "forced" not in str(sl.lasso_path(problem))
     Z = [[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 1.0]]
     entry = sl.first_entry(sl.Problem(Z, [1.0, 0.0, 0.0], names=["a", "b", "c"]))
     assert (entry.tied_names, entry.active_names) == (("a", "b", "c"), ("a",))
@@ -391,7 +395,7 @@ def test_what_enters_a_lasso_path_and_leaves_it():
             now, left = (now | enters) - leaves, left + len(leaves)
             middle = path.at((path.knots[i] + path.knots[i + 1]) / 2)
             assert now == {f"x{j}" for j in np.flatnonzero(middle)}
-            assert int(row[4]) == len(now)
+            assert (int(row[0]), int(row[4])) == (i + 1, len(now))
     assert left > 3
 
 
@@ -583,6 +587,7 @@ def test_at_many_levels(intercept):
 def test_a_path_of_one_knot():
     path = sl.lasso_path(X, 0 * Y)
     assert len(path) == 1
+    assert repr(path) == "<LassoPath: 1 knot, λ = 0, 0 of 6 features, R² 0.000, COMPLETED>"
     assert path.at([1.0, 0.0]).tolist() == [[0.0] * 6] * 2
     assert path.intercept_at(1.0) == 0.0
     assert path.predict(X, 1.0).tolist() == [0.0] * 30
