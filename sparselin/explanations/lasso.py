@@ -127,7 +127,8 @@ def _forced(path: LassoPath, j: int, beta: FloatArray, at: Standing) -> str:
     if at.vanishes:
         return f"{begin}; it is {_zero(path)} to rounding, and has the coefficient zero."
     if at.left == 0:
-        return f"{begin}; it lies in the span of those forced before it to rounding, and has the coefficient zero."
+        span = "in the span of those forced before it to rounding"
+        return f"{begin}; it lies {span}, and has the coefficient zero."
     return (
         f"{begin}, and its coefficient is {beta[0]:.4g} at λ = {path.knots[0]:.4g}, where the path begins, "
         f"and {beta[-1]:.4g} at its end."

@@ -75,8 +75,9 @@ def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
 
 
 def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray, FloatArray]:
-    """|⟨X_j, r_s⟩|, over β ≥ 0 with its sign, and its error for all s; ValueError if a ‖r_s‖, or X_Sβ, is not that of the path.
+    """|⟨X_j, r_s⟩|, over β ≥ 0 with its sign, and its error for all s.
 
+    ValueError if a ‖r_s‖, or X_Sβ, is not that of the path.
     Two computed ‖r‖ differ by at most 2·length_unit·s(y), their projections being off by that, and by the
     rounding of the sums, 8·eps·(√n + 1)·‖y‖: with the eps of the path, if it is the larger one. y − X_Sβ
     depends on the lengths of the columns too; it is off by 8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|) in addition.
@@ -246,7 +247,7 @@ def _gained(path: SelectionPath, at: Standing, c: float) -> str:
 
 
 def _correlations(path: SelectionPath, correlation: FloatArray, error: FloatArray, level: FloatArray) -> str:
-    """|c|, or c over β ≥ 0, at the first pick, where it came closest to a pick's, and now, relative to these."""
+    """|c|, over β ≥ 0 c, at the first pick, where it came closest to a pick's, and now, relative to these."""
     k = len(path.support)
     picks = np.flatnonzero(level[:k] > 0)
     parts = []
