@@ -380,6 +380,28 @@ def test_ties_and_forced_features_are_told():
     assert many.to_frame()["ties"][0] == "b, c, d, e, f, g, h"
 
 
+def test_the_features_of_signals_have_names():
+    batch = sl.batch_omp(pandas.DataFrame(np.eye(5), columns=[*"abcde"]), np.diag([3.0, 2, 1, 1, 1]) + 1, 2)
+    lines = str(batch).splitlines()
+    assert lines[1].split() == ["signal", "features", "selected", "‖r‖", "status"]
+    for i, line in enumerate(lines[2:7]):
+        first, second = (batch.names[j] for j in batch.support[i])
+        assert f"  2  {first}, {second}  " in line
+    assert "  4 features" in str(sl.batch_omp(np.eye(5), np.ones((5, 2)), 4))
+    assert repr(sl.batch_omp(np.eye(2), np.ones((2, 1)), 1)).startswith("<BatchSelection: 1 signal, 1 of 2")
+    assert "selected" not in batch.to_frame()
+
+
+def test_a_bound_is_found_by_its_name():
+    found = sl.guarantee_bounds(X, Y, 2)
+    for bound in found.bounds:
+        assert found.bound(bound.algorithm, bound.name) == bound
+        assert ("no hypotheses: it applies to all data" in str(bound)) == (not bound.hypotheses)
+    assert not all(bound.hypotheses for bound in found.bounds)
+    with pytest.raises(ValueError, match=r"no promise \('OMP', 'luck'\); there are \('FR', "):
+        found.bound("OMP", "luck")
+
+
 def test_what_enters_a_lasso_path_and_leaves_it():
     """Entries and exits add up to the features that are not zero between two knots."""
     rng, left = np.random.default_rng(1), 0

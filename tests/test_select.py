@@ -115,6 +115,7 @@ def test_the_table_is_what_the_library_computes(chosen, frame):
     assert [float(row["coefficient"]) for row in table[1:]] == [row["coefficient"] for row in rows]
     assert float(table[0]["coefficient"]) == found["intercept"]
     assert [row["feature"] for row in table[1:]] == names
+    assert list(table[0]) == ["step", "feature", "coefficient", "lam", "margin", "ties", "r2"]
     for row in rows:
         assert f"{row['step']} {row['feature']} {row['coefficient']:.5g} {row['lam']:.5g}" in output
 
@@ -400,6 +401,10 @@ def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options,
     mine = [row["feature"] for row in found["selected"]]
     if method == "lasso":
         own = path.at(path.knots[[len(A) > 2 for A in path.active].index(True)])
+        np.testing.assert_allclose(
+            [float(row["lasso"]) for row in csv.DictReader((folder / "selected.csv").open()) if row["lasso"]],
+            [row["shrunken"] for row in found["selected"]],
+        )
         np.testing.assert_allclose(
             [row["shrunken"] for row in found["selected"]],
             own[[names.index(name) for name in mine]],
