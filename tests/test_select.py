@@ -170,6 +170,13 @@ def test_cross_validation_by_hand(chosen, diabetes):
     assert (told["best"], told["chosen"], found["k"]) == (best, fewest, fewest)
     assert f"{error[fewest]:.0f} ± {spread[fewest]:.0f} with {fewest} features" in output
     assert f"The least is {error[best]:.0f} ± {spread[best]:.0f} with {best} features" in output
+    assert f"; {fewest} is chosen as the fewest within one standard error of it" in output
+
+
+def test_a_number_that_was_given_is_not_chosen(chosen, frame, tmp_path):
+    k = json.loads((chosen[2] / "results.json").read_text())["k"]
+    output = run(tmp_path, frame, "--target=progression", f"--k={k}")[1]
+    assert f"; {k} is the fewest within one standard error of it" in output
 
 
 @pytest.mark.parametrize("method", list(METHODS))
@@ -466,6 +473,11 @@ GOOD = "age,height,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n7,1,1\n"
         (GOOD, ["--k=1", "--forced=age,height"], "forced features count in k: got 2 of them and k = 1"),
         (GOOD, ["--drop=z"], "--drop must hold names of columns; there is no column 'z'"),
         (GOOD, ["--drop=age,height"], "no column besides 'y'"),
+        ('a,"b, c",y\n1,2,3\n', ["--drop=a,b, c"], "there is no column 'b'"),
+        ('a,"b, c",y\n1,2,3\n', ['--drop=a,"b, c"'], "no column besides 'y'"),
+        ('a,"b, c",y\n1,2,3\n', ["--drop=b, c", "--drop=a"], "no column besides 'y'"),
+        ('"x ""1""","b, c",y\n1,2,3\n', ['--drop="x ""1""","b, c"'], "no column besides 'y'"),
+        ('a,"b, c",y\nu,v,3\n', [], "by --drop 'a,\"b, c\"'."),
         (GOOD, ["--k=3"], "there are 2 features; got 3"),
         (GOOD, ["--k=0"], "0 is not in the range"),
         (GOOD, ["--folds=1"], "0, for none, or at least 2"),
