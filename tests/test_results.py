@@ -445,6 +445,19 @@ def least_squares(X, y, S, intercept):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
+def test_the_intercept_of_the_first_features(intercept):
+    path = sl.omp(X, Y, 3, intercept=intercept)
+    for t in range(4):
+        b, _ = least_squares(X, Y, path.support[:t], intercept)
+        assert path.intercept_at(t) == pytest.approx(b[-1] if intercept else 0, rel=1e-9)
+        assert isinstance(path.intercept_at(t), float)
+    assert path.intercept == path.intercept_at(3)
+    for t in (-1, 4):
+        with pytest.raises(ValueError, match=rf"t must lie in 0\.\.3, the steps taken; got {t}"):
+            path.intercept_at(t)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("forced", [(), (1, 3)])
 def test_r2_is_the_share_of_the_sum_of_squares(intercept, forced):
     path = sl.omp(X, Y, 4, intercept=intercept, forced=forced)
