@@ -68,7 +68,7 @@ class Job:
 
     @property
     def intercept(self) -> float:
-        return float(self.selected.path.intercept_path[self.size])
+        return self.selected.path.intercept_at(self.size)
 
     @property
     def r2(self) -> float:
