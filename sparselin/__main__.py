@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-NEEDED = ("click", "rich", "jinja2", "matplotlib", "cvxpy", "clarabel")
+NEEDED = ("click", "rich", "jinja2", "matplotlib")
+# what solves beside the library's own methods, in these commands alone
+SOLVERS, SOLVED = ("cvxpy", "clarabel"), ("verify", "ledger")
 
 
 def main() -> None:
     """Run the command line, or say in one line what to install for it."""
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    needed = NEEDED + (SOLVERS if sys.argv[1:2] and sys.argv[1] in SOLVED else ())
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         sys.exit(f"The sparselin command needs {', '.join(missing)}: pip install 'sparselin[verify]'")
     from sparselin.cli import cli

@@ -28,6 +28,7 @@ from sparselin.validation import (
     check_vector,
     check_weights,
     frame_names,
+    frame_numbers,
 )
 
 _Arguments = ParamSpec("_Arguments")
@@ -59,7 +60,8 @@ class Problem:
     ----------
     X : array (n, d), C or F order, float32 or float64 (kept); integers and booleans become float64;
         or a SciPy sparse matrix (kept sparse; repeated entries are summed), or a pandas or polars frame
-        (columns by position); or a SciPy `LinearOperator` with rmatvec, see below.
+        (columns by position; names are its labels if all are strings, and integer labels are no names); or a
+        SciPy `LinearOperator` with rmatvec, see below.
     y : array (n,), converted to the dtype of X.
     sample_weight : (n,) ≥ 0, not all zero, or None. Row i of X and y is multiplied by √weight_i, so that
         every squared residual is.
@@ -84,8 +86,8 @@ class Problem:
     TypeError : an argument is not numeric (complex, strings, objects).
     ValueError : wrong shape, no rows or columns, NaN or infinity, norms beyond the float range; repeated
         names, or a wrong number of them; weights negative or all zero; a pandas y or sample_weight that
-        labels the rows of X in another order; an operator whose rmatvec is not its adjoint, with
-        `standardize`, or with both `sample_weight` and `column_norms`.
+        labels the rows of X in another order, or only some of them; an operator whose rmatvec is not its
+        adjoint, with `standardize`, or with both `sample_weight` and `column_norms`.
 
     Neither X nor y is modified or, if avoidable, copied: do not change X in place afterwards, since
     its norms are stored. Without `standardize` nothing is rescaled: use unit columns where a statement needs
@@ -110,6 +112,8 @@ class Problem:
     (array([11.,  2.]), array([5., 1.]))
     """
 
+    _numbers: tuple[int, ...] = ()  # see `check_indices`
+
     def __init__(
         self,
         X: Any,
@@ -123,14 +127,17 @@ class Problem:
     ) -> None:
         self.origin: Problem | None = None
         self.removed: IndexArray = np.zeros(0, np.intp)
-        labels = frame_names(X)
+        labels, numbers = frame_names(X), frame_numbers(X)
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
             raise ValueError("column_norms are for a LinearOperator X without sample_weight: leave them out")
         X = Operator(X, column_norms) if is_operator(X) else check_design(X)
         y = check_vector(y, "y", X.shape[0], X.dtype)
-        self.names = labels if names is None else check_names(names, X.shape[1])
+        if names is None:
+            self.names, self._numbers = labels, numbers
+        else:
+            self.names = check_names(names, X.shape[1])
         root = np.ones(X.shape[0], X.dtype)
         if sample_weight is not None:
             root = np.sqrt(check_weights(sample_weight, X.shape[0], X.dtype))
@@ -193,6 +200,7 @@ class Problem:
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
         problem = cls(*_root_of_gram(gram, b, square), names=frame_names(G))
         vars(problem)["kind"] = "gram"
+        problem._numbers = frame_numbers(G)
         return problem
 
     def _measure(self) -> None:
@@ -250,11 +258,11 @@ class Problem:
 
     def indices(self, columns: Columns, argument: str) -> IndexArray:
         """The columns of an argument, given by indices or names, as indices."""
-        return check_indices(columns, self.n_features, argument, self.names)
+        return check_indices(columns, self.n_features, argument, self.names, self._numbers)
 
     def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
         """k, 1 ≤ k ≤ n_features, and the forced features, at most k, as indices."""
-        return check_budget(k, forced, self.n_features, self.names)
+        return check_budget(k, forced, self.n_features, self.names, self._numbers)
 
     def with_ones(self, columns: IndexArray) -> IndexArray:
         """The column of ones, if there is an intercept, and then the given ones."""

@@ -60,7 +60,11 @@ def check_design(X: Any, name: str = "X") -> Any:
 def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row") -> FloatArray:
     vector: FloatArray = to_numeric(to_array(v, name), name)
     if vector.ndim != 1:
-        hint = "; pass y.ravel() for a single column" if vector.ndim == 2 and 1 in vector.shape else ""
+        hint = ""
+        if vector.ndim == 2 and 1 in vector.shape:
+            labels = _labels(v)
+            one = f"{name}[{labels[0]!r}]" if labels else f"{name}.ravel()"
+            hint = f"; pass {one} for a single column"
         raise ValueError(f"{name} must be a vector of shape ({n},); got shape {vector.shape}{hint}")
     if len(vector) != n:
         raise ValueError(f"{name} must have {n} entries, one for each {of} of X; got {len(vector)}")
@@ -73,8 +77,19 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row
 
 def frame_names(X: Any) -> Names:
     """The names of the columns of a frame, if all are strings."""
-    labels = tuple(X.columns) if hasattr(X, "columns") and hasattr(X, "to_numpy") else ()
+    labels = _labels(X)
     return labels if labels and all(isinstance(label, str) for label in labels) else None
+
+
+def frame_numbers(X: Any) -> tuple[int, ...]:
+    """The labels of the columns of a frame, if all are integers, which may be taken for positions."""
+    labels = _labels(X)
+    return labels if all(isinstance(label, (int, np.integer)) for label in labels) else ()
+
+
+def _labels(X: Any) -> tuple[Any, ...]:
+    """The labels of the columns of a frame."""
+    return tuple(X.columns) if hasattr(X, "to_numpy") and hasattr(X, "columns") else ()
 
 
 def check_names(names: Iterable[str], d: int) -> Names:
@@ -91,16 +106,35 @@ def check_names(names: Iterable[str], d: int) -> Names:
 
 
 def check_same_rows(X: Any, other: Any, name: str) -> None:
-    """ValueError if X and `other` are of pandas and label the same rows in different orders."""
+    """ValueError if X and `other`, of pandas, label the same rows in different orders, or in part the same.
+
+    Labels of which none are the same, and those that pandas gives when there are none (0, 1, …, a
+    RangeIndex), say nothing about the rows of X.
+    """
     ours: Any = getattr(X, "index", None)
     theirs: Any = getattr(other, "index", None)
     if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or len(ours) != len(theirs):
         return
-    if not ours.equals(theirs) and ours.is_unique and theirs.is_unique and ours.isin(theirs).all():
+    if ours.equals(theirs):
+        return
+    strange = np.flatnonzero(~theirs.isin(ours))
+    if 0 < len(strange) < len(theirs) and not (_default(ours) or _default(theirs)):
+        i = int(strange[0])
+        raise ValueError(
+            f"{name} has the label {theirs.tolist()[i]!r} in row {i}, which X has not, and rows are taken by "
+            f'position: X, {name} = X.align({name}, axis=0, join="inner") keeps the rows of both, and '
+            f"{name}.to_numpy() has no labels"
+        )
+    if not len(strange) and ours.is_unique and theirs.is_unique:
         raise ValueError(
             f"{name} has the labels of the rows of X in another order, and rows are taken by position: "
             f"pass {name}.loc[X.index], or {name}.to_numpy() to keep its order"
         )
+
+
+def _default(index: Any) -> bool:
+    """Whether it is a RangeIndex 0, 1, …"""
+    return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
 
 
 def check_weights(weight: Any, n: int, dtype: np.dtype[Any]) -> FloatArray:
@@ -118,6 +152,8 @@ def to_array(data: Any, name: str) -> Any:
         raise TypeError(
             f"{name} must be an array, not a LinearOperator: {name} @ np.eye({name}.shape[1]) makes one"
         )
+    if type(data).__name__ == "LazyFrame":
+        raise TypeError(f"{name} must be an array or a frame, not a LazyFrame: pass {name}.collect()")
     try:
         if hasattr(data, "columns") and hasattr(data, "to_numpy"):
             # by position, as names may repeat: pairs of pandas, columns of polars
@@ -165,7 +201,8 @@ def check_finite(entries: Any, name: str, names: Names = None) -> None:
             more = " and others" if np.count_nonzero(bad) > 5 else ""
             raise ValueError(
                 f"{name} must be finite; there are NaN or infinite entries in column {told}{more}, the first "
-                f"in row {where[0]}. Impute them, by X.fillna(X.median()) say, or drop their rows."
+                f"in row {where[0]}. Impute them, say by X.fillna(X.median()) in pandas or "
+                'X.fill_null(strategy="mean") in polars, or drop their rows.'
             )
         raise ValueError(
             f"{name} must be finite; got {np.count_nonzero(~finite)} NaN or infinite entries, "
@@ -173,8 +210,14 @@ def check_finite(entries: Any, name: str, names: Names = None) -> None:
         )
 
 
-def check_indices(indices: Columns, d: int, name: str, names: Names = None) -> IndexArray:
-    """Distinct columns, in 0..d−1 or by their names, as indices in the order given."""
+def check_indices(
+    indices: Columns, d: int, name: str, names: Names = None, numbers: tuple[int, ...] = ()
+) -> IndexArray:
+    """Distinct columns, in 0..d−1 or by their names, as indices in the order given.
+
+    ValueError for an index that is also, among the labels `numbers` of a frame, that of another column.
+    """
+    given: list[int | str] = []
     try:
         if isinstance(indices, str):
             raise TypeError("one string")
@@ -182,11 +225,18 @@ def check_indices(indices: Columns, d: int, name: str, names: Names = None) -> I
         J = [_position(i, names, name) if isinstance(i, str) else _index(i) for i in given]
     except TypeError:
         words = "names of columns, or integer column indices" if names else "integer column indices"
-        raise TypeError(
-            f"{name} must be a sequence of {words}; got {indices!r}. "
-            "np.flatnonzero turns a mask into indices."
-        ) from None
+        hint = "np.flatnonzero turns a mask into indices."
+        if isinstance(indices, (str, int, np.integer)) and not isinstance(indices, bool):
+            hint = f"Pass a list: [{indices!r}]."
+        elif names is None and any(isinstance(i, str) for i in given):
+            hint = "X has no names: a frame has if all its labels are strings, and Problem(X, y, names=...)."
+        raise TypeError(f"{name} must be a sequence of {words}; got {indices!r}. {hint}") from None
     for i in J:
+        if i in numbers and numbers.index(i) != i:
+            raise ValueError(
+                f"{name} has {i}, and columns are counted by position, but {i} is the label of column "
+                f"{numbers.index(i)} of the frame: pass X.to_numpy(), or X.rename(columns=str) and names"
+            )
         if not 0 <= i < d:
             raise ValueError(f"{name} must hold column indices in 0..{d - 1}; got {i}")
     if len(set(J)) < len(J):
@@ -194,9 +244,11 @@ def check_indices(indices: Columns, d: int, name: str, names: Names = None) -> I
     return np.array(J, np.intp)
 
 
-def check_budget(k: int, forced: Columns, d: int, names: Names = None) -> tuple[int, IndexArray]:
+def check_budget(
+    k: int, forced: Columns, d: int, names: Names = None, numbers: tuple[int, ...] = ()
+) -> tuple[int, IndexArray]:
     """k, 1 ≤ k ≤ d, and the forced features, at most k, as indices."""
-    k, first = check_count(k, "k", 1, d), check_indices(forced, d, "forced", names)
+    k, first = check_count(k, "k", 1, d), check_indices(forced, d, "forced", names, numbers)
     if len(first) > k:
         raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
     return k, first

@@ -84,7 +84,7 @@ RESULTS = {
         window_lower number 1 1, proof_lower number 1 1, residual_norm number 0 1, status equal,
         names witness""",
     sl.LassoPath: """knots number 1 1, features witness, coef_path witness, intercept witness, r2 number,
-        active set, status equal, n_features equal, names witness, with_intercept equal,
+        active set, forced indices, status equal, n_features equal, names witness, with_intercept equal,
         standardized equal, positive equal""",
     sl.DualProjection: """u sample 0 1, coef column -1 1, active set, duality_gap number 0 2, status equal,
         names witness""",

@@ -147,11 +147,12 @@ class TestSentences:
         assert f"with the largest attention weight, {weight[j]:.4g}" in found.sentence
 
     def test_shares_beyond_the_ends_of_percentages(self):
-        from sparselin.explanations.words import percent
+        from sparselin.explanations.words import percent, relative
 
         assert [percent(x) for x in (0.0, 1e-6, 0.5, 0.99999, 1.0, 1.2, 25.0)] == [
-            "0 %", "less than 0.01 %", "50 %", "more than 99.9 %", "100 %", "120 %", "25 times",
+            "0 %", "less than 0.01 %", "50 %", "more than 99.9 %", "100 %", "120 %", "2.5e+03 %",
         ]  # fmt: skip
+        assert [relative(x, "it") for x in (0.5, 2.69)] == ["50 % of it", "2.69 times it"]
 
 
 class TestDependence:
@@ -309,13 +310,21 @@ class TestLasso:
     def test_copies_forced_and_nothing(self):
         X = np.column_stack([self.X[:, :2], self.X[:, 0], 0 * self.y])
         copy = explain(X, self.y, sl.lasso_path(X, self.y), 2)
-        assert "its |c| is λ to rounding" in str(copy)
+        assert "its |c| is λ to rounding, at λ = " in str(copy)
+        one = explain(X[:, [0, 2]], self.y, sl.lasso_path(X[:, [0, 2]], self.y), 1)
+        assert "its |c| is λ to rounding, at λ = " in str(one)
+        assert "first, but there are solutions without it" in str(one)
         assert "in the span of the features nonzero at the end to rounding, chiefly x0 (100 %)" in str(copy)
         path = sl.lasso_path(X, self.y, forced=[1])
         forced = explain(X, self.y, path, 1)
         assert forced.forced
         assert "x1 was forced: it has no penalty" in str(forced)
         assert str(explain(X, self.y, path, 3)) == "x3 stays at zero: it is zero to rounding."
+        path = sl.lasso_path(X, self.y, forced=[0, 3, 2])
+        assert [explain(X, self.y, path, j).forced for j in range(4)] == [True, False, True, True]
+        assert str(explain(X, self.y, path, 3)).endswith("is zero to rounding, and has the coefficient zero.")
+        span = "it lies in the span of those forced before it to rounding, and has the coefficient zero."
+        assert str(explain(X, self.y, path, 2)).endswith(span)
         none = sl.lasso_path(X, 0 * self.y)
         assert "no feature is correlated with the residual, λ* = 0" in str(explain(X, 0 * self.y, none, 0))
 
@@ -331,7 +340,23 @@ class TestNonnegative:
         assert path.support.tolist() == [0, 1]
         found = explain(self.X, self.y, path, 0)
         assert found.runner_up == 1
-        assert "x0 entered at step 1 of 2 with the largest c (|c| = 3), x1 having 66.7 % less" in str(found)
+        assert "x0 entered at step 1 of 2 with the largest c = 3, x1 having 66.7 % less" in str(found)
+        last = str(explain(self.X, self.y, path, 1))
+        assert "largest c = 1, no other feature being positively correlated with the residual" in last
+
+    def test_what_is_not_selected_has_a_c_with_its_sign(self):
+        X = np.column_stack([self.X[:, :3], [-0.2, 0.5, 0.5], [0.1, 0.1, 0.0]])
+        path = sl.omp(X, self.y, 1, positive=True)
+        negative, below, third = (explain(X, self.y, path, j) for j in (2, 3, 4))
+        np.testing.assert_allclose(negative.correlation, [-4.0, -4.0])
+        np.testing.assert_allclose(negative.level, [3.0, 1.0])
+        for found in (negative, below):
+            assert "its c was negative at step 1, and is negative now; " in str(found)
+            assert str(found).endswith("; with β ≥ 0 adding it now would not raise R².")
+        assert "its c was 13.3 % of x0's at step 1, and is 10 % of the largest left now; it fell most" in str(
+            third
+        )
+        assert "would raise R² by at most " in str(third)
 
     def test_where_a_coefficient_was_set_to_zero_there_is_no_explanation(self):
         X, y = sl.ensembles.gaussian(6, 5, rng=2)
@@ -342,8 +367,15 @@ class TestNonnegative:
 
     def test_the_lasso_compares_c_with_its_sign(self):
         path = sl.lasso_path(self.X, self.y, positive=True)
-        assert "x2 stays at zero down to λ = 0: its c is negative all along, where β ≥ 0" in str(
-            explain(self.X, self.y, path, 2)
+        found = explain(self.X, self.y, path, 2)
+        np.testing.assert_allclose(found.correlation, [-4.0] * len(found.level))
+        assert "x2 stays at zero down to λ = 0: its c is nowhere positive, and β ≥ 0" in str(found)
+        small = np.column_stack([self.X, [0.0, 1.0, 0.2]])  # its c: 0.2, then −0.8 at the end
+        found = explain(small, self.y, sl.lasso_path(small, self.y, positive=True), 4)
+        assert "its c is below λ all along, at most 20 % of it, at λ = 1" in str(found)
+        none = sl.lasso_path(-np.eye(3), [1.0, 2.0, 3.0], positive=True)
+        assert "no feature is positively correlated with the residual, λ* = 0" in str(
+            explain(-np.eye(3), [1.0, 2.0, 3.0], none, 0)
         )
 
 

@@ -248,6 +248,23 @@ class TestLassoPath:
             r = Y - Y.mean() - (X - X.mean(axis=0)) @ beta
             assert float(number) == pytest.approx(1 - r @ r / np.var(Y) / len(Y), abs=0.0051)
 
+    def test_r2_is_written_once_where_it_stays(self, shown):
+        path = sl.lasso_path(np.eye(2), [10.0, 0.1])
+        *numbers, _ = [text for text in texts(shown(path).texts) if not text.startswith("x")]
+        assert numbers[0] == "0.00"
+        assert numbers[-1] == "1.00"
+        assert len(numbers) == len(set(numbers)) < 6
+
+    def test_names_that_legends_would_leave_out(self, shown):
+        ax = shown(sl.lasso_path(sl.Problem(X, Y, names=["", "_a", "b", "c", "d"])))
+        assert {"x0", " _a", "b", "c", "d"} <= set(ax.get_legend_handles_labels()[1])
+        assert {"x0", " _a", "b", "c", "d"} <= set(texts(ax.texts))
+
+    def test_the_units_of_coefficients_are_told(self, shown):
+        assert shown(sl.lasso_path(X, Y)).get_ylabel() == "coefficient"
+        units = "coefficient (in the units of X)"
+        assert shown(sl.lasso_path(X, Y, standardize=True)).get_ylabel() == units
+
     @pytest.mark.parametrize(("last", "scale"), [(0.0, "symlog"), (0.01, "log"), (0.5, "linear")])
     def test_the_axis_is_logarithmic_where_the_path_is_long(self, last, scale, shown):
         path = sl.lasso_path(np.eye(2), [1.0, 0.02], lam_min=last)
@@ -298,6 +315,18 @@ class TestSelection:
         assert texts(ax.get_yticklabels()) == ["1  x0 = x1, 1 more", "2  x1 = x2", "3  x2"]
         assert line(ax, "the same, tied")[:, 1].tolist() == [0, 1]
 
+    def test_a_step_without_a_runner_up_has_a_bar(self, shown):
+        """Also on a logarithmic axis, which has no place for 0: it begins at the edge."""
+        for y, scale in (([100.0, 10.0, 1.0], "log"), ([3.0, 2.0, 1.0], "linear")):
+            path = sl.omp(np.eye(3), y, 3)
+            ax = shown(path)
+            assert (ax.get_xscale(), path.margin[2]) == (scale, 1)
+            (bars,) = ax.collections
+            for segment, t in zip(bars.get_segments(), range(3), strict=True):
+                assert segment[1].tolist() == [path.lam_star[t], t]
+            assert bars.get_segments()[2][0, 0] == ax.get_xlim()[0]
+            np.testing.assert_allclose([s[0, 0] for s in bars.get_segments()[:2]], y[1:])
+
     def test_one_step_many_steps_none(self, shown):
         assert len(shown(sl.omp(X[:, :1], Y, 1)).get_yticklabels()) == 1
         design, y = sl.ensembles.gaussian(90, 80, rng=0)
@@ -322,6 +351,9 @@ def test_an_explanation(shown):
     found = sl.explain(NAMED, sl.lasso_path(NAMED), 0)
     points = line(shown(found), "age")
     np.testing.assert_array_equal(points, np.column_stack([found.level, found.correlation]))
+    ax = shown(sl.explain(-np.eye(2), [-1.0, 2.0], sl.lasso_path(-np.eye(2), [-1.0, 2.0], positive=True), 1))
+    assert ax.get_ylabel() == r"$\langle X_j, r\rangle$"
+    assert ax.get_ylim()[0] < -2
     none = sl.explain(X, 0 * Y, sl.lasso_path(X, 0 * Y), 0)
     assert "stays at zero" in shown(none).texts[0].get_text()
 

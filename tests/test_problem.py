@@ -240,6 +240,80 @@ class TestFrames:
         with pytest.raises(TypeError, match=r"X\[\('a', 'town'\)\] must hold real numbers"):
             Problem(frame, [1.0, 2.0])
 
+    def test_integer_labels_are_not_taken_for_positions(self, rng):
+        pandas = pytest.importorskip("pandas")
+        data, y = rng.normal(size=(30, 6)), rng.normal(size=30)
+        frame = pandas.DataFrame(data, columns=[0, 1, 5, 3, 7, 2])
+        for call in (
+            lambda forced: sl.omp(frame, y, 3, forced=forced),
+            lambda forced: sl.omp(Problem(frame, y), 3, forced=forced),
+            lambda forced: sl.omp(frame, y * 1j, 3, forced=forced),
+            lambda forced: sl.batch_omp(frame, y[:, None], 3, forced=forced),
+            lambda forced: sl.lasso_path(frame, y, forced=forced),
+            lambda forced: sl.explain(frame, y, sl.omp(frame, y, 3), *forced),
+        ):
+            for j, at in ((2, 5), (5, 2), (7, 4)):
+                words = f"has {j}, and columns are counted by position, but {j} is the label of column {at}"
+                with pytest.raises(ValueError, match=words):
+                    call([j])
+            for j in (0, 1, 3, 4):  # 4 is no label
+                call([j])
+        named = Problem(frame, y, names=[*"abcdef"])
+        assert sl.omp(named, 3, forced=[2]).support[0] == 2
+        assert sl.omp(frame.to_numpy(), y, 3, forced=[2]).support[0] == 2
+        assert sl.omp(frame.rename(columns=str), y, 3, forced=["2"]).support[0] == 5
+
+    def test_names_that_do_not_tell_columns_apart(self, rng):
+        pandas = pytest.importorskip("pandas")
+        data, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+        with pytest.raises(ValueError, match="forced has 'a', the name of 2 columns: use indices"):
+            sl.omp(pandas.DataFrame(data, columns=["a", "b", "a"]), y, 2, forced=["a"])
+        for names in (None, ["a", 1, "b"]):
+            with pytest.raises(
+                TypeError, match=r"got \['a'\]\. X has no names: a frame has if all its labels"
+            ):
+                sl.omp(pandas.DataFrame(data, columns=names), y, 2, forced=["a"])
+
+    @pytest.mark.parametrize("one", ["bmi", 1])
+    def test_one_column_is_a_list_of_one(self, one):
+        with pytest.raises(TypeError, match=rf"forced must be a sequence .*Pass a list: \[{one!r}\]"):
+            sl.omp(Problem(X, Y, names=["age", "bmi", "s1"]), 2, forced=one)
+        with pytest.raises(TypeError, match=r"np\.flatnonzero"):
+            sl.omp(X, Y, 2, forced=1.5)
+
+    def test_rows_that_X_does_not_have(self, rng):
+        """Labels of which some are the same, but not those that pandas gives when there are none."""
+        pandas = pytest.importorskip("pandas")
+        data, y = pandas.DataFrame(rng.normal(size=(4, 2)), index=[*"abcd"]), rng.normal(size=4)
+        for labels, first, row in (
+            (["a", "b", "c", "e"], "e", 3),
+            (["a", "z", "z", "b"], "z", 1),
+        ):
+            words = rf"has the label '?{first}'? in row {row}, which X has not.*align"
+            with pytest.raises(ValueError, match="y " + words):
+                Problem(data, pandas.Series(y, labels))
+            with pytest.raises(ValueError, match="sample_weight " + words):
+                Problem(data, y, sample_weight=pandas.Series(y**2, labels))
+        for frame in (data, data.set_axis([2, 3, 4, 5], axis=0)):
+            assert Problem(frame, pandas.Series(y)).y.tolist() == y.tolist()
+            assert Problem(frame.reset_index(drop=True), pandas.Series(y, frame.index)).n == 4
+        with pytest.raises(ValueError, match="another order"):
+            Problem(data.set_axis([2, 0, 1, 3], axis=0), pandas.Series(y))
+
+    def test_hints_for_frames(self, rng):
+        pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+        y = rng.normal(size=4)
+        for frame in (pandas.DataFrame({"price": y}), polars.DataFrame({"price": y})):
+            with pytest.raises(
+                ValueError, match=r"y must be a vector.*; pass y\['price'\] for a single column"
+            ):
+                Problem(X, frame)
+        table = polars.DataFrame({"a": [1.0, None, 2.0, 3.0], "b": y})
+        with pytest.raises(ValueError, match=r"column 'a' \(1\).*fillna.*pandas.*fill_null.*polars"):
+            Problem(table, y)
+        with pytest.raises(TypeError, match=r"X must be .* not a LazyFrame: pass X\.collect\(\)"):
+            Problem(table.lazy(), y)
+
 
 class TestSparse:
     @pytest.mark.parametrize("method", [name for name, row in methods.METHODS.items() if not row.many])

@@ -368,12 +368,38 @@ def test_ties_and_forced_features_are_told():
     assert lines[2].split()[1:3] == ["h", "yes"]
     assert "  b, c  " in lines[3]
     assert "forced" not in str(sl.omp(problem, 3))
+    path = sl.lasso_path(sl.Problem(Q, Q[:, 0], names=names, intercept=True), forced=["h", "b"])
+    assert path.forced.tolist() == [7, 1]
+    assert "forced, without penalty: h, b" in str(path).splitlines()
+    assert "forced" not in str(sl.lasso_path(problem))
     Z = [[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 1.0]]
     entry = sl.first_entry(sl.Problem(Z, [1.0, 0.0, 0.0], names=["a", "b", "c"]))
     assert (entry.tied_names, entry.active_names) == (("a", "b", "c"), ("a",))
     many = sl.omp(sl.Problem(np.eye(8), np.ones(8), names=names), 2)
     assert "7 features" in str(many)
     assert many.to_frame()["ties"][0] == "b, c, d, e, f, g, h"
+
+
+def test_the_features_of_signals_have_names():
+    batch = sl.batch_omp(pandas.DataFrame(np.eye(5), columns=[*"abcde"]), np.diag([3.0, 2, 1, 1, 1]) + 1, 2)
+    lines = str(batch).splitlines()
+    assert lines[1].split() == ["signal", "features", "selected", "‖r‖", "status"]
+    for i, line in enumerate(lines[2:7]):
+        first, second = (batch.names[j] for j in batch.support[i])
+        assert f"  2  {first}, {second}  " in line
+    assert "  4 features" in str(sl.batch_omp(np.eye(5), np.ones((5, 2)), 4))
+    assert repr(sl.batch_omp(np.eye(2), np.ones((2, 1)), 1)).startswith("<BatchSelection: 1 signal, 1 of 2")
+    assert "selected" not in batch.to_frame()
+
+
+def test_a_bound_is_found_by_its_name():
+    found = sl.guarantee_bounds(X, Y, 2)
+    for bound in found.bounds:
+        assert found.bound(bound.algorithm, bound.name) == bound
+        assert ("no hypotheses: it applies to all data" in str(bound)) == (not bound.hypotheses)
+    assert not all(bound.hypotheses for bound in found.bounds)
+    with pytest.raises(ValueError, match=r"no promise \('OMP', 'luck'\); there are \('FR', "):
+        found.bound("OMP", "luck")
 
 
 def test_what_enters_a_lasso_path_and_leaves_it():
@@ -391,7 +417,7 @@ def test_what_enters_a_lasso_path_and_leaves_it():
             now, left = (now | enters) - leaves, left + len(leaves)
             middle = path.at((path.knots[i] + path.knots[i + 1]) / 2)
             assert now == {f"x{j}" for j in np.flatnonzero(middle)}
-            assert int(row[4]) == len(now)
+            assert (int(row[0]), int(row[4])) == (i + 1, len(now))
     assert left > 3
 
 
@@ -416,6 +442,19 @@ def least_squares(X, y, S, intercept):
     A = np.column_stack([X[:, S], np.ones((len(X), int(intercept)))])
     b = np.linalg.lstsq(A, y)[0]
     return b, A @ b
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_intercept_of_the_first_features(intercept):
+    path = sl.omp(X, Y, 3, intercept=intercept)
+    for t in range(4):
+        b, _ = least_squares(X, Y, path.support[:t], intercept)
+        assert path.intercept_at(t) == pytest.approx(b[-1] if intercept else 0, rel=1e-9)
+        assert isinstance(path.intercept_at(t), float)
+    assert path.intercept == path.intercept_at(3)
+    for t in (-1, 4):
+        with pytest.raises(ValueError, match=rf"t must lie in 0\.\.3, the steps taken; got {t}"):
+            path.intercept_at(t)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -583,6 +622,7 @@ def test_at_many_levels(intercept):
 def test_a_path_of_one_knot():
     path = sl.lasso_path(X, 0 * Y)
     assert len(path) == 1
+    assert repr(path) == "<LassoPath: 1 knot, λ = 0, 0 of 6 features, R² 0.000, COMPLETED>"
     assert path.at([1.0, 0.0]).tolist() == [[0.0] * 6] * 2
     assert path.intercept_at(1.0) == 0.0
     assert path.predict(X, 1.0).tolist() == [0.0] * 30

@@ -115,6 +115,7 @@ def test_the_table_is_what_the_library_computes(chosen, frame):
     assert [float(row["coefficient"]) for row in table[1:]] == [row["coefficient"] for row in rows]
     assert float(table[0]["coefficient"]) == found["intercept"]
     assert [row["feature"] for row in table[1:]] == names
+    assert list(table[0]) == ["step", "feature", "coefficient", "lam", "margin", "ties", "r2"]
     for row in rows:
         assert f"{row['step']} {row['feature']} {row['coefficient']:.5g} {row['lam']:.5g}" in output
 
@@ -169,6 +170,13 @@ def test_cross_validation_by_hand(chosen, diabetes):
     assert (told["best"], told["chosen"], found["k"]) == (best, fewest, fewest)
     assert f"{error[fewest]:.0f} ± {spread[fewest]:.0f} with {fewest} features" in output
     assert f"The least is {error[best]:.0f} ± {spread[best]:.0f} with {best} features" in output
+    assert f"; {fewest} is chosen as the fewest within one standard error of it" in output
+
+
+def test_a_number_that_was_given_is_not_chosen(chosen, frame, tmp_path):
+    k = json.loads((chosen[2] / "results.json").read_text())["k"]
+    output = run(tmp_path, frame, "--target=progression", f"--k={k}")[1]
+    assert f"; {k} is the fewest within one standard error of it" in output
 
 
 @pytest.mark.parametrize("method", list(METHODS))
@@ -401,6 +409,10 @@ def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options,
     if method == "lasso":
         own = path.at(path.knots[[len(A) > 2 for A in path.active].index(True)])
         np.testing.assert_allclose(
+            [float(row["lasso"]) for row in csv.DictReader((folder / "selected.csv").open()) if row["lasso"]],
+            [row["shrunken"] for row in found["selected"]],
+        )
+        np.testing.assert_allclose(
             [row["shrunken"] for row in found["selected"]],
             own[[names.index(name) for name in mine]],
             rtol=1e-9,
@@ -461,6 +473,11 @@ GOOD = "age,height,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n7,1,1\n"
         (GOOD, ["--k=1", "--forced=age,height"], "forced features count in k: got 2 of them and k = 1"),
         (GOOD, ["--drop=z"], "--drop must hold names of columns; there is no column 'z'"),
         (GOOD, ["--drop=age,height"], "no column besides 'y'"),
+        ('a,"b, c",y\n1,2,3\n', ["--drop=a,b, c"], "there is no column 'b'"),
+        ('a,"b, c",y\n1,2,3\n', ['--drop=a,"b, c"'], "no column besides 'y'"),
+        ('a,"b, c",y\n1,2,3\n', ["--drop=b, c", "--drop=a"], "no column besides 'y'"),
+        ('"x ""1""","b, c",y\n1,2,3\n', ['--drop="x ""1""","b, c"'], "no column besides 'y'"),
+        ('a,"b, c",y\nu,v,3\n', [], "by --drop 'a,\"b, c\"'."),
         (GOOD, ["--k=3"], "there are 2 features; got 3"),
         (GOOD, ["--k=0"], "0 is not in the range"),
         (GOOD, ["--folds=1"], "0, for none, or at least 2"),

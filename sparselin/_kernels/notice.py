@@ -16,7 +16,10 @@ import time
 
 from numba.core import event
 
-TEXT = "compiling, once (for some seconds; `sparselin warm-up` does it ahead for all functions)"
+TEXT = (
+    "compiling, once for each function (for seconds, or up to two minutes; "
+    "`sparselin warm-up` does it ahead for all)"
+)
 
 
 class _Notice(event.Listener):  # type: ignore[misc]

@@ -17,7 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 _Item = TypeVar("_Item")
 
-seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random numbers."
+)
 jobs_option = click.option(
     "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: cores]"
 )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from sparselin.cli.common import finish, ignore_interrupts, make_folder, output_option, seed_option, watch
-from sparselin.cli.tables import BadTable, Table, positions, read_table, split
+from sparselin.cli.tables import BadTable, Table, joined, positions, read_table, split
 from sparselin.experiments.selection.cross_validation import (
     CrossValidation,
     Fold,
@@ -47,13 +47,30 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
 @click.option(
     "--k",
     type=click.IntRange(1),
-    help="Features, forced ones included.  [default: chosen by cross-validation]",
+    help="How many features, forced ones included; best-subset needs it.  "
+    "[default: chosen by cross-validation]",
 )
-@click.option("--method", type=click.Choice(list(METHODS)), default="omp", show_default=True)
-@click.option("--forced", multiple=True, metavar="NAME,NAME", help="Columns that enter first, in this order.")
-@click.option("--drop", multiple=True, metavar="NAME,NAME", help="Columns that are left out.")
+@click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    default="omp",
+    show_default=True,
+    help="By what features are selected.",
+)
+@click.option(
+    "--forced",
+    multiple=True,
+    metavar="NAME,NAME",
+    help="Columns that enter first, in this order; a name with a comma in double quotes, as in a .csv.",
+)
+@click.option("--drop", multiple=True, metavar="NAME,NAME", help="Columns that are left out, written so too.")
 @click.option("--weights", metavar="NAME", help="The column of weights ≥ 0 of the rows.")
-@click.option("--intercept/--no-intercept", default=True, show_default=True)
+@click.option(
+    "--intercept/--no-intercept",
+    default=True,
+    show_default=True,
+    help="Fit a constant too, without penalty; R² is then of the deviations from the mean.",
+)
 @click.option(
     "--standardize/--no-standardize",
     default=True,
@@ -73,7 +90,7 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     default=10,
     show_default=True,
     callback=_folds,
-    help="Of cross-validation; 0 for none.",
+    help="Parts of the rows that cross-validation leaves out in turn; 0 for no cross-validation.",
 )
 @seed_option
 @output_option("report/select", "index.html, selected.csv, results.json and the figures")
@@ -156,7 +173,7 @@ def _read(
             raise BadTable(f"{path}: has no column besides {names[at]!r} to explain it by")
         first = tuple(features[j] for j in positions(split(forced, features), features, "--forced"))
     except BadTable as error:
-        left_out = f" by --drop {shlex.quote(','.join(error.columns))}" if error.columns else ""
+        left_out = f" by --drop {shlex.quote(joined(error.columns))}" if error.columns else ""
         raise click.UsageError(f"{error}{left_out}.") from None
     whole = _complete(path, table, missing)
     data = table.data[whole]

@@ -61,9 +61,21 @@ def positions(labels: Sequence[str], names: Sequence[str], option: str) -> list[
 
 
 def split(values: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The names in values such as "age,sex"; one that is a name as a whole, comma and all, is not divided."""
-    parts = [[value] if value in names else value.split(",") for value in values]
-    return [name.strip() for part in parts for name in part]
+    """The names in values such as "age,sex", a line of a .csv: a name with a comma is in double quotes.
+
+    One that is a name as a whole, comma and all, is not divided.
+    """
+    found = []
+    for value in values:
+        line = next(csv.reader([value], skipinitialspace=True), None) or [""]
+        found += [value] if value in names else [name.strip() for name in line]
+    return found
+
+
+def joined(names: Sequence[str]) -> str:
+    """The value that `split` divides into these names."""
+    quoted = (name.replace('"', '""') for name in names)
+    return ",".join(f'"{name}"' if "," in name or '"' in name else name for name in quoted)
 
 
 def read_csv(path: Path, drop: Sequence[str] = (), missing: bool = False) -> Table:

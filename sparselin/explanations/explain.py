@@ -24,8 +24,8 @@ def explain(
 ) -> Explanation:
     """Explain when and why a feature entered a path, or why it did not, in a sentence and in numbers.
 
-    A feature j is selected when its c_j = ⟨X_j, r⟩ is the largest, r = P_S^⊥y. With z_j = P_S^⊥X_j and an
-    orthonormal basis q_1, …, q_m of the span of X_S, in the order of selection,
+    A feature j is selected when its |c_j|, c_j = ⟨X_j, r⟩, is the largest, r = P_S^⊥y. With z_j = P_S^⊥X_j
+    and an orthonormal basis q_1, …, q_m of the span of X_S, in the order of selection,
 
         c_j = ⟨z_j, r⟩ = ⟨X_j, y⟩ − Σ_s ⟨q_s, X_j⟩⟨q_s, y⟩:
 
@@ -35,7 +35,7 @@ def explain(
     ties (`sparselin.ties`).
 
     Along a LASSO path |c_j(λ)| ≤ λ, with equality where β_j ≠ 0; between knots c_j is linear in λ, and
-    |c_j|/λ = |a/λ + b| is largest at an end.
+    |c_j|/λ = |a/λ + b| is largest at an end. Over β ≥ 0 all this is so with c_j for |c_j|.
 
     Parameters
     ----------
@@ -78,5 +78,5 @@ def explain(
     ):
         if ours != theirs:
             raise ValueError(f"path must be one of X and y: its {words} is {theirs}, that of the data {ours}")
-    j = int(check_indices([feature], problem.n_features, "feature", path.names)[0])
+    j = int(check_indices([feature], problem.n_features, "feature", path.names, problem._numbers)[0])
     return on_selection(problem, path, j) if isinstance(path, SelectionPath) else on_lasso(problem, path, j)

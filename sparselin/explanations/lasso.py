@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sparselin.explanations.standing import Standing, standing
-from sparselin.explanations.words import addition, determined, listed, percent
+from sparselin.explanations.words import addition, determined, listed, relative
 from sparselin.problem import Problem
 from sparselin.results import Explanation, FloatArray, IndexArray, LassoPath
 
@@ -22,7 +22,7 @@ def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
     intervals, knot = _intervals(path, j)
     place = np.flatnonzero(path.features == j)
     beta = path.coef_path[:, place[0]] if len(place) else np.zeros(len(path.knots))
-    forced = bool(beta.any()) and not intervals
+    forced = path.forced.tolist()
     nonzero = path.features[path.coef_path[max(knot - 1, 0) if knot else -1] != 0]
     given = nonzero[nonzero != j]
     at = standing(problem, given, j)
@@ -30,11 +30,9 @@ def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
     level, c, error = path.knots[positive].astype(np.float64), c[positive], error[positive]
     if intervals:
         sentence = _entered(path, j, knot, intervals, float(beta[-1]))
-    elif forced:
-        sentence = (
-            f"{path.name_of(j)} was forced: it has no penalty, and its coefficient is {beta[0]:.4g} at "
-            f"λ = {path.knots[0]:.4g}, where the path begins, and {beta[-1]:.4g} at its end."
-        )
+    elif j in forced:
+        before = path.forced[: forced.index(j)]
+        sentence = _forced(path, j, beta, standing(problem, before, j))
     else:
         sentence = _stays_at_zero(path, j, c, error, level, at, given)
     return Explanation(
@@ -42,9 +40,9 @@ def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
         kind="LASSO",
         names=path.names,
         step=knot,
-        forced=forced,
+        forced=j in forced,
         given=given,
-        correlation=np.abs(c).astype(problem.dtype),
+        correlation=(c if path.positive else np.abs(c)).astype(problem.dtype),
         level=level.astype(problem.dtype),
         error=error.astype(problem.dtype),
         runner_up=-1,
@@ -123,6 +121,24 @@ def _entered(path: LassoPath, j: int, knot: int, intervals: Intervals, last: flo
     return text + "."
 
 
+def _forced(path: LassoPath, j: int, beta: FloatArray, at: Standing) -> str:
+    """`at`: how j stands to the features that were forced before it."""
+    begin = f"{path.name_of(j)} was forced: it has no penalty"
+    if at.vanishes:
+        return f"{begin}; it is {_zero(path)} to rounding, and has the coefficient zero."
+    if at.left == 0:
+        span = "in the span of those forced before it to rounding"
+        return f"{begin}; it lies {span}, and has the coefficient zero."
+    return (
+        f"{begin}, and its coefficient is {beta[0]:.4g} at λ = {path.knots[0]:.4g}, where the path begins, "
+        f"and {beta[-1]:.4g} at its end."
+    )
+
+
+def _zero(path: LassoPath) -> str:
+    return "constant" if path.with_intercept else "zero"
+
+
 def _stays_at_zero(
     path: LassoPath,
     j: int,
@@ -134,11 +150,12 @@ def _stays_at_zero(
 ) -> str:
     begin = f"{path.name_of(j)} stays at zero"
     if at.vanishes:
-        return f"{begin}: it is {'constant' if path.with_intercept else 'zero'} to rounding."
+        return f"{begin}: it is {_zero(path)} to rounding."
     if not len(level):
-        return f"{begin}, as all do: no feature is correlated with the residual, λ* = 0."
+        correlated = "positively correlated" if path.positive else "correlated"
+        return f"{begin}, as all do: no feature is {correlated} with the residual, λ* = 0."
     begin += f" down to λ = {float(path.knots[-1]):.4g}"
-    parts = [_below(c, error, level)]
+    parts = [_below(path, c, error, level)]
     of = "its variance" if path.with_intercept else "its squared length"
     parts += [determined(path, given, at, "the features nonzero at the end", of)]
     if len(given):
@@ -146,23 +163,22 @@ def _stays_at_zero(
     return f"{begin}: {'; '.join(part for part in parts if part)}."
 
 
-def _below(c: FloatArray, error: FloatArray, level: FloatArray) -> str:
-    """How close |c| came to λ: between knots both are linear in λ, so that |c|/λ has its maximum at a knot.
+def _below(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray) -> str:
+    """How close |c|, or c on a path over β ≥ 0, came to λ.
 
-    On a path over β ≥ 0 only c ≤ λ, and c is compared if |c| is larger somewhere.
+    c is linear in λ between knots, so that c/λ is so in 1/λ, and c/λ and |c|/λ are largest at knots; on the
+    last segment of a path to 0, where c = 0 (c ≤ 0) at its end, at its first knot.
     """
-    size, words = np.abs(c), "|c|"
-    if not (size > error).any():
+    size, words = (c, "c") if path.positive else (np.abs(c), "|c|")
+    if not (np.abs(c) > error).any():
         return "it is orthogonal to the residual to rounding all along"
-    if (size > level + 2 * error).any():
-        size, words = c, "c, which counts with its sign as β ≥ 0,"
-        if not (c > 0).any():
-            return "its c is negative all along, where β ≥ 0"
+    if not (size > error).any():
+        return "its c is nowhere positive, and β ≥ 0"
     closest, first = int(np.argmax(size / level)), int(np.argmax(size >= level - error))
     if size[first] < level[first] - error[first]:
-        ratio = percent(size[closest] / level[closest])
-        return f"its {words} is below λ all along, at most {ratio} of it, at λ = {level[closest]:.4g}"
-    if first == len(level) - 1:
+        ratio = relative(size[closest] / level[closest], "it")
+        return f"its {words} is below λ all along, at most {ratio}, at λ = {level[closest]:.4g}"
+    if first == len(path.knots) - 1:
         return f"its {words} is λ to rounding at the end of the path, where it can enter"
     return (
         f"its {words} is λ to rounding, at λ = {level[first]:.4g} first, but there are solutions without it"

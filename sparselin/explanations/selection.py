@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.explanations.standing import Standing, standing
-from sparselin.explanations.words import addition, determined, listed, percent
+from sparselin.explanations.words import addition, determined, listed, percent, relative
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath
@@ -39,7 +39,7 @@ def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
     if step and not forced:
         level, choice = path.lam_star[:step].astype(np.float64), _choice(problem, path, given, step)
     else:
-        last = math.nan if forced else _next_level(problem, given)
+        last = math.nan if forced else _next_level(problem, given, path.positive)
         level = np.append(path.lam_star[: len(given)].astype(np.float64), last)
     falls = correlation[:-1] - correlation[1:]
     fall = int(np.argmax(falls)) if len(falls) else 0
@@ -75,8 +75,9 @@ def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
 
 
 def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray, FloatArray]:
-    """|⟨X_j, r_s⟩| and its error for all s; ValueError if a ‖r_s‖, or X_Sβ, is not that of the path.
+    """|⟨X_j, r_s⟩|, over β ≥ 0 with its sign, and its error for all s.
 
+    ValueError if a ‖r_s‖, or X_Sβ, is not that of the path.
     Two computed ‖r‖ differ by at most 2·length_unit·s(y), their projections being off by that, and by the
     rounding of the sums, 8·eps·(√n + 1)·‖y‖: with the eps of the path, if it is the larger one. y − X_Sβ
     depends on the lengths of the columns too; it is off by 8·eps·(√n + 1)·(‖y‖ + Σ‖X_i‖|β_i|) in addition.
@@ -89,7 +90,7 @@ def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray
         if s:
             qr.append(int(path.support[s - 1]))
         now = measure(qr, J)
-        c[s], error[s] = abs(float(now.c[0])), float(now.coarse * now.error[0])
+        c[s], error[s] = float(now.c[0]), float(now.coarse * now.error[0])
         slack = coarse * (2 * now.residual_error + problem.rounding() * problem.y_norm)
         if not abs(now.residual_norm - float(path.residual_norm[s])) <= slack:
             raise ValueError(
@@ -98,7 +99,7 @@ def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray
                 "where `positive` has set coefficients to zero there is no explanation."
             )
     _check_coefficients(problem, path, qr.residual(problem.y), slack, coarse * problem.rounding())
-    return c, error
+    return c if path.positive else np.abs(c), error
 
 
 def _check_coefficients(
@@ -116,11 +117,12 @@ def _check_coefficients(
         )
 
 
-def _next_level(problem: Problem, S: IndexArray) -> float:
+def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
     """λ*(S)."""
     rest = np.setdiff1d(np.arange(problem.n_features), S)
     scores = measure(ThinQR(problem, problem.with_ones(S), capacity=len(S) + 1), rest).correlations()
-    return tied_at_maximum(scores.score, scores.coarse * scores.error)[0]
+    score = np.maximum(scores.score, 0) if positive else scores.score
+    return tied_at_maximum(score, scores.coarse * scores.error)[0]
 
 
 def _choice(problem: Problem, path: SelectionPath, S: IndexArray, step: int) -> Choice:
@@ -160,7 +162,8 @@ def _weights(path: SelectionPath, step: int) -> FloatArray:
 def _entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
     pick, margin, compared = int(path.support[step - 1]), float(path.margin[step - 1]), choice.compared
     second = path.name_of(choice.runner_up) if choice.runner_up >= 0 else ""
-    level = f"|c| = {float(path.lam_star[step - 1]):.4g}"
+    size = _size(path)
+    level = f"{size} = {float(path.lam_star[step - 1]):.4g}"
     if path.weights:
         why = f"with the largest attention weight, {abs(float(_weights(path, step)[pick])):.4g}"
         why += f", before {second}" if second else ""
@@ -168,11 +171,17 @@ def _entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> st
         T = listed([path.name_of(i) for i in sorted((pick, *choice.tied))])
         why = f"in a tie: the {compared} of {T} agree to rounding ({level}), and {_first(path, step)}"
     else:
-        why = f"with the largest {level}" if compared == "|c|" else f"with the largest {compared} ({level})"
+        why = f"with the largest {level}" if compared == size else f"with the largest {compared} ({level})"
         why += f", {second} having {percent(margin)} less" if second else ""
-        why += ", no other feature being correlated with the residual" if margin == 1 else ""
+        correlated = "positively correlated" if path.positive else "correlated"
+        why += f", no other feature being {correlated} with the residual" if margin == 1 else ""
     begin = f"{path.name_of(pick)} entered at step {step} of {len(path.support)}"
     return f"{begin} {why}; R² rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}."
+
+
+def _size(path: SelectionPath) -> str:
+    """What is compared with λ*."""
+    return "c" if path.positive else "|c|"
 
 
 def _first(path: SelectionPath, step: int) -> str:
@@ -224,12 +233,21 @@ def _not_selected(
         other = path.name_of(int(path.support[ties[0]]))
         parts.append(f"it was tied with {other}, which was picked, at step {ties[0] + 1}")
     of = "its variance" if path.with_intercept else "its squared length"
-    parts += [determined(path, path.support, at, "the selected features", of), addition(at)]
+    parts.append(determined(path, path.support, at, "the selected features", of))
+    parts.append(_gained(path, at, float(correlation[k])))
     return f"{begin} in {k} step{'s' * (k > 1)}: {'; '.join(part for part in parts if part)}."
 
 
+def _gained(path: SelectionPath, at: Standing, c: float) -> str:
+    """What j would add. Nonnegative least squares on S ∪ j: nothing if c ≤ 0, else at most what least squares
+    does, as on S the two agree."""
+    if path.positive and at.gain > 0:
+        return addition(at, most="at most ") if c > 0 else "with β ≥ 0 adding it now would not raise R²"
+    return addition(at)
+
+
 def _correlations(path: SelectionPath, correlation: FloatArray, error: FloatArray, level: FloatArray) -> str:
-    """|c| at the first pick, where it came closest to that of a pick, and now, relative to these."""
+    """|c|, over β ≥ 0 c, at the first pick, where it came closest to a pick's, and now, relative to these."""
     k = len(path.support)
     picks = np.flatnonzero(level[:k] > 0)
     parts = []
@@ -238,14 +256,19 @@ def _correlations(path: SelectionPath, correlation: FloatArray, error: FloatArra
         ratio[picks] = correlation[picks] / level[picks]
         first, closest = int(picks[0]), int(np.argmax(ratio))
         whose = [f"{path.name_of(int(i))}'s at step {s + 1}" for s, i in enumerate(path.support)]
-        parts.append(f"was {percent(ratio[first])} of {whose[first]}")
+        negative = f"was negative at step {first + 1}"
+        parts.append(negative if ratio[first] < 0 else f"was {relative(ratio[first], whose[first])}")
         compared = not path.weights and not (correlation[picks] > level[picks] + 2 * error[picks]).any()
-        if compared and closest != first:
+        if compared and closest != first and ratio[closest] > 0:
             parts.append(f"came closest to {whose[closest]} ({percent(ratio[closest])})")
-    if correlation[k] <= error[k]:
+    if correlation[k] < -error[k]:
+        parts.append("is negative now")
+    elif correlation[k] <= error[k]:
         parts.append("is zero to rounding now")
     elif correlation[k] >= level[k] - error[k]:
         parts.append("is the largest of those left now")
     else:
-        parts.append(f"is {percent(correlation[k] / level[k])} of the largest left now")
-    return "its |c| " + (", and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0])
+        parts.append(f"is {relative(correlation[k] / level[k], 'the largest left now')}")
+    return f"its {_size(path)} " + (
+        ", and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+    )

@@ -15,13 +15,16 @@ def listed(words: list[str]) -> str:
 
 
 def percent(share: float) -> str:
-    if share >= 2:
-        return f"{share:.3g} times"
     if 0 < share < 1e-4:
         return "less than 0.01 %"
     if 0.9995 <= share < 1 - 1e-9:
         return "more than 99.9 %"
     return f"{100 * share:.3g} %"
+
+
+def relative(share: float, what: str) -> str:
+    """ "30 % of what", "2.5 times what"."""
+    return f"{share:.3g} times {what}" if share >= 2 else f"{percent(share)} of {what}"
 
 
 def carriers(path: Named, S: IndexArray, shares: FloatArray) -> str:
@@ -42,9 +45,9 @@ def determined(path: Named, S: IndexArray, at: Standing, those: str, of: str) ->
     return text + (f", chiefly {carriers(path, S, at.shares)}" if at.left <= 0.5 else "")
 
 
-def addition(at: Standing, adding: str = "adding it now") -> str:
-    """What j would add to R²."""
+def addition(at: Standing, adding: str = "adding it now", most: str = "") -> str:
+    """What j would add to R²; `most` may be "at most "."""
     if at.gain == 0:
         rest = "y is fitted to rounding already"
         return f"{adding} would not raise R², {at.r2:.4g}, to rounding" if at.r2 < 1 else rest
-    return f"{adding} would raise R² by {at.gain:.3g}, from {at.r2:.4g}"
+    return f"{adding} would raise R² by {most}{at.gain:.3g}, from {at.r2:.4g}"

@@ -30,6 +30,7 @@ from sparselin.validation import (
     check_vector,
     check_weights,
     frame_names,
+    frame_numbers,
     to_array,
 )
 
@@ -301,7 +302,7 @@ def select(
     names = frame_names(X)
     design = ComplexDesign.of(X, "X", sample_weight)
     vector = design.vector(y)
-    k, first = check_budget(k, forced, len(design.norms), names)
+    k, first = check_budget(k, forced, len(design.norms), names, frame_numbers(X))
     limit = -1.0 if tol is None else check_level(tol, "tol") * float(np.linalg.norm(vector))
     if residual is not None:
         limit = max(limit, check_level(residual, "residual"))

@@ -21,6 +21,7 @@ from sparselin.validation import (
     check_finite,
     check_level,
     frame_names,
+    frame_numbers,
     to_array,
     to_numeric,
 )
@@ -92,7 +93,7 @@ def batch_omp(
     >>> batch.coefficients.toarray().round(12).tolist()
     [[1.0, 0.0], [4.0, 2.0], [0.0, 0.0]]
     """
-    names, over_C = frame_names(D), is_complex(D, Y)
+    names, numbers, over_C = frame_names(D), frame_numbers(D), is_complex(D, Y)
     if over_C:
         design, signals = ComplexDesign.of(D, "D"), ComplexDesign.of(Y, "Y")
         D, Y, dtype = design.X, signals.X, design.dtype
@@ -104,7 +105,7 @@ def batch_omp(
     if Y.shape[0] != n:
         hint = "; signals are columns, so pass Y.T" if n == N else ""
         raise ValueError(f"Y must have {n} rows, one for each row of D; got shape {Y.shape}{hint}")
-    k, first = check_budget(k, forced, d, names)
+    k, first = check_budget(k, forced, d, names, numbers)
     levels = _Levels(tol, residual, N)
     rows = _Rows(N, k, d, dtype, names)
 

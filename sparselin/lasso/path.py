@@ -115,6 +115,7 @@ def _path(
         intercept=coef[:, ~inside].sum(axis=1),  # one column, or none where it is zero
         r2=r2.astype(problem.dtype),
         active=tuple(active),
+        forced=S[problem.d - m :],  # after the column of ones
         status=status,
         n_features=m,
         names=problem.names,

@@ -69,7 +69,8 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     >>> [line.get_label() for line in ax.lines[:2]], [text.get_text() for text in ax.texts[:2]]
     (['x0', 'x1'], ['x0', 'x1'])
     """
-    ax = picture(ax, r"$\lambda$ (marks: knots)", "coefficient")
+    units = " (in the units of X)" if path.standardized else ""
+    ax = picture(ax, r"$\lambda$ (marks: knots)", f"coefficient{units}")
     if not path.knots[0] > 0:
         return note(ax, "No feature enters: λ* = 0, no column outside S is correlated with the residual.")
     lam = _axis_of_lambda(ax, path.knots)
@@ -125,14 +126,18 @@ def _named_ends(ax: Axes, ends: FloatArray) -> None:
 
 
 def _r2_above(ax: Axes, path: LassoPath) -> None:
-    """R² above the axes, at six λ's."""
+    """R² above the axes, at six λ's, once where several have the same."""
     if not path.r2.any():
         return
     inverse = (ax.transScale + ax.transLimits).inverted()
+    before = ""
     for share in np.linspace(0, 1, 6).tolist():
         lam = max(float(inverse.transform((share, 0))[0]), 0.0)
         r2 = np.interp(-(lam**2), -(path.knots.astype(float) ** 2), path.r2)
-        ax.text(share, 1.02, f"{r2:.2f}", ha="center", va="bottom", fontsize=POINTS, transform=ax.transAxes)
+        text = f"{r2:.2f}"
+        if text != before:
+            ax.text(share, 1.02, text, ha="center", va="bottom", fontsize=POINTS, transform=ax.transAxes)
+        before = text
     ax.text(-0.06, 1.02, "$R^2$", ha="right", va="bottom", fontsize=POINTS, transform=ax.transAxes)
 
 
@@ -161,7 +166,6 @@ def selection(path: SelectionPath, *, ax: Axes | None = None) -> Axes:
     forced = np.isnan(lam)
     tied = np.array([len(others) > 1 for others in path.ties]) & ~forced
     runner_up = (1 - path.margin.astype(float)) * lam
-    ax.hlines(at[~forced], runner_up[~forced], lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
     size = 7 if steps <= 40 else 4
     for rest, marker, label in (
         (~tied & ~forced, "o", r"$\lambda^*$ at the pick"),
@@ -175,6 +179,8 @@ def selection(path: SelectionPath, *, ax: Axes | None = None) -> Axes:
         look: dict[str, Any] = {"markersize": 1.7 * size, "markeredgewidth": 2, "label": "runner-up"}
         ax.plot(runner_up[second], at[second], "|", color=GREY, **look)
     _from_zero_or_log(ax, lam[~forced], runner_up[second])
+    start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # 0 has no place on a logarithmic axis
+    ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
     rows(ax, [_step(path, t) for t in range(steps)])
     if not forced.all():
         legend(ax)
@@ -327,6 +333,8 @@ def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:
 def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
     """|⟨X_j, r⟩| of the feature along the path, beside what it is compared with: that of the picks, or λ.
 
+    Over β ≥ 0, where it counts with its sign, ⟨X_j, r⟩ if it is negative somewhere.
+
     Parameters
     ----------
     found : an `Explanation`.
@@ -339,7 +347,9 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
     [1.0, 1.0]
     """
     steps = found.kind == "selection"
-    ax = picture(ax, "features selected" if steps else r"$\lambda$", r"$|\langle X_j, r\rangle|$")
+    signed = bool((found.correlation < 0).any())
+    bar = "" if signed else "|"
+    ax = picture(ax, "features selected" if steps else r"$\lambda$", rf"${bar}\langle X_j, r\rangle{bar}$")
     if not len(found.level):
         return note(ax, found.sentence)
     at = np.arange(len(found.level)) if steps else found.level
@@ -355,7 +365,10 @@ def explanation(found: Explanation, *, ax: Axes | None = None) -> Axes:
     else:
         positive_axis(ax, found.level)
         ax.set_xlim(float(at[0]), float(at[-1]) if len(at) > 1 else 0.5 * float(at[0]))
-    ax.set_ylim(bottom=0)
+    if signed:
+        ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+    else:
+        ax.set_ylim(bottom=0)
     legend(ax)
     ax.grid(axis="y", linewidth=0.4, alpha=0.5)
     return ax

@@ -112,8 +112,12 @@ def rows(ax: Axes, labels: Sequence[str]) -> None:
 
 
 def name(names: Names, j: int) -> str:
-    """The name of feature j, x0, x1, … without names; of one that is long the beginning and the end."""
-    label = f"x{j}" if names is None else " ".join(names[j].split())
+    """The name of feature j, x0, x1, … without one; of one that is long the beginning and the end.
+
+    A label that begins with "_" would not be in a legend: a space comes before it.
+    """
+    label = ("" if names is None else " ".join(names[j].split())) or f"x{j}"
+    label = f" {label}" if label.startswith("_") else label
     half = _LETTERS // 2
     label = label if len(label) <= _LETTERS else f"{label[:half]}…{label[1 - half :]}"
     return label.replace("$", r"\$")

@@ -70,12 +70,16 @@ def python(job: Job, seed: int) -> str:
 
 def _records(job: Job) -> list[list[Any]]:
     """The lines of selected.csv."""
-    lines: list[list[Any]] = [["step", "feature", "coefficient", "lasso", "lam", "margin", "ties", "r2"]]
+    heading = ["step", "feature", "coefficient", "lasso", "lam", "margin", "ties", "r2"]
+    lines: list[list[Any]] = [heading]
     if job.data.intercept:
         lines.append([0, "(intercept)", job.intercept, *[""] * 5])
     for row in job.rows:
         record = row._replace(ties="; ".join(row.ties))  # type: ignore[arg-type]
         lines.append(["" if value != value else value for value in record])
+    if not isinstance(job.selected.result, LassoPath):  # others have no coefficients of the LASSO
+        at = heading.index("lasso")
+        lines = [[*line[:at], *line[at + 1 :]] for line in lines]
     return lines
 
 

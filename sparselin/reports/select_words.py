@@ -68,7 +68,7 @@ class Job:
 
     @property
     def intercept(self) -> float:
-        return float(self.selected.path.intercept_path[self.size])
+        return self.selected.path.intercept_at(self.size)
 
     @property
     def r2(self) -> float:
@@ -166,7 +166,7 @@ def validation_lines(job: Job) -> list[str]:
         lines.append(f"{which}, and no smaller number comes within one standard error of it.")
     else:
         least = "That is the least" if job.k == found.best else f"The least is {error(found.best)}"
-        fewest = f"{found.chosen} {'is' if job.k != found.chosen else 'is chosen as'} the fewest"
+        fewest = f"{found.chosen} {'is' if job.given else 'is chosen as'} the fewest"
         lines.append(f"{least}; {fewest} within one standard error of it.")
     return lines
 

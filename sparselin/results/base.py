@@ -35,7 +35,7 @@ class Status(enum.Enum):
     )
     MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"
-    STOPPED = "the callback, or an interrupt, asked to stop"
+    STOPPED = "the callback asked to stop, or Ctrl-C did, which `best_subset` takes so"
 
     @property
     def message(self) -> str:

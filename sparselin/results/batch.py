@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, ended, result
-from sparselin.results.display import Column, Table
+from sparselin.results.display import Cells, Column, Table, told
 
 
 @result
@@ -84,12 +84,18 @@ class BatchSelection(Named):
     def _headline(self) -> str:
         endings = ", ".join(f"{n} {status.name}" for status, n in Counter(self.status.tolist()).items())
         mean = float(np.mean(self.n_selected)) if len(self) else 0.0
-        return f"{len(self)} signals, {mean:.3g} of {self.n_features} features on average, {endings}"
+        many = "signal" if len(self) == 1 else "signals"
+        return f"{len(self)} {many}, {mean:.3g} of {self.n_features} features on average, {endings}"
+
+    def _selected(self, i: int) -> str:
+        """The names of the features of signal i."""
+        return told(self._names_of(self.support[i, : self.n_selected[i]]))
 
     def _table(self) -> Table:
         columns = (
             Column("signal", "signal", np.arange(len(self))),
             Column("n_selected", "features", self.n_selected),
+            Column(None, "selected", Cells(self._selected, len(self))),
             Column("residual_norm", "‖r‖", self.residual_norm),
             Column("status", "status", [status.name for status in self.status]),
         )

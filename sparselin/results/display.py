@@ -7,7 +7,7 @@ import importlib
 import math
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,19 @@ class Column(NamedTuple):
     head: str | None
     values: Sequence[Any] | NDArray[Any]
     decimals: int | None = None
+
+
+class Cells(Sequence[str]):
+    """m texts, each made when it is shown."""
+
+    def __init__(self, make: Callable[[int], str], m: int) -> None:
+        self._make, self._m = make, m
+
+    def __len__(self) -> int:
+        return self._m
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._make(i)
 
 
 class Table(NamedTuple):

@@ -20,16 +20,17 @@ class Explanation(Named):
     ----------
     feature, names : j, and the d names of the features, or None.
     kind : "selection" for a `SelectionPath`, "LASSO" for a `LassoPath`.
-    step : the number of the step at which j was selected, or of the knot at which it first entered, from 1;
-        0 if it did neither.
+    step : the number of the step at which j was selected, or of the knot at which it first entered, from 1 as
+        in the tables of the paths (so it is knots[step − 1]); 0 if it did neither.
     forced : whether j was in S, or unpenalised, from the start.
     given : (m,) S. On a `SelectionPath` the features selected before j, or all if j was not selected; on a
         `LassoPath` those nonzero where j first entered, or at the end if it did not.
-    correlation : |⟨X_j, r⟩|: (m + 1,) at r_0, …, r_m; or at each positive knot.
-    level : what it is compared with: (m + 1,) the |⟨X_i, r_s⟩| of the pick i at each step, NaN where i was
-        forced, and in the end λ*(S) if j was not selected; or the positive knots λ themselves.
-    error : bounds on the rounding errors of `correlation`, of the same shape; one that is smaller is zero to
-        rounding.
+    correlation : |⟨X_j, r⟩|, on a path over β ≥ 0 ⟨X_j, r⟩ with its sign: (m + 1,) at r_0, …, r_m; or at each
+        positive knot.
+    level : what it is compared with: (m + 1,) the same of the pick at each step, NaN where that was forced,
+        and in the end λ*(S) if j was not selected; or the positive knots λ themselves.
+    error : bounds on the rounding errors of `correlation`, of the same shape; one that is smaller in size is
+        zero to rounding.
     runner_up, margin : the feature that was second when j was selected, −1 if there is none, and how much it
         had less, as a share (`SelectionPath.margin`); −1 and NaN if j was not selected, or was forced.
     tied : the others of T when j was selected.
@@ -38,7 +39,8 @@ class Explanation(Named):
         determine; 0.0 for a column in the span of S to rounding.
     regression : (m,) the coefficients b of X_j on X_S, in the units of X; 0 for a column in the span of those
         before it.
-    shares : (m,) b_i⟨X_i, P_∅^⊥X_j⟩/‖P_∅^⊥X_j‖²: how much of X_j each of S determines; their sum is 1 − left.
+    shares : (m,) b_i⟨X_i, P_∅^⊥X_j⟩/‖P_∅^⊥X_j‖²: the terms of the share of X_j that S determines, their sum
+        being 1 − left. One of them may be negative, or above 1, where columns of S are correlated.
     r2 : R²(S) = 1 − ‖P_S^⊥y‖²/‖P_∅^⊥y‖² of least squares on S.
     gain : R²(S ∪ j) − R²(S) = ⟨X_j, P_S^⊥y⟩²/(‖P_S^⊥X_j‖²‖P_∅^⊥y‖²); 0.0 where ⟨X_j, P_S^⊥y⟩, P_S^⊥X_j or
         P_S^⊥y is zero to rounding.

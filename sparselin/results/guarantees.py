@@ -182,7 +182,8 @@ class Bound(Result):
             Column("hypothesis", "hypothesis", [text for text, _ in self.hypotheses]),
             Column("holds", "holds", [words[held] for _, held in self.hypotheses]),
         )
-        return Table(columns, (f"{self.formula} ({self.source})",))
+        always = () if self.hypotheses else ("no hypotheses: it applies to all data",)
+        return Table(columns, (*always, f"{self.formula} ({self.source})"))
 
 
 @result
@@ -244,6 +245,14 @@ class GuaranteeBounds(Named):
     def of(self, algorithm: str) -> tuple[Bound, ...]:
         """The promises of one algorithm."""
         return tuple(bound for bound in self.bounds if bound.algorithm == algorithm)
+
+    def bound(self, algorithm: str, name: str) -> Bound:
+        """The promise of this algorithm and name; ValueError, with the names that there are, for others."""
+        found = [bound for bound in self.of(algorithm) if bound.name == name]
+        if not found:
+            known = ", ".join(repr((bound.algorithm, bound.name)) for bound in self.bounds)
+            raise ValueError(f"there is no promise {(algorithm, name)!r}; there are {known}")
+        return found[0]
 
     def _headline(self) -> str:
         broken = f", {len(self.violated)} VIOLATED" if self.violated else ""

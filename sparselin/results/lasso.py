@@ -28,6 +28,7 @@ class LassoPath(Named):
     r2 : (m,) 1 − ‖y − Xβ‖²/‖y‖² at each knot, of y − ȳ in place of y with an intercept; 0 for y = 0.
     active : m tuples of indices outside S: those that are nonzero just below each knot (at
         knots[-1], just above it).
+    forced : S, the features without penalty, in the order given, also those whose coefficient is zero.
     status : how the path ended. COMPLETED means that `lam_min` was reached, MAX_STEPS that it has `max_steps`
         segments.
     n_features : d.
@@ -44,9 +45,9 @@ class LassoPath(Named):
     >>> print(path)
     LassoPath: 3 knots, λ from 3.000 to 0, 2 of 2 features, R² 1.000, COMPLETED
     knot      λ  enters  leaves  active      R²
-       0  3.000  x0                   1  0.0000
-       1  1.000  x1                   2  0.8000
-       2      0                       2  1.0000
+       1  3.000  x0                   1  0.0000
+       2  1.000  x1                   2  0.8000
+       3      0                       2  1.0000
     R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept
     COMPLETED: completed as requested
     >>> path.predict([[1.0, 1.0]], 0.5)
@@ -59,6 +60,7 @@ class LassoPath(Named):
     intercept: FloatArray
     r2: FloatArray
     active: tuple[tuple[int, ...], ...]
+    forced: IndexArray
     status: Status
     n_features: int
     names: Names
@@ -122,9 +124,9 @@ class LassoPath(Named):
         return np.asarray((1 - weight) * values[i] + weight * values[i + 1])
 
     def _headline(self) -> str:
-        first, last = float(self.knots[0]), float(self.knots[-1])
+        first, last = number(float(self.knots[0])), number(float(self.knots[-1]))
         used = f"{len(self.features)} of {self.n_features} features"
-        span = f"{len(self)} knots, λ from {number(first)} to {number(last)}"
+        span = f"{len(self)} knots, λ from {first} to {last}" if len(self) > 1 else f"1 knot, λ = {last}"
         return f"{span}, {used}, R² {float(self.r2[-1]):.3f}, {self.status.name}"
 
     def _table(self) -> Table:
@@ -133,7 +135,7 @@ class LassoPath(Named):
         own = ("lam", "r2", "n_active", "intercept")
         names = unlike(self._names_of(self.features), own)
         columns = (
-            Column(None, "knot", np.arange(len(self))),
+            Column(None, "knot", np.arange(1, len(self) + 1)),
             Column("lam", "λ", self.knots),
             Column(None, "enters", [told(self._names_of(sorted(b - a))) for a, b in changes]),
             Column(None, "leaves", [told(self._names_of(sorted(a - b))) for a, b in changes]),
@@ -144,6 +146,8 @@ class LassoPath(Named):
             *(Column(name, None, coef) for name, coef in zip(names, self.coef_path.T, strict=True)),
         )
         notes = fit_notes(self.with_intercept, None, self.standardized, self.positive)
+        if len(self.forced):
+            notes.append(f"forced, without penalty: {told(self._names_of(self.forced), 12)}")
         return Table(columns, (*notes, ended(self.status)))
 
 

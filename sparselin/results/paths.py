@@ -79,7 +79,7 @@ class SelectionPath(Named):
     @property
     def intercept(self) -> float:
         """The intercept beside all of `support`; 0.0 without one."""
-        return float(self.intercept_path[-1])
+        return self.intercept_at(len(self))
 
     def __len__(self) -> int:
         return len(self.support)
@@ -105,10 +105,24 @@ class SelectionPath(Named):
         return self.coef_at(len(self.support))
 
     def coef_at(self, t: int) -> FloatArray:
-        """Coefficients (t,) of y on the first t selected features, 0 ≤ t ≤ len(support)."""
+        """Coefficients (t,) of y on the first t selected features, 0 ≤ t ≤ len(support), else ValueError."""
+        self._check_step(t)
+        return self.coef_path[t - 1, :t] if t else np.zeros(0, self.coef_path.dtype)
+
+    def intercept_at(self, t: int) -> float:
+        """The intercept beside `coef_at(t)`; 0.0 without one.
+
+        >>> import sparselin as sl
+        >>> path = sl.omp([[1.0], [2.0], [3.0]], [3.0, 5.0, 7.0], 1, intercept=True)
+        >>> round(path.intercept_at(0), 12), round(path.intercept_at(1), 12)
+        (5.0, 1.0)
+        """
+        self._check_step(t)
+        return float(self.intercept_path[t])
+
+    def _check_step(self, t: int) -> None:
         if not 0 <= t <= len(self.support):
             raise ValueError(f"t must lie in 0..{len(self.support)}, the steps taken; got {t}")
-        return self.coef_path[t - 1, :t] if t else np.zeros(0, self.coef_path.dtype)
 
     def dense_coef(self) -> FloatArray:
         """The final coefficients as a vector (d,), zero off the support."""
