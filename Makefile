@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test bench attack lint types check doctest install clean
+.PHONY: verify ledger guarantee diversity test test-minimum bench attack lint types check doctest install clean
 
 verify: $(STAMP)
 	$(BIN)/sparselin verify $(ARGS)
@@ -26,6 +26,15 @@ diversity: $(STAMP)
 	$(BIN)/sparselin diversity $(ARGS)
 
 test: lint types check doctest
+
+# The tests with the lowest versions that pyproject.toml allows, in an environment of their own.
+test-minimum: $(STAMP)
+	$(BIN)/python -m venv $(VENV)-minimum
+	$(BIN)/python tests/minimum.py > $(VENV)-minimum/constraints.txt
+	$(VENV)-minimum/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-minimum/bin/python -m pip install --quiet --constraint $(VENV)-minimum/constraints.txt \
+	    --editable '.[all]' --group test
+	$(VENV)-minimum/bin/pytest -q -n 2 tests
 
 # Beside the peers, in three quarters of an hour; e.g. `make bench ARGS="--quick --case omp"`.
 bench: $(STAMP)
@@ -64,4 +73,4 @@ $(STAMP): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) report
+	rm -rf $(VENV) $(VENV)-minimum report

@@ -1,0 +1,22 @@
+"""The lowest versions that pyproject.toml allows, as constraints for pip: `python tests/minimum.py`."""
+
+import re
+import tomllib
+from pathlib import Path
+
+PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
+
+
+def lowest():
+    """Lines "name==version", of the dependencies and of all extras."""
+    wanted = [
+        *PROJECT["dependencies"],
+        *(line for extra in PROJECT["optional-dependencies"].values() for line in extra),
+    ]
+    return sorted({line.replace(">=", "==") for line in wanted if re.fullmatch(r"[\w-]+>=[\d.]+", line)})
+
+
+if __name__ == "__main__":
+    print("\n".join(lowest()))  # noqa: T201
