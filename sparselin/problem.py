@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import moments
-from sparselin.design import Design, unit_variance
+from sparselin.data.design import Design, unit_variance
+from sparselin.data.gram import root_of_gram
+from sparselin.data.operators import NO_OPERATOR, Operator, is_operator
+from sparselin.data.rounding import ErrorBounds
 from sparselin.memory import check_memory
-from sparselin.operators import NO_OPERATOR, Operator, is_operator
 from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import (
@@ -35,25 +37,11 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 _Result_co = TypeVar("_Result_co", covariant=True)
 
-# Rounding errors of n-term sums grow like √n in practice (n at worst); this is their safety factor.
-_SAFETY = 8.0
-# The Cholesky factor R of a Gram matrix G is accepted if |RᵀR − G| is at most so many times d·eps·max G.
-_RANK = 64
 # Norms below these have squares that lose digits to underflow.
 _TINY = {np.dtype(t): float(np.sqrt(np.finfo(t).tiny) / np.finfo(t).eps) for t in (np.float32, np.float64)}
 
 
-class Leeway(NamedTuple):
-    """How a LASSO path uses the bounds on the errors of c.
-
-    They are reduced to cap·λ where larger, and the path ends where one exceeds limit·λ.
-    """
-
-    cap: float
-    limit: float
-
-
-class Problem:
+class Problem(ErrorBounds):
     """A design X (n, d) and a response y (n,), validated once, and frozen.
 
     Parameters
@@ -166,10 +154,6 @@ class Problem:
             raise AttributeError(f"a Problem is frozen: make another one to change its {name}")
         super().__setattr__(name, value)
 
-    @property
-    def _is_gram(self) -> bool:
-        return self.kind == "gram"
-
     @classmethod
     def from_gram(cls, G: ArrayLike, Xty: ArrayLike, yty: float) -> Problem:
         """The problem known only through G = XᵀX (d, d), Xᵀy (d,) and ‖y‖².
@@ -198,7 +182,7 @@ class Problem:
         square = check_real(yty, "yty")
         if square < 0:
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
-        problem = cls(*_root_of_gram(gram, b, square), names=frame_names(G))
+        problem = cls(*root_of_gram(gram, b, square), names=frame_names(G))
         vars(problem)["kind"] = "gram"
         problem._numbers = frame_numbers(G)
         return problem
@@ -404,87 +388,6 @@ class Problem:
         vars(problem).update(kind=self.kind, eps=self.eps if same else problem.eps)
         return problem
 
-    @property
-    def double_eps(self) -> float:
-        """The eps of the problem in float64; for a Gram problem that of the dtype in which G was given."""
-        same = self._is_gram or self.kind == "operator" or self.dtype == np.float64
-        return self.eps if same else float(np.finfo(np.float64).eps)
-
-    @property
-    def gram_eps(self) -> float:
-        """The error of the entries of XᵀX as computed in float64, relative to its largest entry."""
-        return _RANK * self.d * self.eps if self._is_gram else self.double_eps
-
-    @property
-    def power(self) -> int:
-        """p of the κ^p that multiplies errors: 1, or 2 for a Gram problem, which knows squared lengths."""
-        return 2 if self._is_gram else 1
-
-    @property
-    def unit(self) -> float:
-        """u = 8·eps: P_S^⊥x errs by u·s(x), s(x) the size of x (see `ThinQR.sizes`)."""
-        return _SAFETY * self.eps
-
-    @property
-    def length_unit(self) -> float:
-        """X_i counts as in the span of S when ‖P_S^⊥X_i‖ ≤ length_unit·s(X_i).
-
-        That is u, or 8·√eps for a Gram problem, which knows squared lengths to eps.
-        """
-        return _SAFETY * (math.sqrt(self.eps) if self._is_gram else self.eps)
-
-    def rounding(self, kappa: float = 1.0) -> float:
-        """A bound on the relative rounding error of an inner product with P_S^⊥: 8·eps·(√n + κ^p).
-
-        A sum of n products errs by about √n·eps (n·eps at worst); the computed span of S is that of
-        a matrix whose columns are off by eps, at an angle of κ·eps, κ a bound on the condition number of X_S
-        with unit columns, p = `power`. Where this bound does not decide, `sparselin.ties` uses sharper ones.
-        """
-        return _SAFETY * self.eps * (math.sqrt(self.n) + kappa**self.power)
-
-    def correlation_error(self, kappa: float = 1.0) -> FloatArray:
-        """e_c (d,): bounds on the rounding errors of c_i = ⟨X_i, P_S^⊥y⟩, rounding·‖X_i‖·‖y‖."""
-        return self.rounding(kappa) * self.column_norms * self.y_norm
-
-    def length_error(self, kappa: float = 1.0) -> float:
-        """A bound on the error of ‖P_S^⊥X_i‖/‖X_i‖ for all i: `length_unit`·s(X_i)/‖X_i‖, s(X_i) ≤ κ‖X_i‖."""
-        if self._is_gram:
-            return self.length_unit * kappa
-        return self.rounding(kappa)
-
-    def measured_error(
-        self, size: FloatArray, length: FloatArray, y_size: float, r_norm: float, x_norm: FloatArray
-    ) -> FloatArray:
-        """Bounds on the errors of c_i = ⟨x, r⟩ (see `sparselin.ties`), x being X_i or z_i:
-        u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n‖x‖‖r‖), or u·s(X_i)s(y) for a Gram problem.
-        """
-        if self._is_gram:
-            return np.asarray(self.unit * size * y_size)
-        return np.asarray(self.unit * (size * r_norm + length * y_size + math.sqrt(self.n) * x_norm * r_norm))
-
-    def refined_error(self, r_norm: float, size: float, kappa: float) -> float:
-        """A bound on the error of ⟨X_i, r⟩/‖X_i‖ for a refined r = f − X_Jx: 8·eps·(√n + 1)·(‖r‖ + eps·size).
-
-        size is ‖f‖ + Σ‖X_j‖|x_j|. For a Gram problem, which refinement does not help, 8·eps·(√n + 1)·κ²·size.
-        """
-        if self._is_gram:
-            return self.rounding() * kappa**2 * size
-        return self.rounding() * (r_norm + self.eps * size)
-
-    @property
-    def leeway(self) -> Leeway:
-        """For a Gram problem the bounds by κ² would end the path long before its errors matter."""
-        if self._is_gram:
-            return Leeway(cap=1e-3, limit=math.inf)
-        return Leeway(cap=math.inf, limit=1e-3)
-
-    def sign_error(self, kappa: float) -> float:
-        """τ such that a refined β_j may have the wrong sign if ‖X_j‖|β_j| ≤ τ·(‖y‖ + Σ‖X_l‖|β_l|): 64·eps.
-
-        For a Gram problem, which refinement does not help, 64·eps·κ², at most 1/1000.
-        """
-        return min(1e-3, 64 * self.eps * kappa**2) if self._is_gram else 64 * self.eps
-
 
 class _TakesProblem(Protocol[_Arguments, _Result_co]):
     """f(X, y, ...) or f(problem, ...)."""
@@ -540,33 +443,3 @@ def _weighted(X: Any, root: FloatArray) -> Any:
     if isinstance(X, Operator):
         return X.weighted(root)
     return X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsc()
-
-
-def _root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArray, FloatArray]:
-    """(R, z) with RᵀR = G, Rᵀz = b and ‖z‖² = square, the last row of R being zero."""
-    from scipy.linalg import lapack, solve_triangular
-
-    eps = float(np.finfo(G.dtype).eps)
-    d = len(G)
-    diagonal = np.diag(G)
-    if diagonal.min() < 0 or np.abs(G - G.T).max() > 8 * eps * np.abs(G).max():
-        raise ValueError("G must be symmetric with a nonnegative diagonal, as XᵀX is")
-    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1))
-    factorize = lapack.dpstrf if G.dtype == np.float64 else lapack.spstrf
-    U, pivots, rank, _ = factorize(G / scale / scale[:, None], tol=8 * d * eps)
-    pivots = pivots - 1
-    R = np.zeros((rank + 1, d), G.dtype)
-    R[:rank, pivots] = np.triu(U)[:rank]
-    R *= scale
-    if np.abs(R.T @ R - G).max() > _RANK * d * eps * diagonal.max():
-        raise ValueError("G must be positive semidefinite, as XᵀX is; the Cholesky factor of this one is not")
-    z = np.zeros(rank + 1, G.dtype)
-    z[:rank] = solve_triangular(R[:rank, pivots[:rank]], b[pivots[:rank]], trans="T")
-    slack = 64 * d * math.sqrt(eps)
-    if np.abs(R.T @ z - b).max(initial=0) > slack * scale.max() * math.sqrt(square):
-        raise ValueError("Xty must lie in the range of G, as Xᵀy does, with ‖y‖² = yty large enough")
-    left = square - float(z @ z)
-    if left < -slack * square:
-        raise ValueError(f"yty = {square:g} is smaller than G and Xty imply ({float(z @ z):g})")
-    z[rank] = math.sqrt(max(left, 0.0))
-    return R, z

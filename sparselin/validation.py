@@ -10,7 +10,7 @@ import math
 import operator
 import sys
 from collections.abc import Container, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -225,8 +225,8 @@ def check_indices(
         J = [_position(i, names, name) if isinstance(i, str) else _index(i) for i in given]
     except TypeError:
         words = "names of columns, or integer column indices" if names else "integer column indices"
-        hint = "np.flatnonzero turns a mask into indices."
-        if isinstance(indices, (str, int, np.integer)) and not isinstance(indices, bool):
+        hint, whole = "np.flatnonzero turns a mask into indices.", cast(Any, indices)
+        if isinstance(whole, (str, int, np.integer)) and not isinstance(whole, bool):
             hint = f"Pass a list: [{indices!r}]."
         elif names is None and any(isinstance(i, str) for i in given):
             hint = "X has no names: a frame has if all its labels are strings, and Problem(X, y, names=...)."

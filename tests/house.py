@@ -15,7 +15,7 @@ STOREYS = {
     "theory": "explanations spectral guarantees",
     "methods": "lassonet certificates greedy lasso attention",
     "border": "problem ensembles datasets testing linalg ties",
-    "ground": "_kernels parallel memory validation results design operators",
+    "ground": "_kernels parallel memory validation results data",
 }
 FLOORS = [rooms.split() for rooms in reversed(STOREYS.values())]
 ROOMS = [room for floor in FLOORS for room in floor]

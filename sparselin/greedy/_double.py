@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.design import Design
+from sparselin.data.design import Design
 from sparselin.linalg.products import compiled, rows_of_columns
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
