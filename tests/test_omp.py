@@ -51,7 +51,7 @@ def test_every_pick_is_an_argmax_and_the_end_is_told(design):
     elif path.status in (Status.NO_CORRELATION, Status.RANK_EXHAUSTED):
         assert np.linalg.norm(r) > 1e-9 * np.linalg.norm(y)
         assert np.abs(X.T @ r).max() <= 1e-12 * scale
-        full = np.linalg.matrix_rank(X[:, path.support]) == np.linalg.matrix_rank(X)
+        full = len(path.support) == np.linalg.matrix_rank(X)
         assert full == (path.status is Status.RANK_EXHAUSTED)
     else:
         assert path.status is Status.COMPLETED
