@@ -113,7 +113,7 @@ def empty_stack(levels: int, d: int) -> Stack:
     )
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def at(stack, level):
     rows = stack.rows[level]
     return Frame(
@@ -218,7 +218,7 @@ def _drop(frame, F, limit):
     return kept
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def relax(stack, level, m, target):
     """Fill v; the bound over the A ⊆ F, |A| ≤ m, is what is returned less the sum of the m largest v_j.
 
@@ -458,11 +458,15 @@ def basis_of(data, inside):
         copy(X[x], Q[s])
         length = project(Q, s, Q[s], shares)
         if not out_of(data, before, length * length, size, x):
-            Q[s], T[:, s] = 0, 0
+            for i in range(Q.shape[1]):
+                Q[s, i] = 0
+            for l in range(s):
+                T[l, s] = 0
             continue
         members[p] = x
         p += 1
-        Q[s] /= length
+        for i in range(Q.shape[1]):
+            Q[s, i] /= length
         # column s of R⁻¹ is (−R⁻¹R_s, 1)/length
         for i in range(s):
             total = 0.0
@@ -497,7 +501,8 @@ def measure(data, stack, t, inside):
     aim = math.sqrt(squared_size(data, basis, y, len(X)))
     stack.square[t] = project(basis.Q, t, r, shares) ** 2
     Z, kept = np.empty((stack.size[t], X.shape[1])), 0
-    growth[:] = 1.0
+    for j in range(growth.size):
+        growth[j] = 1.0
     off[-1] = unit.u * aim
     for j in range(stack.size[t]):
         x = index[j]
@@ -508,7 +513,8 @@ def measure(data, stack, t, inside):
             continue
         wide = math.sqrt(size) / length
         off[kept] = unit.u * (unit.root + (wide * (aim + wide) if unit.power == 2 else wide))
-        Z[kept] /= length
+        for i in range(Z.shape[1]):
+            Z[kept, i] /= length
         index[kept] = x
         b[kept] = dot(Z[kept], r)
         frame.D[kept] = frame.beta[kept] = 0.0
@@ -574,7 +580,9 @@ def convexify(stack, level, m):
             h[j] = 1 / h[j]
             least = min(least, h[j] / C[j, j])
         low = _share(C, h, L, F)
-        total, enough = w[:F].sum(), low * least > _LEAST
+        total, enough = 0.0, low * least > _LEAST
+        for j in range(F):
+            total += w[j]
         for j in range(F):
             enough &= low * h[j] > 4 * (F * w[j] + total)
             D[j] = low * h[j] * (1 - _SAFE) - F * w[j] - total
@@ -597,7 +605,7 @@ def _share(C, h, L, F):
     return low
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _circles(stack, level, m):
     """D_j = C_jj·(1 − the sum of the m − 1 largest |correlations| with others): C_A ⪰ D_A for |A| ≤ m."""
     F, frame = stack.size[level], at(stack, level)
@@ -615,7 +623,7 @@ def _circles(stack, level, m):
     return SPARSE
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def _leaf(data, stack, state, level):
     """Try all pairs with I and candidate F; False if the columns need to be projected again for that."""
     F, frame, work = stack.size[level], at(stack, level), state.work

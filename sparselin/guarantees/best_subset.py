@@ -66,7 +66,7 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import best_subset as kernels
 from sparselin._kernels.linear_algebra import project
-from sparselin.greedy.ols import ols
+from sparselin.greedy.ols import by_quotients
 from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees._warm_start import exchange, residual, starts
 from sparselin.memory import check_memory
@@ -198,7 +198,7 @@ class _Start:
         self.best, self.value = forced, residual(self.X[:, forced], self.y)
         if problem.y_norm == 0:
             return
-        for name, first in starts(problem, k, forced):
+        for name, first in starts(self.X, self.y, k, forced):
             S = exchange(self.X, self.y, first, len(forced))
             value = residual(self.X[:, S], self.y)
             self.candidates.append((name, 1 - value))
@@ -311,7 +311,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     least, error = kernels.remainder(tree.data, unforced)
     limit = (value + max(_APART, error)) * scale
     if path.residual_norm[-1] ** 2 > limit:  # in that order a nearly dependent column is excluded
-        path = ols(problem, len(tree.support), forced=tree.support)
+        path = by_quotients(problem, len(tree.support), forced=tree.support, by_rule=True)
     squares = path.residual_norm**2
     relative_squares = squares / scale if scale else np.ones(len(squares))
     optimal = status is Status.COMPLETED
@@ -347,8 +347,8 @@ def _in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> Sel
     If there are fewer than k, orthogonal least squares on all columns gives the status.
     """
     if len(support) == 0:
-        return ols(problem, k)
+        return by_quotients(problem, k, by_rule=True)
     support = np.concatenate([support[:forced], np.sort(support[forced:])])
     within = Problem(problem.columns(support), problem.y)
-    order = ols(within, len(support), forced=range(forced)).support
-    return ols(problem, k, forced=support[order])
+    order = by_quotients(within, len(support), forced=range(forced), by_rule=True).support
+    return by_quotients(problem, k, forced=support[order], by_rule=True)
