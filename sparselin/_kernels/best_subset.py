@@ -20,8 +20,8 @@ Indices = NDArray[np.intp]
 
 # Residuals closer than this, in units of ‖y‖², are equal.
 SLACK = 1e-12
-# the property of D: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none
-CONVEX, SPARSE, NONE = 0, 1, 2
+# the property of D: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none; not computed yet; nor the level
+CONVEX, SPARSE, NONE, OPEN, STALE = 0, 1, 2, 3, 4
 # Columns are projected again when the squared length of one is below this times its squared growth a_j.
 _STALE = 1e-4
 # D is used only if it exceeds this times diag(G); it is reduced by the fraction _SAFE, far above rounding.
@@ -36,9 +36,9 @@ _SHRUNK = 0.8
 _RUN, _HOPELESS = 8, 0.1
 
 # Options of what is called in one place: it is compiled as a part of the caller, and not first by itself.
-_ONCE = {"error_model": "numpy", "inline": "always"}
+_ONCE = {"error_model": "numpy"}
 
-DEPTH, NODES, MOVES, SIZE = 0, 1, 2, 3  # entries of `Search.counters`
+DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN = 0, 1, 2, 3, 4, 5  # entries of `Search.counters`
 
 
 class Data(NamedTuple):
@@ -87,7 +87,8 @@ class Search(NamedTuple):
     inside: Indices  # (m + 1,) those added, one by each level
     found: Indices  # (m + 1,) the best,
     value: Reals  # (1,) and its ‖P^⊥y‖²
-    counters: Indices  # the level (−1 when done), nodes, improvements and the size of `found`
+    counters: Indices  # the level (−1 when done), nodes, improvements, the size of `found`, and of `unclear`:
+    unclear: Indices  # a·d + b for sets of a and b beside the first `counters[WITHIN]` inside, see `_doubt`
     work: Reals  # (4, d), of `_try`
 
 
@@ -122,25 +123,51 @@ def at(stack, level):
 
 
 @kernel(error_model="numpy")
-def search(data, stack, state, most):
-    """Search at most `most` further nodes. True when the tree is exhausted."""
+def search(stack, state, stop):
+    """Search until so many nodes are visited, or a projection is needed (`renew`). True when the tree is
+    exhausted.
+    """
     counters = state.counters
-    stop = counters[NODES] + most
-    while counters[DEPTH] >= 0:
+    while counters[DEPTH] >= 0 and counters[UNCLEAR] == 0:
         level, target = counters[DEPTH], state.value[0] - SLACK
+        if stack.kind[level] == STALE:
+            break
         if stack.bound[level] >= target:
             counters[DEPTH] -= 1
             continue
         if counters[NODES] >= stop:
-            return False
+            break
         counters[NODES] += 1
         if state.m - level <= 2:
-            _scan(data, stack, state, level)
+            _scan(stack, state, level)
             counters[DEPTH] -= 1
             continue
         base = _narrow(stack, level, state.m - level, target)
         if not stack.bound[level] >= target:
-            _branch(data, stack, state, level, base)
+            _branch(stack, state, level, base)
+    return counters[DEPTH] < 0 and counters[UNCLEAR] == 0
+
+
+@kernel(error_model="numpy")
+def renew(data, stack, state):
+    """Do by projection what `search` stopped for, if it is that: compare the unclear sets, or fill a level."""
+    counters, inside, d = state.counters, state.inside, len(data.X)
+    level, unclear = counters[DEPTH], counters[UNCLEAR]
+    counters[UNCLEAR] = 0
+    for pair in state.unclear[:unclear]:
+        size, a, b = counters[WITHIN] + 1, pair // d, pair % d
+        inside[size - 1] = a
+        if a != b:
+            inside[size] = b
+            size += 1
+        square, moved = remainder(data, inside[:size])
+        data.seen[1] = max(data.seen[1], min(moved, moved + state.value[0] - square))
+        _note(state, size, square)
+    if level < 0 or stack.kind[level] != STALE:
+        return unclear > 0
+    measure(data, stack, level, inside)
+    stack.kind[level], stack.sized[level] = OPEN, 2 * d
+    _note(state, level, stack.square[level])
     return True
 
 
@@ -152,7 +179,9 @@ def _narrow(stack, level, m, target):
     """
     F = stack.size[level]
     if _SHRUNK * stack.sized[level] >= F:
-        convexify(stack, level, m)
+        convexify(stack, level)
+    if stack.kind[level] == OPEN:
+        circles(stack, level, m)
     base = relax(stack, level, m, target)
     total, last, _ = _largest(at(stack, level).v, F, m)
     lower = base - total
@@ -165,23 +194,27 @@ def _narrow(stack, level, m, target):
 
 
 @inner(**_ONCE)
-def _branch(data, stack, state, level, base):
+def _branch(stack, state, level, base):
     """Include the candidate of largest v, and remove it from this frame; for leaves, several."""
     left, frame = state.m - level, at(stack, level)
     for _ in range(1 if left > 3 else _RUN):
         F = stack.size[level] - 1
-        _swap(frame, F + 1, np.argmax(frame.v[: F + 1]), F)
+        top = F
+        for j in range(F - 1, -1, -1):
+            if frame.v[j] >= frame.v[top]:
+                top = j
+        _swap(frame, F + 1, top, F)
         stack.size[level], state.inside[level] = F, frame.features[F]
-        deeper = left > 3 or not _leaf(data, stack, state, level)
+        deeper = left > 3 or not leaf(stack, state, level)
         if deeper:
-            _include(data, stack, state, level)
+            _include(stack, state, level)
             state.counters[DEPTH] += 1
         # sets of fewer than `left` of the others need no visit
         if left > F:
             stack.bound[level] = np.inf
         elif stack.kind[level] != NONE:
             stack.bound[level] = max(stack.bound[level], base - _largest(frame.v, F, left)[0])
-        if deeper or stack.bound[level] >= state.value[0] - SLACK:
+        if deeper or state.counters[UNCLEAR] > 0 or stack.bound[level] >= state.value[0] - SLACK:
             break
 
 
@@ -218,7 +251,7 @@ def _drop(frame, F, limit):
     return kept
 
 
-@inner(error_model="numpy")
+@inner(**_ONCE)
 def relax(stack, level, m, target):
     """Fill v; the bound over the A ⊆ F, |A| ≤ m, is what is returned less the sum of the m largest v_j.
 
@@ -370,17 +403,14 @@ def _top(v, F, m):
 
 
 @inner(**_ONCE)
-def _include(data, stack, state, level):
-    """Fill level + 1 from the last candidate of this level, already removed from `count`."""
-    below, count, kind = level + 1, stack.size, stack.kind
-    left = state.m - below
-    stale = _eliminate(stack, level)
-    if stale:
-        measure(data, stack, below, state.inside)
-    if left > 2 and (stale or count[below] <= _SHRUNK * stack.sized[level]):
-        convexify(stack, below, left)
-    elif left > 2 and kind[level] != CONVEX:
-        kind[below] = _circles(stack, below, left)
+def _include(stack, state, level):
+    """Fill level + 1 from the last candidate of this level, already removed from its size."""
+    below = level + 1
+    if _eliminate(stack, level):
+        stack.kind[below] = STALE
+        return
+    if stack.kind[level] != CONVEX:
+        stack.kind[below] = OPEN
     _note(state, below, stack.square[below])
 
 
@@ -418,7 +448,7 @@ def _note(state, size, square):
         state.counters[MOVES] += 1
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def out_of(data, basis, square, size, x):
     """Whether a column is certainly outside the span of others; `seen` records it if undecided."""
     n = data.X.shape[1] - data.fixed
@@ -428,7 +458,7 @@ def out_of(data, basis, square, size, x):
     return outside > 0
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def squared_size(data, basis, z, x):
     """s(x)² = own_x² + Σ (own_i·b_i)² for z = X_x or y, with coefficients b = TQz on X_I = QR, T = R⁻¹."""
     Q, T, own = basis.Q, basis.inverse, data.own
@@ -445,7 +475,7 @@ def squared_size(data, basis, z, x):
     return total
 
 
-@kernel(error_model="numpy")
+@inner(error_model="numpy")
 def basis_of(data, inside):
     X, t = data.X, len(inside)
     Q, T = np.zeros((t, X.shape[1])), np.zeros((t, t))
@@ -479,6 +509,33 @@ def basis_of(data, inside):
     return Basis(Q, T, inside, members[:p])
 
 
+@kernel(error_model="numpy")
+def off_forced(data, forced):
+    """Project columns and y off the forced columns, in place; those in their span become zero. Fills `own`.
+
+    Returns which of the forced columns are independent.
+    """
+    d, t = len(data.X), len(forced)
+    basis, shares = basis_of(data, forced), np.empty(t)
+    own = np.zeros(d + 1)
+    own[d] = math.sqrt(squared_size(data, basis, data.y, d))
+    project(basis.Q, t, data.y, shares)
+    used = np.zeros(d, np.bool_)
+    for x in basis.members:
+        used[x] = True
+    for x in range(d):
+        row = data.X[x]
+        size = squared_size(data, basis, row, x)
+        length = project(basis.Q, t, row, shares)
+        if used[x] or not out_of(data, basis, length * length, size, x):
+            length = np.inf
+        own[x] = math.sqrt(size) / length
+        for i in range(row.size):
+            row[i] /= length
+    copy(own, data.own)
+    return basis.members
+
+
 @inner(error_model="numpy")
 def square_error(square, size, unit):
     """A bound on the rounding error of ‖r‖² = square, size = s(y)²."""
@@ -488,7 +545,7 @@ def square_error(square, size, unit):
     return unit.u * root * (2 * aim + unit.root * root) + (unit.u * aim) ** 2
 
 
-@kernel(error_model="numpy")
+@inner(**_ONCE)
 def measure(data, stack, t, inside):
     """Fill a level by projection, with columns scaled to unit length, without those in the span.
 
@@ -561,19 +618,17 @@ def _inverse_diagonal(L, h, F):
             h[j] += e[i] * e[i]
 
 
-@kernel(error_model="numpy")
-def convexify(stack, level, m):
-    """D proportional to 1/diag(C⁻¹), nearly as large as C ⪰ D allows; else by Gershgorin's circles.
+@inner(**_ONCE)
+def convexify(stack, level):
+    """D proportional to 1/diag(C⁻¹), nearly as large as C ⪰ D allows, if that is positive.
 
     An error of C of at most w_j + w_l in C_jl is ⪯ diag(F·w_j + Σ w), which is subtracted from D.
     """
     F, frame = stack.size[level], at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
-    stack.sized[level], stack.kind[level] = F, NONE
-    if F == 0:
-        return
+    stack.sized[level], stack.kind[level] = F, OPEN if F > 0 else NONE
     L, h = np.empty((F, F)), np.zeros(F)
-    if _cholesky(C, h, 0.0, L, F):
+    if F > 0 and _cholesky(C, h, 0.0, L, F):
         _inverse_diagonal(L, h, F)
         least = np.inf
         for j in range(F):
@@ -588,8 +643,6 @@ def convexify(stack, level, m):
             D[j] = low * h[j] * (1 - _SAFE) - F * w[j] - total
         if enough:
             stack.kind[level] = CONVEX
-            return
-    stack.kind[level] = _circles(stack, level, m)
 
 
 @inner(error_model="numpy")
@@ -605,8 +658,8 @@ def _share(C, h, L, F):
     return low
 
 
-@inner(error_model="numpy")
-def _circles(stack, level, m):
+@inner(**_ONCE)
+def circles(stack, level, m):
     """D_j = C_jj·(1 − the sum of the m − 1 largest |correlations| with others): C_A ⪰ D_A for |A| ≤ m."""
     F, frame = stack.size[level], at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
@@ -619,12 +672,13 @@ def _circles(stack, level, m):
         sizes[j] = 0
         D[j] = C[j, j] - _largest(sizes, F, m - 1)[0] * math.sqrt(C[j, j]) - m * (w[j] + most)
         if D[j] <= _LEAST * C[j, j]:
-            return NONE
-    return SPARSE
+            stack.kind[level] = NONE
+            return
+    stack.kind[level] = SPARSE
 
 
-@inner(error_model="numpy")
-def _leaf(data, stack, state, level):
+@inner(**_ONCE)
+def leaf(stack, state, level):
     """Try all pairs with I and candidate F; False if the columns need to be projected again for that."""
     F, frame, work = stack.size[level], at(stack, level), state.work
     G, growth, off = frame.G, frame.growth, frame.off
@@ -646,12 +700,12 @@ def _leaf(data, stack, state, level):
     state.counters[NODES] += 1
     rest = max(0.0, stack.square[level] - share * share)
     _note(state, level + 1, rest)
-    _try(data, stack, state, level, level + 1, rest)
+    _try(stack, state, level, level + 1, rest)
     return True
 
 
 @inner(**_ONCE)
-def _scan(data, stack, state, level):
+def _scan(stack, state, level):
     """Try all sets of 1 or 2 further features."""
     frame, work = at(stack, level), state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
@@ -660,11 +714,11 @@ def _scan(data, stack, state, level):
         c[j] = frame.b[j] * u[j]
         p[j] = 0
         w[j] = frame.off[j] * u[j] + frame.off[-1]
-    _try(data, stack, state, level, level, stack.square[level])
+    _try(stack, state, level, level, stack.square[level])
 
 
 @inner(error_model="numpy")
-def _try(data, stack, state, level, size, square):
+def _try(stack, state, level, size, square):
     """Try all single features and, if two may be added to the `size` ones inside, pairs; square = ‖P^⊥y‖².
 
     With (u, c, p, w) = `work`, the unit columns have the products c with y, with errors w, and
@@ -679,17 +733,17 @@ def _try(data, stack, state, level, size, square):
     for j in range(F):
         needed = square - state.value[0] + SLACK
         if j == top or c[j] ** 2 + 4 * w[j] > needed:
-            inside[size] = index[j]
-            left = square - c[j] ** 2
             if 4 * w[j] > _ERROR and c[j] ** 2 + 4 * w[j] > needed:
-                left = _measured(data, state, size + 1)
-            _note(state, size + 1, max(0.0, left))
+                _doubt(state, size, index[j], index[j])
+            else:
+                inside[size] = index[j]
+                _note(state, size + 1, max(0.0, square - c[j] ** 2))
     if state.m - size >= 2:
-        _pairs(data, state, stack.G[level], index, F, size, square)
+        _pairs(state, stack.G[level], index, F, size, square)
 
 
-@inner(error_model="numpy")
-def _pairs(data, state, G, index, F, size, square):
+@inner(**_ONCE)
+def _pairs(state, G, index, F, size, square):
     """Try all pairs. The gain of a pair, before the division, errs by 8 times its two w: see `_try`."""
     inside, work = state.inside, state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
@@ -703,9 +757,11 @@ def _pairs(data, state, G, index, F, size, square):
             error = 8 * (w[j] + w[l])
             clear = height > _PARALLEL and error <= _ERROR
             if clear or gain > (square - state.value[0] + SLACK) * height - max(error, _ERROR):
-                inside[size], inside[size + 1] = index[j], index[l]
-                left = square - gain / height if clear else _measured(data, state, size + 2)
-                _note(state, size + 2, max(0.0, left))
+                if clear:
+                    inside[size], inside[size + 1] = index[j], index[l]
+                    _note(state, size + 2, max(0.0, square - gain / height))
+                else:
+                    _doubt(state, size, index[j], index[l])
 
 
 @inner(**VECTORIZED, error_model="numpy")
@@ -722,11 +778,11 @@ def _better(row, u, c, p, w, j, needed):
 
 
 @inner(error_model="numpy")
-def _measured(data, state, size):
-    """‖P_I^⊥y‖² of the first `size` features inside, by projection; `seen` records its error."""
-    left, moved = remainder(data, state.inside[:size])
-    data.seen[1] = max(data.seen[1], min(moved, moved + state.value[0] - left))
-    return left
+def _doubt(state, size, a, b):
+    """Leave it to `renew` to compare the set of a and b, perhaps equal, and the first `size` inside."""
+    counters = state.counters
+    state.unclear[counters[UNCLEAR]] = a * state.work.shape[1] + b
+    counters[UNCLEAR], counters[WITHIN] = counters[UNCLEAR] + 1, size
 
 
 @kernel(error_model="numpy")
