@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.dependence import Exact, outside_span
 from sparselin._kernels.linear_algebra import copy, dot, project
 
@@ -34,9 +34,6 @@ _SWEEPS, _HALVINGS = 6, 6
 _SHRUNK = 0.8
 # The number of leaves after one relaxation, and the distance to the target at which it is abandoned.
 _RUN, _HOPELESS = 8, 0.1
-
-# Options of what is called in one place: it is compiled as a part of the caller, and not first by itself.
-_ONCE = {"error_model": "numpy"}
 
 DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN = 0, 1, 2, 3, 4, 5  # entries of `Search.counters`
 
@@ -114,7 +111,7 @@ def empty_stack(levels: int, d: int) -> Stack:
     )
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def at(stack, level):
     rows = stack.rows[level]
     return Frame(
@@ -122,11 +119,9 @@ def at(stack, level):
     )  # fmt: skip
 
 
-@kernel(error_model="numpy")
+@kernel(**NUMPY)
 def search(stack, state, stop):
-    """Search until so many nodes are visited, or a projection is needed (`renew`). True when the tree is
-    exhausted.
-    """
+    """Search until `stop` nodes are visited or `renew` is needed. True when the tree is exhausted."""
     counters = state.counters
     while counters[DEPTH] >= 0 and counters[UNCLEAR] == 0:
         level, target = counters[DEPTH], state.value[0] - SLACK
@@ -148,9 +143,12 @@ def search(stack, state, stop):
     return counters[DEPTH] < 0 and counters[UNCLEAR] == 0
 
 
-@kernel(error_model="numpy")
+@kernel(**NUMPY)
 def renew(data, stack, state):
-    """Do by projection what `search` stopped for, if it is that: compare the unclear sets, or fill a level."""
+    """Do what `search` stopped for if that is a projection: compare the unclear sets, fill the last level.
+
+    Returns whether it was. This is not called by `search`, which would be compiled with it.
+    """
     counters, inside, d = state.counters, state.inside, len(data.X)
     level, unclear = counters[DEPTH], counters[UNCLEAR]
     counters[UNCLEAR] = 0
@@ -171,7 +169,7 @@ def renew(data, stack, state):
     return True
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _narrow(stack, level, m, target):
     """Improve the bound of a frame by relaxation, and remove candidates that no better set contains.
 
@@ -193,7 +191,7 @@ def _narrow(stack, level, m, target):
     return base
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _branch(stack, state, level, base):
     """Include the candidate of largest v, and remove it from this frame; for leaves, several."""
     left, frame = state.m - level, at(stack, level)
@@ -218,7 +216,7 @@ def _branch(stack, state, level, base):
             break
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _swap(frame, F, i, j):
     if i == j:
         return
@@ -232,7 +230,7 @@ def _swap(frame, F, i, j):
     index[i], index[j] = index[j], index[i]
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _drop(frame, F, limit):
     """Remove the candidates with v_j ≤ limit, in the order of the others; returns how many remain."""
     G, kept = frame.G, 0
@@ -251,7 +249,7 @@ def _drop(frame, F, limit):
     return kept
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def relax(stack, level, m, target):
     """Fill v; the bound over the A ⊆ F, |A| ≤ m, is what is returned less the sum of the m largest v_j.
 
@@ -272,7 +270,7 @@ def relax(stack, level, m, target):
     return base - max(0.0, _moved(frame, F, m) - _ERROR)
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _descend(frame, F, m, square, target):
     """Fill v by coordinate descent; ‖y‖² − βᵀMβ at its end, M = G − diag(D)."""
     G, D, beta = frame.G, frame.D, frame.beta
@@ -298,7 +296,7 @@ def _descend(frame, F, m, square, target):
     return base
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _moved(frame, F, m):
     """The reduction of the bound at x = beta, or of (3), by errors of the projected columns: twice their
     effect on xᵀMx, and on the sum T of the m largest v_j = u_j²/D_j, √T being the norm of a vector. Products
@@ -316,7 +314,7 @@ def _moved(frame, F, m):
     return 2 * (2 * size * shift + turned * (2 * math.sqrt(_largest(frame.v, F, m)[0]) + turned))
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _sweep(frame, q, F, lam):
     """Coordinate descent on βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), q = Mβ."""
     G, b, D, beta = frame.G, frame.b, frame.D, frame.beta
@@ -343,7 +341,7 @@ def _sweep(frame, q, F, lam):
             beta[j] = new
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _threshold(frame, q, square, F, m):
     """λ = τ², Σ min(1, w_j/τ) = m for w = √D|β| (−1 if no more than m are nonzero), and the primal value."""
     b, D, beta = frame.b, frame.D, frame.beta
@@ -373,7 +371,7 @@ def _threshold(frame, q, square, F, m):
     return tau * tau, value + total * tau
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _largest(v, F, m):
     """The sum of the m largest of v[:F], the m-th and the one after it, zero where there is none."""
     total = 0.0
@@ -387,7 +385,7 @@ def _largest(v, F, m):
     return total, top[m - 1], top[m]
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _top(v, F, m):
     """The m + 1 largest of v[:F] in decreasing order, zero for those that are negative or missing."""
     top = np.zeros(m + 1)
@@ -402,7 +400,7 @@ def _top(v, F, m):
     return top
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _include(stack, state, level):
     """Fill level + 1 from the last candidate of this level, already removed from its size."""
     below = level + 1
@@ -414,7 +412,7 @@ def _include(stack, state, level):
     _note(state, below, stack.square[below])
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _eliminate(stack, level):
     """Project the others and y off candidate F, into level + 1; whether the errors have grown too large."""
     F, below, new, old = stack.size[level], level + 1, at(stack, level + 1), at(stack, level)
@@ -438,7 +436,7 @@ def _eliminate(stack, level):
     return stale
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _note(state, size, square):
     """Record a new incumbent, if it is better by more than SLACK."""
     if square < state.value[0] - SLACK:
@@ -448,7 +446,7 @@ def _note(state, size, square):
         state.counters[MOVES] += 1
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def out_of(data, basis, square, size, x):
     """Whether a column is certainly outside the span of others; `seen` records it if undecided."""
     n = data.X.shape[1] - data.fixed
@@ -458,7 +456,7 @@ def out_of(data, basis, square, size, x):
     return outside > 0
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def squared_size(data, basis, z, x):
     """s(x)² = own_x² + Σ (own_i·b_i)² for z = X_x or y, with coefficients b = TQz on X_I = QR, T = R⁻¹."""
     Q, T, own = basis.Q, basis.inverse, data.own
@@ -475,7 +473,7 @@ def squared_size(data, basis, z, x):
     return total
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def basis_of(data, inside):
     X, t = data.X, len(inside)
     Q, T = np.zeros((t, X.shape[1])), np.zeros((t, t))
@@ -509,7 +507,7 @@ def basis_of(data, inside):
     return Basis(Q, T, inside, members[:p])
 
 
-@kernel(error_model="numpy")
+@kernel(**NUMPY)
 def off_forced(data, forced):
     """Project columns and y off the forced columns, in place; those in their span become zero. Fills `own`.
 
@@ -536,7 +534,7 @@ def off_forced(data, forced):
     return basis.members
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def square_error(square, size, unit):
     """A bound on the rounding error of ‖r‖² = square, size = s(y)²."""
     if unit.power == 2:
@@ -545,7 +543,7 @@ def square_error(square, size, unit):
     return unit.u * root * (2 * aim + unit.root * root) + (unit.u * aim) ** 2
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def measure(data, stack, t, inside):
     """Fill a level by projection, with columns scaled to unit length, without those in the span.
 
@@ -582,7 +580,7 @@ def measure(data, stack, t, inside):
     stack.size[t] = kept
 
 
-@inner(**VECTORIZED, error_model="numpy")
+@inner(**VECTORIZED, **NUMPY)
 def _cholesky(C, shift, share, L, F):
     """L with LLᵀ = C − share·diag(shift), or False when a pivot is not positive beyond rounding."""
     for j in range(F):
@@ -603,7 +601,7 @@ def _cholesky(C, shift, share, L, F):
     return True
 
 
-@inner(**VECTORIZED, error_model="numpy")
+@inner(**VECTORIZED, **NUMPY)
 def _inverse_diagonal(L, h, F):
     """diag((LLᵀ)⁻¹): the squared norms of the columns of L⁻¹."""
     e = np.empty(F)
@@ -618,7 +616,7 @@ def _inverse_diagonal(L, h, F):
             h[j] += e[i] * e[i]
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def convexify(stack, level):
     """D proportional to 1/diag(C⁻¹), nearly as large as C ⪰ D allows, if that is positive.
 
@@ -645,7 +643,7 @@ def convexify(stack, level):
             stack.kind[level] = CONVEX
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _share(C, h, L, F):
     """A large t with C ⪰ t·diag(h), h = 1/diag(C⁻¹): as the eigenvalues of h^½C⁻¹h^½ sum to F, t ≥ 1/F."""
     low, high = 1.0 / F, 1.0
@@ -658,7 +656,7 @@ def _share(C, h, L, F):
     return low
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def circles(stack, level, m):
     """D_j = C_jj·(1 − the sum of the m − 1 largest |correlations| with others): C_A ⪰ D_A for |A| ≤ m."""
     F, frame = stack.size[level], at(stack, level)
@@ -677,7 +675,7 @@ def circles(stack, level, m):
     stack.kind[level] = SPARSE
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def leaf(stack, state, level):
     """Try all pairs with I and candidate F; False if the columns need to be projected again for that."""
     F, frame, work = stack.size[level], at(stack, level), state.work
@@ -704,7 +702,7 @@ def leaf(stack, state, level):
     return True
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _scan(stack, state, level):
     """Try all sets of 1 or 2 further features."""
     frame, work = at(stack, level), state.work
@@ -717,7 +715,7 @@ def _scan(stack, state, level):
     _try(stack, state, level, level, stack.square[level])
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _try(stack, state, level, size, square):
     """Try all single features and, if two may be added to the `size` ones inside, pairs; square = ‖P^⊥y‖².
 
@@ -742,7 +740,7 @@ def _try(stack, state, level, size, square):
         _pairs(state, stack.G[level], index, F, size, square)
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _pairs(state, G, index, F, size, square):
     """Try all pairs. The gain of a pair, before the division, errs by 8 times its two w: see `_try`."""
     inside, work = state.inside, state.work
@@ -764,7 +762,7 @@ def _pairs(state, G, index, F, size, square):
                     _doubt(state, size, index[j], index[l])
 
 
-@inner(**VECTORIZED, error_model="numpy")
+@inner(**VECTORIZED, **NUMPY)
 def _better(row, u, c, p, w, j, needed):
     """The number of l < j whose pair with j may reduce the square by more than needed."""
     hits = 0
@@ -777,7 +775,7 @@ def _better(row, u, c, p, w, j, needed):
     return hits
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _doubt(state, size, a, b):
     """Leave it to `renew` to compare the set of a and b, perhaps equal, and the first `size` inside."""
     counters = state.counters
@@ -785,7 +783,7 @@ def _doubt(state, size, a, b):
     counters[UNCLEAR], counters[WITHIN] = counters[UNCLEAR] + 1, size
 
 
-@kernel(error_model="numpy")
+@kernel(**NUMPY)
 def remainder(data, inside):
     """‖P_I^⊥y‖² by projection, and a bound on its rounding error."""
     basis = basis_of(data, inside)

@@ -115,9 +115,9 @@ def best_subset(
 
     The bounds are those of the perspective relaxation (derived in this module; Frangioni and Gentile, 2006;
     Dong, Chen and Linderoth, 2015). The search starts from orthogonal least squares, orthogonal matching
-    pursuit and the LASSO's first features, each improved by exchanges. Its time is exponential in k at worst;
-    it is short for well-conditioned X (d well below n), and for k ≤ 3, d = 500 or k ≤ 5, d = 200. It
-    needs memory for (k − 1)·d² numbers. The result is deterministic, except with a time limit.
+    pursuit and backward elimination from twice as many features, each improved by exchanges. Its time is
+    exponential in k at worst; it is short for well-conditioned X (d well below n), and for k ≤ 3, d = 500 or
+    k ≤ 5, d = 200. It needs memory for k·d² numbers. The result is deterministic, except with a time limit.
 
     Sets whose residuals differ by less than 1e-12·‖y‖² count as equal, and the first found is returned: the
     best of the starts, in the order above, if the search finds no better one.
