@@ -128,8 +128,7 @@ def test_a_search_that_is_stopped_anywhere_has_a_right_bound(cold):
 @functools.cache
 def entry(name):
     """What only kernels call, with an entry from Python."""
-    function = getattr(kernels, name)
-    return numba.njit(lambda *arguments: function(*arguments))
+    return numba.njit(error_model="numpy")(getattr(kernels, name).py_func)
 
 
 def frame(C, b=0.0, square=0.0):
