@@ -12,7 +12,7 @@ import numpy as np
 
 from sparselin.results import FloatArray, IndexArray
 
-# A squared distance from a span below this counts as zero, and a fall of ‖P_S^⊥y‖² below this as none.
+# Below these a squared distance from a span is zero, and a fall of ‖P_S^⊥y‖², or a difference of scores, none.
 _IN_SPAN, _NO_FALL = 1e-8, 1e-10
 
 
@@ -36,7 +36,7 @@ def exchange(X: FloatArray, y: FloatArray, support: IndexArray, fixed: int) -> I
         improved = False
         for place in range(fixed, len(S)):
             left, _, fall = _falls(X, y, np.delete(S, place))
-            j = int(np.argmax(fall))
+            j = _first(fall)
             if left - fall[j] < best - _NO_FALL and j != S[place]:
                 S[place], best, improved = j, left - fall[j], True
     return S
@@ -58,11 +58,16 @@ def _falls(X: FloatArray, y: FloatArray, S: IndexArray) -> tuple[float, FloatArr
     return float(r @ r), c, c**2 / np.maximum(squares, _IN_SPAN)
 
 
+def _first(score: FloatArray) -> int:
+    """The first of the largest scores, so that rounding decides no tie."""
+    return int(np.argmax(score >= score.max() - _NO_FALL))
+
+
 def _forward(X: FloatArray, y: FloatArray, k: int, S: IndexArray, quotients: bool = True) -> IndexArray:
     """Add the feature of largest c_j²/‖P_S^⊥X_j‖², or |c_j|, up to k of them."""
     while len(S) < k:
         _, c, fall = _falls(X, y, S)
-        j = np.argmax(fall if quotients else abs(c))
+        j = _first(fall if quotients else abs(c))
         if fall[j] < _NO_FALL:
             break
         S = np.append(S, j)
@@ -74,5 +79,5 @@ def _backward(X: FloatArray, y: FloatArray, k: int, fixed: int, S: IndexArray) -
     while len(S) > k:
         inverse = np.linalg.pinv(X[:, S])
         rise = (inverse @ y) ** 2 / np.einsum("ij,ij->i", inverse, inverse)
-        S = np.delete(S, fixed + np.argmin(rise[fixed:]))
+        S = np.delete(S, fixed + _first(-rise[fixed:]))
     return S
