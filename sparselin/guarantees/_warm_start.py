@@ -12,7 +12,8 @@ import numpy as np
 
 from sparselin.results import FloatArray, IndexArray
 
-# Below these a squared distance from a span is zero, and a fall of ‖P_S^⊥y‖², or a difference of scores, none.
+# A squared distance from a span below the first is zero, as is a fall of ‖P_S^⊥y‖² or a difference of scores
+# below the second.
 _IN_SPAN, _NO_FALL = 1e-8, 1e-10
 
 
