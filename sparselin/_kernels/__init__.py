@@ -60,3 +60,7 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 # Sums may be reassociated (SIMD), products contracted (FMA); NaN, inf and signed zeros stay exact.
 VECTORIZED = {"fastmath": {"reassoc", "contract"}}
+# Division by zero gives inf or NaN, and needs no code that raises.
+NUMPY = {"error_model": "numpy"}
+# Of what is called in one place: it is compiled as a part of the caller, and not first by itself.
+ONCE = {**NUMPY, "inline": "always"}

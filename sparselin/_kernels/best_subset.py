@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.dependence import Exact, outside_span
 from sparselin._kernels.linear_algebra import copy, dot, project
 
@@ -20,8 +20,8 @@ Indices = NDArray[np.intp]
 
 # Residuals closer than this, in units of ‖y‖², are equal.
 SLACK = 1e-12
-# the property of D: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none
-CONVEX, SPARSE, NONE = 0, 1, 2
+# the property of D: C ⪰ D on F; C_A ⪰ D_A for all A of at most m; none; not computed yet; nor the level
+CONVEX, SPARSE, NONE, OPEN, STALE = 0, 1, 2, 3, 4
 # Columns are projected again when the squared length of one is below this times its squared growth a_j.
 _STALE = 1e-4
 # D is used only if it exceeds this times diag(G); it is reduced by the fraction _SAFE, far above rounding.
@@ -35,10 +35,7 @@ _SHRUNK = 0.8
 # The number of leaves after one relaxation, and the distance to the target at which it is abandoned.
 _RUN, _HOPELESS = 8, 0.1
 
-# Options of what is called in one place: it is compiled as a part of the caller, and not first by itself.
-_ONCE = {"error_model": "numpy", "inline": "always"}
-
-DEPTH, NODES, MOVES, SIZE = 0, 1, 2, 3  # entries of `Search.counters`
+DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN = 0, 1, 2, 3, 4, 5  # entries of `Search.counters`
 
 
 class Data(NamedTuple):
@@ -87,7 +84,8 @@ class Search(NamedTuple):
     inside: Indices  # (m + 1,) those added, one by each level
     found: Indices  # (m + 1,) the best,
     value: Reals  # (1,) and its ‖P^⊥y‖²
-    counters: Indices  # the level (−1 when done), nodes, improvements and the size of `found`
+    counters: Indices  # the level (−1 when done), nodes, improvements, the size of `found`, and of `unclear`:
+    unclear: Indices  # a·d + b for sets of a and b beside the first `counters[WITHIN]` inside, see `_doubt`
     work: Reals  # (4, d), of `_try`
 
 
@@ -113,7 +111,7 @@ def empty_stack(levels: int, d: int) -> Stack:
     )
 
 
-@kernel(error_model="numpy")
+@inner(**NUMPY)
 def at(stack, level):
     rows = stack.rows[level]
     return Frame(
@@ -121,30 +119,57 @@ def at(stack, level):
     )  # fmt: skip
 
 
-@kernel(error_model="numpy")
-def search(data, stack, state, most):
-    """Search at most `most` further nodes. True when the tree is exhausted."""
+@kernel(**NUMPY)
+def search(stack, state, stop):
+    """Search until `stop` nodes are visited or `renew` is needed. True when the tree is exhausted."""
     counters = state.counters
-    stop = counters[NODES] + most
-    while counters[DEPTH] >= 0:
+    while counters[DEPTH] >= 0 and counters[UNCLEAR] == 0:
         level, target = counters[DEPTH], state.value[0] - SLACK
+        if stack.kind[level] == STALE:
+            break
         if stack.bound[level] >= target:
             counters[DEPTH] -= 1
             continue
         if counters[NODES] >= stop:
-            return False
+            break
         counters[NODES] += 1
         if state.m - level <= 2:
-            _scan(data, stack, state, level)
+            _scan(stack, state, level)
             counters[DEPTH] -= 1
             continue
         base = _narrow(stack, level, state.m - level, target)
         if not stack.bound[level] >= target:
-            _branch(data, stack, state, level, base)
+            _branch(stack, state, level, base)
+    return counters[DEPTH] < 0 and counters[UNCLEAR] == 0
+
+
+@kernel(**NUMPY)
+def renew(data, stack, state):
+    """Do what `search` stopped for if that is a projection: compare the unclear sets, fill the last level.
+
+    Returns whether it was. This is not called by `search`, which would be compiled with it.
+    """
+    counters, inside, d = state.counters, state.inside, len(data.X)
+    level, unclear = counters[DEPTH], counters[UNCLEAR]
+    counters[UNCLEAR] = 0
+    for pair in state.unclear[:unclear]:
+        size, a, b = counters[WITHIN] + 1, pair // d, pair % d
+        inside[size - 1] = a
+        if a != b:
+            inside[size] = b
+            size += 1
+        square, moved = remainder(data, inside[:size])
+        data.seen[1] = max(data.seen[1], min(moved, moved + state.value[0] - square))
+        _note(state, size, square)
+    if level < 0 or stack.kind[level] != STALE:
+        return unclear > 0
+    measure(data, stack, level, inside)
+    stack.kind[level], stack.sized[level] = OPEN, 2 * d
+    _note(state, level, stack.square[level])
     return True
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _narrow(stack, level, m, target):
     """Improve the bound of a frame by relaxation, and remove candidates that no better set contains.
 
@@ -152,7 +177,9 @@ def _narrow(stack, level, m, target):
     """
     F = stack.size[level]
     if _SHRUNK * stack.sized[level] >= F:
-        convexify(stack, level, m)
+        convexify(stack, level)
+    if stack.kind[level] == OPEN:
+        circles(stack, level, m)
     base = relax(stack, level, m, target)
     total, last, _ = _largest(at(stack, level).v, F, m)
     lower = base - total
@@ -164,28 +191,32 @@ def _narrow(stack, level, m, target):
     return base
 
 
-@inner(**_ONCE)
-def _branch(data, stack, state, level, base):
+@inner(**ONCE)
+def _branch(stack, state, level, base):
     """Include the candidate of largest v, and remove it from this frame; for leaves, several."""
     left, frame = state.m - level, at(stack, level)
     for _ in range(1 if left > 3 else _RUN):
         F = stack.size[level] - 1
-        _swap(frame, F + 1, np.argmax(frame.v[: F + 1]), F)
+        top = F
+        for j in range(F - 1, -1, -1):
+            if frame.v[j] >= frame.v[top]:
+                top = j
+        _swap(frame, F + 1, top, F)
         stack.size[level], state.inside[level] = F, frame.features[F]
-        deeper = left > 3 or not _leaf(data, stack, state, level)
+        deeper = left > 3 or not leaf(stack, state, level)
         if deeper:
-            _include(data, stack, state, level)
+            _include(stack, state, level)
             state.counters[DEPTH] += 1
         # sets of fewer than `left` of the others need no visit
         if left > F:
             stack.bound[level] = np.inf
         elif stack.kind[level] != NONE:
             stack.bound[level] = max(stack.bound[level], base - _largest(frame.v, F, left)[0])
-        if deeper or stack.bound[level] >= state.value[0] - SLACK:
+        if deeper or state.counters[UNCLEAR] > 0 or stack.bound[level] >= state.value[0] - SLACK:
             break
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _swap(frame, F, i, j):
     if i == j:
         return
@@ -199,7 +230,7 @@ def _swap(frame, F, i, j):
     index[i], index[j] = index[j], index[i]
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _drop(frame, F, limit):
     """Remove the candidates with v_j ≤ limit, in the order of the others; returns how many remain."""
     G, kept = frame.G, 0
@@ -218,7 +249,7 @@ def _drop(frame, F, limit):
     return kept
 
 
-@kernel(error_model="numpy")
+@inner(**ONCE)
 def relax(stack, level, m, target):
     """Fill v; the bound over the A ⊆ F, |A| ≤ m, is what is returned less the sum of the m largest v_j.
 
@@ -239,7 +270,7 @@ def relax(stack, level, m, target):
     return base - max(0.0, _moved(frame, F, m) - _ERROR)
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _descend(frame, F, m, square, target):
     """Fill v by coordinate descent; ‖y‖² − βᵀMβ at its end, M = G − diag(D)."""
     G, D, beta = frame.G, frame.D, frame.beta
@@ -265,7 +296,7 @@ def _descend(frame, F, m, square, target):
     return base
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _moved(frame, F, m):
     """The reduction of the bound at x = beta, or of (3), by errors of the projected columns: twice their
     effect on xᵀMx, and on the sum T of the m largest v_j = u_j²/D_j, √T being the norm of a vector. Products
@@ -283,7 +314,7 @@ def _moved(frame, F, m):
     return 2 * (2 * size * shift + turned * (2 * math.sqrt(_largest(frame.v, F, m)[0]) + turned))
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _sweep(frame, q, F, lam):
     """Coordinate descent on βᵀMβ − 2bᵀβ + Σ min_z (Dβ²/z + λz), M = G − diag(D), q = Mβ."""
     G, b, D, beta = frame.G, frame.b, frame.D, frame.beta
@@ -310,7 +341,7 @@ def _sweep(frame, q, F, lam):
             beta[j] = new
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _threshold(frame, q, square, F, m):
     """λ = τ², Σ min(1, w_j/τ) = m for w = √D|β| (−1 if no more than m are nonzero), and the primal value."""
     b, D, beta = frame.b, frame.D, frame.beta
@@ -340,7 +371,7 @@ def _threshold(frame, q, square, F, m):
     return tau * tau, value + total * tau
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _largest(v, F, m):
     """The sum of the m largest of v[:F], the m-th and the one after it, zero where there is none."""
     total = 0.0
@@ -354,7 +385,7 @@ def _largest(v, F, m):
     return total, top[m - 1], top[m]
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _top(v, F, m):
     """The m + 1 largest of v[:F] in decreasing order, zero for those that are negative or missing."""
     top = np.zeros(m + 1)
@@ -369,22 +400,19 @@ def _top(v, F, m):
     return top
 
 
-@inner(**_ONCE)
-def _include(data, stack, state, level):
-    """Fill level + 1 from the last candidate of this level, already removed from `count`."""
-    below, count, kind = level + 1, stack.size, stack.kind
-    left = state.m - below
-    stale = _eliminate(stack, level)
-    if stale:
-        measure(data, stack, below, state.inside)
-    if left > 2 and (stale or count[below] <= _SHRUNK * stack.sized[level]):
-        convexify(stack, below, left)
-    elif left > 2 and kind[level] != CONVEX:
-        kind[below] = _circles(stack, below, left)
+@inner(**ONCE)
+def _include(stack, state, level):
+    """Fill level + 1 from the last candidate of this level, already removed from its size."""
+    below = level + 1
+    if _eliminate(stack, level):
+        stack.kind[below] = STALE
+        return
+    if stack.kind[level] != CONVEX:
+        stack.kind[below] = OPEN
     _note(state, below, stack.square[below])
 
 
-@inner(**_ONCE)
+@inner(**ONCE)
 def _eliminate(stack, level):
     """Project the others and y off candidate F, into level + 1; whether the errors have grown too large."""
     F, below, new, old = stack.size[level], level + 1, at(stack, level + 1), at(stack, level)
@@ -408,7 +436,7 @@ def _eliminate(stack, level):
     return stale
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _note(state, size, square):
     """Record a new incumbent, if it is better by more than SLACK."""
     if square < state.value[0] - SLACK:
@@ -418,7 +446,7 @@ def _note(state, size, square):
         state.counters[MOVES] += 1
 
 
-@kernel(error_model="numpy")
+@inner(**NUMPY)
 def out_of(data, basis, square, size, x):
     """Whether a column is certainly outside the span of others; `seen` records it if undecided."""
     n = data.X.shape[1] - data.fixed
@@ -428,7 +456,7 @@ def out_of(data, basis, square, size, x):
     return outside > 0
 
 
-@kernel(error_model="numpy")
+@inner(**NUMPY)
 def squared_size(data, basis, z, x):
     """s(x)² = own_x² + Σ (own_i·b_i)² for z = X_x or y, with coefficients b = TQz on X_I = QR, T = R⁻¹."""
     Q, T, own = basis.Q, basis.inverse, data.own
@@ -445,7 +473,7 @@ def squared_size(data, basis, z, x):
     return total
 
 
-@kernel(error_model="numpy")
+@inner(**NUMPY)
 def basis_of(data, inside):
     X, t = data.X, len(inside)
     Q, T = np.zeros((t, X.shape[1])), np.zeros((t, t))
@@ -458,11 +486,15 @@ def basis_of(data, inside):
         copy(X[x], Q[s])
         length = project(Q, s, Q[s], shares)
         if not out_of(data, before, length * length, size, x):
-            Q[s], T[:, s] = 0, 0
+            for i in range(Q.shape[1]):
+                Q[s, i] = 0
+            for l in range(s):
+                T[l, s] = 0
             continue
         members[p] = x
         p += 1
-        Q[s] /= length
+        for i in range(Q.shape[1]):
+            Q[s, i] /= length
         # column s of R⁻¹ is (−R⁻¹R_s, 1)/length
         for i in range(s):
             total = 0.0
@@ -475,7 +507,34 @@ def basis_of(data, inside):
     return Basis(Q, T, inside, members[:p])
 
 
-@inner(error_model="numpy")
+@kernel(**NUMPY)
+def off_forced(data, forced):
+    """Project columns and y off the forced columns, in place; those in their span become zero. Fills `own`.
+
+    Returns which of the forced columns are independent.
+    """
+    d, t = len(data.X), len(forced)
+    basis, shares = basis_of(data, forced), np.empty(t)
+    own = np.zeros(d + 1)
+    own[d] = math.sqrt(squared_size(data, basis, data.y, d))
+    project(basis.Q, t, data.y, shares)
+    used = np.zeros(d, np.bool_)
+    for x in basis.members:
+        used[x] = True
+    for x in range(d):
+        row = data.X[x]
+        size = squared_size(data, basis, row, x)
+        length = project(basis.Q, t, row, shares)
+        if used[x] or not out_of(data, basis, length * length, size, x):
+            length = np.inf
+        own[x] = math.sqrt(size) / length
+        for i in range(row.size):
+            row[i] /= length
+    copy(own, data.own)
+    return basis.members
+
+
+@inner(**NUMPY)
 def square_error(square, size, unit):
     """A bound on the rounding error of ‖r‖² = square, size = s(y)²."""
     if unit.power == 2:
@@ -484,7 +543,7 @@ def square_error(square, size, unit):
     return unit.u * root * (2 * aim + unit.root * root) + (unit.u * aim) ** 2
 
 
-@kernel(error_model="numpy")
+@inner(**ONCE)
 def measure(data, stack, t, inside):
     """Fill a level by projection, with columns scaled to unit length, without those in the span.
 
@@ -497,7 +556,8 @@ def measure(data, stack, t, inside):
     aim = math.sqrt(squared_size(data, basis, y, len(X)))
     stack.square[t] = project(basis.Q, t, r, shares) ** 2
     Z, kept = np.empty((stack.size[t], X.shape[1])), 0
-    growth[:] = 1.0
+    for j in range(growth.size):
+        growth[j] = 1.0
     off[-1] = unit.u * aim
     for j in range(stack.size[t]):
         x = index[j]
@@ -508,7 +568,8 @@ def measure(data, stack, t, inside):
             continue
         wide = math.sqrt(size) / length
         off[kept] = unit.u * (unit.root + (wide * (aim + wide) if unit.power == 2 else wide))
-        Z[kept] /= length
+        for i in range(Z.shape[1]):
+            Z[kept, i] /= length
         index[kept] = x
         b[kept] = dot(Z[kept], r)
         frame.D[kept] = frame.beta[kept] = 0.0
@@ -519,7 +580,7 @@ def measure(data, stack, t, inside):
     stack.size[t] = kept
 
 
-@inner(**VECTORIZED, error_model="numpy")
+@inner(**VECTORIZED, **NUMPY)
 def _cholesky(C, shift, share, L, F):
     """L with LLᵀ = C − share·diag(shift), or False when a pivot is not positive beyond rounding."""
     for j in range(F):
@@ -540,7 +601,7 @@ def _cholesky(C, shift, share, L, F):
     return True
 
 
-@inner(**VECTORIZED, error_model="numpy")
+@inner(**VECTORIZED, **NUMPY)
 def _inverse_diagonal(L, h, F):
     """diag((LLᵀ)⁻¹): the squared norms of the columns of L⁻¹."""
     e = np.empty(F)
@@ -555,36 +616,34 @@ def _inverse_diagonal(L, h, F):
             h[j] += e[i] * e[i]
 
 
-@kernel(error_model="numpy")
-def convexify(stack, level, m):
-    """D proportional to 1/diag(C⁻¹), nearly as large as C ⪰ D allows; else by Gershgorin's circles.
+@inner(**ONCE)
+def convexify(stack, level):
+    """D proportional to 1/diag(C⁻¹), nearly as large as C ⪰ D allows, if that is positive.
 
     An error of C of at most w_j + w_l in C_jl is ⪯ diag(F·w_j + Σ w), which is subtracted from D.
     """
     F, frame = stack.size[level], at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
-    stack.sized[level], stack.kind[level] = F, NONE
-    if F == 0:
-        return
+    stack.sized[level], stack.kind[level] = F, OPEN if F > 0 else NONE
     L, h = np.empty((F, F)), np.zeros(F)
-    if _cholesky(C, h, 0.0, L, F):
+    if F > 0 and _cholesky(C, h, 0.0, L, F):
         _inverse_diagonal(L, h, F)
         least = np.inf
         for j in range(F):
             h[j] = 1 / h[j]
             least = min(least, h[j] / C[j, j])
         low = _share(C, h, L, F)
-        total, enough = w[:F].sum(), low * least > _LEAST
+        total, enough = 0.0, low * least > _LEAST
+        for j in range(F):
+            total += w[j]
         for j in range(F):
             enough &= low * h[j] > 4 * (F * w[j] + total)
             D[j] = low * h[j] * (1 - _SAFE) - F * w[j] - total
         if enough:
             stack.kind[level] = CONVEX
-            return
-    stack.kind[level] = _circles(stack, level, m)
 
 
-@inner(error_model="numpy")
+@inner(**NUMPY)
 def _share(C, h, L, F):
     """A large t with C ⪰ t·diag(h), h = 1/diag(C⁻¹): as the eigenvalues of h^½C⁻¹h^½ sum to F, t ≥ 1/F."""
     low, high = 1.0 / F, 1.0
@@ -597,8 +656,8 @@ def _share(C, h, L, F):
     return low
 
 
-@kernel(error_model="numpy")
-def _circles(stack, level, m):
+@inner(**ONCE)
+def circles(stack, level, m):
     """D_j = C_jj·(1 − the sum of the m − 1 largest |correlations| with others): C_A ⪰ D_A for |A| ≤ m."""
     F, frame = stack.size[level], at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
@@ -611,12 +670,13 @@ def _circles(stack, level, m):
         sizes[j] = 0
         D[j] = C[j, j] - _largest(sizes, F, m - 1)[0] * math.sqrt(C[j, j]) - m * (w[j] + most)
         if D[j] <= _LEAST * C[j, j]:
-            return NONE
-    return SPARSE
+            stack.kind[level] = NONE
+            return
+    stack.kind[level] = SPARSE
 
 
-@kernel(error_model="numpy")
-def _leaf(data, stack, state, level):
+@inner(**ONCE)
+def leaf(stack, state, level):
     """Try all pairs with I and candidate F; False if the columns need to be projected again for that."""
     F, frame, work = stack.size[level], at(stack, level), state.work
     G, growth, off = frame.G, frame.growth, frame.off
@@ -638,12 +698,12 @@ def _leaf(data, stack, state, level):
     state.counters[NODES] += 1
     rest = max(0.0, stack.square[level] - share * share)
     _note(state, level + 1, rest)
-    _try(data, stack, state, level, level + 1, rest)
+    _try(stack, state, level, level + 1, rest)
     return True
 
 
-@inner(**_ONCE)
-def _scan(data, stack, state, level):
+@inner(**ONCE)
+def _scan(stack, state, level):
     """Try all sets of 1 or 2 further features."""
     frame, work = at(stack, level), state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
@@ -652,11 +712,11 @@ def _scan(data, stack, state, level):
         c[j] = frame.b[j] * u[j]
         p[j] = 0
         w[j] = frame.off[j] * u[j] + frame.off[-1]
-    _try(data, stack, state, level, level, stack.square[level])
+    _try(stack, state, level, level, stack.square[level])
 
 
-@inner(error_model="numpy")
-def _try(data, stack, state, level, size, square):
+@inner(**NUMPY)
+def _try(stack, state, level, size, square):
     """Try all single features and, if two may be added to the `size` ones inside, pairs; square = ‖P^⊥y‖².
 
     With (u, c, p, w) = `work`, the unit columns have the products c with y, with errors w, and
@@ -671,17 +731,17 @@ def _try(data, stack, state, level, size, square):
     for j in range(F):
         needed = square - state.value[0] + SLACK
         if j == top or c[j] ** 2 + 4 * w[j] > needed:
-            inside[size] = index[j]
-            left = square - c[j] ** 2
             if 4 * w[j] > _ERROR and c[j] ** 2 + 4 * w[j] > needed:
-                left = _measured(data, state, size + 1)
-            _note(state, size + 1, max(0.0, left))
+                _doubt(state, size, index[j], index[j])
+            else:
+                inside[size] = index[j]
+                _note(state, size + 1, max(0.0, square - c[j] ** 2))
     if state.m - size >= 2:
-        _pairs(data, state, stack.G[level], index, F, size, square)
+        _pairs(state, stack.G[level], index, F, size, square)
 
 
-@inner(error_model="numpy")
-def _pairs(data, state, G, index, F, size, square):
+@inner(**ONCE)
+def _pairs(state, G, index, F, size, square):
     """Try all pairs. The gain of a pair, before the division, errs by 8 times its two w: see `_try`."""
     inside, work = state.inside, state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
@@ -695,12 +755,14 @@ def _pairs(data, state, G, index, F, size, square):
             error = 8 * (w[j] + w[l])
             clear = height > _PARALLEL and error <= _ERROR
             if clear or gain > (square - state.value[0] + SLACK) * height - max(error, _ERROR):
-                inside[size], inside[size + 1] = index[j], index[l]
-                left = square - gain / height if clear else _measured(data, state, size + 2)
-                _note(state, size + 2, max(0.0, left))
+                if clear:
+                    inside[size], inside[size + 1] = index[j], index[l]
+                    _note(state, size + 2, max(0.0, square - gain / height))
+                else:
+                    _doubt(state, size, index[j], index[l])
 
 
-@inner(**VECTORIZED, error_model="numpy")
+@inner(**VECTORIZED, **NUMPY)
 def _better(row, u, c, p, w, j, needed):
     """The number of l < j whose pair with j may reduce the square by more than needed."""
     hits = 0
@@ -713,15 +775,15 @@ def _better(row, u, c, p, w, j, needed):
     return hits
 
 
-@inner(error_model="numpy")
-def _measured(data, state, size):
-    """‖P_I^⊥y‖² of the first `size` features inside, by projection; `seen` records its error."""
-    left, moved = remainder(data, state.inside[:size])
-    data.seen[1] = max(data.seen[1], min(moved, moved + state.value[0] - left))
-    return left
+@inner(**NUMPY)
+def _doubt(state, size, a, b):
+    """Leave it to `renew` to compare the set of a and b, perhaps equal, and the first `size` inside."""
+    counters = state.counters
+    state.unclear[counters[UNCLEAR]] = a * state.work.shape[1] + b
+    counters[UNCLEAR], counters[WITHIN] = counters[UNCLEAR] + 1, size
 
 
-@kernel(error_model="numpy")
+@kernel(**NUMPY)
 def remainder(data, inside):
     """‖P_I^⊥y‖² by projection, and a bound on its rounding error."""
     basis = basis_of(data, inside)

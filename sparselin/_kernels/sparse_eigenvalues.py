@@ -12,14 +12,14 @@ import math
 
 import numpy as np
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.linear_algebra import copy
 
 # Pivots and sums must exceed this: the rounding error of a scaled Schur complement, 1e3·eps.
 _MARGIN = 2.0**-42
 
 
-@inner()
+@inner(**NUMPY)
 def submatrix(C, S, size):
     """C_S for the first `size` entries of S."""
     A = np.empty((size, size))
@@ -29,7 +29,7 @@ def submatrix(C, S, size):
     return A
 
 
-@inner()
+@inner(**NUMPY)
 def _border(values, vectors, C, S, size, x, limit):
     """The least eigenvalue of C_{S + x} if it is below `limit`, `limit` otherwise.
 
@@ -64,7 +64,7 @@ def _border(values, vectors, C, S, size, x, limit):
     return high
 
 
-@inner()
+@inner(**NUMPY)
 def _best_addition(C, S, size, used, limit):
     """The x ∉ S of least λ_min(C_{S + x}) below `limit`, −1 if there is none."""
     values, vectors = np.linalg.eigh(submatrix(C, S, size))
@@ -77,7 +77,7 @@ def _best_addition(C, S, size, used, limit):
     return best, limit
 
 
-@kernel()
+@kernel(**NUMPY)
 def incumbent(C, k, fixed, support, rounds):
     """A set of k indices with small λ_min, the first `fixed` of C in it: greedily, then by exchanges."""
     used = np.zeros(len(C), np.bool_)
@@ -113,7 +113,7 @@ def incumbent(C, k, fixed, support, rounds):
     return value
 
 
-@inner()
+@inner(**ONCE)
 def _first(C):
     """One index of the pair of least eigenvalue."""
     best, least = 0, np.inf
@@ -126,7 +126,7 @@ def _first(C):
     return best
 
 
-@inner()
+@inner(**NUMPY)
 def _violation(W, m, left, pinned):
     """Candidates whose submatrix of W is not positive definite: (a, −1), (a, b), or (−1, −1) for none.
 
@@ -143,7 +143,7 @@ def _violation(W, m, left, pinned):
     return -1, -1
 
 
-@inner()
+@inner(**ONCE)
 def _outside_definite(T, m, bad):
     """Mark all but a set on which T (unit diagonal, overwritten) is positive definite: pivoted Cholesky."""
     count = m
@@ -166,7 +166,7 @@ def _outside_definite(T, m, bad):
     return count
 
 
-@inner()
+@inner(**ONCE)
 def _not_dominant(T, m, left, bad):
     """Mark the rows of T (unit diagonal) whose left − 1 largest other moduli sum to 1 or more."""
     top = np.empty(left - 1)
@@ -186,7 +186,7 @@ def _not_dominant(T, m, left, bad):
     return count
 
 
-@inner()
+@inner(**ONCE)
 def _branches(W, m, left, order):
     """Move to the front of `order` candidates of which every indefinite submatrix contains one; their number.
 
@@ -216,7 +216,7 @@ def _branches(W, m, left, order):
     return count
 
 
-@inner(**VECTORIZED)
+@inner(**VECTORIZED, **NUMPY)
 def _eliminate(V, p, m, W, left):
     """The Schur complement of V_pp on the m candidates after p, into W; its lower triangle if left is 2."""
     for a in range(m):
@@ -230,7 +230,7 @@ def _eliminate(V, p, m, W, left):
                 W[b, a] = W[a, b]
 
 
-@inner()
+@inner(**NUMPY)
 def _shift(C, theta, W):
     """C − θI."""
     for a in range(len(C)):
@@ -238,7 +238,7 @@ def _shift(C, theta, W):
         W[a, a] -= theta
 
 
-@inner()
+@inner(**NUMPY)
 def _permute(W, m, order):
     """Reorder the candidates of a level."""
     T = W[:m, :m].copy()
@@ -247,7 +247,7 @@ def _permute(W, m, order):
             W[a, b] = T[order[a], order[b]]
 
 
-@inner()
+@inner(**NUMPY)
 def _renew(C, k, theta, W, size, branch, order, t):
     """W[0], …, W[t] at another θ; the last not reordered."""
     _shift(C, theta, W[0])
@@ -256,7 +256,7 @@ def _renew(C, k, theta, W, size, branch, order, t):
         _eliminate(W[s], branch[s], size[s + 1], W[s + 1], k - s - 1)
 
 
-@kernel()
+@kernel(**NUMPY)
 def search(C, k, fixed, value, gap, node_limit, support):
     """Reduce `value`, a λ_min(C_S), until no λ_min(C_S) is below value − gap; (value, whether so, nodes).
 
@@ -270,7 +270,7 @@ def search(C, k, fixed, value, gap, node_limit, support):
         index[0, i] = i
     size[0] = d
     _shift(C, value - gap, W[0])
-    t, nodes = 0, 0
+    t, nodes = 0 * k, 0  # not a literal, for which what t is passed to would be compiled as well
     while t >= 0:
         nodes += 1
         if nodes > node_limit:
@@ -312,7 +312,7 @@ def search(C, k, fixed, value, gap, node_limit, support):
     return value, True, nodes
 
 
-@inner()
+@inner(**NUMPY)
 def _members(index, branch, t, a, b):
     """P, and the candidates a and b (if not −1) of level t."""
     found = np.empty(t + (1 if b < 0 else 2), np.int64)
@@ -322,21 +322,3 @@ def _members(index, branch, t, a, b):
     if b >= 0:
         found[t + 1] = index[t, b]
     return found
-
-
-@kernel()
-def babel(G, k, out):
-    """out[m − 1] = max_i of the sum of the m largest |G_ij|, j ≠ i, for m ≤ k."""
-    d = len(G)
-    out[:] = 0
-    row = np.empty(d)
-    for i in range(d):
-        for j in range(d):
-            row[j] = -abs(G[i, j])
-        row[i] = 0
-        row.sort()
-        total = 0.0
-        for m in range(k):
-            if m < d:
-                total -= row[m]
-            out[m] = max(out[m], total)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin._kernels import VECTORIZED, inner, kernel
+from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
 from sparselin._kernels.dependence import Exact, outside_span, span
 from sparselin._kernels.linear_algebra import copy, copy_rows
 
@@ -45,7 +45,7 @@ class Best(NamedTuple):
     added: NDArray[np.intp]
 
 
-@inner(**VECTORIZED, forceinline=True)
+@inner(**VECTORIZED, **NUMPY, forceinline=True)
 def _project(V, row, square, t, q, f, out):
     """Project the rows of V off the row z, element t of T, into out; the row to q, z/‖z‖² to f (n,).
 
@@ -65,7 +65,7 @@ def _project(V, row, square, t, q, f, out):
             out[a, i] = V[a, i] - dot * q[i]
 
 
-@inner(**VECTORIZED)
+@inner(**VECTORIZED, **NUMPY)
 def _dots(v, r, n):
     """‖z‖², s² and ⟨z, r⟩ of a row v and of the first n entries of r."""
     square, product, size = 0.0, 0.0, 1.0
@@ -77,14 +77,14 @@ def _dots(v, r, n):
     return square, size, product
 
 
-@inner()
+@inner(**NUMPY)
 def _direction_error(square, size, unit):
     """A bound on the error of z/ρ."""
     ratio = size / square
     return unit.u * (ratio if unit.power == 2 else math.sqrt(ratio))
 
 
-@inner()
+@inner(**NUMPY)
 def _error(square, size, rest, aim, unit):
     """A bound on the squared error of c/ρ; ρ² = square, size = s(x)², rest = ‖r‖², aim = s(y)²."""
     ratio, n = size / square, unit.root * unit.root
@@ -93,27 +93,28 @@ def _error(square, size, rest, aim, unit):
     return 3 * unit.u**2 * (rest * (4 * ratio + n) + aim)
 
 
-@inner()
-def _spectral(rows, facts, n, l):
-    """A lower bound on λ_min(H_A) for these rows, each projected off those before, from the trace τ of H_A⁻¹.
+@inner(**ONCE)
+def _spectral(rows, facts, members, n, l):
+    """A lower bound on λ_min(H_A) for A = `members` and its rows, each projected off those before.
 
+    It is from the trace τ of H_A⁻¹.
     With a = |A|, λ the least eigenvalue and (a − λ)/(a − 1) the mean of the others, convexity of 1/λ gives
     τ ≥ 1/λ + (a − 1)²/(a − λ). Rounding changes √λ by at most the root of the sum of the squared DIRECTION.
     """
     trace, off, a = 0.0, 0.0, len(rows)
     for i in range(a):
-        total = facts[SQUARE, i]
+        total = facts[SQUARE, members[i]]
         for j in range(i):
-            total += rows[i, n + l + j] ** 2 * facts[SQUARE, j]
+            total += rows[i, n + l + j] ** 2 * facts[SQUARE, members[j]]
         trace += total / _dots(rows[i], rows[i], n)[0]
-        off += facts[DIRECTION, i] ** 2
+        off += facts[DIRECTION, members[i]] ** 2
     half = a * (trace - a + 2)
     least = 2 * a / (half + math.sqrt(max(0.0, half * half - 4 * trace * a)))
     root = max(0.0, math.sqrt(max(0.0, least)) * (1 - 1e-12) - 2 * math.sqrt(off))
     return root * root
 
 
-@inner()
+@inner(**NUMPY)
 def ratio_bounds(singles, joint, errors, error):
     """Bounds on the ratio, the roots of its two parts having errors up to √errors and √error."""
     a, b, e, f = math.sqrt(singles), math.sqrt(joint), math.sqrt(errors), math.sqrt(error)
@@ -122,7 +123,7 @@ def ratio_bounds(singles, joint, errors, error):
     return low * low, high * high
 
 
-@kernel()
+@kernel(**NUMPY)
 def _hopeless(V, n, gains, at, left, ratio, slack):
     """Whether the `left` largest ratio·h_x − g_x, h_x the gains after A, have a sum of at most the slack."""
     top = np.zeros(left)
@@ -138,7 +139,14 @@ def _hopeless(V, n, gains, at, left, ratio, slack):
     return top.sum() <= slack
 
 
-@inner()
+@inner(**NUMPY)
+def _pad(members, out):
+    """`members`, followed by −1."""
+    for i in range(out.size):
+        out[i] = members[i] if i < members.size else -1
+
+
+@inner(**NUMPY)
 def _take(pair, best, added):
     """Whether the pair is the new least."""
     _, joint, _, error = pair
@@ -146,24 +154,23 @@ def _take(pair, best, added):
     if not (high < best.bounds[UPPER] and math.sqrt(joint) - math.sqrt(error) > NEGLIGIBLE):
         return False
     best.bounds[UPPER] = high
-    best.added[:] = -1
-    copy(added, best.added)
+    _pad(added, best.added)
     return True
 
 
-@inner()
+@inner(**ONCE)
 def _compare(pair, rows, facts, n, best, members):
     """Update the bounds by a pair; the rows and facts are those of A, the last of `members`."""
     _, joint, _, error = pair
     if math.sqrt(joint) + math.sqrt(error) > NEGLIGIBLE:
         l, low = len(members) - len(rows), ratio_bounds(*pair)[0]
         if low < best.bounds[LOWER]:
-            floor = _spectral(rows, facts[:, members[l:]], n, l)
+            floor = _spectral(rows, facts, members[l:], n, l)
             best.bounds[LOWER] = min(best.bounds[LOWER], max(low, floor))
         _take(pair, best, members[l:])
 
 
-@kernel()
+@inner(**ONCE)
 def _added(data, candidates, L, mu, worst, limit, best):
     """All A of 2, …, k of the candidates, at L, except those that `mu` excludes."""
     V, index, facts = candidates
@@ -215,7 +222,7 @@ def _added(data, candidates, L, mu, worst, limit, best):
         sums[s, REST], sums[s, AIM], _ = _dots(Vs[s, m], Vs[s, m], n)
 
 
-@inner()
+@inner(**NUMPY)
 def _candidates(data, Z, inside, members, ordered):
     """The columns outside the span of L and last y, projected; their indices, by decreasing gain if
     `ordered`; a table of facts by index; and whether rounding leaves one undecided.
@@ -230,19 +237,24 @@ def _candidates(data, Z, inside, members, ordered):
             outside = outside_span(exact, square, size, x, members, n, 0.0)
             open_ |= outside < 0
             if outside > 0:
-                index[m] = x
                 facts[GAIN, x] = c * c / square
+                a = m
+                while ordered and a > 0 and facts[GAIN, index[a - 1]] < facts[GAIN, x]:
+                    index[a] = index[a - 1]
+                    a -= 1
+                index[a] = x
                 facts[OFF, x] = _error(square, size, rest, aim, exact.unit)
                 facts[SQUARE, x] = square
                 facts[DIRECTION, x] = _direction_error(square, size, exact.unit)
                 m += 1
-    if ordered:
-        index[:m] = index[:m][np.argsort(-facts[GAIN][index[:m]])]
     index[m] = d
-    return (Z[index[: m + 1]], index[:m], facts), open_
+    V = np.empty((m + 1, Z.shape[1]))
+    for a in range(m + 1):
+        copy(Z[index[a]], V[a])
+    return (V, index[:m], facts), open_
 
 
-@inner()
+@inner(**ONCE)
 def _at_base(data, Z, inside, L, mu, worst, limit, best):
     """All A at one L."""
     square, size, _ = _dots(Z[-1], Z[-1], data.n)
@@ -254,11 +266,10 @@ def _at_base(data, Z, inside, L, mu, worst, limit, best):
         if len(candidates[1]) > 1:
             _added(data, candidates, L, mu, worst, limit, best)
         if best.bounds[UPPER] < upper:
-            best.base[:] = -1
-            copy(L, best.base)
+            _pad(L, best.base)
 
 
-@kernel()
+@kernel(**NUMPY)
 def every_base(data, mu, worst, limit, best):
     """All L ⊆ U and A.
 
@@ -293,7 +304,7 @@ def every_base(data, mu, worst, limit, best):
             fresh = True
 
 
-@inner()
+@inner(**NUMPY)
 def residuals(data, L):
     """The candidates at L, whether one is undecided, and the independent columns of L."""
     Z, n = data.Z.copy(), data.n
@@ -310,7 +321,7 @@ def residuals(data, L):
     return candidates, open_, members[:l]
 
 
-@kernel()
+@kernel(**NUMPY)
 def correlations(data, L):
     """The residual correlation matrix of the columns outside the span of L, and a bound on its errors.
 
@@ -325,7 +336,7 @@ def correlations(data, L):
     return H @ H.T, error
 
 
-@inner()
+@inner(**NUMPY)
 def _grow_from(data, candidates, L, start, best):
     """From the candidate `start`, add columns that minimise the ratio at L; whether `upper` decreased."""
     _, _, k, n, exact = data
@@ -361,7 +372,7 @@ def _grow_from(data, candidates, L, start, best):
     return fell
 
 
-@kernel()
+@kernel(**NUMPY)
 def grow(data, L, stride, best):
     """`_grow_from` every stride-th candidate; whether `upper` decreased."""
     candidates, _, members = residuals(data, L)

@@ -11,7 +11,7 @@ from sparselin.greedy._complex import is_complex, select
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
-from sparselin.problem import as_problem, takes_problem
+from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.ties import Scores, argmax, relative_margin
 from sparselin.validation import Columns
@@ -69,22 +69,18 @@ def ols(
             real_only=intercept or standardize, sample_weight=sample_weight, callback=callback,
         )  # fmt: skip
     problem = as_problem(X, y, sample_weight, intercept, standardize, operator=True)
+    return by_quotients(problem, k, tol=tol, residual=residual, forced=forced, callback=callback)
+
+
+def by_quotients(problem: Problem, k: int, **options: Any) -> SelectionPath:
+    """`ols` of a problem; the options are those of `pursue`. With by_rule=True few kernels are compiled."""
     lengths = Lengths(problem)
 
     def largest_fall(selection: Selection) -> Pick | Status:
         lengths.follow(selection.qr)
         return largest_quotient(selection, lengths, selection.correlations(), selection.excluded)
 
-    return pursue(
-        problem,
-        k,
-        largest_fall,
-        tol=tol,
-        residual=residual,
-        forced=forced,
-        callback=callback,
-        lengths=lengths,
-    )
+    return pursue(problem, k, largest_fall, lengths=lengths, **options)
 
 
 def largest_quotient(

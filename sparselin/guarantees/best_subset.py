@@ -65,8 +65,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import best_subset as kernels
-from sparselin._kernels.linear_algebra import project
-from sparselin.greedy.ols import ols
+from sparselin.greedy.ols import by_quotients
 from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees._warm_start import exchange, residual, starts
 from sparselin.memory import check_memory
@@ -116,9 +115,9 @@ def best_subset(
 
     The bounds are those of the perspective relaxation (derived in this module; Frangioni and Gentile, 2006;
     Dong, Chen and Linderoth, 2015). The search starts from orthogonal least squares, orthogonal matching
-    pursuit and the LASSO's first features, each improved by exchanges. Its time is exponential in k at worst;
-    it is short for well-conditioned X (d well below n), and for k ≤ 3, d = 500 or k ≤ 5, d = 200. It
-    needs memory for (k − 1)·d² numbers. The result is deterministic, except with a time limit.
+    pursuit and backward elimination from twice as many features, each improved by exchanges. Its time is
+    exponential in k at worst; it is short for well-conditioned X (d well below n), and for k ≤ 3, d = 500 or
+    k ≤ 5, d = 200. It needs memory for k·d² numbers. The result is deterministic, except with a time limit.
 
     Sets whose residuals differ by less than 1e-12·‖y‖² count as equal, and the first found is returned: the
     best of the starts, in the order above, if the search finds no better one.
@@ -198,7 +197,7 @@ class _Start:
         self.best, self.value = forced, residual(self.X[:, forced], self.y)
         if problem.y_norm == 0:
             return
-        for name, first in starts(problem, k, forced):
+        for name, first in starts(self.X, self.y, k, forced):
             S = exchange(self.X, self.y, first, len(forced))
             value = residual(self.X[:, S], self.y)
             self.candidates.append((name, 1 - value))
@@ -215,16 +214,15 @@ class Tree:
         self.data, self.stack = _off_forced(start), kernels.empty_stack(max(1, m - 1), d)
         self.best = kernels.Search(
             m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([start.value]),
-            np.zeros(4, np.intp), np.empty((4, d)),
+            np.zeros(6, np.intp), np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d)),
         )  # fmt: skip
         free = np.setdiff1d(np.arange(d), start.forced)
         self.stack.features[0, : len(free)] = free
         self.stack.size[0] = len(free)
-        kernels.measure(self.data, self.stack, 0, self.best.inside)
+        self.stack.kind[0] = kernels.STALE
+        kernels.renew(self.data, self.stack, self.best)
         if m == 0:
             self.best.counters[kernels.DEPTH] = -1
-        elif m > 2:
-            kernels.convexify(self.stack, 0, m)
 
     def run(self, nodes: int, seconds: float, callback: Callable[[SearchState], object] | None) -> Status:
         """Search until the tree is exhausted or a limit, the callback or an interrupt stops it."""
@@ -232,7 +230,7 @@ class Tree:
         try:
             while True:
                 looked = time.monotonic()
-                if kernels.search(self.data, self.stack, self.best, min(most, nodes - self.nodes)):
+                if self._advance(min(nodes, self.nodes + most)):
                     return Status.COMPLETED
                 now = time.monotonic()
                 if self.nodes >= nodes or now - began > seconds:
@@ -241,7 +239,15 @@ class Tree:
                 if callback is not None and callback(self.state(now - began)):
                     return Status.STOPPED
         except KeyboardInterrupt:
+            kernels.renew(self.data, self.stack, self.best)  # a set may be left that was not compared
             return Status.STOPPED
+
+    def _advance(self, stop: int) -> bool:
+        """Search until so many nodes are visited; whether the tree is exhausted."""
+        while not kernels.search(self.stack, self.best, stop):
+            if not kernels.renew(self.data, self.stack, self.best):
+                return False
+        return True
 
     @property
     def nodes(self) -> int:
@@ -282,25 +288,14 @@ def _off_forced(start: _Start) -> kernels.Data:
 
     Columns in the span of the forced ones are set to zero.
     """
-    forced, d, t = start.forced, start.problem.d, len(start.forced)
-    rows, y, error_factors = np.ascontiguousarray(start.X.T), start.y.copy(), np.ones(d + 1)
+    forced, d = start.forced, start.problem.d
+    rows, y = np.array(start.X.T, order="C"), start.y.copy()
     exact = exactness(start.problem, np.arange(d))
-    data = kernels.Data(rows, y, exact, error_factors.copy(), fixed=0, volume=0.0, seen=np.zeros(2))
-    if not t:
+    data = kernels.Data(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
+    if not len(forced):
         return data
-    basis, projections = kernels.basis_of(data, forced), np.empty(t)
-    error_factors[-1] = math.sqrt(kernels.squared_size(data, basis, y, d))
-    project(basis.Q, t, y, projections)
-    for x, row in enumerate(rows):
-        size = kernels.squared_size(data, basis, row, x)
-        length = project(basis.Q, t, row, projections)
-        if x not in basis.members and kernels.out_of(data, basis, length**2, size, x):
-            row /= length
-            error_factors[x] = math.sqrt(size) / length
-        else:
-            row[:] = error_factors[x] = 0
-    volume = float(exact.volumes[basis.members].sum())
-    return data._replace(own=error_factors, fixed=len(basis.members), volume=volume)
+    members = kernels.off_forced(data, forced)
+    return data._replace(fixed=len(members), volume=float(exact.volumes[members].sum()))
 
 
 def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
@@ -311,7 +306,7 @@ def _result(given: Problem, tree: Tree, status: Status) -> BestSubset:
     least, error = kernels.remainder(tree.data, unforced)
     limit = (value + max(_APART, error)) * scale
     if path.residual_norm[-1] ** 2 > limit:  # in that order a nearly dependent column is excluded
-        path = ols(problem, len(tree.support), forced=tree.support)
+        path = by_quotients(problem, len(tree.support), forced=tree.support, by_rule=True)
     squares = path.residual_norm**2
     relative_squares = squares / scale if scale else np.ones(len(squares))
     optimal = status is Status.COMPLETED
@@ -347,8 +342,8 @@ def _in_order(problem: Problem, k: int, support: IndexArray, forced: int) -> Sel
     If there are fewer than k, orthogonal least squares on all columns gives the status.
     """
     if len(support) == 0:
-        return ols(problem, k)
+        return by_quotients(problem, k, by_rule=True)
     support = np.concatenate([support[:forced], np.sort(support[forced:])])
     within = Problem(problem.columns(support), problem.y)
-    order = ols(within, len(support), forced=range(forced)).support
-    return ols(problem, k, forced=support[order])
+    order = by_quotients(within, len(support), forced=range(forced), by_rule=True).support
+    return by_quotients(problem, k, forced=support[order], by_rule=True)

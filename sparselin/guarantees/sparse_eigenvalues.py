@@ -245,6 +245,9 @@ def _coherences(C: FloatArray, k: int) -> tuple[float, FloatArray]:
     babel = np.zeros(k)
     if len(J) < 2:
         return math.nan, babel
-    G = C[np.ix_(J, J)] / norms[J] / norms[J][:, None]
-    kernels.babel(G, k, babel)
+    G = np.abs(C[np.ix_(J, J)] / norms[J] / norms[J][:, None])
+    np.fill_diagonal(G, 0)
+    G.sort(axis=1)
+    largest = G[:, ::-1][:, :k].cumsum(axis=1).max(axis=0)
+    babel[:] = np.append(largest, np.full(k - len(largest), largest[-1]))
     return float(babel[0]), babel
