@@ -17,7 +17,7 @@ import time
 from numba.core import event
 
 TEXT = (
-    "compiling, once for each function (for seconds, or up to two minutes; "
+    "compiling, once for each function (for seconds, or up to a minute; "
     "`sparselin warm-up` does it ahead for all)"
 )
 
