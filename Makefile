@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test bench attack lint types check doctest install clean
+.PHONY: verify ledger guarantee diversity test dropin bench attack lint types check doctest install clean
 
 verify: $(STAMP)
 	$(BIN)/sparselin verify $(ARGS)
@@ -26,6 +26,10 @@ diversity: $(STAMP)
 	$(BIN)/sparselin diversity $(ARGS)
 
 test: lint types check doctest
+
+# scikit-learn's own tests with our estimators in place of its, in a minute or two.
+dropin: $(STAMP)
+	$(BIN)/python -m tests.dropin -n 2 $(ARGS)
 
 # Beside the peers, in three quarters of an hour; e.g. `make bench ARGS="--quick --case omp"`.
 bench: $(STAMP)

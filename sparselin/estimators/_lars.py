@@ -55,7 +55,7 @@ class _Path(NamedTuple):
         return dense
 
 
-class LassoLars(CallbackSupportMixin, linear_model.LassoLars):  # type: ignore[misc]
+class LassoLars(CallbackSupportMixin, linear_model.LassoLars):
     """scikit-learn's `LassoLars`, by the exact path of `sparselin.lasso_path`.
 
     It minimises ‖y − β₀ − Xβ‖²/(2n) + α‖β‖₁, n the number of rows or, with weights, their sum; α = λ/n with λ
@@ -141,7 +141,7 @@ class LassoLars(CallbackSupportMixin, linear_model.LassoLars):  # type: ignore[m
         return self
 
 
-class LassoLarsCV(CallbackSupportMixin, linear_model.LassoLarsCV):  # type: ignore[misc]
+class LassoLarsCV(CallbackSupportMixin, linear_model.LassoLarsCV):
     """scikit-learn's `LassoLarsCV`, by one path of `sparselin.lasso_path` for each fold.
 
     A path is linear between its knots, so that the error of a fold is known for every α. It is computed at
@@ -229,7 +229,7 @@ class LassoLarsCV(CallbackSupportMixin, linear_model.LassoLarsCV):  # type: igno
         return cv_routing(self)
 
 
-class LassoLarsIC(CallbackSupportMixin, linear_model.LassoLarsIC):  # type: ignore[misc]
+class LassoLarsIC(CallbackSupportMixin, linear_model.LassoLarsIC):
     """scikit-learn's `LassoLarsIC`, on the exact path of `sparselin.lasso_path`.
 
     Of the knots of the path it takes the one of least
@@ -417,9 +417,9 @@ def _noise_variance(
     if free <= 0:
         raise ValueError(
             f"You are using {type(estimator).__name__} in the case where the number of samples is smaller "
-            f"than the number of features (n_samples = {X.shape[0]}, n_features = {X.shape[1]}): least squares "
-            "on all features leaves no residual from which to estimate the variance of the noise. Pass "
-            "noise_variance, or fewer features."
+            f"than the number of features (n_samples = {X.shape[0]}, n_features = {X.shape[1]}): least "
+            "squares on all features leaves no residual from which to estimate the variance of the noise. "
+            "Pass noise_variance, or fewer features."
         )
     ends = _Path(
         whole.knots, whole.features, whole.coef_path[[0, -1]], whole.intercept[[0, -1]], [], whole.status

@@ -42,7 +42,7 @@ class _Fit(NamedTuple):
     status: list[Status]
 
 
-class OrthogonalMatchingPursuit(CallbackSupportMixin, linear_model.OrthogonalMatchingPursuit):  # type: ignore[misc]
+class OrthogonalMatchingPursuit(CallbackSupportMixin, linear_model.OrthogonalMatchingPursuit):
     """scikit-learn's `OrthogonalMatchingPursuit`, by `sparselin.omp`.
 
     With r = P_S^⊥(y − ȳ) the residual on the features S so far, each step takes the feature of largest
@@ -111,13 +111,13 @@ class OrthogonalMatchingPursuit(CallbackSupportMixin, linear_model.OrthogonalMat
         return self
 
 
-class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalMatchingPursuitCV):  # type: ignore[misc]
+class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalMatchingPursuitCV):
     """scikit-learn's `OrthogonalMatchingPursuitCV`, by one path of `sparselin.omp` for each fold.
 
-    The path of a fold is scored at each k on what was left out. A path that ends before max_iter, as y is
-    fitted or all other features depend on those selected, has its last score from there on: its model of
-    k features is its last one (scikit-learn cuts all folds to the length of the shortest). A fold in
-    whose training part y is constant is scored as a constant. Else as `OrthogonalMatchingPursuit`.
+    The path of a fold is scored at each k on what was left out, up to the length of the shortest path: one
+    ends early as y is fitted, or as all other features depend on those selected. The path of a fold in whose
+    training part y is constant selects nothing; it is scored as that constant at each k. Else as
+    `OrthogonalMatchingPursuit`.
 
     Parameters
     ----------
@@ -166,7 +166,8 @@ class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalM
         sample_weight : (n,) weights ≥ 0 of the squared residuals, those left out too; or None.
         **params : what the splitter asks for, with metadata routing.
 
-        Returns the estimator. Raises ValueError for bad data, or more `max_iter` than features.
+        Returns the estimator. Raises ValueError for bad data, or more `max_iter` than features. Warns
+        (RuntimeWarning) if the path of a fold is shorter than a `max_iter` that was asked for.
         """
         _raise_for_params(params, self, "fit")
         X, y, weight = validated(self, X, y, sample_weight, by_rows=True, ensure_min_features=2)
@@ -179,8 +180,15 @@ class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalM
         scores = parallel(
             delayed(_score_fold)(self, X, y, weight, fold, most, task, i) for i, fold in enumerate(folds)
         )
-        stop = min(len(score) for score in scores)  # of those that callbacks ended
-        self.mse_path_ = np.column_stack([score[:stop] for score in scores])
+        stop, i = min((len(score), i) for i, (score, _) in enumerate(scores))
+        if self.max_iter and stop < most and scores[i][1] is not Status.STOPPED:
+            warnings.warn(
+                f"max_iter={most}, but the path of fold {i} has {stop} features, so that no more are "
+                f"compared: {scores[i][1].message}",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        self.mse_path_ = np.column_stack([score[:stop] for score, _ in scores])
         self.n_nonzero_coefs_ = np.argmin(mean_of_folds(self.mse_path_)) + 1
         k = int(self.n_nonzero_coefs_)
         refit = task.part("refit", k, len(folds))
@@ -278,8 +286,8 @@ def _by_gram(
 
 def _score_fold(
     estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, fold: Split, k: int, task: Task, i: int
-) -> FloatArray:
-    """(k,) the mean squared errors with 1, …, k features; fewer where a callback ended the path."""
+) -> tuple[FloatArray, Status]:
+    """The mean squared errors with 1, 2, … features, as far as the path goes, and how it ended."""
     part = task.part("fold", k, i)
     with part.steps("pick", k, lambda path: _attributes(estimator, path)) as callback:
         path = omp(problem_of(estimator, *rows(X, y, weight, fold[0])), k, callback=callback)
@@ -288,5 +296,4 @@ def _score_fold(
     residuals = y[:, None] - path.intercept_path
     residuals[:, 1:] -= X[:, path.support] @ path.coef_path.T
     scores = mean_squares(residuals, weight)
-    last = len(path) if path.status is Status.STOPPED else k
-    return np.asarray(scores[np.minimum(np.arange(1, last + 1), len(path))])
+    return (scores[1:] if len(path) else np.repeat(scores, k)), path.status
