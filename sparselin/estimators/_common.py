@@ -16,7 +16,7 @@ from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
 try:
-    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -141,7 +141,7 @@ class Task:
 
     @contextlib.contextmanager
     def steps(
-        self, name: str, most: int, attributes: Callable[[Any], dict[str, Any]]
+        self, name: str, most: int, attributes: Callable[[Any], dict[str, Any] | None]
     ) -> Iterator[Callable[[Any], bool] | None]:
         """The `callback` of a method that calls it with the path after each step; None where nobody listens.
 

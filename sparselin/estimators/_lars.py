@@ -365,7 +365,7 @@ def _fit_targets(
             part.end()
     coef = np.stack([path.dense(d, -1) for path in paths])
     set_model(estimator, coef, np.array([path.intercept[-1] for path in paths]), y)
-    found = {
+    found: dict[str, list[Any]] = {
         "alphas_": [path.alphas if with_path else path.alphas[-1] for path in paths],
         "n_iter_": [len(path.alphas) - 1 for path in paths],
     }
