@@ -239,9 +239,10 @@ def _fitted(
     if short:
         i = short[0]
         where = "" if y.ndim == 1 else f" for {len(short)} of {len(fit.n_iter)} targets, the first {i}"
+        why = "there are no more" if fit.status[i] is Status.COMPLETED else fit.status[i].message
         asked = f"of {k} asked for" if tol is None else f"and ‖r‖² above tol={tol:g}"
         warnings.warn(
-            f"the path ended with {fit.n_iter[i]} features {asked}{where}: {fit.status[i].message}",
+            f"the path ended with {fit.n_iter[i]} features {asked}{where}: {why}",
             RuntimeWarning,
             stacklevel=4,
         )
