@@ -453,7 +453,7 @@ def test_bad_input(rng):
         with pytest.raises(ValueError, match=r"non-zero number|zero for every row"):
             ours(name).fit(X, y, sample_weight=np.zeros(60))
         with pytest.raises(ValueError, match="NaN"):
-            ours(name).fit(np.where(X == X[3, 2], np.nan, X), y)
+            ours(name).fit(np.where(X[3, 2] == X, np.nan, X), y)
         with pytest.raises(ValueError, match="NaN"):
             ours(name).fit(X, np.where(y == y[3], np.nan, y))
 
