@@ -25,6 +25,7 @@ from sparselin.estimators._common import (
     splits,
     validated,
 )
+from sparselin.estimators._folds import FoldPath, SharedFolds, can_share, path_of
 from sparselin.greedy.batch_omp import batch_omp
 from sparselin.greedy.omp import omp
 from sparselin.results import FloatArray, SelectionPath, Status
@@ -176,9 +177,17 @@ class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalM
         _check_count(most, d, "max_iter")
         folds = splits(self, X, y, weight, params)
         task = Task.of_fit(self, X, y, weight, len(folds) + 1, in_order=False)
+        paths: list[FoldPath | None] = [None] * len(folds)
+        whole = None
+        if weight is None and not hasattr(self, "_skl_callbacks"):
+            problem = problem_of(self, X, y, None)
+            if can_share(problem, most):
+                whole = omp(problem, most)
+                paths = SharedFolds(problem, [fold[0] for fold in folds], most, whole).paths()
         parallel = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")
         scores = parallel(
-            delayed(_score_fold)(self, X, y, weight, fold, most, task, i) for i, fold in enumerate(folds)
+            delayed(_score_fold)(self, X, y, weight, fold, most, task, i, path)
+            for i, (fold, path) in enumerate(zip(folds, paths, strict=True))
         )
         stop, i = min((len(score), i) for i, (score, _) in enumerate(scores))
         if self.max_iter and stop < most and scores[i][1] is not Status.STOPPED:
@@ -192,7 +201,8 @@ class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalM
         self.n_nonzero_coefs_ = np.argmin(mean_of_folds(self.mse_path_)) + 1
         k = int(self.n_nonzero_coefs_)
         refit = task.part("refit", k, len(folds))
-        _set(self, _fitted(self, X, y, weight, k, None, refit), y)
+        fit = _fitted(self, X, y, weight, k, None, refit) if whole is None else _beginning(whole, k)
+        _set(self, fit, y)
         refit.end({})
         task.end({})
         return self
@@ -272,6 +282,14 @@ def _one_by_one(
     return _Fit(coef, intercept, [len(path) for path in paths], [path.status for path in paths])
 
 
+def _beginning(path: SelectionPath, k: int) -> _Fit:
+    """The first k features of a path."""
+    t = min(k, len(path))
+    coef = np.zeros((1, path.n_features), path.coef_path.dtype)
+    coef[0, path.support[:t]] = path.coef_at(t)
+    return _Fit(coef, path.intercept_path[[t]], [t], [path.status])
+
+
 def _by_gram(
     estimator: Any, X: FloatArray, Y: FloatArray, weight: FloatArray | None, k: int, level: float | None
 ) -> _Fit:
@@ -286,15 +304,27 @@ def _by_gram(
 
 
 def _score_fold(
-    estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, fold: Split, k: int, task: Task, i: int
+    estimator: Any,
+    X: Any,
+    y: FloatArray,
+    weight: FloatArray | None,
+    fold: Split,
+    k: int,
+    task: Task,
+    i: int,
+    path: FoldPath | None,
 ) -> tuple[FloatArray, Status]:
     """The mean squared errors with 1, 2, … features, as far as the path goes, and how it ended."""
-    part = task.part("fold", k, i)
-    with part.steps("pick", k, lambda path: _attributes(estimator, path)) as callback:
-        path = omp(problem_of(estimator, *rows(X, y, weight, fold[0])), k, callback=callback)
-    part.end(lambda: _attributes(estimator, path))
-    X, y, weight = rows(X, y, weight, fold[1])
-    residuals = y[:, None] - path.intercept_path
-    residuals[:, 1:] -= X[:, path.support] @ path.coef_path.T
-    scores = mean_squares(residuals, weight)
-    return (scores[1:] if len(path) else np.repeat(scores, k)), path.status
+    if path is None:
+        part = task.part("fold", k, i)
+        with part.steps("pick", k, lambda path: _attributes(estimator, path)) as callback:
+            found = omp(problem_of(estimator, *rows(X, y, weight, fold[0])), k, callback=callback)
+        part.end(lambda: _attributes(estimator, found))
+        path = path_of(found)
+    S, test = path.support, fold[1]
+    residuals = y[test, None] - path.intercept_path
+    residuals[:, 1:] -= (
+        X[np.ix_(test, S)] if isinstance(X, np.ndarray) else X[test][:, S]
+    ) @ path.coef_path.T
+    scores = mean_squares(residuals, None if weight is None else weight[test])
+    return (scores[1:] if len(S) else np.repeat(scores, k)), path.status
