@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -26,33 +26,18 @@ from sparselin.estimators._common import (
     splits,
     validated,
 )
+from sparselin.estimators._lars_path import (
+    AlphaPath,
+    alpha_path,
+    between,
+    fit_targets,
+    residuals_of,
+    size_of,
+    squares_of,
+)
 from sparselin.lasso.path import lasso_path
-from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray, LassoPath, Status
-
-# λ's within so many eps of each other are one: λ = α·n and α = λ/n are rounded
-_SAME = 8
-
-
-class _Path(NamedTuple):
-    """A path in the terms of scikit-learn: α (m,), β (m, p) of `features` and intercepts (m,) at each knot.
-
-    `order` has the features that are nonzero on the last segment, in the order in which they entered.
-    """
-
-    alphas: FloatArray
-    features: IndexArray
-    coef: FloatArray
-    intercept: FloatArray
-    order: list[int]
-    status: Status
-
-    def dense(self, d: int, here: slice | int = slice(None)) -> FloatArray:
-        """β (m, d), or (d,) at one knot."""
-        coef = self.coef[here]
-        dense = np.zeros((*coef.shape[:-1], d), coef.dtype)
-        dense[..., self.features] = coef
-        return dense
+from sparselin.parallel.threads import workers
+from sparselin.results import FloatArray, LassoPath, Status
 
 
 class LassoLars(CallbackSupportMixin, linear_model.LassoLars):
@@ -123,7 +108,7 @@ class LassoLars(CallbackSupportMixin, linear_model.LassoLars):
         """
         X, y, weight = validated(self, X, y, sample_weight, multi_output=True)
         task = Task.of_fit(self, X, y, weight, self.max_iter if y.ndim == 1 else y.shape[1])
-        paths = _fit_targets(self, X, y, weight, self.alpha, task, self.fit_path)
+        paths = fit_targets(self, X, y, weight, self.alpha, task, self.fit_path)
         above = [
             i for i, path in enumerate(paths) if path.status in (Status.MAX_STEPS, Status.BEYOND_PRECISION)
         ]
@@ -207,19 +192,19 @@ class LassoLarsCV(CallbackSupportMixin, linear_model.LassoLarsCV):
             )
         folds = splits(self, X, y, weight, params)
         task = Task.of_fit(self, X, y, weight, len(folds) + 1, in_order=False)
-        parallel = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")
-        found = parallel(
-            delayed(_left_out)(self, X, y, weight, fold, task, i) for i, fold in enumerate(folds)
-        )
+        with workers(2.0 * X.shape[0] * X.shape[1] * len(folds)):
+            found = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")(
+                delayed(_left_out)(self, X, y, weight, fold, task, i) for i, fold in enumerate(folds)
+            )
         alphas = np.unique(np.concatenate([knots for knots, *_ in found]))
         alphas = alphas[:: max(1, int(len(alphas) / self.max_n_alphas))]
         self.cv_alphas_ = alphas
         self.mse_path_ = np.column_stack([
-            mean_squares(_between(knots, residuals, alphas), w) for knots, residuals, w in found
+            mean_squares(between(knots, residuals, alphas), w) for knots, residuals, w in found
         ])  # fmt: skip
         self.alpha_ = alphas[np.argmin(mean_of_folds(self.mse_path_))]
         refit = task.part("refit", self.max_iter, len(folds))
-        _fit_targets(self, X, y, weight, float(self.alpha_), refit, True)
+        fit_targets(self, X, y, weight, float(self.alpha_), refit, True)
         refit.end({})
         task.end({})
         return self
@@ -277,7 +262,7 @@ class LassoLarsIC(CallbackSupportMixin, linear_model.LassoLarsIC):
         Returns the estimator. Raises ValueError for bad data, and with too few rows to estimate σ².
         """
         X, y, weight = validated(self, X, y, sample_weight)
-        d, size = X.shape[1], _size(X, weight)
+        d, size = X.shape[1], size_of(X, weight)
         task = Task.of_fit(self, X, y, weight, self.max_iter)
         problem = problem_of(self, X, y, weight)
         if self.noise_variance is None:
@@ -285,11 +270,11 @@ class LassoLarsIC(CallbackSupportMixin, linear_model.LassoLarsIC):
             self.noise_variance_ = _noise_variance(self, X, y, weight, whole)
         else:
             self.noise_variance_ = self.noise_variance
-        path = _path(self, problem, 0.0, size, task)
+        path = alpha_path(self, problem, 0.0, size, task)
         with np.errstate(divide="ignore", invalid="ignore"):  # σ = 0: y is constant
             self.criterion_ = (
                 size * np.log(2 * np.pi * self.noise_variance_)
-                + _squares(X, y, weight, path) / self.noise_variance_
+                + squares_of(X, y, weight, path) / self.noise_variance_
                 + (2 if self.criterion == "aic" else math.log(size)) * np.count_nonzero(path.coef, axis=1)
             )
         best = int(np.argmin(self.criterion_))
@@ -299,121 +284,23 @@ class LassoLarsIC(CallbackSupportMixin, linear_model.LassoLarsIC):
         return self
 
 
-def _size(X: Any, weight: FloatArray | None) -> float:
-    """n: the number of rows, or the sum of their weights."""
-    return float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
-
-
-def _path(estimator: Any, problem: Problem, alpha: float, size: float, task: Task) -> _Path:
-    """The path down to α, of at most max_iter segments; it ends at α itself if it is reached."""
-    most = estimator.max_iter
-    with task.steps("segment", most, lambda path: _attributes(estimator, path, size)) as callback:
-        path = lasso_path(
-            problem,
-            max_steps=max(most, 1),
-            lam_min=alpha * size,
-            positive=estimator.positive,
-            callback=callback,
-        )
-    m, status, knots = len(path), path.status, path.knots.astype(np.float64)
-    if most == 0 and m > 1:
-        m, status = 1, Status.MAX_STEPS
-    same = alpha * size * (1 + _SAME * float(np.finfo(path.knots.dtype).eps))
-    if status is not Status.STOPPED and m > 1 and knots[m - 2] <= same:
-        m, status = m - 1, Status.COMPLETED
-    alphas = (knots[:m] / size).astype(path.knots.dtype)
-    if status is Status.COMPLETED:
-        alphas[-1] = alpha
-    return _Path(
-        alphas, path.features, path.coef_path[:m], path.intercept[:m], _order(path.active[: m - 1]), status
-    )
-
-
-def _order(active: tuple[tuple[int, ...], ...]) -> list[int]:
-    """The last of the active sets, in the order in which its features entered."""
-    order: list[int] = []
-    for now in active:
-        order = [j for j in order if j in now] + [j for j in now if j not in order]
-    return order
-
-
-def _attributes(estimator: Any, path: LassoPath, size: float) -> dict[str, Any]:
-    """Those of the estimator, of one target, had the path ended here."""
-    coef = np.zeros(path.n_features, path.coef_path.dtype)
-    coef[path.features] = path.coef_path[-1]
-    intercept = path.intercept[-1] if estimator.fit_intercept else 0.0
-    return {"coef_": coef, "intercept_": intercept, "n_iter_": len(path) - 1, "alphas_": path.knots / size}
-
-
-def _fit_targets(
-    estimator: Any,
-    X: Any,
-    y: FloatArray,
-    weight: FloatArray | None,
-    alpha: float,
-    task: Task,
-    with_path: bool,
-) -> list[_Path]:
-    """The path of each target, from which the attributes are set."""
-    targets = y[:, None] if y.ndim == 1 else y
-    N, d, size = targets.shape[1], X.shape[1], _size(X, weight)
-    paths = []
-    for i in range(N):
-        part = task if N == 1 else task.part("target", estimator.max_iter)
-        paths.append(_path(estimator, problem_of(estimator, X, targets[:, i], weight), alpha, size, part))
-        if N > 1:
-            part.end()
-    coef = np.stack([path.dense(d, -1) for path in paths])
-    set_model(estimator, coef, np.array([path.intercept[-1] for path in paths]), y)
-    found: dict[str, list[Any]] = {
-        "alphas_": [path.alphas if with_path else path.alphas[-1] for path in paths],
-        "n_iter_": [len(path.alphas) - 1 for path in paths],
-    }
-    if with_path:
-        found["active_"] = [path.order for path in paths]
-        found["coef_path_"] = [path.dense(d).T for path in paths]
-    for name in ("active_", "coef_path_"):  # of an earlier fit
-        vars(estimator).pop(name, None)
-    for name, values in found.items():
-        setattr(estimator, name, values[0] if N == 1 else values)
-    return paths
-
-
-def _residuals(X: Any, y: FloatArray, path: _Path) -> FloatArray:
-    """y − β₀ − Xβ (n, m) at each knot."""
-    return np.asarray(y[:, None] - path.intercept - X[:, path.features] @ path.coef.T)
-
-
-def _squares(X: Any, y: FloatArray, weight: FloatArray | None, path: _Path) -> FloatArray:
-    """‖y − β₀ − Xβ‖² (m,), weighted, at each knot."""
-    return mean_squares(_residuals(X, y, path), weight) * _size(X, weight)
-
-
 def _left_out(
     estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, fold: Split, task: Task, i: int
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """The α of the knots of a fold, the residuals on the rows that it left out, and the weights of these."""
     part = task.part("fold", estimator.max_iter, i)
     given = rows(X, y, weight, fold[0])
-    path = _path(estimator, problem_of(estimator, *given), 0.0, _size(given[0], given[2]), part)
+    path = alpha_path(estimator, problem_of(estimator, *given), 0.0, size_of(given[0], given[2]), part)
     part.end()
     X, y, weight = rows(X, y, weight, fold[1])
-    return path.alphas, _residuals(X, y, path), weight
-
-
-def _between(alphas: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
-    """What is `values` (n, m) at decreasing α (m,), linearly between them, constant beyond them: (n, q)."""
-    place = np.interp(at, alphas[::-1], np.arange(len(alphas))[::-1])
-    i = np.minimum(place.astype(np.intp), max(0, len(alphas) - 2))
-    weight = place - i
-    return np.asarray(values[:, i] * (1 - weight) + values[:, np.minimum(i + 1, len(alphas) - 1)] * weight)
+    return path.alphas, residuals_of(X, y, path), weight
 
 
 def _noise_variance(
     estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, whole: LassoPath
 ) -> float:
     """‖r‖²/(n − d − 1) at the end of the whole path; at least what rounding leaves of ‖y − ȳ‖²."""
-    free = _size(X, weight) - X.shape[1] - estimator.fit_intercept
+    free = size_of(X, weight) - X.shape[1] - estimator.fit_intercept
     if free <= 0:
         raise ValueError(
             f"You are using {type(estimator).__name__} in the case where the number of samples is smaller "
@@ -421,8 +308,8 @@ def _noise_variance(
             "squares on all features leaves no residual from which to estimate the variance of the noise. "
             "Pass noise_variance, or fewer features."
         )
-    ends = _Path(
+    ends = AlphaPath(
         whole.knots, whole.features, whole.coef_path[[0, -1]], whole.intercept[[0, -1]], [], whole.status
     )
-    squares = _squares(X, y, weight, ends)
+    squares = squares_of(X, y, weight, ends)
     return float(max(squares[-1], np.finfo(X.dtype).eps ** 2 * squares[0]) / free)

@@ -28,6 +28,7 @@ from sparselin.estimators._common import (
 from sparselin.estimators._folds import FoldPath, SharedFolds, can_share, path_of
 from sparselin.greedy.batch_omp import batch_omp
 from sparselin.greedy.omp import omp
+from sparselin.parallel.threads import workers
 from sparselin.results import FloatArray, SelectionPath, Status
 
 # why a path is shorter than asked for, where that is no failure
@@ -177,18 +178,7 @@ class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalM
         _check_count(most, d, "max_iter")
         folds = splits(self, X, y, weight, params)
         task = Task.of_fit(self, X, y, weight, len(folds) + 1, in_order=False)
-        paths: list[FoldPath | None] = [None] * len(folds)
-        whole = None
-        if weight is None and not hasattr(self, "_skl_callbacks"):
-            problem = problem_of(self, X, y, None)
-            if can_share(problem, most):
-                whole = omp(problem, most)
-                paths = SharedFolds(problem, [fold[0] for fold in folds], most, whole).paths()
-        parallel = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")
-        scores = parallel(
-            delayed(_score_fold)(self, X, y, weight, fold, most, task, i, path)
-            for i, (fold, path) in enumerate(zip(folds, paths, strict=True))
-        )
+        whole, scores = _compare(self, X, y, weight, folds, most, task)
         stop, i = min((len(score), i) for i, (score, _) in enumerate(scores))
         if self.max_iter and stop < most and scores[i][1] is not Status.STOPPED:
             warnings.warn(
@@ -301,6 +291,31 @@ def _by_gram(
     coef = batch.to_sparse().toarray()
     intercept = coef[:, d] if ones else np.zeros(len(coef), coef.dtype)
     return _Fit(coef[:, :d], intercept, (batch.n_selected - ones).tolist(), batch.status.tolist())
+
+
+def _compare(
+    estimator: Any,
+    X: Any,
+    y: FloatArray,
+    weight: FloatArray | None,
+    folds: list[Split],
+    k: int,
+    task: Task,
+) -> tuple[SelectionPath | None, list[tuple[FloatArray, Status]]]:
+    """The path of all rows, if it was made for the folds to share, and what `_score_fold` gives for each."""
+    paths: list[FoldPath | None] = [None] * len(folds)
+    whole = None
+    with workers(2.0 * X.shape[0] * X.shape[1] * k):
+        if weight is None and not hasattr(estimator, "_skl_callbacks"):
+            problem = problem_of(estimator, X, y, None)
+            if can_share(problem, k):
+                whole = omp(problem, k)
+                paths = SharedFolds(problem, [fold[0] for fold in folds], k, whole).paths()
+        scores = Parallel(n_jobs=estimator.n_jobs, verbose=estimator.verbose, prefer="threads")(
+            delayed(_score_fold)(estimator, X, y, weight, fold, k, task, i, path)
+            for i, (fold, path) in enumerate(zip(folds, paths, strict=True))
+        )
+    return whole, scores
 
 
 def _score_fold(
