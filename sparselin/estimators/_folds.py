@@ -129,8 +129,8 @@ class SharedFolds:
     def _failing(self, path: SelectionPath, rows: IndexArray) -> IndexArray:
         """The columns, not of the few, for which a step of the path is not certain; all, if it ended early.
 
-        Rounding is bounded as by `Problem.rounding`: 8·eps·(√n + 1)‖X_j‖‖r_s‖ for the products, eps of float32,
-        and for r_s what it gives in float64.
+        Rounding is bounded as by `Problem.rounding`: 8·eps·(√n + 1)‖X_j‖‖r_s‖ for the products, with the eps
+        of float32, and for r_s what it gives in float64.
         """
         d, t = self.problem.n_features, len(path)
         if t == 0 or path.status not in (Status.COMPLETED, Status.EXACT_FIT):
