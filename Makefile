@@ -8,7 +8,8 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test test-minimum bench attack lint types check doctest install clean
+.PHONY: verify ledger guarantee diversity test test-minimum dropin bench attack lint types check doctest install \
+	clean
 
 verify: $(STAMP)
 	$(BIN)/sparselin verify $(ARGS)
@@ -35,6 +36,10 @@ test-minimum: $(STAMP)
 	$(VENV)-minimum/bin/python -m pip install --quiet --constraint $(VENV)-minimum/constraints.txt \
 	    --editable '.[all]' --group test
 	$(VENV)-minimum/bin/pytest -q -n 2 tests
+
+# scikit-learn's own tests with our estimators in place of its, in a minute or two.
+dropin: $(STAMP)
+	$(BIN)/python -m tests.dropin -n 2 $(ARGS)
 
 # Beside the peers, in three quarters of an hour; e.g. `make bench ARGS="--quick --case omp"`.
 bench: $(STAMP)

@@ -137,6 +137,39 @@ CASES: tuple[Case, ...] = (
     ),
     *(
         Case(
+            f"estimator {n} × {d}",
+            designs.sparse,
+            {"n": n, "d": d, "k": k},
+            {"n": 40, "d": 20, "k": 3},
+            (
+                Job(
+                    f"estimator/{n}x{d}",
+                    "OrthogonalMatchingPursuit",
+                    entrants.our_estimator,
+                    (Goal(entrants.our_centred_omp, least),),
+                    checks.coefficients(entrants.our_estimator, entrants.our_centred_omp),
+                ),
+            ),
+        )
+        for n, d, k, least in ((2000, 20000, 50, 1 / 1.1), (300, 30, 10, 0.5))
+    ),
+    Case(
+        "OMP-CV",
+        designs.sparse,
+        {"n": 2000, "d": 5000, "k": 50},
+        TOY,
+        (
+            Job(
+                "omp-cv/5000",
+                "OrthogonalMatchingPursuitCV, 5 folds",
+                entrants.our_omp_cv,
+                (Goal(entrants.sklearn_omp_cv, 5),),
+                checks.coefficients(entrants.our_omp_cv, entrants.sklearn_omp_cv),
+            ),
+        ),
+    ),
+    *(
+        Case(
             f"batch {n} × {d}",
             designs.dictionary,
             {"n": n, "d": d, "signals": signals, "k": k},

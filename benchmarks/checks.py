@@ -28,6 +28,20 @@ def selects_like_omp(ours: Entrant, eps: float = 2.0**-52) -> Check:
     return check
 
 
+def coefficients(ours: Entrant, other: Entrant) -> Check:
+    """Those of an estimator are the other's, where that ran."""
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        if other not in answers:
+            return Outcome(True, f"{other.name} did not run")
+        a, b = answers[ours].coef_, answers[other]
+        b = b.coef_ if hasattr(b, "coef_") else b.dense_coef()
+        error = float(np.abs(a - b).max() / np.abs(b).max())
+        return Outcome(error <= 1e-9, f"coefficients to {error:.0e}")
+
+    return check
+
+
 def selects_like_ols(ours: Entrant, eps: float = 2.0**-52) -> Check:
     """The same for orthogonal least squares; the division by ‖P_S^⊥X_j‖ ≥ ‖X_j‖/κ adds a factor κ."""
 

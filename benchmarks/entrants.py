@@ -56,6 +56,21 @@ def our_omp(data: Data) -> Any:
     return sl.omp(data.X, data.y, data.k)
 
 
+@entrant("sl.omp, with an intercept")
+def our_centred_omp(data: Data) -> Any:
+    return sl.omp(data.X, data.y, data.k, intercept=True)
+
+
+@entrant("OrthogonalMatchingPursuit", needs="sparselin:estimators")
+def our_estimator(data: Data) -> Any:
+    return sl.estimators.OrthogonalMatchingPursuit(n_nonzero_coefs=data.k).fit(data.X, data.y)
+
+
+@entrant("OrthogonalMatchingPursuitCV", needs="sparselin:estimators")
+def our_omp_cv(data: Data) -> Any:
+    return sl.estimators.OrthogonalMatchingPursuitCV(max_iter=data.k).fit(data.X, data.y)
+
+
 @entrant("sl.omp, Fortran order")
 def our_omp_by_columns(data: Data) -> Any:
     return sl.omp(cached(data, "X_fortran", lambda: np.asfortranarray(data.X)), data.y, data.k)
@@ -171,6 +186,20 @@ def sklearn_omp(data: Data) -> Any:
     from sklearn.linear_model import orthogonal_mp
 
     return orthogonal_mp(data.X, data.y, n_nonzero_coefs=data.k)
+
+
+@entrant("scikit-learn's class", "estimator", needs="sklearn")
+def sklearn_estimator(data: Data) -> Any:
+    from sklearn.linear_model import OrthogonalMatchingPursuit
+
+    return OrthogonalMatchingPursuit(n_nonzero_coefs=data.k).fit(data.X, data.y)
+
+
+@entrant("scikit-learn's CV", "omp-cv", needs="sklearn")
+def sklearn_omp_cv(data: Data) -> Any:
+    from sklearn.linear_model import OrthogonalMatchingPursuitCV
+
+    return OrthogonalMatchingPursuitCV(max_iter=data.k).fit(data.X, data.y)
 
 
 @entrant("k gemvs", "omp", "path/noise", "csc/1%")

@@ -1,6 +1,7 @@
 """The public names and where they live. A line here exports a name; type checkers read the same lines."""
 
 from . import ensembles as ensembles
+from . import estimators as estimators
 from . import plots as plots
 from . import spectral as spectral
 from . import testing as testing

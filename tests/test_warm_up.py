@@ -114,6 +114,7 @@ def log(monkeypatch):
     """The logger as a user finds it; the process's own listener is quiet."""
     log = logging.getLogger("sparselin")
     monkeypatch.setattr(log, "level", logging.NOTSET)
+    monkeypatch.setattr(log.root, "level", logging.WARNING)
     log.manager._clear_cache()
     monkeypatch.setattr(notice.NOTICE, "shown", True)
     yield log

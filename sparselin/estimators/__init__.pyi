@@ -1,0 +1,10 @@
+"""The estimators and where they live. A line here exports a name; type checkers read the same lines."""
+
+# in place of scikit-learn's
+from ._lars import LassoLars as LassoLars
+from ._lars import LassoLarsCV as LassoLarsCV
+from ._lars import LassoLarsIC as LassoLarsIC
+from ._omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
+from ._omp import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+
+# selectors

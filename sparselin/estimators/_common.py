@@ -1,0 +1,166 @@
+"""What the estimators share: validation, targets, folds, and scikit-learn's callbacks."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils import metadata_routing as routing
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """No callbacks."""
+
+
+Split = tuple[IndexArray, IndexArray]
+
+
+def validated(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, *, by_rows: bool = False, **checks: Any
+) -> tuple[Any, Any, FloatArray | None]:
+    """X, y and the weights as scikit-learn checks them; X an array or a CSC array, in float32 or float64.
+
+    `by_rows` is for X of which rows are taken: CSR if sparse. Else whether X is finite is left to `Problem`,
+    which finds out as it measures the columns.
+    """
+    X, y = validate_data(
+        estimator, X, y, accept_sparse="csr" if by_rows else "csc", dtype=[np.float64, np.float32],
+        ensure_all_finite=by_rows, y_numeric=True, **checks,
+    )  # fmt: skip
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+    return X, y, sample_weight
+
+
+def problem_of(estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None) -> Problem:
+    """The problem that an estimator with `fit_intercept` solves, with the names that X came with."""
+    names = getattr(estimator, "feature_names_in_", None)
+    names = None if names is None or len(set(names)) < len(names) else names
+    return Problem(X, y, sample_weight=weight, intercept=estimator.fit_intercept, names=names)
+
+
+def set_model(estimator: Any, coef: FloatArray, intercept: FloatArray, y: FloatArray) -> None:
+    """`coef_` and `intercept_` from (N, d) and (N,), in the shapes of scikit-learn."""
+    estimator.coef_ = coef[0] if len(coef) == 1 else coef
+    if not estimator.fit_intercept:
+        estimator.intercept_ = 0.0
+    else:
+        estimator.intercept_ = intercept[0] if y.ndim == 1 else intercept
+
+
+def splits(
+    estimator: Any, X: Any, y: FloatArray, sample_weight: FloatArray | None, params: dict[str, Any]
+) -> list[Split]:
+    """The folds of `estimator.cv`, with what metadata routing hands to the splitter."""
+    given: dict[str, Any] = {}
+    if routing._routing_enabled():
+        given = routing.process_routing(
+            estimator, "fit", sample_weight=sample_weight, **params
+        ).splitter.split
+    return list(check_cv(estimator.cv, classifier=False).split(X, y, **given))
+
+
+def cv_routing(estimator: Any) -> Any:
+    """Who gets what: the estimator `sample_weight`, its splitter what it asked for."""
+    return (
+        routing.MetadataRouter(owner=estimator)
+        .add_self_request(estimator)
+        .add(
+            splitter=check_cv(estimator.cv),
+            method_mapping=routing.MethodMapping().add(caller="fit", callee="split"),
+        )
+    )
+
+
+def rows(X: Any, y: FloatArray, weight: FloatArray | None, part: IndexArray) -> tuple[Any, ...]:
+    return X[part], y[part], None if weight is None else weight[part]
+
+
+def mean_squares(residuals: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """The (weighted) means of squares (q,) of residuals (n, q); NaN where no row has a weight."""
+    squares = np.square(residuals, dtype=np.float64)
+    if weight is None:
+        return np.asarray(squares.mean(axis=0))
+    total = float(weight.sum(dtype=np.float64))
+    return np.asarray(weight @ squares / total) if total else np.full(squares.shape[1], np.nan)
+
+
+def mean_of_folds(mse: FloatArray) -> FloatArray:
+    """The mean (q,) of (q, folds) over the folds that have a test row of positive weight."""
+    scored = ~np.isnan(mse).all(axis=0)
+    if not scored.any():
+        raise ValueError("sample_weight must be positive for a test row of some fold; it is zero for all")
+    return np.asarray(mse[:, scored].mean(axis=1))
+
+
+class Task:
+    """A fit, or a part of it, as scikit-learn's callbacks see it (SLEP023).
+
+    Nothing where there are no callbacks: `context` is None then.
+    """
+
+    def __init__(self, context: Any, data: dict[str, Any], attributes: Any = None) -> None:
+        self.context, self.data = context, data
+        if context is not None:
+            context.call_on_fit_task_begin(**data, reconstruction_attributes=attributes)
+
+    @classmethod
+    def of_fit(
+        cls, estimator: Any, X: Any, y: Any, weight: FloatArray | None, most: int, *, in_order: bool = True
+    ) -> Task:
+        """The whole fit, of at most so many parts; not `in_order` if these are numbered."""
+        if not hasattr(estimator, "_init_callback_context"):
+            return cls(None, {})
+        context = estimator._init_callback_context(max_subtasks=most, sequential_subtasks=in_order)
+        metadata = None if weight is None else {"sample_weight": weight}
+        return cls(context, {"estimator": estimator, "X": X, "y": y, "metadata": metadata})
+
+    def part(self, name: str, most: int = 0, number: int | None = None, attributes: Any = None) -> Task:
+        """A part begins; `attributes` are those of the estimator at this point."""
+        if self.context is None:
+            return self
+        context = self.context.subcontext(task_name=name, task_id=number, max_subtasks=most)
+        return Task(context, self.data, attributes)
+
+    def end(self, attributes: Any = None) -> bool:
+        """It ends; returns whether a callback wants the path to end here."""
+        if self.context is None:
+            return False
+        return bool(self.context.call_on_fit_task_end(**self.data, reconstruction_attributes=attributes))
+
+    @contextlib.contextmanager
+    def steps(
+        self, name: str, most: int, attributes: Callable[[Any], dict[str, Any] | None]
+    ) -> Iterator[Callable[[Any], bool] | None]:
+        """The `callback` of a method that calls it with the path after each step; None where nobody listens.
+
+        A step that was begun and did not come, as the path had ended, ends as an empty task.
+        """
+        if self.context is None or not hasattr(self.data["estimator"], "_skl_callbacks"):
+            yield None
+            return
+        made = 0
+        step: Task | None = self.part(name)
+
+        def callback(path: Any) -> bool:
+            nonlocal made, step
+            made += 1
+            now = functools.partial(attributes, path)
+            stop = step.end(now) if step is not None else True
+            step = None if stop or made == most else self.part(name, attributes=now)
+            return stop
+
+        yield callback
+        if step is not None:
+            step.end()

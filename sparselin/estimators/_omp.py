@@ -1,0 +1,345 @@
+"""`OrthogonalMatchingPursuit` and its cross-validation."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn import linear_model
+from sklearn.base import _fit_context
+from sklearn.utils.metadata_routing import _raise_for_params
+
+from sparselin.estimators._common import (
+    CallbackSupportMixin,
+    Split,
+    Task,
+    cv_routing,
+    mean_of_folds,
+    mean_squares,
+    problem_of,
+    rows,
+    set_model,
+    splits,
+    validated,
+)
+from sparselin.estimators._folds import FoldPath, SharedFolds, can_share, path_of
+from sparselin.greedy.batch_omp import batch_omp
+from sparselin.greedy.omp import omp
+from sparselin.parallel.threads import workers
+from sparselin.results import FloatArray, SelectionPath, Status
+
+# why a path is shorter than asked for, where that is no failure
+_WELL = (Status.EXACT_FIT, Status.STOPPED)
+
+
+class _Fit(NamedTuple):
+    """Coefficients (N, d), intercepts (N,), and for each target the number of features and the status."""
+
+    coef: FloatArray
+    intercept: FloatArray
+    n_iter: list[int]
+    status: list[Status]
+
+
+class OrthogonalMatchingPursuit(CallbackSupportMixin, linear_model.OrthogonalMatchingPursuit):
+    """scikit-learn's `OrthogonalMatchingPursuit`, by `sparselin.omp`.
+
+    With r = P_S^⊥(y − ȳ) the residual on the features S so far, each step takes the feature of largest
+    |⟨X_i, r⟩|. It differs from scikit-learn's in this:
+
+    - the path does not end early at a feature with ⟨X_i, y⟩ = 0, nor depend on the scale of y;
+    - a target with ‖y − ȳ‖² ≤ tol gets no feature at all;
+    - features are compared by bounds on rounding errors: of tied ones the first is taken;
+    - X may be sparse, with an intercept too, and is not made dense; `fit` takes `sample_weight`;
+    - callbacks (scikit-learn 1.9): each feature picked is a task, and a hook `on_fit_task_end` that returns
+      True ends the path there. With several targets each is a task, its picks the parts of it.
+
+    Parameters
+    ----------
+    n_nonzero_coefs : int, default=None
+        The number of features to select, at most n_features. By default, without `tol`, a tenth of the
+        features, at least one.
+    tol : float, default=None
+        Stop once ‖r‖² ≤ tol: the square of a norm. `n_nonzero_coefs` is then ignored.
+    fit_intercept : bool, default=True
+        Whether to fit an unpenalised intercept.
+    precompute : 'auto' or bool, default='auto'
+        Accepted, and without effect: XᵀX is used where that is faster.
+
+    Attributes
+    ----------
+    coef_ : (n_features,) or (n_targets, n_features), of the dtype of X.
+    intercept_ : a number or (n_targets,); 0.0 without `fit_intercept`.
+    n_iter_ : the number of features selected: int, or a list of them, one for each target.
+    n_nonzero_coefs_ : the number asked for, or None with `tol`.
+    n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
+
+    >>> from sparselin.estimators import OrthogonalMatchingPursuit
+    >>> X, y = [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]], [1.0, -1.0, 0.0]
+    >>> model = OrthogonalMatchingPursuit(n_nonzero_coefs=2, fit_intercept=False).fit(X, y)
+    >>> model.coef_.round(12), model.score(X, y)
+    (array([ 2., -1.]), 1.0)
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
+
+        sample_weight : (n,) weights ≥ 0 of the squared residuals, in `tol` too; or None.
+
+        Returns the estimator. Raises ValueError for bad data, or more `n_nonzero_coefs` than features. Warns
+        (RuntimeWarning) if fewer features were selected than asked for, or ‖r‖² > tol at the end.
+        """
+        X, y, weight = validated(self, X, y, sample_weight, multi_output=True)
+        n, d = X.shape
+        if self.tol is None:
+            k = self.n_nonzero_coefs_ = (
+                max(int(0.1 * d), 1) if self.n_nonzero_coefs is None else self.n_nonzero_coefs
+            )
+        else:
+            k, self.n_nonzero_coefs_ = min(n, d), None
+        _check_count(k, d, "n_nonzero_coefs")
+        task = Task.of_fit(self, X, y, weight, k if y.ndim == 1 else y.shape[1])
+        _set(self, _fitted(self, X, y, weight, k, self.tol, task), y)
+        task.end({})
+        return self
+
+
+class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalMatchingPursuitCV):
+    """scikit-learn's `OrthogonalMatchingPursuitCV`, by one path of `sparselin.omp` for each fold.
+
+    The path of a fold is scored at each k on what was left out, up to the length of the shortest path: one
+    ends early as y is fitted, or as all other features depend on those selected. The path of a fold in whose
+    training part y is constant selects nothing; it is scored as that constant at each k. Else as
+    `OrthogonalMatchingPursuit`.
+
+    Parameters
+    ----------
+    copy : bool, default=True
+        Accepted, and without effect: X is never written to.
+    fit_intercept : bool, default=True
+        Whether to fit an unpenalised intercept.
+    max_iter : int, default=None
+        The largest number of features that is tried, at most n_features. By default, or if zero, a tenth of
+        the features, at least 5 if there are as many.
+    cv : int, splitter or iterable, default=None
+        The folds, by default 5; as scikit-learn's.
+    n_jobs : int, default=None
+        The number of folds at a time, by threads (each path may use several threads by itself).
+    verbose : bool or int, default=False
+        That of joblib.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_iter_, n_features_in_, feature_names_in_ : see `OrthogonalMatchingPursuit`.
+    n_nonzero_coefs_ : the k of least mean squared error, the least one if there are several.
+    mse_path_ : (max_iter, n_folds) the mean squared error of each k = 1, 2, … on what each fold left out.
+
+    Callbacks: each fold is a task, and the fit to all data another; their picks are the parts of it. A hook
+    that returns True at a pick ends the path of that fold there, and no larger k is compared.
+
+    >>> import numpy as np
+    >>> from sparselin.estimators import OrthogonalMatchingPursuitCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 30))
+    >>> y = X[:, 3] - 2 * X[:, 7] + 0.1 * rng.standard_normal(60)
+    >>> model = OrthogonalMatchingPursuitCV().fit(X, y)
+    >>> int(model.n_nonzero_coefs_), np.flatnonzero(model.coef_)
+    (2, array([3, 7]))
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+        """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
+
+        sample_weight : (n,) weights ≥ 0 of the squared residuals, those left out too; or None.
+        **params : what the splitter asks for, with metadata routing.
+
+        Returns the estimator. Raises ValueError for bad data, or more `max_iter` than features. Warns
+        (RuntimeWarning) if the path of a fold is shorter than a `max_iter` that was asked for.
+        """
+        _raise_for_params(params, self, "fit")
+        X, y, weight = validated(self, X, y, sample_weight, by_rows=True, ensure_min_features=2)
+        d = X.shape[1]
+        most = self.max_iter or min(max(int(0.1 * d), 5), d)
+        _check_count(most, d, "max_iter")
+        folds = splits(self, X, y, weight, params)
+        task = Task.of_fit(self, X, y, weight, len(folds) + 1, in_order=False)
+        whole, scores = _compare(self, X, y, weight, folds, most, task)
+        stop, i = min((len(score), i) for i, (score, _) in enumerate(scores))
+        if self.max_iter and stop < most and scores[i][1] is not Status.STOPPED:
+            warnings.warn(
+                f"max_iter={most}, but the path of fold {i} has {stop} features, so that no more are "
+                f"compared: {scores[i][1].message}",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        self.mse_path_ = np.column_stack([score[:stop] for score, _ in scores])
+        self.n_nonzero_coefs_ = np.argmin(mean_of_folds(self.mse_path_)) + 1
+        k = int(self.n_nonzero_coefs_)
+        refit = task.part("refit", k, len(folds))
+        fit = _fitted(self, X, y, weight, k, None, refit) if whole is None else _beginning(whole, k)
+        _set(self, fit, y)
+        refit.end({})
+        task.end({})
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Who gets what: see scikit-learn's user guide on metadata routing."""
+        return cv_routing(self)
+
+
+def _check_count(k: int, d: int, name: str) -> None:
+    if k > d:
+        raise ValueError(f"{name} must be at most {d}, the number of features of X; got {k}")
+
+
+def _set(estimator: Any, fit: _Fit, y: FloatArray) -> None:
+    set_model(estimator, fit.coef, fit.intercept, y)
+    estimator.n_iter_ = fit.n_iter[0] if len(fit.n_iter) == 1 else fit.n_iter
+
+
+def _attributes(estimator: Any, path: SelectionPath) -> dict[str, Any]:
+    """Those of the estimator, of one target, had the path ended here."""
+    intercept = path.intercept_path[-1] if estimator.fit_intercept else 0.0
+    return {"coef_": path.dense_coef(), "intercept_": intercept, "n_iter_": len(path)}
+
+
+def _fitted(
+    estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, k: int, tol: float | None, task: Task
+) -> _Fit:
+    """k features, or until ‖r‖² ≤ tol, for each target."""
+    targets = y[:, None] if y.ndim == 1 else y
+    level = None if tol is None else math.sqrt(tol)
+    watched = hasattr(estimator, "_skl_callbacks")
+    if (
+        isinstance(X, np.ndarray)
+        and not watched
+        and targets.shape[1] * k >= X.shape[1] > 1 < targets.shape[1]
+    ):
+        fit = _by_gram(estimator, X, targets, weight, k, level)
+    else:
+        fit = _one_by_one(estimator, X, targets, weight, k, level, task)
+    short = [i for i, t in enumerate(fit.n_iter) if t < k and fit.status[i] not in _WELL]
+    if tol is not None:
+        short = [i for i, status in enumerate(fit.status) if status not in (*_WELL, Status.TOLERANCE)]
+    if short:
+        i = short[0]
+        where = "" if y.ndim == 1 else f" for {len(short)} of {len(fit.n_iter)} targets, the first {i}"
+        why = "there are no more" if fit.status[i] is Status.COMPLETED else fit.status[i].message
+        asked = f"of {k} asked for" if tol is None else f"and ‖r‖² above tol={tol:g}"
+        warnings.warn(
+            f"the path ended with {fit.n_iter[i]} features {asked}{where}: {why}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+    return fit
+
+
+def _one_by_one(
+    estimator: Any,
+    X: Any,
+    targets: FloatArray,
+    weight: FloatArray | None,
+    k: int,
+    level: float | None,
+    task: Task,
+) -> _Fit:
+    N = targets.shape[1]
+    paths = []
+    for i in range(N):
+        problem = problem_of(estimator, X, targets[:, i], weight)
+        part = task if N == 1 else task.part("target", k)
+        with part.steps("pick", k, lambda path: _attributes(estimator, path) if N == 1 else None) as callback:
+            paths.append(omp(problem, k, residual=level, callback=callback))
+        if N > 1:
+            part.end()
+    coef = np.stack([path.dense_coef() for path in paths])
+    intercept = np.array([path.intercept_path[-1] for path in paths])
+    return _Fit(coef, intercept, [len(path) for path in paths], [path.status for path in paths])
+
+
+def _beginning(path: SelectionPath, k: int) -> _Fit:
+    """The first k features of a path."""
+    t = min(k, len(path))
+    coef = np.zeros((1, path.n_features), path.coef_path.dtype)
+    coef[0, path.support[:t]] = path.coef_at(t)
+    return _Fit(coef, path.intercept_path[[t]], [t], [path.status])
+
+
+def _by_gram(
+    estimator: Any, X: FloatArray, Y: FloatArray, weight: FloatArray | None, k: int, level: float | None
+) -> _Fit:
+    """By `batch_omp`, an intercept being a column of ones that enters first."""
+    d, ones = X.shape[1], int(estimator.fit_intercept)
+    root = np.ones((len(X), 1), X.dtype) if weight is None else np.sqrt(weight)[:, None]
+    D = np.hstack([X if weight is None else X * root, root[:, :ones]])
+    batch = batch_omp(D, Y * root, k + ones, residual=level, forced=range(d, d + ones))
+    coef = batch.to_sparse().toarray()
+    intercept = coef[:, d] if ones else np.zeros(len(coef), coef.dtype)
+    return _Fit(coef[:, :d], intercept, (batch.n_selected - ones).tolist(), batch.status.tolist())
+
+
+def _compare(
+    estimator: Any,
+    X: Any,
+    y: FloatArray,
+    weight: FloatArray | None,
+    folds: list[Split],
+    k: int,
+    task: Task,
+) -> tuple[SelectionPath | None, list[tuple[FloatArray, Status]]]:
+    """The path of all rows, if it was made for the folds to share, and what `_score_fold` gives for each."""
+    paths: list[FoldPath | None] = [None] * len(folds)
+    whole = None
+    with workers(2.0 * X.shape[0] * X.shape[1] * k):
+        if weight is None and not hasattr(estimator, "_skl_callbacks"):
+            problem = problem_of(estimator, X, y, None)
+            if can_share(problem, k):
+                whole = omp(problem, k)
+                paths = SharedFolds(problem, [fold[0] for fold in folds], k, whole).paths()
+        scores = Parallel(n_jobs=estimator.n_jobs, verbose=estimator.verbose, prefer="threads")(
+            delayed(_score_fold)(estimator, X, y, weight, fold, k, task, i, path)
+            for i, (fold, path) in enumerate(zip(folds, paths, strict=True))
+        )
+    return whole, scores
+
+
+def _score_fold(
+    estimator: Any,
+    X: Any,
+    y: FloatArray,
+    weight: FloatArray | None,
+    fold: Split,
+    k: int,
+    task: Task,
+    i: int,
+    path: FoldPath | None,
+) -> tuple[FloatArray, Status]:
+    """The mean squared errors with 1, 2, … features, as far as the path goes, and how it ended."""
+    if path is None:
+        part = task.part("fold", k, i)
+        with part.steps("pick", k, lambda path: _attributes(estimator, path)) as callback:
+            found = omp(problem_of(estimator, *rows(X, y, weight, fold[0])), k, callback=callback)
+        part.end(lambda: _attributes(estimator, found))
+        path = path_of(found)
+    S, test = path.support, fold[1]
+    residuals = y[test, None] - path.intercept_path
+    residuals[:, 1:] -= (
+        X[np.ix_(test, S)] if isinstance(X, np.ndarray) else X[test][:, S]
+    ) @ path.coef_path.T
+    scores = mean_squares(residuals, None if weight is None else weight[test])
+    return (scores[1:] if len(S) else np.repeat(scores, k)), path.status
