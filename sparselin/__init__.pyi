@@ -19,6 +19,7 @@ from .guarantees.best_subset import best_subset as best_subset
 from .guarantees.bounds import guarantee_bounds as guarantee_bounds
 from .guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from .guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
+from .guarantees.stability import stability_selection as stability_selection
 from .guarantees.submodularity import submodularity_ratio as submodularity_ratio
 from .lasso.entry import first_entry as first_entry
 from .lasso.entry import lambda_star as lambda_star
@@ -43,6 +44,7 @@ from .results import NuChoice as NuChoice
 from .results import PenaltyValue as PenaltyValue
 from .results import SelectionPath as SelectionPath
 from .results import SparseEigenvalues as SparseEigenvalues
+from .results import StabilitySelection as StabilitySelection
 from .results import Status as Status
 from .results import SubmodularityRatio as SubmodularityRatio
 from .results import SubsetResult as SubsetResult

@@ -13,6 +13,7 @@ from sparselin.results.guarantees import (
 from sparselin.results.lasso import FirstEntry, LassoPath
 from sparselin.results.paths import SelectionPath
 from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
+from sparselin.results.stability import StabilitySelection
 from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "PenaltyValue",
     "SelectionPath",
     "SparseEigenvalues",
+    "StabilitySelection",
     "Status",
     "SubmodularityRatio",
     "SubsetResult",
