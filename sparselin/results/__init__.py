@@ -14,7 +14,7 @@ from sparselin.results.lasso import FirstEntry, LassoPath
 from sparselin.results.paths import SelectionPath
 from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
 from sparselin.results.stability import StabilitySelection
-from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult
+from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult, SwappedSubset
 
 __all__ = [
     "BatchSelection",
@@ -40,4 +40,5 @@ __all__ = [
     "Status",
     "SubmodularityRatio",
     "SubsetResult",
+    "SwappedSubset",
 ]
