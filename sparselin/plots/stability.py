@@ -29,7 +29,7 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     ('first $t$ features of OMP', ['x0', 'x1'])
     """
     ax = picture(ax, f"first $t$ features of {found.method.upper()}", r"share of the halves, $\hat\Pi_t$")
-    frequencies, t = found.frequencies, np.arange(found.k + 1)
+    frequencies, t = found.frequencies, np.arange(found.k + 1.0)
     paths = np.vstack([np.zeros(found.n_features), frequencies]).T
     shown = found.selected()[: max(labels, 0)]
     rest = np.delete(np.arange(found.n_features), shown)

@@ -47,7 +47,7 @@ class StabilitySelection(Named):
 
     @property
     def k(self) -> int:
-        return self.paths.shape[2]
+        return int(self.paths.shape[2])
 
     @property
     def frequencies(self) -> FloatArray:
@@ -69,7 +69,7 @@ class StabilitySelection(Named):
     def _shares(self, places: IndexArray, features: IndexArray, total: int) -> FloatArray:
         counts = np.zeros((self.k, self.n_features))
         np.add.at(counts, (places, features), 1)
-        return np.cumsum(counts, axis=0) / total
+        return np.asarray(np.cumsum(counts, axis=0) / total)
 
     @property
     def sizes(self) -> FloatArray:
@@ -87,7 +87,7 @@ class StabilitySelection(Named):
         """
         frequency, tau = self.frequencies[self._step(t)], self._threshold(threshold)
         order = np.argsort(-frequency, kind="stable")
-        return order[frequency[order] >= tau]
+        return np.asarray(order[frequency[order] >= tau])
 
     def bound(self, t: int | None = None, threshold: float | None = None, *, unimodal: bool = False) -> float:
         """A bound on E|selected(t, τ) ∩ L|, L the features that a half selects with probability at most θ.
