@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy.ols import ols
-from sparselin.greedy.omp import omp
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, Status, SwappedSubset
@@ -38,7 +37,7 @@ def swaps(
     sample_weight: ArrayLike | None = None,
     callback: Callable[[SwappedSubset], object] | None = None,
 ) -> SwappedSubset:
-    """Orthogonal Matching Pursuit, then swaps of one feature for another while ‖r‖ = ‖P_S^⊥y‖ falls.
+    """Orthogonal least squares, then swaps of one feature for another while ‖r‖ = ‖P_S^⊥y‖ falls.
 
     **rule="exact"**: of all pairs i ∈ S, j ∉ S the one with the least ‖P_{S−i+j}^⊥y‖. At the end no single
     swap lowers ‖r‖. Two at once may: it need not be the best subset, and `gap` bounds how far it is from it.
@@ -68,11 +67,11 @@ def swaps(
         float64.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     rule : "exact" or "ompr".
-    start : features to start with, by index or name, those in the span of others left out; OMP adds to them
-        up to k.
+    start : features to start with, by index or name, those in the span of others left out; `ols` adds to
+        them up to k. `start=omp(X, y, k).support` starts from OMP.
     forced : columns of every set, by index or name.
     intercept, standardize : an unpenalised intercept; columns divided by their standard deviations, which
-        matters to the picks of OMP only. See `Problem`.
+        changes nothing but rounding. See `Problem`.
     sample_weight : (n,) weights of the squared residuals.
     callback : called after each swap with the result so far; returning True stops.
 
@@ -80,14 +79,14 @@ def swaps(
     -------
     SwappedSubset: its `support` has what was inserted at the place of what was removed; `removed`, `inserted`
     and `residuals` are the swaps; `candidates` are the start and the end. The status is COMPLETED, STOPPED,
-    or, with fewer than k features, that of OMP.
+    or, with fewer than k features, that of `ols`.
 
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`), k outside 1..d, an unknown rule, repeated or unknown
         features in `start` or `forced`, more of them than k.
 
-    OMP first picks the third column here, which is not in the best pair:
+    Greedy selection first picks the third column here, which is not in the best pair:
 
     >>> X = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
     >>> found = swaps(X, [3.0, 3.0, 0.5], 2)
@@ -103,7 +102,7 @@ def swaps(
         raise ValueError(f"start and forced features count in k: got {len(first) + len(begun)} and k={k}")
     problem = given.in_double()
     independent = ThinQR(problem, [*problem.with_ones(first), *begun]).index
-    greedy = omp(given, k, forced=[*first, *(j for j in begun if j in independent)])
+    greedy = ols(given, k, forced=[*first, *(j for j in begun if j in independent)])
     total = _At(problem, [], 0.0).square
     at = _At(problem, greedy.support.tolist(), _EQUAL * total)
     squares, pairs = [at.square], list[tuple[int, int]]()
@@ -178,7 +177,9 @@ def _of_least_residual(at: _At, forced: IndexArray) -> Pairs:
     """The pairs that seem to lower ‖r‖, the best first."""
     problem, qr = at.problem, at.qr
     free, places, squares, c = at.measured(forced)
-    U = np.linalg.solve(qr.R.T, np.eye(qr.size)[:, places])
+    if not free:
+        return
+    U = np.array([qr.solve_transposed(e) for e in np.eye(qr.size)[places]]).T
     U /= np.linalg.norm(U, axis=0)
     along = (problem.correlate(qr.Qt.T) @ U).T  # ⟨v_i, X_j⟩, (|free|, d)
     removed = U.T @ (qr.Qt @ problem.y)

@@ -69,7 +69,8 @@ class StabilitySelection(Named):
     def _shares(self, places: IndexArray, features: IndexArray, total: int) -> FloatArray:
         counts = np.zeros((self.k, self.n_features))
         np.add.at(counts, (places, features), 1)
-        return np.asarray(np.cumsum(counts, axis=0) / total)
+        shares: FloatArray = np.cumsum(counts, axis=0) / total
+        return shares
 
     @property
     def sizes(self) -> FloatArray:
