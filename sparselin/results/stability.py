@@ -79,7 +79,7 @@ class StabilitySelection(Named):
         It estimates q_t = E|Ŝ_t|, and is below max(t − f, 0) where paths ended before t features.
         """
         first = np.count_nonzero(self.paths.reshape(-1, self.k) >= 0, axis=0).cumsum() / (2 * self.pairs)
-        return np.maximum(first - len(self.forced), 0.0)
+        return np.asarray(np.maximum(first - len(self.forced), 0.0))
 
     def selected(self, t: int | None = None, threshold: float | None = None) -> IndexArray:
         """The features with Π̂ ≥ τ at t, the most frequent first; forced ones too. t is k by default.
