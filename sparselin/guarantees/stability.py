@@ -162,10 +162,10 @@ def _entered(half: Problem, k: int, forced: IndexArray) -> IndexArray:
 
     Each may leave and enter again: how many segments there are before k have entered is not known beforehand.
     """
-    steps = k - len(forced)
+    steps = k - len(forced) + 2
     while True:
-        steps = 2 * steps + 2
         path = lasso_path(half, forced=forced, max_steps=steps)
         entered = dict.fromkeys([*forced.tolist(), *(j for active in path.active for j in sorted(active))])
         if len(entered) >= k or path.status is not Status.MAX_STEPS:
             return np.array(list(entered)[:k], np.intp)
+        steps *= 2
