@@ -94,7 +94,7 @@ RESULTS = {
         objective work 0 2, duality_gap work 0 2, status equal, names witness, standardized equal""",
     sl.SubsetResult: SUBSET,
     sl.BestSubset: SUBSET + ", residual number 0 2, lower_bound number 0 2, optimal equal, nodes work",
-    sl.SwappedSubset: SUBSET + ", rule equal, removed indices, inserted indices, residuals number 0 2",
+    sl.SwappedSubset: SUBSET + ", rule equal, removed indices, inserted indices, residuals double 0 2",
     sl.NuChoice: """nu number -1, lower number -1, upper number -1, method witness, selection equal,
         r2_lasso number, r2_refitted number, refitted equal, tried double -1, r2_tried double,
         qualifies equal""",

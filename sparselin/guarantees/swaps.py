@@ -57,10 +57,9 @@ def swaps(
 
         ‖y − X(β + Δ)‖² = ‖r‖² − 2bc_j + ‖XΔ‖² < ‖r‖² − 2ηc_j²(1 − (1 + μ)η) ≤ ‖r‖². ∎
 
-    A fall of ‖r‖² counts if it exceeds 1e-12·‖y‖² (for float32 data eps·‖y‖²; with an intercept y − ȳ is y)
-    and the bound on its rounding error, 2‖r‖e + e², e = 8·eps·s(y) (`ThinQR.sizes`). It is measured by a new
-    factorisation, so that no set comes twice. Of pairs that are equal to that the one with the lowest i is
-    taken, then the lowest j.
+    A fall of ‖r‖² counts if it exceeds 1e-12·‖y‖² (of y − ȳ with an intercept) and the bound on its rounding
+    error, 2‖r‖e + e², e = 8·eps·s(y) (`ThinQR.sizes`). It is measured by a new factorisation, so that no set
+    comes twice. Of pairs that are equal to that the one with the lowest i is taken, then the lowest j.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def swaps(
     independent = ThinQR(problem, [*problem.with_ones(first), *begun]).index
     greedy = ols(given, k, forced=[*first, *(j for j in begun if j in independent)])
     total = _At(problem, [], 0.0).square
-    at = _At(problem, greedy.support.tolist(), max(_EQUAL, given.eps) * total)
+    at = _At(problem, greedy.support.tolist(), _EQUAL * total)
     squares, pairs = [at.square], list[tuple[int, int]]()
 
     def found(status: Status) -> SwappedSubset:
@@ -127,7 +126,7 @@ def swaps(
             rule=rule,
             removed=np.array([i for i, _ in pairs], np.intp),
             inserted=np.array([j for _, j in pairs], np.intp),
-            residuals=np.array(squares, given.dtype),
+            residuals=np.array(squares),
         )
 
     candidates = _of_least_residual if rule == "exact" else _of_replacement

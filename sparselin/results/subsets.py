@@ -195,7 +195,7 @@ class SwappedSubset(SubsetResult):
     ----------
     rule : "exact" or "ompr".
     removed, inserted : (moves,) the features of each swap.
-    residuals : (moves + 1,) ‖y − X_Sβ‖² of the start and after each swap.
+    residuals : (moves + 1,) ‖y − X_Sβ‖² of the start and after each swap, in float64.
     """
 
     rule: str
