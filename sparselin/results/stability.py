@@ -82,13 +82,14 @@ class StabilitySelection(Named):
         return np.asarray(np.maximum(first - len(self.forced), 0.0))
 
     def selected(self, t: int | None = None, threshold: float | None = None) -> IndexArray:
-        """The features with Π̂ ≥ τ at t, the most frequent first; forced ones too. t is k by default.
+        """The features with Π̂ ≥ τ at t, k by default, forced ones too: the most frequent first.
 
+        Of equally frequent ones the first is that with the largest Π̂_1 + … + Π̂_t.
         Raises ValueError for a t outside 1..k, or a τ outside (1/2, 1].
         """
-        frequency, tau = self.frequencies[self._step(t)], self._threshold(threshold)
-        order = np.argsort(-frequency, kind="stable")
-        return np.asarray(order[frequency[order] >= tau])
+        frequencies, tau = self.frequencies[: self._step(t) + 1], self._threshold(threshold)
+        order = _most_frequent(frequencies)
+        return np.asarray(order[frequencies[-1, order] >= tau])
 
     def bound(self, t: int | None = None, threshold: float | None = None, *, unimodal: bool = False) -> float:
         """A bound on E|selected(t, τ) ∩ L|, L the features that a half selects with probability at most θ.
@@ -125,7 +126,7 @@ class StabilitySelection(Named):
 
     def _table(self) -> Table:
         frequencies, both = self.frequencies, self.simultaneous[-1]
-        order = np.argsort(-frequencies[-1], kind="stable")
+        order = _most_frequent(frequencies)
         order = order[frequencies[-1, order] > 0]
         stable = frequencies[:, order] >= self.threshold
         since = np.where(stable.any(axis=0), 1.0 + stable.argmax(axis=0), np.nan)
@@ -148,6 +149,11 @@ class StabilitySelection(Named):
             f"that a half selects with probability ≤ {theta}",
         )
         return Table(columns, (*notes, ended(self.status)))
+
+
+def _most_frequent(frequencies: FloatArray) -> IndexArray:
+    """All features by Π̂_t, t the last row; equal ones by their sums over the rows."""
+    return np.lexsort((-frequencies.sum(axis=0), -frequencies[-1]))
 
 
 def check_threshold(threshold: float) -> float:
