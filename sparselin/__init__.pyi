@@ -20,7 +20,9 @@ from .guarantees.best_subset import best_subset as best_subset
 from .guarantees.bounds import guarantee_bounds as guarantee_bounds
 from .guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from .guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
+from .guarantees.stability import stability_selection as stability_selection
 from .guarantees.submodularity import submodularity_ratio as submodularity_ratio
+from .guarantees.swaps import swaps as swaps
 from .lasso.entry import first_entry as first_entry
 from .lasso.entry import lambda_star as lambda_star
 from .lasso.path import lasso_path as lasso_path
@@ -44,9 +46,11 @@ from .results import NuChoice as NuChoice
 from .results import PenaltyValue as PenaltyValue
 from .results import SelectionPath as SelectionPath
 from .results import SparseEigenvalues as SparseEigenvalues
+from .results import StabilitySelection as StabilitySelection
 from .results import Status as Status
 from .results import SubmodularityRatio as SubmodularityRatio
 from .results import SubsetResult as SubsetResult
+from .results import SwappedSubset as SwappedSubset
 from .spectral.choice import choose_nu as choose_nu
 from .spectral.search import forward_regression as forward_regression
 from .spectral.search import greedy_local_search as greedy_local_search

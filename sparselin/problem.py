@@ -331,6 +331,21 @@ class Problem(ErrorBounds):
         vars(problem)["removed"] = np.arange(len(J), len(J) + len(self.removed))
         return problem
 
+    def of_rows(self, rows: IndexArray) -> Problem:
+        """The problem of these rows with their weights; standardized columns are standardized anew on them.
+
+        (To a common factor without an intercept; not where all the weights are zero.) TypeError for a Gram
+        problem.
+        """
+        if self._is_gram:
+            raise TypeError("rows of X are needed, which a Gram problem does not have: pass X and y")
+        X, ones, scale = self.design
+        X, ones = X[rows], None if ones is None else ones[rows]
+        root = np.ones(len(rows), self.dtype) if ones is None else ones
+        if scale is not None and root.any():
+            scale = unit_variance(X, root, ones is not None)
+        return self._with(Design(X, ones, scale), self.y[rows])
+
     def eliminated(self) -> Problem:
         """The problem without its intercept: its columns, scaled, and y, both projected off the ones.
 

@@ -28,6 +28,7 @@ SOON = {
     "local_search": {"within": [0, 1, 2]},
     "choose_nu": {"callback": lambda nu: True},
     "hadamard_descent": {"max_iter": 3},
+    "stability_selection": {"callback": lambda found: True},
 }
 LARGE = 100_000
 

@@ -78,6 +78,8 @@ RESULTS = {
         lam_star number 1 1, margin number, ties set, active_sets set, weights state,
         residual_norm number 0 1, status equal, n_features equal, names witness, with_intercept equal,
         standardized equal, positive equal""",
+    sl.StabilitySelection: """paths indices, forced indices, threshold equal, method equal, n_rows equal,
+        n_features equal, status equal, names witness""",
     sl.BatchSelection: """support indices, coef number -1 1, n_selected equal, residual_norms number 0 1,
         status equal, n_features equal, names witness, n_redone work""",
     sl.FirstEntry: """lam_star number 1 1, tied set, active set, signs witness, direction witness,
@@ -92,6 +94,7 @@ RESULTS = {
         objective work 0 2, duality_gap work 0 2, status equal, names witness, standardized equal""",
     sl.SubsetResult: SUBSET,
     sl.BestSubset: SUBSET + ", residual number 0 2, lower_bound number 0 2, optimal equal, nodes work",
+    sl.SwappedSubset: SUBSET + ", rule equal, removed indices, inserted indices, residuals double 0 2",
     sl.NuChoice: """nu number -1, lower number -1, upper number -1, method witness, selection equal,
         r2_lasso number, r2_refitted number, refitted equal, tried double -1, r2_tried double,
         qualifies equal""",
@@ -159,6 +162,9 @@ ROOTS, ENTROPY = GeneralizedRank(0.5), SmoothedDifferentialEntropy(1.0)
 CORRELATIONS = {"lengths": "correlations, and λ, are with the columns as they are"}
 SPECTRUM = {"lengths": "the eigenvalues of XᵀX are those of the columns as they are"}
 OF_NUMBERS = {"weights": "has no sample_weight", "Gram": "a certificate is of the numbers as they are"}
+OF_ROWS = {
+    "rotation": "rows are drawn", "weights": "a row of weight w is one row", "Gram": "has no rows"
+}  # fmt: skip
 NO_WEIGHTS = {"weights": "has no sample_weight", "intercept": "has no intercept"}
 
 METHODS = {
@@ -191,6 +197,17 @@ METHODS = {
     "hadamard_descent": method(sl.hadamard_descent, LAM, columns="forced", lacks=CORRELATIONS),
     "best_subset": method(
         sl.best_subset, 3, columns="forced", lacks={"Gram, ties": "copies are known to √eps"}
+    ),
+    "swaps": method(sl.swaps, 3, columns="forced"),
+    "swaps, of replacement": method(sl.swaps, 4, rule="ompr", columns="forced"),
+    "stability_selection": method(
+        sl.stability_selection, 4, pairs=3, columns="forced", lacks=CORRELATIONS | OF_ROWS
+    ),
+    "stability_selection, by ols": method(
+        sl.stability_selection, 4, method="ols", pairs=3, columns="forced", lacks=OF_ROWS
+    ),
+    "stability_selection, of the LASSO": method(
+        sl.stability_selection, 4, method="lasso", pairs=3, columns="forced", lacks=CORRELATIONS | OF_ROWS
     ),
     "forward_regression": method(sl.forward_regression, 4, columns="forced"),
     "forward_regression, regularized": method(

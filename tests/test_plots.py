@@ -435,6 +435,21 @@ def test_the_choice_of_nu(shown):
     assert labels[rf"$\nu$ = {choice.nu:.3g}"].get_xdata()[0] == choice.nu
 
 
+def test_stability(shown):
+    found = sl.stability_selection(NAMED, 3, forced=["e"], threshold=0.6, pairs=10)
+    ax, selected = shown(found), found.selected().tolist()
+    assert 1 < len(selected) < 5
+    for j in selected:
+        points = line(ax, NAMES[j].replace("$", r"\$"))
+        assert points.tolist() == [[0, 0], *([t + 1, row[j]] for t, row in enumerate(found.frequencies))]
+    (others,) = ax.collections
+    rest = [j for j in np.flatnonzero(found.frequencies[-1]) if j not in selected]
+    assert [path[-1, 1] for path in others.get_segments()] == found.frequencies[-1, rest].tolist()
+    assert ax.lines[-1].get_ydata()[0] == 0.6
+    assert texts(ax.texts)[-1] == "threshold 0.6"
+    assert ax.get_xlabel() == "first $t$ features of OMP"
+
+
 def test_the_constraints_of_a_projection(shown):
     projection = sl.project_dual(X, Y, 0.1, forced=[0])
     ax = shown(projection)

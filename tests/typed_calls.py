@@ -19,3 +19,7 @@ sl.first_entry(problem, forced=[1])
 sl.hadamard_descent(problem, 1.0)
 sl.sequential_attention(X, y, 2, parametrization="softmax")
 u = sl.project_dual(X, y, 1.0).u
+swapped: sl.SwappedSubset = sl.swaps(problem, 2, rule="ompr", start=path.support)
+gap: float = swapped.gap(sl.best_subset(problem, 2))
+stable: sl.StabilitySelection = sl.stability_selection(X, y, 2, method="lasso")
+often: float = stable.bound(2, 0.9, unimodal=True)

@@ -43,4 +43,5 @@ if __name__ == "__main__":
     plt.switch_backend("agg")
     save("selection.png", sl.plots.show(page("data.md")["path"]).figure)
     save("choosing_k.png", sl.plots.show(page("choosing_k.md")["path"]).figure)
+    save("stability.png", sl.plots.show(page("after_selection.md")["found"]).figure)
     save("denoising.png", denoising(page("dictionaries.md")))

@@ -50,6 +50,11 @@ def _searches(X: Any, y: Any) -> None:
         sl.local_search(X, y, regularizer=f, nu=0.1)
 
 
+def _stability(X: Any, y: Any) -> None:
+    for method in ("omp", "ols", "lasso"):
+        sl.stability_selection(X, y, 3, method=method, pairs=1)
+
+
 def _prox(X: Any, y: Any) -> None:
     W = np.array(X.T)
     sl.hier_prox(W[:, 0], W, lam=0.1, M=1.0)
@@ -75,9 +80,11 @@ CALLS: dict[str, Callable[[Any, Any], object]] = {
     "forward_regression": _searches,
     "choose_nu": lambda X, y: sl.choose_nu(X, y, 2, GeneralizedRank(0.5)),
     "guarantee_bounds": lambda X, y: sl.guarantee_bounds(X, y, 3),
+    "swaps": lambda X, y: sl.swaps(X, y, 3),
+    "stability_selection": _stability,
 }
 _ONLY_ARRAYS = {"hier_prox", "softmax_penalty"}
-_NO_GRAM = _ONLY_ARRAYS | {"batch_omp", "project_dual"}
+_NO_GRAM = _ONLY_ARRAYS | {"batch_omp", "project_dual", "stability_selection"}
 _LARGE = {"omp", "ols", "sequential_lasso", "lasso_path"}
 
 

@@ -19,6 +19,7 @@ from sparselin.plots.penalty import contours, penalty_panels
 from sparselin.plots.pictures import show
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
+from sparselin.plots.stability import stability
 from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, close
 from sparselin.plots.verification import agreement, dual_polytope, windows
 
@@ -58,6 +59,7 @@ __all__ = [
     "selection",
     "show",
     "sparse_eigenvalues",
+    "stability",
     "subset",
     "windows",
     "without_constants",

@@ -15,15 +15,16 @@ from sparselin.plots.style import (
     ORANGE,
     POINTS,
     RED,
+    grey_lines,
     height,
     legend,
     name,
+    named_ends,
     note,
     panel,
     picture,
     positive_axis,
     rows,
-    spread,
 )
 from sparselin.results import (
     BatchSelection,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SAMPLES = 400  # of each curve on a logarithmic axis, where the lines between knots are bent
-_MANY = 10**5  # more points than that are drawn as an image
 # how signals end: colour and hatch
 _ENDS = {
     Status.COMPLETED: (BLUE, ""),
@@ -78,7 +78,7 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     beta = beta.reshape(len(path.features), len(lam))
     shown = np.argsort(-np.abs(beta[:, -1]), kind="stable")[: max(labels, 0)]
     shown = shown[np.argsort(-beta[shown, -1], kind="stable")]
-    _others(ax, lam, np.delete(beta, shown, axis=0))
+    grey_lines(ax, lam, np.delete(beta, shown, axis=0))
     for i, f in enumerate(shown):
         look: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "linestyle": "-" if i < len(CYCLE) else "--"}
         ax.plot(lam, beta[f], label=name(path.names, int(path.features[f])), linewidth=1.5, **look)
@@ -86,7 +86,7 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     pad = 0.06 * (high - low) or 1.0
     ax.set_ylim(low - pad, high + pad)
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    _named_ends(ax, beta[shown, -1])
+    named_ends(ax, beta[shown, -1])
     on: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
     ax.plot(path.knots, np.zeros(len(path.knots)), "|", color=GREY, markersize=9, label="knots", **on)
     _r2_above(ax, path)
@@ -101,28 +101,6 @@ def _axis_of_lambda(ax: Axes, knots: FloatArray) -> FloatArray:
         lam = np.unique(np.concatenate([lam, np.geomspace(least, lam[0], _SAMPLES)]))[::-1]
     ax.set_xlim(lam[0], end if end < lam[0] else 0.5 * lam[0])
     return lam
-
-
-def _others(ax: Axes, lam: FloatArray, beta: FloatArray) -> None:
-    """The lines without a name."""
-    from matplotlib.collections import LineCollection
-
-    lines = [np.column_stack([lam, values]) for values in beta]
-    grey = LineCollection(lines, colors=GREY, linewidths=0.7, alpha=0.45, label="others")
-    grey.set_rasterized(beta.size > _MANY)
-    ax.add_collection(grey, autolim=False)
-
-
-def _named_ends(ax: Axes, ends: FloatArray) -> None:
-    """The names of the lines drawn so far on the right, beside the values at which they end."""
-    low, high = ax.get_ylim()
-    gap = 1.25 * POINTS * ax.figure.dpi / (72 * 0.85 * ax.bbox.height)  # labels and titles will take 15 %
-    places = spread((ends - low) / (high - low), min(gap, 1 / max(len(ends), 1)))
-    for line, end, place in zip(list(ax.lines), ends.tolist(), places.tolist(), strict=False):
-        arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.7, "shrinkA": 0, "shrinkB": 0}
-        ax.annotate(str(line.get_label()), (1, end), (1.05, place), ("axes fraction", "data"),
-                    "axes fraction", color=line.get_color(), fontsize=POINTS, va="center",
-                    annotation_clip=False, arrowprops=arrow)  # fmt: skip
 
 
 def _r2_above(ax: Axes, path: LassoPath) -> None:
@@ -254,7 +232,7 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(bottom - pad, top + pad)
     ax.set_xlim(lam + beyond, low)
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    _named_ends(ax, ends[order])
+    named_ends(ax, ends[order])
     marks = [(lam, r"$\lambda^*$ = " + f"{lam:.4g}", ":"), (low, rf"$\lambda_2$ = {low:.4g}", "-")]
     for where, text, line in marks:
         ax.axvline(where, color=GREY, linewidth=0.9, linestyle=line)

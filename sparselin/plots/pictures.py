@@ -10,6 +10,7 @@ from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalue
 from sparselin.plots.paths import batch_selection, explanation, first_entry, lasso_path, selection
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
+from sparselin.plots.stability import stability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +25,7 @@ PICTURES: dict[type, Callable[..., Axes]] = {
     results.SubsetResult: subset,
     results.GreedyMaximum: greedy_maximum,
     results.NuChoice: nu_choice,
+    results.StabilitySelection: stability,
     results.DualProjection: dual_projection,
     results.DescentResult: descent,
     results.HierarchicalProx: hier_prox,

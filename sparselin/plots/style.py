@@ -23,6 +23,7 @@ CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69
 POINTS = 10  # the size of letters in pictures of results
 LONG = 20.0  # positive numbers that differ by more than such a factor are on a logarithmic axis
 _ROWS = 40  # so many rows have a name each
+_MANY = 10**5  # more points than that are drawn as an image
 _LETTERS = 26  # longer names are cut in the middle
 
 
@@ -165,6 +166,28 @@ def spread(positions: FloatArray, gap: float, top: float = 1.0) -> FloatArray:
     placed = np.empty(len(order))
     placed[order] = np.clip(pooled, 0, max(top - steps[-1], 0) if len(steps) else 0) + steps
     return placed
+
+
+def grey_lines(ax: Axes, x: FloatArray, lines: FloatArray) -> None:
+    """Grey lines without a name, x (m,) and lines (p, m)."""
+    from matplotlib.collections import LineCollection
+
+    points = [np.column_stack([x, values]) for values in lines]
+    grey = LineCollection(points, colors=GREY, linewidths=0.7, alpha=0.45, label="others")
+    grey.set_rasterized(lines.size > _MANY)
+    ax.add_collection(grey, autolim=False)
+
+
+def named_ends(ax: Axes, ends: FloatArray) -> None:
+    """The names of the lines drawn so far on the right, beside the values at which they end."""
+    low, high = ax.get_ylim()
+    gap = 1.25 * POINTS * ax.figure.dpi / (72 * 0.85 * ax.bbox.height)  # labels and titles will take 15 %
+    places = spread((ends - low) / (high - low), min(gap, 1 / max(len(ends), 1)))
+    for line, end, place in zip(list(ax.lines), ends.tolist(), places.tolist(), strict=False):
+        arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.7, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate(str(line.get_label()), (1, end), (1.05, place), ("axes fraction", "data"),
+                    "axes fraction", color=line.get_color(), fontsize=POINTS, va="center",
+                    annotation_clip=False, arrowprops=arrow)  # fmt: skip
 
 
 def positive_axis(ax: Axes, values: FloatArray) -> bool:

@@ -13,7 +13,8 @@ from sparselin.results.guarantees import (
 from sparselin.results.lasso import FirstEntry, LassoPath
 from sparselin.results.paths import SelectionPath
 from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
-from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult
+from sparselin.results.stability import StabilitySelection
+from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult, SwappedSubset
 
 __all__ = [
     "BatchSelection",
@@ -35,7 +36,9 @@ __all__ = [
     "PenaltyValue",
     "SelectionPath",
     "SparseEigenvalues",
+    "StabilitySelection",
     "Status",
     "SubmodularityRatio",
     "SubsetResult",
+    "SwappedSubset",
 ]

@@ -188,6 +188,48 @@ class BestSubset(SubsetResult):
 
 
 @result
+class SwappedSubset(SubsetResult):
+    """A subset of k features that was improved by swaps of one feature for another.
+
+    Attributes (in addition to those of `SubsetResult`)
+    ----------
+    rule : "exact" or "ompr".
+    removed, inserted : (moves,) the features of each swap.
+    residuals : (moves + 1,) ‖y − X_Sβ‖² of the start and after each swap, in float64.
+    """
+
+    rule: str
+    removed: IndexArray
+    inserted: IndexArray
+    residuals: FloatArray
+
+    def gap(self, best: BestSubset) -> float:
+        """How far ‖r‖² is from the least, relative to it: (‖r‖² − best.lower_bound)/‖r‖², 0.0 if ‖r‖² is.
+
+        best : `best_subset` of the same data and k, perhaps stopped by a limit. ValueError if it is of
+            another number of features.
+        """
+        fewer = len(best) < len(self) and best.status is Status.COMPLETED
+        if best.n_features != self.n_features or len(best) > len(self) or fewer:
+            raise ValueError(
+                f"best must be the best {len(self)} of {self.n_features} features; "
+                f"got {len(best)} of {best.n_features}"
+            )
+        square = float(self.residuals[-1])
+        return max(0.0, square - best.lower_bound) / square if square > 0 else 0.0
+
+    def _headline(self) -> str:
+        return f"{super()._headline()} after {self.moves} swaps ({self.rule})"
+
+    def _table(self) -> Table:
+        columns, notes = super()._table()[:2]
+        pairs = zip(self._names_of(self.removed), self._names_of(self.inserted), strict=True)
+        told = [f"{short(i)} → {short(j)}" for i, j in pairs]
+        swapped = ["swaps: " + ", ".join(told[:6]) + ", …" * (len(told) > 6)] if told else []
+        return Table(columns, (*notes[:-1], *swapped, notes[-1]))
+
+
+@result
 class NuChoice(Result):
     """The largest ν at which a regularized selection has at least the R² of the LASSO at equal sparsity.
 

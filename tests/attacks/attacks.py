@@ -31,6 +31,7 @@ ATTACKS = {
     "spectral_forward": ("set", subsets.spectral_forward),
     "local_search": ("set", subsets.local_search),
     "best_subset": ("set", subsets.best_subset),
+    "swaps": ("set", subsets.swaps),
     "submodularity_ratio": ("set", subsets.submodularity_ratio),
     "sparse_eigenvalues": ("set", subsets.sparse_eigenvalues),
     "guarantee_bounds": ("set", subsets.guarantee_bounds),

@@ -178,6 +178,36 @@ def best_subset(sl, case):
     return judge_end(exact, found, k)
 
 
+def swaps(sl, case):
+    """Residuals fall; by the exact rule no swap whose gain is certain is left that lowers ‖r‖."""
+    exact, k = known(case), asked(case)
+    rule = "ompr" if case.seed % 3 == 2 else "exact"
+    rest = [j for j in range(exact.d) if j not in case.forced]
+    start = rest[: k - len(case.forced)] if case.seed % 2 else []
+    options = {"rule": rule, "start": start, "forced": case.forced}
+    found = call(case, sl.swaps, case.given(), case.y, k, **options)
+    S, residuals = found.support.tolist(), found.residuals
+    words = f"{S} of {k}, forced {case.forced}"
+    claim(set(case.forced) <= set(S) and len(set(S)) == len(S) <= k, words)
+    claim(len(residuals) == found.moves + 1 and np.all(np.diff(residuals) < 0), f"‖r‖²: {residuals}")
+    judge_residual(exact, S, residuals[-1], f"‖r‖² of {S}")
+    if rule == "exact":
+        here = exact.at(S)
+        off = C * exact.eps * here.sy
+        room = off * (2 * here.r + off) + 2e-12 * number(exact.square[-1])
+        for i, j in itertools.product(set(S) - set(case.forced), set(rest) - set(S)):
+            T = sorted({*S, j} - {i})
+            if not exact.doubtful(T):
+                there = exact.at(T)
+                off = C * exact.eps * there.sy
+                most = there.r**2 + off * (2 * there.r + off) + room
+                claim(here.r**2 <= most, f"{words}: {i} → {j} lowers ‖r‖² from {here.r**2} to {there.r**2}")
+    if found.status.name == "BEYOND_PRECISION":
+        return UNDECIDED
+    claim(len(S) == k or found.status.name != "COMPLETED", f"COMPLETED with {words}")
+    return judge_end(exact, found, k)
+
+
 def submodularity_ratio(sl, case):
     exact, rng = known(case), case.rng()
     U = rng.permutation(exact.d)[: int(rng.integers(0, min(4, exact.d)))].tolist()

@@ -1,0 +1,46 @@
+"""The picture of stability selection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparselin.plots.style import CYCLE, GREY, POINTS, grey_lines, integers, name, named_ends, picture
+from sparselin.results import StabilitySelection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = None) -> Axes:
+    """Π̂_t(j), the share of the halves with feature j among the first t, against t; a line at the threshold.
+
+    Parameters
+    ----------
+    found : a `StabilitySelection`.
+    labels : at most so many of the features that reach the threshold, the most frequent, have a colour and
+        their name on the right; the others are grey.
+    ax : where to draw; a new figure if None.
+
+    >>> import numpy as np, sparselin as sl
+    >>> ax = stability(sl.stability_selection(np.tile(np.eye(2), (8, 1)), [2.0, 1.0] * 8, 2))
+    >>> ax.get_xlabel(), [line.get_label() for line in ax.lines[:-1]]
+    ('first $t$ features of OMP', ['x1', 'x0'])
+    """
+    ax = picture(ax, f"first $t$ features of {found.method.upper()}", r"share of the halves, $\hat\Pi_t$")
+    frequencies, t = found.frequencies, np.arange(found.k + 1.0)
+    paths = np.vstack([np.zeros(found.n_features), frequencies]).T
+    shown = found.selected()[: max(labels, 0)]
+    rest = np.delete(np.arange(found.n_features), shown)
+    grey_lines(ax, t, paths[rest[paths[rest, -1] > 0]])
+    for i, j in reversed(list(enumerate(shown.tolist()))):
+        look: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "linestyle": "-" if i < len(CYCLE) else "--"}
+        ax.plot(t, paths[j], label=name(found.names, j), linewidth=1.5, **look)
+    ax.set(xlim=(0, found.k), ylim=(0, 1.03))
+    integers(ax)
+    named_ends(ax, paths[shown[::-1], -1])
+    ax.axhline(found.threshold, color=GREY, linestyle="--", linewidth=1.2)
+    ax.annotate(f"threshold {found.threshold:g}", (found.k, found.threshold), (-4, 3),
+                textcoords="offset points", ha="right", color=GREY, fontsize=POINTS)  # fmt: skip
+    return ax

@@ -1,0 +1,164 @@
+"""The result of stability selection: the paths on halves of the rows, and what follows from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, result
+from sparselin.results.display import Column, Table, number
+from sparselin.validation import check_count, check_real
+
+
+@result
+class StabilitySelection(Named):
+    """The first k features of a path on each half of B complementary pairs.
+
+    With Ŝ_t(A) the first t features on the rows A, f of them forced:
+
+    Attributes
+    ----------
+    paths : (B, 2, k) the features on both halves of each pair, in the order of the path, padded with −1.
+    forced : (f,) the forced features, the first f of each path.
+    threshold : τ, where no other is given.
+    method : "omp", "ols" or "lasso".
+    n_rows : n; a half has ⌊n/2⌋ rows.
+    n_features : d.
+    status : COMPLETED, or STOPPED by the callback after B pairs.
+    names : d names of the features, or None.
+
+    `to_frame()` has a row for each feature that is in some path, the most frequent first: index, name,
+    forced, frequency and simultaneous (Π̂ and Π̃ at t = k), stable_from (the least t with Π̂ ≥ τ, NaN if there
+    is none).
+    """
+
+    paths: IndexArray
+    forced: IndexArray
+    threshold: float
+    method: str
+    n_rows: int
+    n_features: int
+    status: Status
+    names: Names
+
+    @property
+    def pairs(self) -> int:
+        """B."""
+        return len(self.paths)
+
+    @property
+    def k(self) -> int:
+        return int(self.paths.shape[2])
+
+    @property
+    def frequencies(self) -> FloatArray:
+        """Π̂ (k, d): row t − 1 has the share of the 2B halves in whose first t features each feature is."""
+        halves = self.paths.reshape(-1, self.k)
+        half, place = np.nonzero(halves >= 0)
+        return self._shares(place, halves[half, place], 2 * self.pairs)
+
+    @property
+    def simultaneous(self) -> FloatArray:
+        """Π̃ (k, d): row t − 1 has the share of the B pairs on both halves of which it is."""
+        at, features = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        for one, two in self.paths:
+            both, i, j = np.intersect1d(one[one >= 0], two[two >= 0], return_indices=True)
+            at.append(np.maximum(i, j))
+            features.append(both)
+        return self._shares(np.concatenate(at), np.concatenate(features), self.pairs)
+
+    def _shares(self, places: IndexArray, features: IndexArray, total: int) -> FloatArray:
+        counts = np.zeros((self.k, self.n_features))
+        np.add.at(counts, (places, features), 1)
+        shares: FloatArray = np.cumsum(counts, axis=0) / total
+        return shares
+
+    @property
+    def sizes(self) -> FloatArray:
+        """(k,) the average number of features among the first t, without the forced ones.
+
+        It estimates q_t = E|Ŝ_t|, and is below max(t − f, 0) where paths ended before t features.
+        """
+        first = np.count_nonzero(self.paths.reshape(-1, self.k) >= 0, axis=0).cumsum() / (2 * self.pairs)
+        return np.asarray(np.maximum(first - len(self.forced), 0.0))
+
+    def selected(self, t: int | None = None, threshold: float | None = None) -> IndexArray:
+        """The features with Π̂ ≥ τ at t, k by default, forced ones too: the most frequent first.
+
+        Of equally frequent ones the first is that with the largest Π̂_1 + … + Π̂_t.
+        Raises ValueError for a t outside 1..k, or a τ outside (1/2, 1].
+        """
+        frequencies, tau = self.frequencies[: self._step(t) + 1], self._threshold(threshold)
+        order = _most_frequent(frequencies)
+        return np.asarray(order[frequencies[-1, order] >= tau])
+
+    def bound(self, t: int | None = None, threshold: float | None = None, *, unimodal: bool = False) -> float:
+        """A bound on E|selected(t, τ) ∩ L|, L the features that a half selects with probability at most θ.
+
+        θ = q/(d − f), q = t − f ≥ E|Ŝ_t| without the f forced features. The bound, B·θq/(c − B) with c the
+        least count ≥ 2Bτ of halves, is q²/((d − f)(2τ − 1)) for a multiple τ of 1/(2B). It is derived in
+        `stability_selection`, as is that with `unimodal`, which is smaller, assumes that the distributions of
+        Π̃_j, j ∈ L, are unimodal, and needs Bθ² < 1.
+
+        Raises ValueError as `selected`, and for `unimodal` where Bθ² ≥ 1.
+        """
+        step, tau, B = self._step(t), self._threshold(threshold), self.pairs
+        q, d = step + 1 - len(self.forced), self.n_features - len(self.forced)
+        if q <= 0:
+            return 0.0
+        theta = q / d
+        s = int(np.count_nonzero(np.arange(2 * B + 1) / (2 * B) < tau)) - B
+        if not unimodal:
+            return theta * q * B / s
+        if not B * theta**2 < 1:
+            raise ValueError(f"unimodal needs pairs·θ² < 1; got {B} pairs, θ = {theta:.3g}: use a smaller t")
+        b = np.arange(s, B + 1)
+        return theta * q * B * float((2 * (b - s + 1) / (b * (b + 1))).max())
+
+    def _step(self, t: int | None) -> int:
+        return (self.k if t is None else check_count(t, "t", 1, self.k)) - 1
+
+    def _threshold(self, threshold: float | None) -> float:
+        return self.threshold if threshold is None else check_threshold(threshold)
+
+    def _headline(self) -> str:
+        chosen = f"{len(self.selected())} of {self.n_features} features with Π̂ ≥ {self.threshold:g}"
+        return f"{chosen} at k = {self.k}, {self.method}, {self.pairs} pairs, {self.status.name}"
+
+    def _table(self) -> Table:
+        frequencies, both = self.frequencies, self.simultaneous[-1]
+        order = _most_frequent(frequencies)
+        order = order[frequencies[-1, order] > 0]
+        stable = frequencies[:, order] >= self.threshold
+        since = np.where(stable.any(axis=0), 1.0 + stable.argmax(axis=0), np.nan)
+        forced = np.isin(order, self.forced)
+        columns = (
+            Column("index", None, order),
+            Column("name", "name", self._names_of(order)),
+            Column("forced", "forced" if forced.any() else None, forced),
+            Column("frequency", "Π̂", frequencies[-1, order], 3),
+            Column("simultaneous", "Π̃", both[order], 3),
+            Column("stable_from", "stable from t", since, 0),
+        )
+        q, d = self.k - len(self.forced), self.n_features - len(self.forced)
+        theta, most = number(q / d) if d else "0", number(self.bound())
+        halves = f"{2 * self.pairs} halves, {self.n_rows // 2} rows each"
+        notes = (
+            f"Π̂ and Π̃: shares of {halves}, and of {self.pairs} pairs",
+            f"{number(float(self.sizes[-1]))} features on average on a half, at most {q}",
+            f"of those with Π̂ ≥ {self.threshold:g} at most {most} are expected to be features "
+            f"that a half selects with probability ≤ {theta}",
+        )
+        return Table(columns, (*notes, ended(self.status)))
+
+
+def _most_frequent(frequencies: FloatArray) -> IndexArray:
+    """All features by Π̂_t, t the last row; equal ones by their sums over the rows."""
+    return np.lexsort((-frequencies.sum(axis=0), -frequencies[-1]))
+
+
+def check_threshold(threshold: float) -> float:
+    """τ in (1/2, 1]."""
+    tau = check_real(threshold, "threshold")
+    if not 0.5 < tau <= 1:
+        raise ValueError(f"threshold must be in (1/2, 1], where the bound holds; got {tau}")
+    return tau
