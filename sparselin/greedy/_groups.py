@@ -190,6 +190,7 @@ class _Pursuit:
             groups=self.groups.copy(),
             support=np.array(self.support, np.intp),
             sizes=np.array(self.sizes, np.intp),
+            ranks=np.array(self.ranks, np.intp) - self.ones,
             coef_path=tuple(coefs[1:]),
             intercept_path=intercepts,
             lam_star=np.array(lam_star, dtype),

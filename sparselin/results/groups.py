@@ -23,6 +23,7 @@ class GroupPath(Named):
     groups : (d,) the group of each feature; −1 for features that cannot be selected.
     support : (s,) the columns of these groups, in this order, those of a group in increasing order.
     sizes : (t + 1,) columns in the first 0, …, t groups: S_j = support[:sizes[j]].
+    ranks : (t + 1,) the dimensions of the spans of S_0, …, S_t, beside the intercept if there is one.
     coef_path : t arrays (sizes[j], q), j = 1, …, t: least squares coefficients of Y on S_j; zero for a column
         in the span of those before it.
     intercept_path : (t + 1, q) the intercepts beside the first 0, …, t groups; zeros without one.
@@ -44,6 +45,7 @@ class GroupPath(Named):
     groups: IndexArray
     support: IndexArray
     sizes: IndexArray
+    ranks: IndexArray
     coef_path: tuple[FloatArray, ...]
     intercept_path: FloatArray
     lam_star: FloatArray
