@@ -23,9 +23,9 @@ Split = tuple[IndexArray, IndexArray]
 def default_gamma(n: float, p: int) -> float:
     """γ = max(0, 1 − ln n/(2.1·ln p)) for p features to choose from; 0 for p = 1.
 
-    EBIC is consistent for p = O(n^κ) if γ > 1 − 1/(2κ) (Chen and Chen, *Extended Bayesian information criteria
-    for model selection with large model spaces*, 2008), so for γ > 1 − ln n/(2·ln p), the condition of Luo and
-    Chen (2014); 2.1 in place of 2 makes the inequality strict. γ = 0, where p < n^{0.47…}, is BIC.
+    For p = O(n^κ) EBIC is consistent if γ > 1 − 1/(2κ) (Chen and Chen, *Extended Bayesian information
+    criteria for model selection with large model spaces*, 2008): γ > 1 − ln n/(2·ln p) for p = n^κ. 2.1 in
+    place of 2 makes the inequality strict. Where p ≤ n^{1/2.1}, γ = 0 is BIC.
 
     >>> round(default_gamma(100, 1000), 4), default_gamma(1000, 10)
     (0.6825, 0.0)
@@ -44,11 +44,12 @@ def criterion(
 
         AIC = … + 2·νq,     BIC = … + νq·ln n,     EBIC_γ = BIC + 2γ·ln C(p, u)
 
-    (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional feature space*,
-    2014). The intercepts and σ² are parameters of every model and are left out. n is the sum of the weights.
+    (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional feature
+    space*, 2014). The intercepts and σ² are parameters of every model and are left out. With weights, which
+    repeat rows, n is their sum.
 
-    Where σ² is unknown, RSS = 0 gives −∞: y is fitted exactly. That says nothing where no degree of freedom is
-    left, ν + 1 ≥ n with an intercept: such models get +∞.
+    Where σ² is unknown, RSS = 0 gives −∞: y is fitted exactly. That says nothing where no degree of freedom
+    is left, ν + 1 ≥ n with an intercept, ν ≥ n without: such models get +∞.
     """
     n, q, forced = task.total, task.outputs, len(task.forced)
     rss = np.array([model.residual for model in models]) ** 2
@@ -111,11 +112,11 @@ def is_one_hot(y: FloatArray) -> bool:
 
 def check_classes(y: FloatArray) -> None:
     """ValueError for a class of a one-hot y that is seen once."""
-    once = np.flatnonzero(y.sum(axis=0) == 1) if is_one_hot(y) else []
-    if len(once):
+    once = np.flatnonzero(y.sum(axis=0) == 1)
+    if is_one_hot(y) and len(once):
         raise ValueError(
-            f"y has a class that is seen once, column {int(once[0])}: the fold that leaves its row out never sees "
-            "the class. Merge or drop such classes, or choose n_features_to_select='ebic' or an integer."
+            f"y has a class that is seen once, column {int(once[0])}: the fold that leaves its row out never "
+            "sees the class. Merge or drop such classes, or pass n_features_to_select='ebic' or an integer."
         )
 
 
@@ -123,16 +124,18 @@ def _check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: 
     most = len(train) - task.intercept
     if k > most:
         raise ValueError(
-            f"max_features={k} is more than {where} can tell apart: it has {len(train)} rows to fit, of a rank of "
-            f"{most} at most{' beside the intercept' if task.intercept else ''}. Decrease max_features, or pass "
-            "a cv with fewer rows left out."
+            f"max_features={k} is more than {where} can tell apart: it fits {len(train)} rows, of a rank of "
+            f"{most} at most{' beside the intercept' if task.intercept else ''}. Decrease max_features, or "
+            "pass a cv that leaves fewer rows out."
         )
     weight = task.weight
     if weight is not None and not (weight[train].any() and weight[test].any()):
-        raise ValueError(f"{where} has rows of sample_weight zero only, on one of its sides: shuffle the rows")
+        raise ValueError(
+            f"{where} has rows of sample_weight zero only, on one of its sides: shuffle the rows"
+        )
     y = task.y[train] if weight is None else task.y[train][weight[train] > 0]
     if np.all(y == y[0]):
         raise ValueError(
-            f"y is constant on the rows that {where} fits ({len(train)} rows): nothing can be selected there. If "
+            f"y is constant on the {len(train)} rows that {where} fits: nothing can be selected there. If "
             "the rows are sorted by y, shuffle them: cv=KFold(5, shuffle=True, random_state=0)."
         )

@@ -7,7 +7,6 @@ import copy
 import functools
 import numbers
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparselin.estimators._choice_of_k import (
     CRITERIA,
@@ -28,10 +27,27 @@ from sparselin.estimators._choice_of_k import (
     default_gamma,
     is_one_hot,
 )
-from sparselin.estimators._task import Model, Result, Task, widened
+from sparselin.estimators._task import (
+    Found,
+    Model,
+    Result,
+    Task,
+    Watch,
+    as_outputs,
+    check_no_words,
+    numbered,
+    widened,
+)
 from sparselin.experiments.selection.cross_validation import MOST
 from sparselin.results import FloatArray, IndexArray, Status
-from sparselin.validation import check_count, check_indices, check_level, check_same_rows, check_weights
+from sparselin.validation import (
+    Columns,
+    check_count,
+    check_indices,
+    check_level,
+    check_same_rows,
+    check_weights,
+)
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -44,27 +60,16 @@ except ImportError:  # before scikit-learn 1.9
         return method
 
 
-# called after each step with the result so far and its models; True ends the path
-Watch = Callable[[Any, list[Model]], bool]
-
-
-class Found(NamedTuple):
-    """What a method found: its result, the models with f, f + 1, … units, f forced, and how it ended."""
-
-    result: Result
-    models: list[Model]
-    status: Status
-
-
 class Request(NamedTuple):
-    """How many units: by a rule, at most `most`, until ‖r‖ ≤ tol·‖r_0‖.
+    """How many units: a path of at most `most`, until ‖r‖ ≤ tol·‖r_0‖, and of these k, or by a rule.
 
-    The rule is the "last" model of the path, or one of CRITERIA and CROSS_VALIDATED.
+    The rule is one of CRITERIA and CROSS_VALIDATED, or None.
     """
 
-    rule: str
     most: int
     tol: float | None
+    rule: str | None
+    k: int
 
 
 class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
@@ -77,11 +82,36 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
     groups: Any = None
     standardize = False
 
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = "auto",
+        *,
+        tol: float | None = None,
+        forced: Columns = (),
+        exclude: Columns = (),
+        fit_intercept: bool = True,
+        max_features: int | None = None,
+        cv: Any = 5,
+        gamma: float | None = None,
+        noise_variance: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.tol = tol
+        self.forced = forced
+        self.exclude = exclude
+        self.fit_intercept = fit_intercept
+        self.max_features = max_features
+        self.cv = cv
+        self.gamma = gamma
+        self.noise_variance = noise_variance
+        self.n_jobs = n_jobs
+
     @abc.abstractmethod
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
         """The path of at most k units, which ends early where tol or watch says so."""
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Compute the path and choose k.
 
@@ -95,9 +125,9 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
 
         Raises
         ------
-        ValueError : bad data or parameters; for "cv" also y constant on the rows that a fold fits, a class of a
-            one-hot y that is seen once, a `max_features` beyond the rank that a fold can have. TypeError : a
-            parameter of the wrong type.
+        ValueError : bad data or parameters; for "cv" also y constant on the rows that a fold fits, a class of
+            a one-hot y that is seen once, a `max_features` beyond the rank that a fold can have.
+        TypeError : a parameter of the wrong type.
 
         Warns
         -----
@@ -114,9 +144,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         def watch(result: Result, models: list[Model]) -> bool:
             step = context.subcontext(task_name="step").call_on_fit_task_begin(estimator=self, X=X, y=y)
             so_far = functools.partial(self._fitted, result, models, len(models) - 1, kept)
-            return bool(
-                step.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=so_far)
-            )
+            return bool(step.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=so_far))
 
         watched = watch if getattr(self, "_skl_callbacks", None) else None
         self.sizes_ = np.arange(len(task.forced), request.most + 1)
@@ -124,7 +152,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         self.sizes_ = self.sizes_[: len(found.models)]
         position = self._choose(task, request, splits, found.models)
         self._models = [model._replace(features=kept[model.features]) for model in found.models]
-        vars(self).update(self._fitted(found.result, found.models, position, kept))
+        self.__dict__.update(self._fitted(found.result, found.models, position, kept))
         self._warn(task, request, found, position)
         if context is not None:
             context.call_on_fit_task_end(estimator=self, X=X, y=y)
@@ -133,15 +161,15 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
     def at(self, k: int) -> Self:
         """The fitted selector of k features (or groups), k in `sizes_`, without fitting again.
 
-        A copy with n_features_to_select=k and tol=None, which shares the path with this one. Its `scores_` are
-        those that were compared here. ValueError for a k that is not in `sizes_`.
+        A copy with n_features_to_select=k and tol=None, which shares the path with this one; its `scores_`
+        are those that were compared here. ValueError for a k that is not in `sizes_`.
         """
         check_is_fitted(self)
         low, high = int(self.sizes_[0]), int(self.sizes_[-1])
         k = check_count(k, "k", low, high)
         other = copy.copy(self)
         other.n_features_to_select, other.tol = k, None
-        vars(other).update(other._chosen(self._models[k - low], k))
+        other.__dict__.update(other._chosen(self._models[k - low], k))
         return other
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -167,12 +195,12 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         """The task, and which columns of X it has."""
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
-        _check_no_words(y)
+        check_no_words(y)
         X, y = validate_data(
             self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], y_numeric=True,
             multi_output=True, ensure_min_samples=2,
         )  # fmt: skip
-        y = _as_outputs(y, type(self).__name__, self._several)
+        y = as_outputs(y, type(self).__name__, self._several)
         n, d = X.shape
         names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
         first = check_indices(self.forced, d, "forced", names)
@@ -185,7 +213,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         X = X[:, kept] if len(out) else X
         first, groups = np.searchsorted(kept, first), None
         if self.groups is not None:
-            self.groups_, groups = _numbered(self.groups, d, kept)
+            self.groups_, groups = numbered(self.groups, d, kept)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
         weight = None if sample_weight is None else check_weights(sample_weight, n, X.dtype)
         inner = None if names is None else tuple(names[j] for j in kept)
@@ -196,31 +224,35 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         """How many, from the parameters, and the folds of `cv` where they are needed."""
         given, f, p = self.n_features_to_select, len(task.forced), task.units
         tol = None if self.tol is None else check_level(self.tol, "tol")
+        rule, splits, k = None, [], p
         if isinstance(given, str):
-            rule = given if given != "auto" else "ebic" if tol is None else "last"
-            if rule not in (*CRITERIA, *CROSS_VALIDATED, "last") or given == "last":
+            if given not in ("auto", *CRITERIA, *CROSS_VALIDATED):
                 known = ", ".join(map(repr, ("auto", *CRITERIA, *CROSS_VALIDATED)))
                 raise ValueError(
                     f"n_features_to_select must be an integer, a share or one of {known}; got {given!r}"
                 )
-            if rule != "last" and tol is not None:
+            if given != "auto" and tol is not None:
                 raise ValueError(
                     f"n_features_to_select={given!r} and tol are two rules for one number: drop one of them"
                 )
-            splits = self._splits(task, params) if rule in CROSS_VALIDATED else []
-            rows = min((len(train) for train, _ in splits), default=int(task.total))
-            most = p if rule == "last" else min(p, max(1, f, min(f + self._most, rows // 2 - 1)))
-            if self.max_features is not None:
-                most = check_count(self.max_features, "max_features", max(1, f), p)
-            return Request(rule, most, tol), splits
-        if isinstance(given, numbers.Real) and not isinstance(given, numbers.Integral):
+            rule = None if tol is not None else "ebic" if given == "auto" else given
+        elif isinstance(given, numbers.Real) and not isinstance(given, numbers.Integral):
             if not 0 < given <= 1:
                 raise ValueError(f"n_features_to_select as a share must be in (0, 1]; got {given}")
-            return Request("last", max(1, f, int(given * p)), tol), []
-        k = check_count(given, "n_features_to_select", 1, p)
+            k = max(1, f, int(given * p))
+        else:
+            k = check_count(given, "n_features_to_select", 1, p)  # type: ignore[arg-type]
         if k < f:
             raise ValueError(f"forced features count: got {f} of them and n_features_to_select={k}")
-        return Request("last", k, tol), []
+        most = k
+        if rule is not None:
+            splits = self._splits(task, params) if rule in CROSS_VALIDATED else []
+            rows = min((len(train) for train, _ in splits), default=int(task.total))
+            most = min(p, max(1, f, min(f + self._most, rows // 2 - 1)))
+        if self.max_features is not None:
+            least = 1 if isinstance(given, str) else k
+            most = check_count(self.max_features, "max_features", max(least, f), p)
+        return Request(most, tol, rule, k), splits
 
     def _splits(self, task: Task, params: dict[str, Any]) -> list[Split]:
         """The folds: stratified where y is one-hot and `cv` is a number."""
@@ -242,11 +274,11 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
     def _choose(self, task: Task, request: Request, splits: list[Split], models: list[Model]) -> int:
         """The position of the model chosen; sets what was compared."""
         self.cross_validation_ = self.gamma_ = None
-        if request.rule == "last":
-            squares = np.square([model.residual for model in models])
-            self.scores_ = squares / (task.total * task.outputs)
-            return len(models) - 1
         f = len(task.forced)
+        if request.rule is None:
+            squares = np.square([model.residual for model in models])
+            self.scores_: FloatArray = squares / (task.total * task.outputs)
+            return min(request.k - f, len(models) - 1)
         if request.rule in CROSS_VALIDATED:
             bare = type(self)(**self.get_params(deep=False))
             found = cross_validated(task, bare._models_of, splits, f + len(models) - 1, self.n_jobs)
@@ -264,9 +296,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
     def _models_of(self, task: Task, k: int) -> list[Model]:
         return self._path(task, k, None, None).models
 
-    def _fitted(
-        self, result: Result, models: list[Model], position: int, kept: IndexArray
-    ) -> dict[str, Any]:
+    def _fitted(self, result: Result, models: list[Model], position: int, kept: IndexArray) -> dict[str, Any]:
         """The attributes of a fit that ends with this model."""
         names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
         path = widened(result, kept, self.n_features_in_, names)
@@ -286,59 +316,23 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         }
 
     def _warn(self, task: Task, request: Request, found: Found, position: int) -> None:
-        k, f, of = position + len(task.forced), len(task.forced), type(self).__name__
-        ended = k < request.most and found.status not in (Status.STOPPED, Status.TOLERANCE)
-        if request.rule == "last" and ended:
-            units = "features" if task.groups is None else "groups"
-            wanted = f"the {request.most} asked for" if request.tol is None else "tol"
-            warnings.warn(
-                f"{of} ended with {k} {units} before {wanted}: {found.status.message}", stacklevel=3
-            )
+        k, of = int(self.sizes_[position]), type(self).__name__
+        units = "features" if task.groups is None else "groups"
+        told = []
+        if request.rule is None:
+            wanted = min(request.k, request.most)
+            if k < wanted and found.status not in (Status.STOPPED, Status.TOLERANCE):
+                aim = f"the {wanted} asked for" if request.tol is None else f"tol={request.tol}"
+                told.append(f"{of} ended with {k} {units}, short of {aim}: {found.status.message}")
         elif self.scores_[position] == -np.inf:
-            warnings.warn(
-                f"{k} of the features fit y exactly: {request.rule} is −∞ there, and they are chosen. Is y computed "
-                "from them, or too short?",
-                stacklevel=3,
+            told.append(
+                f"{k} {units} fit y exactly: {request.rule} is −∞ there, and they are chosen. Check that y "
+                "is not computed from them"
             )
-        longest = request.rule != "last" and k == request.most < task.units and k > f
-        if longest and self.max_features is None:
-            warnings.warn(
-                f"the least score is that of the longest path tried, {k} of {task.units}: more might be better. "
-                "Pass a larger max_features.",
-                stacklevel=3,
+        elif k == request.most < task.units and self.max_features is None and k > len(task.forced):
+            told.append(
+                f"the least score is that of the longest path tried, {k} of {task.units} {units}: more may "
+                "be better. Pass a larger max_features"
             )
-
-
-def _check_no_words(y: Any) -> None:
-    """ValueError for class labels that are words."""
-    values = np.asarray(y) if y is not None and not hasattr(y, "tocsc") else np.zeros(0)
-    words = values.dtype.kind in "US" or (
-        values.dtype.kind == "O" and any(isinstance(value, str) for value in values.ravel())
-    )
-    if words:
-        raise ValueError(
-            "y must hold numbers; got words. For classes pass one-hot columns to OMPSelector: "
-            "LabelBinarizer().fit_transform(y) of sklearn.preprocessing makes them"
-        )
-
-
-def _as_outputs(y: Any, name: str, several: bool) -> FloatArray:
-    """y as a vector, or as (n, q) for a selector that takes several outputs."""
-    y = y.toarray() if hasattr(y, "toarray") else y
-    if y.ndim == 2 and y.shape[1] > 1:
-        if not several:
-            raise ValueError(
-                f"y must be a vector for {name}; got shape {y.shape}. OMPSelector takes several outputs, and "
-                "one-hot classes"
-            )
-        return np.asarray(y)
-    return np.asarray(column_or_1d(y, warn=not several))
-
-
-def _numbered(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
-    """The labels of the groups that have columns in `kept`, and the number of the group of each of these."""
-    labels = np.asarray(groups)
-    if labels.shape != (d,):
-        raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")
-    unique, number = np.unique(labels[kept], return_inverse=True)
-    return unique, number
+        for words in told:
+            warnings.warn(words, stacklevel=4)

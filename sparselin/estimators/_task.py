@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, GroupPath, IndexArray, Names, SelectionPath, SubsetResult
+from sparselin.results import FloatArray, GroupPath, IndexArray, Names, SelectionPath, Status, SubsetResult
 
 Result: TypeAlias = SelectionPath | GroupPath | tuple[SubsetResult, ...]
 
@@ -17,7 +19,8 @@ Result: TypeAlias = SelectionPath | GroupPath | tuple[SubsetResult, ...]
 class Task:
     """The columns that may be selected, X (n, p), and y (n,) or (n, q), as they came out of validation.
 
-    forced : units (columns, or groups where there are any) that come first; groups (p,) : numbers 0, …, G − 1.
+    forced : units (columns, or groups where there are any) that come first.
+    groups : (p,) the number of the group of each column, 0, …, G − 1, or None.
     """
 
     X: Any
@@ -66,6 +69,18 @@ class Model(NamedTuple):
 
     def predict(self, X: Any) -> FloatArray:
         return np.asarray(X[:, self.features] @ self.coef + self.intercept)
+
+
+class Found(NamedTuple):
+    """What a method found: its result, the models with f, f + 1, … units, f forced, and how it ended."""
+
+    result: Any
+    models: list[Model]
+    status: Status
+
+
+# called after each step with the result so far and its models; True ends the path
+Watch = Callable[[Any, list[Model]], bool]
 
 
 def residual(norm: float, problem: Problem) -> float:
@@ -122,3 +137,38 @@ def _scattered(values: FloatArray, kept: IndexArray, d: int) -> FloatArray:
     wide = np.zeros(d, values.dtype)
     wide[kept] = values
     return wide
+
+
+def check_no_words(y: Any) -> None:
+    """ValueError for class labels that are words."""
+    values = np.asarray(y) if y is not None and not hasattr(y, "tocsc") else np.zeros(0)
+    words = values.dtype.kind in "US" or (
+        values.dtype.kind == "O" and any(isinstance(value, str) for value in values.ravel())
+    )
+    if words:
+        raise ValueError(
+            "y must hold numbers; got words. For classes pass one-hot columns to OMPSelector: "
+            "LabelBinarizer().fit_transform(y) of sklearn.preprocessing makes them"
+        )
+
+
+def as_outputs(y: Any, name: str, several: bool) -> FloatArray:
+    """y as a vector, or as (n, q) for a selector that takes several outputs."""
+    y = y.toarray() if hasattr(y, "toarray") else y
+    if y.ndim == 2 and y.shape[1] > 1:
+        if not several:
+            raise ValueError(
+                f"y must be a vector for {name}; got shape {y.shape}. OMPSelector takes several outputs, and "
+                "one-hot classes"
+            )
+        return np.asarray(y)
+    return np.asarray(column_or_1d(y, warn=not several))
+
+
+def numbered(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
+    """The labels of the groups that have columns in `kept`, and the number of the group of each of these."""
+    labels = np.asarray(groups)
+    if labels.shape != (d,):
+        raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")
+    unique, number = np.unique(labels[kept], return_inverse=True)
+    return unique, number

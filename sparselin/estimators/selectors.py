@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,17 +10,82 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 import sparselin as sl
-from sparselin.estimators._selector import Found, PathSelector, Watch
-from sparselin.estimators._task import Model, Task, models_of, models_of_groups
-from sparselin.experiments.selection.methods import refit
+from sparselin.estimators._paths import Sets, along, until
+from sparselin.estimators._selector import PathSelector
+from sparselin.estimators._task import Found, Task, Watch, models_of_groups
 from sparselin.greedy._groups import group_omp
-from sparselin.problem import Problem
-from sparselin.results import GroupPath, SelectionPath, Status, SubsetResult
+from sparselin.results import GroupPath, SubsetResult
 from sparselin.validation import Columns
 
 
 class OMPSelector(PathSelector):
-    """DOC"""
+    """Features in the order of Orthogonal Matching Pursuit (`sparselin.omp`).
+
+    Each step adds the column of largest |⟨X_i, r⟩|. For y (n, q), with a common support, or with `groups`,
+    it adds the feature or group of largest ‖X_gᵀR‖_F, R = P_S^⊥Y: the gradient's norm (M-OMP of Cotter, Rao,
+    Engan and Kreutz-Delgado, 2005; Group-OMP of Lozano, Świrszcz and Abe, 2009, without their
+    orthonormalisation within groups). Classes enter as one-hot columns.
+
+    The whole path is computed once, and k chosen along it; `at(k)` gives another k without fitting again.
+
+    Parameters
+    ----------
+    n_features_to_select : how many, forced ones included; with `groups` all numbers count groups.
+        An integer; a share in (0, 1] of the features that are not excluded, rounded down, at least one;
+        "ebic", "bic", "aic" : the least criterion along the path. With RSS of a model with k features, q
+            outputs, n rows (the sum of the weights), and p features to choose from, of which u are chosen,
+
+                EBIC_γ = nq·ln(RSS/(nq)) + kq·ln n + 2γ·ln C(p, u)
+
+            (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional
+            feature space*, 2014); BIC has γ = 0, AIC 2 for ln n. Forced features are in k, not in p and u. A
+            model with RSS = 0 is chosen, with a warning, unless it leaves no degree of freedom: none of those
+            is chosen;
+        "cv" : the least mean squared error in cross-validation with one path for each fold; "cv_1se" : the
+            fewest features with an error within one standard error of that (Breiman, Friedman, Olshen and
+            Stone, 1984);
+        "auto" : with `tol` as many as it takes, else "ebic".
+    tol : the path ends once ‖r‖ ≤ tol·‖y − ȳ‖ (‖y‖ without an intercept), a ratio of norms.
+    forced : columns that come first, by index or by the names of a frame; their groups, where there are any.
+    exclude : columns that are never selected, by index or name.
+    groups : (d,) labels: columns of one label enter together. None: each column is a group.
+    fit_intercept : whether every model has an intercept.
+    standardize : whether columns count divided by their standard deviations; otherwise X is used as it is,
+        and long columns have an advantage.
+    max_features : the longest path. By default the number or share above; up to `tol` all; for criteria and
+        cross-validation 30 beside the forced ones, less one than half the rows (of a fold) at most.
+    cv : number of folds or a splitter, as in scikit-learn; a number means stratified folds for one-hot y.
+        There, and with a warning of scikit-learn, a class should be seen as often as there are folds.
+    gamma : γ ≥ 0 of EBIC. By default max(0, 1 − ln n/(2.1·ln p)): EBIC is consistent for γ above
+        1 − ln n/(2·ln p).
+    noise_variance : σ², where it is known; RSS/σ² then replaces nq·ln(RSS/(nq)).
+    n_jobs : processes for the folds.
+
+    Attributes
+    ----------
+    path_ : the `SelectionPath`, or `GroupPath` for groups or several outputs, in the columns of X.
+    sizes_ (m,), scores_ (m,) : k along the path, and what was compared, less being better: the criterion, or
+        the mean squared error in cross-validation, or, where nothing was compared, on the data.
+    k_ : the k chosen; n_features_ : the number of features, which differs from k_ with groups.
+    selected_ : (n_features_,) indices in the order of selection.
+    coef_ : (d,) or (q, d) least squares coefficients on the features selected; intercept_ : beside them.
+    gamma_ : γ, or None; cross_validation_ : the `CrossValidation` (errors, their standard errors), or None.
+    groups_ : the labels of the groups, in the order of their numbers in `path_`; only with groups.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+
+    Sparse X stays sparse, float32 stays float32. `sample_weight` weighs squared residuals; callbacks of
+    scikit-learn 1.9 are told after each step, and a hook that returns True ends the path there.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> selector = OMPSelector().fit(X, y)
+    >>> selector.get_feature_names_out().tolist(), selector.gamma_
+    (['sex', 'bmi', 'bp', 's3', 's5'], 0.0)
+    >>> selector.scores_.round().tolist()[:7]
+    [3840.0, 3660.0, 3580.0, 3569.0, 3565.0, 3556.0, 3559.0]
+    >>> selector.at(2).get_feature_names_out().tolist()
+    ['bmi', 's5']
+    """
 
     _several = True
 
@@ -42,22 +105,16 @@ class OMPSelector(PathSelector):
         noise_variance: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.tol = tol
-        self.forced = forced
-        self.exclude = exclude
+        super().__init__(
+            n_features_to_select, tol=tol, forced=forced, exclude=exclude, fit_intercept=fit_intercept,
+            max_features=max_features, cv=cv, gamma=gamma, noise_variance=noise_variance, n_jobs=n_jobs,
+        )  # fmt: skip
         self.groups = groups
-        self.fit_intercept = fit_intercept
         self.standardize = standardize
-        self.max_features = max_features
-        self.cv = cv
-        self.gamma = gamma
-        self.noise_variance = noise_variance
-        self.n_jobs = n_jobs
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
         if task.groups is None and task.y.ndim == 1:
-            return _along(sl.omp, task.problem(), task, k, watch, tol=tol)
+            return along(sl.omp, task.problem(), task, k, watch, tol=tol)
 
         def tell(path: GroupPath) -> bool:
             return watch is not None and watch(path, models_of_groups(path, task))
@@ -71,39 +128,41 @@ class OMPSelector(PathSelector):
 
 
 class OLSSelector(PathSelector):
-    """DOC"""
+    """Features in the order of orthogonal least squares (`sparselin.ols`), or forward selection.
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        tol: float | None = None,
-        forced: Columns = (),
-        exclude: Columns = (),
-        fit_intercept: bool = True,
-        max_features: int | None = None,
-        cv: Any = 5,
-        gamma: float | None = None,
-        noise_variance: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.tol = tol
-        self.forced = forced
-        self.exclude = exclude
-        self.fit_intercept = fit_intercept
-        self.max_features = max_features
-        self.cv = cv
-        self.gamma = gamma
-        self.noise_variance = noise_variance
-        self.n_jobs = n_jobs
+    Each step adds the feature that reduces ‖r‖ most. Scaling a column changes nothing.
+
+    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups` or
+    `standardize`, and y is one vector.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> OLSSelector(4).fit(X, y).get_feature_names_out().tolist()
+    ['bmi', 'bp', 's1', 's5']
+    """
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
-        return _along(sl.ols, task.problem(), task, k, watch, tol=tol)
+        return along(sl.ols, task.problem(), task, k, watch, tol=tol)
 
 
 class SequentialLassoSelector(PathSelector):
-    """DOC"""
+    """Features in the order of Sequential LASSO (`sparselin.sequential_lasso`).
+
+    Each step adds the first feature that enters the LASSO with those selected unpenalised: one of those that
+    OMP could pick (Theorem 3.3 of *Sequential Attention for Feature Selection*). With "ebic" this is
+    Sequential LASSO cum EBIC (Luo and Chen, 2014), but for its end: here the least EBIC of the whole path is
+    taken, not the first minimum.
+
+    method : "lasso" follows the definition, "omp" assumes the theorem and is faster.
+
+    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups`, and
+    y is one vector.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> SequentialLassoSelector("bic").fit(X, y).get_feature_names_out().tolist()
+    ['sex', 'bmi', 'bp', 's3', 's5']
+    """
 
     def __init__(
         self,
@@ -121,25 +180,34 @@ class SequentialLassoSelector(PathSelector):
         noise_variance: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.tol = tol
+        super().__init__(
+            n_features_to_select, tol=tol, forced=forced, exclude=exclude, fit_intercept=fit_intercept,
+            max_features=max_features, cv=cv, gamma=gamma, noise_variance=noise_variance, n_jobs=n_jobs,
+        )  # fmt: skip
         self.method = method
-        self.forced = forced
-        self.exclude = exclude
-        self.fit_intercept = fit_intercept
         self.standardize = standardize
-        self.max_features = max_features
-        self.cv = cv
-        self.gamma = gamma
-        self.noise_variance = noise_variance
-        self.n_jobs = n_jobs
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
-        return _until(tol, sl.sequential_lasso, task.problem(), task, k, watch, method=self.method)
+        return until(tol, sl.sequential_lasso, task.problem(), task, k, watch, method=self.method)
 
 
 class SequentialAttentionSelector(PathSelector):
-    """DOC"""
+    """Features in the order of Sequential Attention (`sparselin.sequential_attention`).
+
+    Each step trains a mask on the features not selected, and adds that of largest weight. X is made dense.
+
+    parametrization, lam : the mask and its penalty, as there.
+    max_iter_per_feature : gradient steps of each training at most; MAX_ITER ends the path.
+    random_state : seed of the starts, for all folds the same if it is an integer.
+
+    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups`, and
+    y is one vector.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> SequentialAttentionSelector(4, random_state=0).fit(X, y).get_feature_names_out().tolist()
+    ['bmi', 'bp', 's3', 's5']
+    """
 
     def __init__(
         self,
@@ -160,32 +228,48 @@ class SequentialAttentionSelector(PathSelector):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.tol = tol
+        super().__init__(
+            n_features_to_select, tol=tol, forced=forced, exclude=exclude, fit_intercept=fit_intercept,
+            max_features=max_features, cv=cv, gamma=gamma, noise_variance=noise_variance, n_jobs=n_jobs,
+        )  # fmt: skip
         self.parametrization = parametrization
         self.lam = lam
-        self.forced = forced
-        self.exclude = exclude
-        self.fit_intercept = fit_intercept
         self.standardize = standardize
-        self.max_features = max_features
-        self.cv = cv
-        self.gamma = gamma
-        self.noise_variance = noise_variance
         self.max_iter_per_feature = max_iter_per_feature
-        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return _until(
+        return until(
             tol, sl.sequential_attention, task.problem(), task, k, watch,
             parametrization=self.parametrization, lam=self.lam, max_iter=self.max_iter_per_feature, rng=seed,
         )  # fmt: skip
 
 
 class DiverseSelector(PathSelector):
-    """DOC"""
+    """Features with a large R² + ν·f, f a spectral regularizer that rewards diversity.
+
+    *Selecting Diverse Features via Spectral Regularization* (2012): `sparselin.forward_regression`, whose
+    sets are nested, or `sparselin.greedy_local_search`, a search for each k, whose sets need not be, and can
+    have fewer than k features. The criteria and errors that choose k are about the fit alone, without f.
+
+    regularizer : f, of `sparselin.spectral`; by default SmoothedDifferentialEntropy(1.0), log₂ det(I + C_S).
+    nu : ν ≥ 0.
+    search : "forward" or "greedy_local".
+    standardize : by default f is applied to the correlations of the columns, as the paper assumes unit
+        columns (without an intercept to their cosines). False: to XᵀX/n, centred with an intercept.
+    path_ : a tuple of `SubsetResult`, with f + 1, f + 2, … features, f of them forced.
+
+    X is made dense.
+
+    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups`, and
+    y is one vector.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> DiverseSelector(4).fit(X, y).get_feature_names_out().tolist()
+    ['sex', 'bmi', 'bp', 's5']
+    """
 
     def __init__(
         self,
@@ -205,20 +289,14 @@ class DiverseSelector(PathSelector):
         noise_variance: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
+        super().__init__(
+            n_features_to_select, tol=tol, forced=forced, exclude=exclude, fit_intercept=fit_intercept,
+            max_features=max_features, cv=cv, gamma=gamma, noise_variance=noise_variance, n_jobs=n_jobs,
+        )  # fmt: skip
         self.regularizer = regularizer
         self.nu = nu
         self.search = search
-        self.tol = tol
-        self.forced = forced
-        self.exclude = exclude
-        self.fit_intercept = fit_intercept
         self.standardize = standardize
-        self.max_features = max_features
-        self.cv = cv
-        self.gamma = gamma
-        self.noise_variance = noise_variance
-        self.n_jobs = n_jobs
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
         searches = {"forward": sl.forward_regression, "greedy_local": sl.greedy_local_search}
@@ -227,8 +305,8 @@ class DiverseSelector(PathSelector):
         f = sl.spectral.SmoothedDifferentialEntropy(1.0) if self.regularizer is None else self.regularizer
         weight = np.ones(len(task.y), task.X.dtype) if task.weight is None else task.weight
         unit = task.problem(weight / weight.sum())
-        given = {"regularizer": f, "nu": self.nu, "forced": task.forced}
-        steps = _Sets(task, tol, watch)
+        given: dict[str, Any] = {"regularizer": f, "nu": self.nu, "forced": task.forced}
+        steps = Sets(task, tol, watch)
         if self.search == "forward" and k > len(task.forced) and not steps.within_tol():
             steps.end(sl.forward_regression(unit, k, callback=steps.add, **given).status)
         elif self.search == "greedy_local":
@@ -237,7 +315,25 @@ class DiverseSelector(PathSelector):
 
 
 class BestSubsetSelector(PathSelector):
-    """DOC"""
+    """The best subset of each size, by branch and bound (`sparselin.best_subset`).
+
+    The sets of different sizes need not be nested. The time is exponential in k at worst: by default criteria
+    and cross-validation compare up to 8 features beside the forced ones.
+
+    time_limit : seconds for each size, after which the best found so far is taken, with a
+        `ConvergenceWarning`.
+    path_ : a tuple of `BestSubset`, with f + 1, f + 2, … features, f of them forced.
+
+    X is made dense.
+
+    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups` or
+    `standardize`, and y is one vector.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> BestSubsetSelector(4).fit(X, y).get_feature_names_out().tolist()
+    ['bmi', 'bp', 's1', 's5']
+    """
 
     _most = 8
 
@@ -256,26 +352,20 @@ class BestSubsetSelector(PathSelector):
         time_limit: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.tol = tol
-        self.forced = forced
-        self.exclude = exclude
-        self.fit_intercept = fit_intercept
-        self.max_features = max_features
-        self.cv = cv
-        self.gamma = gamma
-        self.noise_variance = noise_variance
+        super().__init__(
+            n_features_to_select, tol=tol, forced=forced, exclude=exclude, fit_intercept=fit_intercept,
+            max_features=max_features, cv=cv, gamma=gamma, noise_variance=noise_variance, n_jobs=n_jobs,
+        )  # fmt: skip
         self.time_limit = time_limit
-        self.n_jobs = n_jobs
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
-        steps = _Sets(task, tol, watch)
+        steps = Sets(task, tol, watch)
 
-        def best(t: int) -> SubsetResult | None:
+        def best(t: int) -> SubsetResult:
             found = sl.best_subset(steps.problem, t, forced=task.forced, time_limit=self.time_limit)
             if not found.optimal:
                 warnings.warn(
-                    f"the best {t} features are not proved to be the best ({found.status.message}; the gap is "
+                    f"{t} features are not proved to be the best ({found.status.message}; gap "
                     f"{found.gap:.2%}): increase time_limit",
                     ConvergenceWarning,
                     stacklevel=2,
@@ -286,100 +376,3 @@ class BestSubsetSelector(PathSelector):
 
         steps.each(best, k)
         return steps.found()
-
-
-class _Sets:
-    """Subsets of f + 1, f + 2, … features, f forced, and least squares on each, as they are found."""
-
-    def __init__(self, task: Task, tol: float | None, watch: Watch | None) -> None:
-        self.problem, self.watch, self.status = task.problem(), watch, Status.COMPLETED
-        start = refit(self.problem, task.forced)
-        self.first, self.floor = len(start), -1.0 if tol is None else tol * float(start.residual_norm[0])
-        self.results: list[SubsetResult] = []
-        self.models = [self._model(start)]
-
-    def _model(self, path: SelectionPath) -> Model:
-        model = models_of(path, self.problem, len(path))[-1]
-        # a column in the span of those before it has the coefficient zero
-        return model._replace(rank=int(np.count_nonzero(path.coef)))
-
-    def within_tol(self) -> bool:
-        if self.models[-1].residual <= self.floor:
-            self.status = Status.TOLERANCE
-        return self.status is Status.TOLERANCE
-
-    def add(self, result: SubsetResult) -> bool:
-        """Add the next set; whether to stop."""
-        self.results.append(result)
-        self.models.append(self._model(refit(self.problem, result.support)))
-        if self.watch is not None and self.watch(tuple(self.results), self.models):
-            self.status = Status.STOPPED
-        return self.within_tol() or self.status is Status.STOPPED
-
-    def each(self, of_size: Callable[[int], SubsetResult], k: int) -> None:
-        """Sets of at most k features, until one is told to be the end."""
-        for t in range(self.first + 1, k + 1):
-            if self.within_tol():
-                return
-            result = of_size(t)
-            if self.status is not Status.COMPLETED or self.add(result):
-                return
-
-    def end(self, status: Status) -> None:
-        """How the search ended by itself."""
-        if self.status is Status.COMPLETED:
-            self.status = status
-
-    def found(self) -> Found:
-        return Found(tuple(self.results), self.models, self.status)
-
-
-def _along(
-    method: Callable[..., SelectionPath],
-    problem: Problem,
-    task: Task,
-    k: int,
-    watch: Watch | None,
-    /,
-    **given: Any,
-) -> Found:
-    """The path of a method of nested picks."""
-    f = len(task.forced)
-
-    def tell(path: SelectionPath) -> bool:
-        return watch is not None and watch(path, models_of(path, problem, f))
-
-    path = method(problem, k, forced=task.forced, callback=None if watch is None else tell, **given)
-    return Found(path, models_of(path, problem, f), path.status)
-
-
-def _until(
-    tol: float | None,
-    method: Callable[..., SelectionPath],
-    problem: Problem,
-    task: Task,
-    k: int,
-    watch: Watch | None,
-    /,
-    **given: Any,
-) -> Found:
-    """The same for a method without `tol`."""
-    if tol is None:
-        return _along(method, problem, task, k, watch, **given)
-
-    def reached(path: SelectionPath) -> bool:
-        return bool(path.residual_norm[-1] <= tol * path.residual_norm[0])
-
-    def either(path: SelectionPath, models: list[Model]) -> bool:
-        stop = watch is not None and watch(path, models)
-        return stop or reached(path)
-
-    start = refit(problem, task.forced)
-    found = Found(start, models_of(start, problem, len(start)), start.status)
-    if not reached(start):
-        found = _along(method, problem, task, k, either, **given)
-    if not reached(found.result):
-        return found
-    return found._replace(
-        result=dataclasses.replace(found.result, status=Status.TOLERANCE), status=Status.TOLERANCE
-    )
