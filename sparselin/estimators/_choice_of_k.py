@@ -49,7 +49,8 @@ def criterion(
     repeat rows, n is their sum.
 
     Where σ² is unknown, RSS = 0 gives −∞: y is fitted exactly. That says nothing where no degree of freedom
-    is left, ν + 1 ≥ n with an intercept, ν ≥ n without: such models get +∞.
+    is left: where with the intercept there are as many parameters for each output as n, or as different rows
+    of X. Such models get +∞.
     """
     n, q, forced = task.total, task.outputs, len(task.forced)
     rss = np.array([model.residual for model in models]) ** 2
@@ -57,7 +58,8 @@ def criterion(
     if variance is None:
         with np.errstate(divide="ignore"):
             fit = n * q * np.log(rss / (n * q))
-        fit[rank + task.intercept >= n] = np.inf
+        most = min(n, _different_rows(task)) if np.any(rss == 0) else n
+        fit[rank + task.intercept >= most] = np.inf
         if np.isinf(fit).all() and fit[0] > 0:
             raise ValueError(
                 f"no degree of freedom is left for {name!r}: {len(rank) + forced - 1} features at most, and "
@@ -71,6 +73,17 @@ def criterion(
         p, u = task.units - forced, np.arange(len(models))
         scores += 2 * gamma * (gammaln(p + 1) - gammaln(u + 1) - gammaln(p - u + 1))
     return np.asarray(scores)
+
+
+def _different_rows(task: Task) -> int:
+    """How many different rows X has, those of weight zero aside."""
+    X = task.X if task.weight is None else task.X[np.flatnonzero(task.weight)]
+    if isinstance(X, np.ndarray):
+        return len({row.tobytes() for row in X})
+    X = X.tocsr()
+    X.sort_indices()
+    cuts = zip(X.indptr, X.indptr[1:], strict=False)
+    return len({(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in cuts})
 
 
 def cross_validated(

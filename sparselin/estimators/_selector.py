@@ -241,7 +241,10 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
                 raise ValueError(f"n_features_to_select as a share must be in (0, 1]; got {given}")
             k = max(1, f, int(given * p))
         else:
-            k = check_count(given, "n_features_to_select", 1, p)  # type: ignore[arg-type]
+            k = check_count(given, "n_features_to_select", 1)  # type: ignore[arg-type]
+            if k > p:
+                of = "n_features" if task.groups is None else "n_groups"
+                raise ValueError(f"n_features_to_select={k} is more than there are to select from: {of}={p}")
         if k < f:
             raise ValueError(f"forced features count: got {f} of them and n_features_to_select={k}")
         most = k
@@ -326,8 +329,8 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
                 told.append(f"{of} ended with {k} {units}, short of {aim}: {found.status.message}")
         elif self.scores_[position] == -np.inf:
             told.append(
-                f"{k} {units} fit y exactly: {request.rule} is −∞ there, and they are chosen. Check that y "
-                "is not computed from them"
+                f"k={k} fits y exactly: {request.rule} is −∞ there, so that it is chosen. Check that y is not "
+                f"computed from these {units}"
             )
         elif k == request.most < task.units and self.max_features is None and k > len(task.forced):
             told.append(
