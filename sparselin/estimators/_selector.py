@@ -323,14 +323,17 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         units = "features" if task.groups is None else "groups"
         told = []
         if request.rule is None:
-            wanted = min(request.k, request.most)
-            if k < wanted and found.status not in (Status.STOPPED, Status.TOLERANCE):
-                aim = f"the {wanted} asked for" if request.tol is None else f"tol={request.tol}"
-                told.append(f"{of} ended with {k} {units}, short of {aim}: {found.status.message}")
+            # up to tol, or exactly so many
+            short = request.tol is not None if self.n_features_to_select == "auto" else k < request.k
+            if short and found.status not in (Status.STOPPED, Status.TOLERANCE):
+                aim = f"the {request.k} asked for" if request.tol is None else f"tol={request.tol}"
+                last = "there are no more" if self.max_features is None else "max_features is reached"
+                why = last if found.status is Status.COMPLETED else found.status.message
+                told.append(f"{of} ended with {k} {units}, short of {aim}: {why}")
         elif self.scores_[position] == -np.inf:
             told.append(
-                f"k={k} fits y exactly: {request.rule} is −∞ there, so that it is chosen. Check that y is not "
-                f"computed from these {units}"
+                f"k={k} fits y exactly: {request.rule} is −∞ there, so that it is chosen. Check that y is "
+                f"not computed from these {units}"
             )
         elif k == request.most < task.units and self.max_features is None and k > len(task.forced):
             told.append(

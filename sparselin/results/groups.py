@@ -39,6 +39,21 @@ class GroupPath(Named):
 
     `to_frame()` has a row for each step: step, group, columns (their names, with commas), lam_star, margin,
     ties, r2 (after the step).
+
+    >>> from sparselin.estimators import OMPSelector
+    >>> X, y = [[2.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]], [4.0, 2.0, 1.0, 1.0]
+    >>> path = OMPSelector(2, groups=["a", "a", "b"], fit_intercept=False).fit(X, y).path_
+    >>> path
+    <GroupPath: 2 groups, 3 of 3 features, R² 0.955, COMPLETED>
+    >>> print(path)
+    GroupPath: 2 groups, 3 of 3 features, R² 0.955, COMPLETED
+    step  group  columns      λ*   margin  ties      R²
+       1      0  x0, x1    8.246  0.1511        0.9091
+       2      1  x2       1.0000   1.000        0.9545
+    R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept
+    COMPLETED: completed as requested
+    >>> path.predict([[1.0, 0.0, 0.0]], 1)
+    array([[2.]])
     """
 
     order: IndexArray
