@@ -562,14 +562,12 @@ def test_only_omp_takes_several_outputs(cls):
 
 def test_what_is_told(rng):
     X, y = noise(rng, 8, 20)
-    with pytest.warns(UserWarning, match="ended with 7 features, short of the 9 asked for: the resid"):
+    with pytest.warns(UserWarning, match="ended with k=7, short of 9 as asked for: the residual"):
         found = OMPSelector(9).fit(X, y)
     assert found.k_ == 7
-    with pytest.warns(UserWarning, match="ended with 2 features, short of tol=0.001: there are no more"):
+    with pytest.warns(UserWarning, match="ended with k=2, short of tol=0.001: there are no more"):
         OMPSelector(tol=1e-3, exclude=range(2, 20)).fit(X, y)
-    with pytest.warns(
-        UserWarning, match="ended with 1 features, short of tol=0.001: max_features is reached"
-    ):
+    with pytest.warns(UserWarning, match="ended with k=1, short of tol=0.001: max_features is reached"):
         OMPSelector(tol=1e-3, max_features=1).fit(X, y)
     with pytest.warns(UserWarning, match="k=1 fits y exactly: bic is −∞ there"):
         assert OLSSelector("bic").fit(X[:, :4], X[:, 1]).selected_.tolist() == [1]

@@ -326,10 +326,10 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
             # up to tol, or exactly so many
             short = request.tol is not None if self.n_features_to_select == "auto" else k < request.k
             if short and found.status not in (Status.STOPPED, Status.TOLERANCE):
-                aim = f"the {request.k} asked for" if request.tol is None else f"tol={request.tol}"
+                aim = f"{request.k} as asked for" if request.tol is None else f"tol={request.tol}"
                 last = "there are no more" if self.max_features is None else "max_features is reached"
                 why = last if found.status is Status.COMPLETED else found.status.message
-                told.append(f"{of} ended with {k} {units}, short of {aim}: {why}")
+                told.append(f"{of} ended with k={k}, short of {aim}: {why}")
         elif self.scores_[position] == -np.inf:
             told.append(
                 f"k={k} fits y exactly: {request.rule} is −∞ there, so that it is chosen. Check that y is "

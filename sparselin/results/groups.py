@@ -47,9 +47,9 @@ class GroupPath(Named):
     <GroupPath: 2 groups, 3 of 3 features, R² 0.955, COMPLETED>
     >>> print(path)
     GroupPath: 2 groups, 3 of 3 features, R² 0.955, COMPLETED
-    step  group  columns      λ*   margin  ties      R²
-       1      0  x0, x1    8.246  0.1511        0.9091
-       2      1  x2       1.0000   1.000        0.9545
+    step  group  columns     λ*  margin  ties      R²
+       1      0  x0, x1   8.246  0.1511        0.9091
+       2      1  x2       1.000   1.000        0.9545
     R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept
     COMPLETED: completed as requested
     >>> path.predict([[1.0, 0.0, 0.0]], 1)
