@@ -161,6 +161,16 @@ def test_criteria(rng, name, variance):
     assert found.gamma_ == (pytest.approx(gamma) if name == "ebic" else None)
 
 
+def test_criterion_of_dependent_columns(rng):
+    """Forward regression takes the copy of a column for the sake of f; it is no parameter."""
+    X, y = noise(rng, 60, 8)
+    X[:, 5] = X[:, 2]
+    found = DiverseSelector("bic", max_features=8).fit(X, y)
+    supports = [(0, [])] + [(len(one), one.support) for one in found.path_]
+    np.testing.assert_allclose(found.scores_, direct("bic", X, y, supports, 8, 0), rtol=1e-9)
+    assert found.sizes_[-1] == 8
+
+
 def test_gamma_can_be_given(rng):
     X, y = noise(rng)
     found = OMPSelector("ebic", gamma=0.7, max_features=5).fit(X, y)
@@ -197,12 +207,12 @@ def brute_force_groups(X, Y, groups, k, forced=()):
 
 @pytest.mark.parametrize("q", [1, 3])
 @pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("forced", [(), (1,)])
+@pytest.mark.parametrize("forced", [(), (9, 1)])
 def test_groups_and_several_outputs(rng, q, grouped, forced):
     X = rng.standard_normal((50, 14)) + 2
     Y = X[:, [1, 5, 6]] @ rng.standard_normal((3, q)) + rng.standard_normal((50, q))
     groups = rng.permutation(np.repeat(np.arange(6), [1, 2, 3, 4, 3, 1])) if grouped else np.arange(14)
-    want, B, residual = brute_force_groups(X, Y, groups, 4, groups[list(forced)])
+    want, B, residual = brute_force_groups(X, Y, groups, 4, dict.fromkeys(groups[list(forced)]))
     found = OMPSelector(4, groups=groups if grouped else None, forced=forced).fit(X, Y if q > 1 else Y[:, 0])
     S = np.flatnonzero(np.isin(groups, want))
     assert np.flatnonzero(found.get_support()).tolist() == S.tolist()
@@ -230,16 +240,18 @@ def test_criterion_of_groups(rng):
 
 def test_group_ties_and_endings(rng):
     """Equal groups are tied, whatever their numbers, and a group in the span of S is never picked."""
-    A = rng.standard_normal((30, 2))
-    X = np.column_stack([rng.standard_normal((30, 2)), A, A @ np.array([[0.0, 1.0], [1.0, 0.0]])])
-    Y = A @ rng.standard_normal((2, 2))
-    path = group_omp(X, Y, 3, groups=np.array([0, 0, 1, 1, 2, 2]))
-    assert path.ties[0] == (1, 2)
-    assert path.order.tolist() == [1]
-    assert path.margin[0] == 0
-    assert path.status is sl.Status.EXACT_FIT
+    for _ in range(20):
+        A, Q = rng.standard_normal((30, 2)), np.linalg.qr(rng.standard_normal((2, 2)))[0]
+        X = np.column_stack([rng.standard_normal((30, 2)), A, A @ Q])
+        Y = A @ rng.standard_normal((2, 2))
+        path = group_omp(X, Y, 3, groups=np.array([0, 0, 1, 1, 2, 2]))
+        assert path.ties[0] == (1, 2)
+        assert path.order.tolist() == [1]
+        assert path.margin[0] < 1e-12
+        assert path.status is sl.Status.EXACT_FIT
     more = group_omp(X, Y + rng.standard_normal((30, 2)), 3, groups=np.array([0, 0, 1, 1, 2, 2]))
     assert sorted(more.order.tolist()) == [0, 1]
+    assert group_omp(X[:, :4], Y + X[:, :2], 2, groups=np.array([0, 0, 1, 1])).margin[-1] == 1
     assert more.status is sl.Status.RANK_EXHAUSTED
     none = group_omp(np.eye(4)[:, :2], np.eye(4)[:, 2:], 1)
     assert none.status is sl.Status.NO_CORRELATION
@@ -301,6 +313,26 @@ def test_cross_validation_has_one_path_for_each_fold(selector, weighted, rng, mo
     curve = found.cross_validation_
     few = make(selector, "cv_1se", cv=4, max_features=5).fit(X, y, sample_weight=weight)
     assert few.k_ == np.argmax(curve.error <= curve.error.min() + curve.standard_error[found.k_])
+
+
+def test_a_path_that_ends_early_in_a_fold_keeps_its_last_model(rng):
+    X, y = noise(rng, 40, 8)
+    X[10:, 3] = 0  # constant where the first of four folds is left out
+    splits = list(KFold(4).split(X))
+    with pytest.warns(UserWarning, match="ended with k=7"):
+        want = errors_by_hand(OMPSelector, X, y, splits, 8)
+    found = OMPSelector("cv", cv=4, max_features=8).fit(X, y)
+    np.testing.assert_allclose(found.scores_[1:], want, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("n", "d", "rule", "longest"), [
+    (60, 80, "bic", 29), (60, 12, "bic", 12), (200, 80, "bic", 30), (40, 80, "cv", 15), (3, 8, "bic", 1),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:the least score")
+def test_the_longest_path(rng, n, d, rule, longest):
+    """30, or one less than half the rows, of a fold with "cv"."""
+    X, y = noise(rng, n, d)
+    assert OMPSelector(rule).fit(X, y).sizes_.tolist() == list(range(longest + 1))
 
 
 def test_folds_at_once(rng):
@@ -429,6 +461,14 @@ def test_copies(selector):
     assert clone(found).get_params() == found.get_params()
 
 
+def test_random_state(rng):
+    X, y = noise(rng)
+    weights = [
+        SequentialAttentionSelector(2, random_state=seed).fit(X, y).path_.weights[0] for seed in (0, 0, 1)
+    ]
+    assert weights[0].tolist() == weights[1].tolist() != weights[2].tolist()
+
+
 def test_share():
     assert OMPSelector(0.3).fit(X, y).k_ == 3
     assert OMPSelector(0.01).fit(X, y).k_ == 1
@@ -509,6 +549,12 @@ def test_a_callback_ends_the_path(selector, rule):
 
 
 @pytest.mark.skipif(not hasattr(OMPSelector, "set_callbacks"), reason="callbacks came with scikit-learn 1.9")
+@seeded
+def test_a_callback_beside_tol(selector):
+    assert make(selector, tol=0.72).set_callbacks(Until(2)).fit(X, y).k_ == 2
+
+
+@pytest.mark.skipif(not hasattr(OMPSelector, "set_callbacks"), reason="callbacks came with scikit-learn 1.9")
 def test_a_callback_ends_the_path_of_groups():
     found = OMPSelector(5).set_callbacks(Until(3)).fit(X, np.column_stack([y, y**2]))
     assert found.k_ == 3
@@ -574,6 +620,9 @@ def test_what_is_told(rng):
         OMPSelector(tol=1e-3, max_features=1).fit(X, y)
     with pytest.warns(UserWarning, match="k=1 fits y exactly: bic is −∞ there"):
         assert OLSSelector("bic").fit(X[:, :4], X[:, 1]).selected_.tolist() == [1]
+    Z = noise(rng)[0]
+    with pytest.warns(UserWarning, match="k=2 fits y exactly: bic is −∞ there"):
+        assert sorted(OMPSelector("bic").fit(Z, Z[:, [3, 8]]).selected_) == [3, 8]
     X, _ = noise(rng, 100, 40)
     with pytest.warns(UserWarning, match="that of the longest path tried, 30 of 40 features"):
         OMPSelector("aic").fit(X, X.sum(axis=1) + 1e-3 * rng.standard_normal(100))
@@ -582,7 +631,13 @@ def test_what_is_told(rng):
 def test_saturated_models_are_not_chosen(rng):
     """d > n: with as many parameters as rows any y is fitted; also where rows are repeated, or weighted."""
     X, y = noise(rng, 10, 30)
-    for A, b, w in ((X, y, None), (np.repeat(X, 3, 0), np.repeat(y, 3), None), (X, y, np.full(10, 3.0))):
+    more = np.vstack([X, rng.standard_normal((5, 30))]), np.append(y, np.zeros(5))
+    for A, b, w in (
+        (X, y, None),
+        (np.repeat(X, 3, 0), np.repeat(y, 3), None),
+        (X, y, np.full(10, 3.0)),
+        (*more, np.repeat([3.0, 0.0], [10, 5])),
+    ):
         for form in (np.asarray, sp.csr_array):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
