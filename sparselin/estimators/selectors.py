@@ -55,7 +55,8 @@ class OMPSelector(PathSelector):
     max_features : the longest path. By default the number or share above; up to `tol` all; for criteria and
         cross-validation 30 beside the forced ones, less one than half the rows (of a fold) at most.
     cv : number of folds or a splitter, as in scikit-learn; a number means stratified folds for one-hot y.
-        There, and with a warning of scikit-learn, a class should be seen as often as there are folds.
+        Each class should then be seen as often as there are folds. Where the path of a fold ends early, its
+        last model stands for larger k.
     gamma : γ ≥ 0 of EBIC. By default max(0, 1 − ln n/(2.1·ln p)): EBIC is consistent for γ above
         1 − ln n/(2·ln p).
     noise_variance : σ², where it is known; RSS/σ² then replaces nq·ln(RSS/(nq)).
