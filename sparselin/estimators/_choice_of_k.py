@@ -75,6 +75,16 @@ def criterion(
     return np.asarray(scores)
 
 
+def chosen(name: str, scores: FloatArray) -> int:
+    """The position of the least score; for EBIC of the first minimum, where Luo and Chen (2014) stop.
+
+    Far along a path on n rows ln RSS falls faster and faster, for columns of noise too, and with p much
+    larger than n all criteria fall again: the least EBIC can be that of dozens of features of noise.
+    """
+    rises = np.flatnonzero(scores[1:] > scores[:-1])
+    return int(rises[0]) if name == "ebic" and len(rises) else int(np.argmin(scores))
+
+
 def _different_rows(task: Task) -> int:
     """How many different rows X has, those of weight zero aside."""
     X = task.X if task.weight is None else task.X[np.flatnonzero(task.weight)]

