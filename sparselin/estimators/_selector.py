@@ -212,7 +212,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         if len(kept) == 0:
             raise ValueError(f"exclude must leave a column to select; it has all {d}")
         X = X[:, kept] if len(out) else X
-        first, groups = np.searchsorted(kept, first), None
+        first, groups, self.groups_ = np.searchsorted(kept, first), None, None
         if self.groups is not None:
             self.groups_, groups = numbered(self.groups, d, kept)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)

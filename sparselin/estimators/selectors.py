@@ -72,7 +72,7 @@ class OMPSelector(PathSelector):
     selected_ : (n_features_,) indices in the order of selection.
     coef_ : (d,) or (q, d) least squares coefficients on the features selected; intercept_ : beside them.
     gamma_ : γ, or None; cross_validation_ : the `CrossValidation` (errors, their standard errors), or None.
-    groups_ : the labels of the groups, in the order of their numbers in `path_`; only with groups.
+    groups_ : the labels of the groups, in the order of their numbers in `path_`; None without groups.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Sparse X stays sparse, float32 stays float32. `sample_weight` weighs squared residuals; callbacks of

@@ -70,7 +70,7 @@ def group_omp(
     """
     # ‖y‖ of this problem is ‖Y‖_F, weights included
     data = Problem(
-        X, np.linalg.norm(Y, axis=1), sample_weight=sample_weight, intercept=intercept,
+        X, np.hypot.reduce(Y, axis=1), sample_weight=sample_weight, intercept=intercept,
         standardize=standardize, names=names,
     )  # fmt: skip
     root = 1.0 if sample_weight is None else np.sqrt(np.asarray(sample_weight, np.float64))[:, None]
