@@ -21,16 +21,17 @@ Split = tuple[IndexArray, IndexArray]
 
 
 def default_gamma(n: float, p: int) -> float:
-    """γ = max(0, 1 − ln n/(2.1·ln p)) for p features to choose from; 0 for p = 1.
+    """γ = max(0, 1 − ln n/(4·ln p)) for p features to choose from; 0 for p = 1.
 
     For p = O(n^κ) EBIC is consistent if γ > 1 − 1/(2κ) (Chen and Chen, *Extended Bayesian information
-    criteria for model selection with large model spaces*, 2008): γ > 1 − ln n/(2·ln p) for p = n^κ. 2.1 in
-    place of 2 makes the inequality strict. Where p ≤ n^{1/2.1}, γ = 0 is BIC.
+    criteria for model selection with large model spaces*, 2008): γ > 1 − ln n/(2·ln p) for p = n^κ. This γ is
+    in the middle between that bound and 1. Close to the bound features of noise get in for every n of
+    practice.
 
-    >>> round(default_gamma(100, 1000), 4), default_gamma(1000, 10)
-    (0.6825, 0.0)
+    >>> round(default_gamma(100, 1000), 4), default_gamma(1000, 2)
+    (0.8333, 0.0)
     """
-    return max(0.0, 1 - math.log(n) / (2.1 * math.log(p))) if p > 1 and n > 1 else 0.0
+    return max(0.0, 1 - math.log(n) / (4 * math.log(p))) if p > 1 and n > 1 else 0.0
 
 
 def criterion(
