@@ -1,4 +1,4 @@
-"""scikit-learn's OMP and LARS-LASSO estimators, solved exactly: change the import, keep the code.
+"""Estimators for scikit-learn: its OMP and LARS-LASSO classes, solved exactly, and selectors of features.
 
 `__init__.pyi` lists the classes. Each is loaded at its first use, and scikit-learn with it.
 """

@@ -8,3 +8,9 @@ from ._omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
 from ._omp import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
 
 # selectors
+from .selectors import OLSSelector as OLSSelector
+from .selectors import OMPSelector as OMPSelector
+from .selectors import SequentialAttentionSelector as SequentialAttentionSelector
+from .selectors import SequentialLassoSelector as SequentialLassoSelector
+from .subset_selectors import BestSubsetSelector as BestSubsetSelector
+from .subset_selectors import DiverseSelector as DiverseSelector

@@ -17,10 +17,15 @@ from sparselin.results import FloatArray, IndexArray
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """No callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """The method itself."""
+        return method
 
 
 Split = tuple[IndexArray, IndexArray]

@@ -1,0 +1,337 @@
+"""What all selectors share: validation, the number of features, the choice of k along a path, callbacks."""
+
+from __future__ import annotations
+
+import abc
+import copy
+import functools
+import numbers
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparselin.estimators._choice_of_k import (
+    CRITERIA,
+    CROSS_VALIDATED,
+    Split,
+    check_classes,
+    chosen,
+    criterion,
+    cross_validated,
+    default_gamma,
+    is_one_hot,
+)
+from sparselin.estimators._common import CallbackSupportMixin, with_callbacks
+from sparselin.estimators._task import (
+    Found,
+    Model,
+    Result,
+    Task,
+    Watch,
+    as_outputs,
+    check_no_words,
+    numbered,
+    widened,
+)
+from sparselin.experiments.selection.cross_validation import MOST
+from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.validation import (
+    Columns,
+    check_count,
+    check_indices,
+    check_level,
+    check_same_rows,
+    check_weights,
+)
+
+
+class Request(NamedTuple):
+    """How many units: a path of at most `most`, until ‖r‖ ≤ tol·‖r_0‖, and of these k, or by a rule.
+
+    The rule is one of CRITERIA and CROSS_VALIDATED, or None.
+    """
+
+    most: int
+    tol: float | None
+    rule: str | None
+    k: int
+
+
+class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
+    """A selector that computes a path once, and chooses k along it."""
+
+    # the longest path by default, where a criterion or cross-validation chooses
+    _most = MOST
+    # whether y may have several columns, and columns may be grouped
+    _several = False
+    groups: Any = None
+    standardize = False
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = "auto",
+        *,
+        tol: float | None = None,
+        forced: Columns = (),
+        exclude: Columns = (),
+        fit_intercept: bool = True,
+        max_features: int | None = None,
+        cv: Any = 5,
+        gamma: float | None = None,
+        noise_variance: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.tol = tol
+        self.forced = forced
+        self.exclude = exclude
+        self.fit_intercept = fit_intercept
+        self.max_features = max_features
+        self.cv = cv
+        self.gamma = gamma
+        self.noise_variance = noise_variance
+        self.n_jobs = n_jobs
+
+    @abc.abstractmethod
+    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
+        """The path of at most k units, which ends early where tol or watch says so."""
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Compute the path and choose k.
+
+        Parameters
+        ----------
+        X : (n, d) array, frame, or sparse array or matrix.
+        y : (n,) numbers; for `OMPSelector` also (n, q), numbers or one-hot classes.
+        sample_weight : (n,) weights of the squared residuals; a whole number repeats the row.
+        params : for the `split` of `cv` where that is used, such as groups; they need
+            `sklearn.set_config(enable_metadata_routing=True)`.
+
+        Raises
+        ------
+        ValueError : bad data or parameters; for "cv" also y constant on the rows that a fold fits, a class of
+            a one-hot y that is seen once, a `max_features` beyond the rank that a fold can have.
+        TypeError : a parameter of the wrong type.
+
+        Warns
+        -----
+        UserWarning : fewer features than asked for, since the path ended; y fitted exactly, where a criterion
+            is −∞; the longest path chosen, so that a longer one might be better.
+        """
+        task, kept = self._checked(X, y, sample_weight)
+        request, splits = self._request(task, params)
+        context: Any = None
+        if hasattr(self, "_init_callback_context"):
+            context = self._init_callback_context(max_subtasks=request.most - len(task.forced))
+            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        def watch(result: Result, models: list[Model]) -> bool:
+            step = context.subcontext(task_name="step").call_on_fit_task_begin(estimator=self, X=X, y=y)
+            so_far = functools.partial(self._fitted, result, models, len(models) - 1, kept)
+            return bool(step.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=so_far))
+
+        watched = watch if getattr(self, "_skl_callbacks", None) else None
+        self.sizes_ = np.arange(len(task.forced), request.most + 1)
+        found = self._path(task, request.most, request.tol, watched)
+        self.sizes_ = self.sizes_[: len(found.models)]
+        position = self._choose(task, request, splits, found.models)
+        self._models = [model._replace(features=kept[model.features]) for model in found.models]
+        self.__dict__.update(self._fitted(found.result, found.models, position, kept))
+        self._warn(task, request, found, position)
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def at(self, k: int) -> Self:
+        """The fitted selector of k features (or groups), k in `sizes_`, without fitting again.
+
+        A copy with n_features_to_select=k and tol=None, which shares the path with this one; its `scores_`
+        are those that were compared here. ValueError for a k that is not in `sizes_`.
+        """
+        check_is_fitted(self)
+        low, high = int(self.sizes_[0]), int(self.sizes_[-1])
+        k = check_count(k, "k", low, high)
+        other = copy.copy(self)
+        other.n_features_to_select, other.tol = k, None
+        other.__dict__.update(other._chosen(self._models[k - low], k))
+        return other
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """sample_weight for `fit`, and what the `split` of `cv` asks for."""
+        mapping = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = self._several
+        tags.input_tags.sparse = True
+        return tags
+
+    def _get_support_mask(self) -> Any:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, bool)
+        mask[self.selected_] = True
+        return mask
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Task, IndexArray]:
+        """The task, and which columns of X it has."""
+        check_same_rows(X, y, "y")
+        check_same_rows(X, sample_weight, "sample_weight")
+        check_no_words(y)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], y_numeric=True,
+            multi_output=True, ensure_min_samples=2,
+        )  # fmt: skip
+        y = as_outputs(y, type(self).__name__, self._several)
+        n, d = X.shape
+        names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        first = check_indices(self.forced, d, "forced", names)
+        out = check_indices(self.exclude, d, "exclude", names)
+        if both := np.intersect1d(first, out).tolist():
+            raise ValueError(f"forced and exclude must not share a column; both have {both}")
+        kept = np.setdiff1d(np.arange(d), out)
+        if len(kept) == 0:
+            raise ValueError(f"exclude must leave a column to select; it has all {d}")
+        X = X[:, kept] if len(out) else X
+        first, groups, self.groups_ = np.searchsorted(kept, first), None, None
+        if self.groups is not None:
+            self.groups_, groups = numbered(self.groups, d, kept)
+            first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
+        weight = None if sample_weight is None else check_weights(sample_weight, n, X.dtype)
+        inner = None if names is None else tuple(names[j] for j in kept)
+        task = Task(X, y, weight, inner, first, groups, bool(self.fit_intercept), bool(self.standardize))
+        return task, kept
+
+    def _request(self, task: Task, params: dict[str, Any]) -> tuple[Request, list[Split]]:
+        """How many, from the parameters, and the folds of `cv` where they are needed."""
+        given: Any = self.n_features_to_select
+        f, p = len(task.forced), task.units
+        tol = None if self.tol is None else check_level(self.tol, "tol")
+        rule, splits, k = None, [], p
+        if isinstance(given, str):
+            if given not in ("auto", *CRITERIA, *CROSS_VALIDATED):
+                known = ", ".join(map(repr, ("auto", *CRITERIA, *CROSS_VALIDATED)))
+                raise ValueError(
+                    f"n_features_to_select must be an integer, a share or one of {known}; got {given!r}"
+                )
+            if given != "auto" and tol is not None:
+                raise ValueError(
+                    f"n_features_to_select={given!r} and tol are two rules for one number: drop one of them"
+                )
+            rule = None if tol is not None else "ebic" if given == "auto" else given
+        elif isinstance(given, numbers.Real) and not isinstance(given, numbers.Integral):
+            if not 0 < given <= 1:
+                raise ValueError(f"n_features_to_select as a share must be in (0, 1]; got {given}")
+            k = max(1, f, int(given * p))
+        else:
+            k = check_count(given, "n_features_to_select", 1)
+            if k > p:
+                of = "n_features" if task.groups is None else "n_groups"
+                raise ValueError(f"n_features_to_select={k} is more than there are to select from: {of}={p}")
+        if k < f:
+            raise ValueError(f"forced features count: got {f} of them and n_features_to_select={k}")
+        most = k
+        if rule is not None:
+            splits = self._splits(task, params) if rule in CROSS_VALIDATED else []
+            rows = min((len(train) for train, _ in splits), default=int(task.total))
+            most = min(p, max(1, f, min(f + self._most, rows // 2 - 1)))
+        if self.max_features is not None:
+            least = 1 if isinstance(given, str) else k
+            most = check_count(self.max_features, "max_features", max(least, f), p)
+        return Request(most, tol, rule, k), splits
+
+    def _splits(self, task: Task, params: dict[str, Any]) -> list[Split]:
+        """The folds: stratified where y is one-hot and `cv` is a number."""
+        check_classes(task.y)
+        routed = {}
+        if params and not get_config()["enable_metadata_routing"]:
+            raise ValueError(
+                f"fit takes {', '.join(params)} with sklearn.set_config(enable_metadata_routing=True) only"
+            )
+        if params:
+            routed = process_routing(self, "fit", **params)["splitter"]["split"]
+        classes = is_one_hot(task.y)
+        labels = task.y.argmax(axis=1) if classes else task.y
+        splits = list(check_cv(self.cv, labels, classifier=classes).split(task.X, labels, **routed))
+        if len(splits) < 2:
+            raise ValueError(f"cv must give at least two splits; got {len(splits)}. KFold(5) gives five.")
+        return splits
+
+    def _choose(self, task: Task, request: Request, splits: list[Split], models: list[Model]) -> int:
+        """The position of the model chosen; sets what was compared."""
+        self.cross_validation_ = self.gamma_ = None
+        f = len(task.forced)
+        if request.rule is None:
+            squares = np.square([model.residual for model in models])
+            self.scores_: FloatArray = squares / (task.total * task.outputs)
+            return min(request.k - f, len(models) - 1)
+        if request.rule in CROSS_VALIDATED:
+            bare = type(self)(**self.get_params(deep=False))
+            found = cross_validated(task, bare._models_of, splits, f + len(models) - 1, self.n_jobs)
+            self.cross_validation_, self.scores_ = found, found.error
+            return (found.best if request.rule == "cv" else found.chosen) - f
+        variance = None if self.noise_variance is None else check_level(self.noise_variance, "noise_variance")
+        if variance == 0:
+            raise ValueError("noise_variance must be positive")
+        gamma = default_gamma(task.total, task.units - f) if self.gamma is None else self.gamma
+        gamma = check_level(gamma, "gamma")
+        self.gamma_ = gamma if request.rule == "ebic" else None
+        self.scores_ = criterion(request.rule, models, task, gamma, variance)
+        return chosen(request.rule, self.scores_)
+
+    def _models_of(self, task: Task, k: int) -> list[Model]:
+        return self._path(task, k, None, None).models
+
+    def _fitted(self, result: Result, models: list[Model], position: int, kept: IndexArray) -> dict[str, Any]:
+        """The attributes of a fit that ends with this model."""
+        names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        path = widened(result, kept, self.n_features_in_, names)
+        model = models[position]
+        model = model._replace(features=kept[model.features])
+        return {"path_": path, **self._chosen(model, int(self.sizes_[position]))}
+
+    def _chosen(self, model: Model, k: int) -> dict[str, Any]:
+        coef = np.zeros((self.n_features_in_, *model.coef.shape[1:]), model.coef.dtype)
+        coef[model.features] = model.coef
+        return {
+            "k_": k,
+            "n_features_": len(model.features),
+            "selected_": model.features,
+            "coef_": coef.T,
+            "intercept_": model.intercept,
+        }
+
+    def _warn(self, task: Task, request: Request, found: Found, position: int) -> None:
+        k, of = int(self.sizes_[position]), type(self).__name__
+        units = "features" if task.groups is None else "groups"
+        told = []
+        if request.rule is None:
+            # up to tol, or exactly so many
+            short = request.tol is not None if self.n_features_to_select == "auto" else k < request.k
+            if short and found.status not in (Status.STOPPED, Status.TOLERANCE):
+                aim = f"{request.k} as asked for" if request.tol is None else f"tol={request.tol}"
+                last = "there are no more" if self.max_features is None else "max_features is reached"
+                why = last if found.status is Status.COMPLETED else found.status.message
+                told.append(f"{of} ended with k={k}, short of {aim}: {why}")
+        elif self.scores_[position] == -np.inf:
+            told.append(
+                f"k={k} fits y exactly: {request.rule} is −∞ there, so that it is chosen. Check that y is "
+                f"not computed from these {units}"
+            )
+        elif k == request.most < task.units and self.max_features is None and k > len(task.forced):
+            told.append(
+                f"the least score is that of the longest path tried, {k} of {task.units} {units}: more may "
+                "be better. Pass a larger max_features"
+            )
+        for words in told:
+            warnings.warn(words, stacklevel=4)

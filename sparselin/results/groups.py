@@ -1,0 +1,132 @@
+"""The path of OMP on groups of columns, or for several outputs at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
+from sparselin.results.display import Column, Table, told
+from sparselin.results.prediction import combined
+
+
+@result
+class GroupPath(Named):
+    """Groups of features in the order in which OMP selected them, for q outputs; its length is their number.
+
+    With t groups selected, S_j the columns of the first j of them and R_j = P_{S_j}^⊥ Y, Y (n, q):
+
+    Attributes
+    ----------
+    order : (t,) the groups selected, numbers in 0..max(groups), forced ones first.
+    groups : (d,) the group of each feature; −1 for features that cannot be selected.
+    support : (s,) the columns of these groups, in this order, those of a group in increasing order.
+    sizes : (t + 1,) columns in the first 0, …, t groups: S_j = support[:sizes[j]].
+    ranks : (t + 1,) the dimensions of the spans of S_0, …, S_t, beside the intercept if there is one.
+    coef_path : t arrays (sizes[j], q), j = 1, …, t: least squares coefficients of Y on S_j; zero for a column
+        in the span of those before it.
+    intercept_path : (t + 1, q) the intercepts beside the first 0, …, t groups; zeros without one.
+    lam_star : (t,) λ* = max_g ‖X_gᵀR_j‖_F over the groups not selected, at each pick; NaN for forced ones.
+    margin : (t,) (λ* − the runner-up's ‖X_gᵀR_j‖_F)/λ*, 0 in a tie; NaN for forced ones.
+    ties : t tuples of groups, those of the largest norm to rounding; empty for forced ones.
+    residual_norm : (t + 1,) ‖R_0‖_F, …, ‖R_t‖_F. With an intercept R_0 is Y less the means of its columns.
+    status : how the path ended.
+    n_features : d.
+    names : d names of the features, or None.
+    with_intercept, standardized : whether the path has an intercept, and is of standardized columns: then
+        `lam_star` is of these. Coefficients are in the units of X.
+
+    `to_frame()` has a row for each step: step, group, columns (their names, with commas), lam_star, margin,
+    ties, r2 (after the step).
+
+    >>> from sparselin.estimators import OMPSelector
+    >>> X, y = [[2.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]], [4.0, 2.0, 1.0, 1.0]
+    >>> path = OMPSelector(2, groups=["a", "a", "b"], fit_intercept=False).fit(X, y).path_
+    >>> path
+    <GroupPath: 2 groups, 3 of 3 features, R² 0.955, COMPLETED>
+    >>> print(path)
+    GroupPath: 2 groups, 3 of 3 features, R² 0.955, COMPLETED
+    step  group  columns     λ*  margin  ties      R²
+       1      0  x0, x1   8.246  0.1511        0.9091
+       2      1  x2       1.000   1.000        0.9545
+    R² = 1 − ‖r‖²/‖y‖², uncentred: there is no intercept
+    COMPLETED: completed as requested
+    >>> path.predict([[1.0, 0.0, 0.0]], 1)
+    array([[2.]])
+    """
+
+    order: IndexArray
+    groups: IndexArray
+    support: IndexArray
+    sizes: IndexArray
+    ranks: IndexArray
+    coef_path: tuple[FloatArray, ...]
+    intercept_path: FloatArray
+    lam_star: FloatArray
+    margin: FloatArray
+    ties: tuple[tuple[int, ...], ...]
+    residual_norm: FloatArray
+    status: Status
+    n_features: int
+    names: Names
+    with_intercept: bool
+    standardized: bool
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @property
+    def r2_path(self) -> FloatArray:
+        """(t + 1,) R² = 1 − ‖R_j‖²/‖R_0‖² with the first 0, …, t groups, of all outputs together."""
+        norms = self.residual_norm
+        return np.clip(1 - (norms / norms[0]) ** 2, 0, 1) if norms[0] > 0 else np.zeros_like(norms)
+
+    @property
+    def r2(self) -> float:
+        return float(self.r2_path[-1])
+
+    def features_at(self, t: int) -> IndexArray:
+        """The columns of the first t groups, 0 ≤ t ≤ len(order)."""
+        if not 0 <= t <= len(self):
+            raise ValueError(f"t must lie in 0..{len(self)}, the steps taken; got {t}")
+        return self.support[: self.sizes[t]]
+
+    def coef_at(self, t: int) -> FloatArray:
+        """Coefficients (|S_t|, q) of the outputs on `features_at(t)`."""
+        q, dtype = self.intercept_path.shape[1], self.intercept_path.dtype
+        return self.coef_path[t - 1] if len(self.features_at(t)) else np.zeros((0, q), dtype)
+
+    def predict(self, X: Any, t: int | None = None) -> FloatArray:
+        """Predictions (m, q) for X (m, d) from the first t groups, by default all.
+
+        X may be what X may be in a fit. Raises ValueError for another shape or other columns, a t out of
+        range, NaN or infinity in columns of S.
+        """
+        t = len(self) if t is None else t
+        coef, intercept = self.coef_at(t), self.intercept_path[t]
+        return combined(X, self.features_at(t), coef, intercept, self.n_features, self.names)
+
+    def _headline(self) -> str:
+        columns = f"{len(self)} groups, {len(self.support)} of {self.n_features} features"
+        return f"{columns}, R² {self.r2:.3f}, {self.status.name}"
+
+    def _table(self) -> Table:
+        members = [
+            self._names_of(self.support[a:b]) for a, b in zip(self.sizes, self.sizes[1:], strict=False)
+        ]
+        others = [
+            [str(g) for g in tied if g != pick] for pick, tied in zip(self.order, self.ties, strict=True)
+        ]
+        columns = (
+            Column("step", "step", np.arange(1, len(self) + 1)),
+            Column("group", "group", self.order),
+            Column(None, "columns", [told(names) for names in members]),
+            Column("columns", None, [", ".join(names) for names in members]),
+            Column("lam_star", "λ*", self.lam_star),
+            Column("margin", "margin", self.margin),
+            Column(None, "ties", [told(groups, what="groups") for groups in others]),
+            Column("ties", None, [", ".join(groups) for groups in others]),
+            Column("r2", "R²", self.r2_path[1:], 4),
+        )
+        return Table(columns, (*fit_notes(self.with_intercept, None, self.standardized), ended(self.status)))
