@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, xlog1py
+from scipy.special import expit, logit
 
 from sparselin.results import FloatArray
 from sparselin.validation import check_vector
@@ -38,10 +38,9 @@ def _logistic_residual(eta: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _poisson_deviance(eta: FloatArray, y: FloatArray) -> FloatArray:
-    """2μ((1 + r)log(1 + r) − r), r = (y − μ)/μ."""
-    mu = np.exp(eta)
-    r = (y - mu) / mu
-    return np.asarray(2 * mu * (xlog1py(1 + r, r) - r))
+    """2y(e^t − 1 − t), t = η − log y; 2e^η where y = 0."""
+    t = eta - np.log(np.where(y > 0, y, 1))
+    return np.asarray(2 * np.where(y > 0, y * np.maximum(np.expm1(t) - t, 0), np.exp(eta)))
 
 
 # y ∈ {0, 1}: log(1 + e^η) − yη, which is log(1 + e^−η) or log(1 + e^η)

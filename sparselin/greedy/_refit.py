@@ -12,9 +12,10 @@ linear in η and constant for η = Ab, so that
 
 for every b', KL being the divergence of Bernoulli or Poisson laws, at most χ².
 
-*Step.* φ(t) = L(b + tδ) has φ'(0) = −D², φ''(0) = D², and |φ'''| ≤ ρφ'', ρ = max|a_iᵀδ| (Bach, *Self-concordant
-analysis for logistic regression*, 2010), hence φ(1) ≤ φ(0) − D² + D²(e^ρ − ρ − 1)/ρ², for ρ ≤ ½ a decrease of
-at least 0.4·D². Else t is halved until φ'(t/2) + φ'(t) ≤ −D²/4: as φ' increases, φ(t) ≤ φ(0) − tD²/8.
+*Step.* φ(t) = L(b + tδ) has φ'(0) = −D², φ''(0) = D² and |φ'''| ≤ ρφ'', ρ = max|a_iᵀδ| (Bach,
+*Self-concordant analysis for logistic regression*, 2010), hence φ(1) ≤ φ(0) − D² + D²(e^ρ − ρ − 1)/ρ², for
+ρ ≤ ½ a decrease of at least 0.4·D². Else t is halved until φ'(t/2) + φ'(t) ≤ −D²/4: as φ' increases, φ(t) ≤
+φ(0) − tD²/8.
 
 *Distance.* With q = MD < 1 and a* = A(b* − b), b* a minimiser, convexity and |ℓ'''| ≤ ℓ'' give
 ‖√Va*‖(1 − e^−ρ)/ρ ≤ D, ρ = max|a*_i| ≤ M‖√Va*‖, so ρ ≤ −log(1 − q) and ‖√Va*‖ ≤ D·ρ/(1 − e^−ρ): for q ≤ ½
@@ -77,8 +78,7 @@ class NoFit(NamedTuple):
 
 def refit(data: Data, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
     """The minimum of L for A (n, p), of independent columns, from b = coef (p,)."""
-    loss, y, weight = data
-    signs, before = loss.signs(y), math.inf
+    signs, before = data.loss.signs(data.y), math.inf
     with np.errstate(all="ignore"):
         for count in range(_STEPS):
             here, newton, decrement = _measured(data, A, coef)
@@ -104,13 +104,12 @@ def refit(data: Data, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
 def _measured(data: Data, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArray, float]:
     """What `Refit` says at b, δ, and ‖R⁻ᵀg‖ as computed.
 
-    g_l errs by the rounding of u and of its sum, UNIT·‖√w·A_l‖(√n‖u/√w‖ + ‖√w·μ‖), R⁻ᵀg by |R⁻ᵀ| times that,
+    g_l errs by the rounding of u and of its sum, UNIT·Σ_i |a_il|(√n|u_i| + w_iμ_i), R⁻ᵀg by |R⁻ᵀ| times that,
     and by the rounding of η, R⁻ᵀAᵀV(η̂ − η) = Qᵀ√V(η̂ − η).
     """
     loss, y, weight = data
     eta = A @ b
-    mean, residual = loss.mean(eta), loss.residual(eta, y)
-    u, variance, root = weight * residual, weight * loss.variance(eta), np.sqrt(weight)
+    mean, u, variance = loss.mean(eta), weight * loss.residual(eta, y), weight * loss.variance(eta)
     Q, R = np.linalg.qr(np.sqrt(variance)[:, None] * A)
     eta_size = float(np.linalg.norm(R, axis=0) @ np.abs(b))
     if not len(b):
@@ -119,8 +118,7 @@ def _measured(data: Data, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArr
         return Refit(b, eta, mean, u, variance, Q, R, math.inf, math.inf, eta_size), b, math.inf
     inverse = solve_triangular(R, np.eye(len(b)))
     half = inverse.T @ (A.T @ u)
-    size = math.sqrt(len(y)) * np.linalg.norm(root * residual) + np.linalg.norm(root * mean)
-    error = np.abs(inverse).T @ np.linalg.norm(root[:, None] * A, axis=0) * size
+    error = np.abs(inverse).T @ (np.abs(A).T @ (math.sqrt(len(y)) * np.abs(u) + weight * mean))
     decrement = float(np.linalg.norm(half))
     whole = decrement + UNIT * (float(np.linalg.norm(error)) + eta_size)
     reach = float(np.sqrt(np.square(A @ inverse).sum(axis=1).max()))

@@ -17,7 +17,7 @@ from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
 from sparselin.ties import Scores, argmax, relative_margin
 from sparselin.validation import Columns, check_level, check_same_rows, check_weights
 
-_AT_ONCE = 4 * 10**6  # entries of X that are measured at a time
+_AT_ONCE = 10**6  # entries of X that are measured at a time
 
 
 def generalized_omp(
@@ -89,7 +89,7 @@ def generalized_omp(
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 1.0]])
     >>> path = generalized_omp(X, [0, 0, 1, 0, 1, 1], 1, loss="logistic")
     >>> path.support.tolist(), path.lam_star.tolist(), path.coef.round(3).tolist()
-    ([0], [3.5], [1.22])
+    ([0], [3.5], [1.214])
     >>> path = generalized_omp(X, [0, 0, 0, 1, 1, 1], 1, loss="logistic")
     >>> path.status.name, path.unfitted, len(path)
     ('NO_MINIMUM', (0,), 0)
@@ -126,7 +126,8 @@ class Measured(NamedTuple):
 class _Path:
     """The features so far, and the minimiser on them.
 
-    Data in float64, of the rows of positive weight; the columns A are that of ones, if there is an intercept,
+    Data in float64, of the rows of positive weight, the weights in a unit that is a power of two, so that the
+    largest lies in [1, 2); the columns A are that of ones, if there is an intercept,
     and those of the basis, features that do not depend on others, scaled if they are standardized.
     """
 
@@ -136,6 +137,8 @@ class _Path:
         n, d, double = problem.n, problem.n_features, np.dtype(np.float64)
         check_same_rows(X, sample_weight, "sample_weight")
         weight = np.ones(n) if sample_weight is None else check_weights(sample_weight, n, double)
+        self.unit = math.ldexp(0.5, math.frexp(float(weight.max()))[1])
+        weight = weight / self.unit
         responses, self.rows = check_responses(loss, y, n), np.flatnonzero(weight)
         self.problem, self.with_intercept = problem, problem.d > d
         self.data = Data(loss, responses[self.rows], weight[self.rows])
@@ -152,7 +155,10 @@ class _Path:
         start = [check_varied(loss, self.data.y, self.data.weight)] if self.with_intercept else []
         found = refit(self.data, self.A, np.array(start))
         if isinstance(found, NoFit):
-            raise ValueError("y and sample_weight are beyond the float range together: scale sample_weight")
+            raise ValueError(
+                "y has a single value, but for rows whose sample_weight is next to nothing: rounding leaves "
+                "the intercept undecided. Leave these rows out, or use intercept=False."
+            )
         self._record(found)
 
     def _columns(self, J: IndexArray) -> FloatArray:
@@ -169,8 +175,8 @@ class _Path:
         places = np.array([self.support.index(j) for j in self.basis], np.intp)
         coef[1 + places] = fit.coef[self.A.shape[1] - len(places) :] * self.scale[self.basis]
         self.coefs.append(coef)
-        self.deviance.append(float(weight @ loss.deviance(fit.eta, y)))
-        self.optimality.append(2 * fit.decrement**2)
+        self.deviance.append(self.unit * float(weight @ loss.deviance(fit.eta, y)))
+        self.optimality.append(self.unit * 2 * fit.decrement**2)
 
     def add(
         self, j: int, lam_star: float = math.nan, margin: float = math.nan, tied: tuple[int, ...] = ()
@@ -210,7 +216,7 @@ class _Path:
         if best is None:
             return self._ending()
         top = best.top if len(best.tied) > 1 else abs(float(self._scores(np.array([best.pick])).score[0]))
-        return self.add(best.pick, top, relative_margin(c, best.pick, top), best.tied)
+        return self.add(best.pick, self.unit * top, relative_margin(c, best.pick, top), best.tied)
 
     def _correlations(self) -> tuple[FloatArray, FloatArray]:
         """c (d,), zero on S, by one product, in the dtype of X, and bounds on the errors.
@@ -268,7 +274,8 @@ class _Path:
     def _ending(self) -> Status:
         """Why every c_i is zero."""
         fit, root = self.fit, np.sqrt(self.data.weight)
-        rounding = np.linalg.norm(root * fit.mean) + math.sqrt(fit.variance.max()) * fit.eta_size
+        steepest = float((np.sqrt(fit.variance) / root).max())
+        rounding = float(np.linalg.norm(root * fit.mean)) + steepest * fit.eta_size
         if np.linalg.norm(fit.u / root) <= 8 * self.problem.eps * rounding:
             return Status.EXACT_FIT
         rest = np.setdiff1d(np.arange(self.problem.n_features), self.support)

@@ -28,11 +28,11 @@ class GeneralizedPath(Steps):
     margin : (t,) (λ* − |c| of the runner-up)/λ*, 0 in a tie, 1 when all others are zero; NaN for forced ones.
     ties : t tuples of indices, T at each pick, the pick among them; empty for forced features.
     deviance : (t + 1,) 2(L(β̂_j) − inf L over all η), for the first 0, …, t features.
-    optimality : (t + 1,) float64: by at most so much does `deviance` exceed the least with these features,
-        rounding errors of the refit in float64 included; so 2(L(β) − min L).
-    unfitted : the feature whose refit ended the path with NO_MINIMUM or BEYOND_PRECISION, as a tuple; else ().
-    recession : with NO_MINIMUM (s + 2,) float64: the proof, a direction of intercept, the s = t features of
-        `support` and the unfitted one, along which L falls for ever; else empty.
+    optimality : (t + 1,) float64: bounds on 2(L(β) − min L) for the coefficients on the first 0, …, t
+        features in float64, before they are rounded to the dtype of X; rounding errors of ∇L are included.
+    unfitted : the feature whose refit ended the path with NO_MINIMUM or BEYOND_PRECISION, (i,); else ().
+    recession : with NO_MINIMUM (t + 2,) float64: a direction of the intercept, the features of `support` and
+        the unfitted one, along which L falls for ever, to rounding; else empty.
     loss : "logistic" or "poisson".
     status : how the path ended.
     n_features : d.
@@ -47,9 +47,9 @@ class GeneralizedPath(Steps):
     >>> X = [[0.0, 3.0], [1.0, 1.0], [2.0, 2.0], [3.0, 1.0]]
     >>> path = sl.generalized_omp(X, [1, 2, 3, 10], 2, loss="poisson")
     >>> path
-    <GeneralizedPath: poisson, 2 of 2 features, D² 0.949, COMPLETED>
+    <GeneralizedPath: poisson, 2 of 2 features, D² 0.973, COMPLETED>
     >>> path.predict(X).round(2)
-    array([0.91, 1.76, 4.09, 9.24])
+    array([0.67, 2.16, 3.66, 9.51])
     """
 
     support: IndexArray
