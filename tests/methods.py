@@ -177,7 +177,7 @@ SPECTRUM = {"lengths": "the eigenvalues of XᵀX are those of the columns as the
 OF_NUMBERS = {"weights": "has no sample_weight", "Gram": "a certificate is of the numbers as they are"}
 OF_ROWS = {
     "rotation": "each row has its loss", "intercept": "y are labels or counts",
-    "Problem": "rows and weights are those given", "Gram": "each row has its loss",
+    "Problem": "its rows are weighted", "weights": "not those of a Problem", "Gram": "each row has its loss",
 }  # fmt: skip
 NO_WEIGHTS = {"weights": "has no sample_weight", "intercept": "has no intercept"}
 
@@ -185,7 +185,7 @@ METHODS = {
     "omp": method(sl.omp, 4, columns="forced", lacks=CORRELATIONS),
     "omp, positive": method(sl.omp, 4, positive=True, columns="forced", lacks=CORRELATIONS),
     "ols": method(sl.ols, 4, columns="forced"),
-    "generalized_omp": method(logistic, 2, columns="forced", lacks=CORRELATIONS | OF_ROWS),
+    "generalized_omp": method(logistic, 3, columns="forced", lacks=CORRELATIONS | OF_ROWS),
     "generalized_omp, poisson": method(poisson, 4, columns="forced", lacks=CORRELATIONS | OF_ROWS),
     "batch_omp": method(
         sl.batch_omp, 4, columns="forced", many=True,
