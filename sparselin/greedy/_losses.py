@@ -12,6 +12,7 @@ from sparselin.results import FloatArray
 from sparselin.validation import check_vector
 
 _EPS = float(np.finfo(float).eps)
+_RANK = 1e-9  # singular values below this times the largest count as zero
 _LP = 1e-6  # rows that the linear program leaves below this, its tolerance being 1e-7, may be zero
 
 
@@ -119,16 +120,17 @@ def separates(signs: FloatArray, A: FloatArray, b: FloatArray) -> bool:
 
 
 def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
-    """A b that `separates`, or None where a linear program finds none: max Σ s_i·a_iᵀb over |b_l|‖A_l‖∞ ≤ 1.
+    """A b that `separates`, or None where a linear program finds none: max Σ s_i·b_iᵀx over |x_l| ≤ 1, with
+    s_i·b_iᵀx ≥ 0, b_i being the rows of Q, A = QR, brought to a largest entry of one, and b = R⁻¹x.
 
     Without one there is a minimum (for logistic regression Albert and Anderson, 1984). The rows that the
-    program leaves at zero to its tolerance are made zero to rounding, by projecting b off them.
+    program leaves at zero to its tolerance are made zero to rounding, by projecting x off them.
     """
     from scipy.optimize import linprog
 
-    scale = np.abs(A).max(axis=0)
-    rows = np.abs(A / scale).max(axis=1)
-    B, fixed = A / scale / np.where(rows > 0, rows, 1)[:, None], signs == 0
+    Q, R = np.linalg.qr(A)
+    rows = np.abs(Q).max(axis=1)
+    B, fixed = Q / np.where(rows > 0, rows, 1)[:, None], signs == 0
     signed = signs[~fixed, None] * B[~fixed]
     found = linprog(
         -signed.sum(axis=0), -signed, np.zeros(len(signed)), B[fixed], np.zeros(fixed.sum()),
@@ -136,12 +138,12 @@ def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
     )  # fmt: skip
     if found.x is None or -found.fun <= _LP:
         return None
-    tight = B[fixed | (np.abs(B @ found.x) <= _LP)]
-    _, sizes, V = np.linalg.svd(tight, full_matrices=False)
-    V = V[sizes > 1e-9 * sizes.max(initial=0)]
-    b = found.x
+    x = found.x
+    _, sizes, V = np.linalg.svd(B[fixed | (np.abs(B @ x) <= _LP)], full_matrices=False)
+    V = V[sizes > _RANK * sizes.max(initial=0)]
     for _ in range(2):
-        b = b - V.T @ (V @ b)
-    b[np.abs(b) <= 64 * len(b) * _EPS * np.abs(b).max()] = 0
-    b = np.asarray(b / scale)
+        x = x - V.T @ (V @ x)
+    b = np.linalg.solve(R, x)
+    size = np.abs(b) * np.linalg.norm(A, axis=0)
+    b[size <= 64 * len(b) * _EPS * size.max()] = 0
     return b if separates(signs, A, b) else None

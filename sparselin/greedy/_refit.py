@@ -28,7 +28,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from sparselin.greedy._losses import Loss, separates, separation
 from sparselin.results import FloatArray, Status
@@ -86,9 +85,10 @@ def refit(data: Data, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
                 break
             error = here.decrement - decrement
             if decrement <= error and not decrement < before / 4:  # quadratic convergence has ended
-                if here.reach * here.decrement <= 0.5:
-                    return here
-                break
+                if here.reach * here.decrement > 0.5:
+                    break
+                Q, R = np.linalg.qr(np.sqrt(here.variance)[:, None] * A)
+                return here._replace(Q=Q, R=R)
             if np.all(signs * here.eta > 0) and separates(signs, A, coef):
                 return NoFit(Status.NO_MINIMUM, coef)
             if count in _ASKED and (b := separation(signs, A)) is not None:
@@ -102,7 +102,7 @@ def refit(data: Data, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
 
 
 def _measured(data: Data, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArray, float]:
-    """What `Refit` says at b, δ, and ‖R⁻ᵀg‖ as computed.
+    """What `Refit` says at b, but for Q; δ, and ‖R⁻ᵀg‖ as computed.
 
     g_l errs by the rounding of u and of its sum, UNIT·Σ_i |a_il|(√n|u_i| + w_iμ_i), R⁻ᵀg by |R⁻ᵀ| times that,
     and by the rounding of η, R⁻ᵀAᵀV(η̂ − η) = Qᵀ√V(η̂ − η).
@@ -110,13 +110,13 @@ def _measured(data: Data, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArr
     loss, y, weight = data
     eta = A @ b
     mean, u, variance = loss.mean(eta), weight * loss.residual(eta, y), weight * loss.variance(eta)
-    Q, R = np.linalg.qr(np.sqrt(variance)[:, None] * A)
+    Q, R = A[:, :0], np.linalg.qr(np.sqrt(variance)[:, None] * A, mode="r")
     eta_size = float(np.linalg.norm(R, axis=0) @ np.abs(b))
     if not len(b):
         return Refit(b, eta, mean, u, variance, Q, R, 0.0, 0.0, 0.0), b, 0.0
     if not (np.isfinite(R).all() and np.diag(R).all()):
         return Refit(b, eta, mean, u, variance, Q, R, math.inf, math.inf, eta_size), b, math.inf
-    inverse = solve_triangular(R, np.eye(len(b)))
+    inverse = np.linalg.inv(R)
     half = inverse.T @ (A.T @ u)
     error = np.abs(inverse).T @ (np.abs(A).T @ (math.sqrt(len(y)) * np.abs(u) + weight * mean))
     decrement = float(np.linalg.norm(half))
