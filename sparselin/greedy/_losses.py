@@ -120,30 +120,39 @@ def separates(signs: FloatArray, A: FloatArray, b: FloatArray) -> bool:
 
 
 def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
-    """A b that `separates`, or None where a linear program finds none: max Σ s_i·b_iᵀx over |x_l| ≤ 1, with
-    s_i·b_iᵀx ≥ 0, b_i being the rows of Q, A = QR, brought to a largest entry of one, and b = R⁻¹x.
+    """A b that `separates`, or None where linear programs find none.
 
-    Without one there is a minimum (for logistic regression Albert and Anderson, 1984). The rows that the
-    program leaves at zero to its tolerance are made zero to rounding, by projecting x off them.
+    Without one there is a minimum (for logistic regression Albert and Anderson, 1984). The programs are for
+    the columns of A at one scale, and then, as these may be nearly dependent, for Q of A = QR.
+    """
+    scale = np.abs(A).max(axis=0)
+    b = _along(signs, A / scale) / scale
+    if not separates(signs, A, b):
+        Q, R = np.linalg.qr(A)
+        b = np.linalg.solve(R, _along(signs, Q))
+    return b if separates(signs, A, b) else None
+
+
+def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
+    """x in max Σ s_i·b_iᵀx over |x_l| ≤ 1, s_i·b_iᵀx ≥ 0, and b_iᵀx = 0 where s_i = 0; zero if that is zero.
+
+    The rows, brought to a largest entry of one, that the program leaves at zero to its tolerance are made
+    zero to rounding, by projecting x off them.
     """
     from scipy.optimize import linprog
 
-    Q, R = np.linalg.qr(A)
-    rows = np.abs(Q).max(axis=1)
-    B, fixed = Q / np.where(rows > 0, rows, 1)[:, None], signs == 0
+    rows, fixed = np.abs(B).max(axis=1), signs == 0
+    B = B / np.where(rows > 0, rows, 1)[:, None]
     signed = signs[~fixed, None] * B[~fixed]
     found = linprog(
         -signed.sum(axis=0), -signed, np.zeros(len(signed)), B[fixed], np.zeros(fixed.sum()),
         bounds=(-1, 1), method="highs",
     )  # fmt: skip
     if found.x is None or -found.fun <= _LP:
-        return None
+        return np.zeros(B.shape[1])
     x = found.x
     _, sizes, V = np.linalg.svd(B[fixed | (np.abs(B @ x) <= _LP)], full_matrices=False)
     V = V[sizes > _RANK * sizes.max(initial=0)]
     for _ in range(2):
         x = x - V.T @ (V @ x)
-    b = np.linalg.solve(R, x)
-    size = np.abs(b) * np.linalg.norm(A, axis=0)
-    b[size <= 64 * len(b) * _EPS * size.max()] = 0
-    return b if separates(signs, A, b) else None
+    return np.where(np.abs(x) <= 64 * len(x) * _EPS * np.abs(x).max(), 0, x)
