@@ -110,7 +110,7 @@ def _measured(data: Data, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArr
     loss, y, weight = data
     eta = A @ b
     mean, u, variance = loss.mean(eta), weight * loss.residual(eta, y), weight * loss.variance(eta)
-    Q, R = A[:, :0], np.linalg.qr(np.sqrt(variance)[:, None] * A, mode="r")
+    Q, R = A[:, :0], np.asarray(np.linalg.qr(np.sqrt(variance)[:, None] * A, mode="r"))
     eta_size = float(np.linalg.norm(R, axis=0) @ np.abs(b))
     if not len(b):
         return Refit(b, eta, mean, u, variance, Q, R, 0.0, 0.0, 0.0), b, 0.0

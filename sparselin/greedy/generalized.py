@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.design import unit_variance
 from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied
 from sparselin.greedy._refit import UNIT, Data, NoFit, Refit, refit
 from sparselin.problem import Problem, as_problem
@@ -144,8 +143,9 @@ class _Path:
         self.data = Data(loss, responses[self.rows], weight[self.rows])
         self.scale, self.standardized = np.ones(d), bool(standardize)
         if self.standardized:
-            root = np.sqrt(weight).astype(problem.dtype)
-            self.scale = unit_variance(problem.X, root, self.with_intercept).astype(np.float64)
+            given = None if sample_weight is None else weight
+            weighted = Problem(X, y, sample_weight=given, intercept=self.with_intercept, standardize=True)
+            self.scale = np.asarray(weighted.design.scale, np.float64)
         self.A = self._columns(np.arange(d, problem.d))
         self.basis, self.support, self.excluded = list[int](), list[int](), list[int]()
         self.lam_star, self.margin, self.ties = list[float](), list[float](), list[tuple[int, ...]]()
