@@ -12,8 +12,7 @@ from sparselin.results import FloatArray
 from sparselin.validation import check_vector
 
 _EPS = float(np.finfo(float).eps)
-_RANK = 1e-9  # singular values below this times the largest count as zero
-_LP = 1e-6  # rows that the linear program leaves below this, its tolerance being 1e-7, may be zero
+_LP = 1e-6  # an optimum of the linear program below this counts as zero; its tolerance is 1e-7
 
 
 class Loss(NamedTuple):
@@ -136,8 +135,7 @@ def separation(signs: FloatArray, A: FloatArray) -> FloatArray | None:
 def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
     """x in max Σ s_i·b_iᵀx over |x_l| ≤ 1, s_i·b_iᵀx ≥ 0, and b_iᵀx = 0 where s_i = 0; zero if that is zero.
 
-    The rows, brought to a largest entry of one, that the program leaves at zero to its tolerance are made
-    zero to rounding, by projecting x off them.
+    The rows are brought to a largest entry of one. Entries of x within rounding error are made zero.
     """
     from scipy.optimize import linprog
 
@@ -151,8 +149,4 @@ def _along(signs: FloatArray, B: FloatArray) -> FloatArray:
     if found.x is None or -found.fun <= _LP:
         return np.zeros(B.shape[1])
     x = found.x
-    _, sizes, V = np.linalg.svd(B[fixed | (np.abs(B @ x) <= _LP)], full_matrices=False)
-    V = V[sizes > _RANK * sizes.max(initial=0)]
-    for _ in range(2):
-        x = x - V.T @ (V @ x)
     return np.where(np.abs(x) <= 64 * len(x) * _EPS * np.abs(x).max(), 0, x)

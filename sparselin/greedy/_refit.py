@@ -33,7 +33,7 @@ from sparselin.greedy._losses import Loss, separates, separation
 from sparselin.results import FloatArray, Status
 
 UNIT = 8 * float(np.finfo(float).eps)  # the error of sums is about √n of these
-_STEPS = 250
+_STEPS = 1000  # η up to 745, where ℓ'' underflows, at steps of about one
 _ASKED = (12, 60)  # the steps after which a linear program looks for a separating direction
 
 
