@@ -19,16 +19,17 @@ class Loss(NamedTuple):
     """ℓ(y, η), convex in η, with |ℓ'''| ≤ ℓ''; ℓ' = μ(η) − y.
 
     link : η with μ(η) = m.
-    mean, residual, variance, deviance : μ(η), y − μ(η), ℓ''(η), 2(ℓ(y, η) − inf ℓ(y, ·)).
+    residual, variance, deviance : y − μ(η), ℓ''(η), 2(ℓ(y, η) − inf ℓ(y, ·)).
+    lost : what the residual is rounded by, but for |y − μ|: μ where it is a difference of y and μ, else 0.
     signs : +1 (−1) where ℓ falls for ever as η → ∞ (−∞), 0 where it has a minimum.
     """
 
     name: str
     link: Callable[[float], float]
-    mean: Callable[[FloatArray], FloatArray]
     residual: Callable[[FloatArray, FloatArray], FloatArray]
     variance: Callable[[FloatArray], FloatArray]
     deviance: Callable[[FloatArray, FloatArray], FloatArray]
+    lost: Callable[[FloatArray], FloatArray]
     signs: Callable[[FloatArray], FloatArray]
 
 
@@ -47,20 +48,20 @@ def _poisson_deviance(eta: FloatArray, y: FloatArray) -> FloatArray:
 LOGISTIC = Loss(
     "logistic",
     lambda m: float(logit(m)),
-    expit,
     _logistic_residual,
     lambda eta: np.asarray(expit(eta) * expit(-eta)),
     lambda eta, y: np.asarray(2 * np.logaddexp(0, -(2 * y - 1) * eta)),
+    np.zeros_like,
     lambda y: 2 * y - 1,
 )
 # y ≥ 0: e^η − yη
 POISSON = Loss(
     "poisson",
     lambda m: float(np.log(m)),
-    np.exp,
     lambda eta, y: y - np.exp(eta),
     np.exp,
     _poisson_deviance,
+    np.exp,
     lambda y: -1.0 * (y == 0),
 )
 LOSSES = {loss.name: loss for loss in (LOGISTIC, POISSON)}

@@ -48,7 +48,7 @@ class Data(NamedTuple):
 class Refit(NamedTuple):
     """A minimum, to rounding.
 
-    coef, eta, mean : b (p,), Ab and μ (n,).
+    coef, eta, lost : b (p,), Ab (n,), and what y − μ is rounded by beside its own size.
     u, variance : w∘(y − μ) and the diagonal of V.
     Q, R : √V·A = QR.
     decrement : D, with the rounding error of g: L(b) − min L ≤ D².
@@ -58,7 +58,7 @@ class Refit(NamedTuple):
 
     coef: FloatArray
     eta: FloatArray
-    mean: FloatArray
+    lost: FloatArray
     u: FloatArray
     variance: FloatArray
     Q: FloatArray
@@ -104,25 +104,25 @@ def refit(data: Data, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
 def _measured(data: Data, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArray, float]:
     """What `Refit` says at b, but for Q; δ, and ‖R⁻ᵀg‖ as computed.
 
-    g_l errs by the rounding of u and of its sum, UNIT·Σ_i |a_il|(√n|u_i| + w_iμ_i), R⁻ᵀg by |R⁻ᵀ| times that,
-    and by the rounding of η, R⁻ᵀAᵀV(η̂ − η) = Qᵀ√V(η̂ − η).
+    g_l errs by the rounding of u and of its sum, UNIT·Σ_i |a_il|(√n|u_i| + w_i·lost_i), R⁻ᵀg by |R⁻ᵀ| times
+    that, and by the rounding of η, R⁻ᵀAᵀV(η̂ − η) = Qᵀ√V(η̂ − η).
     """
     loss, y, weight = data
     eta = A @ b
-    mean, u, variance = loss.mean(eta), weight * loss.residual(eta, y), weight * loss.variance(eta)
+    lost, u, variance = loss.lost(eta), weight * loss.residual(eta, y), weight * loss.variance(eta)
     Q, R = A[:, :0], np.asarray(np.linalg.qr(np.sqrt(variance)[:, None] * A, mode="r"))
     eta_size = float(np.linalg.norm(R, axis=0) @ np.abs(b))
     if not len(b):
-        return Refit(b, eta, mean, u, variance, Q, R, 0.0, 0.0, 0.0), b, 0.0
+        return Refit(b, eta, lost, u, variance, Q, R, 0.0, 0.0, 0.0), b, 0.0
     if not (np.isfinite(R).all() and np.diag(R).all()):
-        return Refit(b, eta, mean, u, variance, Q, R, math.inf, math.inf, eta_size), b, math.inf
+        return Refit(b, eta, lost, u, variance, Q, R, math.inf, math.inf, eta_size), b, math.inf
     inverse = np.linalg.inv(R)
     half = inverse.T @ (A.T @ u)
-    error = np.abs(inverse).T @ (np.abs(A).T @ (math.sqrt(len(y)) * np.abs(u) + weight * mean))
+    error = np.abs(inverse).T @ (np.abs(A).T @ (math.sqrt(len(y)) * np.abs(u) + weight * lost))
     decrement = float(np.linalg.norm(half))
     whole = decrement + UNIT * (float(np.linalg.norm(error)) + eta_size)
     reach = float(np.sqrt(np.square(A @ inverse).sum(axis=1).max()))
-    return Refit(b, eta, mean, u, variance, Q, R, whole, reach, eta_size), inverse @ half, decrement
+    return Refit(b, eta, lost, u, variance, Q, R, whole, reach, eta_size), inverse @ half, decrement
 
 
 def _length(data: Data, here: Refit, along: FloatArray, square: float) -> float:

@@ -231,7 +231,7 @@ class _Path:
         c = np.asarray(problem.correlate(u.astype(problem.dtype))[:d], np.float64) * self.scale * largest
         c[self.excluded] = 0
         sums = 8 * problem.eps * math.sqrt(problem.n) * np.linalg.norm(fit.u)
-        sums += UNIT * np.linalg.norm(self.data.weight * fit.mean)
+        sums += UNIT * np.linalg.norm(self.data.weight * fit.lost)
         inexact = math.sqrt(fit.variance.max()) * (UNIT * fit.eta_size + 2 * fit.decrement)
         return c, norms * (sums + inexact)
 
@@ -253,7 +253,7 @@ class _Path:
             |z_iᵀ(û − u*)| ≤ ‖√Vz_i‖(‖√V(η̂ − η)‖ + 0.64·ρ‖√Va*‖) + |z_iᵀVa*|,   ρ ≤ 1.4MD, ‖√Va*‖ ≤ 1.4D,
 
         where z_iᵀVa* = 0 but for rounding, 2·UNIT·‖√V·s(X_i)‖D. The rounding of z_i, û and the sum is
-        UNIT·((s(X_i) + √n‖z_i‖)‖y − μ‖ + ‖z_i‖‖μ‖), norms weighted by w; s(x)² = ‖x‖² + Σ_l ‖A_l‖²a_l².
+        UNIT·((s(X_i) + √n‖z_i‖)‖y − μ‖ + ‖z_i‖‖lost‖), norms weighted by w; s(x)² = ‖x‖² + Σ_l ‖A_l‖²a_l².
         """
         fit, root = self.fit, np.sqrt(self.data.weight)[:, None]
         half = np.sqrt(fit.variance)[:, None]
@@ -265,8 +265,8 @@ class _Path:
         parts = np.linalg.norm(root * self.A, axis=0)[:, None] * a
         size = np.hypot(norm, np.linalg.norm(parts, axis=0))
         length, V_length = np.linalg.norm(root * Z, axis=0), np.linalg.norm(half * Z, axis=0)
-        r, mean = (np.linalg.norm(v) for v in (fit.u / root[:, 0], fit.mean * root[:, 0]))
-        rounding = (size + math.sqrt(len(Z)) * length) * r + length * mean + V_length * fit.eta_size
+        r, lost = (np.linalg.norm(v) for v in (fit.u / root[:, 0], fit.lost * root[:, 0]))
+        rounding = (size + math.sqrt(len(Z)) * length) * r + length * lost + V_length * fit.eta_size
         rounding += 2 * float((half / root).max()) * size * fit.decrement
         error = UNIT * rounding + 1.3 * fit.reach * fit.decrement**2 * V_length
         return Measured(Z.T @ fit.u, error, length > 8 * self.problem.eps * size)
@@ -275,7 +275,7 @@ class _Path:
         """Why every c_i is zero."""
         fit, root = self.fit, np.sqrt(self.data.weight)
         steepest = float((np.sqrt(fit.variance) / root).max())
-        rounding = float(np.linalg.norm(root * fit.mean)) + steepest * fit.eta_size
+        rounding = float(np.linalg.norm(root * fit.lost)) + steepest * fit.eta_size
         if np.linalg.norm(fit.u / root) <= 8 * self.problem.eps * rounding:
             return Status.EXACT_FIT
         rest = np.setdiff1d(np.arange(self.problem.n_features), self.support)
