@@ -183,8 +183,8 @@ def test_picks_maximise_the_gradient(loss, standardize, rng):
 
 
 @NAMED
-@pytest.mark.parametrize("spread", [1.0, 1e-3])
-def test_what_symmetry_ties_is_tied(loss, spread, rng):
+@pytest.mark.parametrize(("spread", "apart"), [(1.0, 1e-6), (1e-3, 1e-9), (1e-6, 1e-3)])
+def test_what_symmetry_ties_is_tied(loss, spread, apart, rng):
     """Rows in pairs of equal y and equal S; one column has the entries of another with the pairs swapped.
 
     With S nearly dependent the refit is inexact, and c with it: by its square only, once measured.
@@ -199,9 +199,7 @@ def test_what_symmetry_ties_is_tied(loss, spread, rng):
         assert path.status is sl.Status.COMPLETED
         assert path.ties[2] == (2, 3)
         assert path.support[2] == 2
-        far = sl.generalized_omp(
-            np.column_stack([X, a, b * (1 + 1e-6 * spread)]), y, 3, loss=loss, forced=[0, 1]
-        )
+        far = sl.generalized_omp(np.column_stack([X, a, b * (1 + apart)]), y, 3, loss=loss, forced=[0, 1])
         assert far.ties[2] == (3,)
 
 
@@ -296,6 +294,17 @@ def test_labels_that_are_almost_separated():
         path = sl.generalized_omp(X, y, 1, **options)
         assert path.coef[0] == pytest.approx(-np.log(ratio), rel=1e-13)
         assert path.optimality[-1] < 1e-22 * ratio
+
+
+def test_steps_from_where_the_loss_is_almost_linear():
+    """Found by chance: a step that lowers L ends where Newton's next direction moves η by 10³⁰."""
+    A = np.zeros((12, 3))
+    A[:, 0], A[[2, 8], 0] = 1, 0
+    A[[1, 3, 5, 10], 1], A[[5, 11], 2] = [-1, -1, 2, 1], [1, -2]
+    y, weight = np.zeros(12), np.ones(12)
+    y[[2, 3, 5, 6, 9, 11]], weight[[3, 7]], weight[[4, 5, 11]] = 1, 50, 1e-3
+    found = refit(Data(LOSSES["logistic"], y, weight), A * [1e-3, 0.1, 0.01], np.zeros(3))
+    assert found.decrement**2 < 1e-25
 
 
 def test_nearly_dependent_columns(rng):
@@ -417,6 +426,7 @@ def test_sparse_and_single_precision(loss, rng):
     exact = sl.generalized_omp(X.astype(np.float32).astype(float), y, 4, loss=loss)
     assert single.coef_path.dtype == single.lam_star.dtype == single.deviance.dtype == np.float32
     assert np.array_equal(single.support, exact.support)
+    assert sl.generalized_omp(X[:, :2].astype(np.float32), y, 2, loss=loss).margin[1] == 1
     assert np.array_equal(single.coef_path, exact.coef_path.astype(np.float32))
     assert single.optimality[-1] < 1e-18 * single.deviance[0]
 

@@ -19,3 +19,4 @@ sl.first_entry(problem, forced=[1])
 sl.hadamard_descent(problem, 1.0)
 sl.sequential_attention(X, y, 2, parametrization="softmax")
 u = sl.project_dual(X, y, 1.0).u
+odds: sl.GeneralizedPath = sl.generalized_omp(X, y > 0, 2, loss="logistic", forced=[1])

@@ -15,7 +15,7 @@ for every b', KL being the divergence of Bernoulli or Poisson laws, at most χ²
 *Step.* φ(t) = L(b + tδ) has φ'(0) = −D², φ''(0) = D² and |φ'''| ≤ ρφ'', ρ = max|a_iᵀδ| (Bach,
 *Self-concordant analysis for logistic regression*, 2010), hence φ(1) ≤ φ(0) − D² + D²(e^ρ − ρ − 1)/ρ², for
 ρ ≤ ½ a decrease of at least 0.4·D². Else t is halved until φ'(t/2) + φ'(t) ≤ −D²/4: as φ' increases, φ(t) ≤
-φ(0) − tD²/8.
+φ(0) − tD²/8. That holds for small ρt: φ'(t) ≤ −D² + D²(e^{ρt} − 1)/ρ ≤ −D²/8 where e^{ρt} ≤ 1 + 7ρ/8.
 
 *Distance.* With q = MD < 1 and a* = A(b* − b), b* a minimiser, convexity and |ℓ'''| ≤ ℓ'' give
 ‖√Va*‖(1 − e^−ρ)/ρ ≤ D, ρ = max|a*_i| ≤ M‖√Va*‖, so ρ ≤ −log(1 − q) and ‖√Va*‖ ≤ D·ρ/(1 − e^−ρ): for q ≤ ½
@@ -128,7 +128,8 @@ def _measured(data: Data, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArr
 def _length(data: Data, here: Refit, along: FloatArray, square: float) -> float:
     """The t of the step, along = Aδ and square = D²; zero where rounding leaves none."""
     loss, y, weight = data
-    if np.abs(along).max() <= 0.5:
+    rho = float(np.abs(along).max())
+    if rho <= 0.5:
         return 1.0
 
     def slope(t: float) -> float:
@@ -137,6 +138,6 @@ def _length(data: Data, here: Refit, along: FloatArray, square: float) -> float:
     t = 1.0
     while not slope(t / 2) + slope(t) <= -square / 4:
         t /= 2
-        if t < 2.0**-60:
+        if not t > 1e-3 * math.log1p(rho) / rho:
             return 0.0
     return t

@@ -30,8 +30,8 @@ class Status(enum.Enum):
     )
     RANK_EXHAUSTED = "every remaining column lies in the span of the selected ones: no more can be selected"
     BEYOND_PRECISION = (
-        "columns are so nearly dependent that rounding leaves the next event undecided; "
-        "use float64, or omit columns that the others determine"
+        "columns are so nearly dependent, or data so nearly separated, that rounding leaves the next event "
+        "undecided; use float64, or omit columns that the others determine"
     )
     NO_MINIMUM = (
         "with the next feature the data are separated, and the loss has no minimum: the last model that has "
