@@ -43,20 +43,20 @@ def generalized_omp(
         i* = argmax_{i ∉ S} |c_i|,    c = −∇L = Xᵀ(w∘(y − μ)),    S ← S ∪ {i*}.
 
     Sequential LASSO, min L(β) + λ‖β_{S̄}‖₁ just below the largest λ at which a β_i, i ∉ S, is not zero, enters
-    features of T = {i : |c_i| = λ*} only, λ* = max|c_i| being that λ: where T is one feature the choice is the
-    same, in a tie Sequential LASSO may be left with a part of T (docs/proofs/generalized_linear_models.md; for
+    features of T = {i : |c_i| = λ*} only, λ* = max|c_i| being that λ: where T is one feature the choice is
+    the same, in a tie Sequential LASSO may enter a part of T (docs/proofs/generalized_linear_models.md; for
     strictly convex losses first Axiotis and Yasuda, arXiv 2307.07405). Here T holds the columns whose |c_i|
     agrees with the largest to rounding; the lowest index of T that is not zero to rounding is picked.
 
     Each refit is by Newton's method with QR factorisations of √V·X_S, V = diag(w∘ℓ''), in float64 and from
-    the model before, with steps that provably lower L, down to the rounding of ∇L. `optimality` bounds
-    twice what is left of L, by 2D², D = ‖(X_SᵀVX_S)^−½∇L‖, rounding included (proof in `sparselin.greedy._refit`). As c_i =
-    z_iᵀ(w∘(y − μ)), z_i being X_i projected off X_S orthogonally by V, errors of the refit enter c_i by their
-    square only (`_Path._measured`).
+    the model before, with steps that provably lower L, down to the rounding of ∇L. `optimality` bounds twice
+    what is left of L, by 2D², D = ‖(X_SᵀVX_S)^−½∇L‖, rounding included (proof in `sparselin.greedy._refit`).
+    As c_i = z_iᵀ(w∘(y − μ)), z_i being X_i projected off X_S orthogonally by V, errors of the refit enter c_i
+    by their square only (`_Path._measured`).
 
     Where S separates the data (along some direction terms of L fall for ever and none rises: Albert and
-    Anderson, 1984) L has no minimum. The path then ends, NO_MINIMUM, with the last model that has one; the feature is in
-    `unfitted`, the direction in `recession`.
+    Anderson, 1984) L has no minimum. The path then ends, NO_MINIMUM, with the last model that has one; the
+    feature is in `unfitted`, the direction in `recession`.
 
     Parameters
     ----------
