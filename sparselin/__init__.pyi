@@ -14,6 +14,7 @@ from .certificates.certify import Verification as Verification
 from .certificates.certify import certify as certify
 from .explanations.explain import explain as explain
 from .greedy.batch_omp import batch_omp as batch_omp
+from .greedy.generalized import generalized_omp as generalized_omp
 from .greedy.ols import ols as ols
 from .greedy.omp import omp as omp
 from .guarantees.best_subset import best_subset as best_subset
@@ -38,6 +39,7 @@ from .results import DescentResult as DescentResult
 from .results import DualProjection as DualProjection
 from .results import Explanation as Explanation
 from .results import FirstEntry as FirstEntry
+from .results import GeneralizedPath as GeneralizedPath
 from .results import GuaranteeBounds as GuaranteeBounds
 from .results import HierarchicalProx as HierarchicalProx
 from .results import Interval as Interval

@@ -80,6 +80,10 @@ RESULTS = {
         standardized equal, positive equal""",
     sl.StabilitySelection: """paths indices, forced indices, threshold equal, method equal, n_rows equal,
         n_features equal, status equal, names witness""",
+    sl.GeneralizedPath: """support indices, coef_path number -1, intercept_path witness, lam_star number 1,
+        margin number, ties set, deviance number, optimality work, unfitted indices, recession witness,
+        loss equal, status equal, n_features equal, names witness, with_intercept equal,
+        standardized equal""",
     sl.BatchSelection: """support indices, coef number -1 1, n_selected equal, residual_norms number 0 1,
         status equal, n_features equal, names witness, n_redone work""",
     sl.FirstEntry: """lam_star number 1 1, tied set, active set, signs witness, direction witness,
@@ -143,6 +147,18 @@ def explain(X, y, k, **options):
     return found[k - 1], max(found[k:], key=lambda one: one.gain)
 
 
+def logistic(X, y, k, **options):
+    """Of the signs of y, which are labels."""
+    labels = y > 0 if hasattr(y, "dtype") else None if y is None else np.asarray(y) > 0
+    return sl.generalized_omp(X, labels, k, loss="logistic", **options)
+
+
+def poisson(X, y, k, **options):
+    """Of 3 where y > 0 and 1 elsewhere."""
+    counts = None if y is None else 1 + 2 * (np.asarray(y) > 0)
+    return sl.generalized_omp(X, counts, k, loss="poisson", **options)
+
+
 def sparse_eigenvalues(X, y, k, **options):
     return sl.sparse_eigenvalues(X, k, **options)
 
@@ -165,12 +181,18 @@ OF_NUMBERS = {"weights": "has no sample_weight", "Gram": "a certificate is of th
 OF_ROWS = {
     "rotation": "rows are drawn", "weights": "a row of weight w is one row", "Gram": "has no rows"
 }  # fmt: skip
+OF_LOSSES = {
+    "rotation": "each row has its loss", "intercept": "y are labels or counts",
+    "Problem": "its rows are weighted", "weights": "not those of a Problem", "Gram": "each row has its loss",
+}  # fmt: skip
 NO_WEIGHTS = {"weights": "has no sample_weight", "intercept": "has no intercept"}
 
 METHODS = {
     "omp": method(sl.omp, 4, columns="forced", lacks=CORRELATIONS),
     "omp, positive": method(sl.omp, 4, positive=True, columns="forced", lacks=CORRELATIONS),
     "ols": method(sl.ols, 4, columns="forced"),
+    "generalized_omp": method(logistic, 3, columns="forced", lacks=CORRELATIONS | OF_LOSSES),
+    "generalized_omp, poisson": method(poisson, 4, columns="forced", lacks=CORRELATIONS | OF_LOSSES),
     "batch_omp": method(
         sl.batch_omp, 4, columns="forced", many=True,
         lacks=CORRELATIONS | NO_WEIGHTS | {"Problem": "has one y", "Gram": "has one y"},

@@ -235,7 +235,7 @@ def test_nearly_parallel_pairs_of_a_leaf_are_measured(rng):
         X /= np.linalg.norm(X, axis=1)[:, None]
         y = rng.standard_normal() * Z[:, 2] + 0.1 * Z[:, 3]
         y /= np.linalg.norm(y)
-        exact = Exact(Unit(2e-15, 2.0, 1.0), np.arange(3), np.full(3, np.inf))
+        exact = Exact(Unit(2e-15, 2.0, 1.0), np.arange(3), np.full(3, np.inf), 0.0)
         data = kernels.Data(X, y, exact, np.ones(4), fixed=0, volume=0.0, seen=np.zeros(2))
         stack, first = frame(X @ X.T, X @ y, 1.0)
         stack.size[0], first.off[:] = 2, 1e-14

@@ -23,3 +23,4 @@ swapped: sl.SwappedSubset = sl.swaps(problem, 2, rule="ompr", start=path.support
 gap: float = swapped.gap(sl.best_subset(problem, 2))
 stable: sl.StabilitySelection = sl.stability_selection(X, y, 2, method="lasso")
 often: float = stable.bound(2, 0.9, unimodal=True)
+odds: sl.GeneralizedPath = sl.generalized_omp(X, y > 0, 2, loss="logistic", forced=[1])

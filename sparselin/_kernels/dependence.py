@@ -27,6 +27,7 @@ class Exact(NamedTuple):
     unit: Unit
     twins: NDArray[np.intp]  # equal for columns that are ± a power of two times each other
     volumes: NDArray[np.float64]  # log₂ of lengths in the least integers that columns are multiples of
+    fixed: float  # log₂ of the volume of columns that all others were projected off before
 
 
 @kernel()
@@ -48,7 +49,7 @@ def outside_span(exact, square, size, x, members, n, volume):
         return 1
     if exact.unit.power == 2:
         return -1
-    total = exact.volumes[x] + volume
+    total = exact.volumes[x] + exact.fixed + volume
     for member in members:
         if exact.twins[member] == exact.twins[x]:
             return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import copy
 import functools
-import numbers
 import warnings
 from typing import Any, NamedTuple, Self
 
@@ -229,7 +228,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
                     f"n_features_to_select={given!r} and tol are two rules for one number: drop one of them"
                 )
             rule = None if tol is not None else "ebic" if given == "auto" else given
-        elif isinstance(given, numbers.Real) and not isinstance(given, numbers.Integral):
+        elif isinstance(given, float | np.floating):
             if not 0 < given <= 1:
                 raise ValueError(f"n_features_to_select as a share must be in (0, 1]; got {given}")
             k = max(1, f, int(given * p))

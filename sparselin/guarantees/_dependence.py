@@ -20,29 +20,29 @@ from sparselin.results import IndexArray
 def exactness(problem: Problem, J: IndexArray) -> Exact:
     """Multiples and log₂ N of the columns J, for the kernels.
 
-    What is left of columns, projected off others E, is dependent where they are, given E. So it is decided by
-    the columns themselves and Π_{T+x+E} N; lengths are at most those before. (The factor of E counts for
-    every column of T + x here, which decides less.) Columns of zeros have the volume 1.
+    What is left of columns, z_j, projected off others E, is dependent where they are, given E: by the columns
+    themselves. For independent columns of integers det [E X_T]ᵀ[E X_T] = det EᵀE·det Z_TᵀZ_T ≥ 1, so that N
+    is the length of z_j in the units of X_j, and Π N over E counts once. A column of zeros, of length 0, is
+    in every span.
     """
     unit = Unit(8 * problem.double_eps, math.sqrt(problem.n), float(problem.power))
-    removed = J[:0]
-    X = problem.exact_columns(J)
-    if X is None and problem.origin is not None:
-        removed = problem.removed
-        X = problem.origin.exact_columns(np.concatenate([J, removed]))
+    given = problem.origin is not None
+    X = (problem.origin or problem).exact_columns(np.append(J, problem.removed) if given else J)
     if X is None:
-        return Exact(unit, np.arange(len(J)), np.full(len(J), np.inf))
+        return Exact(unit, np.arange(len(J)), np.full(len(J), np.inf), 0.0)
     digits, exponents = np.frexp(X)
     whole = np.ldexp(digits, 53).astype(np.int64)
     last = exponents - 53 + np.frexp((whole & -whole).astype(np.float64))[1] - 1
     least = np.where(whole != 0, last, 2**15).min(axis=0)
     top = np.where(whole != 0, exponents, -(2**15)).max(axis=0)
-    lengths = np.sqrt((np.ldexp(X, -top) ** 2).sum(axis=0))
-    volumes = np.log2(np.where(lengths > 0, lengths, 1)) + (top - least)
-    volumes = np.where(problem.column_norms[J] > 0, volumes[: len(J)] + volumes[len(J) :].sum(), 0)
+    lengths = np.sqrt((np.ldexp(X, -top) ** 2).sum(axis=0))[len(J) :]
+    volumes = np.log2(np.where(lengths > 0, lengths, 1)) + (top - least)[len(J) :]
+    fixed = float(volumes[lengths > 0].sum())
     whole, exponents, top = whole[:, : len(J)], exponents[:, : len(J)], top[: len(J)]
+    norms = problem.column_norms[J].astype(np.float64)
+    volumes = np.where(norms > 0, np.log2(np.where(norms > 0, norms, 1)) - least[: len(J)], -np.inf)
     places: dict[bytes, int] = {}
     whole *= np.sign(whole[np.argmax(whole != 0, axis=0), np.arange(len(J))])
     exponents = np.where(whole != 0, exponents - top, 0)
     keys = [whole[:, j].tobytes() + exponents[:, j].tobytes() for j in range(len(J))]
-    return Exact(unit, np.array([places.setdefault(key, len(places)) for key in keys]), volumes)
+    return Exact(unit, np.array([places.setdefault(key, len(places)) for key in keys]), volumes, fixed)

@@ -3,6 +3,7 @@
 from sparselin.results.base import FloatArray, IndexArray, Names, Status
 from sparselin.results.batch import BatchSelection
 from sparselin.results.explanation import Explanation
+from sparselin.results.generalized import GeneralizedPath
 from sparselin.results.groups import GroupPath
 from sparselin.results.guarantees import (
     Bound,
@@ -26,6 +27,7 @@ __all__ = [
     "Explanation",
     "FirstEntry",
     "FloatArray",
+    "GeneralizedPath",
     "GreedyMaximum",
     "GroupPath",
     "GuaranteeBounds",

@@ -22,16 +22,20 @@ class Status(enum.Enum):
     """How a method ended. The value explains it and, if possible, says what to do."""
 
     COMPLETED = "completed as requested"
-    TOLERANCE = "the residual norm is within `tol` or `residual`; decrease these to continue"
-    EXACT_FIT = "the residual is zero to rounding: y lies in the span of the selected columns"
+    TOLERANCE = "the residual norm, or deviance, is within `tol` or `residual`; decrease these to continue"
+    EXACT_FIT = "the residual is zero to rounding: the selected columns fit y"
     NO_CORRELATION = (
         "no column reduces the residual, which is orthogonal to all of them to rounding "
         "(with positive=True: positively correlated with none)"
     )
     RANK_EXHAUSTED = "every remaining column lies in the span of the selected ones: no more can be selected"
     BEYOND_PRECISION = (
-        "columns are so nearly dependent that rounding leaves the next event undecided; "
-        "use float64, or omit columns that the others determine"
+        "columns are so nearly dependent, or data so nearly separated, that rounding leaves the next event "
+        "undecided; use float64, or omit columns that the others determine"
+    )
+    NO_MINIMUM = (
+        "with the next feature the data are separated, and the loss has no minimum: the last model that has "
+        "one is returned; omit the feature (`unfitted`) to continue"
     )
     MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"

@@ -11,8 +11,60 @@ from sparselin.results.display import Column, Table, told
 from sparselin.results.prediction import combined
 
 
+class Steps(Named):
+    """Features in the order of selection, with the coefficients on the first 0, …, t of them."""
+
+    support: IndexArray
+    coef_path: FloatArray
+    intercept_path: FloatArray
+    n_features: int
+
+    @property
+    def intercept(self) -> float:
+        """The intercept beside all of `support`; 0.0 without one."""
+        return self.intercept_at(len(self))
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    @property
+    def support_names(self) -> tuple[str, ...]:
+        """The names of `support`."""
+        return self._names_of(self.support)
+
+    @property
+    def coef(self) -> FloatArray:
+        return self.coef_at(len(self.support))
+
+    def coef_at(self, t: int) -> FloatArray:
+        """Coefficients (t,) on the first t selected features, 0 ≤ t ≤ len(support), else ValueError."""
+        self._check_step(t)
+        return self.coef_path[t - 1, :t] if t else np.zeros(0, self.coef_path.dtype)
+
+    def intercept_at(self, t: int) -> float:
+        """The intercept beside `coef_at(t)`; 0.0 without one.
+
+        >>> import sparselin as sl
+        >>> path = sl.omp([[1.0], [2.0], [3.0]], [3.0, 5.0, 7.0], 1, intercept=True)
+        >>> round(path.intercept_at(0), 12), round(path.intercept_at(1), 12)
+        (5.0, 1.0)
+        """
+        self._check_step(t)
+        return float(self.intercept_path[t])
+
+    def _check_step(self, t: int) -> None:
+        if not 0 <= t <= len(self.support):
+            raise ValueError(f"t must lie in 0..{len(self.support)}, the steps taken; got {t}")
+
+    def dense_coef(self) -> FloatArray:
+        """The final coefficients as a vector (d,), zero off the support."""
+        dense = np.zeros(self.n_features, self.coef_path.dtype)
+        dense[self.support] = self.coef
+        return dense
+
+
 @result
-class SelectionPath(Named):
+class SelectionPath(Steps):
     """Features in the order in which a greedy method selected them; its length is their number.
 
     With t features selected of d, S_j the first j of them and r_j = P_{S_j}^⊥ y:
@@ -77,19 +129,6 @@ class SelectionPath(Named):
     positive: bool
 
     @property
-    def intercept(self) -> float:
-        """The intercept beside all of `support`; 0.0 without one."""
-        return self.intercept_at(len(self))
-
-    def __len__(self) -> int:
-        return len(self.support)
-
-    @property
-    def support_names(self) -> tuple[str, ...]:
-        """The names of `support`."""
-        return self._names_of(self.support)
-
-    @property
     def r2_path(self) -> FloatArray:
         """(t + 1,) R² with the first 0, …, t features: 1 − ‖r_j‖²/‖r_0‖², 0 where r_0 = 0."""
         norms = self.residual_norm
@@ -99,36 +138,6 @@ class SelectionPath(Named):
     def r2(self) -> float:
         """R² with all of `support`, that of y − ȳ with an intercept."""
         return float(self.r2_path[-1])
-
-    @property
-    def coef(self) -> FloatArray:
-        return self.coef_at(len(self.support))
-
-    def coef_at(self, t: int) -> FloatArray:
-        """Coefficients (t,) of y on the first t selected features, 0 ≤ t ≤ len(support), else ValueError."""
-        self._check_step(t)
-        return self.coef_path[t - 1, :t] if t else np.zeros(0, self.coef_path.dtype)
-
-    def intercept_at(self, t: int) -> float:
-        """The intercept beside `coef_at(t)`; 0.0 without one.
-
-        >>> import sparselin as sl
-        >>> path = sl.omp([[1.0], [2.0], [3.0]], [3.0, 5.0, 7.0], 1, intercept=True)
-        >>> round(path.intercept_at(0), 12), round(path.intercept_at(1), 12)
-        (5.0, 1.0)
-        """
-        self._check_step(t)
-        return float(self.intercept_path[t])
-
-    def _check_step(self, t: int) -> None:
-        if not 0 <= t <= len(self.support):
-            raise ValueError(f"t must lie in 0..{len(self.support)}, the steps taken; got {t}")
-
-    def dense_coef(self) -> FloatArray:
-        """The final coefficients as a vector (d,), zero off the support."""
-        dense = np.zeros(self.n_features, self.coef_path.dtype)
-        dense[self.support] = self.coef
-        return dense
 
     def predict(self, X: Any, t: int | None = None) -> FloatArray:
         """intercept + X_S coef (m,) for X (m, d), S the first t selected features, by default all.

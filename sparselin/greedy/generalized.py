@@ -1,0 +1,307 @@
+"""Gradient OMP, and Sequential LASSO, for logistic and Poisson regression."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied
+from sparselin.greedy._refit import UNIT, Data, NoFit, Refit, refit
+from sparselin.problem import Problem, as_problem
+from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
+from sparselin.ties import Scores, argmax, relative_margin
+from sparselin.validation import Columns, check_level, check_same_rows, check_weights
+
+_AT_ONCE = 10**6  # entries of X that are measured at a time
+
+
+def generalized_omp(
+    X: Any,
+    y: ArrayLike,
+    k: int,
+    *,
+    loss: str,
+    tol: float | None = None,
+    forced: Columns = (),
+    intercept: bool = True,
+    standardize: bool = False,
+    sample_weight: ArrayLike | None = None,
+    callback: Callable[[GeneralizedPath], object] | None = None,
+) -> GeneralizedPath:
+    """Select k features by OMP for logistic or Poisson regression.
+
+    With L(β) = Σ_i w_i ℓ(y_i, η_i), η = b + Xβ, for
+
+        logistic  ℓ = log(1 + e^η) − yη, μ = 1/(1 + e^−η);    Poisson  ℓ = e^η − yη, μ = e^η,
+
+    and μ the means at the minimiser of L on the features S so far and the intercept b, each step takes
+
+        i* = argmax_{i ∉ S} |c_i|,    c = −∇L = Xᵀ(w∘(y − μ)),    S ← S ∪ {i*}.
+
+    Sequential LASSO, min L(β) + λ‖β_{S̄}‖₁ just below the largest λ at which a β_i, i ∉ S, is not zero, enters
+    features of T = {i : |c_i| = λ*} only, λ* = max|c_i| being that λ: where T is one feature the choice is
+    the same, in a tie Sequential LASSO may enter a part of T (docs/proofs/generalized_linear_models.md; for
+    strictly convex losses first Axiotis and Yasuda, arXiv 2307.07405). Here T holds the columns whose |c_i|
+    agrees with the largest to rounding; the lowest index of T that is not zero to rounding is picked.
+
+    Each refit is by Newton's method with QR factorisations of √V·X_S, V = diag(w∘ℓ''), in float64 and from
+    the model before, with steps that provably lower L, down to the rounding of ∇L. `optimality` bounds twice
+    what is left of L, by 2D², D = ‖(X_SᵀVX_S)^−½∇L‖, rounding included (proof in `sparselin.greedy._refit`).
+    As c_i = z_iᵀ(w∘(y − μ)), z_i being X_i projected off X_S orthogonally by V, errors of the refit enter c_i
+    by their square only (`_Path._measured`).
+
+    Where S separates the data (along some direction terms of L fall for ever and none rises: Albert and
+    Anderson, 1984) L has no minimum. The path then ends, NO_MINIMUM, with the last model that has one; the
+    feature is in `unfitted`, the direction in `recession`.
+
+    Parameters
+    ----------
+    X : design (n, d), an array, a sparse matrix or a frame; no Problem, as L needs its rows as they are.
+    y : (n,) labels 0 and 1, −1 and 1, or truth values; for Poisson counts, or other numbers ≥ 0 (rates y/e
+        with sample_weight e are counts y with exposures e).
+    k : features to select, 1 ≤ k ≤ d, `forced` ones included.
+    loss : "logistic" or "poisson".
+    tol : stop once the deviance is at most tol times that without features.
+    forced : columns that enter first, in this order, by index or name; those that depend on others get the
+        coefficient zero.
+    intercept : an unpenalised intercept. True by default, unlike elsewhere: y cannot be centred instead.
+    standardize : columns count divided by their standard deviations (see `Problem`).
+    sample_weight : (n,) weights w ≥ 0 of the terms of L; integers stand for repeated rows.
+    callback : called after each pick with the path so far; returning True stops.
+
+    Returns
+    -------
+    GeneralizedPath. Fewer than k features come with the status TOLERANCE, NO_MINIMUM, EXACT_FIT,
+    NO_CORRELATION, RANK_EXHAUSTED, BEYOND_PRECISION or STOPPED.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), an unknown loss, other labels, negative y for Poisson;
+        with an intercept labels of one class or y = 0 on all rows of positive weight; k outside 1..d,
+        repeated or unknown `forced`, more of them than k, negative tol.
+
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 1.0]])
+    >>> path = generalized_omp(X, [0, 0, 1, 0, 1, 1], 1, loss="logistic")
+    >>> path.support.tolist(), path.lam_star.tolist(), path.coef.round(3).tolist()
+    ([0], [3.5], [1.214])
+    >>> path = generalized_omp(X, [0, 0, 0, 1, 1, 1], 1, loss="logistic")
+    >>> path.status.name, path.unfitted, len(path)
+    ('NO_MINIMUM', (0,), 0)
+    """
+    if isinstance(X, Problem):
+        raise TypeError("generalized_omp needs the rows as they are: pass X and y in place of the Problem")
+    law = check_loss(loss)
+    fit = _Path(as_problem(X, y, intercept=intercept), law, X, y, standardize, sample_weight)
+    k, first = fit.problem.budget(k, forced)
+    level = None if tol is None else check_level(tol, "tol")
+    for j in first.tolist():
+        if (failed := fit.add(j)) is not None:
+            return fit.result(failed)
+    floor = -1.0 if level is None else level * fit.deviance[0]
+    while fit.deviance[-1] > floor:
+        if len(fit.support) == k:
+            return fit.result(Status.COMPLETED)
+        failed = fit.pick()
+        if failed is not None:
+            return fit.result(failed)
+        if callback is not None and callback(fit.result(Status.STOPPED)):
+            return fit.result(Status.STOPPED)
+    return fit.result(Status.TOLERANCE)
+
+
+class Measured(NamedTuple):
+    """Columns measured at S: c_i, bounds e_i on its error, and whether it is outside the span of S."""
+
+    c: FloatArray
+    error: FloatArray
+    outside: np.ndarray[Any, np.dtype[np.bool_]]
+
+
+class _Path:
+    """The features so far, and the minimiser on them.
+
+    Data in float64, of the rows of positive weight, the weights in a unit that is a power of two, so that the
+    largest lies in [1, 2); the columns A are that of ones, if there is an intercept,
+    and those of the basis, features that do not depend on others, scaled if they are standardized.
+    """
+
+    def __init__(
+        self, problem: Problem, loss: Loss, X: Any, y: Any, standardize: bool, sample_weight: Any
+    ) -> None:
+        n, d, double = problem.n, problem.n_features, np.dtype(np.float64)
+        check_same_rows(X, sample_weight, "sample_weight")
+        weight = np.ones(n) if sample_weight is None else check_weights(sample_weight, n, double)
+        self.unit = math.ldexp(0.5, math.frexp(float(weight.max()))[1])
+        weight = weight / self.unit
+        responses, self.rows = check_responses(loss, y, n), np.flatnonzero(weight)
+        self.problem, self.with_intercept = problem, problem.d > d
+        self.data = Data(loss, responses[self.rows], weight[self.rows])
+        self.scale, self.standardized = np.ones(d), bool(standardize)
+        if self.standardized:
+            given = None if sample_weight is None else weight
+            weighted = Problem(X, y, sample_weight=given, intercept=self.with_intercept, standardize=True)
+            self.scale = np.asarray(weighted.design.scale, np.float64)
+        self.A = self._columns(np.arange(d, problem.d))
+        self.basis, self.support, self.excluded = list[int](), list[int](), list[int]()
+        self.lam_star, self.margin, self.ties = list[float](), list[float](), list[tuple[int, ...]]()
+        self.coefs, self.deviance, self.optimality = list[FloatArray](), list[float](), list[float]()
+        self.unfitted: tuple[int, ...] = ()
+        self.recession = np.zeros(0)
+        start = [check_varied(loss, self.data.y, self.data.weight)] if self.with_intercept else []
+        found = refit(self.data, self.A, np.array(start))
+        if isinstance(found, NoFit):
+            raise ValueError(
+                "y has a single value, but for rows whose sample_weight is next to nothing: rounding leaves "
+                "the intercept undecided. Leave these rows out, or use intercept=False."
+            )
+        self._record(found)
+
+    def _columns(self, J: IndexArray) -> FloatArray:
+        """Columns J in float64, scaled, of the rows of positive weight."""
+        X, m = self.problem.columns(J)[self.rows].astype(np.float64), self.problem.n_features
+        return np.asarray(X * np.append(self.scale, 1.0)[np.minimum(J, m)])
+
+    def _record(self, fit: Refit) -> None:
+        loss, y, weight = self.data
+        self.fit = fit
+        coef = np.zeros(1 + len(self.support))
+        if self.with_intercept:
+            coef[0] = fit.coef[0]
+        places = np.array([self.support.index(j) for j in self.basis], np.intp)
+        coef[1 + places] = fit.coef[self.A.shape[1] - len(places) :] * self.scale[self.basis]
+        self.coefs.append(coef)
+        self.deviance.append(self.unit * float(weight @ loss.deviance(fit.eta, y)))
+        self.optimality.append(self.unit * 2 * fit.decrement**2)
+
+    def add(
+        self, j: int, lam_star: float = math.nan, margin: float = math.nan, tied: tuple[int, ...] = ()
+    ) -> Status | None:
+        """Add feature j and refit; the status that ends the path where there is no refit."""
+        column = np.array([j])
+        found = self.fit
+        if self._measured(column).outside[0]:
+            A = np.column_stack([self.A, self._columns(column)])
+            new = refit(self.data, A, np.append(found.coef, 0.0))
+            if isinstance(new, NoFit):
+                self._failed(j, new)
+                return new.status
+            self.A, found = A, new
+            self.basis.append(j)
+        self.support.append(j)
+        self.excluded.append(j)
+        self.lam_star.append(lam_star)
+        self.margin.append(margin)
+        self.ties.append(tied)
+        self._record(found)
+        return None
+
+    def _failed(self, j: int, failed: NoFit) -> None:
+        self.unfitted = (j,)
+        if len(failed.direction):
+            ones = self.A.shape[1] - len(self.basis)
+            self.recession = np.zeros(2 + len(self.support))
+            self.recession[:ones] = failed.direction[:ones]
+            places = [1 + self.support.index(i) for i in self.basis] + [-1]
+            self.recession[places] = failed.direction[ones:] * self.scale[[*self.basis, j]]
+
+    def pick(self) -> Status | None:
+        """Add the feature of largest |c_i|; the status that ends the path where there is none."""
+        c, error = self._correlations()
+        best, c = argmax(c, error, self.excluded, self._scores)
+        if best is None:
+            return self._ending()
+        top = best.top if len(best.tied) > 1 else abs(float(self._scores(np.array([best.pick])).score[0]))
+        return self.add(best.pick, self.unit * top, relative_margin(c, best.pick, top), best.tied)
+
+    def _correlations(self) -> tuple[FloatArray, FloatArray]:
+        """c (d,), zero on S, by one product, in the dtype of X, and bounds on the errors.
+
+        Those of the sum and of û are as in `_refit`. As |μ* − μ| ≤ ℓ''|a*|(e^ρ − 1)/ρ, a* = η* − η, the refit
+        adds ‖√V·X_i‖‖√Va*‖(e^ρ − 1)/ρ ≤ 2‖√V·X_i‖D for ρ ≤ −log ½.
+        """
+        problem, fit = self.problem, self.fit
+        u, largest = np.zeros(problem.n), float(np.abs(fit.u).max())
+        u[self.rows] = fit.u / (largest or 1.0)
+        d, norms = problem.n_features, self.scale * problem.column_norms[: problem.n_features]
+        c = np.asarray(problem.correlate(u.astype(problem.dtype))[:d], np.float64) * self.scale * largest
+        c[self.excluded] = 0
+        sums = 8 * problem.eps * math.sqrt(problem.n) * np.linalg.norm(fit.u)
+        sums += UNIT * np.linalg.norm(self.data.weight * fit.lost)
+        inexact = math.sqrt(fit.variance.max()) * (UNIT * fit.eta_size + 2 * fit.decrement)
+        return c, norms * (sums + inexact)
+
+    def _scores(self, J: IndexArray) -> Scores:
+        """c of the columns J, measured; zero in the span of S."""
+        c, error, outside = self._measured_in_parts(J)
+        return Scores(np.where(outside, c, 0), np.where(outside, error, 0), 8 * self.problem.eps / UNIT)
+
+    def _measured_in_parts(self, J: IndexArray) -> Measured:
+        step = max(1, _AT_ONCE // self.problem.n)
+        parts = [self._measured(J[at : at + step]) for at in range(0, max(len(J), 1), step)]
+        return Measured(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def _measured(self, J: IndexArray) -> Measured:
+        """c_i = z_iᵀu, e_i, and whether ‖z_i‖ > 8·eps·s(X_i), for z_i = X_i − Aa_i, AᵀVz_i = 0.
+
+        With û = u(η̂), a* = η* − η ∈ range A and |μ* − μ − ℓ''a*| ≤ ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*²,
+
+            |z_iᵀ(û − u*)| ≤ ‖√Vz_i‖(‖√V(η̂ − η)‖ + 0.64·ρ‖√Va*‖) + |z_iᵀVa*|,   ρ ≤ 1.4MD, ‖√Va*‖ ≤ 1.4D,
+
+        where z_iᵀVa* = 0 but for rounding, 2·UNIT·‖√V·s(X_i)‖D. The rounding of z_i, û and the sum is
+        UNIT·((s(X_i) + √n‖z_i‖)‖y − μ‖ + ‖z_i‖‖lost‖), norms weighted by w; s(x)² = ‖x‖² + Σ_l ‖A_l‖²a_l².
+        """
+        fit, root = self.fit, np.sqrt(self.data.weight)[:, None]
+        half = np.sqrt(fit.variance)[:, None]
+        Z, a = self._columns(J), np.zeros((len(fit.coef), len(J)))
+        norm = np.linalg.norm(root * Z, axis=0)
+        for _ in range(2):
+            more = np.linalg.solve(fit.R, fit.Q.T @ (half * Z))
+            Z, a = Z - self.A @ more, a + more
+        parts = np.linalg.norm(root * self.A, axis=0)[:, None] * a
+        size = np.hypot(norm, np.linalg.norm(parts, axis=0))
+        length, V_length = np.linalg.norm(root * Z, axis=0), np.linalg.norm(half * Z, axis=0)
+        r, lost = (np.linalg.norm(v) for v in (fit.u / root[:, 0], fit.lost * root[:, 0]))
+        rounding = (size + math.sqrt(len(Z)) * length) * r + length * lost + V_length * fit.eta_size
+        rounding += 2 * float((half / root).max()) * size * fit.decrement
+        error = UNIT * rounding + 1.3 * fit.reach * fit.decrement**2 * V_length
+        return Measured(Z.T @ fit.u, error, length > 8 * self.problem.eps * size)
+
+    def _ending(self) -> Status:
+        """Why every c_i is zero."""
+        fit, root = self.fit, np.sqrt(self.data.weight)
+        steepest = float((np.sqrt(fit.variance) / root).max())
+        rounding = float(np.linalg.norm(root * fit.lost)) + steepest * fit.eta_size
+        if np.linalg.norm(fit.u / root) <= 8 * self.problem.eps * rounding:
+            return Status.EXACT_FIT
+        rest = np.setdiff1d(np.arange(self.problem.n_features), self.support)
+        outside = self._measured_in_parts(rest).outside.any()
+        return Status.NO_CORRELATION if outside else Status.RANK_EXHAUSTED
+
+    def result(self, status: Status) -> GeneralizedPath:
+        t, dtype = len(self.support), self.problem.dtype
+        coef_path = np.zeros((t, t), dtype)
+        for j in range(t):
+            coef_path[j, : j + 1] = self.coefs[j + 1][1:]
+        return GeneralizedPath(
+            support=np.array(self.support, np.intp),
+            coef_path=coef_path,
+            intercept_path=np.array([coef[0] for coef in self.coefs], dtype),
+            lam_star=np.array(self.lam_star, dtype),
+            margin=np.array(self.margin, dtype),
+            ties=tuple(self.ties),
+            deviance=np.array(self.deviance, dtype),
+            optimality=np.array(self.optimality),
+            unfitted=self.unfitted,
+            recession=self.recession.copy(),
+            loss=self.data.loss.name,
+            status=status,
+            n_features=self.problem.n_features,
+            names=self.problem.names,
+            with_intercept=self.with_intercept,
+            standardized=self.standardized,
+        )
