@@ -114,7 +114,6 @@ def log(monkeypatch):
     """The logger as a user finds it; the process's own listener is quiet."""
     log = logging.getLogger("sparselin")
     monkeypatch.setattr(log, "level", logging.NOTSET)
-    monkeypatch.setattr(log.root, "level", logging.WARNING)
     log.manager._clear_cache()
     monkeypatch.setattr(notice.NOTICE, "shown", True)
     yield log
@@ -122,7 +121,9 @@ def log(monkeypatch):
 
 
 def written(monkeypatch, stream, *calls, patience=0.0):
-    """What a new listener writes to that stderr while these calls compile."""
+    """What a new listener writes to that stderr while these calls compile, nobody asking for messages."""
+    monkeypatch.setattr(logging.root, "level", logging.WARNING)
+    logging.root.manager._clear_cache()
     monkeypatch.setattr("sys.stderr", stream)
     with event.install_listener("numba:compile", notice._Notice(patience)):
         for call in calls:
