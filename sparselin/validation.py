@@ -48,7 +48,8 @@ def check_design(X: Any, name: str = "X") -> Any:
     if X.ndim != 2:
         raise ValueError(
             f"{name} must be a matrix of shape (n, d); got {X.ndim} dimension(s), shape {X.shape}. "
-            f"{name}.reshape(-1, 1) makes one column a matrix."
+            f"{name}.reshape(-1, 1), for a Series {name}.to_frame(), makes one column a matrix; "
+            "frame.iloc[[i]] is one row."
         )
     if 0 in X.shape:
         raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}")

@@ -467,12 +467,15 @@ class TestWhatIsRefused:
             explain(self.X[:, :5], self.y, self.path, 0)
 
     def test_no_path_no_feature(self):
-        with pytest.raises(TypeError, match="path must be a SelectionPath or a LassoPath; got ndarray"):
+        with pytest.raises(TypeError, match="path must be a SelectionPath or a LassoPath, .*; got ndarray"):
             explain(self.X, self.y, self.path.support, 0)
         with pytest.raises(ValueError, match=r"feature must hold column indices in 0\.\.5; got 6"):
             explain(self.X, self.y, self.path, 6)
         with pytest.raises(TypeError, match="feature"):
             explain(self.X, self.y, self.path, "bmi")
+        for wrong in (None, ["bmi"], True):
+            with pytest.raises(TypeError, match="the name or the index of one feature"):
+                explain(self.X, self.y, self.path, wrong)
         named = sl.omp(sl.Problem(self.X, self.y, names=NAMES), 2)
         with pytest.raises(ValueError, match="there is no column 'bmy'"):
             explain(self.X, self.y, named, "bmy")

@@ -333,7 +333,7 @@ def test_separated_data_end_the_path_with_the_last_model(standardize, rng):
     assert np.array_equal(path.coef, same.coef)
     assert path.optimality[-1] < 1e-18 * path.deviance[0]
     assert np.all(with_ones(X[:, [0, 1, 2]]) @ path.recession * np.where(y, 1, -1) > 0)
-    assert "next was x2" in str(path)
+    assert "with x2 the data are separated" in str(path)
 
     y = rng.random(100) < 0.5
     X[:, 4] = y & (rng.random(100) < 0.5)

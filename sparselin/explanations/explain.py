@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.explanations.lasso import on_lasso
@@ -66,7 +67,13 @@ def explain(
     (array([3.  , 0.12]), 0.36, 0.0029)
     """
     if not isinstance(path, SelectionPath | LassoPath):
-        raise TypeError(f"path must be a SelectionPath or a LassoPath; got {type(path).__name__}")
+        raise TypeError(
+            f"path must be a SelectionPath or a LassoPath, of features that enter one by one; got "
+            f"{type(path).__name__}"
+        )
+    one: Any = feature
+    if not isinstance(one, str | int | np.integer) or isinstance(one, bool):
+        raise TypeError(f"feature must be the name or the index of one feature; got {feature!r}")
     if isinstance(X, Problem):
         problem = as_problem(X, y, sample_weight)
     else:

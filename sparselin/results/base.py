@@ -35,7 +35,7 @@ class Status(enum.Enum):
     )
     NO_MINIMUM = (
         "with the next feature the data are separated, and the loss has no minimum: the last model that has "
-        "one is returned; omit the feature (`unfitted`) to continue"
+        "one is returned; pass X without the feature in `unfitted` to go on"
     )
     MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"

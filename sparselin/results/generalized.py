@@ -134,5 +134,7 @@ class GeneralizedPath(Steps):
         if self.standardized:
             notes.append("λ is of the standardized columns, coefficients are in the units of X")
         if self.unfitted:
-            notes.append(f"next was {', '.join(self._names_of(self.unfitted))}")
+            feature = ", ".join(self._names_of(self.unfitted))
+            separated = self.status is Status.NO_MINIMUM
+            notes.append(f"with {feature} the data are separated" if separated else f"next was {feature}")
         return notes

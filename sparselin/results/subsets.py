@@ -219,7 +219,7 @@ class SwappedSubset(SubsetResult):
         return max(0.0, square - best.lower_bound) / square if square > 0 else 0.0
 
     def _headline(self) -> str:
-        return f"{super()._headline()} after {self.moves} swaps ({self.rule})"
+        return f"{super()._headline()} after {self.moves} swap{'s' * (self.moves != 1)} ({self.rule})"
 
     def _table(self) -> Table:
         columns, notes = super()._table()[:2]
