@@ -14,7 +14,9 @@ import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
-from sklearn.linear_model import LinearRegression
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
+from sklearn.metrics import log_loss, mean_poisson_deviance
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -76,6 +78,7 @@ def test_check_estimator(selector, monkeypatch):
         OMPSelector(1),
         OMPSelector(tol=0.3, standardize=True),
         DiverseSelector(2, search="greedy_local"),
+        SequentialLassoSelector(loss="poisson", forced=(0,)),
     ],
     ids=str,
 )
@@ -83,6 +86,15 @@ def test_check_estimator_otherwise(selector, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     results = check_estimator(selector, expected_failed_checks={}, on_skip=None, on_fail="raise")
     assert {result["status"] for result in results} == {"passed"}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_check_estimator_of_two_classes():
+    """The check of array APIs is skipped: its classes are separated, and it needs a feature."""
+    results = check_estimator(OMPSelector("cv", cv=2, loss="logistic"), on_skip=None, on_fail="raise")
+    assert [result["check_name"] for result in results if result["status"] != "passed"] == [
+        "check_array_api_input"
+    ]
 
 
 OF = {
@@ -613,6 +625,20 @@ def test_a_callback_ends_the_path_of_groups():
          ValueError, "max_features=9 is more than fold 1 of 2 can tell apart: it fits 9 rows"),
         ({"n_features_to_select": "cv", "cv": 2}, {"sample_weight": np.r_[np.zeros(221), np.ones(221)]},
          ValueError, "fold 1 of 2 has rows of sample_weight zero only"),
+        ({"loss": "hinge"}, {}, ValueError, "one of .'squared', 'logistic', 'poisson'.; got 'hinge'"),
+        ({"loss": "poisson", "groups": range(10)}, {}, ValueError, "groups must be None for loss='poisson'"),
+        ({"loss": "logistic", "noise_variance": 1.0}, {}, ValueError, "noise_variance must be None for loss"),
+        ({"loss": "poisson"}, {"y": np.c_[y, y]}, ValueError, "y must be a vector .* loss='squared'"),
+        ({"loss": "poisson"}, {"y": y - 200}, ValueError, "y must hold counts, or rates, ≥ 0 for loss='poi"),
+        ({"loss": "poisson"}, {"y": np.where(y > 100, "ill", "well")}, ValueError, "pass loss='logistic'"),
+        ({"loss": "logistic"}, {"y": y // 150}, ValueError, "two classes for .*; got 3. .* one-hot columns"),
+        ({"loss": "logistic"}, {"y": np.full(442, "a")}, ValueError, "y must have two classes for .*; got 1"),
+        ({"loss": "logistic", "n_features_to_select": "cv"}, {"y": np.where(y == y.max(), "top", "rest")},
+         ValueError, "a class that is seen once, 'top'"),
+        ({"loss": "logistic", "n_features_to_select": "cv", "cv": KFold(2)}, {"y": np.arange(442) < 221},
+         ValueError, "y is constant on the 221 rows that fold 1 of 2 fits"),
+        ({"loss": "logistic", "forced": ["bmi"]}, {"y": X[:, 2] > 0}, ValueError,
+         "the 1 forced features have no model on 442 rows: with the next feature the data are separated"),
     ],
 )  # fmt: skip
 def test_what_is_refused(given, fit, error, words):
@@ -665,6 +691,165 @@ def test_saturated_models_are_not_chosen(rng):
                 found = OMPSelector("bic", max_features=12).fit(form(A), b, sample_weight=w)
             assert found.scores_[-1] == np.inf
             assert found.k_ < 9
+
+
+def generalized(rng, loss, n=80, d=10):
+    """X, responses with a signal in columns 2 and 7, and weights."""
+    X = rng.standard_normal((n, d)) + rng.standard_normal(d)
+    eta = X[:, 2] - 0.7 * X[:, 7]
+    y = rng.poisson(np.exp(eta - 1)) if loss == "poisson" else eta + rng.logistic(size=n) > eta.mean()
+    return X, y + 0.0, rng.integers(1, 4, n) + 0.0
+
+
+def deviance(loss, X, y, weight, S, rows, on):
+    """The deviance, on some rows, of scikit-learn's fit on others with the columns S and an intercept."""
+    A, exact = X[:, S], {"solver": "newton-cholesky", "tol": 1e-12}
+    if loss == "poisson":
+        model = PoissonRegressor(alpha=0, **exact) if len(S) else DummyRegressor()
+        means = model.fit(A[rows], y[rows], weight[rows]).predict(A[on])
+        return weight[on].sum() * mean_poisson_deviance(y[on], means, sample_weight=weight[on])
+    model = LogisticRegression(C=np.inf, **exact) if len(S) else DummyClassifier()
+    model.fit(A[rows], y[rows], weight[rows])
+    return 2 * log_loss(y[on], model.predict_proba(A[on]), sample_weight=weight[on], normalize=False)
+
+
+LOSSES = pytest.mark.parametrize("loss", ["logistic", "poisson"])
+
+
+@LOSSES
+@pytest.mark.parametrize("cls", [OMPSelector, SequentialLassoSelector])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, np.float32])
+def test_generalized_omp_behind(rng, loss, cls, form):
+    X, y, weight = generalized(rng, loss)
+    X = np.column_stack([X, X[:, 7]])  # a tie
+    given = {"forced": [5], "standardize": True, "loss": loss}
+    for intercept in (True, False):
+        found = cls(4, exclude=[1], fit_intercept=intercept, **given).fit(form(X), y, weight)
+        kept = np.delete(np.arange(11), 1)
+        want = sl.generalized_omp(
+            form(X[:, kept]), y, 4, sample_weight=weight, **{**given, "forced": [4]}, intercept=intercept
+        )
+        assert isinstance(found.path_, sl.GeneralizedPath)
+        assert found.path_.support.tolist() == kept[want.support].tolist() == found.selected_.tolist()
+        assert found.path_.ties == tuple(tuple(kept[list(tied)].tolist()) for tied in want.ties)
+        assert max(map(len, found.path_.ties)) == 2
+        assert found.coef_[found.selected_].tolist() == want.coef.tolist()
+        assert np.count_nonzero(found.coef_) == 4
+        assert found.intercept_ == want.intercept
+        assert found.coef_.dtype == want.coef.dtype
+        np.testing.assert_allclose(found.scores_, want.deviance[1:] / weight.sum(), rtol=1e-6)
+        assert found.at(2).coef_[found.selected_[:2]].tolist() == want.coef_at(2).tolist()
+        at = found.path_.linear_predictor(X)
+        np.testing.assert_allclose(at, X @ found.coef_ + found.intercept_, rtol=1e-4)
+
+
+@LOSSES
+@pytest.mark.parametrize("name", ["aic", "bic", "ebic"])
+def test_criteria_by_the_deviance(rng, loss, name):
+    X, y, weight = generalized(rng, loss)
+    found = OMPSelector(name, loss=loss, forced=[4], max_features=6, gamma=0.6).fit(X, y, weight)
+    n, rows, ks = weight.sum(), np.arange(len(y)), np.arange(1, 7)
+    fits = [deviance(loss, X, y, weight, found.path_.support[:k], rows, rows) for k in ks]
+    penalty = ks * (2 if name == "aic" else math.log(n))
+    if name == "ebic":
+        penalty = penalty + [1.2 * math.log(math.comb(9, k - 1)) for k in ks]
+    np.testing.assert_allclose(found.scores_, fits + penalty, rtol=1e-7)
+    assert {2, 7} <= set(found.selected_)
+
+
+@LOSSES
+def test_dependent_forced_columns_are_no_parameters(rng, loss):
+    X, y, weight = generalized(rng, loss)
+    weight[:9] = 0
+    X[:, 3], X[9:, 5], X[:, 6] = 2 * X[:, 4] - 1, 7.0, 0.0
+    both = OMPSelector("bic", loss=loss, forced=[4, 3, 5, 6]).fit(X, y, weight)
+    one = OMPSelector("bic", loss=loss, forced=[4]).fit(X, y, weight)
+    np.testing.assert_allclose(both.scores_, one.scores_[: len(both.scores_)], rtol=1e-9)
+    plain = OMPSelector("bic", loss=loss, forced=[4, 5], fit_intercept=False).fit(X, y, weight)
+    np.testing.assert_allclose(plain.scores_[0], one.scores_[0] + math.log(weight.sum()), rtol=1e-9)
+
+
+@LOSSES
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
+def test_cross_validation_by_the_deviance(rng, loss, form):
+    X, y, weight = generalized(rng, loss, 90, 8)
+    weight[::10] = 0
+    found = OMPSelector("cv", loss=loss, max_features=3).fit(form(X), y, weight)
+    splits = (StratifiedKFold(5) if loss == "logistic" else KFold(5)).split(X, y)
+    errors, sizes = [], []
+    for train, test in splits:
+        S = sl.generalized_omp(X[train], y[train], 3, loss=loss, sample_weight=weight[train]).support
+        sizes.append(weight[test].sum())
+        errors.append([deviance(loss, X, y, weight, S[:t], train, test) / sizes[-1] for t in range(4)])
+    want = np.average(errors, axis=0, weights=sizes)
+    np.testing.assert_allclose(found.scores_, want, rtol=1e-7)
+    assert found.k_ == want.argmin()
+    of_mean = np.average([fold[0] for fold in errors], weights=sizes)
+    np.testing.assert_allclose(found.cross_validation_.r2, 1 - want / of_mean, rtol=1e-5, atol=1e-7)
+
+
+def test_labels_of_any_kind(rng):
+    X, y, _ = generalized(rng, "logistic")
+    want = sl.generalized_omp(X, y, 2, loss="logistic")
+    words = np.where(y > 0, "well", "ill")
+    for labels in (words, words.astype(object), pd.Series(words, dtype="category"), y > 0, 5 - 3 * (y < 1)):
+        found = OMPSelector(2, loss="logistic").fit(X, labels)
+        assert found.classes_.tolist() == np.unique(labels).tolist()
+        assert found.selected_.tolist() == want.support.tolist()
+        assert found.coef_[want.support].tolist() == want.coef.tolist()
+    assert OMPSelector(2).fit(X, y).classes_ is None
+    steps = make_pipeline(StandardScaler(), OMPSelector(loss="logistic"), LogisticRegression())
+    search = GridSearchCV(steps, {"ompselector__n_features_to_select": [1, "bic", "cv"]}, cv=3)
+    assert search.fit(X, words).best_score_ > 0.6
+
+
+@LOSSES
+def test_tol_of_the_deviance(rng, loss):
+    X, y, _ = generalized(rng, loss)
+    found = SequentialLassoSelector(tol=0.8, loss=loss).fit(X, y)
+    share = found.path_.deviance / found.path_.deviance[0]
+    assert share[-1] <= 0.8 < share[-2]
+    assert OMPSelector(tol=1.0, loss=loss).fit(X, y).k_ == 0
+
+
+def test_separated_classes(rng):
+    """The last model that is finite is kept, and the status told."""
+    X, y, _ = generalized(rng, "logistic")
+    X[:, 3] = np.where(y > 0, 1, -1) * rng.uniform(0.01, 3, len(y))
+    X[:, 5] = np.where(y > 0, 1, -1) * rng.uniform(1, 1.1, len(y)) * 9
+    words = "ended with k=1{}: with the next feature the data are separated"
+    given = {"loss": "logistic", "forced": [2], "exclude": [0]}
+    with pytest.warns(UserWarning, match=words.format(", short of 3 as asked for")):
+        found = OMPSelector(3, **given).fit(X, y)
+    want = sl.generalized_omp(X, y, 1, loss="logistic", forced=[2])
+    assert found.path_.unfitted == (5,)
+    for rule in ("ebic", "cv"):
+        with pytest.warns(UserWarning, match="path " + words.format("")):
+            found = OMPSelector(rule, **given).fit(X, y)
+        assert found.sizes_.tolist() == [1]
+        assert found.selected_.tolist() == [2]
+        np.testing.assert_allclose(found.coef_[2], want.coef[0], rtol=1e-9)
+
+
+def test_a_path_without_features_in_cross_validation(rng):
+    """Also where folds could pick one."""
+    X, y, _ = generalized(rng, "logistic")
+    with pytest.warns(UserWarning, match="the path ended with k=0"):
+        assert OMPSelector("cv", loss="logistic").fit(np.c_[X, 1e3 * y], y).k_ == 0
+    even = np.tile([1.0, -1.0], 20)[:, None]
+    found = OMPSelector("cv", fit_intercept=False).fit(even, np.repeat([1.0, 2.0], 20))
+    assert found.scores_.tolist() == [2.5]
+
+
+def test_a_mean_beyond_the_floats(rng):
+    """A count far from the others' X: its deviance overflows, and fewer features are chosen."""
+    X, y, _ = generalized(rng, "poisson")
+    X[0, 2], y[0] = 1e5, 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = OMPSelector("cv", loss="poisson", max_features=2, cv=KFold(4), exclude=[7]).fit(X, y)
+    assert found.k_ == 0
+    assert found.scores_[1] == np.inf
 
 
 def test_best_subset_that_is_not_proved(rng):

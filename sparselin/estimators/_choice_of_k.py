@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import gammaln
 from sklearn.utils.parallel import Parallel, delayed
 
+from sparselin.estimators._losses import errors, of_mean
 from sparselin.estimators._task import Model, Task
 from sparselin.experiments.selection.cross_validation import CrossValidation, Fold, summarize
 from sparselin.results import FloatArray, IndexArray
@@ -47,7 +48,8 @@ def criterion(
 
     (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional feature
     space*, 2014). The intercepts and σ² are parameters of every model and are left out. With weights, which
-    repeat rows, n is their sum.
+    repeat rows, n is their sum. For losses that are not squared the deviance takes the place of RSS/σ²: it is
+    −2·log-likelihood up to a constant.
 
     Where σ² is unknown, RSS = 0 gives −∞: y is fitted exactly. That says nothing where no degree of freedom
     is left: where with the intercept there are as many parameters for each output as n, or as different rows
@@ -56,7 +58,7 @@ def criterion(
     n, q, forced = task.total, task.outputs, len(task.forced)
     rss = np.array([model.residual for model in models]) ** 2
     rank = np.array([model.rank for model in models])
-    if variance is None:
+    if variance is None and task.loss == "squared":
         with np.errstate(divide="ignore"):
             fit = n * q * np.log(rss / (n * q))
         most = min(n, _different_rows(task)) if np.any(rss == 0) else n
@@ -68,7 +70,7 @@ def criterion(
                 "integer as n_features_to_select, or noise_variance"
             )
     else:
-        fit = rss / variance
+        fit = rss if variance is None else rss / variance
     scores = fit + (2.0 if name == "aic" else math.log(n)) * rank * q
     if name == "ebic":
         p, u = task.units - forced, np.arange(len(models))
@@ -104,11 +106,15 @@ def cross_validated(
     k: int,
     n_jobs: int | None,
 ) -> CrossValidation:
-    """The mean squared errors on the rows left out, of f, …, k units: one path for each split."""
+    """The mean errors on the rows left out, of f, …, k units: one path for each split.
+
+    An error that overflows has no standard error.
+    """
     for number, (train, test) in enumerate(splits):
         _check_fold(task, train, test, k, f"fold {number + 1} of {len(splits)}")
     folds = Parallel(n_jobs=n_jobs)(delayed(_fold)(task, models_of, *split, k) for split in splits)
-    return summarize(folds, len(task.forced))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return summarize(folds, len(task.forced))
 
 
 def _fold(
@@ -119,14 +125,13 @@ def _fold(
     w = np.ones(len(test)) if outer.weight is None else np.asarray(outer.weight, np.float64)
 
     def error(prediction: Any) -> float:
-        squares = np.square(outer.y - prediction, dtype=np.float64).reshape(len(test), -1)
-        return float(np.average(squares.mean(axis=1), weights=w))
+        return float(np.average(errors(outer, prediction), weights=w))
 
-    models = models_of(inner, k)
-    errors = [error(model.predict(outer.X)) for model in models]
-    errors += [errors[-1]] * (k - len(task.forced) + 1 - len(errors))
-    mean = np.average(inner.y, axis=0, weights=inner.weight) if task.intercept else 0.0
-    return Fold(float(w.sum()), np.array(errors), error(mean))
+    sizes = k - len(task.forced) + 1
+    models = models_of(inner, max(k, 1))[:sizes]
+    found = [error(model.predict(outer.X)) for model in models]
+    found += [found[-1]] * (sizes - len(found))
+    return Fold(float(w.sum()), np.array(found), error(of_mean(inner)))
 
 
 def is_one_hot(y: FloatArray) -> bool:
@@ -134,12 +139,14 @@ def is_one_hot(y: FloatArray) -> bool:
     return y.ndim == 2 and bool(np.all((y == 0) | (y == 1)) and np.all(y.sum(axis=1) == 1))
 
 
-def check_classes(y: FloatArray) -> None:
-    """ValueError for a class of a one-hot y that is seen once."""
-    once = np.flatnonzero(y.sum(axis=0) == 1)
-    if is_one_hot(y) and len(once):
+def check_classes(y: FloatArray, classes: Any) -> None:
+    """ValueError for a class that is seen once, of a one-hot y or of the two of y."""
+    each = y if classes is None else np.column_stack([1 - y, y])
+    once = np.flatnonzero(each.sum(axis=0) == 1)
+    if is_one_hot(each) and len(once):
+        seen = f"column {int(once[0])}" if classes is None else repr(classes.tolist()[once[0]])
         raise ValueError(
-            f"y has a class that is seen once, column {int(once[0])}: the fold that leaves its row out never "
+            f"y has a class that is seen once, {seen}: the fold that leaves its row out never "
             "sees the class. Merge or drop such classes, or pass n_features_to_select='ebic' or an integer."
         )
 

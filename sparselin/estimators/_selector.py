@@ -13,6 +13,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
+from sklearn.utils import ClassifierTags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -28,6 +29,7 @@ from sparselin.estimators._choice_of_k import (
     is_one_hot,
 )
 from sparselin.estimators._common import CallbackSupportMixin, with_callbacks
+from sparselin.estimators._losses import check_loss, encoded
 from sparselin.estimators._task import (
     Found,
     Model,
@@ -72,6 +74,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
     _several = False
     groups: Any = None
     standardize = False
+    loss = "squared"
 
     def __init__(
         self,
@@ -109,21 +112,23 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         Parameters
         ----------
         X : (n, d) array, frame, or sparse array or matrix.
-        y : (n,) numbers; for `OMPSelector` also (n, q), numbers or one-hot classes.
-        sample_weight : (n,) weights of the squared residuals; a whole number repeats the row.
+        y : (n,) numbers, or labels for the logistic loss; for `OMPSelector` with the squared one also
+            (n, q), numbers or one-hot classes.
+        sample_weight : (n,) weights of the rows' terms of the loss; a whole number repeats the row.
         params : for the `split` of `cv` where that is used, such as groups; they need
             `sklearn.set_config(enable_metadata_routing=True)`.
 
         Raises
         ------
-        ValueError : bad data or parameters; for "cv" also y constant on the rows that a fold fits, a class of
-            a one-hot y that is seen once, a `max_features` beyond the rank that a fold can have.
+        ValueError : bad data or parameters; for "cv" also y constant on the rows that a fold fits, a class
+            that is seen once, a `max_features` beyond the rank that a fold can have.
         TypeError : a parameter of the wrong type.
 
         Warns
         -----
-        UserWarning : fewer features than asked for, since the path ended; y fitted exactly, where a criterion
-            is −∞; the longest path chosen, so that a longer one might be better.
+        UserWarning : fewer features than asked for, since the path ended, or to compare, since with one more
+            the loss has no minimum; y fitted exactly, where a criterion is −∞; the longest path chosen, so
+            that a longer one might be better.
         """
         task, kept = self._checked(X, y, sample_weight)
         request, splits = self._request(task, params)
@@ -172,7 +177,9 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.target_tags.multi_output = self._several
+        tags.target_tags.multi_output = self._several and self.loss == "squared"
+        tags.target_tags.positive_only = self.loss == "poisson"
+        tags.classifier_tags = ClassifierTags(multi_class=False) if self.loss == "logistic" else None
         tags.input_tags.sparse = True
         return tags
 
@@ -186,12 +193,15 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         """The task, and which columns of X it has."""
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
-        check_no_words(y)
+        check_loss(self)
+        if self.loss != "logistic":
+            check_no_words(y)
         X, y = validate_data(
-            self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], y_numeric=True,
-            multi_output=True, ensure_min_samples=2,
+            self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], multi_output=True,
+            y_numeric=self.loss != "logistic", ensure_min_samples=2,
         )  # fmt: skip
-        y = as_outputs(y, type(self).__name__, self._several)
+        y = as_outputs(y, type(self).__name__, self._several and self.loss == "squared")
+        y, self.classes_ = encoded(y, self.loss, X.dtype)
         n, d = X.shape
         names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
         first = check_indices(self.forced, d, "forced", names)
@@ -208,8 +218,8 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
         weight = None if sample_weight is None else check_weights(sample_weight, n, X.dtype)
         inner = None if names is None else tuple(names[j] for j in kept)
-        task = Task(X, y, weight, inner, first, groups, bool(self.fit_intercept), bool(self.standardize))
-        return task, kept
+        how = bool(self.fit_intercept), bool(self.standardize), self.loss
+        return Task(X, y, weight, inner, first, groups, *how), kept
 
     def _request(self, task: Task, params: dict[str, Any]) -> tuple[Request, list[Split]]:
         """How many, from the parameters, and the folds of `cv` where they are needed."""
@@ -250,8 +260,8 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         return Request(most, tol, rule, k), splits
 
     def _splits(self, task: Task, params: dict[str, Any]) -> list[Split]:
-        """The folds: stratified where y is one-hot and `cv` is a number."""
-        check_classes(task.y)
+        """The folds: stratified where y is of classes and `cv` is a number."""
+        check_classes(task.y, self.classes_)
         routed = {}
         if params and not get_config()["enable_metadata_routing"]:
             raise ValueError(
@@ -260,8 +270,8 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         if params:
             routed = process_routing(self, "fit", **params)["splitter"]["split"]
         classes = is_one_hot(task.y)
-        labels = task.y.argmax(axis=1) if classes else task.y
-        splits = list(check_cv(self.cv, labels, classifier=classes).split(task.X, labels, **routed))
+        labels, stratify = task.y.argmax(axis=1) if classes else task.y, classes or self.classes_ is not None
+        splits = list(check_cv(self.cv, labels, classifier=stratify).split(task.X, labels, **routed))
         if len(splits) < 2:
             raise ValueError(f"cv must give at least two splits; got {len(splits)}. KFold(5) gives five.")
         return splits
@@ -332,5 +342,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
                 f"the least score is that of the longest path tried, {k} of {task.units} {units}: more may "
                 "be better. Pass a larger max_features"
             )
+        if request.rule is not None and getattr(found.result, "unfitted", None):
+            told.append(f"the path ended with k={self.sizes_[-1]}: {found.status.message}")
         for words in told:
             warnings.warn(words, stacklevel=4)

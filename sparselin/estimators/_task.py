@@ -10,9 +10,18 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, GroupPath, IndexArray, Names, SelectionPath, Status, SubsetResult
+from sparselin.results import (
+    FloatArray,
+    GeneralizedPath,
+    GroupPath,
+    IndexArray,
+    Names,
+    SelectionPath,
+    Status,
+    SubsetResult,
+)
 
-Result: TypeAlias = SelectionPath | GroupPath | tuple[SubsetResult, ...]
+Result: TypeAlias = SelectionPath | GroupPath | GeneralizedPath | tuple[SubsetResult, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,6 +30,7 @@ class Task:
 
     forced : units (columns, or groups where there are any) that come first.
     groups : (p,) the number of the group of each column, 0, …, G − 1, or None.
+    loss : "squared", "logistic" (y is 0 and 1 then) or "poisson".
     """
 
     X: Any
@@ -31,6 +41,7 @@ class Task:
     groups: IndexArray | None
     intercept: bool
     standardize: bool
+    loss: str
 
     @property
     def units(self) -> int:
@@ -59,7 +70,10 @@ class Task:
 
 
 class Model(NamedTuple):
-    """Least squares on some features: coef (p,) or (p, q); ‖r‖, zero where it is to rounding; the rank."""
+    """A fit on some features: coef (p,) or (p, q); ‖r‖, zero where it is to rounding; the rank.
+
+    For losses that are not squared √deviance is in place of ‖r‖.
+    """
 
     features: IndexArray
     coef: FloatArray
@@ -68,6 +82,7 @@ class Model(NamedTuple):
     rank: int
 
     def predict(self, X: Any) -> FloatArray:
+        """The linear predictor."""
         return np.asarray(X[:, self.features] @ self.coef + self.intercept)
 
 
@@ -126,6 +141,9 @@ def widened(result: Any, kept: IndexArray, d: int, names: Names) -> Any:
     if isinstance(result, GroupPath):
         new["groups"] = np.full(d, -1)
         new["groups"][kept] = result.groups
+    elif isinstance(result, GeneralizedPath):
+        new["ties"] = tuple(tuple(kept[list(tied)].tolist()) for tied in result.ties)
+        new["unfitted"] = tuple(kept[list(result.unfitted)].tolist())
     elif isinstance(result, SelectionPath):
         for name in ("ties", "active_sets"):
             new[name] = tuple(tuple(kept[list(some)].tolist()) for some in getattr(result, name))
@@ -147,7 +165,8 @@ def check_no_words(y: Any) -> None:
     )
     if words:
         raise ValueError(
-            "y must hold numbers; got words. For classes pass one-hot columns to OMPSelector: "
+            "y must hold numbers; got words. For two classes pass loss='logistic' to OMPSelector or "
+            "SequentialLassoSelector; for more pass one-hot columns to OMPSelector: "
             "LabelBinarizer().fit_transform(y) of sklearn.preprocessing makes them"
         )
 
@@ -159,7 +178,7 @@ def as_outputs(y: Any, name: str, several: bool) -> FloatArray:
         if not several:
             raise ValueError(
                 f"y must be a vector for {name}; got shape {y.shape}. OMPSelector takes several outputs, and "
-                "one-hot classes"
+                "one-hot classes, with loss='squared'"
             )
         return np.asarray(y)
     return np.asarray(column_or_1d(y, warn=not several))

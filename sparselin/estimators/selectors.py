@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.utils import check_random_state
 
 import sparselin as sl
+from sparselin.estimators._losses import along_loss
 from sparselin.estimators._paths import along, until
 from sparselin.estimators._selector import PathSelector
 from sparselin.estimators._task import Found, Task, Watch, models_of_groups
@@ -21,7 +22,8 @@ class OMPSelector(PathSelector):
     Each step adds the column of largest |⟨X_i, r⟩|. For y (n, q), with a common support, or with `groups`,
     it adds the feature or group of largest ‖X_gᵀR‖_F, R = P_S^⊥Y: the gradient's norm (M-OMP of Cotter, Rao,
     Engan and Kreutz-Delgado, 2005; Group-OMP of Lozano, Świrszcz and Abe, 2009, without their
-    orthonormalisation within groups). Classes enter as one-hot columns.
+    orthonormalisation within groups). Classes enter as one-hot columns, or, if they are two, with
+    `loss="logistic"`; for this and `loss="poisson"` see `sparselin.generalized_omp`.
 
     The whole path is computed once, and k chosen along it; `at(k)` gives another k without fitting again.
 
@@ -37,45 +39,56 @@ class OMPSelector(PathSelector):
             (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional
             feature space*, 2014); BIC has γ = 0, AIC also 2 for ln n. Forced features are in k, not in p and
             u; with groups p and u count these, and k is the rank of their columns. RSS = 0 counts as −∞, with
-            a warning if it is chosen, or as +∞ where no degree of freedom is left;
-        "cv" : the least mean squared error in cross-validation with one path for each fold; "cv_1se" : the
-            fewest features with an error within one standard error of that (Breiman, Friedman, Olshen and
-            Stone, 1984);
+            a warning if it is chosen, or as +∞ where no degree of freedom is left. With another loss the
+            deviance, −2·log-likelihood up to a constant, takes the place of nq·ln(RSS/(nq));
+        "cv" : the least mean squared error, or mean deviance, in cross-validation with one path for each
+            fold; "cv_1se" : the fewest features with an error within one standard error of that (Breiman,
+            Friedman, Olshen and Stone, 1984);
         "auto" : with `tol` as many as it takes, else "ebic".
-    tol : the path ends once ‖r‖ ≤ tol·‖y − ȳ‖ (‖y‖ without an intercept), a ratio of norms.
+    tol : the path ends once ‖r‖ ≤ tol·‖y − ȳ‖ (‖y‖ without an intercept), a ratio of norms; with another loss
+        once the deviance is at most tol times that without features.
     forced : columns that come first, by index or by the names of a frame; their groups, where there are any.
     exclude : columns that are never selected, by index or name.
     groups : (d,) labels: columns of one label enter together. None: each column is a group.
+    loss : "squared"; "logistic", for y of two classes, whatever their labels; or "poisson", for y ≥ 0. These
+        two are for one y, without `groups`. A path ends with the last features for which the loss has a
+        minimum, as it has none where they separate classes; if that is short of the features wanted, there
+        is a warning.
     fit_intercept : whether every model has an intercept.
     standardize : whether columns count divided by their standard deviations; otherwise X is used as it is,
         and long columns have an advantage.
     max_features : the longest path. By default the number or share above; up to `tol` all; for criteria and
         cross-validation 30 beside the forced ones, less one than half the rows (of a fold) at most.
-    cv : number of folds or a splitter, as in scikit-learn; a number means stratified folds for one-hot y.
+    cv : number of folds or a splitter, as in scikit-learn; a number means stratified folds for classes.
         Each class should then be seen as often as there are folds. Where the path of a fold ends early, its
         last model stands for larger k.
     gamma : γ ≥ 0 of EBIC. By default max(0, 1 − ln n/(4·ln p)), the middle between 1 and the bound
         1 − ln n/(2·ln p), above which EBIC is consistent (Chen and Chen, 2008). γ = 1 is stricter: with 100
         rows, 1000 features and five of signal (coefficients 0.7 to 2, unit noise) it let in 0.26 features of
         noise, not 0.54, and missed 0.14, not 0.12 (means of 100 draws).
-    noise_variance : σ², where it is known; RSS/σ² then replaces nq·ln(RSS/(nq)).
+    noise_variance : σ² of the squared loss, where it is known; RSS/σ² then replaces nq·ln(RSS/(nq)).
     n_jobs : processes for the folds.
 
     Attributes
     ----------
-    path_ : the `SelectionPath`, or `GroupPath` for groups or several outputs, in the columns of X.
+    path_ : the `SelectionPath`, or `GroupPath` for groups or several outputs, or `GeneralizedPath` for
+        another loss, in the columns of X.
     sizes_ (m,), scores_ (m,) : k along the path, and what was compared, less being better: the criterion, or
-        the mean squared error in cross-validation, or, where nothing was compared, on the data.
+        the mean squared error (or deviance) in cross-validation, or, where nothing was compared, on the data.
     k_ : the k chosen; n_features_ : the number of features, which differs from k_ with groups.
     selected_ : (n_features_,) indices in the order of selection.
-    coef_ : (d,) or (q, d) least squares coefficients on the features selected; intercept_ : beside them.
+    coef_ : (d,) or (q, d) least squares coefficients on the features selected; intercept_ : beside them. With
+        another loss its minimiser, of the linear predictor: with "logistic" the log odds of `classes_[1]`.
+    classes_ : the two labels in order with `loss="logistic"`, else None.
     gamma_ : γ, or None; cross_validation_ : the `CrossValidation` (errors, their standard errors), or None.
     groups_ : the labels of the groups, in the order of their numbers in `path_`; None without groups.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
-    Sparse X stays sparse, float32 stays float32. `sample_weight` weighs squared residuals; callbacks of
-    scikit-learn 1.9 are told after each step, and a hook that returns True ends the path there.
+    Sparse X stays sparse, float32 stays float32. `sample_weight` weighs squared residuals, or terms of the
+    loss; callbacks of scikit-learn 1.9 are told after each step, and a hook that returns True ends the path
+    there.
 
+    >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
     >>> selector = OMPSelector().fit(X, y)
@@ -85,6 +98,12 @@ class OMPSelector(PathSelector):
     [3840.0, 3661.0, 3583.0, 3572.0, 3569.0, 3560.0, 3563.0]
     >>> selector.at(2).get_feature_names_out().tolist()
     ['bmi', 's5']
+
+    Those that tell high readings from low ones, by logistic regression:
+
+    >>> high = OMPSelector(loss="logistic", standardize=True).fit(X, np.where(y > 200, "high", "low"))
+    >>> high.classes_.tolist(), high.get_feature_names_out().tolist()
+    (['high', 'low'], ['bmi', 'bp', 's5'])
     """
 
     _several = True
@@ -97,6 +116,7 @@ class OMPSelector(PathSelector):
         forced: Columns = (),
         exclude: Columns = (),
         groups: Any = None,
+        loss: str = "squared",
         fit_intercept: bool = True,
         standardize: bool = False,
         max_features: int | None = None,
@@ -110,9 +130,12 @@ class OMPSelector(PathSelector):
             max_features=max_features, cv=cv, gamma=gamma, noise_variance=noise_variance, n_jobs=n_jobs,
         )  # fmt: skip
         self.groups = groups
+        self.loss = loss
         self.standardize = standardize
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
+        if task.loss != "squared":
+            return along_loss(task, k, tol, watch)
         if task.groups is None and task.y.ndim == 1:
             return along(sl.omp, task.problem(), task, k, watch, tol=tol)
 
@@ -153,6 +176,9 @@ class SequentialLassoSelector(PathSelector):
     Sequential LASSO cum EBIC (Luo and Chen, 2014).
 
     method : "lasso" follows the definition, "omp" assumes the theorem and is faster.
+    loss : as for `OMPSelector`. Logistic and Poisson regression have the path of `sparselin.generalized_omp`
+        for either method: Sequential LASSO's where there is no tie (docs/proofs/generalized_linear_models.md;
+        for strictly convex losses first Axiotis and Yasuda, arXiv 2307.07405).
 
     Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups`, and
     y is one vector.
@@ -169,6 +195,7 @@ class SequentialLassoSelector(PathSelector):
         *,
         tol: float | None = None,
         method: str = "lasso",
+        loss: str = "squared",
         forced: Columns = (),
         exclude: Columns = (),
         fit_intercept: bool = True,
@@ -184,9 +211,12 @@ class SequentialLassoSelector(PathSelector):
             max_features=max_features, cv=cv, gamma=gamma, noise_variance=noise_variance, n_jobs=n_jobs,
         )  # fmt: skip
         self.method = method
+        self.loss = loss
         self.standardize = standardize
 
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
+        if task.loss != "squared":
+            return along_loss(task, k, tol, watch)
         return until(tol, sl.sequential_lasso, task.problem(), task, k, watch, method=self.method)
 
 
