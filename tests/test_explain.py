@@ -467,7 +467,7 @@ class TestWhatIsRefused:
             explain(self.X[:, :5], self.y, self.path, 0)
 
     def test_no_path_no_feature(self):
-        with pytest.raises(TypeError, match="path must be a SelectionPath or a LassoPath, .*; got ndarray"):
+        with pytest.raises(TypeError, match=r"path must be a SelectionPath or a LassoPath, .*; got ndarray"):
             explain(self.X, self.y, self.path.support, 0)
         with pytest.raises(ValueError, match=r"feature must hold column indices in 0\.\.5; got 6"):
             explain(self.X, self.y, self.path, 6)
