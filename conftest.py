@@ -7,6 +7,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+collect_ignore_glob = ["docs/gallery/plot_*.py"]  # tests/test_gallery.py runs them
+
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 common = {"deadline": None, "suppress_health_check": quiet}
 settings.register_profile("ci", derandomize=True, max_examples=60, **common)

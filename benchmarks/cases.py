@@ -154,6 +154,36 @@ CASES: tuple[Case, ...] = (
         for n, d, k, least in ((2000, 20000, 50, 1 / 1.1), (300, 30, 10, 0.5))
     ),
     Case(
+        "OLS, centred",
+        designs.centred,
+        {"n": 2000, "d": 2000, "k": 20},
+        {"n": 60, "d": 40, "k": 5},
+        (
+            Job(
+                "ols/centred",
+                "OLS, centred sparse signal",
+                entrants.our_ols,
+                (Goal(entrants.fastcan_ols, 8),),
+                checks.selects_like_ols(entrants.our_ols),
+            ),
+        ),
+    ),
+    Case(
+        "OLS, dependent integers",
+        designs.dependent_integers,
+        {"n": 20, "d": 16, "rank": 10, "designs": 60},
+        {"n": 12, "d": 10, "rank": 5, "designs": 20},
+        (
+            Job(
+                "dependent/ols",
+                "OLS of as many as the rank, dependent integer columns",
+                entrants.our_ols_of_each,
+                (),
+                checks.selects_of_each_like_ols(entrants.our_ols_of_each, entrants.fastcan_ols_of_each),
+            ),
+        ),
+    ),
+    Case(
         "OMP-CV",
         designs.sparse,
         {"n": 2000, "d": 5000, "k": 50},

@@ -52,6 +52,31 @@ def selects_like_ols(ours: Entrant, eps: float = 2.0**-52) -> Check:
     return check
 
 
+def selects_of_each_like_ols(ours: Entrant, other: Entrant) -> Check:
+    """On each design an exactly independent set of the textbook's; how many of the other's are dependent."""
+
+    def check(data: Data, answers: Mapping[Entrant, Any]) -> Outcome:
+        right = 0
+        for (X, y, k), path in zip(data.each, answers[ours], strict=True):
+            one = Data(X=X - X.mean(axis=0), y=y - y.mean(), k=k)
+            expected = textbook.ols(one.X, one.y, k)[0]
+            alike = _selection(one, path, expected, textbook.ols, 2.0**-52, 2).right
+            right += alike and not _dependent(X, path.support.tolist(), k)
+        text = f"{right} of {len(data.each)} as textbook and independent"
+        if other in answers:
+            pairs = zip(data.each, answers[other], strict=True)
+            wrong = sum(_dependent(X, S, k) for (X, _, k), S in pairs)
+            text += f", {other.name} dependent or short on {wrong}"
+        return Outcome(right == len(data.each), text)
+
+    return check
+
+
+def _dependent(X: np.ndarray, S: list[int], k: int) -> bool:
+    """Whether the integer columns S are fewer than k, or dependent beside a column of ones."""
+    return len(S) < k or textbook.rank_beside_ones(X[:, S]) < len(S)
+
+
 def _selection(
     data: Data, path: Any, expected: list[int], rule: Callable[..., Any], eps: float, power: int
 ) -> Outcome:

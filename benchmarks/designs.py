@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import sparselin as sl
+from benchmarks import textbook
 
 
 def cached(data: SimpleNamespace, name: str, make: Callable[[], Any]) -> Any:
@@ -54,6 +55,26 @@ def random_walk(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     """Columns are running sums: neighbours nearly coincide; y noise for some seeds, a signal for others."""
     X, y = sl.ensembles.random_walk(n, d, seed)
     return SimpleNamespace(X=X, y=y, k=k, steps=k)
+
+
+def centred(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
+    """`sparse`, all columns and y of mean zero, so that an intercept changes nothing."""
+    data = sparse(seed, n, d, k)
+    data.X -= data.X.mean(axis=0)
+    data.y -= data.y.mean()
+    return data
+
+
+def dependent_integers(seed: int, n: int, d: int, rank: int, designs: int) -> SimpleNamespace:
+    """`each`: (X, y, k), X of integers, `rank` columns in −3..3 and combinations of them with coefficients
+    −1, 0, 1, shuffled; k the rank of X with its columns centred; y white noise."""
+    rng = np.random.default_rng(seed)
+    each = []
+    for _ in range(designs):
+        X = rng.integers(-3, 4, (n, rank))
+        X = np.hstack([X, X @ rng.integers(-1, 2, (rank, d - rank))])[:, rng.permutation(d)]
+        each.append((X.astype(float), rng.standard_normal(n), textbook.rank_beside_ones(X)))
+    return SimpleNamespace(each=each)
 
 
 def correlated(seed: int, n: int, d: int, k: int) -> SimpleNamespace:

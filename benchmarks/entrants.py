@@ -87,6 +87,11 @@ def our_ols(data: Data) -> Any:
     return sl.ols(data.X, data.y, data.k)
 
 
+@entrant("sl.ols, with an intercept", needs="sparselin:ols")
+def our_ols_of_each(data: Data) -> Any:
+    return [sl.ols(X, y, k, intercept=True) for X, y, k in data.each]
+
+
 @entrant("sl.sequential_lasso by OMP")
 def our_sequential_by_omp(data: Data) -> Any:
     return sl.sequential_lasso(data.X, data.y, data.k, method="omp")
@@ -225,6 +230,22 @@ def spams_batch(data: Data) -> Any:
     return spams.omp(
         data.Y, cached(data, "D_fortran", lambda: np.asfortranarray(data.D)), L=data.k, numThreads=2
     )
+
+
+@entrant("fastcan", "ols/centred", needs="fastcan")
+def fastcan_ols(data: Data) -> Any:
+    """Canonical correlations with one y: orthogonal least squares, always with an intercept."""
+    from fastcan import FastCan
+
+    X = cached(data, "X_fortran", lambda: np.asfortranarray(data.X))
+    return FastCan(data.k, verbose=0).fit(X, data.y)
+
+
+@entrant("fastcan", "dependent/ols", needs="fastcan")
+def fastcan_ols_of_each(data: Data) -> Any:
+    from fastcan import FastCan
+
+    return [list(FastCan(k, verbose=0).fit(X, y).indices_) for X, y, k in data.each]
 
 
 def _some(data: Data) -> int:

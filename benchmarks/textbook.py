@@ -24,6 +24,23 @@ def residual(X: Any, y: np.ndarray, S: list[int]) -> np.ndarray:
     return y - X_S @ np.linalg.lstsq(X_S, y, rcond=None)[0]
 
 
+def rank_beside_ones(X: np.ndarray) -> int:
+    """The rank of (1, X) less one, of integers, exactly: by elimination without fractions (Bareiss)."""
+    rows = [[1, *map(int, row)] for row in X]
+    rank, last = 0, 1
+    for j in range(X.shape[1] + 1):
+        pivot = next((i for i in range(rank, len(rows)) if rows[i][j]), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        top = rows[rank]
+        for i in range(rank + 1, len(rows)):
+            a = rows[i][j]
+            rows[i] = [(top[j] * x - a * z) // last for x, z in zip(rows[i], top, strict=True)]
+        last, rank = top[j], rank + 1
+    return rank - 1
+
+
 def omp(X: Any, y: np.ndarray, k: int, follow: list[int] | None = None) -> tuple[list[int], np.ndarray]:
     """argmax |⟨X_j, P_S^⊥y⟩|, k times: the support, and by how much each pick's score is less than the best.
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sparselin as sl
-from benchmarks import checks, contest, entrants, measures, report, scaling, textbook
+from benchmarks import checks, contest, designs, entrants, measures, report, scaling, textbook
 from benchmarks.__main__ import main, select
 from benchmarks.cases import CASES, MEASURES
 from benchmarks.contest import PEERS, Case, Entrant, Goal, Job, Options, Outcome, missing, run_case, summarize
@@ -44,10 +44,10 @@ def test_the_toy_has_the_parameters_of_the_case(case):
 
 def test_every_peer_of_the_bench_extra_is_reported():
     with (Path(__file__).parent.parent / "pyproject.toml").open("rb") as file:
-        extra = tomllib.load(file)["project"]["optional-dependencies"]["bench"]
+        extra = tomllib.load(file)["dependency-groups"]["bench"]
     pinned = {line.split("==")[0] for line in extra if "==" in line}
     assert pinned == set(entrants.peer_versions())
-    assert all("==" in line or line.startswith(("sparselin[", "rich")) for line in extra)
+    assert all("==" in line or line.startswith("rich") for line in extra)
     needed = {e.needs for case in CASES for e in case.entrants if e.needs and ":" not in e.needs}
     assert needed == set(entrants.modules())
 
@@ -194,6 +194,31 @@ def test_a_wrong_selection_is_called_wrong(make, rule, rng):
     assert not outcome([other, *right[1:]]).right
     assert not outcome(right[:3]).right
     assert not outcome(right, norm=1 + 1e-8).right
+
+
+def test_a_dependent_set_is_called_wrong():
+    """The exact rank is the floats' on small integers; one last pick becomes a dependent one."""
+    data = designs.dependent_integers(0, 12, 10, 5, 20)
+    for X, _, k in data.each:
+        assert np.linalg.matrix_rank(np.column_stack([np.ones(12), X])) == k + 1
+    ours, other = (Entrant(name, lambda data: None) for name in ("ours", "other"))
+    paths = [sl.ols(X, y, k, intercept=True) for X, y, k in data.each]
+    picks = [path.support.tolist() for path in paths]
+    check = checks.selects_of_each_like_ols(ours, other)
+    assert check(data, {ours: paths, other: picks}).text.endswith("other dependent or short on 0")
+    i, dependent = next(
+        (i, j)
+        for i, ((X, _, k), S) in enumerate(zip(data.each, picks, strict=True))
+        for j in set(range(10)) - set(S)
+        if np.linalg.matrix_rank(np.column_stack([np.ones(12), X[:, [*S[:-1], j]]])) <= k
+    )
+    (X, y, _), S = data.each[i], picks[i]
+    wrong = selection([*S[:-1], dependent], X - X.mean(axis=0), y - y.mean())
+    assert not check(data, {ours: [*paths[:i], wrong, *paths[i + 1 :]]}).right
+    picks[i] = wrong.support.tolist()
+    found = check(data, {ours: paths, other: picks})
+    assert found.right
+    assert found.text.endswith("other dependent or short on 1")
 
 
 def test_textbook_ols_is_the_least_residual(rng):
