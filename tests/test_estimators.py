@@ -466,7 +466,7 @@ def test_the_data_are_left_alone(rng, name):
     near(ours(name).fit(np.asfortranarray(X), y).coef_, model.coef_)
     near(ours(name).fit(X.tolist(), y.tolist()).coef_, model.coef_)
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(20)])
+    frame = pd.DataFrame(X.copy(), columns=[f"c{j}" for j in range(20)])
     named = ours(name).fit(frame, pd.Series(y))
     assert named.feature_names_in_[3] == "c3"
     near(named.predict(frame), model.predict(X))
