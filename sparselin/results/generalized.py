@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results.base import FloatArray, IndexArray, Names, Status, ended, result
-from sparselin.results.display import Column, Table, number, told
+from sparselin.results.display import Column, Table, number
 from sparselin.results.paths import Steps
 from sparselin.results.prediction import combined
 
@@ -104,20 +104,8 @@ class GeneralizedPath(Steps):
         return f"{self.loss}, {size}, D² {self.d2:.3f}, {self.status.name}"
 
     def _table(self) -> Table:
-        others = [
-            self._names_of(i for i in tied if i != j) for j, tied in zip(self.support, self.ties, strict=True)
-        ]
-        forced = np.isnan(self.lam_star)
         columns = (
-            Column("step", "step", np.arange(1, len(self) + 1)),
-            Column("index", None, self.support),
-            Column("name", "name", self.support_names),
-            Column("forced", "forced" if forced.any() else None, forced),
-            Column("coefficient", "coefficient", self.coef),
-            Column("lam_star", "λ*", self.lam_star),
-            Column("margin", "margin", self.margin),
-            Column(None, "ties", [told(names) for names in others]),
-            Column("ties", None, [", ".join(names) for names in others]),
+            *self._picks(),
             Column("deviance", "deviance", self.deviance[1:]),
             Column("d2", "D²", self.d2_path[1:], 4),
         )
