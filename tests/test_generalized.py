@@ -333,7 +333,8 @@ def test_separated_data_end_the_path_with_the_last_model(standardize, rng):
     assert np.array_equal(path.coef, same.coef)
     assert path.optimality[-1] < 1e-18 * path.deviance[0]
     assert np.all(with_ones(X[:, [0, 1, 2]]) @ path.recession * np.where(y, 1, -1) > 0)
-    assert "with x2 the data are separated" in str(path)
+    assert "with x2 the data are separated, by a combination of x0, x1, x2 (`recession`)" in str(path)
+    assert f"NO_MINIMUM: {path.status.message}" in str(path)
 
     y = rng.random(100) < 0.5
     X[:, 4] = y & (rng.random(100) < 0.5)
@@ -351,6 +352,7 @@ def test_counts_that_are_zero_wherever_a_column_is_not(rng):
     assert (path.status, path.unfitted, len(path)) == (sl.Status.NO_MINIMUM, (5,), 1)
     assert path.recession[2] < 0
     assert not path.recession[:2].any()
+    assert "with x5 the data are separated, by x5 alone (`recession`)" in str(path)
     zero = sl.generalized_omp(np.abs(X), 0 * y, 1, loss="poisson", intercept=False)
     assert (zero.status, len(zero)) == (sl.Status.NO_MINIMUM, 0)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results.base import FloatArray, IndexArray, Names, Status, ended, result
-from sparselin.results.display import Column, Table, number
+from sparselin.results.display import Column, Table, number, told
 from sparselin.results.paths import Steps
 from sparselin.results.prediction import combined
 
@@ -122,7 +122,10 @@ class GeneralizedPath(Steps):
         if self.standardized:
             notes.append("λ is of the standardized columns, coefficients are in the units of X")
         if self.unfitted:
-            feature = ", ".join(self._names_of(self.unfitted))
-            separated = self.status is Status.NO_MINIMUM
-            notes.append(f"with {feature} the data are separated" if separated else f"next was {feature}")
+            feature = self.name_of(self.unfitted[0])
+            S = np.append(self.support, self.unfitted)
+            separating = self._names_of(S[np.flatnonzero(self.recession[1:])])
+            by = f"a combination of {told(separating, 6)}" if len(separating) > 1 else f"{feature} alone"
+            separated = f"with {feature} the data are separated, by {by} (`recession`)"
+            notes.append(separated if self.status is Status.NO_MINIMUM else f"next was {feature}")
         return notes
