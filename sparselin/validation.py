@@ -78,7 +78,8 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row
 
 def frame_names(X: Any) -> Names:
     """The names of the columns of a frame, if its labels are strings; TypeError if only some of them are."""
-    names, others = [], []
+    names: list[str] = []
+    others: list[Any] = []
     for label in _labels(X):
         (names if isinstance(label, str) else others).append(label)
     if names and others:
