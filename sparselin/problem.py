@@ -20,6 +20,7 @@ from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import (
     Columns,
+    Names,
     check_budget,
     check_design,
     check_finite,
@@ -240,9 +241,9 @@ class Problem(ErrorBounds):
     def __repr__(self) -> str:
         return f"Problem({self.kind}, n={self.n}, d={self.d}, {self.dtype})"
 
-    def indices(self, columns: Columns, argument: str) -> IndexArray:
-        """The columns of an argument, given by indices or names, as indices."""
-        return check_indices(columns, self.n_features, argument, self.names, self._numbers)
+    def indices(self, columns: Columns, argument: str, names: Names = None) -> IndexArray:
+        """The columns of an argument, given by indices or `names`, by default those of X, as indices."""
+        return check_indices(columns, self.n_features, argument, names or self.names, self._numbers)
 
     def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
         """k, 1 ≤ k ≤ n_features, and the forced features, at most k, as indices."""
