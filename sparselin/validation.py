@@ -167,21 +167,22 @@ def to_array(data: Any, name: str) -> Any:
         if hasattr(data, "columns") and hasattr(data, "to_numpy"):
             # by position, as names may repeat: pairs of pandas, columns of polars
             pairs = data.items() if hasattr(data, "items") else zip(data.columns, data, strict=True)
-            return np.column_stack([_series(column, f"{name}[{label!r}]") for label, column in pairs])
+            todo = "Encode it or leave it out."
+            return np.column_stack([_series(column, f"{name}[{label!r}]", todo) for label, column in pairs])
         if hasattr(data, "to_numpy"):
-            return _series(data, name)
+            return _series(data, name, "Encode it as numbers.")
         return data if np.ma.is_masked(data) else np.asarray(data)
     except ValueError as error:
         raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
 
 
-def _series(data: Any, name: str) -> Any:
+def _series(data: Any, name: str, todo: str) -> Any:
     """A column of a frame as an array, missing entries of nullable numbers as NaN. No dates or texts."""
     array = data.to_numpy()
     if array.dtype == object and getattr(data.dtype, "kind", "O") in "biuf":
         array = data.to_numpy(dtype=np.float64, na_value=np.nan)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers; got dtype {data.dtype}. Encode it or leave it out.")
+        raise TypeError(f"{name} must hold real numbers; got dtype {data.dtype}. {todo}")
     return array
 
 

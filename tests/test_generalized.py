@@ -463,7 +463,15 @@ def test_refusals(rng):
     refused(ValueError, "labels 0 and 1, or −1 and 1, or truth values.*got 0, 1, 2, 3, 4, …", y=counts)
     refused(ValueError, "got 1, 2", y=1 + y)
     refused(ValueError, "y must hold real numbers|y must hold labels", y=y + 0.5)
-    refused(TypeError, "y must hold real numbers", y=np.where(y, "a", "b"))
+    for words in (
+        np.where(y, "a", "b"),
+        np.where(y, "a", "b").tolist(),
+        np.where(y, "a", "b").astype(object),
+    ):
+        refused(
+            TypeError, rf"truth values, for loss='logistic'; got '{words[0]}'\. y == label makes", y=words
+        )
+    refused(TypeError, "y must hold real numbers", y=np.where(y, "a", "b"), loss="poisson")
     refused(ValueError, "y must be finite", y=np.where(y, np.nan, 0))
     refused(ValueError, "y must hold both labels in rows of positive weight; got 1 alone", y=y | True)
     refused(ValueError, "got 0 alone", sample_weight=1.0 - y)
@@ -478,6 +486,15 @@ def test_refusals(rng):
     refused(TypeError, "LinearOperator", X=scipy.sparse.linalg.aslinearoperator(X))
     refused(TypeError, "complex", X=X + 1j)
     pandas = pytest.importorskip("pandas")
+    yes = pandas.Series(np.where(y, "yes", "no"))
+    for words in (yes, yes.astype("category")):
+        refused(TypeError, r"got '(yes|no)'\. y == label makes truth values of two classes", y=words)
+    refused(
+        TypeError,
+        r"^y must hold real numbers; got dtype \w+\. Encode it as numbers\.$",
+        y=yes,
+        loss="poisson",
+    )
     frame = pandas.DataFrame(X, columns=[f"c{j}" for j in range(12)])
     refused(ValueError, "pass y.loc", X=frame, y=pandas.Series(y)[::-1])
     refused(ValueError, "pass sample_weight.loc", X=frame, sample_weight=pandas.Series(counts + 1)[::-1])

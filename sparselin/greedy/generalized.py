@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied
+from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied, refuse_words
 from sparselin.greedy._refit import UNIT, Data, NoFit, Refit, refit
 from sparselin.problem import Problem, as_problem
 from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
@@ -96,6 +96,7 @@ def generalized_omp(
     if isinstance(X, Problem):
         raise TypeError("generalized_omp needs the rows as they are: pass X and y in place of the Problem")
     law = check_loss(loss)
+    refuse_words(law, y)
     fit = _Path(as_problem(X, y, intercept=intercept), law, X, y, standardize, sample_weight)
     k, first = fit.problem.budget(k, forced)
     level = None if tol is None else check_tolerance(tol, "the deviance without features", absolute=False)
