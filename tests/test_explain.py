@@ -528,6 +528,8 @@ class TestSets:
         assert not first.optimal
         most = 1 - first.lower_bound / (y @ y)
         assert f"sets of 10 features may reach R² = {most:.4g}" in str(explain(X, y, first, 0))
+        none = explain(X, 0 * y, sl.best_subset(X, 0 * y, 3), 0)
+        assert str(none) == "x0 was not selected: adding it now would not raise R², 0, to rounding."
         swapped = sl.swaps(self.X, self.y, 3, intercept=True)
         assert str(explain(self.X, self.y, swapped, swapped.support[0])).startswith(
             f"x{swapped.support[0]} is one of the 3 features selected: without it R²"

@@ -97,7 +97,7 @@ def _bound(found: SubsetResult) -> list[str]:
     """What is proved about other sets, or by what else than R² this one was selected."""
     if found.value != found.r2:
         return ["the set was selected by R² + ν·f, not by R² alone"]
-    if not isinstance(found, BestSubset):
+    if not (isinstance(found, BestSubset) and len(found)):
         return []
     if found.optimal:
         return [f"no set of {_features(len(found))} (with those forced, if any were) explains more"]
