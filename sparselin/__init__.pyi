@@ -17,13 +17,13 @@ from .greedy.batch_omp import batch_omp as batch_omp
 from .greedy.generalized import generalized_omp as generalized_omp
 from .greedy.ols import ols as ols
 from .greedy.omp import omp as omp
+from .greedy.swaps import swaps as swaps
 from .guarantees.best_subset import best_subset as best_subset
 from .guarantees.bounds import guarantee_bounds as guarantee_bounds
 from .guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from .guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
 from .guarantees.stability import stability_selection as stability_selection
 from .guarantees.submodularity import submodularity_ratio as submodularity_ratio
-from .guarantees.swaps import swaps as swaps
 from .lasso.entry import first_entry as first_entry
 from .lasso.entry import lambda_star as lambda_star
 from .lasso.path import lasso_path as lasso_path

@@ -20,6 +20,7 @@ from sparselin.parallel.threads import spread, workers
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import (
     Columns,
+    Names,
     check_budget,
     check_design,
     check_finite,
@@ -59,7 +60,8 @@ class Problem(ErrorBounds):
         without an intercept; with weights √(Σw_i z_ij²/Σw_i), z the centred columns), as scikit-learn's
         StandardScaler and glmnet do. λ's are then those of the standardized columns; coefficients are in the
         units of X. A constant column, in the span of the intercept, is never selected.
-    names : d different names of the columns; by default those of a frame, if they are strings.
+    names : d different names of the columns; by default those of a frame, if they are strings, of which some
+        may repeat: such columns go by index.
     column_norms : (d,) the lengths of the columns of a LinearOperator, to a relative 8·√eps; for `ols`, which
         compares columns by them, to full precision.
 
@@ -71,7 +73,8 @@ class Problem(ErrorBounds):
 
     Raises
     ------
-    TypeError : an argument is not numeric (complex, strings, objects).
+    TypeError : an argument is not numeric (complex, strings, objects); a frame with strings among its labels
+        and others.
     ValueError : wrong shape, no rows or columns, NaN or infinity, norms beyond the float range; repeated
         names, or a wrong number of them; weights negative or all zero; a pandas y or sample_weight that
         labels the rows of X in another order, or only some of them; an operator whose rmatvec is not its
@@ -115,17 +118,15 @@ class Problem(ErrorBounds):
     ) -> None:
         self.origin: Problem | None = None
         self.removed: IndexArray = np.zeros(0, np.intp)
-        labels, numbers = frame_names(X), frame_numbers(X)
+        labels, numbers = (frame_names(X), frame_numbers(X)) if names is None else (None, ())
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
         if column_norms is not None and not (is_operator(X) and sample_weight is None):
             raise ValueError("column_norms are for a LinearOperator X without sample_weight: leave them out")
         X = Operator(X, column_norms) if is_operator(X) else check_design(X)
         y = check_vector(y, "y", X.shape[0], X.dtype)
-        if names is None:
-            self.names, self._numbers = labels, numbers
-        else:
-            self.names = check_names(names, X.shape[1])
+        self.names = labels if names is None else check_names(names, X.shape[1])
+        self._numbers = numbers
         root = np.ones(X.shape[0], X.dtype)
         if sample_weight is not None:
             root = np.sqrt(check_weights(sample_weight, X.shape[0], X.dtype))
@@ -240,9 +241,9 @@ class Problem(ErrorBounds):
     def __repr__(self) -> str:
         return f"Problem({self.kind}, n={self.n}, d={self.d}, {self.dtype})"
 
-    def indices(self, columns: Columns, argument: str) -> IndexArray:
-        """The columns of an argument, given by indices or names, as indices."""
-        return check_indices(columns, self.n_features, argument, self.names, self._numbers)
+    def indices(self, columns: Columns, argument: str, names: Names = None) -> IndexArray:
+        """The columns of an argument, given by indices or `names`, by default those of X, as indices."""
+        return check_indices(columns, self.n_features, argument, names or self.names, self._numbers)
 
     def budget(self, k: int, forced: Columns) -> tuple[int, IndexArray]:
         """k, 1 ≤ k ≤ n_features, and the forced features, at most k, as indices."""

@@ -77,9 +77,17 @@ def check_vector(v: Any, name: str, n: int, dtype: np.dtype[Any], of: str = "row
 
 
 def frame_names(X: Any) -> Names:
-    """The names of the columns of a frame, if all are strings."""
-    labels = _labels(X)
-    return labels if labels and all(isinstance(label, str) for label in labels) else None
+    """The names of the columns of a frame, if its labels are strings; TypeError if only some of them are."""
+    names: list[str] = []
+    others: list[Any] = []
+    for label in _labels(X):
+        (names if isinstance(label, str) else others).append(label)
+    if names and others:
+        raise TypeError(
+            f"X must have names for all its columns, or for none; got {names[0]!r} beside {others[0]!r}, "
+            "which is no string: X.rename(columns=str) makes names of all labels"
+        )
+    return tuple(names) or None
 
 
 def frame_numbers(X: Any) -> tuple[int, ...]:
@@ -159,21 +167,22 @@ def to_array(data: Any, name: str) -> Any:
         if hasattr(data, "columns") and hasattr(data, "to_numpy"):
             # by position, as names may repeat: pairs of pandas, columns of polars
             pairs = data.items() if hasattr(data, "items") else zip(data.columns, data, strict=True)
-            return np.column_stack([_series(column, f"{name}[{label!r}]") for label, column in pairs])
+            todo = "Encode it or leave it out."
+            return np.column_stack([_series(column, f"{name}[{label!r}]", todo) for label, column in pairs])
         if hasattr(data, "to_numpy"):
-            return _series(data, name)
+            return _series(data, name, "Encode it as numbers.")
         return data if np.ma.is_masked(data) else np.asarray(data)
     except ValueError as error:
         raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
 
 
-def _series(data: Any, name: str) -> Any:
+def _series(data: Any, name: str, todo: str) -> Any:
     """A column of a frame as an array, missing entries of nullable numbers as NaN. No dates or texts."""
     array = data.to_numpy()
     if array.dtype == object and getattr(data.dtype, "kind", "O") in "biuf":
         array = data.to_numpy(dtype=np.float64, na_value=np.nan)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers; got dtype {data.dtype}. Encode it or leave it out.")
+        raise TypeError(f"{name} must hold real numbers; got dtype {data.dtype}. {todo}")
     return array
 
 
@@ -249,7 +258,8 @@ def check_budget(
     k: int, forced: Columns, d: int, names: Names = None, numbers: tuple[int, ...] = ()
 ) -> tuple[int, IndexArray]:
     """k, 1 ≤ k ≤ d, and the forced features, at most k, as indices."""
-    k, first = check_count(k, "k", 1, d), check_indices(forced, d, "forced", names, numbers)
+    k = check_count(k, "k", 1, d, f": X has {d} columns")
+    first = check_indices(forced, d, "forced", names, numbers)
     if len(first) > k:
         raise ValueError(f"forced features count in k: got {len(first)} of them and k={k}")
     return k, first
@@ -273,8 +283,11 @@ def _some(names: Sequence[str]) -> str:
     return told if len(names) <= 8 else f"{told}, … ({len(names)} in all)"
 
 
-def check_count(k: int, name: str, low: int, high: float = _MOST) -> int:
-    """An integer in low..high, by default one that fits into 64 bits; math.inf means no upper limit."""
+def check_count(k: int, name: str, low: int, high: float = _MOST, why: str = "") -> int:
+    """An integer in low..high, by default one that fits into 64 bits; math.inf means no upper limit.
+
+    why : where `high` comes from, to end the message.
+    """
     try:
         count = _index(k)
     except TypeError:
@@ -282,7 +295,7 @@ def check_count(k: int, name: str, low: int, high: float = _MOST) -> int:
     if not low <= count <= high:
         beyond = " and below 2**63" if count > high else ""
         bounds = f"in {low}..{high}" if high < _MOST else f"at least {low}{beyond}"
-        raise ValueError(f"{name} must be {bounds}; got {count}")
+        raise ValueError(f"{name} must be {bounds}; got {count}{why}")
     return count
 
 
@@ -298,6 +311,15 @@ def check_level(value: float, name: str) -> float:
     level = check_real(value, name)
     if level < 0:
         raise ValueError(f"{name} must be nonnegative; got {level}")
+    return level
+
+
+def check_tolerance(tol: Any, of: str = "‖y‖", absolute: bool = True) -> float:
+    """A level relative to `of`, at most 1; `absolute`: whether there is an option `residual` for others."""
+    level = check_level(tol, "tol")
+    if level > 1:
+        hint = f". For an absolute bound pass residual={level}" if absolute else ""
+        raise ValueError(f"tol must be in 0..1: it is relative to {of}; got {level}{hint}")
     return level
 
 

@@ -379,6 +379,172 @@ class TestNonnegative:
         )
 
 
+def fitted(A, y, w, loss):
+    """Scores w∘(y − μ) and the deviance at the maximum of the likelihood, by Newton's method as printed."""
+    b = np.zeros(A.shape[1])
+    for _ in range(60):
+        eta = A @ b
+        mu = 1 / (1 + np.exp(-eta)) if loss == "logistic" else np.exp(eta)
+        v = mu * (1 - mu) if loss == "logistic" else mu
+        step = np.linalg.solve(A.T * (w * v) @ A, A.T @ (w * (y - mu)))
+        b += step / max(1.0, np.abs(A @ step).max())
+    t = np.log(np.where(y > 0, y, 1.0))
+    if loss == "logistic":
+        return w * (y - mu), -2 * w @ np.log(np.where(y > 0, mu, 1 - mu))
+    return w * (y - mu), 2 * w @ np.where(y > 0, y * (t - eta) - (y - mu), mu)
+
+
+class TestGeneralized:
+    @staticmethod
+    def data(loss):
+        rng = np.random.default_rng(11)
+        X = rng.standard_normal((60, 6)) * [1, 2, 0.5, 1, 3, 1] + [1, 0, -2, 1, 0, 3]
+        X[:, 4] = X[:, 0] + 0.3 * X[:, 4]
+        eta = X[:, 0] - 0.4 * X[:, 1] - 1
+        y = rng.random(60) < 1 / (1 + np.exp(-eta)) if loss == "logistic" else rng.poisson(np.exp(eta / 2))
+        return X, y.astype(float), rng.random(60) + 0.5
+
+    @pytest.mark.parametrize("loss", ["logistic", "poisson"])
+    @pytest.mark.parametrize(
+        ("weighted", "standardize", "forced"), [(False, False, ()), (True, True, (3,)), (True, False, ())]
+    )
+    def test_the_numbers_of_every_feature(self, loss, weighted, standardize, forced):
+        X, y, w = self.data(loss)
+        w = w if weighted else np.ones(60)
+        weight = w if weighted else None
+        path = sl.generalized_omp(
+            X, y, 3, loss=loss, standardize=standardize, forced=forced, sample_weight=weight
+        )
+        Z = (
+            X
+            / np.sqrt(np.average((X - np.average(X, axis=0, weights=w)) ** 2, axis=0, weights=w))
+            ** standardize
+        )
+        models = [
+            fitted(np.column_stack([np.ones(60), X[:, path.support[:s]]]), y, w, loss) for s in range(4)
+        ]
+        null = models[0][1]
+        for j in range(6):
+            found = explain(X, y, path, j, sample_weight=weight)
+            place = np.flatnonzero(path.support == j)
+            step = place[0] + 1 if len(place) else 0
+            S = path.support[: step - 1] if step else path.support
+            assert (found.feature, found.step, found.forced) == (j, step, j in forced)
+            assert found.given.tolist() == S.tolist()
+            scores = np.abs([models[s][0] @ Z for s in range(len(S) + 1)])
+            size = np.linalg.norm(Z, axis=0).max() * np.linalg.norm(w * y)
+            np.testing.assert_allclose(found.correlation, scores[:, j], atol=1e-10 * size)
+            assert (np.abs(found.correlation - scores[:, j]) <= found.error + 1e-13 * size).all()
+            assert (found.error <= 1e-9 * size).all()
+            d2 = 1 - models[len(S)][1] / null
+            more = 1 - fitted(np.column_stack([np.ones(60), X[:, [*S, j]]]), y, w, loss)[1] / null
+            assert found.r2 == pytest.approx(d2, abs=1e-11)
+            assert found.gain == pytest.approx(more - d2, abs=1e-11)
+            assert found.partial_r2 == pytest.approx((more - d2) / (1 - d2), abs=1e-10)
+            level = np.array([scores[s, i] for s, i in enumerate(path.support[: len(scores)])])
+            level[: len(forced)] = np.nan
+            if not step:
+                level = np.append(level, scores[-1][np.setdiff1d(np.arange(6), S)].max())
+                assert f"x{j} was not selected in 3 steps: its |c| was " in str(found)
+                assert str(found).endswith(
+                    f"adding it now would raise D² by {found.gain:.3g}, from {d2:.4g}."
+                )
+            np.testing.assert_allclose(found.level, level, rtol=1e-8)
+            if step and j not in forced:
+                others = np.where(np.isin(np.arange(6), path.support[:step]), 0, scores[-1])
+                assert found.runner_up == np.argmax(others)
+                assert f"x{found.runner_up} having {100 * path.margin[step - 1]:.3g} % less; D² rose" in str(
+                    found
+                )
+            centred = Z - np.average(Z, axis=0, weights=w)
+            A, x = centred[:, S] * np.sqrt(w)[:, None], centred[:, j] * np.sqrt(w)
+            assert found.left == pytest.approx(np.sum(off(A, x) ** 2) / (x @ x), rel=1e-9)
+
+    def test_separated_and_dependent_features(self):
+        X, y, _ = self.data("logistic")
+        X[:, 5] = (2 * y - 1) * (1 + X[:, 5] ** 2) + 5e-3 * X[:, 1]
+        X[:, 3] = X[:, 0]
+        path = sl.generalized_omp(X, y, 3, loss="logistic", forced=[0])
+        assert (path.status, path.unfitted) == (sl.Status.NO_MINIMUM, (5,))
+        found = explain(X, y, path, 5)
+        assert np.isnan(found.gain)
+        assert str(found).endswith("; with it the data are separated, and the likelihood has no maximum.")
+        assert "is the largest of those left now" in str(found)
+        copy = explain(X, y, path, 3)
+        assert (copy.left, copy.gain) == (0.0, 0.0)
+        assert "it lies in the span of the selected features to rounding, chiefly x0 (100 %)" in str(copy)
+
+    def test_forms_and_what_is_refused(self):
+        X, y, w = self.data("poisson")
+        path = sl.generalized_omp(X, y, 3, loss="poisson")
+        plain = explain(X, y, path, 5)
+        for other in (sparse.csr_array(X), X.astype(np.float32)):
+            found = explain(other, y, sl.generalized_omp(other, y, 3, loss="poisson"), 5)
+            assert found.gain == pytest.approx(plain.gain, rel=1e-3)
+        changed = X.copy()
+        changed[:, path.support[0]] *= 1 + 1e-8
+        for data, weight in (((X, y + 1), None), ((changed, y), None), ((X, y), w)):
+            with pytest.raises(
+                ValueError, match=r"path must be one of X and y: after \d features its deviance"
+            ):
+                explain(*data, path, 5, sample_weight=weight)
+        with pytest.raises(TypeError, match="pass X and y in place of the Problem"):
+            explain(sl.Problem(X, y, intercept=True), path, 5)
+
+
+class TestSets:
+    X, y = design(6)
+
+    @pytest.mark.parametrize("intercept", [False, True])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_the_numbers_of_every_feature(self, intercept, weighted):
+        weights = np.arange(1.0, 31.0) if weighted else None
+        found = sl.best_subset(self.X, self.y, 3, intercept=intercept, sample_weight=weights)
+        Z, t = prepared(self.X, self.y, intercept, False, weights)
+        for j in range(6):
+            told = explain(self.X, self.y, found, j, sample_weight=weights)
+            S = [i for i in found.support if i != j]
+            here, more = r2(Z[:, S], t), r2(Z[:, [*S, j]], t)
+            assert (told.kind, told.given.tolist(), told.step > 0) == ("set", S, j in found.support)
+            assert told.r2 == pytest.approx(here, abs=1e-11)
+            assert told.gain == pytest.approx(more - here, abs=1e-11)
+            assert "no set of 3 features (with those forced, if any were) explains more" in str(told)
+            if j in found.support:
+                others = {i: r2(Z[:, [*S, i]], t) for i in range(6) if i not in found.support}
+                best = max(others, key=others.get)
+                assert told.runner_up == best
+                assert told.margin == pytest.approx((more - others[best]) / (more - here), rel=1e-6)
+                assert (
+                    f"without it R² would fall by {more - here:.3g}, from {more:.4g}; in its place x{best}"
+                    in str(told)
+                )
+            else:
+                assert f"x{j} was not selected: the selected features determine " in str(told)
+                assert f"would raise R² by {more - here:.3g}" in str(told)
+
+    def test_other_sets(self):
+        X, y = sl.ensembles.gaussian(40, 60, rng=0)
+        first = sl.best_subset(X, y, 10, time_limit=0)
+        assert not first.optimal
+        most = 1 - first.lower_bound / (y @ y)
+        assert f"sets of 10 features may reach R² = {most:.4g}" in str(explain(X, y, first, 0))
+        none = explain(X, 0 * y, sl.best_subset(X, 0 * y, 3), 0)
+        assert str(none) == "x0 was not selected: adding it now would not raise R², 0, to rounding."
+        swapped = sl.swaps(self.X, self.y, 3, intercept=True)
+        assert str(explain(self.X, self.y, swapped, swapped.support[0])).startswith(
+            f"x{swapped.support[0]} is one of the 3 features selected: without it R²"
+        )
+        by_g = sl.forward_regression(self.X, self.y, 3, regularizer=sl.spectral.SpectralVariance(), nu=1e-3)
+        assert "selected by R² + ν·f, not by R² alone" in str(explain(self.X, self.y, by_g, 0))
+
+    def test_what_is_refused(self):
+        found = sl.best_subset(self.X, self.y, 2)
+        with pytest.raises(ValueError, match="its coefficients are not those of least squares on the data"):
+            explain(self.X, self.y + 1e-6, found, 0)
+        with pytest.raises(TypeError, match=r"of a NuChoice its `selection`\); got StabilitySelection"):
+            explain(self.X, self.y, sl.stability_selection(self.X, self.y, 2, rng=0), 0)
+
+
 class TestForms:
     X, y = design(9)
 
@@ -467,7 +633,9 @@ class TestWhatIsRefused:
             explain(self.X[:, :5], self.y, self.path, 0)
 
     def test_no_path_no_feature(self):
-        with pytest.raises(TypeError, match=r"path must be a SelectionPath or a LassoPath, .*; got ndarray"):
+        with pytest.raises(
+            TypeError, match=r"path must be a SelectionPath, .* or a SubsetResult .*; got ndarray"
+        ):
             explain(self.X, self.y, self.path.support, 0)
         with pytest.raises(ValueError, match=r"feature must hold column indices in 0\.\.5; got 6"):
             explain(self.X, self.y, self.path, 6)

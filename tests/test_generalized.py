@@ -333,7 +333,8 @@ def test_separated_data_end_the_path_with_the_last_model(standardize, rng):
     assert np.array_equal(path.coef, same.coef)
     assert path.optimality[-1] < 1e-18 * path.deviance[0]
     assert np.all(with_ones(X[:, [0, 1, 2]]) @ path.recession * np.where(y, 1, -1) > 0)
-    assert "with x2 the data are separated" in str(path)
+    assert "with x2 the data are separated, by a combination of x0, x1, x2 (`recession`)" in str(path)
+    assert f"NO_MINIMUM: {path.status.message}" in str(path)
 
     y = rng.random(100) < 0.5
     X[:, 4] = y & (rng.random(100) < 0.5)
@@ -351,6 +352,7 @@ def test_counts_that_are_zero_wherever_a_column_is_not(rng):
     assert (path.status, path.unfitted, len(path)) == (sl.Status.NO_MINIMUM, (5,), 1)
     assert path.recession[2] < 0
     assert not path.recession[:2].any()
+    assert "with x5 the data are separated, by x5 alone (`recession`)" in str(path)
     zero = sl.generalized_omp(np.abs(X), 0 * y, 1, loss="poisson", intercept=False)
     assert (zero.status, len(zero)) == (sl.Status.NO_MINIMUM, 0)
 
@@ -461,7 +463,15 @@ def test_refusals(rng):
     refused(ValueError, "labels 0 and 1, or −1 and 1, or truth values.*got 0, 1, 2, 3, 4, …", y=counts)
     refused(ValueError, "got 1, 2", y=1 + y)
     refused(ValueError, "y must hold real numbers|y must hold labels", y=y + 0.5)
-    refused(TypeError, "y must hold real numbers", y=np.where(y, "a", "b"))
+    for words in (
+        np.where(y, "a", "b"),
+        np.where(y, "a", "b").tolist(),
+        np.where(y, "a", "b").astype(object),
+    ):
+        refused(
+            TypeError, rf"truth values, for loss='logistic'; got '{words[0]}'\. y == label makes", y=words
+        )
+    refused(TypeError, "y must hold real numbers", y=np.where(y, "a", "b"), loss="poisson")
     refused(ValueError, "y must be finite", y=np.where(y, np.nan, 0))
     refused(ValueError, "y must hold both labels in rows of positive weight; got 1 alone", y=y | True)
     refused(ValueError, "got 0 alone", sample_weight=1.0 - y)
@@ -476,6 +486,15 @@ def test_refusals(rng):
     refused(TypeError, "LinearOperator", X=scipy.sparse.linalg.aslinearoperator(X))
     refused(TypeError, "complex", X=X + 1j)
     pandas = pytest.importorskip("pandas")
+    yes = pandas.Series(np.where(y, "yes", "no"))
+    for words in (yes, yes.astype("category")):
+        refused(TypeError, r"got '(yes|no)'\. y == label makes truth values of two classes", y=words)
+    refused(
+        TypeError,
+        r"^y must hold real numbers; got dtype \w+\. Encode it as numbers\.$",
+        y=yes,
+        loss="poisson",
+    )
     frame = pandas.DataFrame(X, columns=[f"c{j}" for j in range(12)])
     refused(ValueError, "pass y.loc", X=frame, y=pandas.Series(y)[::-1])
     refused(ValueError, "pass sample_weight.loc", X=frame, sample_weight=pandas.Series(counts + 1)[::-1])

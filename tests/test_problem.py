@@ -138,6 +138,25 @@ def test_bad_levels(value, error):
         sl.hadamard_descent(X, Y, value)
 
 
+def test_what_k_and_tol_are_compared_with():
+    with pytest.raises(ValueError, match=r"k must be in 1\.\.3; got 7: X has 3 columns"):
+        sl.omp(X, Y, 7)
+    words = r"tol must be in 0\.\.1: it is relative to {}; got 60\.0"
+    hint = r"\. For an absolute bound pass residual=60\.0"
+    for call in (
+        lambda: sl.omp(X, Y, 2, tol=60.0),
+        lambda: sl.ols(X, Y, 2, tol=60.0),
+        lambda: sl.omp(X, Y * 1j, 2, tol=60.0),
+        lambda: sl.batch_omp(X, Y[:, None], 2, tol=60.0),
+        lambda: sl.batch_omp(X, np.c_[Y, Y], 2, tol=[0.5, 60.0]),
+    ):
+        with pytest.raises(ValueError, match=words.format("‖y‖") + hint):
+            call()
+    with pytest.raises(ValueError, match=words.format("the deviance without features") + "$"):
+        sl.generalized_omp(X, np.abs(Y), 2, loss="poisson", tol=60.0)
+    assert len(sl.omp(X, Y, 2, tol=1)) == len(sl.omp(X, 0 * Y, 2, tol=0.5)) == 0
+
+
 def test_more_forced_than_k():
     with pytest.raises(ValueError, match="forced features count in k: got 3 of them and k=2"):
         sl.omp(X, Y, 2, forced=[0, 1, 2])
@@ -268,11 +287,26 @@ class TestFrames:
         data, y = rng.normal(size=(30, 3)), rng.normal(size=30)
         with pytest.raises(ValueError, match="forced has 'a', the name of 2 columns: use indices"):
             sl.omp(pandas.DataFrame(data, columns=["a", "b", "a"]), y, 2, forced=["a"])
-        for names in (None, ["a", 1, "b"]):
-            with pytest.raises(
-                TypeError, match=r"got \['a'\]\. X has no names: a frame has if all its labels"
-            ):
-                sl.omp(pandas.DataFrame(data, columns=names), y, 2, forced=["a"])
+        with pytest.raises(TypeError, match=r"got \['a'\]\. X has no names: a frame has if all its labels"):
+            sl.omp(pandas.DataFrame(data), y, 2, forced=["a"])
+
+    def test_labels_of_which_some_are_no_names(self, rng):
+        """As in scikit-learn; where other names are given they do not matter."""
+        pandas = pytest.importorskip("pandas")
+        data, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+        frame, path = pandas.DataFrame(data, columns=["a", 1, 2.5]), sl.omp(data, y, 2)
+        words = r"X must have names for all its columns, or for none; got 'a' beside 1, .*rename\(columns=str"
+        for call in (
+            lambda: Problem(frame, y),
+            lambda: Problem.from_gram(frame.T @ frame, data.T @ y, y @ y),
+            lambda: sl.omp(frame, y * 1j, 2),
+            lambda: sl.batch_omp(frame, y[:, None], 2),
+            lambda: path.predict(frame),
+        ):
+            with pytest.raises(TypeError, match=words):
+                call()
+        assert Problem(frame, y, names=[*"abc"]).names == ("a", "b", "c")
+        assert Problem(frame.rename(columns=str), y).names == ("a", "1", "2.5")
 
     @pytest.mark.parametrize("one", ["bmi", 1])
     def test_one_column_is_a_list_of_one(self, one):

@@ -547,6 +547,15 @@ def test_new_rows_have_the_columns_of_the_fit(predict):
     assert predict(turned[list(NAMES)]).tolist() == predict(FRAME).tolist()
 
 
+def test_columns_of_the_same_name_go_by_position():
+    """As in scikit-learn; no selection by names puts them in order."""
+    frame = pandas.DataFrame(X, columns=["a", "b", "a", "c", "d", "e"])
+    path = sl.omp(frame, Y, 3)
+    assert path.predict(frame).tolist() == path.predict(X).tolist()
+    with pytest.raises(ValueError, match=r"column 1 is 'a'; it was 'b'\. Make it as that X was made"):
+        path.predict(frame.iloc[:, [0, 2, 1, 3, 4, 5]])
+
+
 def test_columns_that_are_not_used_are_not_read():
     path = sl.omp(X, Y, 2)
     new = np.where(np.isin(np.arange(6), path.support), X, np.nan)

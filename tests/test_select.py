@@ -427,6 +427,39 @@ def test_the_program_on_the_page_does_the_same(tmp_path, frame, method, options,
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.parametrize(
+    ("form", "written"),
+    [
+        ({"sep": ";"}, "sep=';')"),
+        ({"sep": ";", "decimal": ","}, "sep=';', decimal=',')"),
+        ({"sep": "\t"}, "sep='\\t')"),
+    ],
+)
+def test_other_separators(tmp_path, frame, form, written):
+    """As R's write.csv2 writes them, with decimal commas, and spreadsheets; the program reads them so too."""
+    options = ("--k=3", "--folds=0", "--target=progression")
+    frame.head(60).to_csv(tmp_path / "table.csv", index=False, **form)
+    result, _, folder = run(tmp_path, None, *options)
+    assert result.exit_code == 0, result.output
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert written in html.unescape(page)
+    found = json.loads((folder / "results.json").read_text())["selected"]
+    same, _, folder = run(tmp_path, frame.head(60), *options)
+    assert same.exit_code == 0
+    assert found == json.loads((folder / "results.json").read_text())["selected"]
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_y_of_two_values(tmp_path, frame):
+    high = frame.assign(progression=frame["progression"] > 140)
+    result, output, _ = run(tmp_path, high, "--target=progression", "--k=2", "--folds=0")
+    assert result.exit_code == 0, result.output
+    assert "Beware: progression has two values, 0 and 1, which least squares takes for numbers" in output
+    assert 'generalized_omp(..., loss="logistic")' in output
+    assert "two values" not in run(tmp_path, frame, "--target=progression", "--k=2", "--folds=0")[1]
+
+
+@pytest.mark.usefixtures("no_pictures")
 def test_parquet(tmp_path, frame):
     pl = pytest.importorskip("polars")
     table = pl.from_pandas(frame.head(60)).with_columns(
@@ -438,8 +471,8 @@ def test_parquet(tmp_path, frame):
     options = ("--target=progression", "--k=3", "--folds=0")
     result, output, _ = run(tmp_path, None, *options, name="t.parquet")
     assert result.exit_code == 2
-    assert "column 'text' must hold real numbers" in output
-    assert "by --drop text" in output
+    assert "columns must hold real numbers; 'text' is of String." in output
+    assert "Encode such columns as numbers, or leave them out by --drop text." in output
     result, output, folder = run(tmp_path, None, *options, "--drop=text", name="t.parquet")
     assert result.exit_code == 0, result.output
     assert "__index_level_0__ is left out as the index of the rows" in output
@@ -492,7 +525,12 @@ GOOD = "age,height,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n7,1,1\n"
         ("a,y\n,2\nnan,4\n", ["--missing=drop-rows"], "no row is left"),
         ("a,city,when,y\n1,Rome,2020-01-01,3\n", [], "'Rome' in column 'city', '2020-01-01' in"),
         ("a,city,when,y\n1,Rome,2020-01-01,3\n", [], "leave them out by --drop city,when."),
-        ("a;y\n1;2\n", [], "separated by commas"),
+        ("a:y\n1:2\n", [], "separated by commas (or semicolons, or tabs)"),
+        ("a;y\n1,5;2\n1.234,5;2\n", [], "line 3 has '1.234,5' in column 'a': no number"),
+        ("a;b;y\n1;2\n", [], "line 2 has 2 fields, the first line 3"),
+        ("a,city,y\n1,Rome,no\n", [], "by --drop city. 'y' is the column to explain: "),
+        ("a,y\n1,no\n", [], "column 'y': no number. 'y' is the column to explain: encode it as numbers. Of "),
+        ("y,a\nno,1\n", ["--target=y"], 'generalized_omp(X, y == \'no\', k, loss="logistic")'),
         ("y\n1\n", [], "needs a column for y and others for X"),
         ("a,y\n", [], "a line for each row"),
         ("", [], "a line that names the columns"),

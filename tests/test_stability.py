@@ -291,3 +291,21 @@ def test_the_table_and_the_frame():
     for j, since in zip(frame["index"], frame["stable_from"], strict=True):
         above = np.flatnonzero(hat[:, j] >= 0.75)
         assert since == above[0] + 1 if len(above) else np.isnan(since)
+
+
+def test_a_bound_that_says_nothing_is_called_so(rng):
+    """At most q/τ features can be in a share τ of halves with q features each."""
+    words = "which says nothing: of any data no more than {} have that; a smaller k says more"
+    X, y = rng.standard_normal((40, 30)), rng.standard_normal(40)
+    for columns, k, forced, most in (
+        (4, 4, (), 4),
+        (10, 8, (), 10),
+        (10, 9, (3,), 9),
+        (10, 5, (), 0),
+        (30, 3, (), 0),
+    ):
+        found = sl.stability_selection(X[:, :columns], y, k, forced=forced, pairs=5, threshold=0.8, rng=0)
+        assert ("says nothing" in str(found)) == bool(most)
+        assert not most or words.format(most) in str(found)
+        free = np.count_nonzero(found.frequencies[-1] >= 0.8) - len(forced)
+        assert free <= (k - len(forced)) / 0.8

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from sparselin.cli.common import finish, ignore_interrupts, make_folder, output_option, seed_option, watch
-from sparselin.cli.tables import BadTable, Table, joined, positions, read_table, split
+from sparselin.cli.tables import BadTable, Table, positions, read_table, split
 from sparselin.experiments.selection.cross_validation import (
     CrossValidation,
     Fold,
@@ -111,6 +111,9 @@ def select(
 ) -> None:
     """Which features of a TABLE (.csv with names in its first line, or .parquet) explain one of its columns?
 
+    A .csv may have semicolons or tabs for commas. Columns hold numbers; for a column of two classes there are
+    `sparselin.generalized_omp` and the selectors with loss="logistic" in Python.
+
     \b
     sparselin select diabetes.csv --target progression --k 5
     sparselin select diabetes.csv --target progression --forced age,sex
@@ -173,8 +176,7 @@ def _read(
             raise BadTable(f"{path}: has no column besides {names[at]!r} to explain it by")
         first = tuple(features[j] for j in positions(split(forced, features), features, "--forced"))
     except BadTable as error:
-        left_out = f" by --drop {shlex.quote(joined(error.columns))}" if error.columns else ""
-        raise click.UsageError(f"{error}{left_out}.") from None
+        raise click.UsageError(error.told(target, "--drop")) from None
     whole = _complete(path, table, missing)
     data = table.data[whole]
     weight = None if w_at is None else _weights(data[:, w_at], weights)
@@ -187,6 +189,7 @@ def _read(
         incomplete=int(np.count_nonzero(~whole)),
         weightless=0 if weight is None else int(np.count_nonzero(weight == 0)),
         note=table.note,
+        options=table.options,
     )
     weight = None if weight is None else weight[positive]
     return source, Data(data[positive][:, others], data[positive, at], features, weight, forced=first)

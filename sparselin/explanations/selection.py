@@ -12,10 +12,10 @@ from sparselin.explanations.standing import Standing, standing
 from sparselin.explanations.words import addition, determined, listed, percent, relative
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
-from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath
+from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath, SubsetResult
 from sparselin.ties import measure, tied_at_maximum
 
-_PASS = "Pass the data, and the sample_weight, from which it was computed"
+PASS = "Pass the data, and the sample_weight, from which it was computed"
 
 
 class Choice(NamedTuple):
@@ -41,14 +41,12 @@ def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
     else:
         last = math.nan if forced else _next_level(problem, given, path.positive)
         level = np.append(path.lam_star[: len(given)].astype(np.float64), last)
-    falls = correlation[:-1] - correlation[1:]
-    fall = int(np.argmax(falls)) if len(falls) else 0
-    fell = len(falls) > 0 and falls[fall] > error[fall] + error[fall + 1]
-    fall = fall + 1 if fell else 0
+    fall = fell_at(correlation, error)
     if step:
-        sentence = _forced(path, step, at) if forced else _entered(path, step, choice, at)
+        sentence = forced_in(path, step, at) if forced else entered(path, step, choice, at)
     else:
-        sentence = _not_selected(path, j, correlation, error, level, fall, at)
+        added = _gained(path, at, float(correlation[-1]))
+        sentence = not_selected(path, j, correlation, error, level, fall, at, added)
     return Explanation(
         feature=j,
         kind="selection",
@@ -74,6 +72,13 @@ def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
     )
 
 
+def fell_at(correlation: FloatArray, error: FloatArray) -> int:
+    """The step at which it fell most; 0 if it never fell, to rounding."""
+    falls = correlation[:-1] - correlation[1:]
+    fall = int(np.argmax(falls)) if len(falls) else 0
+    return fall + 1 if len(falls) and falls[fall] > error[fall] + error[fall + 1] else 0
+
+
 def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray, FloatArray]:
     """|⟨X_j, r_s⟩|, over β ≥ 0 with its sign, and its error for all s.
 
@@ -95,15 +100,15 @@ def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray
         if not abs(now.residual_norm - float(path.residual_norm[s])) <= slack:
             raise ValueError(
                 f"path must be one of X and y: after {s} features its residual norm is "
-                f"{float(path.residual_norm[s]):.6g}, that of the data {now.residual_norm:.6g}. {_PASS}; "
+                f"{float(path.residual_norm[s]):.6g}, that of the data {now.residual_norm:.6g}. {PASS}; "
                 "where `positive` has set coefficients to zero there is no explanation."
             )
-    _check_coefficients(problem, path, qr.residual(problem.y), slack, coarse * problem.rounding())
+    check_coefficients(problem, path, qr.residual(problem.y), slack, coarse * problem.rounding())
     return c if path.positive else np.abs(c), error
 
 
-def _check_coefficients(
-    problem: Problem, path: SelectionPath, r: FloatArray, slack: float, unit: float
+def check_coefficients(
+    problem: Problem, path: SelectionPath | SubsetResult, r: FloatArray, slack: float, unit: float
 ) -> None:
     """ValueError if y − X_Sβ is not r, to slack + unit·Σ‖X_i‖|β_i|."""
     S, scale, beta = path.support, problem.design.scale, np.zeros(problem.d, problem.dtype)
@@ -113,7 +118,7 @@ def _check_coefficients(
     if not off <= slack + unit * float(np.abs(beta) @ problem.column_norms):
         raise ValueError(
             "path must be one of X and y: its coefficients are not those of least squares on the data, from "
-            f"which X_S·coef is off by {off:.3g}. {_PASS}."
+            f"which X_S·coef is off by {off:.3g}. {PASS}."
         )
 
 
@@ -159,7 +164,7 @@ def _weights(path: SelectionPath, step: int) -> FloatArray:
     return path.weights[step - 1 - int(np.isnan(path.lam_star).sum())]
 
 
-def _entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
+def entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
     pick, margin, compared = int(path.support[step - 1]), float(path.margin[step - 1]), choice.compared
     second = path.name_of(choice.runner_up) if choice.runner_up >= 0 else ""
     size = _size(path)
@@ -176,7 +181,7 @@ def _entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> st
         correlated = "positively correlated" if path.positive else "correlated"
         why += f", no other feature being {correlated} with the residual" if margin == 1 else ""
     begin = f"{path.name_of(pick)} entered at step {step} of {len(path.support)}"
-    return f"{begin} {why}; R² rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}."
+    return f"{begin} {why}; {at.measure} rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}."
 
 
 def _size(path: SelectionPath) -> str:
@@ -195,21 +200,21 @@ def _first(path: SelectionPath, step: int) -> str:
     return f"{name} is the first of {members}, which alone become nonzero in the LASSO"
 
 
-def _forced(path: SelectionPath, step: int, at: Standing) -> str:
+def forced_in(path: SelectionPath, step: int, at: Standing) -> str:
     name = path.name_of(int(path.support[step - 1]))
     begin = f"{name} was forced, in S from the start as feature {step}"
     if at.vanishes:
         return f"{begin}; it is {_zero(path)} to rounding, and has the coefficient zero."
     if at.left == 0:
         return f"{begin}; it lies in the span of those before it to rounding, and has the coefficient zero."
-    return f"{begin}; R² rose from {at.r2:.4g} to {at.r2 + at.gain:.4g} by it."
+    return f"{begin}; {at.measure} rose from {at.r2:.4g} to {at.r2 + at.gain:.4g} by it."
 
 
 def _zero(path: SelectionPath) -> str:
     return "constant" if path.with_intercept else "zero"
 
 
-def _not_selected(
+def not_selected(
     path: SelectionPath,
     j: int,
     correlation: FloatArray,
@@ -217,7 +222,9 @@ def _not_selected(
     level: FloatArray,
     fall: int,
     at: Standing,
+    last: str,
 ) -> str:
+    """`last` says what adding j would do."""
     k = len(path.support)
     begin = f"{path.name_of(j)} was not selected"
     if at.vanishes:
@@ -234,7 +241,7 @@ def _not_selected(
         parts.append(f"it was tied with {other}, which was picked, at step {ties[0] + 1}")
     of = "its variance" if path.with_intercept else "its squared length"
     parts.append(determined(path, path.support, at, "the selected features", of))
-    parts.append(_gained(path, at, float(correlation[k])))
+    parts.append(last)
     return f"{begin} in {k} step{'s' * (k > 1)}: {'; '.join(part for part in parts if part)}."
 
 

@@ -13,7 +13,9 @@ from sparselin.ties import measure
 
 
 class Standing(NamedTuple):
-    """The fields of the same names of an `Explanation`, and whether X_j is zero, or constant, to rounding."""
+    """The fields of the same names of an `Explanation`; whether X_j is zero, or constant, to rounding; and
+    what r2 is called.
+    """
 
     left: float
     regression: FloatArray
@@ -22,6 +24,7 @@ class Standing(NamedTuple):
     gain: float
     partial_r2: float
     vanishes: bool
+    measure: str = "R²"
 
 
 def standing(problem: Problem, S: IndexArray, j: int) -> Standing:

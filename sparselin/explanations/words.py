@@ -46,8 +46,8 @@ def determined(path: Named, S: IndexArray, at: Standing, those: str, of: str) ->
 
 
 def addition(at: Standing, adding: str = "adding it now", most: str = "") -> str:
-    """What j would add to R²; `most` may be "at most "."""
+    """What j would add to R², or D²; `most` may be "at most "."""
     if at.gain == 0:
         rest = "y is fitted to rounding already"
-        return f"{adding} would not raise R², {at.r2:.4g}, to rounding" if at.r2 < 1 else rest
-    return f"{adding} would raise R² by {most}{at.gain:.3g}, from {at.r2:.4g}"
+        return f"{adding} would not raise {at.measure}, {at.r2:.4g}, to rounding" if at.r2 < 1 else rest
+    return f"{adding} would raise {at.measure} by {most}{at.gain:.3g}, from {at.r2:.4g}"

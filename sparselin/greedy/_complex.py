@@ -27,6 +27,7 @@ from sparselin.validation import (
     check_finite,
     check_level,
     check_same_rows,
+    check_tolerance,
     check_vector,
     check_weights,
     frame_names,
@@ -303,7 +304,7 @@ def select(
     design = ComplexDesign.of(X, "X", sample_weight)
     vector = design.vector(y)
     k, first = check_budget(k, forced, len(design.norms), names, frame_numbers(X))
-    limit = -1.0 if tol is None else check_level(tol, "tol") * float(np.linalg.norm(vector))
+    limit = -1.0 if tol is None else check_tolerance(tol) * float(np.linalg.norm(vector))
     if residual is not None:
         limit = max(limit, check_level(residual, "residual"))
     return pursue(

@@ -73,6 +73,20 @@ def check_loss(loss: Any) -> Loss:
     return LOSSES[loss]
 
 
+def refuse_words(loss: Loss, y: Any) -> None:
+    """TypeError for labels that are texts."""
+    first = next(iter(np.asarray(y).ravel()[:1]), None)
+    if loss is LOGISTIC and isinstance(first, str):
+        raise TypeError(_no_labels(repr(str(first))))
+
+
+def _no_labels(told: str) -> str:
+    return (
+        f"y must hold labels 0 and 1, or −1 and 1, or truth values, for loss='logistic'; got {told}. "
+        "y == label makes truth values of two classes."
+    )
+
+
 def check_responses(loss: Loss, y: Any, n: int) -> FloatArray:
     """y (n,) in float64: 0 and 1 for labels in {0, 1} or {−1, 1}, or truth values; y ≥ 0 for Poisson."""
     vector = check_vector(y, "y", n, np.dtype(np.float64))
@@ -83,10 +97,7 @@ def check_responses(loss: Loss, y: Any, n: int) -> FloatArray:
     values = np.unique(vector)
     if not (np.isin(values, (0, 1)).all() or np.isin(values, (-1, 1)).all()):
         told = ", ".join(f"{value:g}" for value in values[:5]) + (", …" if len(values) > 5 else "")
-        raise ValueError(
-            f"y must hold labels 0 and 1, or −1 and 1, or truth values, for loss='logistic'; got {told}. "
-            "y == label makes truth values of two classes."
-        )
+        raise ValueError(_no_labels(told))
     return np.asarray(vector > 0, np.float64)
 
 

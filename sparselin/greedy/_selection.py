@@ -14,7 +14,7 @@ from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
 from sparselin.ties import Measured, Scores, ending, measure
-from sparselin.validation import Columns, check_level
+from sparselin.validation import Columns, check_level, check_tolerance
 
 Callback = Callable[[SelectionPath], object]
 
@@ -226,7 +226,7 @@ def begin(
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features
-    level = None if tol is None else check_level(tol, "tol")
+    level = None if tol is None else check_tolerance(tol)
     floor = -1.0 if residual is None else check_level(residual, "residual")
     selection = state(problem, k + ones)
     selection.force(problem.with_ones(first[:0]))

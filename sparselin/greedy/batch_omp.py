@@ -20,6 +20,7 @@ from sparselin.validation import (
     check_design,
     check_finite,
     check_level,
+    check_tolerance,
     frame_names,
     frame_numbers,
     to_array,
@@ -82,8 +83,8 @@ def batch_omp(
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`), k outside 1..d, negative tol or residual, or as many as
-        there are no signals; repeated or unknown `forced`, more of them than k.
+    TypeError, ValueError : bad data (see `Problem`), k outside 1..d, tol outside 0..1, negative residual, or
+        as many as there are no signals; repeated or unknown `forced`, more of them than k.
 
     >>> import numpy as np
     >>> D = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])
@@ -215,7 +216,7 @@ def _level(value: Any, name: str, N: int) -> NDArray[np.float64] | None:
     if value is None:
         return None
     if np.ndim(value) == 0:
-        return np.full(N, check_level(value, name))
+        return np.full(N, check_tolerance(value) if name == "tol" else check_level(value, name))
     levels: NDArray[np.float64] = to_numeric(to_array(value, name), name)
     if levels.shape != (N,):
         raise ValueError(
@@ -225,6 +226,8 @@ def _level(value: Any, name: str, N: int) -> NDArray[np.float64] | None:
     if levels.min() < 0:
         i = int(np.argmin(levels))
         raise ValueError(f"{name} must be nonnegative; got {levels[i]} for signal {i}")
+    if name == "tol":
+        check_tolerance(levels.max())
     return levels.astype(np.float64, copy=False)
 
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied
+from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied, refuse_words
 from sparselin.greedy._refit import UNIT, Data, NoFit, Refit, refit
 from sparselin.problem import Problem, as_problem
 from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
 from sparselin.ties import Scores, argmax, relative_margin
-from sparselin.validation import Columns, check_level, check_same_rows, check_weights
+from sparselin.validation import Columns, check_same_rows, check_tolerance, check_weights
 
 _AT_ONCE = 10**6  # entries of X that are measured at a time
 
@@ -82,7 +82,7 @@ def generalized_omp(
     ------
     TypeError, ValueError : bad data (see `Problem`), an unknown loss, other labels, negative y for Poisson;
         with an intercept labels of one class or y = 0 on all rows of positive weight; k outside 1..d,
-        repeated or unknown `forced`, more of them than k, negative tol.
+        repeated or unknown `forced`, more of them than k, tol outside 0..1.
 
     >>> import numpy as np
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 1.0]])
@@ -96,9 +96,10 @@ def generalized_omp(
     if isinstance(X, Problem):
         raise TypeError("generalized_omp needs the rows as they are: pass X and y in place of the Problem")
     law = check_loss(loss)
+    refuse_words(law, y)
     fit = _Path(as_problem(X, y, intercept=intercept), law, X, y, standardize, sample_weight)
     k, first = fit.problem.budget(k, forced)
-    level = None if tol is None else check_level(tol, "tol")
+    level = None if tol is None else check_tolerance(tol, "the deviance without features", absolute=False)
     for j in first.tolist():
         if (failed := fit.add(j)) is not None:
             return fit.result(failed)

@@ -63,7 +63,7 @@ def omp(
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
-    tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square).
+    tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square), 0 ≤ tol ≤ 1.
     residual : stop once ‖r‖ ≤ residual. With `tol` too, at the first of the two.
     forced : columns that enter first, in this order, by index or name, whatever their correlation.
     positive : require β ≥ 0, except on `forced` and for an intercept.
@@ -80,7 +80,7 @@ def omp(
     Raises
     ------
     TypeError, ValueError : bad data (see `Problem`), k outside 1..d, repeated or unknown `forced`,
-        more of them than k, negative tol or residual.
+        more of them than k, tol outside 0..1, negative residual.
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]])

@@ -52,8 +52,8 @@ def python(job: Job, seed: int) -> str:
     """The same selection as a program."""
     source, data = job.source, job.data
     parquet = source.path.suffix.lower() != ".csv"
-    index = ", index_col=0" if source.note and not parquet else ""
-    read = f"pd.{'read_parquet' if parquet else 'read_csv'}({str(source.path)!r}{index})"
+    options = "".join(f", {name}={value!r}" for name, value in source.options.items())
+    read = f"pd.{'read_parquet' if parquet else 'read_csv'}({str(source.path)!r}{options})"
     lines = ["import pandas as pd", "import sparselin as sl", "", f"table = {read}"]
     if source.dropped:
         lines.append(f"table = table.drop(columns={list(source.dropped)!r})")

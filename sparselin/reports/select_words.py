@@ -6,14 +6,20 @@ import dataclasses
 import functools
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from sparselin.experiments.selection.cross_validation import CrossValidation
-from sparselin.experiments.selection.findings import close_decisions, constant, inflated, look_alikes
+from sparselin.experiments.selection.findings import (
+    close_decisions,
+    constant,
+    inflated,
+    look_alikes,
+    two_values,
+)
 from sparselin.experiments.selection.methods import METHODS, Data, Selected
 from sparselin.results import BestSubset, LassoPath, Status
 
@@ -22,7 +28,10 @@ _NAMED = 6
 
 
 class Source(NamedTuple):
-    """Where the data are from: the file, y, the weights, columns and rows left out, a note of an index."""
+    """Where the data are from: the file, y, the weights, columns and rows left out, a note of an index.
+
+    options : of pandas.read_csv.
+    """
 
     path: Path
     target: str
@@ -31,6 +40,7 @@ class Source(NamedTuple):
     incomplete: int
     weightless: int
     note: str
+    options: dict[str, Any]
 
 
 class Row(NamedTuple):
@@ -95,7 +105,7 @@ class Job:
     @functools.cached_property
     def cautions(self) -> list[str]:
         """What to beware of, a sentence each."""
-        return [*_about_k(self), *_close(self), *_dependent(self)]
+        return [*_about_y(self), *_about_k(self), *_close(self), *_dependent(self)]
 
 
 def headline(job: Job) -> str:
@@ -169,6 +179,17 @@ def validation_lines(job: Job) -> list[str]:
         fewest = f"{found.chosen} {'is' if job.given else 'is chosen as'} the fewest"
         lines.append(f"{least}; {fewest} within one standard error of it.")
     return lines
+
+
+def _about_y(job: Job) -> list[str]:
+    pair = two_values(job.data)
+    if pair is None:
+        return []
+    values = " and ".join(f"{value:g}" for value in pair)
+    return [
+        f"{job.source.target} has two values, {values}, which least squares takes for numbers: for two "
+        'classes sparselin.generalized_omp(..., loss="logistic") selects by their likelihood.'
+    ]
 
 
 def _about_k(job: Job) -> list[str]:

@@ -34,8 +34,10 @@ class Status(enum.Enum):
         "undecided; use float64, or omit columns that the others determine"
     )
     NO_MINIMUM = (
-        "with the next feature the data are separated, and the loss has no minimum: the last model that has "
-        "one is returned; pass X without the feature in `unfitted` to go on"
+        "with the next feature the data are separated: a combination of features and the intercept tells "
+        "the labels (of counts the zeros) without error wherever it is not zero, so that the likelihood "
+        "grows for ever with its coefficient and has no maximum; the last model that has one is returned; "
+        "pass X without the feature in `unfitted` to go on"
     )
     MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"

@@ -14,17 +14,19 @@ class Explanation(Named):
 
     S denotes `given`; P_S^⊥ projects off the intercept too, if there is one; X_j is the standardized column,
     if the path is of such. On a `SelectionPath` S_s are the first s of S and r_s = P_{S_s}^⊥y; on a
-    `LassoPath` r(λ) = y − Xβ(λ).
+    `GeneralizedPath` r_s = w∘(y − μ) for the model on S_s, and r2, gain and partial_r2 are of D² (gain is NaN
+    where S ∪ j has no model); on a `LassoPath` r(λ) = y − Xβ(λ).
 
     Attributes
     ----------
     feature, names : j, and the d names of the features, or None.
-    kind : "selection" for a `SelectionPath`, "LASSO" for a `LassoPath`.
+    kind : "selection" for a `SelectionPath` or `GeneralizedPath`, "LASSO" for a `LassoPath`, "set" for a
+        `SubsetResult`, which has no `correlation`, `level` and `error`, and does not say what was `forced`.
     step : the number of the step at which j was selected, or of the knot at which it first entered, from 1 as
         in the tables of the paths (so it is knots[step − 1]); 0 if it did neither.
     forced : whether j was in S, or unpenalised, from the start.
     given : (m,) S. On a `SelectionPath` the features selected before j, or all if j was not selected; on a
-        `LassoPath` those nonzero where j first entered, or at the end if it did not.
+        `LassoPath` those nonzero where j first entered, or at the end if it did not; of a set the others.
     correlation : |⟨X_j, r⟩|, on a path over β ≥ 0 ⟨X_j, r⟩ with its sign: (m + 1,) at r_0, …, r_m; or at each
         positive knot.
     level : what it is compared with: (m + 1,) the same of the pick at each step, NaN where that was forced,
@@ -32,7 +34,8 @@ class Explanation(Named):
     error : bounds on the rounding errors of `correlation`, of the same shape; one that is smaller in size is
         zero to rounding.
     runner_up, margin : the feature that was second when j was selected, −1 if there is none, and how much it
-        had less, as a share (`SelectionPath.margin`); −1 and NaN if j was not selected, or was forced.
+        had less, as a share (`SelectionPath.margin`); −1 and NaN if j was not selected, or was forced. Of a
+        set the one that would raise R²(S) most in place of j, and how much less than j, as a share of `gain`.
     tied : the others of T when j was selected.
     fall : the step s at which `correlation` fell most, from r_{s−1} to r_s; 0 if it never fell, to rounding.
     left : ‖P_S^⊥X_j‖²/‖P_∅^⊥X_j‖², the share of X_j (with an intercept: of its variance) that S does not

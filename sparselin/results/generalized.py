@@ -104,20 +104,8 @@ class GeneralizedPath(Steps):
         return f"{self.loss}, {size}, D² {self.d2:.3f}, {self.status.name}"
 
     def _table(self) -> Table:
-        others = [
-            self._names_of(i for i in tied if i != j) for j, tied in zip(self.support, self.ties, strict=True)
-        ]
-        forced = np.isnan(self.lam_star)
         columns = (
-            Column("step", "step", np.arange(1, len(self) + 1)),
-            Column("index", None, self.support),
-            Column("name", "name", self.support_names),
-            Column("forced", "forced" if forced.any() else None, forced),
-            Column("coefficient", "coefficient", self.coef),
-            Column("lam_star", "λ*", self.lam_star),
-            Column("margin", "margin", self.margin),
-            Column(None, "ties", [told(names) for names in others]),
-            Column("ties", None, [", ".join(names) for names in others]),
+            *self._picks(),
             Column("deviance", "deviance", self.deviance[1:]),
             Column("d2", "D²", self.d2_path[1:], 4),
         )
@@ -134,7 +122,10 @@ class GeneralizedPath(Steps):
         if self.standardized:
             notes.append("λ is of the standardized columns, coefficients are in the units of X")
         if self.unfitted:
-            feature = ", ".join(self._names_of(self.unfitted))
-            separated = self.status is Status.NO_MINIMUM
-            notes.append(f"with {feature} the data are separated" if separated else f"next was {feature}")
+            feature = self.name_of(self.unfitted[0])
+            S = np.append(self.support, self.unfitted)
+            separating = self._names_of(S[np.flatnonzero(self.recession[1:])])
+            by = f"a combination of {told(separating, 6)}" if len(separating) > 1 else f"{feature} alone"
+            separated = f"with {feature} the data are separated, by {by} (`recession`)"
+            notes.append(separated if self.status is Status.NO_MINIMUM else f"next was {feature}")
         return notes

@@ -17,6 +17,9 @@ class Steps(Named):
     support: IndexArray
     coef_path: FloatArray
     intercept_path: FloatArray
+    lam_star: FloatArray
+    margin: FloatArray
+    ties: tuple[tuple[int, ...], ...]
     n_features: int
 
     @property
@@ -61,6 +64,24 @@ class Steps(Named):
         dense = np.zeros(self.n_features, self.coef_path.dtype)
         dense[self.support] = self.coef
         return dense
+
+    def _picks(self) -> tuple[Column, ...]:
+        """The columns of a table about each pick: which, its coefficient, and how close the decision was."""
+        others = [
+            self._names_of(i for i in tied if i != j) for j, tied in zip(self.support, self.ties, strict=True)
+        ]
+        forced = np.isnan(self.lam_star)
+        return (
+            Column("step", "step", np.arange(1, len(self) + 1)),
+            Column("index", None, self.support),
+            Column("name", "name", self.support_names),
+            Column("forced", "forced" if forced.any() else None, forced),
+            Column("coefficient", "coefficient", self.coef),
+            Column("lam_star", "λ*", self.lam_star),
+            Column("margin", "margin", self.margin),
+            Column(None, "ties", [told(names) for names in others]),
+            Column("ties", None, [", ".join(names) for names in others]),
+        )
 
 
 @result
@@ -153,21 +174,6 @@ class SelectionPath(Steps):
         return f"{len(self)} of {self.n_features} features, R² {self.r2:.3f}, {self.status.name}"
 
     def _table(self) -> Table:
-        others = [
-            self._names_of(i for i in tied if i != j) for j, tied in zip(self.support, self.ties, strict=True)
-        ]
-        forced = np.isnan(self.lam_star)
-        columns = (
-            Column("step", "step", np.arange(1, len(self) + 1)),
-            Column("index", None, self.support),
-            Column("name", "name", self.support_names),
-            Column("forced", "forced" if forced.any() else None, forced),
-            Column("coefficient", "coefficient", self.coef),
-            Column("lam_star", "λ*", self.lam_star),
-            Column("margin", "margin", self.margin),
-            Column(None, "ties", [told(names) for names in others]),
-            Column("ties", None, [", ".join(names) for names in others]),
-            Column("r2", "R²", self.r2_path[1:], 4),
-        )
+        columns = (*self._picks(), Column("r2", "R²", self.r2_path[1:], 4))
         notes = fit_notes(self.with_intercept, self.intercept, self.standardized, self.positive)
         return Table(columns, (*notes, ended(self.status)))

@@ -47,7 +47,7 @@ def _check_same_columns(now: Names, then: Names) -> None:
     there = f"there were {len(then)}" if theirs is None else f"it was {theirs!r}"
     todo = (
         "X[list(result.names)] has them in that order."
-        if set(then) <= set(now)
+        if set(then) <= set(now) and len(set(then)) == len(then)
         else "Make it as that X was made, or pass an array without names."
     )
     raise ValueError(f"X must have the columns of the fit: column {j} is {here}; {there}. {todo}")

@@ -140,13 +140,17 @@ class StabilitySelection(Named):
             Column("stable_from", "stable from t", since, 0),
         )
         q, d = self.k - len(self.forced), self.n_features - len(self.forced)
-        theta, most = number(q / d) if d else "0", number(self.bound())
+        theta, bound = number(q / d) if d else "0", self.bound()
+        most = min(
+            d, int(q / self.threshold * (1 + 1e-12))
+        )  # Σ Π̂_j ≤ q over the features that are not forced
+        vain = f", which says nothing: of any data no more than {most} have that; a smaller k says more"
         halves = f"{2 * self.pairs} halves, {self.n_rows // 2} rows each"
         notes = (
             f"Π̂ and Π̃: shares of {halves}, and of {self.pairs} pairs",
             f"{number(float(self.sizes[-1]))} features on average on a half, at most {q}",
-            f"of those with Π̂ ≥ {self.threshold:g} at most {most} are expected to be features "
-            f"that a half selects with probability ≤ {theta}",
+            f"of those with Π̂ ≥ {self.threshold:g} at most {number(bound)} are expected to be "
+            f"features that a half selects with probability ≤ {theta}{vain * (bound >= most > 0)}",
         )
         return Table(columns, (*notes, ended(self.status)))
 

@@ -1,4 +1,4 @@
-"""What to beware of in a selection: close decisions, columns that nearly depend on each other, constants."""
+"""What to beware of in a selection: close picks, columns that nearly depend on others, constants, classes."""
 
 from __future__ import annotations
 
@@ -54,6 +54,13 @@ def constant(data: Data) -> list[int]:
     low, high = data.X.min(axis=0), data.X.max(axis=0)
     same = low == high if data.intercept else (low == 0) & (high == 0)
     return [int(j) for j in np.flatnonzero(same)]
+
+
+def two_values(data: Data) -> tuple[float, float] | None:
+    """The values of y, if there are two in more than two rows: it may be of classes."""
+    low, high = float(data.y.min()), float(data.y.max())
+    two = len(data.y) > 2 and low < high and np.isin(data.y, (low, high)).all()
+    return (low, high) if two else None
 
 
 def look_alikes(data: Data, chosen: Selected) -> list[tuple[str, str, float]]:

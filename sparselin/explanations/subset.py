@@ -1,0 +1,105 @@
+"""A feature and a set of features: what a member contributes, what another one would add."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparselin.explanations.selection import check_coefficients
+from sparselin.explanations.standing import Standing, standing
+from sparselin.explanations.words import addition, determined
+from sparselin.linalg.thin_qr import ThinQR
+from sparselin.problem import Problem
+from sparselin.results import BestSubset, Explanation, IndexArray, SubsetResult
+from sparselin.ties import measure
+
+
+def on_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
+    """The explanation of feature j; ValueError if the set is not one of the problem."""
+    S = found.support
+    _check(problem, found)
+    place = np.flatnonzero(j == S)
+    given = S[j != S]
+    at = standing(problem, given, j)
+    runner_up, theirs = _best_of(problem, given, S) if len(place) else (-1, 0.0)
+    margin = (at.gain - theirs) / at.gain if len(place) and at.gain > 0 else math.nan
+    of = "its squared length" if problem.design.ones is None else "its variance"
+    sentence = _member(found, j, at, runner_up, theirs) if len(place) else _other(found, j, at, of)
+    none = np.zeros(0, problem.dtype)
+    return Explanation(
+        feature=j,
+        kind="set",
+        names=found.names,
+        step=int(place[0]) + 1 if len(place) else 0,
+        forced=False,
+        given=given,
+        correlation=none,
+        level=none,
+        error=none,
+        runner_up=runner_up,
+        margin=margin,
+        tied=(),
+        fall=0,
+        left=at.left,
+        regression=at.regression,
+        shares=at.shares,
+        r2=at.r2,
+        gain=at.gain,
+        partial_r2=at.partial_r2,
+        intervals=(),
+        sentence=sentence,
+    )
+
+
+def _check(problem: Problem, found: SubsetResult) -> None:
+    """ValueError unless the coefficients are those of least squares on the data."""
+    coarse = max(1.0, float(np.finfo(found.coef.dtype).eps) / problem.eps)
+    qr = ThinQR(problem, problem.with_ones(found.support))
+    now = measure(qr, np.zeros(0, np.intp))
+    slack = coarse * (2 * now.residual_error + problem.rounding() * problem.y_norm)
+    check_coefficients(problem, found, qr.residual(problem.y), slack, coarse * problem.rounding())
+
+
+def _best_of(problem: Problem, given: IndexArray, S: IndexArray) -> tuple[int, float]:
+    """The feature outside S that raises R²(given) most, and by how much; −1 and 0.0 if none does."""
+    rest = np.setdiff1d(np.arange(problem.n_features), S)
+    scores = measure(ThinQR(problem, problem.with_ones(given)), rest).quotients()
+    size = np.where(np.abs(scores.score) > scores.coarse * scores.error, np.abs(scores.score), 0)
+    if not size.any():
+        return -1, 0.0
+    best = int(rest[np.argmax(size)])
+    return best, standing(problem, given, best).gain
+
+
+def _member(found: SubsetResult, j: int, at: Standing, runner_up: int, theirs: float) -> str:
+    k, r2 = len(found), at.r2 + at.gain
+    begin = f"{found.name_of(j)} is {'one of the' if k > 1 else 'the'} {_features(k)} selected"
+    parts = [f"without it R² would fall by {at.gain:.3g}, from {r2:.4g}"]
+    if at.gain == 0:
+        parts = [f"without it R² would stay {r2:.4g}, to rounding"]
+    if runner_up >= 0:
+        parts.append(f"in its place {found.name_of(runner_up)} would do best, with R² = {at.r2 + theirs:.4g}")
+    return f"{begin}: {'; '.join([*parts, *_bound(found)])}."
+
+
+def _other(found: SubsetResult, j: int, at: Standing, of: str) -> str:
+    parts = [determined(found, found.support, at, "the selected features", of), addition(at)]
+    parts = ["it is zero, or constant, to rounding"] if at.vanishes else [part for part in parts if part]
+    return f"{found.name_of(j)} was not selected: {'; '.join([*parts, *_bound(found)])}."
+
+
+def _features(k: int) -> str:
+    return f"{k} feature{'s' * (k > 1)}"
+
+
+def _bound(found: SubsetResult) -> list[str]:
+    """What is proved about other sets, or by what else than R² this one was selected."""
+    if found.value != found.r2:
+        return ["the set was selected by R² + ν·f, not by R² alone"]
+    if not (isinstance(found, BestSubset) and len(found)):
+        return []
+    if found.optimal:
+        return [f"no set of {_features(len(found))} (with those forced, if any were) explains more"]
+    most = 1 - (1 - found.r2) * (1 - found.gap)
+    return [f"the search was not finished: sets of {_features(len(found))} may reach R² = {most:.4g}"]
