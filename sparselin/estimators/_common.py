@@ -13,7 +13,7 @@ from sklearn.utils import metadata_routing as routing
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray
+from sparselin.results import FloatArray, IndexArray, Names
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -31,8 +31,8 @@ except ImportError:  # before scikit-learn 1.9
 Split = tuple[IndexArray, IndexArray]
 
 
-class StandIn(CallbackSupportMixin):  # type: ignore[misc]
-    """A class in place of one of scikit-learn's: X may be sparse, and there are callbacks."""
+class TakesSparse(CallbackSupportMixin):  # type: ignore[misc]
+    """An estimator that takes sparse X, and callbacks."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -69,9 +69,15 @@ def validated(
     return X, y, sample_weight
 
 
-def problem_of(estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None) -> Problem:
-    """The problem that an estimator with `fit_intercept` solves, with the names that X came with."""
+def names_of(estimator: Any) -> Names:
+    """The names that X came with."""
     names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(names)
+
+
+def problem_of(estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None) -> Problem:
+    """The problem that an estimator with `fit_intercept` solves, with the names of X if they differ."""
+    names = names_of(estimator)
     names = None if names is None or len(set(names)) < len(names) else names
     return Problem(X, y, sample_weight=weight, intercept=estimator.fit_intercept, names=names)
 

@@ -17,7 +17,7 @@ from sparselin.estimators._common import (
     FitTask,
     RoutesToSplitter,
     Split,
-    StandIn,
+    TakesSparse,
     mean_of_folds,
     mean_squares,
     problem_of,
@@ -40,7 +40,7 @@ from sparselin.parallel.threads import workers
 from sparselin.results import FloatArray, LassoPath, Status
 
 
-class LassoLars(StandIn, linear_model.LassoLars):
+class LassoLars(TakesSparse, linear_model.LassoLars):
     """scikit-learn's `LassoLars`, by the exact path of `sparselin.lasso_path`.
 
     It minimises ‖y − β₀ − Xβ‖²/(2n) + α‖β‖₁, n the number of rows or, with weights, their sum; α = λ/n with λ
@@ -121,7 +121,7 @@ class LassoLars(StandIn, linear_model.LassoLars):
         return self
 
 
-class LassoLarsCV(RoutesToSplitter, StandIn, linear_model.LassoLarsCV):
+class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
     """scikit-learn's `LassoLarsCV`, by one path of `sparselin.lasso_path` for each fold.
 
     A path is linear between its knots, so that the error of a fold is known for every α. It is computed at
@@ -200,7 +200,7 @@ class LassoLarsCV(RoutesToSplitter, StandIn, linear_model.LassoLarsCV):
         return self
 
 
-class LassoLarsIC(StandIn, linear_model.LassoLarsIC):
+class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
     """scikit-learn's `LassoLarsIC`, on the exact path of `sparselin.lasso_path`.
 
     Of the knots of the path it takes the one of least

@@ -16,7 +16,7 @@ from sparselin.estimators._common import (
     FitTask,
     RoutesToSplitter,
     Split,
-    StandIn,
+    TakesSparse,
     mean_of_folds,
     mean_squares,
     problem_of,
@@ -43,7 +43,7 @@ class _Fit(NamedTuple):
     status: list[Status]
 
 
-class OrthogonalMatchingPursuit(StandIn, linear_model.OrthogonalMatchingPursuit):
+class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPursuit):
     """scikit-learn's `OrthogonalMatchingPursuit`, by `sparselin.omp`.
 
     With r = P_S^⊥(y − ȳ) the residual on the features S so far, each step takes the feature of largest
@@ -107,7 +107,7 @@ class OrthogonalMatchingPursuit(StandIn, linear_model.OrthogonalMatchingPursuit)
         return self
 
 
-class OrthogonalMatchingPursuitCV(RoutesToSplitter, StandIn, linear_model.OrthogonalMatchingPursuitCV):
+class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.OrthogonalMatchingPursuitCV):
     """scikit-learn's `OrthogonalMatchingPursuitCV`, by one path of `sparselin.omp` for each fold.
 
     The path of a fold is scored at each k on what was left out, up to the length of the shortest path: one
@@ -210,13 +210,10 @@ def _fitted(
 ) -> _Fit:
     """k features, or until ‖r‖² ≤ tol, for each target."""
     targets = y[:, None] if y.ndim == 1 else y
+    d, N = X.shape[1], targets.shape[1]
     level = None if tol is None else math.sqrt(tol)
     watched = hasattr(estimator, "_skl_callbacks")
-    if (
-        isinstance(X, np.ndarray)
-        and not watched
-        and targets.shape[1] * k >= X.shape[1] > 1 < targets.shape[1]
-    ):
+    if isinstance(X, np.ndarray) and not watched and min(N, d) > 1 and N * k >= d:  # then XᵀX pays
         fit = _by_gram(estimator, X, targets, weight, k, level)
     else:
         fit = _one_by_one(estimator, X, targets, weight, k, level, task)

@@ -24,7 +24,15 @@ from sparselin.estimators._choice_of_k import (
     default_gamma,
     is_one_hot,
 )
-from sparselin.estimators._common import FitTask, RoutesToSplitter, Split, StandIn, splits, with_callbacks
+from sparselin.estimators._common import (
+    FitTask,
+    RoutesToSplitter,
+    Split,
+    TakesSparse,
+    names_of,
+    splits,
+    with_callbacks,
+)
 from sparselin.estimators._losses import check_loss, encoded
 from sparselin.estimators._task import (
     Found,
@@ -61,7 +69,7 @@ class Request(NamedTuple):
     k: int
 
 
-class PathSelector(RoutesToSplitter, StandIn, SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
+class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
     """A selector that computes a path once, and chooses k along it."""
 
     # the longest path by default, where a criterion or cross-validation chooses
@@ -187,7 +195,7 @@ class PathSelector(RoutesToSplitter, StandIn, SelectorMixin, BaseEstimator, meta
         y = as_outputs(y, type(self).__name__, self._several and self.loss == "squared")
         y, self.classes_ = encoded(y, self.loss, X.dtype)
         n, d = X.shape
-        names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        names = names_of(self)
         first = check_indices(self.forced, d, "forced", names)
         out = check_indices(self.exclude, d, "exclude", names)
         if both := np.intersect1d(first, out).tolist():
@@ -287,8 +295,7 @@ class PathSelector(RoutesToSplitter, StandIn, SelectorMixin, BaseEstimator, meta
 
     def _fitted(self, result: Result, models: list[Model], position: int, kept: IndexArray) -> dict[str, Any]:
         """The attributes of a fit that ends with this model."""
-        names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-        path = widened(result, kept, self.n_features_in_, names)
+        path = widened(result, kept, self.n_features_in_, names_of(self))
         model = models[position]
         model = model._replace(features=kept[model.features])
         return {"path_": path, **self._chosen(model, int(self.sizes_[position]))}
