@@ -259,10 +259,8 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
                 f"fit takes {', '.join(params)} with sklearn.set_config(enable_metadata_routing=True) only"
             )
         one_hot = is_one_hot(task.y)
-        labels, stratified = (
-            task.y.argmax(axis=1) if one_hot else task.y,
-            one_hot or self.classes_ is not None,
-        )
+        labels = task.y.argmax(axis=1) if one_hot else task.y
+        stratified = one_hot or self.classes_ is not None
         folds = splits(self, task.X, labels, task.weight, params, stratified=stratified)
         if len(folds) < 2:
             raise ValueError(f"cv must give at least two splits; got {len(folds)}. KFold(5) gives five.")

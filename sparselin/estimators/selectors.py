@@ -85,8 +85,8 @@ class OMPSelector(PathSelector):
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Sparse X stays sparse, float32 stays float32. `sample_weight` weighs squared residuals, or terms of the
-    loss; callbacks of scikit-learn 1.9 are told after each step, and a hook that returns True ends the path
-    there.
+    loss; callbacks of scikit-learn 1.9 are told of each step, and a hook `on_fit_task_end` that returns True
+    ends the path there. A step that was begun when the path had ended has no `fitted_estimator`.
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
