@@ -90,11 +90,10 @@ def test_check_estimator_otherwise(selector, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_check_estimator_of_two_classes():
-    """The check of array APIs is skipped: its classes are separated, and it needs a feature."""
+    """A check of array APIs may be skipped: its classes are separated, and it needs a feature."""
     results = check_estimator(OMPSelector("cv", cv=2, loss="logistic"), on_skip=None, on_fail="raise")
-    assert [result["check_name"] for result in results if result["status"] != "passed"] == [
-        "check_array_api_input"
-    ]
+    skipped = {result["check_name"] for result in results if result["status"] != "passed"}
+    assert skipped <= {"check_array_api_input"}
 
 
 OF = {
