@@ -22,7 +22,6 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     LeaveOneGroupOut,
-    ShuffleSplit,
     cross_validate,
 )
 from sklearn.pipeline import make_pipeline
@@ -37,7 +36,6 @@ from sparselin.estimators import (
     LassoLarsIC,
     OrthogonalMatchingPursuit,
     OrthogonalMatchingPursuitCV,
-    _folds,
 )
 
 ALL = {
@@ -298,57 +296,6 @@ def test_cross_validation_of_lasso(rng):
     assert len(LassoLarsCV(max_n_alphas=5).fit(X, y).cv_alphas_) <= 10
 
 
-def fold_designs(rng, n=90, d=160):
-    """Of several kinds; on some of them the guesses of a fold by the path of all rows are wrong."""
-    X = rng.standard_normal((n, d))
-    y = X[:, :5] @ [3.0, -2.0, 1.5, 1.0, 0.5] + rng.standard_normal(n)
-    yield "signal", X, y
-    yield "noise", X, rng.standard_normal(n)
-    yield "means", X + 20 * rng.standard_normal(d), y + 50
-    yield "means beyond float32", X + 1e8, y
-    yield "lengths", X * 10.0 ** rng.uniform(-8, 8, d), y
-    yield "random walk", np.cumsum(X, axis=1), y
-    yield "random walk by rows", np.cumsum(X, axis=0), np.cumsum(y)
-    yield "duplicates", np.hstack([X[:, :80], -X[:, :80]]), y
-    yield "integers", rng.integers(-1, 2, (n, d)).astype(float), np.round(y)
-    yield "exact", X, X[:, :4] @ [3.0, -2.0, 1.5, 1.0]
-    yield "Fortran order", np.asfortranarray(X), y
-    local = X.copy()
-    local[: n // 5, 7] *= 50  # a column that matters in one fold alone
-    yield "one fold", local, y + 0.1 * local[:, 7]
-
-
-@pytest.mark.filterwarnings("ignore:max_iter=")
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_folds_share_what_they_can(rng, fit_intercept, monkeypatch):
-    """Each path is that of the fold by itself, whether its guess passed or not."""
-    monkeypatch.setattr(_folds, "_LEAST", 0)
-    passed = {}
-    for kind, X, y in fold_designs(rng):
-        problem = sl.Problem(X, y, intercept=fit_intercept)
-        parts = [
-            train for train, _ in (ShuffleSplit(5, random_state=0) if kind == "noise" else KFold(5)).split(X)
-        ]
-        k = 12
-        assert _folds.can_share(problem, k)
-        found = _folds.SharedFolds(problem, parts, k, sl.omp(problem, k)).paths()
-        for rows, path in zip(parts, found, strict=True):
-            if path is not None:
-                alone = sl.omp(X[rows], y[rows], k, intercept=fit_intercept)
-                assert path.support.tolist() == alone.support.tolist(), kind
-                near(path.coef_path, alone.coef_path, 1e-9)
-                assert path.status is alone.status
-        passed[kind] = sum(path is not None for path in found)
-        model = OrthogonalMatchingPursuitCV(max_iter=k, fit_intercept=fit_intercept, cv=5).fit(X, y)
-        plain = clone(model).fit(X, y, sample_weight=np.ones(len(y)))
-        near(model.mse_path_, plain.mse_path_, 1e-7)
-        near(model.coef_, plain.coef_, 1e-9)
-    assert passed["signal"] >= 3
-    assert passed["noise"] >= 2
-    if fit_intercept:
-        assert passed["means beyond float32"] == 0
-
-
 def test_folds_that_end_early(rng):
     X, y = rng.standard_normal((12, 30)), rng.standard_normal(12)
     with pytest.warns(RuntimeWarning, match="max_iter=20, but the path of fold 0 has [5-7] features"):
@@ -574,7 +521,9 @@ def test_metadata_routing(rng, name):
         if name.endswith("CV"):
             model = ours(name, cv=GroupKFold(4)).fit(X, y, groups=groups, sample_weight=weight)
             folds = list(GroupKFold(4).split(X, groups=groups))
-            near(model.mse_path_, ours(name, cv=folds).fit(X, y, sample_weight=weight).mse_path_)
+            for given in (folds, iter(folds)):
+                found = ours(name, cv=given).fit(X, y, sample_weight=weight)
+                near(model.mse_path_, found.mse_path_)
     if name.endswith("CV"):
         with pytest.raises(ValueError, match="groups"):
             ours(name).fit(X, y, groups=groups)
@@ -624,6 +573,18 @@ def test_callbacks_end_the_path(rng, name):
     piped = Watch(stop=2)
     pipe = make_pipeline(StandardScaler(), ours(name).set_callbacks(piped)).fit(X, y)
     assert pipe[-1].n_iter_ == 2
+
+
+@callbacks
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["LassoLars", "LassoLarsCV"])
+def test_callbacks_without_steps(rng, name):
+    X, y = data(rng)
+    watch = Watch()
+    model = ours(name, max_iter=0).set_callbacks(watch).fit(X, y)
+    assert not model.coef_.any()
+    assert "segment" not in watch.begun
+    assert watch.begun.count("fit") == 1
 
 
 @callbacks

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import gammaln
 from sklearn.utils.parallel import Parallel, delayed
 
+from sparselin.estimators._common import Split
 from sparselin.estimators._losses import errors, of_mean
 from sparselin.estimators._task import Model, Task
 from sparselin.experiments.selection.cross_validation import CrossValidation, Fold, summarize
@@ -17,8 +18,6 @@ from sparselin.results import FloatArray, IndexArray
 
 CRITERIA = ("aic", "bic", "ebic")
 CROSS_VALIDATED = ("cv", "cv_1se")
-
-Split = tuple[IndexArray, IndexArray]
 
 
 def default_gamma(n: float, p: int) -> float:
@@ -89,12 +88,13 @@ def chosen(name: str, scores: FloatArray) -> int:
 
 
 def _different_rows(task: Task) -> int:
-    """How many different rows X has, those of weight zero aside."""
+    """How many different rows X has, those of weight zero aside; −0.0 is 0.0, stored or not."""
     X = task.X if task.weight is None else task.X[np.flatnonzero(task.weight)]
     if isinstance(X, np.ndarray):
-        return len({row.tobytes() for row in X})
-    X = X.tocsr()
-    X.sort_indices()
+        return len({(row + 0.0).tobytes() for row in X})
+    X = X.tocsr(copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
     cuts = zip(X.indptr, X.indptr[1:], strict=False)
     return len({(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in cuts})
 

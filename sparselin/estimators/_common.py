@@ -13,7 +13,7 @@ from sklearn.utils import metadata_routing as routing
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray
+from sparselin.results import FloatArray, IndexArray, Names
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -29,6 +29,27 @@ except ImportError:  # before scikit-learn 1.9
 
 
 Split = tuple[IndexArray, IndexArray]
+
+
+class TakesSparse(CallbackSupportMixin):  # type: ignore[misc]
+    """An estimator that takes sparse X, and callbacks."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class RoutesToSplitter:
+    """An estimator with `cv`."""
+
+    cv: Any
+
+    def get_metadata_routing(self) -> routing.MetadataRouter:
+        """Who gets what: the estimator `sample_weight`, its splitter what it asked for."""
+        mapping = routing.MethodMapping().add(caller="fit", callee="split")
+        router = routing.MetadataRouter(owner=self).add_self_request(self)
+        return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
 
 def validated(
@@ -48,9 +69,15 @@ def validated(
     return X, y, sample_weight
 
 
-def problem_of(estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None) -> Problem:
-    """The problem that an estimator with `fit_intercept` solves, with the names that X came with."""
+def names_of(estimator: Any) -> Names:
+    """The names that X came with."""
     names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(names)
+
+
+def problem_of(estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None) -> Problem:
+    """The problem that an estimator with `fit_intercept` solves, with the names of X if they differ."""
+    names = names_of(estimator)
     names = None if names is None or len(set(names)) < len(names) else names
     return Problem(X, y, sample_weight=weight, intercept=estimator.fit_intercept, names=names)
 
@@ -65,27 +92,22 @@ def set_model(estimator: Any, coef: FloatArray, intercept: FloatArray, y: FloatA
 
 
 def splits(
-    estimator: Any, X: Any, y: FloatArray, sample_weight: FloatArray | None, params: dict[str, Any]
+    estimator: Any,
+    X: Any,
+    y: FloatArray,
+    sample_weight: FloatArray | None,
+    params: dict[str, Any],
+    *,
+    stratified: bool = False,
 ) -> list[Split]:
     """The folds of `estimator.cv`, with what metadata routing hands to the splitter."""
+    cv = check_cv(estimator.cv, y, classifier=stratified)
     given: dict[str, Any] = {}
     if routing._routing_enabled():
         given = routing.process_routing(
             estimator, "fit", sample_weight=sample_weight, **params
         ).splitter.split
-    return list(check_cv(estimator.cv, classifier=False).split(X, y, **given))
-
-
-def cv_routing(estimator: Any) -> Any:
-    """Who gets what: the estimator `sample_weight`, its splitter what it asked for."""
-    return (
-        routing.MetadataRouter(owner=estimator)
-        .add_self_request(estimator)
-        .add(
-            splitter=check_cv(estimator.cv),
-            method_mapping=routing.MethodMapping().add(caller="fit", callee="split"),
-        )
-    )
+    return list(cv.split(X, y, **given))
 
 
 def rows(X: Any, y: FloatArray, weight: FloatArray | None, part: IndexArray) -> tuple[Any, ...]:
@@ -109,7 +131,7 @@ def mean_of_folds(mse: FloatArray) -> FloatArray:
     return np.asarray(mse[:, scored].mean(axis=1))
 
 
-class Task:
+class FitTask:
     """A fit, or a part of it, as scikit-learn's callbacks see it (SLEP023).
 
     Nothing where there are no callbacks: `context` is None then.
@@ -123,7 +145,7 @@ class Task:
     @classmethod
     def of_fit(
         cls, estimator: Any, X: Any, y: Any, weight: FloatArray | None, most: int, *, in_order: bool = True
-    ) -> Task:
+    ) -> FitTask:
         """The whole fit, of at most so many parts; not `in_order` if these are numbered."""
         if not hasattr(estimator, "_init_callback_context"):
             return cls(None, {})
@@ -131,12 +153,12 @@ class Task:
         metadata = None if weight is None else {"sample_weight": weight}
         return cls(context, {"estimator": estimator, "X": X, "y": y, "metadata": metadata})
 
-    def part(self, name: str, most: int = 0, number: int | None = None, attributes: Any = None) -> Task:
+    def part(self, name: str, most: int = 0, number: int | None = None, attributes: Any = None) -> FitTask:
         """A part begins; `attributes` are those of the estimator at this point."""
         if self.context is None:
             return self
         context = self.context.subcontext(task_name=name, task_id=number, max_subtasks=most)
-        return Task(context, self.data, attributes)
+        return FitTask(context, self.data, attributes)
 
     def end(self, attributes: Any = None) -> bool:
         """It ends; returns whether a callback wants the path to end here."""
@@ -146,22 +168,23 @@ class Task:
 
     @contextlib.contextmanager
     def steps(
-        self, name: str, most: int, attributes: Callable[[Any], dict[str, Any] | None]
-    ) -> Iterator[Callable[[Any], bool] | None]:
+        self, name: str, most: int, attributes: Callable[..., dict[str, Any] | None]
+    ) -> Iterator[Callable[..., bool] | None]:
         """The `callback` of a method that calls it with the path after each step; None where nobody listens.
 
-        A step that was begun and did not come, as the path had ended, ends as an empty task.
+        A step that was begun and did not come, as the path had ended, ends as an empty task: with no
+        attributes, as in scikit-learn.
         """
         if self.context is None or not hasattr(self.data["estimator"], "_skl_callbacks"):
             yield None
             return
         made = 0
-        step: Task | None = self.part(name)
+        step = self.part(name) if most else None
 
-        def callback(path: Any) -> bool:
+        def callback(*found: Any) -> bool:
             nonlocal made, step
             made += 1
-            now = functools.partial(attributes, path)
+            now = functools.partial(attributes, *found)
             stop = step.end(now) if step is not None else True
             step = None if stop or made == most else self.part(name, attributes=now)
             return stop

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import _raise_for_params
 
 from sparselin.estimators._common import (
-    CallbackSupportMixin,
+    FitTask,
+    RoutesToSplitter,
     Split,
-    Task,
-    cv_routing,
+    TakesSparse,
     mean_of_folds,
     mean_squares,
     problem_of,
@@ -40,7 +40,7 @@ from sparselin.parallel.threads import workers
 from sparselin.results import FloatArray, LassoPath, Status
 
 
-class LassoLars(CallbackSupportMixin, linear_model.LassoLars):
+class LassoLars(TakesSparse, linear_model.LassoLars):
     """scikit-learn's `LassoLars`, by the exact path of `sparselin.lasso_path`.
 
     It minimises ‖y − β₀ − Xβ‖²/(2n) + α‖β‖₁, n the number of rows or, with weights, their sum; α = λ/n with λ
@@ -91,11 +91,6 @@ class LassoLars(CallbackSupportMixin, linear_model.LassoLars):
     (array([0.   , 2.498, 0.   , 2.498, 0.   ]), [1.25, 0.001])
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, Xy: Any = None, sample_weight: Any = None) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
@@ -107,7 +102,7 @@ class LassoLars(CallbackSupportMixin, linear_model.LassoLars):
         above α.
         """
         X, y, weight = validated(self, X, y, sample_weight, multi_output=True)
-        task = Task.of_fit(self, X, y, weight, self.max_iter if y.ndim == 1 else y.shape[1])
+        task = FitTask.of_fit(self, X, y, weight, self.max_iter if y.ndim == 1 else y.shape[1])
         paths = fit_targets(self, X, y, weight, self.alpha, task, self.fit_path)
         above = [
             i for i, path in enumerate(paths) if path.status in (Status.MAX_STEPS, Status.BEYOND_PRECISION)
@@ -126,7 +121,7 @@ class LassoLars(CallbackSupportMixin, linear_model.LassoLars):
         return self
 
 
-class LassoLarsCV(CallbackSupportMixin, linear_model.LassoLarsCV):
+class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
     """scikit-learn's `LassoLarsCV`, by one path of `sparselin.lasso_path` for each fold.
 
     A path is linear between its knots, so that the error of a fold is known for every α. It is computed at
@@ -167,11 +162,6 @@ class LassoLarsCV(CallbackSupportMixin, linear_model.LassoLarsCV):
     (np.float64(0.018), [7, 3])
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
@@ -191,7 +181,7 @@ class LassoLarsCV(CallbackSupportMixin, linear_model.LassoLarsCV):
                 stacklevel=3,
             )
         folds = splits(self, X, y, weight, params)
-        task = Task.of_fit(self, X, y, weight, len(folds) + 1, in_order=False)
+        task = FitTask.of_fit(self, X, y, weight, len(folds) + 1, in_order=False)
         with workers(2.0 * X.shape[0] * X.shape[1] * len(folds)):
             found = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")(
                 delayed(_left_out)(self, X, y, weight, fold, task, i) for i, fold in enumerate(folds)
@@ -209,12 +199,8 @@ class LassoLarsCV(CallbackSupportMixin, linear_model.LassoLarsCV):
         task.end({})
         return self
 
-    def get_metadata_routing(self) -> Any:
-        """Who gets what: see scikit-learn's user guide on metadata routing."""
-        return cv_routing(self)
 
-
-class LassoLarsIC(CallbackSupportMixin, linear_model.LassoLarsIC):
+class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
     """scikit-learn's `LassoLarsIC`, on the exact path of `sparselin.lasso_path`.
 
     Of the knots of the path it takes the one of least
@@ -247,11 +233,6 @@ class LassoLarsIC(CallbackSupportMixin, linear_model.LassoLarsIC):
     array([ 0.    , -1.1111])
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, copy_X: Any = None, sample_weight: Any = None) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
@@ -263,7 +244,7 @@ class LassoLarsIC(CallbackSupportMixin, linear_model.LassoLarsIC):
         """
         X, y, weight = validated(self, X, y, sample_weight)
         d, size = X.shape[1], size_of(X, weight)
-        task = Task.of_fit(self, X, y, weight, self.max_iter)
+        task = FitTask.of_fit(self, X, y, weight, self.max_iter)
         problem = problem_of(self, X, y, weight)
         if self.noise_variance is None:
             whole = lasso_path(problem, positive=self.positive)
@@ -285,7 +266,7 @@ class LassoLarsIC(CallbackSupportMixin, linear_model.LassoLarsIC):
 
 
 def _left_out(
-    estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, fold: Split, task: Task, i: int
+    estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, fold: Split, task: FitTask, i: int
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """The α of the knots of a fold, the residuals on the rows that it left out, and the weights of these."""
     part = task.part("fold", estimator.max_iter, i)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.estimators._common import Task, mean_squares, problem_of, set_model
+from sparselin.estimators._common import FitTask, mean_squares, problem_of, set_model
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, Status
@@ -41,7 +41,7 @@ def size_of(X: Any, weight: FloatArray | None) -> float:
     return float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
 
 
-def alpha_path(estimator: Any, problem: Problem, alpha: float, size: float, task: Task) -> AlphaPath:
+def alpha_path(estimator: Any, problem: Problem, alpha: float, size: float, task: FitTask) -> AlphaPath:
     """The path down to α, of at most max_iter segments; it ends at α itself if it is reached."""
     most = estimator.max_iter
     with task.steps("segment", most, lambda path: _attributes(estimator, path, size)) as callback:
@@ -88,7 +88,7 @@ def fit_targets(
     y: FloatArray,
     weight: FloatArray | None,
     alpha: float,
-    task: Task,
+    task: FitTask,
     with_path: bool,
 ) -> list[AlphaPath]:
     """The path of each target, from which the attributes are set."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import sparselin as sl
-from sparselin.estimators._task import Found, Model, Task, Watch
+from sparselin.estimators._task import Found, Model, Task, Watch, telling
 from sparselin.greedy._losses import LOSSES
 from sparselin.results import FloatArray, GeneralizedPath
 
@@ -46,12 +46,9 @@ def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> Fo
             for t in range(f, len(path) + 1)
         ]
 
-    def tell(path: GeneralizedPath) -> bool:
-        return watch is not None and watch(path, models(path))
-
     path = sl.generalized_omp(
         task.X, task.y, k, loss=task.loss, tol=tol, forced=task.forced, intercept=task.intercept,
-        standardize=task.standardize, sample_weight=task.weight, callback=None if watch is None else tell,
+        standardize=task.standardize, sample_weight=task.weight, callback=telling(watch, models),
     )  # fmt: skip
     if len(path) < f:
         raise ValueError(

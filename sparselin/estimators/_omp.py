@@ -13,10 +13,10 @@ from sklearn.base import _fit_context
 from sklearn.utils.metadata_routing import _raise_for_params
 
 from sparselin.estimators._common import (
-    CallbackSupportMixin,
+    FitTask,
+    RoutesToSplitter,
     Split,
-    Task,
-    cv_routing,
+    TakesSparse,
     mean_of_folds,
     mean_squares,
     problem_of,
@@ -25,7 +25,6 @@ from sparselin.estimators._common import (
     splits,
     validated,
 )
-from sparselin.estimators._folds import FoldPath, SharedFolds, can_share, path_of
 from sparselin.greedy.batch_omp import batch_omp
 from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import workers
@@ -44,7 +43,7 @@ class _Fit(NamedTuple):
     status: list[Status]
 
 
-class OrthogonalMatchingPursuit(CallbackSupportMixin, linear_model.OrthogonalMatchingPursuit):
+class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPursuit):
     """scikit-learn's `OrthogonalMatchingPursuit`, by `sparselin.omp`.
 
     With r = P_S^⊥(y − ȳ) the residual on the features S so far, each step takes the feature of largest
@@ -84,11 +83,6 @@ class OrthogonalMatchingPursuit(CallbackSupportMixin, linear_model.OrthogonalMat
     (array([ 2., -1.]), 1.0)
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,) or (n, n_targets).
@@ -107,13 +101,13 @@ class OrthogonalMatchingPursuit(CallbackSupportMixin, linear_model.OrthogonalMat
         else:
             k, self.n_nonzero_coefs_ = min(n, d), None
         _check_count(k, d, "n_nonzero_coefs")
-        task = Task.of_fit(self, X, y, weight, k if y.ndim == 1 else y.shape[1])
+        task = FitTask.of_fit(self, X, y, weight, k if y.ndim == 1 else y.shape[1])
         _set(self, _fitted(self, X, y, weight, k, self.tol, task), y)
         task.end({})
         return self
 
 
-class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalMatchingPursuitCV):
+class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.OrthogonalMatchingPursuitCV):
     """scikit-learn's `OrthogonalMatchingPursuitCV`, by one path of `sparselin.omp` for each fold.
 
     The path of a fold is scored at each k on what was left out, up to the length of the shortest path: one
@@ -156,11 +150,6 @@ class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalM
     (2, array([3, 7]))
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Fit to X (n, d), an array, a sparse matrix or a frame, and y (n,).
@@ -177,8 +166,11 @@ class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalM
         most = self.max_iter or min(max(int(0.1 * d), 5), d)
         _check_count(most, d, "max_iter")
         folds = splits(self, X, y, weight, params)
-        task = Task.of_fit(self, X, y, weight, len(folds) + 1, in_order=False)
-        whole, scores = _compare(self, X, y, weight, folds, most, task)
+        task = FitTask.of_fit(self, X, y, weight, len(folds) + 1, in_order=False)
+        with workers(2.0 * X.shape[0] * d * most):
+            scores = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")(
+                delayed(_score_fold)(self, X, y, weight, fold, most, task, i) for i, fold in enumerate(folds)
+            )
         stop, i = min((len(score), i) for i, (score, _) in enumerate(scores))
         if self.max_iter and stop < most and scores[i][1] is not Status.STOPPED:
             warnings.warn(
@@ -191,15 +183,10 @@ class OrthogonalMatchingPursuitCV(CallbackSupportMixin, linear_model.OrthogonalM
         self.n_nonzero_coefs_ = np.argmin(mean_of_folds(self.mse_path_)) + 1
         k = int(self.n_nonzero_coefs_)
         refit = task.part("refit", k, len(folds))
-        fit = _fitted(self, X, y, weight, k, None, refit) if whole is None else _beginning(whole, k)
-        _set(self, fit, y)
+        _set(self, _fitted(self, X, y, weight, k, None, refit), y)
         refit.end({})
         task.end({})
         return self
-
-    def get_metadata_routing(self) -> Any:
-        """Who gets what: see scikit-learn's user guide on metadata routing."""
-        return cv_routing(self)
 
 
 def _check_count(k: int, d: int, name: str) -> None:
@@ -219,17 +206,14 @@ def _attributes(estimator: Any, path: SelectionPath) -> dict[str, Any]:
 
 
 def _fitted(
-    estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, k: int, tol: float | None, task: Task
+    estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, k: int, tol: float | None, task: FitTask
 ) -> _Fit:
     """k features, or until ‖r‖² ≤ tol, for each target."""
     targets = y[:, None] if y.ndim == 1 else y
+    d, N = X.shape[1], targets.shape[1]
     level = None if tol is None else math.sqrt(tol)
     watched = hasattr(estimator, "_skl_callbacks")
-    if (
-        isinstance(X, np.ndarray)
-        and not watched
-        and targets.shape[1] * k >= X.shape[1] > 1 < targets.shape[1]
-    ):
+    if isinstance(X, np.ndarray) and not watched and min(N, d) > 1 and N * k >= d:  # then XᵀX pays
         fit = _by_gram(estimator, X, targets, weight, k, level)
     else:
         fit = _one_by_one(estimator, X, targets, weight, k, level, task)
@@ -256,7 +240,7 @@ def _one_by_one(
     weight: FloatArray | None,
     k: int,
     level: float | None,
-    task: Task,
+    task: FitTask,
 ) -> _Fit:
     N = targets.shape[1]
     paths = []
@@ -272,14 +256,6 @@ def _one_by_one(
     return _Fit(coef, intercept, [len(path) for path in paths], [path.status for path in paths])
 
 
-def _beginning(path: SelectionPath, k: int) -> _Fit:
-    """The first k features of a path."""
-    t = min(k, len(path))
-    coef = np.zeros((1, path.n_features), path.coef_path.dtype)
-    coef[0, path.support[:t]] = path.coef_at(t)
-    return _Fit(coef, path.intercept_path[[t]], [t], [path.status])
-
-
 def _by_gram(
     estimator: Any, X: FloatArray, Y: FloatArray, weight: FloatArray | None, k: int, level: float | None
 ) -> _Fit:
@@ -293,31 +269,6 @@ def _by_gram(
     return _Fit(coef[:, :d], intercept, (batch.n_selected - ones).tolist(), batch.status.tolist())
 
 
-def _compare(
-    estimator: Any,
-    X: Any,
-    y: FloatArray,
-    weight: FloatArray | None,
-    folds: list[Split],
-    k: int,
-    task: Task,
-) -> tuple[SelectionPath | None, list[tuple[FloatArray, Status]]]:
-    """The path of all rows, if it was made for the folds to share, and what `_score_fold` gives for each."""
-    paths: list[FoldPath | None] = [None] * len(folds)
-    whole = None
-    with workers(2.0 * X.shape[0] * X.shape[1] * k):
-        if weight is None and not hasattr(estimator, "_skl_callbacks"):
-            problem = problem_of(estimator, X, y, None)
-            if can_share(problem, k):
-                whole = omp(problem, k)
-                paths = SharedFolds(problem, [fold[0] for fold in folds], k, whole).paths()
-        scores = Parallel(n_jobs=estimator.n_jobs, verbose=estimator.verbose, prefer="threads")(
-            delayed(_score_fold)(estimator, X, y, weight, fold, k, task, i, path)
-            for i, (fold, path) in enumerate(zip(folds, paths, strict=True))
-        )
-    return whole, scores
-
-
 def _score_fold(
     estimator: Any,
     X: Any,
@@ -325,17 +276,14 @@ def _score_fold(
     weight: FloatArray | None,
     fold: Split,
     k: int,
-    task: Task,
+    task: FitTask,
     i: int,
-    path: FoldPath | None,
 ) -> tuple[FloatArray, Status]:
     """The mean squared errors with 1, 2, … features, as far as the path goes, and how it ended."""
-    if path is None:
-        part = task.part("fold", k, i)
-        with part.steps("pick", k, lambda path: _attributes(estimator, path)) as callback:
-            found = omp(problem_of(estimator, *rows(X, y, weight, fold[0])), k, callback=callback)
-        part.end(lambda: _attributes(estimator, found))
-        path = path_of(found)
+    part = task.part("fold", k, i)
+    with part.steps("pick", k, lambda path: _attributes(estimator, path)) as callback:
+        path = omp(problem_of(estimator, *rows(X, y, weight, fold[0])), k, callback=callback)
+    part.end(lambda: _attributes(estimator, path))
     S, test = path.support, fold[1]
     residuals = y[test, None] - path.intercept_path
     residuals[:, 1:] -= (

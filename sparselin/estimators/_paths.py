@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.estimators._task import Found, Model, Task, Watch, models_of
+from sparselin.estimators._task import Found, Model, Task, Watch, models_of, telling
 from sparselin.experiments.selection.methods import refit
 from sparselin.problem import Problem
 from sparselin.results import SelectionPath, Status, SubsetResult
@@ -70,13 +70,12 @@ def along(
     **given: Any,
 ) -> Found:
     """The path of a method of nested picks."""
-    f = len(task.forced)
 
-    def tell(path: SelectionPath) -> bool:
-        return watch is not None and watch(path, models_of(path, problem, f))
+    def models(path: SelectionPath) -> list[Model]:
+        return models_of(path, problem, len(task.forced))
 
-    path = method(problem, k, forced=task.forced, callback=None if watch is None else tell, **given)
-    return Found(path, models_of(path, problem, f), path.status)
+    path = method(problem, k, forced=task.forced, callback=telling(watch, models), **given)
+    return Found(path, models(path), path.status)
 
 
 def until(

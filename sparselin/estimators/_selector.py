@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import copy
-import functools
 import warnings
 from typing import Any, NamedTuple, Self
 
@@ -12,15 +11,12 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.model_selection import check_cv
 from sklearn.utils import ClassifierTags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparselin.estimators._choice_of_k import (
     CRITERIA,
     CROSS_VALIDATED,
-    Split,
     check_classes,
     chosen,
     criterion,
@@ -28,7 +24,15 @@ from sparselin.estimators._choice_of_k import (
     default_gamma,
     is_one_hot,
 )
-from sparselin.estimators._common import CallbackSupportMixin, with_callbacks
+from sparselin.estimators._common import (
+    FitTask,
+    RoutesToSplitter,
+    Split,
+    TakesSparse,
+    names_of,
+    splits,
+    with_callbacks,
+)
 from sparselin.estimators._losses import check_loss, encoded
 from sparselin.estimators._task import (
     Found,
@@ -65,7 +69,7 @@ class Request(NamedTuple):
     k: int
 
 
-class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
+class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
     """A selector that computes a path once, and chooses k along it."""
 
     # the longest path by default, where a criterion or cross-validation chooses
@@ -131,27 +135,22 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
             that a longer one might be better.
         """
         task, kept = self._checked(X, y, sample_weight)
-        request, splits = self._request(task, params)
-        context: Any = None
-        if hasattr(self, "_init_callback_context"):
-            context = self._init_callback_context(max_subtasks=request.most - len(task.forced))
-            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def watch(result: Result, models: list[Model]) -> bool:
-            step = context.subcontext(task_name="step").call_on_fit_task_begin(estimator=self, X=X, y=y)
-            so_far = functools.partial(self._fitted, result, models, len(models) - 1, kept)
-            return bool(step.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=so_far))
-
-        watched = watch if getattr(self, "_skl_callbacks", None) else None
+        request, folds = self._request(task, params)
+        steps = request.most - len(task.forced)
+        whole = FitTask.of_fit(self, X, y, task.weight, steps)
         self.sizes_ = np.arange(len(task.forced), request.most + 1)
-        found = self._path(task, request.most, request.tol, watched)
+
+        def so_far(result: Result, models: list[Model]) -> dict[str, Any]:
+            return self._fitted(result, models, len(models) - 1, kept)
+
+        with whole.steps("step", steps, so_far) as watch:
+            found = self._path(task, request.most, request.tol, watch)
         self.sizes_ = self.sizes_[: len(found.models)]
-        position = self._choose(task, request, splits, found.models)
+        position = self._choose(task, request, folds, found.models)
         self._models = [model._replace(features=kept[model.features]) for model in found.models]
         self.__dict__.update(self._fitted(found.result, found.models, position, kept))
         self._warn(task, request, found, position)
-        if context is not None:
-            context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        whole.end({})
         return self
 
     def at(self, k: int) -> Self:
@@ -168,19 +167,12 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         other.__dict__.update(other._chosen(self._models[k - low], k))
         return other
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """sample_weight for `fit`, and what the `split` of `cv` asks for."""
-        mapping = MethodMapping().add(caller="fit", callee="split")
-        router = MetadataRouter(owner=self).add_self_request(self)
-        return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = self._several and self.loss == "squared"
         tags.target_tags.positive_only = self.loss == "poisson"
         tags.classifier_tags = ClassifierTags(multi_class=False) if self.loss == "logistic" else None
-        tags.input_tags.sparse = True
         return tags
 
     def _get_support_mask(self) -> Any:
@@ -203,7 +195,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         y = as_outputs(y, type(self).__name__, self._several and self.loss == "squared")
         y, self.classes_ = encoded(y, self.loss, X.dtype)
         n, d = X.shape
-        names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        names = names_of(self)
         first = check_indices(self.forced, d, "forced", names)
         out = check_indices(self.exclude, d, "exclude", names)
         if both := np.intersect1d(first, out).tolist():
@@ -226,7 +218,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
         given: Any = self.n_features_to_select
         f, p = len(task.forced), task.units
         tol = None if self.tol is None else check_level(self.tol, "tol")
-        rule, splits, k = None, [], p
+        rule, folds, k = None, [], p
         if isinstance(given, str):
             if given not in ("auto", *CRITERIA, *CROSS_VALIDATED):
                 known = ", ".join(map(repr, ("auto", *CRITERIA, *CROSS_VALIDATED)))
@@ -251,32 +243,30 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
             raise ValueError(f"forced features count: got {f} of them and n_features_to_select={k}")
         most = k
         if rule is not None:
-            splits = self._splits(task, params) if rule in CROSS_VALIDATED else []
-            rows = min((len(train) for train, _ in splits), default=int(task.total))
+            folds = self._folds(task, params) if rule in CROSS_VALIDATED else []
+            rows = min((len(train) for train, _ in folds), default=int(task.total))
             most = min(p, max(1, f, min(f + self._most, rows // 2 - 1)))
         if self.max_features is not None:
             least = 1 if isinstance(given, str) else k
             most = check_count(self.max_features, "max_features", max(least, f), p)
-        return Request(most, tol, rule, k), splits
+        return Request(most, tol, rule, k), folds
 
-    def _splits(self, task: Task, params: dict[str, Any]) -> list[Split]:
+    def _folds(self, task: Task, params: dict[str, Any]) -> list[Split]:
         """The folds: stratified where y is of classes and `cv` is a number."""
         check_classes(task.y, self.classes_)
-        routed = {}
         if params and not get_config()["enable_metadata_routing"]:
             raise ValueError(
                 f"fit takes {', '.join(params)} with sklearn.set_config(enable_metadata_routing=True) only"
             )
-        if params:
-            routed = process_routing(self, "fit", **params)["splitter"]["split"]
-        classes = is_one_hot(task.y)
-        labels, stratify = task.y.argmax(axis=1) if classes else task.y, classes or self.classes_ is not None
-        splits = list(check_cv(self.cv, labels, classifier=stratify).split(task.X, labels, **routed))
-        if len(splits) < 2:
-            raise ValueError(f"cv must give at least two splits; got {len(splits)}. KFold(5) gives five.")
-        return splits
+        one_hot = is_one_hot(task.y)
+        labels = task.y.argmax(axis=1) if one_hot else task.y
+        stratified = one_hot or self.classes_ is not None
+        folds = splits(self, task.X, labels, task.weight, params, stratified=stratified)
+        if len(folds) < 2:
+            raise ValueError(f"cv must give at least two splits; got {len(folds)}. KFold(5) gives five.")
+        return folds
 
-    def _choose(self, task: Task, request: Request, splits: list[Split], models: list[Model]) -> int:
+    def _choose(self, task: Task, request: Request, folds: list[Split], models: list[Model]) -> int:
         """The position of the model chosen; sets what was compared."""
         self.cross_validation_ = self.gamma_ = None
         f = len(task.forced)
@@ -286,7 +276,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
             return min(request.k - f, len(models) - 1)
         if request.rule in CROSS_VALIDATED:
             bare = type(self)(**self.get_params(deep=False))
-            found = cross_validated(task, bare._models_of, splits, f + len(models) - 1, self.n_jobs)
+            found = cross_validated(task, bare._models_of, folds, f + len(models) - 1, self.n_jobs)
             self.cross_validation_, self.scores_ = found, found.error
             return (found.best if request.rule == "cv" else found.chosen) - f
         variance = None if self.noise_variance is None else check_level(self.noise_variance, "noise_variance")
@@ -303,8 +293,7 @@ class PathSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator, metaclass
 
     def _fitted(self, result: Result, models: list[Model], position: int, kept: IndexArray) -> dict[str, Any]:
         """The attributes of a fit that ends with this model."""
-        names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-        path = widened(result, kept, self.n_features_in_, names)
+        path = widened(result, kept, self.n_features_in_, names_of(self))
         model = models[position]
         model = model._replace(features=kept[model.features])
         return {"path_": path, **self._chosen(model, int(self.sizes_[position]))}

@@ -98,6 +98,11 @@ class Found(NamedTuple):
 Watch = Callable[[Any, list[Model]], bool]
 
 
+def telling(watch: Watch | None, models: Callable[[Any], list[Model]]) -> Callable[[Any], bool] | None:
+    """The `callback` of a method, by which watch hears of each path and its models."""
+    return None if watch is None else lambda path: watch(path, models(path))
+
+
 def residual(norm: float, problem: Problem) -> float:
     """‖r‖, or zero where rounding may be all of it: ‖r‖ ≤ 8·eps·(√n + 1)·‖y‖."""
     return 0.0 if norm <= problem.rounding() * problem.y_norm else float(norm)

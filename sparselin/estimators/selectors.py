@@ -10,7 +10,7 @@ import sparselin as sl
 from sparselin.estimators._losses import along_loss
 from sparselin.estimators._paths import along, until
 from sparselin.estimators._selector import PathSelector
-from sparselin.estimators._task import Found, Task, Watch, models_of_groups
+from sparselin.estimators._task import Found, Model, Task, Watch, models_of_groups, telling
 from sparselin.greedy._groups import group_omp
 from sparselin.results import GroupPath
 from sparselin.validation import Columns
@@ -85,8 +85,8 @@ class OMPSelector(PathSelector):
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Sparse X stays sparse, float32 stays float32. `sample_weight` weighs squared residuals, or terms of the
-    loss; callbacks of scikit-learn 1.9 are told after each step, and a hook that returns True ends the path
-    there.
+    loss; callbacks of scikit-learn 1.9 are told of each step, and a hook `on_fit_task_end` that returns True
+    ends the path there. A step that was begun when the path had ended has no `fitted_estimator`.
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
@@ -139,15 +139,15 @@ class OMPSelector(PathSelector):
         if task.groups is None and task.y.ndim == 1:
             return along(sl.omp, task.problem(), task, k, watch, tol=tol)
 
-        def tell(path: GroupPath) -> bool:
-            return watch is not None and watch(path, models_of_groups(path, task))
+        def models(path: GroupPath) -> list[Model]:
+            return models_of_groups(path, task)
 
         path = group_omp(
             task.X, task.y.reshape(len(task.y), -1), k, groups=task.groups, forced=task.forced, tol=tol,
             intercept=task.intercept, standardize=task.standardize, sample_weight=task.weight,
-            names=task.names, callback=None if watch is None else tell,
+            names=task.names, callback=telling(watch, models),
         )  # fmt: skip
-        return Found(path, models_of_groups(path, task), path.status)
+        return Found(path, models(path), path.status)
 
 
 class OLSSelector(PathSelector):
