@@ -20,15 +20,32 @@ from sparselin.plots.pictures import show
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, close
+from sparselin.plots.style import (
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    ORANGE,
+    PALETTE,
+    PINK,
+    RED,
+    SKY,
+    VIOLET,
+    close,
+)
 from sparselin.plots.verification import agreement, dual_polytope, windows
 
 __all__ = [
     "BLUE",
+    "BROWN",
     "GREEN",
     "GREY",
     "ORANGE",
+    "PALETTE",
+    "PINK",
     "RED",
+    "SKY",
+    "VIOLET",
     "achieved",
     "agreement",
     "around_several",

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import GREY, ORANGE, axes, pyplot
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, PINK, SKY, axes, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# colours that differ for the colour-blind too (Okabe and Ito), each with a marker and a line of its own
+# each with a colour, a marker and a line of its own
 LOOKS: dict[str, dict[str, Any]] = {
-    "lasso": {"color": "#000000", "marker": "o", "linestyle": "--"},
-    "no-reg": {"color": "#d55e00", "marker": "s", "linestyle": "--"},
-    "ld": {"color": "#0072b2", "marker": "^", "linestyle": "-"},
-    "ld-0.1": {"color": "#56b4e9", "marker": "v", "linestyle": "-"},
-    "sv": {"color": "#009e73", "marker": "D", "linestyle": "-."},
-    "gr": {"color": "#cc79a7", "marker": "x", "linestyle": ":"},
+    "lasso": {"color": "black", "marker": "o", "linestyle": "--"},
+    "no-reg": {"color": ORANGE, "marker": "s", "linestyle": "--"},
+    "ld": {"color": BLUE, "marker": "^", "linestyle": "-"},
+    "ld-0.1": {"color": SKY, "marker": "v", "linestyle": "-"},
+    "sv": {"color": GREEN, "marker": "D", "linestyle": "-."},
+    "gr": {"color": PINK, "marker": "x", "linestyle": ":"},
 }
 OTHER_LOOK = {"color": GREY, "marker": "P", "linestyle": "-"}  # of further regularizers
 # the opacity of selections of fewer than k features

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, axes, in_space, pyplot
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, VIOLET, axes, in_space, pyplot
 from sparselin.results import FloatArray
 from sparselin.validation import check_indices
 
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
     from sparselin.problem import Problem
 
-_VIOLET = "#7b5ea7"
 # series -> colour, line, marker, label
 SERIES = {
     "achieved": (BLUE, "-", "o", "achieved (band: down to the least)"),
     "certificate after the run": (GREEN, "-", "s", "certificate after the run"),
     "along the path": (ORANGE, "--", "^", "along the path"),
     "submodularity ratio, sharper": (RED, "-.", "D", r"$1-e^{-\gamma\lambda(k)}$ (OMP)"),
-    "sparse eigenvalue, sharper": (_VIOLET, "-.", "v", r"$1-e^{-\lambda(2k-1)}$ (OMP)"),
+    "sparse eigenvalue, sharper": (VIOLET, "-.", "v", r"$1-e^{-\lambda(2k-1)}$ (OMP)"),
     "submodularity ratio": (
         GREY,
         ":",

@@ -8,7 +8,6 @@ import numpy as np
 
 from sparselin.plots.style import (
     BLUE,
-    CYCLE,
     GREEN,
     GREY,
     LONG,
@@ -18,6 +17,7 @@ from sparselin.plots.style import (
     grey_lines,
     height,
     legend,
+    look,
     name,
     named_ends,
     note,
@@ -39,6 +39,7 @@ from sparselin.results import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MARKS = 12  # so many knots of each line are marked
 _SAMPLES = 400  # of each curve on a logarithmic axis, where the lines between knots are bent
 # how signals end: colour and hatch
 _ENDS = {
@@ -79,9 +80,11 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     shown = np.argsort(-np.abs(beta[:, -1]), kind="stable")[: max(labels, 0)]
     shown = shown[np.argsort(-beta[shown, -1], kind="stable")]
     grey_lines(ax, lam, np.delete(beta, shown, axis=0))
+    at_knots = np.flatnonzero(np.isin(lam, path.knots))
     for i, f in enumerate(shown):
-        look: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "linestyle": "-" if i < len(CYCLE) else "--"}
-        ax.plot(lam, beta[f], label=name(path.names, int(path.features[f])), linewidth=1.5, **look)
+        kinks = at_knots[np.flatnonzero(beta[f, at_knots])]
+        ax.plot(lam, beta[f], linewidth=1.5, label=name(path.names, int(path.features[f])), markersize=5,
+                markevery=kinks[:: -(-len(kinks) // _MARKS) or 1].tolist(), **look(i))  # fmt: skip
     low, high = beta.min(initial=0), beta.max(initial=0)
     pad = 0.06 * (high - low) or 1.0
     ax.set_ylim(low - pad, high + pad)
@@ -154,8 +157,8 @@ def selection(path: SelectionPath, *, ax: Axes | None = None) -> Axes:
             ax.plot(lam[rest], at[rest], marker, color=colour, markersize=size, label=label)
     second = ~forced & ~tied
     if second.any():
-        look: dict[str, Any] = {"markersize": 1.7 * size, "markeredgewidth": 2, "label": "runner-up"}
-        ax.plot(runner_up[second], at[second], "|", color=GREY, **look)
+        ax.plot(runner_up[second], at[second], "|", color=GREY, markersize=1.7 * size, markeredgewidth=2,
+                label="runner-up")  # fmt: skip
     _from_zero_or_log(ax, lam[~forced], runner_up[second])
     start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # 0 has no place on a logarithmic axis
     ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
@@ -224,8 +227,8 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
     order = np.argsort(-ends, kind="stable")
     order = np.sort(np.concatenate([order[:8], order[8:][-8:]])) if len(order) > 16 else order
     for i, t in enumerate(order.tolist()):
-        look: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "linestyle": "-" if ends[t] else ":"}
-        ax.plot([lam, low], [0, ends[t]], linewidth=1.8, label=name(entry.names, entry.tied[t]), **look)
+        line = look(i) | ({} if ends[t] else {"linestyle": ":"})
+        ax.plot([lam, low], [0, ends[t]], linewidth=1.8, label=name(entry.names, entry.tied[t]), **line)
     top, bottom = ends.max(initial=0), ends.min(initial=0)
     pad = 0.12 * (top - bottom) or 1.0
     beyond = 0.12 * (lam - low)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparselin.plots.style import CYCLE, GREY, POINTS, grey_lines, integers, name, named_ends, picture
+from sparselin.plots.style import GREY, POINTS, grey_lines, integers, look, name, named_ends, picture
 from sparselin.results import StabilitySelection
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     rest = np.delete(np.arange(found.n_features), shown)
     grey_lines(ax, t, paths[rest[paths[rest, -1] > 0]])
     for i, j in reversed(list(enumerate(shown.tolist()))):
-        look: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "linestyle": "-" if i < len(CYCLE) else "--"}
-        ax.plot(t, paths[j], label=name(found.names, j), linewidth=1.5, **look)
+        ax.plot(t, paths[j], label=name(found.names, j), linewidth=1.5, markersize=5, **look(i))
     ax.set(xlim=(0, found.k), ylim=(0, 1.03))
     integers(ax)
     named_ends(ax, paths[shown[::-1], -1])
