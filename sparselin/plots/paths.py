@@ -29,7 +29,6 @@ from sparselin.plots.style import (
 from sparselin.results import (
     BatchSelection,
     Explanation,
-    FirstEntry,
     FloatArray,
     LassoPath,
     SelectionPath,
@@ -201,58 +200,6 @@ def _from_zero_or_log(ax: Axes, values: FloatArray, also: FloatArray) -> None:
     elif positive.size:
         ax.set_xlim(0, 1.08 * positive.max())
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)
-
-
-def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
-    """The coefficients of T on the first segment: sign·(λ* − λ)·v for λ in the window (λ₂, λ*), then shaded.
-
-    Those of T∖A(S) stay zero. Where it differs from λ₂, λ₀ is marked: the end of the window by the proof of
-    the paper.
-
-    Parameters
-    ----------
-    entry : a `FirstEntry`.
-    ax : where to draw; a new figure if None.
-
-    >>> import sparselin as sl
-    >>> ax = first_entry(sl.first_entry([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0]))
-    >>> ax.lines[0].get_xydata().tolist()
-    [[3.0, 0.0], [1.0, 2.0]]
-    """
-    ax = picture(ax, r"$\lambda$", "coefficient")
-    lam, low = float(entry.lam_star), float(entry.window_lower)
-    if not lam > 0:
-        return note(ax, f"No feature enters: {entry.status.message}.")
-    ends = (lam - low) * entry.signs.astype(float) * entry.direction.astype(float)
-    order = np.argsort(-ends, kind="stable")
-    order = np.sort(np.concatenate([order[:8], order[8:][-8:]])) if len(order) > 16 else order
-    for i, t in enumerate(order.tolist()):
-        line = look(i) | ({} if ends[t] else {"linestyle": ":"})
-        ax.plot([lam, low], [0, ends[t]], linewidth=1.8, label=name(entry.names, entry.tied[t]), **line)
-    top, bottom = ends.max(initial=0), ends.min(initial=0)
-    pad = 0.12 * (top - bottom) or 1.0
-    beyond = 0.12 * (lam - low)
-    ax.set_ylim(bottom - pad, top + pad)
-    ax.set_xlim(lam + beyond, low)
-    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    named_ends(ax, ends[order])
-    marks = [(lam, r"$\lambda^*$ = " + f"{lam:.4g}", ":"), (low, rf"$\lambda_2$ = {low:.4g}", "-")]
-    for where, text, line in marks:
-        ax.axvline(where, color=GREY, linewidth=0.9, linestyle=line)
-        ax.text(
-            where, 1.02, text, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=POINTS
-        )
-    if entry.proof_lower > low + 0.02 * (lam - low):
-        ax.axvline(entry.proof_lower, color=GREY, linewidth=0.9, linestyle="--")
-        ax.annotate(
-            r"$\lambda_0$",
-            (entry.proof_lower, 0),
-            (4, 6),
-            ax.get_xaxis_transform(),
-            "offset points",
-            fontsize=POINTS,
-        )
-    return ax
 
 
 def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from sparselin import results
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
-from sparselin.plots.paths import batch_selection, explanation, first_entry, lasso_path, selection
+from sparselin.plots.paths import batch_selection, explanation, lasso_path, selection
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability
+from sparselin.plots.window import first_entry
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

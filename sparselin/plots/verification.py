@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.lasso.path import lasso_path
 from sparselin.lasso.projection import project_dual
-from sparselin.plots.style import BLUE, GREY, ORANGE, RED, axes, in_space
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, RED, axes, in_space
 from sparselin.results import FloatArray
 from sparselin.validation import check_level
 
@@ -43,11 +43,11 @@ def agreement(summary: Sequence[Any], *, ax: Axes | None = None) -> Axes:
         left = left + share
     for row in summary:
         text = f"{row.agreements} of {row.steps}" + (f", {row.undecided} undecided" if row.undecided else "")
-        ax.text(0.01, row.name, text, va="center", ha="left", color="white", fontsize=8)
+        ax.text(0.01, row.name, text, va="center", ha="left", color="white", fontsize=POINTS)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
-    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=POINTS)
     return ax
 
 
