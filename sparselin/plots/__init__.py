@@ -16,11 +16,12 @@ from sparselin.plots.diversity import (
 )
 from sparselin.plots.guarantees import achieved, around_several, around_y, promised, worst_ratios
 from sparselin.plots.hoff import hoff_descent
-from sparselin.plots.paths import batch_selection, explanation, lasso_path, selection
+from sparselin.plots.paths import batch_selection, explanation, lasso_path
 from sparselin.plots.penalty import contours, penalties, penalty_panels
 from sparselin.plots.pictures import show
 from sparselin.plots.pixels import selected_pixels
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
+from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability
 from sparselin.plots.style import (

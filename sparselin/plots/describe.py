@@ -83,7 +83,11 @@ def _sentences(ax: Any) -> Iterator[str]:
         yield from _collection(one)
     if polygons := [one for one in ax.patches if hasattr(one, "get_xy") and not hasattr(one, "get_width")]:
         yield _many(len(polygons), "polygon") + "."
-    names = {_plain(str(line.get_label())) for line in ax.lines}
+    names = {_plain(str(line.get_label())) for line in [*ax.lines, *ax.containers, *ax.collections]}
+    if (legend := ax.get_legend()) is not None:
+        entries = [_plain(text.get_text()) for text in legend.get_texts()]
+        if entries := [entry for entry in entries if entry not in names]:
+            yield f"Legend: {', '.join(entries)}."
     if (texts := [text for text in dict.fromkeys(texts) if text not in names]) and ax.lines:
         yield f"Written in it: {', '.join(texts)}."
 

@@ -31,7 +31,6 @@ from sparselin.results import (
     Explanation,
     FloatArray,
     LassoPath,
-    SelectionPath,
     Status,
 )
 
@@ -56,6 +55,7 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     The axis is logarithmic if the positive knots span more than a factor of 20, and linear below the last of
     them where the path ends at 0. Between knots β is linear in λ, and R² is linear in λ²: with c = Xᵀr,
     d(½‖r‖²)/dλ = −cᵀdβ/dλ = −λ·d‖β_{S̄}‖₁/dλ, where ‖β_{S̄}‖₁ (of standardized columns, if they are) is linear.
+    Of standardized columns too the coefficients are per unit of the column: their heights do not compare.
 
     Parameters
     ----------
@@ -69,8 +69,9 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     >>> [line.get_label() for line in ax.lines[:2]], [text.get_text() for text in ax.texts[:2]]
     (['x0', 'x1'], ['x0', 'x1'])
     """
-    units = " (in the units of X)" if path.standardized else ""
-    ax = picture(ax, r"$\lambda$ (marks: knots)", f"coefficient{units}")
+    units = ", each in its own unit" if path.standardized else ""
+    words = rf"$\lambda$, from $\lambda^*$ = {path.knots[0]:.4g} (marks: knots)"
+    ax = picture(ax, words, f"coefficient{units}", figsize=(7.2, 4.4))
     if not path.knots[0] > 0:
         return note(ax, "No feature enters: λ* = 0, no column outside S is correlated with the residual.")
     lam = _axis_of_lambda(ax, path.knots)
@@ -119,87 +120,6 @@ def _r2_above(ax: Axes, path: LassoPath) -> None:
             ax.text(share, 1.02, text, ha="center", va="bottom", fontsize=POINTS, transform=ax.transAxes)
         before = text
     ax.text(-0.06, 1.02, "$R^2$", ha="right", va="bottom", fontsize=POINTS, transform=ax.transAxes)
-
-
-def selection(path: SelectionPath, *, ax: Axes | None = None) -> Axes:
-    """The steps from the top down: λ* of each and the runner-up's share of it, and R² after the step.
-
-    The runner-up is at (1 − margin)·λ*: for OMP its |⟨X_j, r⟩|, for orthogonal least squares, which compares
-    |⟨X_j, r⟩|/‖P_S^⊥X_j‖, at its share of the pick's quotient. Ties are marked, and the row names one of the
-    others in T. R² = 1 − ‖r‖²/‖r_0‖², against the mean with an intercept.
-
-    Parameters
-    ----------
-    path : a `SelectionPath`.
-    ax : where to draw, with a second panel on its right; a new figure if None.
-
-    >>> import sparselin as sl
-    >>> ax = selection(sl.omp([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2))
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['1  x0', '2  x1']
-    """
-    steps = len(path.support)
-    ax = picture(ax, r"$\lambda^*$", "step", figsize=(7.6, height(steps)))
-    if not steps:
-        return note(ax, f"No feature is selected: {path.status.message}.")
-    lam, at = path.lam_star.astype(float), np.arange(steps)
-    forced = np.isnan(lam)
-    tied = np.array([len(others) > 1 for others in path.ties]) & ~forced
-    runner_up = (1 - path.margin.astype(float)) * lam
-    size = 7 if steps <= 40 else 4
-    for rest, marker, label in (
-        (~tied & ~forced, "o", r"$\lambda^*$ at the pick"),
-        (tied, "D", "the same, tied"),
-    ):
-        if rest.any():
-            colour = ORANGE if marker == "D" else BLUE
-            ax.plot(lam[rest], at[rest], marker, color=colour, markersize=size, label=label)
-    second = ~forced & ~tied
-    if second.any():
-        ax.plot(runner_up[second], at[second], "|", color=GREY, markersize=1.7 * size, markeredgewidth=2,
-                label="runner-up")  # fmt: skip
-    _from_zero_or_log(ax, lam[~forced], runner_up[second])
-    start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # 0 has no place on a logarithmic axis
-    ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
-    rows(ax, [_step(path, t) for t in range(steps)])
-    if not forced.all():
-        legend(ax)
-    right = panel(ax, "$R^2$, against the mean" if path.with_intercept else "$R^2$")
-    r2 = path.r2_path[1:]
-    right.plot(r2, at, "o-", color=GREEN, markersize=0.7 * size, linewidth=1.2)
-    right.set_xlim(min(0.0, r2.min()), 1.04)
-    right.grid(axis="x", linewidth=0.4, alpha=0.5)
-    for t in range(steps) if steps <= 20 else (steps - 1,):
-        left = r2[t] > 0.7
-        right.annotate(f"{r2[t]:.3f}", (r2[t], t), (-7 if left else 7, 0), textcoords="offset points",
-                       ha="right" if left else "left", va="center", fontsize=POINTS)  # fmt: skip
-    return ax
-
-
-def _step(path: SelectionPath, t: int) -> str:
-    """The label of a step: its number and name, and one of those with which it is tied."""
-    pick = int(path.support[t])
-    words = f"{t + 1}  {name(path.names, pick)}"
-    others = [j for j in path.ties[t] if j != pick]
-    if np.isnan(path.lam_star[t]):
-        return f"{words} (forced)"
-    if not others:
-        return words
-    more = f", {len(others) - 1} more" if len(others) > 1 else ""
-    return f"{words} = {name(path.names, others[0])}{more}"
-
-
-def _from_zero_or_log(ax: Axes, values: FloatArray, also: FloatArray) -> None:
-    """An axis from 0, or a logarithmic one if the positive values span more than a factor of 20."""
-    positive = values[values > 0]
-    if positive.size and positive.max() > LONG * positive.min():
-        ax.set_xscale("log")
-        inside = also[also > 0.3 * positive.min()]
-        low = min(positive.min(), inside.min(initial=np.inf))
-        ax.set_xlim(low / 1.5, 1.5 * positive.max())
-    elif positive.size:
-        ax.set_xlim(0, 1.08 * positive.max())
-    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
 
 
 def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:

@@ -84,7 +84,7 @@ def window(X: Any, y: ArrayLike | None, *, S: Columns = (), ax: Axes | None = No
         label = name(entry.names, j)
         ax.plot(lam, size[j], label=label, zorder=3 if line == "-" else 4, **style)
         right.plot(lam, beta[:, j], label=label, **style)
-    ax.set_ylim(0, 1.06 * begin)
+    ax.set_ylim(0, 1.12 * begin)
     ends = beta[:, list(shown)]
     pad = 0.1 * float(np.ptp(ends)) or 1.0
     right.set_ylim(min(0.0, float(ends.min())) - pad, max(0.0, float(ends.max())) + pad)
@@ -94,7 +94,7 @@ def window(X: Any, y: ArrayLike | None, *, S: Columns = (), ax: Axes | None = No
         one.set_xlim(begin, end)
         one.set_xticks([top, low], [rf"$\lambda^*$ = {top:.4g}", rf"$\lambda_2$ = {low:.4g}"])
     named_ends(right, ends[-1])
-    ax.annotate(r"$\lambda$", (begin, begin), (16, -2), textcoords="offset points", va="center",
+    ax.annotate(r"$\lambda$", (begin, begin), (12, 3), textcoords="offset points", va="bottom",
                 fontsize=POINTS)  # fmt: skip
     given = f"S = {_some(problem.names, problem.indices(S, 'S').tolist())}, " if len(S) else ""
     ax.set_title(given + _sets(entry), loc="left", fontsize=POINTS)
