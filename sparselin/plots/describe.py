@@ -41,7 +41,7 @@ def describe(ax: Any) -> str:
 
     >>> import sparselin as sl
     >>> describe(sl.plots.show(sl.omp([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 1))).split(". ")[:2]
-    ['Horizontal axis: λ*, from 0 to 3.24', 'Vertical axis: step, marked 1 x0']
+    ['Horizontal axis: λ* (and its margin), from 0 to 3.84', 'Vertical axis: step, marked 1 x0']
     """
     if hasattr(ax, "get_axes") and not hasattr(ax, "get_xlim"):
         panels = [one for one in ax.get_axes() if one.get_label() != "<colorbar>" and one.axison]
