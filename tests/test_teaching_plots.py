@@ -17,12 +17,6 @@ TIED = np.array([[1.0, 1.0, 1.0, 0.4], [0.0, 1.0, 2.0, 0.1], [0.0, 0.0, 1.0, -0.
 SLANTED, ASIDE = np.array([[1.0, 0.6], [0.0, 0.8]]), np.array([2.0, 1.5])
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    mpl.pyplot.close("all")
-
-
 def lines(ax):
     return {line.get_label(): line.get_xydata() for line in ax.lines}
 
@@ -131,8 +125,12 @@ class TestHoff:
             plots.hoff_descent(sl.Problem(SLANTED, ASIDE, intercept=True), 1.0)
         with pytest.raises(ValueError, match="lam must be positive; got 0"):
             plots.hoff_descent(SLANTED, ASIDE, 0)
-        with pytest.raises(ValueError, match="starts must hold at least one seed"):
-            plots.hoff_descent(SLANTED, ASIDE, 1.0, starts=[])
+        for starts in ([], 3):
+            with pytest.raises(ValueError, match="starts must be a list of seeds, at least one; got"):
+                plots.hoff_descent(SLANTED, ASIDE, 1.0, starts=starts)
+
+    def test_what_is_zero_from_the_start(self):
+        assert lines(plots.hoff_descent(SLANTED, 0 * ASIDE, 1.0)[0])["LASSO"].tolist() == [[0, 0]]
 
 
 def decay(mask, beta):

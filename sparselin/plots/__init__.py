@@ -1,6 +1,7 @@
-"""Figures. Each function returns the Axes it drew on; `show` picks that of a result.
+"""Figures. Each function returns the Axes it drew on; `show` picks that of a result, `describe` tells it.
 
-Their arguments are results, of which they compute nothing new, except for designs in two or three dimensions.
+Most take a result, of which they compute nothing new; `window`, `hoff_descent` and the pictures in two or
+three dimensions take X and y. The colours are those of `PALETTE`, which dichromats tell apart too.
 """
 
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -64,7 +65,7 @@ def _told(ax: Any, most: int) -> str:
 
 
 def _sentences(ax: Any) -> Iterator[str]:
-    for title in (_plain(ax.get_title(where)) for where in ("left", "center", "right")):
+    for title in (_plain(ax.get_title(where).replace("\n", ": ")) for where in ("left", "center", "right")):
         if title:
             yield f"{title.rstrip('.')}."
     for axis, kind in zip("xyz", _KINDS.get(ax.name, _KINDS["rectilinear"]), strict=False):
@@ -127,16 +128,18 @@ def _joined(line: Any) -> bool:
 
 
 def _line(line: Any, named: str) -> Iterator[str]:
-    x, y = (np.asarray(values, float) for values in line.get_data()[:2])
+    data = line.get_data_3d() if hasattr(line, "get_data_3d") else line.get_data()
+    points = np.array([np.asarray(values, float) for values in data])
+    x, y = points[:2]
     if len(x) == 2 and x[0] == x[1] and list(y) == [0, 1]:
         yield f"Vertical line{named} at {x[0]:.3g}." if named else ""
     elif len(x) == 2 and y[0] == y[1] and list(x) == [0, 1]:
         yield f"Horizontal line{named} at {y[0]:.3g}." if named else ""
     elif len(x) == 1:
-        yield f"Point{named} at {_at(x, y, 0)}."
+        yield f"Point{named} at {_at(points, 0)}."
     else:
         kind = "Line" if _joined(line) else f"{len(x)} points"
-        yield f"{kind}{named} from {_at(x, y, 0)} to {_at(x, y, -1)}."
+        yield f"{kind}{named} from {_at(points, 0)} to {_at(points, -1)}."
 
 
 def _bars(bars: Any) -> Iterator[str]:
@@ -165,10 +168,11 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def _at(x: FloatArray, y: FloatArray, i: int) -> str:
+def _at(points: FloatArray, i: int) -> str:
     """A point of a line; what is far below its other values is rounding, and 0."""
-    x, y = (np.where(np.abs(v) < 1e-9 * np.nanmax(np.abs(v)), 0.0, v) for v in (x, y))
-    return f"({x[i]:.3g}, {y[i]:.3g})"
+    size = np.nanmax(np.abs(points), axis=1)
+    point = np.where(np.abs(points[:, i]) < 1e-9 * size, 0.0, points[:, i])
+    return f"({', '.join(f'{value:.3g}' for value in point)})"
 
 
 def _span(values: FloatArray) -> str:
@@ -178,7 +182,7 @@ def _span(values: FloatArray) -> str:
 
 def _plain(text: str) -> str:
     """Formulae without TeX: λ* for $\\lambda^*$; lines joined."""
-    text = re.sub(r"(?<!\\)\$(.+?)(?<!\\)\$", lambda found: _formula(found[1]), text.replace("\n", ", "))
+    text = re.sub(r"(?<!\\)\$(.+?)(?<!\\)\$", lambda found: _formula(found[1]), text)
     return " ".join(text.replace(r"\$", "$").split())
 
 
@@ -187,6 +191,10 @@ def _formula(text: str) -> str:
         text = text.replace(command, _WORDS[command])
     text = re.sub(r"\\[a-z]+", "", text)
     for sign, digits, table in (("_", r"\d/", _LOW), (r"\^", r"-\d*⊥ᵀ/", _HIGH)):
-        text = re.sub(rf"{sign}(?:\{{([{digits}]+)\}}|([{digits}]))",
-                      lambda found, table=table: (found[1] or found[2]).translate(table), text)  # fmt: skip
+        for pattern in (rf"{sign}\{{([{digits}]+)\}}", rf"{sign}([{digits}])"):
+            text = re.sub(pattern, functools.partial(_translated, table), text)
     return text.replace("{", "").replace("}", "").replace("⟨ ", "⟨")
+
+
+def _translated(table: dict[int, int], found: re.Match[str]) -> str:
+    return found[1].translate(table)

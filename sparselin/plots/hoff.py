@@ -61,8 +61,8 @@ def hoff_descent(
         )
     if lam == 0:
         raise ValueError("lam must be positive; got 0, for which w∘θ has no penalty")
-    if not len(starts):
-        raise ValueError("starts must hold at least one seed; got none")
+    if np.ndim(starts) != 1 or not len(starts):
+        raise ValueError(f"starts must be a list of seeds, at least one; got {starts!r}")
     runs = [_iterates(problem, lam, seed) for seed in starts]
     solution = lasso_path(problem, lam_min=lam).at(lam)
     figure, drawn = pyplot().subplots(1, 3, figsize=(12.4, 4.9), layout="constrained")
@@ -78,7 +78,8 @@ def hoff_descent(
 def _iterates(problem: Problem, lam: float, seed: int) -> list[DescentResult]:
     """The results of the descent stopped after 1, 2, … iterations, at most 200 of them."""
     last = len(hadamard_descent(problem, lam, rng=seed).objective) - 1
-    counts = np.unique(np.geomspace(1, max(last, 1), _ITERATES).round().astype(int))
+    last = max(last, 1)
+    counts = np.unique(np.geomspace(1, last, _ITERATES).round().astype(int))
     counts = np.arange(1, last + 1) if last <= _ITERATES else counts
     return [hadamard_descent(problem, lam, rng=seed, max_iter=int(count)) for count in counts]
 

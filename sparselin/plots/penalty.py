@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def contours(
     # as an image: polygons would have seams between them, and be megabytes of SVG
     ax.contourf(beta1, beta2, value, top * np.linspace(0, 1, 49) ** 2, **colours).set_rasterized(True)
     drawn = ax.contour(beta1, beta2, value, lines, colors="white", linewidths=0.7)
-    ax.clabel(drawn, fmt=_grouped, fontsize=9, manual=_label_points(beta1, beta2, value, lines))
+    ax.clabel(drawn, fmt=_grouped, fontsize=POINTS, manual=_label_points(beta1, beta2, value, lines))
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.yaxis.set_major_locator(MaxNLocator(4))
     ax.set_aspect("equal")
@@ -159,8 +159,8 @@ def _bar(figure: Figure, ax: Axes, label: str) -> None:
     """The colour bar of the filled contours on `ax`, with the name of the quantity."""
     from matplotlib.ticker import MaxNLocator
 
-    filled = next(one for one in ax.collections if one.get_rasterized())
-    bar = figure.colorbar(filled, ax=ax, shrink=0.9, spacing="proportional")
+    filled: Any = next(one for one in ax.collections if one.get_rasterized())
+    bar: Any = figure.colorbar(filled, ax=ax, shrink=0.9, spacing="proportional")
     bar.solids.set_rasterized(True)  # as polygons it would have seams
     top = float(filled.levels[-1])
     bar.set_ticks([tick for tick in MaxNLocator(5).tick_values(0, top) if tick <= top])
@@ -172,8 +172,8 @@ def _bar(figure: Figure, ax: Axes, label: str) -> None:
 def _label_points(
     beta1: FloatArray, beta2: FloatArray, value: FloatArray, levels: list[float]
 ) -> list[tuple[float, float]]:
-    """Grid points where the contours meet the diagonal, from the centre almost to the upper right corner."""
-    share = np.linspace(0, 0.93, 200)
+    """Grid points where the contours meet the diagonal, from the centre towards the upper right corner."""
+    share = np.linspace(0, 0.87, 200)
     rows = np.round((len(beta2) - 1) * (1 + share) / 2).astype(int)
     columns = np.round((len(beta1) - 1) * (1 + share) / 2).astype(int)
     along = value[rows, columns]

@@ -68,7 +68,7 @@ def grey_image(ax: Axes, image: FloatArray, **look: Any) -> Any:
 def _marks(ax: Axes, J: IndexArray, shape: tuple[int, int], share: float) -> None:
     """A square for each pixel; `share` is that of the width of the figure which the panel has."""
     rows, columns = np.unravel_index(J, shape)
-    width, height = 72 * np.array(ax.figure.get_size_inches()) * (share, 0.85)
+    width, height = 72 * np.array(ax.figure.bbox.size) / ax.figure.dpi * (share, 0.85)
     step = min(width / shape[1], height / shape[0])
     look: dict[str, Any] = {"cmap": "viridis", "vmin": 1, "vmax": max(len(J), 2) * 1.1, "marker": "s"}
     order = np.arange(1, len(J) + 1)

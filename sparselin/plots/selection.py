@@ -71,7 +71,7 @@ def selection(path: SelectionPath | GeneralizedPath | GroupPath, *, ax: Axes | N
     _from_zero_or_log(ax, lam[~forced], runner_up[second])
     start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # 0 has no place on a logarithmic axis
     ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
-    for t in np.flatnonzero(second) if steps <= _WRITTEN else ():
+    for t in np.flatnonzero(second).tolist() if steps <= _WRITTEN else ():
         _beside(ax, f"{100 * float(path.margin[t]):.3g} %", (lam[t], t), 8)
     rows(ax, [_step(path, t) for t in range(steps)])
     if not forced.all():

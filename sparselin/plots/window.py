@@ -62,15 +62,15 @@ def window(X: Any, y: ArrayLike | None, *, S: Columns = (), ax: Axes | None = No
     ('T = A(S) = {x0}', ['$\\\\lambda^*$ = 3', '$\\\\lambda_2$ = 1'])
     """
     problem = as_problem(X, y, operator=True)
-    problem.indices(S, "S")
-    entry = entry_of(problem, forced=S)
+    forced = problem.indices(S, "S")
+    entry = entry_of(problem, forced=forced)
     ax = picture(ax, r"$\lambda$", r"$|\langle X_j, r(\lambda)\rangle|$", figsize=(9.6, 4.0))
     top, low = float(entry.lam_star), float(entry.window_lower)
     if not top > 0:
         return note(ax, f"No feature enters: {entry.status.message}.")
     width = top - low
     end, begin = max(low - 0.5 * width, 0.0), top + 0.25 * width
-    path = path_of(problem, forced=S, lam_min=end)
+    path = path_of(problem, forced=forced, lam_min=end)
     lam = np.unique([*np.linspace(end, begin, _SAMPLES), low, top, *path.knots[path.knots > end]])[::-1]
     right = panel(ax, r"$\lambda$", "coefficient", 1.0, shared=False)
     shown = _columns(entry, path, low)
@@ -96,7 +96,7 @@ def window(X: Any, y: ArrayLike | None, *, S: Columns = (), ax: Axes | None = No
     named_ends(right, ends[-1])
     ax.annotate(r"$\lambda$", (begin, begin), (12, 3), textcoords="offset points", va="bottom",
                 fontsize=POINTS)  # fmt: skip
-    given = f"S = {_some(problem.names, problem.indices(S, 'S').tolist())}, " if len(S) else ""
+    given = f"S = {_some(problem.names, forced.tolist())}, " if len(forced) else ""
     ax.set_title(given + _sets(entry), loc="left", fontsize=POINTS)
     words = [words for line, words in _LINES.items() if line in shown.values()]
     right.set_title(", ".join(words), loc="left", fontsize=POINTS)
@@ -166,8 +166,8 @@ def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
     named_ends(ax, ends[order])
     marks = [(lam, r"$\lambda^*$ = " + f"{lam:.4g}", ":"), (low, rf"$\lambda_2$ = {low:.4g}", "-")]
-    for where, text, line in marks:
-        ax.axvline(where, color=GREY, linewidth=0.9, linestyle=line)
+    for where, text, dashes in marks:
+        ax.axvline(where, color=GREY, linewidth=0.9, linestyle=dashes)
         ax.text(
             where, 1.02, text, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=POINTS
         )
