@@ -1,5 +1,8 @@
 """The pictures for teaching show what scikit-learn, SciPy and the definitions give."""
 
+import re
+from pathlib import Path
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ mpl.use("Agg")
 import sparselin as sl
 from sparselin import plots
 from sparselin.estimators import OMPSelector
+from sparselin.reports import page
 
 X, Y = sl.ensembles.gaussian(40, 5, rng=1)
 TIED = np.array([[1.0, 1.0, 1.0, 0.4], [0.0, 1.0, 2.0, 0.1], [0.0, 0.0, 1.0, -0.8]])
@@ -299,3 +303,11 @@ class TestDescribe:
     def test_what_has_no_axes(self):
         with pytest.raises(TypeError, match=r"ax must be Axes or a Figure.*got SelectionPath"):
             plots.describe(sl.omp(X, Y, 1))
+
+    def test_the_figures_of_a_report_have_them(self, tmp_path):
+        drawn = plots.show(sl.omp(X, Y, 2)).figure
+        words = plots.describe(drawn)
+        assert page.figure(tmp_path, "steps", "a caption", drawn)["words"] == words
+        for template in Path(page.__file__).parent.glob("*.j2"):
+            alts = re.findall(r'<img [^>]*alt="\{\{ (.*?) \}\}"', template.read_text(encoding="utf-8"))
+            assert all(alt.endswith(".words") for alt in alts), template

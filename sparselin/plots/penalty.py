@@ -173,7 +173,7 @@ def _label_points(
     beta1: FloatArray, beta2: FloatArray, value: FloatArray, levels: list[float]
 ) -> list[tuple[float, float]]:
     """Grid points where the contours meet the diagonal, from the centre towards the upper right corner."""
-    share = np.linspace(0, 0.87, 200)
+    share = np.linspace(0, 0.85, 200)
     rows = np.round((len(beta2) - 1) * (1 + share) / 2).astype(int)
     columns = np.round((len(beta1) - 1) * (1 + share) / 2).astype(int)
     along = value[rows, columns]
