@@ -4,7 +4,9 @@ HYPOTHESIS_PROFILE=thorough draws many more. No deadline: the first call of a ke
 """
 
 import os
+import sys
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 collect_ignore_glob = ["docs/gallery/plot_*.py"]  # tests/test_gallery.py runs them
@@ -14,3 +16,11 @@ common = {"deadline": None, "suppress_health_check": quiet}
 settings.register_profile("ci", derandomize=True, max_examples=60, **common)
 settings.register_profile("thorough", max_examples=3000, **common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    """Doctests do not close theirs, and of more than 20 matplotlib warns."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

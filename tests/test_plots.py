@@ -184,8 +184,8 @@ def test_the_colours_between_contours_are_an_image():
     buffer = io.StringIO()
     drawn[0].figure.savefig(buffer, format="svg")
     plots.close(drawn[0].figure)
-    assert len(buffer.getvalue()) < 1e6
-    assert buffer.getvalue().count("<image") == 3
+    assert len(buffer.getvalue()) < 2.2e5  # in base 64 less than 300 kB
+    assert buffer.getvalue().count("<image") == 6  # with the colour bars
 
 
 def test_a_missing_matplotlib_is_one_clear_sentence(monkeypatch):
@@ -262,7 +262,7 @@ class TestLassoPath:
 
     def test_the_units_of_coefficients_are_told(self, shown):
         assert shown(sl.lasso_path(X, Y)).get_ylabel() == "coefficient"
-        units = "coefficient (in the units of X)"
+        units = "coefficient, each in its own unit"
         assert shown(sl.lasso_path(X, Y, standardize=True)).get_ylabel() == units
 
     @pytest.mark.parametrize(("last", "scale"), [(0.0, "symlog"), (0.01, "log"), (0.5, "linear")])
@@ -296,7 +296,7 @@ class TestSelection:
         assert texts(ax.get_yticklabels())[1:] == [
             f"{t + 1}  {NAMES[path.support[t]]}".replace("$", r"\$") for t in (1, 2, 3)
         ]
-        picks = line(ax, r"$\lambda^*$ at the pick")
+        picks = line(ax, "pick")
         np.testing.assert_array_equal(picks, np.column_stack([path.lam_star[1:], [1, 2, 3]]))
         second = []
         for t in (1, 2, 3):  # the second largest |correlation|, by projection
@@ -307,13 +307,16 @@ class TestSelection:
         right = ax.figure.axes[1]
         expected = [1 - (norm / path.residual_norm[0]) ** 2 for norm in path.residual_norm[1:]]
         np.testing.assert_allclose(right.lines[0].get_xdata(), expected)
-        assert right.get_xlabel() == "$R^2$, against the mean"
+        assert right.get_xlabel() == rf"$\|r_0\|$ = {path.residual_norm[0]:.4g}, against the mean"
+        np.testing.assert_allclose(line(right, "$R^2$")[:, 0], expected)
+        np.testing.assert_allclose(line(right, r"$\|r\|/\|r_0\|$")[:, 0], np.sqrt(1 - np.array(expected)))
+        assert texts(ax.texts) == [f"{100 * margin:.3g} %" for margin in path.margin[1:]]
         assert texts(right.texts) == [f"{r2:.3f}" for r2 in expected]
 
     def test_ties_are_marked_and_named(self, shown):
         ax = shown(sl.omp(np.eye(3), [1.0, 1.0, 1.0], 3))
         assert texts(ax.get_yticklabels()) == ["1  x0 = x1, 1 more", "2  x1 = x2", "3  x2"]
-        assert line(ax, "the same, tied")[:, 1].tolist() == [0, 1]
+        assert line(ax, "pick, tied")[:, 1].tolist() == [0, 1]
 
     def test_a_step_without_a_runner_up_has_a_bar(self, shown):
         """Also on a logarithmic axis, which has no place for 0: it begins at the edge."""
@@ -442,9 +445,11 @@ def test_stability(shown):
     for j in selected:
         points = line(ax, NAMES[j].replace("$", r"\$"))
         assert points.tolist() == [[0, 0], *([t + 1, row[j]] for t, row in enumerate(found.frequencies))]
-    (others,) = ax.collections
     rest = [j for j in np.flatnonzero(found.frequencies[-1]) if j not in selected]
-    assert [path[-1, 1] for path in others.get_segments()] == found.frequencies[-1, rest].tolist()
+    assert rest
+    for j in rest:  # below the threshold: grey, with a name
+        (below,) = [one for one in ax.lines if one.get_label() == NAMES[j].replace("$", r"\$")]
+        assert (below.get_color(), below.get_ydata()[-1]) == (plots.GREY, found.frequencies[-1, j])
     assert ax.lines[-1].get_ydata()[0] == 0.6
     assert texts(ax.texts)[-1] == "threshold 0.6"
     assert ax.get_xlabel() == "first $t$ features of OMP"
@@ -536,21 +541,21 @@ def test_a_picture_of_two_panels_stays_in_its_place(place):
     plots.close(figure)
 
 
-def test_letters_have_ten_points_and_long_names_are_cut(shown):
+def test_letters_have_eleven_points_and_long_names_are_cut(shown):
     names = [f"mean_of_the_very_long_$ $ name {j} of_five" for j in range(5)]
     problem = sl.Problem(X, Y, names=names)
     for result in (sl.omp(problem, 3), sl.lasso_path(problem), sl.best_subset(problem, 2)):
         figure = shown(result).figure
         figure.canvas.draw()
         letters = [text for text in figure.findobj(mpl.text.Text) if text.get_text() and text.get_visible()]
-        assert min(text.get_fontsize() for text in letters) >= 10
+        assert min(text.get_fontsize() for text in letters) >= 11
         labels = {text.get_text()[-26:] for text in letters if "mean" in text.get_text()}
         assert len(labels) >= 2
         assert labels <= {f"mean_of_the_v…me {j} of_five" for j in range(5)}
 
 
 def test_what_has_no_picture_is_told():
-    with pytest.raises(TypeError, match=r"SelectionPath, LassoPath, .*; got ndarray"):
+    with pytest.raises(TypeError, match=r"SelectionPath, .*LassoPath, .*; got ndarray"):
         plots.show(Y)
 
 

@@ -350,8 +350,8 @@ def test_its_figure_has_a_panel_for_each_zoom_level():
     assert [ax.get_title() for ax in panels] == [rf"$|\beta_i| \leq {limit}$" for limit in (1, 10, 100)]
     assert all(ax.get_aspect() == 1 and ax.get_xlim() == ax.get_ylim() for ax in panels)
     labels = [[text.get_text() for text in ax.texts] for ax in panels]
-    assert labels[0] == ["0.1", "0.5", "1", "2", "3", "4", "6"]
-    assert labels[2][-1] == "60\u2009000"
+    assert labels[0] == ["0.1", "0.5", "1", "2", "3", "4"]
+    assert labels[2][-1] == "40\u2009000"
     assert plots.contours(*penalty_contours(1, points=41), ax=panels[0]) is panels[0]
     plots.close(panels[0].figure)
 

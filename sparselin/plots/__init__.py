@@ -1,10 +1,12 @@
-"""Figures. Each function returns the Axes it drew on; `show` picks that of a result.
+"""Figures. Each function returns the Axes it drew on; `show` picks that of a result, `describe` tells it.
 
-Their arguments are results, of which they compute nothing new, except for designs in two or three dimensions.
+Most take a result, of which they compute nothing new; `window`, `hoff_descent` and the pictures in two or
+three dimensions take X and y. The colours are those of `PALETTE`, which dichromats tell apart too.
 """
 
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
 from sparselin.plots.cross_validation import cross_validation
+from sparselin.plots.describe import describe
 from sparselin.plots.diversity import (
     coefficient_errors,
     diversity_panels,
@@ -14,21 +16,42 @@ from sparselin.plots.diversity import (
     without_constants,
 )
 from sparselin.plots.guarantees import achieved, around_several, around_y, promised, worst_ratios
-from sparselin.plots.paths import batch_selection, explanation, first_entry, lasso_path, selection
-from sparselin.plots.penalty import contours, penalty_panels
+from sparselin.plots.hoff import hoff_descent
+from sparselin.plots.paths import batch_selection, explanation, lasso_path
+from sparselin.plots.penalty import contours, penalties, penalty_panels
 from sparselin.plots.pictures import show
+from sparselin.plots.pixels import selected_pixels
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
+from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, close
+from sparselin.plots.style import (
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    ORANGE,
+    PALETTE,
+    PINK,
+    RED,
+    SKY,
+    VIOLET,
+    close,
+)
 from sparselin.plots.verification import agreement, dual_polytope, windows
+from sparselin.plots.window import first_entry, window
 
 __all__ = [
     "BLUE",
+    "BROWN",
     "GREEN",
     "GREY",
     "ORANGE",
+    "PALETTE",
+    "PINK",
     "RED",
+    "SKY",
+    "VIOLET",
     "achieved",
     "agreement",
     "around_several",
@@ -39,6 +62,7 @@ __all__ = [
     "contours",
     "cross_validation",
     "descent",
+    "describe",
     "diversity_panels",
     "dual_polytope",
     "dual_projection",
@@ -47,20 +71,24 @@ __all__ = [
     "greedy_maximum",
     "guarantee_bounds",
     "hier_prox",
+    "hoff_descent",
     "interval",
     "lasso_path",
     "normalised_diversity",
     "nu_choice",
+    "penalties",
     "penalty_panels",
     "penalty_value",
     "pixel_maps",
     "promised",
     "r_squared",
+    "selected_pixels",
     "selection",
     "show",
     "sparse_eigenvalues",
     "stability",
     "subset",
+    "window",
     "windows",
     "without_constants",
     "worst_ratios",

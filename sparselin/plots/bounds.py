@@ -128,7 +128,7 @@ def guarantee_bounds(result: GuaranteeBounds, *, ax: Axes | None = None) -> Axes
 def _promise(ax: Axes, row: int, bound: Bound) -> None:
     if bound.applies:
         colour, label = (RED, "promised, violated") if bound.violated else (BLUE, "promised")
-        ax.barh([row], [bound.lower], color=colour, height=0.5, alpha=0.8, label=label,
+        ax.barh([row], [bound.lower], color=colour, height=0.8, alpha=0.8, label=label,
                 hatch="xxx" if bound.violated else "", edgecolor="white")  # fmt: skip
         inside = bound.lower > 0.15
         ax.annotate(f"{bound.lower:.2g}", (bound.lower, row), (-4 if inside else 4, 0),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import BLUE, GREY, ORANGE, RED, axes
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, RED, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,5 +46,5 @@ def cross_validation(found: Any, shown: int | None = None, *, ax: Axes | None = 
         )
     ax.locator_params(axis="x", integer=True)
     ax.grid(alpha=0.25, linewidth=0.5)
-    ax.legend(frameon=False, fontsize=8)
+    ax.legend(frameon=False, fontsize=POINTS)
     return ax

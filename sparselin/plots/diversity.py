@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import GREY, ORANGE, axes, pyplot
+from sparselin.plots.pixels import grey_image
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, PINK, POINTS, SKY, axes, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# colours that differ for the colour-blind too (Okabe and Ito), each with a marker and a line of its own
+# each with a colour, a marker and a line of its own
 LOOKS: dict[str, dict[str, Any]] = {
-    "lasso": {"color": "#000000", "marker": "o", "linestyle": "--"},
-    "no-reg": {"color": "#d55e00", "marker": "s", "linestyle": "--"},
-    "ld": {"color": "#0072b2", "marker": "^", "linestyle": "-"},
-    "ld-0.1": {"color": "#56b4e9", "marker": "v", "linestyle": "-"},
-    "sv": {"color": "#009e73", "marker": "D", "linestyle": "-."},
-    "gr": {"color": "#cc79a7", "marker": "x", "linestyle": ":"},
+    "lasso": {"color": "black", "marker": "o", "linestyle": "--"},
+    "no-reg": {"color": ORANGE, "marker": "s", "linestyle": "--"},
+    "ld": {"color": BLUE, "marker": "^", "linestyle": "-"},
+    "ld-0.1": {"color": SKY, "marker": "v", "linestyle": "-"},
+    "sv": {"color": GREEN, "marker": "D", "linestyle": "-."},
+    "gr": {"color": PINK, "marker": "x", "linestyle": ":"},
 }
 OTHER_LOOK = {"color": GREY, "marker": "P", "linestyle": "-"}  # of further regularizers
 # the opacity of selections of fewer than k features
@@ -54,7 +55,7 @@ def curves(
                     (-4, -8),
                     ha="right",
                     textcoords="offset points",
-                    fontsize=7,
+                    fontsize=POINTS,
                     color=look["color"],
                 )
     ax.grid(linewidth=0.4, alpha=0.5)
@@ -110,7 +111,7 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
     """
     names = tuple(selections[0].diversity)
     columns = math.ceil((2 + len(names)) / 2)
-    figure, grid = pyplot().subplots(2, columns, figsize=(11 * columns / 3, 6.4), layout="constrained")
+    figure, grid = pyplot().subplots(2, columns, figsize=(13 * columns / 3, 7.6), layout="constrained")
     panels: list[Axes] = list(grid.flat)[: 2 + len(names)]
     for unused in grid.flat[len(panels) :]:
         unused.set_axis_off()
@@ -119,7 +120,7 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
     for name, ax in zip(names, panels[2:], strict=True):
         normalised_diversity(selections, name, ax=ax)
     for letter, ax in zip(string.ascii_lowercase, panels, strict=False):
-        ax.set_title(f"({letter}) {ax.get_title()}", fontsize=10)
+        ax.set_title(f"({letter}) {ax.get_title()}", fontsize=POINTS)
     handles, labels = panels[0].get_legend_handles_labels()
     if any(one.short for one in selections):
         from matplotlib.lines import Line2D
@@ -127,7 +128,9 @@ def diversity_panels(selections: Sequence[Any], sigma: float) -> list[Axes]:
         look: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "linestyle": "none"}
         handles.append(Line2D([], [], color=GREY, alpha=FADED, **look))
         labels.append("fewer than $k$: how many")
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=POINTS
+    )
     return panels
 
 
@@ -137,7 +140,7 @@ def r_squared(selections: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     curves(selections, lambda one: float(one.r2), _methods(selections), ax)
     line = sorted({(one.k, one.r2_lasso) for one in selections})
     ax.plot(*zip(*line, strict=True), color=GREY, linewidth=0.9, label="lasso, its own coefficients")
-    ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.legend(fontsize=POINTS, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
 
 
@@ -151,7 +154,7 @@ def without_constants(selections: Sequence[Any]) -> list[Axes]:
     for (name, title), ax in zip(titles.items(), grid, strict=True):
         axes(ax, title, _K, "", (5.0, 3.2))
         curves(selections, functools.partial(_plain, name), ("lasso", "no-reg", name), ax)
-        ax.legend(fontsize=8, frameon=False)
+        ax.legend(fontsize=POINTS, frameon=False)
     return list(grid)
 
 
@@ -164,17 +167,17 @@ def pixel_maps(design: Any, selections: Sequence[Any]) -> list[Axes]:
     selections : one `MethodSelection` a method.
     """
     figure, grid = pyplot().subplots(
-        1, len(selections), figsize=(2.0 * len(selections), 2.5), layout="constrained", squeeze=False
+        1, len(selections), figsize=(2.2 * len(selections), 3.0), layout="constrained", squeeze=False
     )
     for one, ax in zip(selections, grid[0], strict=True):
-        shown = ax.imshow(design.usage.reshape(design.shape), cmap="Greys", vmin=0, vmax=1)
+        shown = grey_image(ax, design.usage.reshape(design.shape), vmin=0, vmax=1)
         rows, columns = np.unravel_index(np.array(one.support, np.intp), design.shape)
         size = 260 / max(design.shape)
         ax.scatter(columns, rows, s=size, color=ORANGE, edgecolor="black", linewidth=0.3)
-        ax.set_title(f"{one.method}: {one.rare} of {len(one.support)} rare", fontsize=8)
-        ax.set_xticks([])
-        ax.set_yticks([])
-    figure.colorbar(shown, ax=list(grid[0]), shrink=0.8, label="share of images").ax.tick_params(labelsize=7)
+        ax.set_title(f"{one.method}:\n{one.rare} of {len(one.support)} rare", fontsize=POINTS)
+    bar = figure.colorbar(shown, ax=list(grid[0]), shrink=0.8)
+    bar.ax.tick_params(labelsize=POINTS)
+    bar.set_label("share of images", fontsize=POINTS)
     return list(grid[0])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, axes, in_space, pyplot
+from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, POINTS, RED, VIOLET, axes, in_space, pyplot
 from sparselin.results import FloatArray
 from sparselin.validation import check_indices
 
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
     from sparselin.problem import Problem
 
-_VIOLET = "#7b5ea7"
 # series -> colour, line, marker, label
 SERIES = {
     "achieved": (BLUE, "-", "o", "achieved (band: down to the least)"),
     "certificate after the run": (GREEN, "-", "s", "certificate after the run"),
     "along the path": (ORANGE, "--", "^", "along the path"),
     "submodularity ratio, sharper": (RED, "-.", "D", r"$1-e^{-\gamma\lambda(k)}$ (OMP)"),
-    "sparse eigenvalue, sharper": (_VIOLET, "-.", "v", r"$1-e^{-\lambda(2k-1)}$ (OMP)"),
+    "sparse eigenvalue, sharper": (VIOLET, "-.", "v", r"$1-e^{-\lambda(2k-1)}$ (OMP)"),
     "submodularity ratio": (
         GREY,
         ":",
@@ -68,7 +67,7 @@ def promised(
         loc="outside upper center",
         ncols=3,
         frameon=False,
-        fontsize=8.5,
+        fontsize=POINTS,
     )
     return tuple(drawn.flat)
 
@@ -115,7 +114,7 @@ def achieved(rows: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     ax.set_xlim(0, 1.02)
     ax.grid(axis="x", alpha=0.25, linewidth=0.5)
-    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=9)
+    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=POINTS)
     return ax
 
 
@@ -148,7 +147,12 @@ def worst_ratios(found: Sequence[Any]) -> tuple[Axes, ...]:
     drawn[0, 0].set_ylabel("share of the best R²")
     handles, labels = drawn[0, 0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside upper center", ncols=min(4, 2 * len(sizes)), frameon=False, fontsize=8
+        handles,
+        labels,
+        loc="outside upper center",
+        ncols=min(4, 2 * len(sizes)),
+        frameon=False,
+        fontsize=POINTS,
     )
     return tuple(drawn[0])
 

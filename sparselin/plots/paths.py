@@ -8,7 +8,6 @@ import numpy as np
 
 from sparselin.plots.style import (
     BLUE,
-    CYCLE,
     GREEN,
     GREY,
     LONG,
@@ -18,6 +17,7 @@ from sparselin.plots.style import (
     grey_lines,
     height,
     legend,
+    look,
     name,
     named_ends,
     note,
@@ -29,16 +29,15 @@ from sparselin.plots.style import (
 from sparselin.results import (
     BatchSelection,
     Explanation,
-    FirstEntry,
     FloatArray,
     LassoPath,
-    SelectionPath,
     Status,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MARKS = 12  # so many knots of each line are marked
 _SAMPLES = 400  # of each curve on a logarithmic axis, where the lines between knots are bent
 # how signals end: colour and hatch
 _ENDS = {
@@ -56,6 +55,7 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     The axis is logarithmic if the positive knots span more than a factor of 20, and linear below the last of
     them where the path ends at 0. Between knots β is linear in λ, and R² is linear in λ²: with c = Xᵀr,
     d(½‖r‖²)/dλ = −cᵀdβ/dλ = −λ·d‖β_{S̄}‖₁/dλ, where ‖β_{S̄}‖₁ (of standardized columns, if they are) is linear.
+    Of standardized columns too the coefficients are per unit of the column: their heights do not compare.
 
     Parameters
     ----------
@@ -69,8 +69,9 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     >>> [line.get_label() for line in ax.lines[:2]], [text.get_text() for text in ax.texts[:2]]
     (['x0', 'x1'], ['x0', 'x1'])
     """
-    units = " (in the units of X)" if path.standardized else ""
-    ax = picture(ax, r"$\lambda$ (marks: knots)", f"coefficient{units}")
+    units = ", each in its own unit" if path.standardized else ""
+    words = rf"$\lambda$, from $\lambda^*$ = {path.knots[0]:.4g} (marks: knots)"
+    ax = picture(ax, words, f"coefficient{units}", figsize=(7.2, 4.4))
     if not path.knots[0] > 0:
         return note(ax, "No feature enters: λ* = 0, no column outside S is correlated with the residual.")
     lam = _axis_of_lambda(ax, path.knots)
@@ -79,9 +80,11 @@ def lasso_path(path: LassoPath, *, labels: int = 12, ax: Axes | None = None) -> 
     shown = np.argsort(-np.abs(beta[:, -1]), kind="stable")[: max(labels, 0)]
     shown = shown[np.argsort(-beta[shown, -1], kind="stable")]
     grey_lines(ax, lam, np.delete(beta, shown, axis=0))
+    at_knots = np.flatnonzero(np.isin(lam, path.knots))
     for i, f in enumerate(shown):
-        look: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "linestyle": "-" if i < len(CYCLE) else "--"}
-        ax.plot(lam, beta[f], label=name(path.names, int(path.features[f])), linewidth=1.5, **look)
+        kinks = at_knots[np.flatnonzero(beta[f, at_knots])]
+        ax.plot(lam, beta[f], linewidth=1.5, label=name(path.names, int(path.features[f])), markersize=5,
+                markevery=kinks[:: -(-len(kinks) // _MARKS) or 1].tolist(), **look(i))  # fmt: skip
     low, high = beta.min(initial=0), beta.max(initial=0)
     pad = 0.06 * (high - low) or 1.0
     ax.set_ylim(low - pad, high + pad)
@@ -117,139 +120,6 @@ def _r2_above(ax: Axes, path: LassoPath) -> None:
             ax.text(share, 1.02, text, ha="center", va="bottom", fontsize=POINTS, transform=ax.transAxes)
         before = text
     ax.text(-0.06, 1.02, "$R^2$", ha="right", va="bottom", fontsize=POINTS, transform=ax.transAxes)
-
-
-def selection(path: SelectionPath, *, ax: Axes | None = None) -> Axes:
-    """The steps from the top down: λ* of each and the runner-up's share of it, and R² after the step.
-
-    The runner-up is at (1 − margin)·λ*: for OMP its |⟨X_j, r⟩|, for orthogonal least squares, which compares
-    |⟨X_j, r⟩|/‖P_S^⊥X_j‖, at its share of the pick's quotient. Ties are marked, and the row names one of the
-    others in T. R² = 1 − ‖r‖²/‖r_0‖², against the mean with an intercept.
-
-    Parameters
-    ----------
-    path : a `SelectionPath`.
-    ax : where to draw, with a second panel on its right; a new figure if None.
-
-    >>> import sparselin as sl
-    >>> ax = selection(sl.omp([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2))
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['1  x0', '2  x1']
-    """
-    steps = len(path.support)
-    ax = picture(ax, r"$\lambda^*$", "step", figsize=(7.6, height(steps)))
-    if not steps:
-        return note(ax, f"No feature is selected: {path.status.message}.")
-    lam, at = path.lam_star.astype(float), np.arange(steps)
-    forced = np.isnan(lam)
-    tied = np.array([len(others) > 1 for others in path.ties]) & ~forced
-    runner_up = (1 - path.margin.astype(float)) * lam
-    size = 7 if steps <= 40 else 4
-    for rest, marker, label in (
-        (~tied & ~forced, "o", r"$\lambda^*$ at the pick"),
-        (tied, "D", "the same, tied"),
-    ):
-        if rest.any():
-            colour = ORANGE if marker == "D" else BLUE
-            ax.plot(lam[rest], at[rest], marker, color=colour, markersize=size, label=label)
-    second = ~forced & ~tied
-    if second.any():
-        look: dict[str, Any] = {"markersize": 1.7 * size, "markeredgewidth": 2, "label": "runner-up"}
-        ax.plot(runner_up[second], at[second], "|", color=GREY, **look)
-    _from_zero_or_log(ax, lam[~forced], runner_up[second])
-    start = np.maximum(runner_up[~forced], ax.get_xlim()[0])  # 0 has no place on a logarithmic axis
-    ax.hlines(at[~forced], start, lam[~forced], color=BLUE, linewidth=2.5, alpha=0.5)
-    rows(ax, [_step(path, t) for t in range(steps)])
-    if not forced.all():
-        legend(ax)
-    right = panel(ax, "$R^2$, against the mean" if path.with_intercept else "$R^2$")
-    r2 = path.r2_path[1:]
-    right.plot(r2, at, "o-", color=GREEN, markersize=0.7 * size, linewidth=1.2)
-    right.set_xlim(min(0.0, r2.min()), 1.04)
-    right.grid(axis="x", linewidth=0.4, alpha=0.5)
-    for t in range(steps) if steps <= 20 else (steps - 1,):
-        left = r2[t] > 0.7
-        right.annotate(f"{r2[t]:.3f}", (r2[t], t), (-7 if left else 7, 0), textcoords="offset points",
-                       ha="right" if left else "left", va="center", fontsize=POINTS)  # fmt: skip
-    return ax
-
-
-def _step(path: SelectionPath, t: int) -> str:
-    """The label of a step: its number and name, and one of those with which it is tied."""
-    pick = int(path.support[t])
-    words = f"{t + 1}  {name(path.names, pick)}"
-    others = [j for j in path.ties[t] if j != pick]
-    if np.isnan(path.lam_star[t]):
-        return f"{words} (forced)"
-    if not others:
-        return words
-    more = f", {len(others) - 1} more" if len(others) > 1 else ""
-    return f"{words} = {name(path.names, others[0])}{more}"
-
-
-def _from_zero_or_log(ax: Axes, values: FloatArray, also: FloatArray) -> None:
-    """An axis from 0, or a logarithmic one if the positive values span more than a factor of 20."""
-    positive = values[values > 0]
-    if positive.size and positive.max() > LONG * positive.min():
-        ax.set_xscale("log")
-        inside = also[also > 0.3 * positive.min()]
-        low = min(positive.min(), inside.min(initial=np.inf))
-        ax.set_xlim(low / 1.5, 1.5 * positive.max())
-    elif positive.size:
-        ax.set_xlim(0, 1.08 * positive.max())
-    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
-
-
-def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
-    """The coefficients of T on the first segment: sign·(λ* − λ)·v for λ in the window (λ₂, λ*), then shaded.
-
-    Those of T∖A(S) stay zero. Where it differs from λ₂, λ₀ is marked: the end of the window by the proof of
-    the paper.
-
-    Parameters
-    ----------
-    entry : a `FirstEntry`.
-    ax : where to draw; a new figure if None.
-
-    >>> import sparselin as sl
-    >>> ax = first_entry(sl.first_entry([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0]))
-    >>> ax.lines[0].get_xydata().tolist()
-    [[3.0, 0.0], [1.0, 2.0]]
-    """
-    ax = picture(ax, r"$\lambda$", "coefficient")
-    lam, low = float(entry.lam_star), float(entry.window_lower)
-    if not lam > 0:
-        return note(ax, f"No feature enters: {entry.status.message}.")
-    ends = (lam - low) * entry.signs.astype(float) * entry.direction.astype(float)
-    order = np.argsort(-ends, kind="stable")
-    order = np.sort(np.concatenate([order[:8], order[8:][-8:]])) if len(order) > 16 else order
-    for i, t in enumerate(order.tolist()):
-        look: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "linestyle": "-" if ends[t] else ":"}
-        ax.plot([lam, low], [0, ends[t]], linewidth=1.8, label=name(entry.names, entry.tied[t]), **look)
-    top, bottom = ends.max(initial=0), ends.min(initial=0)
-    pad = 0.12 * (top - bottom) or 1.0
-    beyond = 0.12 * (lam - low)
-    ax.set_ylim(bottom - pad, top + pad)
-    ax.set_xlim(lam + beyond, low)
-    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-    named_ends(ax, ends[order])
-    marks = [(lam, r"$\lambda^*$ = " + f"{lam:.4g}", ":"), (low, rf"$\lambda_2$ = {low:.4g}", "-")]
-    for where, text, line in marks:
-        ax.axvline(where, color=GREY, linewidth=0.9, linestyle=line)
-        ax.text(
-            where, 1.02, text, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=POINTS
-        )
-    if entry.proof_lower > low + 0.02 * (lam - low):
-        ax.axvline(entry.proof_lower, color=GREY, linewidth=0.9, linestyle="--")
-        ax.annotate(
-            r"$\lambda_0$",
-            (entry.proof_lower, 0),
-            (4, 6),
-            ax.get_xaxis_transform(),
-            "offset points",
-            fontsize=POINTS,
-        )
-    return ax
 
 
 def batch_selection(batch: BatchSelection, *, ax: Axes | None = None) -> Axes:

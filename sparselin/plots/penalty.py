@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparselin.plots.style import axes, pyplot
+from sparselin.attention.softmax_penalty import softmax_penalty
+from sparselin.plots.style import POINTS, axes, pyplot
 from sparselin.results import FloatArray
+from sparselin.validation import check_level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_GRID = 241
+_Q = r"$Q^*(\beta\circ\beta)$"
 
 
 def contours(
@@ -49,7 +55,7 @@ def contours(
     # as an image: polygons would have seams between them, and be megabytes of SVG
     ax.contourf(beta1, beta2, value, top * np.linspace(0, 1, 49) ** 2, **colours).set_rasterized(True)
     drawn = ax.contour(beta1, beta2, value, lines, colors="white", linewidths=0.7)
-    ax.clabel(drawn, fmt=_grouped, fontsize=6.5, manual=_label_points(beta1, beta2, value, lines))
+    ax.clabel(drawn, fmt=_grouped, fontsize=POINTS, manual=_label_points(beta1, beta2, value, lines))
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.yaxis.set_major_locator(MaxNLocator(4))
     ax.set_aspect("equal")
@@ -58,20 +64,116 @@ def contours(
 
 def penalty_panels(panels: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> tuple[Axes, ...]:
     """`contours` of several (beta1, beta2, value) side by side, each with its range as the title."""
-    shape = {"figsize": (3.0 * len(panels), 3.1), "layout": "constrained"}
-    drawn = pyplot().subplots(1, len(panels), squeeze=False, **shape)[1]
+    shape = {"figsize": (4.4 * len(panels), 3.8), "layout": "constrained"}
+    figure, drawn = pyplot().subplots(1, len(panels), squeeze=False, **shape)
     for ax, panel in zip(drawn[0], panels, strict=True):
         contours(*panel, title=rf"$|\beta_i| \leq {panel[0].max():g}$", ax=ax)
+        _bar(figure, ax, _Q)
     for ax in drawn[0, 1:]:
         ax.set_ylabel("")
     return tuple(drawn[0])
 
 
+def penalties(limit: float = 3.0) -> tuple[Axes, ...]:
+    """The penalties on β ∈ [−limit, limit]² that the masks of attention induce, beside ℓ₁, ℓ_½ and ridge.
+
+    Weight decay (λ/2)(‖w‖² + ‖θ‖²) on β = s(w)∘θ is (λ/2)R(β) on β. R is 2‖β‖₁ for s_i = w_i (Hoff) or |w_i|,
+    Q*(β∘β) for softmax (Lemma 3.2), 3·2^{−2/3}Σ|β_i|^{2/3} for w_i², (Σ|β_i|^{2/3})³ for both normalised
+    masks, and ‖β‖² without a mask. In every panel the contours meet the axes at the multiples of limit/3:
+    what differs is their shape in between. The titles are about an open quadrant. Of Q* they are the ledger's
+    (SA-figure-2-in-x and -jointly): concave in x = β∘β; in β concave on no open set. {Q*(β∘β) ≤ c} is
+    convex iff c ≤ 2 (SA-figure-2-contours), and its corners on the axes are rounded.
+
+    Parameters
+    ----------
+    limit : the half-width of the square.
+
+    Returns
+    -------
+    The six Axes of a new figure, each with a colour bar that names the quantity.
+
+    Raises
+    ------
+    TypeError, ValueError : limit is no number, or not positive and finite.
+
+    >>> [ax.get_title().split("\\n")[1] for ax in penalties(2)[:3]]
+    ['convex, linear in a quadrant', 'concave in β∘β, not in β', 'concave in a quadrant']
+    """
+    limit = check_level(limit, "limit")
+    if limit == 0:
+        raise ValueError("limit must be positive; got 0")
+    figure, drawn = pyplot().subplots(2, 3, figsize=(12.4, 8.2), layout="constrained")
+    half = np.linspace(-limit, limit, _GRID)
+    beta = np.stack(np.meshgrid(half, half), axis=-1)
+    for ax, (title, label, value) in zip(drawn.flat, _PENALTIES, strict=True):
+        axes(ax, title, r"$\beta_1$", r"$\beta_2$")
+        heights = value(beta)
+        steps = limit / 3 * np.arange(40)
+        levels = value(np.column_stack([steps, 0 * steps]))
+        levels = levels[: int(np.searchsorted(levels, heights.max())) + 1]
+        filled = ax.contourf(half, half, heights, levels, cmap="viridis")
+        filled.set_rasterized(True)
+        ax.contour(half, half, heights, levels[1:], colors="white", linewidths=0.9)
+        _bar(figure, ax, label)
+        ax.set_aspect("equal")
+    return tuple(drawn.flat)
+
+
+def _power(beta: FloatArray, p: float) -> FloatArray:
+    """Σ|β_i|^p."""
+    return np.asarray((np.abs(beta) ** p).sum(axis=-1))
+
+
+# title, name of the quantity, R(β)
+_PENALTIES: tuple[tuple[str, str, Callable[[FloatArray], FloatArray]], ...] = (
+    (
+        "mask $|w|$: $\\ell_1$\nconvex, linear in a quadrant",
+        r"$2\|\beta\|_1$",
+        lambda beta: 2 * _power(beta, 1),
+    ),
+    (
+        "mask softmax\nconcave in β∘β, not in β",
+        _Q,
+        lambda beta: softmax_penalty(beta**2).value,
+    ),
+    (
+        "$\\ell_{1/2}$\nconcave in a quadrant",
+        r"$(\sum|\beta_i|^{1/2})^2$",
+        lambda beta: _power(beta, 0.5) ** 2,
+    ),
+    (
+        "mask $w^2$\nconcave in a quadrant",
+        r"$3\cdot 2^{-2/3}\sum|\beta_i|^{2/3}$",
+        lambda beta: 3 * 2 ** (-2 / 3) * _power(beta, 2 / 3),
+    ),
+    (
+        "normalised masks\nquasi-concave, convex on rays",
+        r"$(\sum|\beta_i|^{2/3})^3$",
+        lambda beta: _power(beta, 2 / 3) ** 3,
+    ),
+    ("no mask: ridge\nconvex", r"$\|\beta\|^2$", lambda beta: _power(beta, 2)),
+)
+
+
+def _bar(figure: Figure, ax: Axes, label: str) -> None:
+    """The colour bar of the filled contours on `ax`, with the name of the quantity."""
+    from matplotlib.ticker import MaxNLocator
+
+    filled: Any = next(one for one in ax.collections if one.get_rasterized())
+    bar: Any = figure.colorbar(filled, ax=ax, shrink=0.9, spacing="proportional")
+    bar.solids.set_rasterized(True)  # as polygons it would have seams
+    top = float(filled.levels[-1])
+    bar.set_ticks([tick for tick in MaxNLocator(5).tick_values(0, top) if tick <= top])
+    bar.ax.set_ylim(0, top)
+    bar.ax.tick_params(labelsize=POINTS)
+    bar.set_label(label, fontsize=POINTS)
+
+
 def _label_points(
     beta1: FloatArray, beta2: FloatArray, value: FloatArray, levels: list[float]
 ) -> list[tuple[float, float]]:
-    """Grid points where the contours meet the diagonal, from the centre almost to the upper right corner."""
-    share = np.linspace(0, 0.93, 200)
+    """Grid points where the contours meet the diagonal, from the centre towards the upper right corner."""
+    share = np.linspace(0, 0.85, 200)
     rows = np.round((len(beta2) - 1) * (1 + share) / 2).astype(int)
     columns = np.round((len(beta1) - 1) * (1 + share) / 2).astype(int)
     along = value[rows, columns]

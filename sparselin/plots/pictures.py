@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from sparselin import results
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
-from sparselin.plots.paths import batch_selection, explanation, first_entry, lasso_path, selection
+from sparselin.plots.paths import batch_selection, explanation, lasso_path
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
+from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability
+from sparselin.plots.window import first_entry
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 # of a subclass its own picture, or else that of the class
 PICTURES: dict[type, Callable[..., Axes]] = {
     results.SelectionPath: selection,
+    results.GeneralizedPath: selection,
+    results.GroupPath: selection,
     results.LassoPath: lasso_path,
     results.Explanation: explanation,
     results.FirstEntry: first_entry,
@@ -54,7 +58,7 @@ def show(result: Any, *, ax: Axes | None = None) -> Axes:
 
     >>> import sparselin as sl
     >>> show(sl.omp([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], 2)).get_xlabel()
-    '$\\\\lambda^*$'
+    '$\\\\lambda^*$ (and its margin)'
     """
     for kind in type(result).__mro__:
         if kind in PICTURES:

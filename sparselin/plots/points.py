@@ -11,6 +11,7 @@ from sparselin.plots.style import (
     BLUE,
     GREY,
     ORANGE,
+    POINTS,
     height,
     integers,
     largest,
@@ -71,7 +72,7 @@ def descent(result: DescentResult, *, ax: Axes | None = None) -> Axes:
         ax.axhline(result.duality_gap, color=ORANGE, linestyle="--", linewidth=1.2, label=words)
     ax.set_xlim(0, iterations)
     ax.grid(linewidth=0.4, alpha=0.5)
-    ax.legend(frameon=False, fontsize=10, loc="best")
+    ax.legend(frameon=False, fontsize=POINTS, loc="best")
     return ax
 
 

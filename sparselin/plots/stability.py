@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparselin.plots.style import CYCLE, GREY, POINTS, grey_lines, integers, name, named_ends, picture
+from sparselin.plots.style import GREY, POINTS, grey_lines, integers, look, name, named_ends, picture
 from sparselin.results import StabilitySelection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_BELOW = 3  # so many features below the threshold have their names
 
 
 def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = None) -> Axes:
@@ -20,7 +22,8 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     ----------
     found : a `StabilitySelection`.
     labels : at most so many of the features that reach the threshold, the most frequent, have a colour and
-        their name on the right; the others are grey.
+        their name on the right; the others are grey, the most frequent of them with their names, three at
+        most, or as many as are left of `labels`.
     ax : where to draw; a new figure if None.
 
     >>> import numpy as np, sparselin as sl
@@ -31,16 +34,21 @@ def stability(found: StabilitySelection, *, labels: int = 12, ax: Axes | None = 
     ax = picture(ax, f"first $t$ features of {found.method.upper()}", r"share of the halves, $\hat\Pi_t$")
     frequencies, t = found.frequencies, np.arange(found.k + 1.0)
     paths = np.vstack([np.zeros(found.n_features), frequencies]).T
-    shown = found.selected()[: max(labels, 0)]
-    rest = np.delete(np.arange(found.n_features), shown)
-    grey_lines(ax, t, paths[rest[paths[rest, -1] > 0]])
-    for i, j in reversed(list(enumerate(shown.tolist()))):
-        look: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "linestyle": "-" if i < len(CYCLE) else "--"}
-        ax.plot(t, paths[j], label=name(found.names, j), linewidth=1.5, **look)
+    selected = found.selected()
+    shown = selected[: max(labels, 0)]
+    below = np.setdiff1d(np.flatnonzero(paths[:, -1] > 0), selected)
+    below = below[np.lexsort((-paths[below].sum(axis=1), -paths[below, -1]))]
+    below = below[: min(_BELOW, max(labels, 0) - len(shown))]
+    rest = np.setdiff1d(np.flatnonzero(paths[:, -1] > 0), [*shown, *below])
+    grey_lines(ax, t, paths[rest])
+    named = [*shown.tolist(), *below.tolist()]
+    for i, j in reversed(list(enumerate(named))):
+        line = look(i) if i < len(shown) else {"color": GREY, "linestyle": "--"}
+        ax.plot(t, paths[j], label=name(found.names, j), linewidth=1.5, markersize=5, **line)
     ax.set(xlim=(0, found.k), ylim=(0, 1.03))
     integers(ax)
-    named_ends(ax, paths[shown[::-1], -1])
+    named_ends(ax, paths[named[::-1], -1])
     ax.axhline(found.threshold, color=GREY, linestyle="--", linewidth=1.2)
-    ax.annotate(f"threshold {found.threshold:g}", (found.k, found.threshold), (-4, 3),
-                textcoords="offset points", ha="right", color=GREY, fontsize=POINTS)  # fmt: skip
+    ax.annotate(f"threshold {found.threshold:g}", (0, found.threshold), (4, 3),
+                textcoords="offset points", color=GREY, fontsize=POINTS)  # fmt: skip
     return ax

@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, RED, GREEN, GREY = "#2a6f97", "#d98032", "#b3261e", "#1b7f5c", "#5b6b7b"
-# of many lines: colours that differ for the colour-blind too (Okabe and Ito)
-CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00")
-POINTS = 10  # the size of letters in pictures of results
+# The palette of all figures. Any two of it, GREY and black differ by ΔE*76 ≥ 17 for three kinds of cones and,
+# as Machado, Oliveira and Fernandes (2009) simulate them, for two; each has a contrast ≥ 3 on white.
+BLUE, ORANGE, GREEN, RED = "#295b9d", "#d8720b", "#24855e", "#b3261e"
+VIOLET, SKY, PINK, BROWN = "#6a41be", "#3c9adf", "#db6aa9", "#45260d"
+PALETTE = (BLUE, ORANGE, GREEN, RED, VIOLET, SKY, PINK, BROWN)
+GREY = "#656e77"  # of what has no colour of its own
+_MARKERS = "osD^vPX*"  # of each colour
+_DASHES = ("-", "--", ":", "-.")  # of the first eight lines, of the next, …
+POINTS = 11  # the size of letters
 LONG = 20.0  # positive numbers that differ by more than such a factor are on a logarithmic axis
 _ROWS = 40  # so many rows have a name each
 _MANY = 10**5  # more points than that are drawn as an image
@@ -32,21 +37,26 @@ def close(figure: Figure) -> None:
     pyplot().close(figure)
 
 
+def look(i: int) -> dict[str, Any]:
+    """Of the line number i: a colour and the marker that goes with it, and dashes beyond eight lines."""
+    n = len(PALETTE)
+    return {"color": PALETTE[i % n], "marker": _MARKERS[i % n], "linestyle": _DASHES[i // n % len(_DASHES)]}
+
+
 def axes(
     ax: Axes | None,
     title: str,
     xlabel: str,
     ylabel: str,
-    figsize: tuple[float, float] = (5.0, 3.2),
-    ticks: int = 8,
+    figsize: tuple[float, float] = (5.0, 3.4),
 ) -> Axes:
     """The look that all figures share, on `ax` or on a new figure."""
     if ax is None:
         ax = pyplot().subplots(figsize=figsize, layout="constrained")[1]
-    ax.set_title(title, fontsize=10)
-    ax.set_xlabel(xlabel, fontsize=10)
-    ax.set_ylabel(ylabel, fontsize=10)
-    ax.tick_params(labelsize=ticks, width=0.6, length=3)
+    ax.set_title(title, fontsize=POINTS)
+    ax.set_xlabel(xlabel, fontsize=POINTS)
+    ax.set_ylabel(ylabel, fontsize=POINTS)
+    ax.tick_params(labelsize=POINTS, width=0.6, length=3)
     ax.spines[:].set_linewidth(0.6)
     ax.set_axisbelow(True)
     return ax
@@ -75,7 +85,7 @@ def picture(
     ax: Axes | None, xlabel: str, ylabel: str, title: str = "", figsize: tuple[float, float] = (6.6, 4.0)
 ) -> Axes:
     """The look of the pictures of single results."""
-    return axes(ax, title, xlabel, ylabel, figsize, POINTS)
+    return axes(ax, title, xlabel, ylabel, figsize)
 
 
 def panel(ax: Axes, xlabel: str, ylabel: str = "", width: float = 0.42, *, shared: bool = True) -> Axes:
@@ -89,7 +99,7 @@ def panel(ax: Axes, xlabel: str, ylabel: str = "", width: float = 0.42, *, share
         grid = spec.subgridspec(1, 2, width_ratios=(1, width))
         ax.set_subplotspec(grid[0])
         right = figure.add_subplot(grid[1], sharey=rows)
-    axes(right, "", xlabel, ylabel, ticks=POINTS)
+    axes(right, "", xlabel, ylabel)
     if shared:
         right.tick_params(labelleft=False)
     return right

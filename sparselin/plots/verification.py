@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.lasso.path import lasso_path
 from sparselin.lasso.projection import project_dual
-from sparselin.plots.style import BLUE, GREY, ORANGE, RED, axes, in_space
+from sparselin.plots.style import BLUE, GREY, ORANGE, POINTS, RED, axes, in_space
 from sparselin.results import FloatArray
 from sparselin.validation import check_level
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 VERDICTS = (
-    ("agreements", "agrees", BLUE),
-    ("undecided", "undecided", ORANGE),
-    ("violations", "violates", RED),
+    ("agreements", "agrees", BLUE, ""),
+    ("undecided", "undecided", ORANGE, "///"),
+    ("violations", "violates", RED, "xxx"),
 )
 
 
@@ -37,17 +37,19 @@ def agreement(summary: Sequence[Any], *, ax: Axes | None = None) -> Axes:
 
     names = [row.name for row in summary]
     left = np.zeros(len(summary))
-    for field, label, colour in VERDICTS:
+    for field, label, colour, hatch in VERDICTS:
         share = np.array([getattr(row, field) / max(row.steps, 1) for row in summary])
-        ax.barh(names, share, left=left, color=colour, label=label, height=0.72)
+        ax.barh(
+            names, share, left=left, color=colour, label=label, height=0.78, hatch=hatch, edgecolor="white"
+        )
         left = left + share
     for row in summary:
         text = f"{row.agreements} of {row.steps}" + (f", {row.undecided} undecided" if row.undecided else "")
-        ax.text(0.01, row.name, text, va="center", ha="left", color="white", fontsize=8)
+        ax.text(0.01, row.name, text, va="center", ha="left", color="white", fontsize=POINTS)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
-    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=POINTS)
     return ax
 
 
@@ -61,9 +63,9 @@ def windows(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     """
     names = list(dict.fromkeys(record.ensemble for record in records))
     ax = axes(ax, "", r"$\lambda/\lambda^*$", "", figsize=(7.2, 0.6 + 0.34 * len(names)))
-    for field, shift, colour, label in (
-        ("window", -0.18, BLUE, r"$\lambda_2/\lambda^*$: the support stays $A(S)$ above it"),
-        ("proof", 0.18, ORANGE, r"$\lambda_0/\lambda^*$: what the printed proof gives"),
+    for field, shift, colour, hatch, label in (
+        ("window", -0.18, BLUE, "", r"$\lambda_2/\lambda^*$: the support stays $A(S)$ above it"),
+        ("proof", 0.18, ORANGE, "//////", r"$\lambda_0/\lambda^*$: what the printed proof gives"),
     ):
         values = [
             [getattr(step, field) for record in records if record.ensemble == name for step in record.steps]
@@ -78,7 +80,7 @@ def windows(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
             showfliers=False,
             patch_artist=True,
             medianprops={"color": "white", "linewidth": 1.4},
-            boxprops={"facecolor": colour, "edgecolor": colour},
+            boxprops={"facecolor": colour, "edgecolor": "white" if hatch else colour, "hatch": hatch},
             whiskerprops={"color": colour},
             capprops={"color": colour},
         )

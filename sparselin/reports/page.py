@@ -18,6 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 import sparselin
 from sparselin import plots
 
+_DPI = 130  # of figures, and of the images in them
+
 
 def describe(
     command: str, seconds: float, jobs: int, seed: int, interrupted: bool, packages: Sequence[str]
@@ -55,14 +57,15 @@ def write_json(output: Path, results: Any) -> None:
 
 
 def figure(output: Path, name: str, caption: str, drawn: Any) -> dict[str, str]:
-    """Save a figure as PNG and SVG and close it; the entry for a page, the SVG in it as a data address."""
-    drawn.savefig(output / f"{name}.png", dpi=160)
+    """Save a figure as PNG and SVG and close it; the entry for a page, with its SVG as data and in words."""
+    words = plots.describe(drawn)
+    drawn.savefig(output / f"{name}.png", dpi=_DPI)
     buffer = io.BytesIO()
-    drawn.savefig(buffer, format="svg", metadata={"Date": None}, dpi=160)
+    drawn.savefig(buffer, format="svg", metadata={"Date": None}, dpi=_DPI)
     (output / f"{name}.svg").write_bytes(buffer.getvalue())
     plots.close(drawn)
     address = "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
-    return {"name": name, "caption": caption, "svg": address}
+    return {"name": name, "caption": caption, "words": words, "svg": address}
 
 
 def _finite(value: Any) -> Any:

@@ -1,0 +1,136 @@
+"""The picture of Hoff's lemma: gradient descent on β = w∘θ and the LASSO of two columns that it solves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.attention.descent import hadamard_descent
+from sparselin.lasso.path import lasso_path
+from sparselin.plots.style import GREY, POINTS, axes, look, name, pyplot
+from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.results import DescentResult, FloatArray
+from sparselin.validation import check_level
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ITERATES = 200  # so many of a descent are drawn, all if it has no more
+_GRID = 161
+
+
+@takes_problem
+def hoff_descent(
+    X: Any, y: ArrayLike | None, lam: float, *, starts: Sequence[int] = (0, 1, 2)
+) -> tuple[Axes, ...]:
+    """`hadamard_descent` on a LASSO of two columns: β = w∘θ over its contours, and the planes (w_j, θ_j).
+
+    On the left f(β) = ½‖y − Xβ‖² + λ‖β‖₁ and the iterates β, on the right (w_1, θ_1) and (w_2, θ_2), where
+    F(w, θ) = ½‖y − X(w∘θ)‖² + (λ/2)(‖w‖² + ‖θ‖²) is descended. Hoff's lemma: the least F with w∘θ = β is
+    f(β), attained where |w| = |θ|. So the minima of F are on the diagonals, dashed, where they cross the
+    hyperbolas w_jθ_j = β̂_j, black, of the LASSO's solution β̂: the stars. All other stationary points
+    of F are saddles, with some w_j = θ_j = 0, where a descent can linger.
+
+    Parameters
+    ----------
+    X, y : design (n, 2) and response (n,), or one `Problem` in place of both, without an intercept.
+    lam : λ > 0.
+    starts : seeds of the starts, at least one, each with a colour and a marker.
+
+    Returns
+    -------
+    The three Axes, of a new figure.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), X without two columns, λ ≤ 0, no starts.
+
+    >>> left, *_ = hoff_descent([[1.0, 0.6], [0.0, 0.8]], [2.0, 1.5], 0.5)
+    >>> left.lines[-1].get_label(), left.lines[-1].get_xydata().round(4).tolist()
+    ('LASSO', [[0.5625, 1.5625]])
+    """
+    problem = as_problem(X, y)
+    lam = check_level(lam, "lam")
+    if problem.d != 2 or problem.n_features != 2:
+        raise ValueError(
+            f"X must have two columns, those of the picture, and no intercept; got {problem.n_features} "
+            f"columns{' and an intercept' if problem.d > problem.n_features else ''}"
+        )
+    if lam == 0:
+        raise ValueError("lam must be positive; got 0, for which w∘θ has no penalty")
+    if np.ndim(starts) != 1 or not len(starts):
+        raise ValueError(f"starts must be a list of seeds, at least one; got {starts!r}")
+    runs = [_iterates(problem, lam, seed) for seed in starts]
+    solution = lasso_path(problem, lam_min=lam).at(lam)
+    figure, drawn = pyplot().subplots(1, 3, figsize=(12.4, 4.9), layout="constrained")
+    _plane(drawn[0], problem, lam, solution, runs)
+    for j in (0, 1):
+        _factors(drawn[1 + j], j, name(problem.names, j), float(solution[j]), runs)
+    handles, labels = drawn[0].get_legend_handles_labels()
+    place: dict[str, Any] = {"loc": "outside lower center", "ncols": len(labels)}
+    figure.legend(handles, labels, frameon=False, fontsize=POINTS, **place)
+    return tuple(drawn)
+
+
+def _iterates(problem: Problem, lam: float, seed: int) -> list[DescentResult]:
+    """The results of the descent stopped after 1, 2, … iterations, at most 200 of them."""
+    last = len(hadamard_descent(problem, lam, rng=seed).objective) - 1
+    last = max(last, 1)
+    counts = np.unique(np.geomspace(1, last, _ITERATES).round().astype(int))
+    counts = np.arange(1, last + 1) if last <= _ITERATES else counts
+    return [hadamard_descent(problem, lam, rng=seed, max_iter=int(count)) for count in counts]
+
+
+def _plane(
+    ax: Axes, problem: Problem, lam: float, solution: FloatArray, runs: Sequence[list[DescentResult]]
+) -> None:
+    """The contours of f, the descents and the solution."""
+    names = [name(problem.names, j) for j in (0, 1)]
+    title = rf"½$\|y - X\beta\|^2 + \lambda\|\beta\|_1$, $\lambda$ = {lam:.3g}"
+    axes(ax, title, rf"$\beta_1$ ({names[0]})", rf"$\beta_2$ ({names[1]})")
+    paths = [np.array([one.coef for one in run]) for run in runs]
+    points = np.vstack([*paths, solution, np.zeros(2)])
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, half = (low + high) / 2, 0.62 * float((high - low).max()) or 1.0
+    first, second = np.linspace(middle - half, middle + half, _GRID).T
+    beta = np.stack(np.meshgrid(first, second), axis=-1)
+    gram, cross = problem.gram_columns([0, 1]), problem.Xty
+    value = 0.5 * (((beta @ gram) * beta).sum(axis=-1) + problem.y_norm**2) - beta @ cross
+    value += lam * np.abs(beta).sum(axis=-1)
+    above = value - value.min()
+    levels = above.max() * np.linspace(0, 1, 13) ** 2
+    ax.contourf(first, second, above, levels, cmap="Greys", alpha=0.35).set_rasterized(True)
+    ax.contour(first, second, above, levels[1:], colors=GREY, linewidths=0.6)
+    for where in ("axhline", "axvline"):
+        getattr(ax, where)(0, color=GREY, linewidth=0.8)
+    for i, path in enumerate(paths):
+        style: dict[str, Any] = look(i) | {"markersize": 4, "linewidth": 1.3}
+        ax.plot(*path.T, label=f"descent {i + 1}", **style)
+    ax.plot(*solution, "*", color="black", markersize=15, linestyle="none", label="LASSO")
+    ax.set(xlim=(first[0], first[-1]), ylim=(second[0], second[-1]))
+    ax.set_aspect("equal")
+
+
+def _factors(ax: Axes, j: int, label: str, target: float, runs: Sequence[list[DescentResult]]) -> None:
+    """The plane of w_j and θ_j: the diagonals, hyperbolas w_jθ_j = const, that of β̂_j black, the descents."""
+    axes(ax, rf"$w\theta = \beta_{j + 1}$ ({label})", f"$w_{j + 1}$", rf"$\theta_{j + 1}$")
+    paths = [np.array([(one.w[j], one.theta[j]) for one in run]) for run in runs]
+    half = 1.12 * max(float(np.abs(path).max()) for path in paths) or 1.0
+    w = np.linspace(-half, half, _GRID)
+    product = np.multiply.outer(w, w)
+    levels = half**2 * np.array([-0.8, -0.5, -0.25, -0.1, -0.02, 0.02, 0.1, 0.25, 0.5, 0.8])
+    ax.contour(w, w, product, levels, colors=GREY, linewidths=0.5, linestyles="solid", alpha=0.6)
+    if target:
+        ax.contour(w, w, product, [target], colors="black", linewidths=1.6, linestyles="solid")
+    for slope in (-1, 1):
+        ax.plot(w, slope * w, color=GREY, linewidth=1, linestyle="--", label="_diagonal")
+    for i, path in enumerate(paths):
+        ax.plot(*path.T, label=f"descent {i + 1}", **(look(i) | {"markersize": 4, "linewidth": 1.3}))
+    size = abs(target) ** 0.5
+    ends = [(size, np.sign(target) * size), (-size, -np.sign(target) * size)] if target else [(0.0, 0.0)]
+    ax.plot(*np.transpose(ends), "*", color="black", markersize=15, linestyle="none", label="LASSO")
+    ax.set(xlim=(-half, half), ylim=(-half, half))
+    ax.set_aspect("equal")

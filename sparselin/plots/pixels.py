@@ -1,0 +1,106 @@
+"""Where in an image the selected pixels lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.plots.style import POINTS, axes, panel
+from sparselin.results import FloatArray, IndexArray
+from sparselin.validation import check_count, check_finite, check_indices, to_array, to_numeric
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_NUMBERED = 1.5 * POINTS  # the least width of a pixel with a number in it, in points
+
+
+def selected_pixels(
+    selected: Any, shape: tuple[int, int], *, images: ArrayLike | None = None, ax: Axes | None = None
+) -> Axes:
+    """The pixels that were selected, by their places in the order, beside the mean image.
+
+    Feature j = width·row + column is a pixel of the image, as in `images.reshape(n, -1)`. The colours go from
+    the first pixel, dark, to the last, bright; large pixels have their numbers 1, 2, …, others a colour bar.
+
+    Parameters
+    ----------
+    selected : a result with a `support` (a path, a subset, …), or features in their order.
+    shape : (height, width) of an image.
+    images : (n, height, width) or (n, height·width), whose mean is drawn; or one image; or None.
+    ax : where to draw, with the mean image in a second panel on its right; a new figure if None.
+
+    Returns
+    -------
+    The Axes with the selected pixels.
+
+    Raises
+    ------
+    TypeError, ValueError : bad features, a shape that is not two positive integers, images of another shape
+        or with NaN.
+
+    >>> ax = selected_pixels([5, 2], (2, 3))
+    >>> [(text.get_text(), text.get_position()) for text in ax.texts]
+    [('1', (2, 1)), ('2', (2, 0))]
+    """
+    shape = _shape(shape)
+    J = check_indices(getattr(selected, "support", selected), shape[0] * shape[1], "selected")
+    mean = np.zeros(shape) if images is None else _mean(images, shape)
+    wide = 4.4 if images is None else 7.8
+    ax = axes(ax, f"{len(J)} of {mean.size} pixels, in order", "", "", (wide, 4.2))
+    grey_image(ax, mean, alpha=0.5)
+    if images is not None:
+        right = panel(ax, "", "", 1.0, shared=False)
+        grey_image(right, mean)
+        right.set_title("mean image", fontsize=POINTS)
+    _marks(ax, J, shape, 0.42 if images is not None else 0.8)
+    return ax
+
+
+def grey_image(ax: Axes, image: FloatArray, **look: Any) -> Any:
+    """A grey image, the larger the darker, without ticks."""
+    ax.set(xticks=[], yticks=[])
+    return ax.imshow(image, cmap="Greys", **look)
+
+
+def _marks(ax: Axes, J: IndexArray, shape: tuple[int, int], share: float) -> None:
+    """A square for each pixel; `share` is that of the width of the figure which the panel has."""
+    rows, columns = np.unravel_index(J, shape)
+    width, height = 72 * np.array(ax.figure.bbox.size) / ax.figure.dpi * (share, 0.85)
+    step = min(width / shape[1], height / shape[0])
+    look: dict[str, Any] = {"cmap": "viridis", "vmin": 1, "vmax": max(len(J), 2) * 1.1, "marker": "s"}
+    order = np.arange(1, len(J) + 1)
+    drawn = ax.scatter(columns, rows, s=(0.8 * step) ** 2, c=order, edgecolor="black", linewidth=0.5, **look)
+    if step < _NUMBERED:
+        bar = ax.figure.colorbar(drawn, ax=ax, location="bottom", shrink=0.8, aspect=30)
+        bar.ax.tick_params(labelsize=POINTS)
+        bar.set_label("place in the order", fontsize=POINTS)
+        return
+    for place, row, column in zip(order.tolist(), rows.tolist(), columns.tolist(), strict=True):
+        colour = "white" if place <= 0.6 * len(J) else "black"
+        ax.text(column, row, str(place), ha="center", va="center", color=colour, fontsize=POINTS)
+
+
+def _shape(shape: Any) -> tuple[int, int]:
+    try:
+        height, width = shape
+    except (TypeError, ValueError):
+        raise ValueError(f"shape must be (height, width), two integers; got {shape!r}") from None
+    return check_count(height, "shape[0]", 1), check_count(width, "shape[1]", 1)
+
+
+def _mean(images: ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """The mean of images (n, height, width) or (n, height·width), or the one image."""
+    given = to_numeric(to_array(images, "images"), "images")
+    d = shape[0] * shape[1]
+    if given.shape[-2:] != shape and given.shape[-1:] != (d,):
+        raise ValueError(
+            f"images must be of shape (n, {shape[0]}, {shape[1]}) or (n, {d}), as `shape` says, "
+            f"or one image; got {given.shape}"
+        )
+    if not given.size:
+        raise ValueError(f"images must hold at least one image; got shape {given.shape}")
+    check_finite(given, "images")
+    return np.asarray(given.reshape(-1, *shape).mean(axis=0))

@@ -1,0 +1,184 @@
+"""Pictures of the first segment of the LASSO below λ*, where Sequential LASSO looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.lasso.entry import first_entry as entry_of
+from sparselin.lasso.path import lasso_path as path_of
+from sparselin.plots.style import (
+    GREY,
+    POINTS,
+    grey_lines,
+    look,
+    name,
+    named_ends,
+    note,
+    panel,
+    picture,
+)
+from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.results import FirstEntry, FloatArray, LassoPath, Names
+from sparselin.validation import Columns
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST = 16  # tied columns with a colour each
+_OTHERS = 100  # of the columns outside T that have a grey line, those of the largest |⟨X_j, r⟩|
+_LINES = {"-": "solid: A(S)", ":": "dotted: T∖A(S)", "--": r"dashed: enters at $\lambda_2$"}
+_SAMPLES = 120  # λ's at which curves are drawn, besides the knots
+
+
+@takes_problem
+def window(X: Any, y: ArrayLike | None, *, S: Columns = (), ax: Axes | None = None) -> Axes:
+    """Where Sequential LASSO looks: the window (λ₂, λ*), shaded, in which the support off S is A(S).
+
+    On the left |⟨X_j, r(λ)⟩|, r(λ) = y − Xβ(λ), for the solution β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁: it is at
+    most λ, the black line, which T reaches at λ* = ‖XᵀP_S^⊥y‖∞. A(S) ⊆ T follows it down; the rest of T,
+    dotted, stays at or below it. At λ₂ the next columns reach it, dashed. On the right the coefficients of
+    these columns. Others are grey, at most 100 of them.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), or one `Problem` in place of both.
+    S : columns without penalty, by index or name.
+    ax : where to draw, with a second panel on its right; a new figure if None.
+
+    Returns
+    -------
+    The left Axes. If λ* = 0 they say why.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`) or bad S.
+
+    >>> ax = window([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0])
+    >>> ax.get_title(loc="left"), [label.get_text() for label in ax.get_xticklabels()]
+    ('T = A(S) = {x0}', ['$\\\\lambda^*$ = 3', '$\\\\lambda_2$ = 1'])
+    """
+    problem = as_problem(X, y, operator=True)
+    forced = problem.indices(S, "S")
+    entry = entry_of(problem, forced=forced)
+    ax = picture(ax, r"$\lambda$", r"$|\langle X_j, r(\lambda)\rangle|$", figsize=(9.6, 4.0))
+    top, low = float(entry.lam_star), float(entry.window_lower)
+    if not top > 0:
+        return note(ax, f"No feature enters: {entry.status.message}.")
+    width = top - low
+    end, begin = max(low - 0.5 * width, 0.0), top + 0.25 * width
+    path = path_of(problem, forced=forced, lam_min=end)
+    lam = np.unique([*np.linspace(end, begin, _SAMPLES), low, top, *path.knots[path.knots > end]])[::-1]
+    right = panel(ax, r"$\lambda$", "coefficient", 1.0, shared=False)
+    shown = _columns(entry, path, low)
+    size, beta = _correlations(problem, path, lam), path.at(lam)
+    others = np.setdiff1d(np.argsort(-size[:, 0], kind="stable")[:_OTHERS], [*shown, *path.forced])
+    grey_lines(ax, lam, size[others])
+    ax.plot(lam, lam, color="black", linewidth=1, label=r"$\lambda$")
+    for i, (j, line) in enumerate(shown.items()):
+        mark = np.argmin(np.abs(lam - low - width * (i + 1) / (len(shown) + 1)))  # each at a λ of its own
+        style: dict[str, Any] = look(i) | {"linestyle": line, "markevery": [mark], "linewidth": 1.8}
+        label = name(entry.names, j)
+        ax.plot(lam, size[j], label=label, zorder=3 if line == "-" else 4, **style)
+        right.plot(lam, beta[:, j], label=label, **style)
+    ax.set_ylim(0, 1.12 * begin)
+    ends = beta[:, list(shown)]
+    pad = 0.1 * float(np.ptp(ends)) or 1.0
+    right.set_ylim(min(0.0, float(ends.min())) - pad, max(0.0, float(ends.max())) + pad)
+    right.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+    for one in (ax, right):
+        one.axvspan(low, top, color=GREY, alpha=0.12, linewidth=0, label="_window")
+        one.set_xlim(begin, end)
+        one.set_xticks([top, low], [rf"$\lambda^*$ = {top:.4g}", rf"$\lambda_2$ = {low:.4g}"])
+    named_ends(right, ends[-1])
+    ax.annotate(r"$\lambda$", (begin, begin), (12, 3), textcoords="offset points", va="bottom",
+                fontsize=POINTS)  # fmt: skip
+    given = f"S = {_some(problem.names, forced.tolist())}, " if len(forced) else ""
+    ax.set_title(given + _sets(entry), loc="left", fontsize=POINTS)
+    words = [words for line, words in _LINES.items() if line in shown.values()]
+    right.set_title(", ".join(words), loc="left", fontsize=POINTS)
+    return ax
+
+
+def _columns(entry: FirstEntry, path: LassoPath, low: float) -> dict[int, str]:
+    """The columns with a colour, with their lines: of A(S), the rest of T, and those that enter at λ₂."""
+    T = [*entry.active, *(j for j in entry.tied if j not in entry.active)][:_MOST]
+    knots = np.flatnonzero(np.isclose(path.knots, low, rtol=1e-9, atol=0)) if low > 0 else ()
+    after = {j for i in knots for j in path.active[i]}
+    lines = {j: "-" if j in entry.active else ":" for j in T}
+    return lines | dict.fromkeys(sorted(after.difference(entry.tied)), "--")
+
+
+def _correlations(problem: Problem, path: LassoPath, lam: FloatArray) -> FloatArray:
+    """|⟨X_j, y − Xβ(λ)⟩| (n_features, q), of standardized columns if they are, and with the intercept."""
+    beta = path.at(lam)
+    if problem.design.scale is not None:
+        beta = np.divide(beta, problem.design.scale, out=np.zeros_like(beta), where=beta != 0)
+    if problem.d > problem.n_features:
+        beta = np.column_stack([beta, path.intercept_at(lam)])
+    rest = np.column_stack([problem.y - problem.predict(one) for one in beta])
+    return np.abs(problem.correlate(rest)[: problem.n_features])
+
+
+def _some(names: Names, J: Sequence[int]) -> str:
+    return "{" + ", ".join([name(names, j) for j in J[:3]] + ["…"] * (len(J) > 3)) + "}"
+
+
+def _sets(entry: FirstEntry) -> str:
+    T, A = (_some(entry.names, J) for J in (entry.tied, entry.active))
+    return f"T = A(S) = {T}" if entry.tied == entry.active else f"T = {T}, A(S) = {A}"
+
+
+def first_entry(entry: FirstEntry, *, ax: Axes | None = None) -> Axes:
+    """The coefficients of T on the first segment: sign·(λ* − λ)·v for λ in the window (λ₂, λ*), then shaded.
+
+    Those of T∖A(S) stay zero. Where it differs from λ₂, λ₀ is marked: the end of the window by the proof of
+    the paper. `window` draws the same from the data, with all correlations.
+
+    Parameters
+    ----------
+    entry : a `FirstEntry`.
+    ax : where to draw; a new figure if None.
+
+    >>> import sparselin as sl
+    >>> ax = first_entry(sl.first_entry([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0]))
+    >>> ax.lines[0].get_xydata().tolist()
+    [[3.0, 0.0], [1.0, 2.0]]
+    """
+    ax = picture(ax, r"$\lambda$", "coefficient")
+    lam, low = float(entry.lam_star), float(entry.window_lower)
+    if not lam > 0:
+        return note(ax, f"No feature enters: {entry.status.message}.")
+    ends = (lam - low) * entry.signs.astype(float) * entry.direction.astype(float)
+    order = np.argsort(-ends, kind="stable")
+    order = np.sort(np.concatenate([order[:8], order[8:][-8:]])) if len(order) > 16 else order
+    for i, t in enumerate(order.tolist()):
+        line = look(i) | ({} if ends[t] else {"linestyle": ":"})
+        ax.plot([lam, low], [0, ends[t]], linewidth=1.8, label=name(entry.names, entry.tied[t]), **line)
+    top, bottom = ends.max(initial=0), ends.min(initial=0)
+    pad = 0.12 * (top - bottom) or 1.0
+    beyond = 0.12 * (lam - low)
+    ax.set_ylim(bottom - pad, top + pad)
+    ax.set_xlim(lam + beyond, low)
+    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+    named_ends(ax, ends[order])
+    marks = [(lam, r"$\lambda^*$ = " + f"{lam:.4g}", ":"), (low, rf"$\lambda_2$ = {low:.4g}", "-")]
+    for where, text, dashes in marks:
+        ax.axvline(where, color=GREY, linewidth=0.9, linestyle=dashes)
+        ax.text(
+            where, 1.02, text, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=POINTS
+        )
+    if entry.proof_lower > low + 0.02 * (lam - low):
+        ax.axvline(entry.proof_lower, color=GREY, linewidth=0.9, linestyle="--")
+        ax.annotate(
+            r"$\lambda_0$",
+            (entry.proof_lower, 0),
+            (4, 6),
+            ax.get_xaxis_transform(),
+            "offset points",
+            fontsize=POINTS,
+        )
+    return ax

@@ -1,0 +1,313 @@
+"""The pictures for teaching show what scikit-learn, SciPy and the definitions give."""
+
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import Lasso
+
+mpl.use("Agg")
+
+import sparselin as sl
+from sparselin import plots
+from sparselin.estimators import OMPSelector
+from sparselin.reports import page
+
+X, Y = sl.ensembles.gaussian(40, 5, rng=1)
+TIED = np.array([[1.0, 1.0, 1.0, 0.4], [0.0, 1.0, 2.0, 0.1], [0.0, 0.0, 1.0, -0.8]])
+SLANTED, ASIDE = np.array([[1.0, 0.6], [0.0, 0.8]]), np.array([2.0, 1.5])
+
+
+def lines(ax):
+    return {line.get_label(): line.get_xydata() for line in ax.lines}
+
+
+def solution(design, y, lam):
+    """The LASSO by coordinate descent: scikit-learn divides the squares by n."""
+    fit = Lasso(alpha=lam / len(y), fit_intercept=False, tol=1e-14, max_iter=10**6)
+    return fit.fit(design, y).coef_
+
+
+def shaded(ax):
+    (area,) = [one for one in ax.patches if one.get_label() == "_window"]
+    return area.get_x(), area.get_x() + area.get_width()
+
+
+class TestWindow:
+    @pytest.mark.parametrize("S", [[], [2]])
+    def test_correlations_and_coefficients_are_those_of_the_solutions(self, S):
+        left = plots.window(X, Y, S=S)
+        right = left.figure.axes[1]
+        away = np.eye(40) - X[:, S] @ np.linalg.pinv(X[:, S])
+        rest, y = away @ X, away @ Y
+        rest[:, S] = 0
+        correlations, coefs = lines(left), lines(right)
+        named = [label for label in correlations if label.startswith("x")]
+        assert set(named) <= set(coefs)
+        for i in range(0, len(correlations[named[0]]), 17):
+            lam = correlations[named[0]][i, 0]
+            beta = solution(rest, y, lam)
+            sizes = np.abs(rest.T @ (y - rest @ beta))
+            for name in named:
+                j = int(name[1:])
+                assert correlations[name][i, 0] == coefs[name][i, 0] == lam
+                assert correlations[name][i, 1] == pytest.approx(sizes[j], abs=1e-8)
+                assert coefs[name][i, 1] == pytest.approx(beta[j], abs=1e-7)
+        low, top = shaded(left)
+        assert (low, top) == shaded(right)
+        assert top == pytest.approx(np.abs(rest.T @ y).max())
+        first = int(np.abs(rest.T @ y).argmax())
+        title = f"T = A(S) = {{x{first}}}"
+        assert left.get_title(loc="left") == (f"S = {{x2}}, {title}" if S else title)
+        before, after = (solution(rest, y, low * (1 + step)) for step in (1e-6, -1e-6))
+        assert np.flatnonzero(before).tolist() == [first]
+        entered = set(np.flatnonzero(after)) - {first}
+        assert {f"x{j}" for j in (first, *entered)} == set(named)
+
+    def test_ties(self):
+        ax = plots.window(TIED, [1.0, 0, 0])
+        styles = {line.get_label(): line.get_linestyle() for line in ax.lines}
+        assert [styles[name] for name in ("x0", "x1", "x2")] == ["-", ":", ":"]
+        assert ax.get_title(loc="left") == "T = {x0, x1, x2}, A(S) = {x0}"
+        assert len({line.get_markevery()[0] for line in ax.lines if line.get_label() != r"$\lambda$"}) == 3
+        assert ax.figure.axes[1].get_title(loc="left") == "solid: A(S), dotted: T∖A(S)"
+
+    def test_standardized_columns_an_intercept_and_names(self):
+        problem = sl.Problem(X * [1, 10, 1, 0.1, 1], Y, intercept=True, standardize=True, names=list("abcde"))
+        ax = plots.window(problem)
+        (name,) = [name for name in lines(ax) if name in ax.get_title(loc="left")[12:]]
+        scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+        for lam, size in lines(ax)[name][::20]:
+            beta = solution(scaled, Y - Y.mean(), lam)
+            rest = np.abs(scaled.T @ (Y - Y.mean() - scaled @ beta))
+            assert size == pytest.approx(rest["abcde".index(name)], abs=1e-8)
+
+    def test_nothing_to_draw_and_bad_data(self):
+        assert "No feature enters" in plots.window(X, 0 * Y).texts[0].get_text()
+        with pytest.raises(ValueError, match=r"S must hold column indices in 0\.\.4"):
+            plots.window(X, Y, S=[7])
+        with pytest.raises(ValueError, match="X must be a matrix"):
+            plots.window(X[0], Y)
+
+
+class TestHoff:
+    @pytest.mark.parametrize(("y", "lam"), [(ASIDE, 0.5), ([2.0, -0.4], 0.8), (ASIDE, 9.0)])
+    def test_the_descents_end_on_the_diagonals_at_the_solution(self, y, lam):
+        left, *planes = plots.hoff_descent(SLANTED, y, lam, starts=[0, 3])
+        beta = solution(SLANTED, np.array(y), lam)
+        np.testing.assert_allclose(lines(left)["LASSO"], [beta], atol=1e-9)
+        for label in ("descent 1", "descent 2"):
+            path = lines(left)[label]
+            np.testing.assert_allclose(path[-1], beta, atol=1e-2)
+            for j, plane in enumerate(planes):
+                factors = lines(plane)[label]
+                np.testing.assert_allclose(factors.prod(axis=1), path[:, j], atol=1e-12)
+                assert abs(abs(factors[-1, 0]) - abs(factors[-1, 1])) <= 1e-2
+                stars = lines(plane)["LASSO"]
+                np.testing.assert_allclose(stars.prod(axis=1), beta[j], atol=1e-9)
+                np.testing.assert_allclose(np.abs(stars[:, 0]), np.abs(stars[:, 1]))
+
+    def test_the_contours_are_of_the_objective(self):
+        left = plots.hoff_descent(SLANTED, ASIDE, 0.5)[0]
+        contours = left.collections[1]
+
+        def objective(beta):
+            return 0.5 * np.sum((ASIDE - SLANTED @ beta) ** 2) + 0.5 * np.abs(beta).sum()
+
+        least = objective(solution(SLANTED, ASIDE, 0.5))
+        for level, path in list(zip(contours.levels, contours.get_paths(), strict=True))[2:6]:
+            heights = [objective(point) - least for point in path.vertices[1:-1:7]]
+            np.testing.assert_allclose(heights, level, rtol=0.02)
+
+    def test_it_says_what_it_needs(self):
+        with pytest.raises(ValueError, match=r"X must have two columns.*got 5 columns"):
+            plots.hoff_descent(X, Y, 1.0)
+        with pytest.raises(ValueError, match="no intercept; got 2 columns and an intercept"):
+            plots.hoff_descent(sl.Problem(SLANTED, ASIDE, intercept=True), 1.0)
+        with pytest.raises(ValueError, match="lam must be positive; got 0"):
+            plots.hoff_descent(SLANTED, ASIDE, 0)
+        for starts in ([], 3):
+            with pytest.raises(ValueError, match="starts must be a list of seeds, at least one; got"):
+                plots.hoff_descent(SLANTED, ASIDE, 1.0, starts=starts)
+
+    def test_what_is_zero_from_the_start(self):
+        assert lines(plots.hoff_descent(SLANTED, 0 * ASIDE, 1.0)[0])["LASSO"].tolist() == [[0, 0]]
+
+
+def decay(mask, beta):
+    """inf ‖w‖² + Σ β²/s(w)² over w, by SciPy, from several starts."""
+    starts = ([1, 1], [2, 1], [1, 2], [3, 0.5], [0.5, 3])
+    found = [
+        minimize(lambda w: w @ w + np.sum(beta**2 / mask(w) ** 2), start, method="Nelder-Mead",
+                 options={"xatol": 1e-10, "fatol": 1e-12, "maxiter": 4000}).fun
+        for start in starts
+    ]  # fmt: skip
+    return min(found)
+
+
+def test_the_penalties_of_the_masks():
+    """At points on the contours. With the normalised masks ‖w‖ → 0 costs nothing: ‖w‖² is left out."""
+
+    p = np.linspace(1e-5, 1 - 1e-5, 40001)
+
+    def simplex(beta):
+        return (beta[0] ** 2 / p**2 + beta[1] ** 2 / (1 - p) ** 2).min()
+
+    oracles = (
+        lambda beta: decay(np.abs, beta),
+        lambda beta: decay(lambda w: np.exp(w - w.max()) / np.exp(w - w.max()).sum(), beta),
+        lambda beta: np.sqrt(np.abs(beta)).sum() ** 2,
+        lambda beta: decay(np.square, beta),
+        simplex,
+        lambda beta: beta @ beta,
+    )
+    panels = plots.penalties(3)
+    assert len(panels) == len(oracles)
+    for ax, oracle in zip(panels, oracles, strict=True):
+        filled, contours = ax.collections
+        assert filled.get_rasterized()
+        np.testing.assert_allclose(contours.levels[1], oracle(np.array([2.0, 1e-9])), rtol=1e-3)
+        for i in (1, 3):
+            points = contours.get_paths()[i].vertices
+            points = points[(points > 0.4).all(axis=1)]
+            for point in points[:: max(len(points) // 2, 1)]:
+                assert oracle(point) == pytest.approx(contours.levels[i], rel=5e-3), ax.get_title()
+    labels = [bar.get_ylabel() for bar in panels[0].figure.axes[6:]]
+    assert len(labels) == 6
+    assert labels[1] == r"$Q^*(\beta\circ\beta)$"
+    with pytest.raises(ValueError, match="limit must be positive; got 0"):
+        plots.penalties(0)
+
+
+class TestPixels:
+    def test_numbers_are_where_the_pixels_are(self):
+        images = np.arange(2 * 12).reshape(2, 3, 4)
+        path = sl.omp(np.eye(12), np.arange(12.0)[::-1] + 1, 3)
+        for given in (images, images.reshape(2, 12)):
+            ax = plots.selected_pixels(path, (3, 4), images=given)
+            assert [(t.get_text(), t.get_position()) for t in ax.texts] == [
+                ("1", (0, 0)),
+                ("2", (1, 0)),
+                ("3", (2, 0)),
+            ]
+            mean = ax.figure.axes[1].images[0].get_array()
+            assert mean.tolist() == images.mean(axis=0).tolist()
+        ax = plots.selected_pixels([100, 5], (28, 28))
+        (points,) = ax.collections
+        assert not ax.texts  # too small: a colour bar tells the order
+        assert ax.figure.axes[1].get_xlabel() == "place in the order"
+        assert points.get_offsets().tolist() == [[100 % 28, 100 // 28], [5, 0]]
+        assert points.get_array().tolist() == [1, 2]
+
+    @pytest.mark.parametrize(
+        ("selected", "shape", "images", "words"),
+        [
+            ([12], (3, 4), None, r"selected must hold column indices in 0\.\.11"),
+            ([1, 1], (3, 4), None, "selected must"),
+            ([1], 12, None, r"shape must be \(height, width\)"),
+            ([1], (0, 4), None, r"shape\[0\] must be at least 1"),
+            ([1], (3, 4), np.ones((2, 4, 3)), r"images must be of shape \(n, 3, 4\) or \(n, 12\)"),
+            ([1], (3, 4), np.ones((0, 3, 4)), "at least one image"),
+            ([1], (3, 4), np.full((3, 4), np.nan), "images must"),
+        ],
+    )
+    def test_it_says_what_it_needs(self, selected, shape, images, words):
+        with pytest.raises(ValueError, match=words):
+            plots.selected_pixels(selected, shape, images=images)
+
+
+def test_the_steps_of_a_generalized_path():
+    labels = (Y > 0).astype(float)
+    path = sl.generalized_omp(X, labels, 3, loss="logistic")
+    ax = plots.show(path)
+    np.testing.assert_array_equal(lines(ax)["pick"][:, 0], path.lam_star)
+    scores = np.sort(np.abs(X.T @ (labels - labels.mean())))
+    np.testing.assert_allclose(lines(ax)["pick"][0, 0], scores[-1])
+    np.testing.assert_allclose(lines(ax)["runner-up"][0, 0], scores[-2])
+    right = lines(ax.figure.axes[1])
+    np.testing.assert_allclose(right["deviance/deviance$_0$"][:, 0], path.deviance[1:] / path.deviance[0])
+    np.testing.assert_allclose(right["$D^2$"][:, 0] + right["deviance/deviance$_0$"][:, 0], 1)
+
+
+def test_the_steps_of_a_path_of_groups():
+    path = OMPSelector(2, groups=["a", "a", "b", "b", "c"]).fit(X, Y).path_
+    ax = plots.show(path)
+    assert [t.get_text() for t in ax.get_yticklabels()] == [
+        f"{t + 1}  group {g}" for t, g in enumerate(path.order)
+    ]
+    np.testing.assert_allclose(lines(ax.figure.axes[1])["$R^2$"][:, 0], path.r2_path[1:])
+
+
+class TestDescribe:
+    def test_what_is_drawn_is_said(self):
+        ax = mpl.pyplot.subplots()[1]
+        ax.set(title="A title.", xlabel=r"$\lambda^*$ of $\|X_{12}^2\|$, in \$", xlim=(0, 4), ylim=(8, 0.5))
+        ax.set_yscale("log")
+        ax.plot([1, 2, 3], [4, 5, 1e-20], label="$x_0$")
+        ax.plot([1, 2], [4, 5], "o", label="two")
+        ax.plot([1], [2], "*", label="one")
+        ax.axvline(2.5, label="here")
+        ax.axhline(2.5)
+        ax.plot([0, 1], [0, 1], label="_aid")
+        ax.bar([1, 2], [3.0, 4.5], label="bars")
+        assert plots.describe(ax) == (
+            "A title. Horizontal axis: λ* of ‖X₁₂²‖, in $, from 0 to 4. "
+            "Vertical axis, from 8 to 0.5, logarithmic. "
+            'Line "x₀" from (1, 4) to (3, 0). 2 points "two" from (1, 4) to (2, 5). Point "one" at (1, 2). '
+            'Vertical line "here" at 2.5. 2 bars "bars", lengths 3 to 4.5.'
+        )
+
+    def test_every_picture_has_words_of_its_own(self):
+        drawn = [
+            plots.window(TIED, [1.0, 0, 0]),
+            plots.show(sl.omp(X, Y, 3)),
+            plots.show(sl.lasso_path(X, Y)),
+            plots.show(sl.first_entry(X, Y)),
+            plots.show(sl.stability_selection(X, Y, 2, pairs=5)),
+            plots.show(sl.guarantee_bounds(X, Y, 2)),
+            plots.show(sl.batch_omp(X, np.stack([Y, -Y[::-1]]).T, 2)),
+            plots.show(sl.omp(X, 0 * Y, 2)),
+            plots.around_y(np.eye(3), [1.0, 2.0, 0.3], [0], [1]),
+            plots.dual_polytope(SLANTED, ASIDE, [0.5]),
+            plots.selected_pixels([3, 1], (2, 2)),
+            *plots.penalties()[:2],
+            *plots.hoff_descent(SLANTED, ASIDE, 0.5),
+        ]
+        drawn += [ax.figure for ax in drawn[-3:]]
+        told = [plots.describe(ax) for ax in drawn]
+        assert told == [plots.describe(ax) for ax in drawn]
+        assert len(set(told)) == len(told) - 2
+        for words in told:
+            assert 20 < len(words) <= 600
+            assert not set(words) & set("$\\{}") or "A(S)" in words
+        assert '"descent 1" from' in told[-4]
+        assert "marked 1 x" in told[1]
+
+    def test_the_panels_of_a_figure_share_the_room(self):
+        words = plots.describe(plots.show(sl.omp(X, Y, 3)).figure)
+        assert 300 < len(words) <= 600
+        assert words.count("Horizontal axis: ") == 2
+
+    def test_many_lines_are_counted(self):
+        ax = mpl.pyplot.subplots()[1]
+        for i in range(60):
+            ax.plot([0, i], [0, 1], label=f"line number {i}")
+        words = plots.describe(ax)
+        said = words.count("line number")
+        assert words.endswith(f"And {60 - said} more.")
+        assert 450 < len(words) <= 600
+
+    def test_what_has_no_axes(self):
+        with pytest.raises(TypeError, match=r"ax must be Axes or a Figure.*got SelectionPath"):
+            plots.describe(sl.omp(X, Y, 1))
+
+    def test_the_figures_of_a_report_have_them(self, tmp_path):
+        drawn = plots.show(sl.omp(X, Y, 2)).figure
+        words = plots.describe(drawn)
+        assert page.figure(tmp_path, "steps", "a caption", drawn)["words"] == words
+        for template in Path(page.__file__).parent.glob("*.j2"):
+            alts = re.findall(r'<img [^>]*alt="\{\{ (.*?) \}\}"', template.read_text(encoding="utf-8"))
+            assert all(alt.endswith(".words") for alt in alts), template
