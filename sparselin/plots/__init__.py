@@ -21,7 +21,8 @@ from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability
 from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, close
-from sparselin.plots.verification import agreement, dual_polytope, windows
+from sparselin.plots.geometry import dual_polytope
+from sparselin.plots.verification import agreement, windows
 
 __all__ = [
     "BLUE",

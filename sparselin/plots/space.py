@@ -1,0 +1,167 @@
+"""The dual polytope in space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparselin.plots.labels import SIZE, Labels, key, look, several
+from sparselin.plots.polytope import Face, faces, is_bounded, outline
+from sparselin.plots.scene import Scene, chain_of, extent, title_of
+from sparselin.plots.style import GREY, pyplot
+from sparselin.results import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def dual_polytope(view: Scene, levels: Sequence[float], ax: Any = None) -> Axes:
+    """`geometry.dual_polytope` for three rows."""
+    half, _ = extent(view, levels)
+    ax = prepared(ax, view, half)
+    sides = faces(view.X, view.lam, half)
+    cut = not is_bounded(view.X) or any(not side.features for side in sides)
+    ax.set_title(title_of(view, is_bounded(view.X), cut), fontsize=SIZE)
+    for lam in levels:
+        for side in faces(view.X, lam, half):
+            ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=(0, (6, 3)), zorder=1)
+    marked = tied(ax, view, half) if view.entry.lam_star in levels else 0
+    solid(ax, view, sides)
+    if view.slice.shape[1] < 3:
+        slices(ax, view, half)
+    points(ax, view)
+    arrows = normals(ax, view, sides, half)
+    key(ax, tied=len(view.entry.active) < marked)
+    _texts(Labels(ax), view, arrows)
+    return ax
+
+
+def prepared(ax: Any, view: Scene, half: float) -> Any:
+    """Axes in space, a cube around 0 seen from beside y."""
+    if ax is None:
+        shape = {"figsize": (8.0, 8.0), "layout": "constrained", "subplot_kw": {"projection": "3d"}}
+        ax = pyplot().subplots(**shape)[1]
+    elif ax.name != "3d":
+        raise ValueError("ax must be in space, as X has 3 rows: add_subplot(projection='3d')")
+    ax.computed_zorder = False
+    ax.set(xlim=(-half, half), ylim=(-half, half), zlim=(-half, half))
+    ax.set_box_aspect((1, 1, 1), zoom=0.95)
+    toward = view.r if view.r.any() else view.y
+    ax.view_init(elev=22, azim=math.degrees(math.atan2(toward[1], toward[0])) - 48)
+    for axis, words in zip((ax.xaxis, ax.yaxis, ax.zaxis), ("$u_1$", "$u_2$", "$u_3$"), strict=True):
+        axis.set_pane_color((1, 1, 1, 0))
+        axis._axinfo["grid"].update(color=(0.85, 0.85, 0.85, 0.6), linewidth=0.5)
+        axis.set_label_text(words, fontsize=SIZE)
+        axis.set_tick_params(labelsize=SIZE)
+        axis.set_major_locator(_few())
+    return ax
+
+
+def _few() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(4)
+
+
+def ring(ax: Any, corners: FloatArray, **style: Any) -> None:
+    """The closed line through the corners of a face."""
+    ax.plot(*np.concatenate([corners, corners[:1]]).T, **style)
+
+
+def _patch(ax: Any, corners: FloatArray, colour: str, alpha: float, zorder: float) -> None:
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    ax.add_collection3d(Poly3DCollection([corners], facecolors=[(colour, alpha)], zorder=zorder))
+
+
+def solid(ax: Any, view: Scene, sides: Sequence[Face]) -> None:
+    """The faces in the colours of their features, strong where u is on them; grey where they are cut off."""
+    for side in sides:
+        if not side.features:
+            _patch(ax, side.corners, GREY, 0.06, 1)
+            ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=":", zorder=1.5)
+            continue
+        strong = view.holds(side)
+        _patch(ax, side.corners, look(side.features[0])["color"], 0.55 if strong else 0.13, 2 if strong else 1.5)
+        for i, j in enumerate(side.features):
+            style = look(j) | ({"linestyle": (0, (2, 2))} if i else {})
+            ring(ax, side.corners, linewidth=3.5 if strong else 1.2, zorder=3 if strong else 2, **style)
+
+
+def tied(ax: Any, view: Scene, half: float) -> int:
+    """The faces of T at P_S^⊥y on C_{λ*}, those of A(S) filled; a piece of the plane that only touches."""
+    sides = faces(view.X, view.entry.lam_star, half)
+    for j, sign in zip(view.entry.tied, view.entry.signs.tolist(), strict=True):
+        piece = next((side.corners for side in sides if (j, sign) in side.owners), None)
+        if piece is None:
+            plane = np.linalg.svd(view.X[:, [j]].T)[2][1:]
+            piece = view.r + 0.2 * half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) @ plane
+        style: dict[str, Any] = {"color": look(j)["color"], "linewidth": 2.5, "zorder": 3}
+        if j in view.entry.active:
+            _patch(ax, piece, look(j)["color"], 0.3, 2.5)
+            ring(ax, piece, **style)
+        else:
+            ring(ax, piece, **style)
+            ring(ax, piece, **style | {"color": "white", "linewidth": 1.0})
+    return len(view.entry.tied)
+
+
+def slices(ax: Any, view: Scene, half: float) -> None:
+    """{u ∈ C_λ : X_Sᵀu = 0}: a polygon, a segment or 0; and that of C_{λ*}, dashed."""
+    inner = outline(view.X, view.lam, half, view.slice)
+    outer = outline(view.X, max(view.entry.lam_star, view.lam), half, view.slice)
+    if len(inner) > 2:
+        _patch(ax, inner, "black", 0.25, 4)
+    ring(ax, inner, color="black", linewidth=1.5, zorder=4, label=r"slice $X_S^{\top}u = 0$")
+    ring(ax, outer, color="black", linewidth=1, linestyle=(0, (6, 3)), zorder=4)
+
+
+def points(ax: Any, view: Scene) -> None:
+    """y, P_S^⊥y, the path through its knots, u, and from u to y the columns β_jX_j."""
+    if view.S:
+        ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=6)
+        ax.plot(*view.r[:, None], "s", color="black", markersize=8, markerfacecolor="white", zorder=7)
+    ax.plot(*view.points.T, "o-", color="black", linewidth=2.2, markersize=5, zorder=7, label="path of u, knots")
+    chain, J = chain_of(view)
+    for a, b, j in zip(chain, chain[1:], J, strict=False):
+        arrow(ax, a, b, **look(j))
+    ax.plot(*view.y[:, None], "*", color="black", markersize=15, zorder=8)
+    ax.plot(*view.u[:, None], "D", color="black", markerfacecolor="white", markersize=8, zorder=8)
+
+
+def arrow(ax: Any, start: FloatArray, end: FloatArray, width: float = 2.2, **style: Any) -> None:
+    ax.plot(*np.array([start, end]).T, linewidth=width, zorder=6, **style)
+    ax.quiver(*start, *(end - start), color=style["color"], linewidth=width, arrow_length_ratio=0.18, zorder=6)
+
+
+def normals(ax: Any, view: Scene, sides: Sequence[Face], half: float) -> list[tuple[FloatArray, str, int]]:
+    """From the middle of the face of each +X_j an arrow along X_j, all to one scale: (ends, label, feature)."""
+    scale = 0.28 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
+    arrows = []
+    for side in sides:
+        own = [j for j, sign in zip(side.features, side.signs, strict=True) if sign > 0]
+        for j in own:
+            middle = side.corners.mean(axis=0)
+            ends = np.array([middle, middle + scale * view.X[:, j]])
+            arrow(ax, *ends, width=1.5, **look(j))
+            arrows.append((ends, several(view.names, own) if j == own[0] else "", j))
+    return arrows
+
+
+def _texts(labels: Labels, view: Scene, arrows: Any) -> None:
+    labels.avoid(view.points)
+    labels.avoid(chain_of(view)[0])
+    for ends, _, _ in arrows:
+        labels.avoid(ends)
+    for ends, words, j in arrows:
+        if words:
+            labels.put(words, ends[1], ends[0], color=look(j)["color"], fontweight="bold")
+    labels.put("y", view.y, view.u)
+    if view.S:
+        labels.put(r"$P_S^{\perp}y$", view.r, view.y)
+    labels.put(r"u($\lambda$)", view.u, view.y)
+    for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
+        labels.put(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)
