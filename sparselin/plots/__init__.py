@@ -13,7 +13,7 @@ from sparselin.plots.diversity import (
     r_squared,
     without_constants,
 )
-from sparselin.plots.guarantees import achieved, around_several, around_y, promised, worst_ratios
+from sparselin.plots.guarantees import achieved, promised, worst_ratios
 from sparselin.plots.paths import batch_selection, explanation, first_entry, lasso_path, selection
 from sparselin.plots.penalty import contours, penalty_panels
 from sparselin.plots.pictures import show
@@ -21,7 +21,11 @@ from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability
 from sparselin.plots.style import BLUE, GREEN, GREY, ORANGE, RED, close
+from sparselin.plots.animation import animation
+from sparselin.plots.directions import around_several, around_y
 from sparselin.plots.geometry import dual_polytope
+from sparselin.plots.picks import first_picks
+from sparselin.plots.primal import l1_ball, residual_angles
 from sparselin.plots.verification import agreement, windows
 
 __all__ = [
@@ -32,6 +36,10 @@ __all__ = [
     "RED",
     "achieved",
     "agreement",
+    "residual_angles",
+    "l1_ball",
+    "first_picks",
+    "animation",
     "around_several",
     "around_y",
     "batch_selection",
