@@ -89,6 +89,8 @@ def _dual(figure: Any, view: Scene) -> Any:
         ax = frame(figure.add_subplot(1, 2, 1), "", "$u_1$", "$u_2$")
         ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
         space.ring(ax, outline(view.X, lam, far), color=GREY, linewidth=1, linestyle=(0, (6, 3)))
+    for axis in (ax.xaxis, ax.yaxis, getattr(ax, "zaxis", ax.xaxis)):
+        axis.set_ticks([])  # numbers take most of the time of a frame
     ends = outline(view.X, lam, half, view.slice)
     if view.S:
         space.ring(ax, ends, color=GREY, linewidth=4, alpha=0.4, zorder=0.5)
@@ -101,6 +103,7 @@ def _primal(ax: Any, view: Scene) -> Any:
     """The axes of the coefficients, with the whole path, thin."""
     frame(ax, "", r"$\lambda$", "coefficient")
     ax.set_xlim(view.entry.lam_star, 0)
+    ax.locator_params(nbins=4)
     ax.axhline(0, color=GREY, linewidth=0.6)
     for j in view.path.features.tolist():
         ax.plot(view.path.knots, view.path.coef[:, j], linewidth=0.9, alpha=0.5, **look(j))

@@ -160,8 +160,12 @@ def _sector(ax: Any, problem: Problem, start: float, end: float, bottom: float, 
     for turn in (0.0, math.pi):
         middle, width = (start + end) / 2 + turn, end - start
         ax.bar(middle, 0.45, width, bottom, color=look_of, alpha=0.45, edgecolor="white", linewidth=1.5, hatch=hatch)
-        if width * (bottom + 0.22) > 0.3 and picks:
-            ax.text(middle, bottom + 0.225, several(problem.names, picks), ha="center", va="center", fontsize=SIZE)
+        room = width * (bottom + 0.22)
+        if room > 0.13 and picks:
+            turned = np.degrees(middle) % 360
+            upright = turned - 180 if 90 < turned < 270 else turned
+            ax.text(middle, bottom + 0.225, several(problem.names, picks), ha="center", va="center",
+                    fontsize=SIZE, rotation=0 if room > 0.35 else upright)  # fmt: skip
 
 
 def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
@@ -192,17 +196,18 @@ def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> A
     titles = ("OMP, Sequential LASSO", "forward regression (OLS); hatched: differs from OMP")
     for one, W, title in zip((ax, right), scored, titles, strict=True):
         frame(one, title)
-        picks = np.where(inside, np.abs(np.tensordot(W.T, y, 1)).argmax(axis=0), -1)
-        _map(one, problem, picks)
+        picks = np.where(inside, _first_equal(W)[np.abs(np.tensordot(W.T, y, 1)).argmax(axis=0)], -1)
+        _colours(one, picks)
         if before is not None and (picks != before).any():
-            one.contourf((picks != before)[::1], [0.5, 1.5], colors="none", hatches=["////"], extent=[-1, 1, -1, 1])
+            one.contourf(picks != before, [0.5, 1.5], colors="none", hatches=["////"], extent=[-1, 1, -1, 1])
         before = picks
-        for j, x in enumerate(X.T):
-            if x.any():
-                a, b = _on_map(axes, x)
-                one.plot(a, b, "o", color=look(j)["color"], markeredgecolor="black", markersize=8)
+        taken = [np.zeros(2)] if star is not None else []
+        for j in np.flatnonzero(X.any(axis=0)).tolist():
+            taken.append(_on_map(axes, X[:, j]))
+            one.plot(*taken[-1], "o", color=look(j)["color"], markeredgecolor="black", markersize=8)
         if star is not None:
             one.plot(0, 0, "*", color="black", markersize=14)
+        _names(one, problem, picks, W, y, taken)
     return ax
 
 
@@ -216,18 +221,22 @@ def _half_sphere(axes: FloatArray) -> tuple[Any, FloatArray]:
     return square <= 1, np.tensordot(axes.T, np.stack([height, a * stretch, b * stretch]), 1)
 
 
-def _on_map(axes: FloatArray, x: FloatArray) -> tuple[float, float]:
+def _first_equal(W: FloatArray) -> IndexArray:
+    """(d,) for each column the first that is the same or its negative to rounding: it stands for both."""
+    near = _TOL * float(np.linalg.norm(W, axis=0).max())
+    apart = [np.abs(W[:, :, None] - sign * W[:, None]).max(axis=0) for sign in (1, -1)]
+    return np.asarray(np.argmax(np.minimum(*apart) <= near, axis=0))
+
+
+def _on_map(axes: FloatArray, x: FloatArray) -> FloatArray:
     """The place of ±x, whichever is on this half."""
     height, a, b = (axes @ x / np.linalg.norm(x)).tolist()
-    sign = -1 if height < 0 else 1
-    shrink = sign / math.sqrt(1 + abs(height))
-    return a * shrink, b * shrink
+    return np.array([a, b]) * (-1 if height < 0 else 1) / math.sqrt(1 + abs(height))
 
 
-def _map(ax: Any, problem: Problem, picks: Any) -> None:
-    """The picks (m, m) in colours, white between them, with names and shares where there is room."""
+def _colours(ax: Any, picks: IndexArray) -> None:
+    """The picks (m, m) in colours, with lines between them."""
     from matplotlib.colors import to_rgb
-    from scipy.ndimage import distance_transform_edt, label
 
     image = np.ones((*picks.shape, 3))
     for j in np.unique(picks[picks >= 0]).tolist():
@@ -239,12 +248,24 @@ def _map(ax: Any, problem: Problem, picks: Any) -> None:
     ax.imshow(image, origin="lower", extent=[-1, 1, -1, 1], interpolation="antialiased")
     ax.set(xticks=[], yticks=[], xlim=(-1.03, 1.03), ylim=(-1.03, 1.03))
     ax.spines[:].set_visible(False)
+
+
+def _names(ax: Any, problem: Problem, picks: IndexArray, W: FloatArray, y: FloatArray, taken: Any) -> None:
+    """In each region that has room its features, and their share of all directions, off the markers."""
+    from scipy.ndimage import distance_transform_edt, label
+
+    free = picks >= 0
+    for place in taken:
+        row, left = ((place[::-1] + 1) / 2 * _SIDE).astype(int)
+        free[max(row - 8, 0) : row + 8, max(left - 8, 0) : left + 8] = False
     for j in np.unique(picks[picks >= 0]).tolist():
         share = float((picks == j).sum() / (picks >= 0).sum())
         parts, count = label(picks == j)
-        sizes = [int((parts == part).sum()) for part in range(1, count + 1)]
-        depth = distance_transform_edt(parts == 1 + int(np.argmax(sizes)))
-        row, left = np.unravel_index(int(depth.argmax()), depth.shape)
-        if depth.max() > 0.04 * _SIDE:
-            place = (np.array([left, row]) + 0.5) / _SIDE * 2 - 1
-            ax.text(*place, f"{several(problem.names, [j])}\n{share:.0%}", ha="center", va="center", fontsize=SIZE)
+        for part in range(1, count + 1):
+            depth = distance_transform_edt((parts == part) & free)
+            row, left = np.unravel_index(int(depth.argmax()), depth.shape)
+            if depth.max() > 0.04 * _SIDE:
+                place = (np.array([left, row]) + 0.5) / _SIDE * 2 - 1
+                words = several(problem.names, largest_at(W, y[:, row, left]))
+                ax.text(*place, f"{words}\n{share:.0%}", ha="center", va="center", fontsize=SIZE,
+                        bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5})  # fmt: skip

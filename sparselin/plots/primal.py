@@ -190,8 +190,8 @@ def _quarter(ax: Axes, path: Any, t: int, angle: FloatArray, length: FloatArray,
         wide = 3 if j == pick else 1.3
         ax.plot(*np.array([corner, tip]).T, linewidth=wide, **look(j))
         ax.plot(*tip, "o", color=look(j)["color"], markersize=5)
-    for j in path.ties[t]:
-        foot = np.array([tips[j, 0], 0.0])
+    for place, j in enumerate(sorted(path.ties[t], key=lambda j: j != pick)):
+        foot = np.array([tips[j, 0], -0.07 * place])  # tied ones have one foot: below each other
         ax.plot(*np.array([tips[j], foot]).T, ":", color=look(j)["color"], linewidth=1.5)
         filled = look(j)["color"] if j == pick else "white"
         ax.plot(*foot, "s", color=look(j)["color"], markerfacecolor=filled, markersize=8, clip_on=False, zorder=5)
