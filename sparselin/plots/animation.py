@@ -61,7 +61,8 @@ def animation(X: Any, y: ArrayLike, *, S: Columns = (), frames: int = 60) -> Fun
     draw(float(levels[0]))
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # what does not move stays where it is, and frames take less time
-    return film()(figure, draw, frames=levels.tolist(), init_func=lambda: None, interval=120)
+    result: FuncAnimation = film()(figure, draw, frames=levels.tolist(), init_func=lambda: None, interval=120)
+    return result
 
 
 def film() -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sparselin.plots.labels import SIZE
 from sparselin.plots.style import GREEN, GREY, RED, in_space, pyplot

@@ -31,7 +31,7 @@ def dual_polytope(
     levels: Sequence[float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ} and the path of the projections of y, in two or three dimensions.
+    """The polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ} and the path of the projections of y, in the plane or in space.
 
     The projection of y onto {u ∈ C_λ : X_Sᵀu = 0} is u(λ) = y − Xβ(λ), β(λ) the solution of the LASSO with S
     without penalty. Each face belongs to a feature and has its colour, its outer normal the direction of ±X_j
@@ -69,7 +69,7 @@ def dual_polytope(
     view = scene(X, y, S, lam)
     shown = _levels(levels, view.entry.lam_star)
     if len(view.X) == 3:
-        return space.dual_polytope(view, shown, ax)
+        return space.dual_polytope(view, shown, ax)  # type: ignore[no-any-return]
     if ax is None:
         ax = pyplot().subplots(figsize=(7.0, 7.0), layout="constrained")[1]
     elif ax.name == "3d":
@@ -151,7 +151,16 @@ def points(ax: Axes, view: Scene) -> None:
     if view.S:
         ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=3)
         ax.plot(*view.r, "s", color="black", markersize=8, markerfacecolor="white", zorder=5)
-    ax.plot(*view.points.T, "-", color="black", linewidth=2.2, zorder=4, marker="o", markersize=5, label="path of u, knots")
+    ax.plot(
+        *view.points.T,
+        "-",
+        color="black",
+        linewidth=2.2,
+        zorder=4,
+        marker="o",
+        markersize=5,
+        label="path of u, knots",
+    )
     ax.plot(*view.y, "*", color="black", markersize=15, zorder=6)
     ax.plot(*view.u, "D", color="black", markerfacecolor="white", markersize=8, zorder=6)
 
@@ -160,13 +169,19 @@ def residual(ax: Axes, view: Scene) -> FloatArray:
     """The arrows β_jX_j from u to y."""
     chain, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
-        style = {"arrowstyle": "-|>", "linewidth": 2.2, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 16} | look(j)
+        style = {
+            "arrowstyle": "-|>",
+            "linewidth": 2.2,
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "mutation_scale": 16,
+        } | look(j)
         ax.annotate("", b, a, arrowprops=style, zorder=3)
     return chain
 
 
 def _normals(ax: Axes, view: Scene, sides: Sequence[Face], half: float) -> list[tuple[FloatArray, str, int]]:
-    """From the middle of the edge of each +X_j an arrow along X_j, all to one scale; (ends, label, feature)."""
+    """From the middle of the edge of each +X_j an arrow along X_j, to one scale: (ends, label, feature)."""
     scale = 0.30 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
     arrows, done = [], set()
     for side in sides:
@@ -176,9 +191,13 @@ def _normals(ax: Axes, view: Scene, sides: Sequence[Face], half: float) -> list[
         middle = np.clip(side.corners, -half, half).mean(axis=0)
         done |= set(side.features)
         minus = [j for j in side.features if j not in own]
-        words = ", ".join(filter(None, [several(view.names, own), several(view.names, minus, -1) if minus else ""]))
+        words = ", ".join(
+            filter(None, [several(view.names, own), several(view.names, minus, -1) if minus else ""])
+        )
         for j in own:
-            arrows.append((np.array([middle, middle + scale * view.X[:, j]]), words if j == own[0] else "", j))
+            arrows.append(
+                (np.array([middle, middle + scale * view.X[:, j]]), words if j == own[0] else "", j)
+            )
     lengths = np.linalg.norm(view.X, axis=0)
     for j in range(view.X.shape[1]):
         if j in done or not lengths[j]:
@@ -186,16 +205,26 @@ def _normals(ax: Axes, view: Scene, sides: Sequence[Face], half: float) -> list[
         foot = view.lam * view.X[:, j] / lengths[j] ** 2
         if np.abs(foot).max() < half:
             along = 0.3 * half * np.array([-view.X[1, j], view.X[0, j]]) / lengths[j]
-            ax.plot(*np.array([foot - along, foot + along]).T, ":", color=look(j)["color"], linewidth=2, zorder=2)
+            ax.plot(
+                *np.array([foot - along, foot + along]).T, ":", color=look(j)["color"], linewidth=2, zorder=2
+            )
             words = f"{column(view.names, j)} (no face)"
             arrows.append((np.array([foot, foot + scale * view.X[:, j]]), words, j))
     for ends, _, j in arrows:
-        style = {"arrowstyle": "->", "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 14} | look(j)
+        style = {
+            "arrowstyle": "->",
+            "linewidth": 1.6,
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "mutation_scale": 14,
+        } | look(j)
         ax.annotate("", ends[1], ends[0], arrowprops=style, zorder=3)
     return arrows
 
 
-def _texts(labels: Labels, view: Scene, arrows: Any, chain: FloatArray, levels: Sequence[float], half: float) -> None:
+def _texts(
+    labels: Labels, view: Scene, arrows: Any, chain: FloatArray, levels: Sequence[float], half: float
+) -> None:
     """Labels of the normals, of the pieces of Xβ, of y and u, of the knots and of the outlines."""
     for ends, words, j in arrows:
         if words:

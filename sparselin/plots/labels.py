@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,8 @@ def key(ax: Any, tied: bool = True) -> None:
     if tied:
         handles.append((Line2D([], [], **thick), Line2D([], [], color="white", linewidth=2.5)))
         words.append("tied, not in A(S)")
-    ax.legend(handles, words, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3, frameon=False,
+    place = (0.5, -0.02 if ax.name == "3d" else -0.1)
+    ax.legend(handles, words, loc="upper center", bbox_to_anchor=place, ncols=3, frameon=False,
               fontsize=SIZE, columnspacing=1.4)  # fmt: skip
 
 
@@ -93,7 +95,7 @@ class Labels:
         """Labels shall not cover the line through these points (m, n)."""
         ends = self.pixels(line)
         steps = np.linspace(0, 1, 30)[:, None]
-        parts = [a + steps * (b - a) for a, b in zip(ends, ends[1:], strict=False)] or [ends]
+        parts = [a + steps * (b - a) for a, b in itertools.pairwise(ends)] or [ends]
         self.points = np.concatenate([self.points, *parts])
 
     def put(self, text: str, at: FloatArray, away: FloatArray | None = None, needed: bool = True,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.entry import first_entry
 from sparselin.plots.labels import SIZE, Labels, frame, look, several
 from sparselin.plots.polytope import orthogonal
-from sparselin.plots.style import GREY, panel, pyplot
+from sparselin.plots.style import panel, pyplot
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import Columns
@@ -27,8 +27,8 @@ _HATCHES = ("", "///", "...", "xxx")
 def first_picks(X: Any, y: ArrayLike | None = None, *, S: Columns = (), ax: Axes | None = None) -> Axes:
     """What OMP, Sequential LASSO and forward regression (OLS) pick next to S, for every direction of y.
 
-    With Z = P_S^⊥X, OMP and, but for ties, Sequential LASSO pick the largest |⟨Z_j, y⟩|, forward regression the
-    largest |⟨Z_j, y⟩|/‖Z_j‖. They are the same where all Z_j have one length, as unit columns at S = ∅ have.
+    With Z = P_S^⊥X, OMP picks the largest |⟨Z_j, y⟩|, Sequential LASSO too but for ties, and forward regression
+    the largest |⟨Z_j, y⟩|/‖Z_j‖. They are the same where all Z_j have one length, as unit columns at S = ∅ do.
     y and −y have the same picks.
 
     In the plane: directions around a circle, an outer ring for OMP and Sequential LASSO, an inner one for
@@ -62,7 +62,8 @@ def first_picks(X: Any, y: ArrayLike | None = None, *, S: Columns = (), ax: Axes
     problem = Problem(X, np.ones(rows or 1) if y is None else y)
     if problem.n not in (2, 3):
         raise ValueError(
-            f"X must have 2 rows, for directions around a circle, or 3, for a map; got X of shape {problem.X.shape}"
+            "X must have 2 rows, for directions around a circle, or 3, for a map; "
+            f"got X of shape {problem.X.shape}"
         )
     if problem.y_norm == 0:
         raise ValueError("y must not be zero: it has no direction")
@@ -73,8 +74,10 @@ def first_picks(X: Any, y: ArrayLike | None = None, *, S: Columns = (), ax: Axes
         raise ValueError("X must have a column outside the span of S: there is nothing to pick")
     star = None if y is None else problem.y.astype(float) / problem.y_norm
     if problem.n == 2:
-        return _circle(problem, columns, J, scored, star, ax)
-    return _maps(problem, columns, scored, star, ax)
+        drawn: Axes = _circle(problem, columns, J, scored, star, ax)
+    else:
+        drawn = _maps(problem, columns, scored, star, ax)
+    return drawn
 
 
 def _projected(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray]:
@@ -118,7 +121,7 @@ def sectors(W: FloatArray) -> list[tuple[float, float, list[int]]]:
     return found
 
 
-def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: Any, ax: Any) -> Axes:
+def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: Any, ax: Any) -> Any:
     if ax is None:
         shape = {"figsize": (7.0, 7.4), "layout": "constrained", "subplot_kw": {"projection": "polar"}}
         ax = pyplot().subplots(**shape)[1]
@@ -135,7 +138,9 @@ def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: A
     _ties_around(ax, X, S, sectors(scored[0]))
     if star is not None:
         for sign in (1, -1):
-            ax.plot(math.atan2(*(sign * star)[::-1]), 2.1, "*", color="black", markersize=14 if sign > 0 else 0)
+            ax.plot(
+                math.atan2(*(sign * star)[::-1]), 2.1, "*", color="black", markersize=14 if sign > 0 else 0
+            )
         ax.text(math.atan2(star[1], star[0]), 2.28, "y", fontsize=SIZE, ha="center", va="center")
     longest = float(np.linalg.norm(X, axis=0).max())
     labels = Labels(ax)
@@ -159,7 +164,17 @@ def _sector(ax: Any, problem: Problem, start: float, end: float, bottom: float, 
     hatch = _HATCHES[(j or 0) // 7 % len(_HATCHES)]
     for turn in (0.0, math.pi):
         middle, width = (start + end) / 2 + turn, end - start
-        ax.bar(middle, 0.45, width, bottom, color=look_of, alpha=0.45, edgecolor="white", linewidth=1.5, hatch=hatch)
+        ax.bar(
+            middle,
+            0.45,
+            width,
+            bottom,
+            color=look_of,
+            alpha=0.45,
+            edgecolor="white",
+            linewidth=1.5,
+            hatch=hatch,
+        )
         room = width * (bottom + 0.22)
         if room > 0.13 and picks:
             turned = np.degrees(middle) % 360
@@ -178,12 +193,19 @@ def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
         kind = "both" if len(entry.active) == len(entry.tied) else "one"
         style = {"one": {"marker": "D", "color": look(entry.active[0])["color"], "markeredgecolor": "black"},
                  "both": {"marker": "o", "color": "white", "markeredgecolor": "black"}}[kind]  # fmt: skip
-        ax.plot([start, start + math.pi], [1.6, 1.6], linestyle="", markersize=8, label=labels.pop(kind, None), **style)
+        ax.plot(
+            [start, start + math.pi],
+            [1.6, 1.6],
+            linestyle="",
+            markersize=8,
+            label=labels.pop(kind, None),
+            **style,
+        )
     if len(labels) < 2:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=2, frameon=False, fontsize=SIZE)
 
 
-def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> Axes:
+def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> Any:
     if ax is None:
         ax = pyplot().subplots(figsize=(11.0, 6.2), layout="constrained")[1]
     elif ax.name in ("polar", "3d"):
@@ -201,7 +223,7 @@ def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> A
         if before is not None and (picks != before).any():
             one.contourf(picks != before, [0.5, 1.5], colors="none", hatches=["////"], extent=[-1, 1, -1, 1])
         before = picks
-        taken = [np.zeros(2)] if star is not None else []
+        taken: list[FloatArray] = [np.zeros(2)] if star is not None else []
         for j in np.flatnonzero(X.any(axis=0)).tolist():
             taken.append(_on_map(axes, X[:, j]))
             one.plot(*taken[-1], "o", color=look(j)["color"], markeredgecolor="black", markersize=8)
@@ -267,5 +289,6 @@ def _names(ax: Any, problem: Problem, picks: IndexArray, W: FloatArray, y: Float
             if depth.max() > 0.04 * _SIDE:
                 place = (np.array([left, row]) + 0.5) / _SIDE * 2 - 1
                 words = several(problem.names, largest_at(W, y[:, row, left]))
-                ax.text(*place, f"{words}\n{share:.0%}", ha="center", va="center", fontsize=SIZE,
-                        bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5})  # fmt: skip
+                box = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5}
+                centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SIZE, "bbox": box}
+                ax.text(*place, f"{words}\n{share:.0%}", **centred)

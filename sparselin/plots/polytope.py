@@ -56,7 +56,7 @@ def faces(X: FloatArray, lam: float, far: float, touching: bool = False) -> list
 
 def _halfspaces(X: FloatArray, lam: float, far: float) -> tuple[FloatArray, FloatArray, Any, Any]:
     """Aᵀu ≤ b with unit columns, in units of `far`; the feature of each, −1 for the sides of the picture."""
-    n, d = X.shape
+    n, _d = X.shape
     norms = np.linalg.norm(X, axis=0)
     J = np.flatnonzero(np.sqrt(n) * far * norms > lam)  # others are satisfied in all of the picture
     A = np.concatenate([X[:, J] / norms[J], -X[:, J] / norms[J], np.eye(n), -np.eye(n)], axis=1)
@@ -109,4 +109,4 @@ def outline(X: FloatArray, lam: float, far: float, basis: FloatArray | None = No
 
 def is_bounded(X: FloatArray) -> bool:
     """Whether the columns span the space."""
-    return orthogonal(X).shape[1] == 0
+    return bool(orthogonal(X).shape[1] == 0)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _DEPENDENT = 1e-10  # singular values below it, relative to the largest, are zero
+_TOUCHING = r"$\|y - X\beta\| = \|y - X\beta(\lambda)\|$"
 _RAYS = 10  # so many columns of a step have a label
 
 
@@ -50,7 +51,9 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     """
     problem = Problem(X, y)
     if problem.d != 2:
-        raise ValueError(f"X must have 2 columns, a coefficient for each axis; got X of shape {problem.X.shape}")
+        raise ValueError(
+            f"X must have 2 columns, a coefficient for each axis; got X of shape {problem.X.shape}"
+        )
     columns, v = problem.columns([0, 1]).astype(float), problem.y.astype(float)
     path = lasso_path(columns, v)
     if not path.knots[0] > 0:
@@ -62,7 +65,9 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
     if ax is None:
         ax = pyplot().subplots(figsize=(7.0, 7.0), layout="constrained")[1]
     names = [column(problem.names, j) if problem.names else f"$\\beta_{j}$" for j in (0, 1)]
-    title = rf"$\lambda$ = {lam:.3g},  $\lambda^*$ = {path.knots[0]:.3g},  $\|\beta(\lambda)\|_1$ = {radius:.3g}"
+    title = (
+        rf"$\lambda$ = {lam:.3g},  $\lambda^*$ = {path.knots[0]:.3g},  $\|\beta(\lambda)\|_1$ = {radius:.3g}"
+    )
     frame(ax, title, *names)
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
@@ -102,7 +107,7 @@ def _level_lines(ax: Axes, X: FloatArray, centre: FloatArray, beta: FloatArray, 
     for share in (0.35, 0.7, 1.0, 1.35, 1.7) if size else ():
         touching = share == 1.0
         style: dict[str, Any] = {"color": ORANGE, "linewidth": 2.2 if touching else 1, "zorder": 2,
-                                 "label": r"$\|y - X\beta\| = \|y - X\beta(\lambda)\|$" if touching else None}  # fmt: skip
+                                 "label": _TOUCHING if touching else None}  # fmt: skip
         half = share * size / sizes[0] * axes[0]
         if dependent:
             sides = [np.array([centre + side - along, centre + side + along]) for side in (half, -half)]
@@ -123,7 +128,7 @@ def _minimisers(X: FloatArray, beta: FloatArray, radius: float) -> FloatArray:
 
 
 def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> Axes:
-    """OMP as the smallest angle: for each step the columns ±X_j, turned into a quarter circle beside the residual r.
+    """OMP as the smallest angle: for each step the residual r and the columns ±X_j, turned into one plane.
 
     A ray has the angle of ±X_j to r, in 0..90°, and the length of X_j; its shadow on r is |⟨X_j, r⟩|/‖r‖.
     OMP takes the longest shadow, marked by its drop line and λ*/‖r‖: of columns of one length the smallest
@@ -151,7 +156,9 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
     problem = Problem(X, y)
     path = omp(problem, None, k)
     if not len(path.support):
-        raise ValueError(f"y must be correlated with a column of X: OMP selects nothing ({path.status.message})")
+        raise ValueError(
+            f"y must be correlated with a column of X: OMP selects nothing ({path.status.message})"
+        )
     columns, lengths = problem.columns(np.arange(problem.d)).astype(float), problem.column_norms.astype(float)
     steps, size = len(path.support), float(lengths.max())
     if ax is None:
@@ -183,8 +190,8 @@ def _quarter(ax: Axes, path: Any, t: int, angle: FloatArray, length: FloatArray,
     pick = int(path.support[t])
     turn = np.linspace(0, np.pi / 2, 60)
     ax.plot(corner[0] + np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8, linestyle=":")
-    ax.annotate("", corner + [1.15, 0], corner, arrowprops={"arrowstyle": "-|>", "color": "black", "linewidth": 2,
-                "shrinkA": 0, "shrinkB": 0})  # fmt: skip
+    shaft = {"arrowstyle": "-|>", "color": "black", "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (corner[0] + 1.15, 0), (corner[0], 0), arrowprops=shaft)
     tips = corner + length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     for j, tip in enumerate(tips):
         wide = 3 if j == pick else 1.3
@@ -194,7 +201,9 @@ def _quarter(ax: Axes, path: Any, t: int, angle: FloatArray, length: FloatArray,
         foot = np.array([tips[j, 0], -0.07 * place])  # tied ones have one foot: below each other
         ax.plot(*np.array([tips[j], foot]).T, ":", color=look(j)["color"], linewidth=1.5)
         filled = look(j)["color"] if j == pick else "white"
-        ax.plot(*foot, "s", color=look(j)["color"], markerfacecolor=filled, markersize=8, clip_on=False, zorder=5)
+        ax.plot(
+            *foot, "s", color=look(j)["color"], markerfacecolor=filled, markersize=8, clip_on=False, zorder=5
+        )
     smallest = float(angle[length > 0].min())
     arc = np.linspace(0, smallest, 30)
     ax.plot(corner[0] + 0.35 * np.cos(arc), 0.35 * np.sin(arc), color="black", linewidth=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,18 +14,15 @@ from sparselin.plots.scene import Scene, chain_of, extent, title_of
 from sparselin.plots.style import GREY, pyplot
 from sparselin.results import FloatArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-
-def dual_polytope(view: Scene, levels: Sequence[float], ax: Any = None) -> Axes:
+def dual_polytope(view: Scene, levels: Sequence[float], ax: Any) -> Any:
     """`geometry.dual_polytope` for three rows."""
-    half, _ = extent(view, levels)
+    half = 0.9 * extent(view, levels)[0]
     ax = prepared(ax, view, half)
     sides = faces(view.X, view.lam, half)
     cut = not is_bounded(view.X) or any(not side.features for side in sides)
     ax.set_title(title_of(view, is_bounded(view.X), cut), fontsize=SIZE)
-    for lam in levels:
+    for lam in () if view.S else levels:  # of a slice that of C_{λ*} is drawn, and no other outline
         for side in faces(view.X, lam, half):
             ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=(0, (6, 3)), zorder=1)
     marked = tied(ax, view, half) if view.entry.lam_star in levels else 0
@@ -48,9 +45,9 @@ def prepared(ax: Any, view: Scene, half: float) -> Any:
         raise ValueError("ax must be in space, as X has 3 rows: add_subplot(projection='3d')")
     ax.computed_zorder = False
     ax.set(xlim=(-half, half), ylim=(-half, half), zlim=(-half, half))
-    ax.set_box_aspect((1, 1, 1), zoom=0.95)
-    toward = view.r if view.r.any() else view.y
-    ax.view_init(elev=22, azim=math.degrees(math.atan2(toward[1], toward[0])) - 48)
+    ax.set_box_aspect((1, 1, 1), zoom=1.0)
+    elev, azim = _camera(view)
+    ax.view_init(elev=elev, azim=azim)
     for axis, words in zip((ax.xaxis, ax.yaxis, ax.zaxis), ("$u_1$", "$u_2$", "$u_3$"), strict=True):
         axis.set_pane_color((1, 1, 1, 0))
         axis._axinfo["grid"].update(color=(0.85, 0.85, 0.85, 0.6), linewidth=0.5)
@@ -58,6 +55,25 @@ def prepared(ax: Any, view: Scene, half: float) -> Any:
         axis.set_tick_params(labelsize=SIZE)
         axis.set_major_locator(_few())
     return ax
+
+
+def _camera(view: Scene) -> tuple[float, float]:
+    """From where, in degrees, the path and Xβ are least foreshortened, u is in front and a slice is open."""
+    lines = np.concatenate([np.diff(view.points, axis=0), [view.y - view.u, view.u]])
+    lines = lines[np.linalg.norm(lines, axis=1) > 1e-9 * np.abs(view.y).max(initial=view.lam * 1e-9)]
+    lines /= np.linalg.norm(lines, axis=1)[:, None]
+    front = view.u / (np.linalg.norm(view.u) or 1)
+    best, found = -math.inf, (22.0, -48.0)
+    for elev in (12.0, 24.0, 36.0):
+        for azim in np.arange(-180.0, 180.0, 10.0).tolist():
+            a, b = math.radians(azim), math.radians(elev)
+            eye = np.array([math.cos(b) * math.cos(a), math.cos(b) * math.sin(a), math.sin(b)])
+            seen = np.sqrt(1 - np.minimum((lines @ eye) ** 2, 1)).min(initial=1)
+            open_ = float(np.abs(np.cross(*view.slice.T) @ eye)) if view.slice.shape[1] == 2 else 0.0
+            score = float(seen) + min(float(front @ eye), 0.5) + min(open_, 0.7)
+            if score > best:
+                best, found = score, (elev, azim)
+    return found
 
 
 def _few() -> Any:
@@ -85,7 +101,9 @@ def solid(ax: Any, view: Scene, sides: Sequence[Face]) -> None:
             ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=":", zorder=1.5)
             continue
         strong = view.holds(side)
-        _patch(ax, side.corners, look(side.features[0])["color"], 0.55 if strong else 0.13, 2 if strong else 1.5)
+        _patch(
+            ax, side.corners, look(side.features[0])["color"], 0.55 if strong else 0.13, 2 if strong else 1.5
+        )
         for i, j in enumerate(side.features):
             style = look(j) | ({"linestyle": (0, (2, 2))} if i else {})
             ring(ax, side.corners, linewidth=3.5 if strong else 1.2, zorder=3 if strong else 2, **style)
@@ -124,21 +142,27 @@ def points(ax: Any, view: Scene) -> None:
     if view.S:
         ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=6)
         ax.plot(*view.r[:, None], "s", color="black", markersize=8, markerfacecolor="white", zorder=7)
-    ax.plot(*view.points.T, "o-", color="black", linewidth=2.2, markersize=5, zorder=7, label="path of u, knots")
+    ax.plot(
+        *view.points.T, "o-", color="black", linewidth=2.2, markersize=5, zorder=7, label="path of u, knots"
+    )
     chain, J = chain_of(view)
     for a, b, j in zip(chain, chain[1:], J, strict=False):
-        arrow(ax, a, b, **look(j))
+        arrow(ax, a, b, look(j))
     ax.plot(*view.y[:, None], "*", color="black", markersize=15, zorder=8)
     ax.plot(*view.u[:, None], "D", color="black", markerfacecolor="white", markersize=8, zorder=8)
 
 
-def arrow(ax: Any, start: FloatArray, end: FloatArray, width: float = 2.2, **style: Any) -> None:
+def arrow(ax: Any, start: FloatArray, end: FloatArray, style: dict[str, Any], width: float = 2.2) -> None:
+    """With a head of one size in all of the picture."""
+    head = 0.08 * ax.get_xlim()[1] / (float(np.linalg.norm(end - start)) or 1)
     ax.plot(*np.array([start, end]).T, linewidth=width, zorder=6, **style)
-    ax.quiver(*start, *(end - start), color=style["color"], linewidth=width, arrow_length_ratio=0.18, zorder=6)
+    ax.quiver(
+        *start, *(end - start), color=style["color"], linewidth=width, arrow_length_ratio=head, zorder=6
+    )
 
 
 def normals(ax: Any, view: Scene, sides: Sequence[Face], half: float) -> list[tuple[FloatArray, str, int]]:
-    """From the middle of the face of each +X_j an arrow along X_j, all to one scale: (ends, label, feature)."""
+    """From the middle of the face of each +X_j an arrow along X_j, to one scale: (ends, label, feature)."""
     scale = 0.28 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
     arrows = []
     for side in sides:
@@ -146,7 +170,7 @@ def normals(ax: Any, view: Scene, sides: Sequence[Face], half: float) -> list[tu
         for j in own:
             middle = side.corners.mean(axis=0)
             ends = np.array([middle, middle + scale * view.X[:, j]])
-            arrow(ax, *ends, width=1.5, **look(j))
+            arrow(ax, ends[0], ends[1], look(j), 1.5)
             arrows.append((ends, several(view.names, own) if j == own[0] else "", j))
     return arrows
 
