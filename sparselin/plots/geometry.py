@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.plots import space
 from sparselin.plots.labels import Labels, column, frame, key, look, several
 from sparselin.plots.polytope import Face, faces, is_bounded, outline
-from sparselin.plots.scene import Scene, chain_of, extent, scene, title_of
+from sparselin.plots.scene import Scene, chain_of, extent, scene, tied_faces, title_of
 from sparselin.plots.style import GREY, pyplot
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_level
@@ -62,7 +62,7 @@ def dual_polytope(
         `lam` not given where λ* = 0; `ax` of another kind.
 
     >>> ax = dual_polytope([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], lam=2.0)
-    >>> path = next(line for line in ax.lines if line.get_label() == "path of u")
+    >>> path = next(line for line in ax.lines if line.get_label() == "path of u, knots")
     >>> path.get_xydata().tolist()
     [[3.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
     """
@@ -129,21 +129,14 @@ def edge(ax: Axes, view: Scene, side: Face) -> None:
 
 
 def _tied(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArray]:
-    """The edges of T at P_S^⊥y on C_{λ*}; of a constraint that only touches there a piece of its line."""
-    drawn = []
-    sides = faces(view.X, view.entry.lam_star, far)
-    for j, sign in zip(view.entry.tied, view.entry.signs.tolist(), strict=True):
-        piece = next((side.corners for side in sides if (j, sign) in side.owners), None)
-        if piece is None:
-            along = np.array([-view.X[1, j], view.X[0, j]]) / np.linalg.norm(view.X[:, j])
-            piece = view.r + 0.22 * half * np.array([-along, along])
-        drawn.append(piece)
-        filled = j in view.entry.active
-        colour = look(j)["color"]
-        ax.plot(*piece.T, color=colour, linewidth=_WIDE, solid_capstyle="butt", zorder=1.5)
-        if not filled:
+    """The edges of T at P_S^⊥y on C_{λ*}, those of A(S) filled, the others hollow."""
+    found = tied_faces(view, far, 0.22 * half)
+    for j, piece, again in found:
+        style = {"color": look(j)["color"], "linestyle": (0, (2, 2)) if again else "-"}
+        ax.plot(*piece.T, linewidth=_WIDE, solid_capstyle="butt", zorder=1.5, **style)
+        if j not in view.entry.active:
             ax.plot(*piece.T, color="white", linewidth=_WIDE - 2.5, solid_capstyle="butt", zorder=1.6)
-    return drawn
+    return [piece for _, piece, _ in found]
 
 
 def points(ax: Axes, view: Scene) -> None:

@@ -114,6 +114,7 @@ class Labels:
         from matplotlib.transforms import ScaledTranslation
 
         x, y = (offset / self.figure.dpi).tolist()
+        label.set_in_layout(False)  # or the axes would move under it
         label.set_transform(self.ax.transData + ScaledTranslation(x, y, self.figure.dpi_scale_trans))
         self.boxes.append(np.concatenate([where + offset - half, where + offset + half]))
 

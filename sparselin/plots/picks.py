@@ -27,8 +27,8 @@ _HATCHES = ("", "///", "...", "xxx")
 def first_picks(X: Any, y: ArrayLike | None = None, *, S: Columns = (), ax: Axes | None = None) -> Axes:
     """What OMP, Sequential LASSO and forward regression (OLS) pick next to S, for every direction of y.
 
-    With Z = P_S^⊥X, OMP picks the largest |⟨Z_j, y⟩|, Sequential LASSO too but for ties, and forward regression
-    the largest |⟨Z_j, y⟩|/‖Z_j‖. They are the same where all Z_j have one length, as unit columns at S = ∅ do.
+    With Z = P_S^⊥X, OMP picks the largest |⟨Z_j, y⟩|, Sequential LASSO too but for ties, forward regression
+    the largest |⟨Z_j, y⟩|/‖Z_j‖: the same where all Z_j have one length, as unit columns at S = ∅ have.
     y and −y have the same picks.
 
     In the plane: directions around a circle, an outer ring for OMP and Sequential LASSO, an inner one for

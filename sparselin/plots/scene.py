@@ -12,7 +12,7 @@ from sparselin.lasso.entry import first_entry
 from sparselin.lasso.path import lasso_path
 from sparselin.lasso.projection import project_dual
 from sparselin.plots.labels import braces
-from sparselin.plots.polytope import Face, orthogonal, outline
+from sparselin.plots.polytope import Face, faces, orthogonal, outline
 from sparselin.problem import Problem
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names
 from sparselin.validation import Columns, check_level
@@ -123,3 +123,19 @@ def chain_of(view: Scene) -> tuple[FloatArray, list[int]]:
     sizes = np.linalg.norm(parts, axis=0)
     J = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 1e-9 * np.linalg.norm(view.y)]
     return np.concatenate([view.u[None], view.u + np.cumsum(parts[:, J], axis=1).T]), J
+
+
+def tied_faces(view: Scene, far: float, size: float) -> list[tuple[int, FloatArray, bool]]:
+    """For each j ∈ T the face of C_{λ*} that P_S^⊥y is on, and whether another feature had it before.
+
+    Where the constraint only touches C_{λ*} there it is a piece, 2·size wide, of its line or plane.
+    """
+    found: list[tuple[int, FloatArray, bool]] = []
+    sides = faces(view.X, view.entry.lam_star, far)
+    square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) if len(view.X) == 3 else np.array([[-1], [1]])
+    for j, sign in zip(view.entry.tied, view.entry.signs.tolist(), strict=True):
+        piece = next((side.corners for side in sides if (j, sign) in side.owners), None)
+        if piece is None:
+            piece = view.r + size * square @ np.linalg.svd(view.X[:, [j]].T)[2][1:]
+        found.append((j, piece, any(piece is one for _, one, _ in found)))
+    return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparselin.plots.labels import SIZE, Labels, key, look, several
 from sparselin.plots.polytope import Face, faces, is_bounded, outline
-from sparselin.plots.scene import Scene, chain_of, extent, title_of
+from sparselin.plots.scene import Scene, chain_of, extent, tied_faces, title_of
 from sparselin.plots.style import GREY, pyplot
 from sparselin.results import FloatArray
 
@@ -25,13 +25,15 @@ def dual_polytope(view: Scene, levels: Sequence[float], ax: Any) -> Any:
     for lam in () if view.S else levels:  # of a slice that of C_{λ*} is drawn, and no other outline
         for side in faces(view.X, lam, half):
             ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=(0, (6, 3)), zorder=1)
-    marked = tied(ax, view, half) if view.entry.lam_star in levels else 0
+    marked = view.entry.lam_star in levels
+    if marked:
+        tied(ax, view, half)
     solid(ax, view, sides)
     if view.slice.shape[1] < 3:
         slices(ax, view, half)
     points(ax, view)
     arrows = normals(ax, view, sides, half)
-    key(ax, tied=len(view.entry.active) < marked)
+    key(ax, tied=marked and len(view.entry.active) < len(view.entry.tied))
     _texts(Labels(ax), view, arrows)
     return ax
 
@@ -109,22 +111,15 @@ def solid(ax: Any, view: Scene, sides: Sequence[Face]) -> None:
             ring(ax, side.corners, linewidth=3.5 if strong else 1.2, zorder=3 if strong else 2, **style)
 
 
-def tied(ax: Any, view: Scene, half: float) -> int:
-    """The faces of T at P_S^⊥y on C_{λ*}, those of A(S) filled; a piece of the plane that only touches."""
-    sides = faces(view.X, view.entry.lam_star, half)
-    for j, sign in zip(view.entry.tied, view.entry.signs.tolist(), strict=True):
-        piece = next((side.corners for side in sides if (j, sign) in side.owners), None)
-        if piece is None:
-            plane = np.linalg.svd(view.X[:, [j]].T)[2][1:]
-            piece = view.r + 0.2 * half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) @ plane
-        style: dict[str, Any] = {"color": look(j)["color"], "linewidth": 2.5, "zorder": 3}
+def tied(ax: Any, view: Scene, half: float) -> None:
+    """The faces of T at P_S^⊥y on C_{λ*}, those of A(S) filled, the others hollow."""
+    for j, piece, again in tied_faces(view, half, 0.2 * half):
+        colour = look(j)["color"]
+        ring(ax, piece, color=colour, linestyle=(0, (2, 2)) if again else "-", linewidth=2.5, zorder=3)
         if j in view.entry.active:
-            _patch(ax, piece, look(j)["color"], 0.3, 2.5)
-            ring(ax, piece, **style)
+            _patch(ax, piece, colour, 0.3, 2.5)
         else:
-            ring(ax, piece, **style)
-            ring(ax, piece, **style | {"color": "white", "linewidth": 1.0})
-    return len(view.entry.tied)
+            ring(ax, piece, color="white", linewidth=1.0, zorder=3)
 
 
 def slices(ax: Any, view: Scene, half: float) -> None:
