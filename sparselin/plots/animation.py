@@ -41,9 +41,8 @@ def animation(X: Any, y: ArrayLike, *, S: Columns = (), frames: int = 60) -> Fun
     ------
     TypeError, ValueError : as for `dual_polytope`; λ*(S) = 0, or fewer than two frames.
 
-    >>> film = animation([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], frames=5)
-    >>> len(list(film.new_frame_seq()))
-    5
+    >>> "data:image/jpeg" in animation([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], frames=2).to_jshtml()
+    True
     """
     view = scene(X, y, S, None)
     levels = np.linspace(view.entry.lam_star, 0, check_count(frames, "frames", 2))
