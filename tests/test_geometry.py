@@ -229,10 +229,11 @@ class TestFaces:
     """The corners are those of pairs and triples of constraints, whichever library finds them."""
 
     @pytest.mark.parametrize("n", [2, 3])
+    @pytest.mark.parametrize("far", [4.0, 0.5])
     @pytest.mark.parametrize("seed", range(6))
-    def test_corners(self, n, seed):
+    def test_corners(self, n, far, seed):
         rng = np.random.default_rng(seed)
-        X, lam, far = rng.integers(-3, 4, size=(n, 5)).astype(float), 0.7, 4.0
+        X, lam = rng.integers(-3, 4, size=(n, 5)).astype(float), 0.7
         X[:, 4] = -X[:, 0]
         A = np.concatenate([X / lam, np.eye(n) / far], axis=1)
         found = []
