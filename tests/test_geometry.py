@@ -165,6 +165,22 @@ class TestDualPolytope:
         boundary = (lam / np.abs(X.T @ rays).max(axis=0) * rays).T
         assert max(distance_to_line(u, np.vstack([corners, corners[:1]])) for u in boundary) <= 1e-9
 
+    @pytest.mark.parametrize("case", ["three", "eight", "strip"])
+    def test_normals_stand_on_the_faces_and_are_to_one_scale(self, case, shown):
+        (X, y, _), ax = PLANE[case], shown(case)
+        lam, half = sl.lambda_star(X, y) / 2, ax.get_xlim()[1]
+        arrows = [t for t in ax.texts if not t.get_text() and t.arrow_patch.get_mutation_scale() == 14]
+        scales = []
+        for arrow in arrows:
+            foot, along = np.array(arrow.xyann), np.subtract(arrow.xy, arrow.xyann)
+            (j,) = [j for j in range(X.shape[1]) if arrow.arrow_patch.get_edgecolor() == mpl.colors.to_rgba(
+                look(j)["color"]) and np.isclose(X[:, j] @ foot, lam)]  # fmt: skip
+            assert np.abs(foot).max() < half
+            scales.append(along @ X[:, j] / (X[:, j] @ X[:, j]))
+            assert_allclose(along, scales[-1] * X[:, j], atol=1e-12)
+        assert len(arrows) == X.shape[1]
+        assert_allclose(scales, scales[0], rtol=1e-9)
+
     def test_names_of_a_frame_stay(self, drawn):
         pd = pytest.importorskip("pandas")
         frame = pd.DataFrame(TILTED, columns=["age", "bmi", "blood pressure"])

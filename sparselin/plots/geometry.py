@@ -105,8 +105,9 @@ def _plane(view: Scene, levels: Sequence[float], ax: Axes) -> Axes:
     arrows = _normals(ax, view, sides, half)
     key(ax, tied=len(view.entry.active) < len(marked))
     labels = Labels(ax)
-    for line in [view.points, chain, *(side.corners for side in sides if side.features), *marked]:
-        labels.avoid(np.clip(line, -half, half))
+    edges = [side.corners for side in sides if side.features and len(side.corners) == 2]
+    for line in [view.points, chain, *(_visible(piece, half) for piece in edges + marked)]:
+        labels.avoid(line)
     for arrow in arrows:
         labels.avoid(arrow[0])
     _texts(labels, view, arrows, chain, levels, half)
@@ -115,6 +116,15 @@ def _plane(view: Scene, levels: Sequence[float], ax: Axes) -> Axes:
 
 def _closed(corners: FloatArray) -> FloatArray:
     return np.concatenate([corners, corners[:1]])
+
+
+def _visible(piece: FloatArray, half: float) -> FloatArray:
+    """The part (2, 2) of a segment inside the picture; all of it if none is."""
+    step = piece[1] - piece[0]
+    moving = np.abs(step) > 1e-12 * half
+    bounds = (np.array([[-half], [half]]) - piece[0, moving]) / step[moving]
+    low, high = max(0.0, bounds.min(axis=0).max()), min(1.0, bounds.max(axis=0).min())
+    return np.asarray(piece[0] + np.array([[low], [high]]) * step) if low < high else piece
 
 
 def edge(ax: Axes, view: Scene, side: Face) -> None:
@@ -181,7 +191,7 @@ def _normals(ax: Axes, view: Scene, sides: Sequence[Face], half: float) -> list[
         own = [j for j, sign in side.owners if sign > 0]
         if not own or len(side.corners) < 2:
             continue
-        middle = np.clip(side.corners, -half, half).mean(axis=0)
+        middle = _visible(side.corners, half).mean(axis=0)
         done |= set(side.features)
         minus = [j for j in side.features if j not in own]
         words = ", ".join(
