@@ -39,7 +39,7 @@ def shaded(ax):
 class TestWindow:
     @pytest.mark.parametrize("S", [[], [2]])
     def test_correlations_and_coefficients_are_those_of_the_solutions(self, S):
-        left = plots.window(X, Y, S=S)
+        left = plots.window(X, Y, forced=S)
         right = left.figure.axes[1]
         away = np.eye(40) - X[:, S] @ np.linalg.pinv(X[:, S])
         rest, y = away @ X, away @ Y
@@ -88,7 +88,7 @@ class TestWindow:
     def test_nothing_to_draw_and_bad_data(self):
         assert "No feature enters" in plots.window(X, 0 * Y).texts[0].get_text()
         with pytest.raises(ValueError, match=r"S must hold column indices in 0\.\.4"):
-            plots.window(X, Y, S=[7])
+            plots.window(X, Y, forced=[7])
         with pytest.raises(ValueError, match="X must be a matrix"):
             plots.window(X[0], Y)
 

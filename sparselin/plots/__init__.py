@@ -4,9 +4,11 @@ Most take a result, of which they compute nothing new; `window`, `hoff_descent` 
 three dimensions take X and y. The colours are those of `PALETTE`, which dichromats tell apart too.
 """
 
+from sparselin.plots.animation import animation
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
 from sparselin.plots.cross_validation import cross_validation
 from sparselin.plots.describe import describe
+from sparselin.plots.directions import around_several, around_y
 from sparselin.plots.diversity import (
     coefficient_errors,
     diversity_panels,
@@ -15,13 +17,16 @@ from sparselin.plots.diversity import (
     r_squared,
     without_constants,
 )
-from sparselin.plots.guarantees import achieved, around_several, around_y, promised, worst_ratios
+from sparselin.plots.geometry import dual_polytope
+from sparselin.plots.guarantees import achieved, promised, worst_ratios
 from sparselin.plots.hoff import hoff_descent
 from sparselin.plots.paths import batch_selection, explanation, lasso_path
 from sparselin.plots.penalty import contours, penalties, penalty_panels
+from sparselin.plots.picks import first_picks
 from sparselin.plots.pictures import show
 from sparselin.plots.pixels import selected_pixels
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
+from sparselin.plots.primal import l1_ball, residual_angles
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability
@@ -38,7 +43,7 @@ from sparselin.plots.style import (
     VIOLET,
     close,
 )
-from sparselin.plots.verification import agreement, dual_polytope, windows
+from sparselin.plots.verification import agreement, windows
 from sparselin.plots.window import first_entry, window
 
 __all__ = [
@@ -54,6 +59,7 @@ __all__ = [
     "VIOLET",
     "achieved",
     "agreement",
+    "animation",
     "around_several",
     "around_y",
     "batch_selection",
@@ -68,11 +74,13 @@ __all__ = [
     "dual_projection",
     "explanation",
     "first_entry",
+    "first_picks",
     "greedy_maximum",
     "guarantee_bounds",
     "hier_prox",
     "hoff_descent",
     "interval",
+    "l1_ball",
     "lasso_path",
     "normalised_diversity",
     "nu_choice",
@@ -82,6 +90,7 @@ __all__ = [
     "pixel_maps",
     "promised",
     "r_squared",
+    "residual_angles",
     "selected_pixels",
     "selection",
     "show",

@@ -46,8 +46,8 @@ def look(i: int) -> dict[str, Any]:
 def axes(
     ax: Axes | None,
     title: str,
-    xlabel: str,
-    ylabel: str,
+    xlabel: str = "",
+    ylabel: str = "",
     figsize: tuple[float, float] = (5.0, 3.4),
 ) -> Axes:
     """The look that all figures share, on `ax` or on a new figure."""

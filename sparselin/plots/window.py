@@ -35,7 +35,7 @@ _SAMPLES = 120  # λ's at which curves are drawn, besides the knots
 
 
 @takes_problem
-def window(X: Any, y: ArrayLike | None, *, S: Columns = (), ax: Axes | None = None) -> Axes:
+def window(X: Any, y: ArrayLike | None, *, forced: Columns = (), ax: Axes | None = None) -> Axes:
     """Where Sequential LASSO looks: the window (λ₂, λ*), shaded, in which the support off S is A(S).
 
     On the left |⟨X_j, r(λ)⟩|, r(λ) = y − Xβ(λ), for the solution β(λ) of min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁: it is at
@@ -46,7 +46,7 @@ def window(X: Any, y: ArrayLike | None, *, S: Columns = (), ax: Axes | None = No
     Parameters
     ----------
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
-    S : columns without penalty, by index or name.
+    forced : the columns S without penalty, by index or name.
     ax : where to draw, with a second panel on its right; a new figure if None.
 
     Returns
@@ -55,22 +55,22 @@ def window(X: Any, y: ArrayLike | None, *, S: Columns = (), ax: Axes | None = No
 
     Raises
     ------
-    TypeError, ValueError : bad data (see `Problem`) or bad S.
+    TypeError, ValueError : bad data (see `Problem`) or bad `forced`.
 
     >>> ax = window([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0])
     >>> ax.get_title(loc="left"), [label.get_text() for label in ax.get_xticklabels()]
     ('T = A(S) = {x0}', ['$\\\\lambda^*$ = 3', '$\\\\lambda_2$ = 1'])
     """
     problem = as_problem(X, y, operator=True)
-    forced = problem.indices(S, "S")
-    entry = entry_of(problem, forced=forced)
+    S = problem.indices(forced, "forced")
+    entry = entry_of(problem, forced=S)
     ax = picture(ax, r"$\lambda$", r"$|\langle X_j, r(\lambda)\rangle|$", figsize=(9.6, 4.0))
     top, low = float(entry.lam_star), float(entry.window_lower)
     if not top > 0:
         return note(ax, f"No feature enters: {entry.status.message}.")
     width = top - low
     end, begin = max(low - 0.5 * width, 0.0), top + 0.25 * width
-    path = path_of(problem, forced=forced, lam_min=end)
+    path = path_of(problem, forced=S, lam_min=end)
     lam = np.unique([*np.linspace(end, begin, _SAMPLES), low, top, *path.knots[path.knots > end]])[::-1]
     right = panel(ax, r"$\lambda$", "coefficient", 1.0, shared=False)
     shown = _columns(entry, path, low)
@@ -96,7 +96,7 @@ def window(X: Any, y: ArrayLike | None, *, S: Columns = (), ax: Axes | None = No
     named_ends(right, ends[-1])
     ax.annotate(r"$\lambda$", (begin, begin), (12, 3), textcoords="offset points", va="bottom",
                 fontsize=POINTS)  # fmt: skip
-    given = f"S = {_some(problem.names, forced.tolist())}, " if len(forced) else ""
+    given = f"S = {_some(problem.names, S.tolist())}, " if len(S) else ""
     ax.set_title(given + _sets(entry), loc="left", fontsize=POINTS)
     words = [words for line, words in _LINES.items() if line in shown.values()]
     right.set_title(", ".join(words), loc="left", fontsize=POINTS)

@@ -1,0 +1,137 @@
+"""Columns seen from y, and what is picked for every direction of y."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparselin.plots.style import GREEN, GREY, POINTS, RED, in_space, pyplot
+from sparselin.results import FloatArray
+from sparselin.validation import check_indices
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sparselin.problem import Problem
+
+# up to so many columns each has its number
+_NUMBERED = 12
+
+
+def around_y(
+    X: FloatArray,
+    y: FloatArray,
+    picks: Sequence[int],
+    best: Sequence[int],
+    *,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """The directions of columns in R³ as seen from y: the distance from the centre is the angle to ±y.
+
+    It is 90° on the rim. X_j and −X_j have the same span; the one closer to y is drawn. Columns in one plane
+    with y are on a line through the centre. Lengths are not shown, nor are zero columns.
+
+    Parameters
+    ----------
+    X : (3, d). y : (3,), not zero.
+    picks : the picks of greedy selection, in order. best : a best subset.
+    ax : where to draw, with a polar projection; a new figure, with a legend, if None.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), X without three rows, y = 0, or bad `picks` or `best`.
+    """
+    problem = in_space(X, y, 3)
+    if problem.y_norm == 0:
+        raise ValueError("y must not be zero: the columns are seen from it")
+    picks, best = (
+        check_indices(J, problem.d, name).tolist() for J, name in ((picks, "picks"), (best, "best"))
+    )
+    alone = ax is None
+    if ax is None:
+        shape = {"figsize": (3.6, 4.2), "layout": "constrained", "subplot_kw": {"projection": "polar"}}
+        ax = pyplot().subplots(**shape)[1]
+    azimuth, angle = _seen_from_y(problem)
+    columns = np.flatnonzero(problem.column_norms)
+    ax.plot([0], [0], "*", color="black", markersize=11, label="y", clip_on=False)
+    others = [j for j in columns if j not in {*picks, *best}]
+    for indices, colour, marker, label, size in (
+        (best, GREEN, "s", "best subset", 11),
+        (picks, RED, "o", "greedy, in order", 6),
+        (others, GREY, "x", "others", 6),
+    ):
+        if indices:
+            ax.plot(
+                azimuth[indices],
+                angle[indices],
+                marker,
+                color=colour,
+                markersize=size,
+                label=label,
+                clip_on=False,
+            )
+    for j in columns if problem.d <= _NUMBERED else ():
+        _beside(
+            ax, f"$X_{{{j}}}$", (azimuth[j], angle[j]), (-6, -12), ha="right", color=GREY, fontsize=POINTS
+        )
+    for step, pick in enumerate(picks):
+        _beside(ax, str(step + 1), (azimuth[pick], angle[pick]), (8, 4), color=RED, fontsize=POINTS)
+    _rim(ax, azimuth[columns])
+    ax.set_title(title, fontsize=POINTS, pad=12)
+    if alone:
+        _with_legend(ax.figure, ax, ncols=2)
+    return ax
+
+
+def _seen_from_y(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """(d,) the direction in which ±X_j lies from y, in radians, and its angle to y in degrees."""
+    columns, lengths = problem.columns(np.arange(problem.d)), problem.column_norms
+    centre = problem.y / problem.y_norm
+    east = np.linalg.svd(centre[None])[2][1]
+    north = np.cross(centre, east)
+    towards = np.where(centre @ columns < 0, -1.0, 1.0) * columns / np.where(lengths > 0, lengths, np.nan)
+    angle = np.degrees(np.arccos(np.clip(centre @ towards, -1, 1)))
+    return np.arctan2(north @ towards, east @ towards), angle
+
+
+def _beside(ax: Axes, text: str, at: tuple[float, float], offset: tuple[int, int], **look: Any) -> None:
+    ax.annotate(text, at, xytext=offset, textcoords="offset points", **look)
+
+
+def _rim(ax: Any, azimuth: FloatArray) -> None:
+    """The scale of the angles, written away from the columns."""
+    ax.set_ylim(0, 90)
+    ax.set_yticks([30, 60, 90], ["30°", "60°", "90°"], fontsize=POINTS, color=GREY)
+    ax.set_xticks([])
+    trial = np.linspace(-np.pi, np.pi, 72, endpoint=False)
+    apart = np.abs(np.angle(np.exp(1j * (trial[:, None] - azimuth))))
+    ax.set_rlabel_position(float(np.degrees(trial[np.argmax(apart.min(axis=1, initial=np.pi))])))
+
+
+def around_several(
+    designs: Sequence[tuple[FloatArray, FloatArray, Sequence[int], Sequence[int], str]],
+) -> tuple[Axes, ...]:
+    """`around_y` of several (X, y, picks, best, title) side by side."""
+    shape = {
+        "figsize": (3.6 * len(designs), 4.3),
+        "layout": "constrained",
+        "subplot_kw": {"projection": "polar"},
+    }
+    figure, drawn = pyplot().subplots(1, len(designs), squeeze=False, **shape)
+    for ax, (X, y, picks, best, title) in zip(drawn[0], designs, strict=True):
+        around_y(X, y, picks, best, title=title, ax=ax)
+    _with_legend(figure, *drawn[0], ncols=4)
+    return tuple(drawn[0])
+
+
+def _with_legend(figure: Any, *drawn: Axes, ncols: int) -> None:
+    """One legend below the panels, with space for the labels of a polar one."""
+    handles: dict[str, Any] = {}
+    for ax in drawn:
+        handles |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.get_layout_engine().set(h_pad=0.12, w_pad=0.12)
+    place = {"loc": "outside lower center", "ncols": ncols, "frameon": False, "fontsize": POINTS}
+    figure.legend(handles.values(), handles, **place)

@@ -1,0 +1,251 @@
+"""The dual polytope in the plane, and `dual_polytope` for both dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.plots import space
+from sparselin.plots.labels import Labels, column, key, look, several
+from sparselin.plots.polytope import Face, faces, is_bounded, outline
+from sparselin.plots.scene import Scene, chain_of, extent, scene, tied_faces, title_of
+from sparselin.plots.style import GREY, axes, pyplot
+from sparselin.results import FloatArray
+from sparselin.validation import Columns, check_level
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_WIDE = 5.0  # points, of the faces that u is on
+
+
+def dual_polytope(
+    X: Any,
+    y: ArrayLike,
+    *,
+    forced: Columns = (),
+    lam: float | None = None,
+    levels: Sequence[float] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The polytope C_λ = {u : |⟨X_j, u⟩| ≤ λ} and the path of the projections of y, in the plane or in space.
+
+    The projection of y onto {u ∈ C_λ : X_Sᵀu = 0} is u(λ) = y − Xβ(λ), β(λ) the solution of the LASSO with S
+    without penalty. Each face belongs to a feature and has its colour, its outer normal the direction of ±X_j
+    (an arrow, all to one scale); the faces that u is on are strong: those with β_j ≠ 0. From u to y leads
+    Xβ(λ), column by column. The path of u(λ) is drawn through its knots, between which it is straight: from
+    P_S^⊥y at λ* on. Where C_{λ*} is drawn, the faces of T = {j : |⟨X_j, P_S^⊥y⟩| = λ*} are marked:
+    filled those of A(S), which the LASSO activates below λ*, hollow the others. With S not empty all of
+    it is in the slice {u : X_Sᵀu = 0}.
+
+    Where the columns do not span the space, C_λ is unbounded; it is cut off, and the title says so. A column
+    that is nowhere the largest has no face: dotted, where |⟨X_j, u⟩| = λ.
+
+    Parameters
+    ----------
+    X, y : design (2, d) or (3, d), and response; names of a frame are kept. Columns have any length.
+    forced : the columns S without penalty, by index or name.
+    lam : λ > 0, λ*/2 by default.
+    levels : λ's > 0 for which the outline of the polytope is drawn too; λ* alone by default.
+    ax : where to draw, with projection="3d" for three rows; a new figure if None.
+
+    Returns
+    -------
+    The Axes.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), X without two or three rows, bad `forced`, `lam` or
+        `levels`; `lam` not given where λ* = 0; `ax` of another kind.
+
+    >>> ax = dual_polytope([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], lam=2.0)
+    >>> path = next(line for line in ax.lines if line.get_label() == "path of u, knots")
+    >>> path.get_xydata().tolist()
+    [[3.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+    """
+    view = scene(X, y, forced, lam)
+    shown = _levels(levels, view.entry.lam_star)
+    if len(view.X) == 3:
+        return space.dual_polytope(view, shown, ax)  # type: ignore[no-any-return]
+    if ax is None:
+        ax = pyplot().subplots(figsize=(7.0, 7.0), layout="constrained")[1]
+    elif ax.name == "3d":
+        raise ValueError("ax must be in the plane, as X has 2 rows; got one with projection='3d'")
+    return _plane(view, shown, ax)
+
+
+def _levels(levels: Sequence[float] | None, lam_star: float) -> list[float]:
+    if levels is None:
+        return [lam_star] if lam_star > 0 else []
+    shown = sorted({check_level(lam, "levels") for lam in levels}, reverse=True)
+    if shown and shown[-1] == 0:
+        raise ValueError(f"levels must be positive; got {list(levels)}")
+    return shown
+
+
+def _plane(view: Scene, levels: Sequence[float], ax: Axes) -> Axes:
+    half, far = extent(view, levels)
+    axes(ax, title_of(view, is_bounded(view.X)), "$u_1$", "$u_2$")
+    ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
+    for lam in levels:
+        ax.plot(*_closed(outline(view.X, lam, far)).T, color=GREY, linewidth=1, linestyle=(0, (6, 3)))
+    sides = faces(view.X, view.lam, far, touching=True)
+    ax.fill(*outline(view.X, view.lam, far).T, color=GREY, alpha=0.10, linewidth=0, zorder=0)
+    for side in sides:
+        edge(ax, view, side)
+    if view.S:
+        ends = outline(view.X, levels[0] if levels else view.lam, far, view.slice)
+        ax.plot(*(2 * ends).T, color=GREY, linewidth=7, alpha=0.3, zorder=0.5, label=r"$X_S^{\top}u = 0$")
+    marked = _tied(ax, view, far, half) if view.entry.lam_star in levels else []
+    points(ax, view)
+    chain = residual(ax, view)
+    arrows = _normals(ax, view, sides, half)
+    key(ax, tied=len(view.entry.active) < len(marked))
+    labels = Labels(ax)
+    edges = [side.corners for side in sides if side.features and len(side.corners) == 2]
+    for line in [view.points, chain, *(_visible(piece, half) for piece in edges + marked)]:
+        labels.avoid(line)
+    for arrow in arrows:
+        labels.avoid(arrow[0])
+    _texts(labels, view, arrows, chain, levels, half)
+    return ax
+
+
+def _closed(corners: FloatArray) -> FloatArray:
+    return np.concatenate([corners, corners[:1]])
+
+
+def _visible(piece: FloatArray, half: float) -> FloatArray:
+    """The part (2, 2) of a segment inside the picture; all of it if none is."""
+    step = piece[1] - piece[0]
+    moving = np.abs(step) > 1e-12 * half
+    bounds = (np.array([[-half], [half]]) - piece[0, moving]) / step[moving]
+    low, high = max(0.0, bounds.min(axis=0).max()), min(1.0, bounds.max(axis=0).min())
+    return np.asarray(piece[0] + np.array([[low], [high]]) * step) if low < high else piece
+
+
+def edge(ax: Axes, view: Scene, side: Face) -> None:
+    """An edge in the colour of its first feature, the others dashed on it; strong if u is on it."""
+    if len(side.corners) < 2:
+        return
+    strong = view.holds(side)
+    for i, j in enumerate(side.features):
+        style = look(j) | ({"linestyle": (0, (2, 2))} if i else {})
+        ax.plot(*side.corners.T, linewidth=_WIDE if strong else 2, solid_capstyle="butt", zorder=2,
+                **style)  # fmt: skip
+
+
+def _tied(ax: Axes, view: Scene, far: float, half: float) -> list[FloatArray]:
+    """The edges of T at P_S^⊥y on C_{λ*}, those of A(S) filled, the others hollow."""
+    found = tied_faces(view, far, 0.22 * half)
+    for j, piece, again in found:
+        style = {"color": look(j)["color"], "linestyle": (0, (2, 2)) if again else "-"}
+        ax.plot(*piece.T, linewidth=_WIDE, solid_capstyle="butt", zorder=1.5, **style)
+        if j not in view.entry.active:
+            ax.plot(*piece.T, color="white", linewidth=_WIDE - 2.5, solid_capstyle="butt", zorder=1.6)
+    return [piece for _, piece, _ in found]
+
+
+def points(ax: Axes, view: Scene) -> None:
+    """y, P_S^⊥y, the path through its knots, and u."""
+    if view.S:
+        ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=3)
+        ax.plot(*view.r, "s", color="black", markersize=8, markerfacecolor="white", zorder=5)
+    ax.plot(
+        *view.points.T,
+        "-",
+        color="black",
+        linewidth=2.2,
+        zorder=4,
+        marker="o",
+        markersize=5,
+        label="path of u, knots",
+    )
+    ax.plot(*view.y, "*", color="black", markersize=15, zorder=6)
+    ax.plot(*view.u, "D", color="black", markerfacecolor="white", markersize=8, zorder=6)
+
+
+def residual(ax: Axes, view: Scene) -> FloatArray:
+    """The arrows β_jX_j from u to y."""
+    chain, J = chain_of(view)
+    for a, b, j in zip(chain, chain[1:], J, strict=False):
+        style = {
+            "arrowstyle": "-|>",
+            "linewidth": 2.2,
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "mutation_scale": 16,
+        } | look(j)
+        ax.annotate("", b, a, arrowprops=style, zorder=3)
+    return chain
+
+
+def _normals(ax: Axes, view: Scene, sides: Sequence[Face], half: float) -> list[tuple[FloatArray, str, int]]:
+    """From the middle of the edge of each +X_j an arrow along X_j, to one scale: (ends, label, feature)."""
+    scale = 0.30 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
+    arrows, done = [], set()
+    for side in sides:
+        own = [j for j, sign in side.owners if sign > 0]
+        if not own or len(side.corners) < 2:
+            continue
+        middle = _visible(side.corners, half).mean(axis=0)
+        done |= set(side.features)
+        minus = [j for j in side.features if j not in own]
+        words = ", ".join(
+            filter(None, [several(view.names, own), several(view.names, minus, -1) if minus else ""])
+        )
+        for j in own:
+            arrows.append(
+                (np.array([middle, middle + scale * view.X[:, j]]), words if j == own[0] else "", j)
+            )
+    lengths = np.linalg.norm(view.X, axis=0)
+    for j in range(view.X.shape[1]):
+        if j in done or not lengths[j]:
+            continue
+        foot = view.lam * view.X[:, j] / lengths[j] ** 2
+        if np.abs(foot).max() < half:
+            along = 0.3 * half * np.array([-view.X[1, j], view.X[0, j]]) / lengths[j]
+            ax.plot(
+                *np.array([foot - along, foot + along]).T, ":", color=look(j)["color"], linewidth=2, zorder=2
+            )
+            words = f"{column(view.names, j)} (no face)"
+            arrows.append((np.array([foot, foot + scale * view.X[:, j]]), words, j))
+    for ends, _, j in arrows:
+        style = {
+            "arrowstyle": "->",
+            "linewidth": 1.6,
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "mutation_scale": 14,
+        } | look(j)
+        ax.annotate("", ends[1], ends[0], arrowprops=style, zorder=3)
+    return arrows
+
+
+def _texts(
+    labels: Labels, view: Scene, arrows: Any, chain: FloatArray, levels: Sequence[float], half: float
+) -> None:
+    """Labels of the normals, of the pieces of Xβ, of y and u, of the knots and of the outlines."""
+    for ends, words, j in arrows:
+        if words:
+            labels.put(words, ends[1], ends[0], color=look(j)["color"], fontweight="bold")
+    labels.put("y", view.y, view.u)
+    if view.S:
+        labels.put(r"$P_S^{\perp}y$", view.r, view.y)
+    labels.put(r"u($\lambda$)", view.u, view.y)
+    _, J = chain_of(view)
+    for a, b, j in zip(chain, chain[1:], J, strict=False):
+        text = rf"$\beta_{{{j}}}$" + ("" if view.names is None else "·") + column(view.names, j)
+        labels.put(text, (a + b) / 2, needed=False, color=look(j)["color"])
+    for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
+        labels.put(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)
+    for lam in levels:
+        corners = _closed(outline(view.X, lam, 3 * half))
+        middles = (corners[1:] + corners[:-1]) / 2
+        inside = middles[(np.abs(middles) < half).all(axis=1)]
+        if len(inside):
+            place = inside[np.argmin(inside @ view.y)]
+            labels.put(rf"$C_\lambda$, $\lambda$ = {lam:.3g}", place, 0 * place, needed=False, color=GREY)

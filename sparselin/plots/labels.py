@@ -1,0 +1,128 @@
+"""Letters of at least eleven points, where they cover neither each other nor the lines of a picture."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparselin.plots.style import POINTS, name
+from sparselin.plots.style import look as _look
+from sparselin.results import FloatArray, Names
+
+if TYPE_CHECKING:
+    pass
+
+_RADII = (9, 16, 26, 40)  # points between a label and its place
+_FULL = 50.0  # what it costs to cover a label, or to leave the picture
+
+
+def look(j: int) -> dict[str, Any]:
+    """The colour and the dashes of feature j, as `style.look` without the marker."""
+    style = _look(j)
+    return {"color": style["color"], "linestyle": style["linestyle"]}
+
+
+def column(names: Names, j: int, sign: float = 1) -> str:
+    """X_j, or the name of column j."""
+    minus = "−" if sign < 0 else ""
+    return f"{minus}$X_{{{j}}}$" if names is None else minus + name(names, j)
+
+
+def several(names: Names, J: Sequence[int], sign: float = 1) -> str:
+    """The columns J, of which the first three are named."""
+    more = f" + {len(J) - 3}" if len(J) > 3 else ""
+    return ", ".join(column(names, j, sign) for j in J[:3]) + more
+
+
+def braces(names: Names, J: Sequence[int]) -> str:
+    """J as a set; indices without names."""
+    shown = [str(j) if names is None else name(names, j) for j in J[:4]]
+    return "{" + ", ".join(shown + ["…"] * (len(J) > 4)) + "}"
+
+
+def key(ax: Any, tied: bool = True) -> None:
+    """Below the axes: what has a label in the picture, and how faces are marked."""
+    from matplotlib.lines import Line2D
+
+    handles, words = ax.get_legend_handles_labels()
+    thick: dict[str, Any] = {"color": "black", "linewidth": 5}
+    handles.append(Line2D([], [], **thick))
+    words.append("face that u is on; at $\\lambda^*$ in A(S)")
+    if tied:
+        handles.append((Line2D([], [], **thick), Line2D([], [], color="white", linewidth=2.5)))
+        words.append("tied, not in A(S)")
+    place = (0.5, -0.02 if ax.name == "3d" else -0.1)
+    ax.legend(handles, words, loc="upper center", bbox_to_anchor=place, ncols=3, frameon=False,
+              fontsize=POINTS, columnspacing=1.4)  # fmt: skip
+
+
+class Labels:
+    """Puts labels beside their places, each where it covers least of what is drawn.
+
+    Limits, title and legend must be there already. Places and offsets stay together when a picture in space
+    is turned.
+    """
+
+    def __init__(self, ax: Any) -> None:
+        self.ax, self.figure = ax, ax.figure
+        self.figure.draw_without_rendering()
+        self.pixel = self.figure.dpi / 72
+        self.boxes: list[FloatArray] = []  # (x, y, x, y) in pixels
+        self.points = np.zeros((0, 2))
+
+    def pixels(self, at: FloatArray) -> FloatArray:
+        """(m, 2) pixels of (m, n) points."""
+        at = np.atleast_2d(np.asarray(at, float))
+        if at.shape[1] == 3:
+            from mpl_toolkits.mplot3d import proj3d
+
+            at = np.column_stack(proj3d.proj_transform(*at.T, self.ax.get_proj())[:2])
+        return np.asarray(self.ax.transData.transform(at))
+
+    def avoid(self, line: FloatArray) -> None:
+        """Labels shall not cover the line through these points (m, n)."""
+        ends = self.pixels(line)
+        steps = np.linspace(0, 1, 30)[:, None]
+        parts = [a + steps * (b - a) for a, b in itertools.pairwise(ends)] or [ends]
+        self.points = np.concatenate([self.points, *parts])
+
+    def put(self, text: str, at: FloatArray, away: FloatArray | None = None, needed: bool = True,
+            **style: Any) -> None:  # fmt: skip
+        """The label beside `at`, if possible in the direction from `away`; left out if it has no room."""
+        label = self.ax.text(*np.asarray(at, float).tolist(), text, fontsize=POINTS, ha="center", va="center",
+                             **{"zorder": 10, "clip_on": False} | style)  # fmt: skip
+        extent = label.get_window_extent(self.figure.canvas.get_renderer())
+        half = np.array([extent.width, extent.height]) / 2 + self.pixel
+        where = self.pixels(at)[0]
+        aim = None if away is None else where - self.pixels(away)[0]
+        cost, offset = min(self._offers(where, half, aim), key=lambda offer: offer[0])
+        if cost >= _FULL and not needed:
+            label.remove()
+            return
+        from matplotlib.transforms import ScaledTranslation
+
+        x, y = (offset / self.figure.dpi).tolist()
+        label.set_in_layout(False)  # or the axes would move under it
+        label.set_transform(self.ax.transData + ScaledTranslation(x, y, self.figure.dpi_scale_trans))
+        self.boxes.append(np.concatenate([where + offset - half, where + offset + half]))
+
+    def _offers(self, where: FloatArray, half: FloatArray, aim: FloatArray | None) -> Any:
+        """(cost, offset) of the label with these half sides around 16 directions at some distances."""
+        inside = self.ax.get_window_extent()
+        for angle in np.linspace(0, 2 * math.pi, 16, endpoint=False):
+            direction = np.array([math.cos(angle), math.sin(angle)])
+            against = 0.0
+            if aim is not None and np.any(aim):
+                against = 1.5 * (1 - float(direction @ aim) / math.hypot(*aim))
+            for radius in _RADII:
+                offset = direction * (radius * self.pixel + np.abs(direction) * half)
+                low, high = where + offset - half, where + offset + half
+                covered = int(((self.points > low) & (self.points < high)).all(axis=1).sum())
+                clash = sum(bool((low < box[2:]).all() and (high > box[:2]).all()) for box in self.boxes)
+                out = bool(low[0] < inside.x0 or low[1] < inside.y0 or high[0] > inside.x1
+                           or high[1] > inside.y1)  # fmt: skip
+                yield covered + against + radius / 8 + _FULL * (clash + out), offset

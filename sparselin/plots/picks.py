@@ -1,0 +1,294 @@
+"""What OMP, Sequential LASSO and forward regression pick for every direction of y."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.lasso.entry import first_entry
+from sparselin.plots.labels import Labels, look, several
+from sparselin.plots.polytope import orthogonal
+from sparselin.plots.style import POINTS, axes, panel, pyplot
+from sparselin.problem import Problem
+from sparselin.results import FloatArray, IndexArray
+from sparselin.validation import Columns
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_TOL = 1e-9  # scores that differ by less, relative to the largest, are tied
+_SIDE = 500  # pixels of a map
+_HATCHES = ("", "///", "...", "xxx")
+
+
+def first_picks(X: Any, y: ArrayLike | None = None, *, forced: Columns = (), ax: Axes | None = None) -> Axes:
+    """What OMP, Sequential LASSO and forward regression (OLS) pick next to S, for every direction of y.
+
+    With Z = P_S^⊥X, OMP picks the largest |⟨Z_j, y⟩|, Sequential LASSO too but for ties, forward regression
+    the largest |⟨Z_j, y⟩|/‖Z_j‖: the same where all Z_j have one length, as unit columns at S = ∅ have.
+    y and −y have the same picks.
+
+    In the plane: directions around a circle, an outer ring for OMP and Sequential LASSO, an inner one for
+    forward regression; the columns are arrows of their lengths. At the ties, where OMP's pick changes, a
+    marker says what Sequential LASSO may pick there: a diamond of the colour of the one in A(S), or a white
+    circle if A(S) has both. In space: maps of the half sphere around y (around the third axis without y)
+    that keep areas, the right one for forward regression, hatched where its pick is another. The share of
+    all directions is written beside each feature, ±X_j are marked by dots.
+
+    Parameters
+    ----------
+    X : design (2, d) or (3, d), columns of any length; names of a frame are kept.
+    y : (2,) or (3,), marked by a star.
+    forced : the columns S, selected before, by index or name.
+    ax : where to draw, with projection="polar" in the plane, with a second panel on its right in space; a new
+        figure if None.
+
+    Returns
+    -------
+    The Axes, the left ones of two.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), X without two or three rows, y = 0, bad `forced`; all
+        columns in the span of S; `ax` of another kind.
+
+    >>> first_picks([[1.0, 0.0], [0.0, 1.0]]).get_title()
+    'picks for every direction of y'
+    """
+    rows = len(np.shape(X)) == 2 and np.shape(X)[0]
+    problem = Problem(X, np.ones(rows or 1) if y is None else y)
+    if problem.n not in (2, 3):
+        raise ValueError(
+            "X must have 2 rows, for directions around a circle, or 3, for a map; "
+            f"got X of shape {problem.X.shape}"
+        )
+    if problem.y_norm == 0:
+        raise ValueError("y must not be zero: it has no direction")
+    J = problem.indices(forced, "forced")
+    columns = problem.columns(np.arange(problem.d)).astype(float)
+    scored = _projected(columns, J)
+    if not scored[0].any():
+        raise ValueError("X must have a column outside the span of S: there is nothing to pick")
+    star = None if y is None else problem.y.astype(float) / problem.y_norm
+    if problem.n == 2:
+        drawn: Axes = _circle(problem, columns, J, scored, star, ax)
+    else:
+        drawn = _maps(problem, columns, scored, star, ax)
+    return drawn
+
+
+def _projected(X: FloatArray, S: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Z = P_S^⊥X, zero in the span of S, and Z with unit columns: picks are the largest |⟨·, y⟩|."""
+    basis = orthogonal(X[:, S])
+    Z = basis @ (basis.T @ X)
+    Z[:, S] = 0
+    lengths, before = np.linalg.norm(Z, axis=0), np.linalg.norm(X, axis=0)
+    Z = np.where(lengths > 1e-10 * before, Z, 0)
+    return Z, Z / np.where(Z.any(axis=0), lengths, 1)
+
+
+def largest_at(W: FloatArray, y: FloatArray) -> list[int]:
+    """All j with the largest |⟨W_j, y⟩|, none if that is zero."""
+    score = np.abs(W.T @ y)
+    top = float(score.max())
+    zero = top <= _TOL * float(np.linalg.norm(W, axis=0).max())
+    return [] if zero else np.flatnonzero(score >= top * (1 - _TOL)).tolist()
+
+
+def sectors(W: FloatArray) -> list[tuple[float, float, list[int]]]:
+    """(start, end, picks) around half a circle: angles in [0, π), merged where the picks stay."""
+    i, j = np.triu_indices(W.shape[1], 1)
+    normals = np.concatenate([W[:, i] - W[:, j], W[:, i] + W[:, j], W], axis=1)
+    normals = normals[:, np.linalg.norm(normals, axis=0) > _TOL * np.linalg.norm(W, axis=0).max()]
+    turns = np.unique(np.mod(np.arctan2(normals[0], -normals[1]), np.pi))
+    turns = turns[np.append(True, np.diff(turns) > _TOL)]
+    ends = np.append(turns[1:], turns[0] + np.pi)
+    found: list[tuple[float, float, list[int]]] = []
+    for start, end in zip(turns.tolist(), ends.tolist(), strict=True):
+        if end - start <= _TOL:
+            continue
+        middle = (start + end) / 2
+        picks = largest_at(W, np.array([math.cos(middle), math.sin(middle)]))
+        if found and found[-1][2] == picks:
+            found[-1] = (found[-1][0], end, picks)
+        else:
+            found.append((start, end, picks))
+    if len(found) > 1 and found[0][2] == found[-1][2]:
+        found[0] = (found.pop()[0] - np.pi, found[0][1], found[0][2])
+    return found
+
+
+def _circle(problem: Problem, X: FloatArray, S: IndexArray, scored: Any, star: Any, ax: Any) -> Any:
+    if ax is None:
+        shape = {"figsize": (7.0, 7.4), "layout": "constrained", "subplot_kw": {"projection": "polar"}}
+        ax = pyplot().subplots(**shape)[1]
+    elif ax.name != "polar":
+        raise ValueError("ax must have projection='polar', as X has 2 rows")
+    ax.set_title("picks for every direction of y", fontsize=POINTS)
+    ax.set(ylim=(0, 2.15), yticks=[], xticks=[])
+    ax.spines["polar"].set_visible(False)
+    for bottom, W in ((1.6, scored[0]), (1.1, scored[1])):
+        for start, end, picks in sectors(W):
+            _sector(ax, problem, start, end, bottom, picks)
+    ax.text(0.5, -0.02, "outer ring: OMP, Sequential LASSO;  inner ring: forward regression (OLS)",
+            transform=ax.transAxes, ha="center", va="top", fontsize=POINTS)  # fmt: skip
+    _ties_around(ax, X, S, sectors(scored[0]))
+    if star is not None:
+        for sign in (1, -1):
+            ax.plot(
+                math.atan2(*(sign * star)[::-1]), 2.1, "*", color="black", markersize=14 if sign > 0 else 0
+            )
+        ax.text(math.atan2(star[1], star[0]), 2.28, "y", fontsize=POINTS, ha="center", va="center")
+    longest = float(np.linalg.norm(X, axis=0).max())
+    labels = Labels(ax)
+    for j, x in enumerate(X.T / longest):
+        if x.any():
+            polar = np.array([math.atan2(x[1], x[0]), 0.85 * float(np.hypot(*x))])
+            style = {"arrowstyle": "-|>", "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0} | look(j)
+            ax.annotate("", polar, (0, 0), arrowprops=style)
+            labels.avoid(np.array([[polar[0], 0.0], polar]))
+    for j, x in enumerate(X.T / longest):
+        if x.any():
+            polar = np.array([math.atan2(x[1], x[0]), 0.85 * float(np.hypot(*x))])
+            labels.put(several(problem.names, [j]), polar, np.array([polar[0], 0.0]), color=look(j)["color"])
+    return ax
+
+
+def _sector(ax: Any, problem: Problem, start: float, end: float, bottom: float, picks: list[int]) -> None:
+    """A piece of a ring and its opposite, in the colour of the pick, with its name where there is room."""
+    j = picks[0] if picks else None
+    look_of = look(j)["color"] if j is not None else "white"
+    hatch = _HATCHES[(j or 0) // 7 % len(_HATCHES)]
+    for turn in (0.0, math.pi):
+        middle, width = (start + end) / 2 + turn, end - start
+        ax.bar(
+            middle,
+            0.45,
+            width,
+            bottom,
+            color=look_of,
+            alpha=0.45,
+            edgecolor="white",
+            linewidth=1.5,
+            hatch=hatch,
+        )
+        room = width * (bottom + 0.22)
+        if room > 0.13 and picks:
+            turned = np.degrees(middle) % 360
+            upright = turned - 180 if 90 < turned < 270 else turned
+            ax.text(middle, bottom + 0.225, several(problem.names, picks), ha="center", va="center",
+                    fontsize=POINTS, rotation=0 if room > 0.35 else upright)  # fmt: skip
+
+
+def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
+    """What Sequential LASSO may pick where OMP's pick changes, from `first_entry` there."""
+    labels = {"one": "tie: A(S) is the feature of this colour", "both": "tie: A(S) has them all"}
+    for start, _, _ in found if len(found) > 1 else ():
+        entry = first_entry(X, np.array([math.cos(start), math.sin(start)]), forced=S)
+        if not entry.active:
+            continue
+        kind = "both" if len(entry.active) == len(entry.tied) else "one"
+        style = {"one": {"marker": "D", "color": look(entry.active[0])["color"], "markeredgecolor": "black"},
+                 "both": {"marker": "o", "color": "white", "markeredgecolor": "black"}}[kind]  # fmt: skip
+        ax.plot(
+            [start, start + math.pi],
+            [1.6, 1.6],
+            linestyle="",
+            markersize=8,
+            label=labels.pop(kind, None),
+            **style,
+        )
+    if len(labels) < 2:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=2, frameon=False, fontsize=POINTS)
+
+
+def _maps(problem: Problem, X: FloatArray, scored: Any, star: Any, ax: Any) -> Any:
+    if ax is None:
+        ax = pyplot().subplots(figsize=(11.0, 6.2), layout="constrained")[1]
+    elif ax.name in ("polar", "3d"):
+        raise ValueError("ax must be in the plane, as X has 3 rows and the picture is a map")
+    right = panel(ax, "", width=1.0, shared=False)
+    centre = np.array([0.0, 0.0, 1.0]) if star is None else star
+    basis = np.concatenate([centre[None], np.linalg.svd(centre[None])[2][1:]])
+    inside, y = _half_sphere(basis)
+    before: Any = None
+    titles = ("OMP, Sequential LASSO", "forward regression (OLS); hatched: differs from OMP")
+    for one, W, title in zip((ax, right), scored, titles, strict=True):
+        axes(one, title)
+        picks = np.where(inside, _first_equal(W)[np.abs(np.tensordot(W.T, y, 1)).argmax(axis=0)], -1)
+        _colours(one, picks)
+        if before is not None and (picks != before).any():
+            one.contourf(picks != before, [0.5, 1.5], colors="none", hatches=["////"], extent=[-1, 1, -1, 1])
+        before = picks
+        taken: list[FloatArray] = [np.zeros(2)] if star is not None else []
+        for j in np.flatnonzero(X.any(axis=0)).tolist():
+            taken.append(_on_map(basis, X[:, j]))
+            one.plot(*taken[-1], "o", color=look(j)["color"], markeredgecolor="black", markersize=8)
+        if star is not None:
+            one.plot(0, 0, "*", color="black", markersize=14)
+        _names(one, problem, picks, W, y, taken)
+    return ax
+
+
+def _half_sphere(basis: FloatArray) -> tuple[Any, FloatArray]:
+    """Whether pixels (m, m) are in the map, and the directions (3, m, m), by Lambert's equal areas."""
+    across = (np.arange(_SIDE) + 0.5) / _SIDE * 2 - 1
+    a, b = np.meshgrid(across, across)
+    square = a**2 + b**2
+    height = 1 - square  # radius² = 2(1 − height), scaled to 1 at the rim
+    stretch = np.sqrt(np.maximum(2 - square, 0))
+    return square <= 1, np.tensordot(basis.T, np.stack([height, a * stretch, b * stretch]), 1)
+
+
+def _first_equal(W: FloatArray) -> IndexArray:
+    """(d,) for each column the first that is the same or its negative to rounding: it stands for both."""
+    near = _TOL * float(np.linalg.norm(W, axis=0).max())
+    apart = [np.abs(W[:, :, None] - sign * W[:, None]).max(axis=0) for sign in (1, -1)]
+    return np.asarray(np.argmax(np.minimum(*apart) <= near, axis=0))
+
+
+def _on_map(basis: FloatArray, x: FloatArray) -> FloatArray:
+    """The place of ±x, whichever is on this half."""
+    height, a, b = (basis @ x / np.linalg.norm(x)).tolist()
+    return np.array([a, b]) * (-1 if height < 0 else 1) / math.sqrt(1 + abs(height))
+
+
+def _colours(ax: Any, picks: IndexArray) -> None:
+    """The picks (m, m) in colours, with lines between them."""
+    from matplotlib.colors import to_rgb
+
+    image = np.ones((*picks.shape, 3))
+    for j in np.unique(picks[picks >= 0]).tolist():
+        image[picks == j] = 0.45 * np.array(to_rgb(look(j)["color"])) + 0.55
+    change = np.zeros(picks.shape, bool)
+    change[1:] |= picks[1:] != picks[:-1]
+    change[:, 1:] |= picks[:, 1:] != picks[:, :-1]
+    image[change] = 0.25
+    ax.imshow(image, origin="lower", extent=[-1, 1, -1, 1], interpolation="antialiased")
+    ax.set(xticks=[], yticks=[], xlim=(-1.03, 1.03), ylim=(-1.03, 1.03))
+    ax.spines[:].set_visible(False)
+
+
+def _names(ax: Any, problem: Problem, picks: IndexArray, W: FloatArray, y: FloatArray, taken: Any) -> None:
+    """In each region that has room its features, and their share of all directions, off the markers."""
+    from scipy.ndimage import distance_transform_edt, label
+
+    free = picks >= 0
+    for place in taken:
+        row, left = ((place[::-1] + 1) / 2 * _SIDE).astype(int)
+        free[max(row - 8, 0) : row + 8, max(left - 8, 0) : left + 8] = False
+    for j in np.unique(picks[picks >= 0]).tolist():
+        share = float((picks == j).sum() / (picks >= 0).sum())
+        parts, count = label(picks == j)
+        for part in range(1, count + 1):
+            depth = distance_transform_edt((parts == part) & free)
+            row, left = np.unravel_index(int(depth.argmax()), depth.shape)
+            if depth.max() > 0.04 * _SIDE:
+                place = (np.array([left, row]) + 0.5) / _SIDE * 2 - 1
+                words = several(problem.names, largest_at(W, y[:, row, left]))
+                box = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5}
+                centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": POINTS, "bbox": box}
+                ax.text(*place, f"{words}\n{share:.0%}", **centred)

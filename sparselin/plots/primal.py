@@ -1,0 +1,212 @@
+"""The primal side: ℓ1 ball and ellipses of two coefficients, and OMP as the smallest angle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.greedy.omp import omp
+from sparselin.lasso.path import lasso_path
+from sparselin.plots.labels import Labels, column, look
+from sparselin.plots.style import BLUE, GREY, ORANGE, axes, pyplot
+from sparselin.problem import Problem
+from sparselin.results import FloatArray
+from sparselin.validation import check_level
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_DEPENDENT = 1e-10  # singular values below it, relative to the largest, are zero
+_TOUCHING = r"$\|y - X\beta\| = \|y - X\beta(\lambda)\|$"
+_RAYS = 10  # so many columns of a step have a label
+
+
+def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None = None) -> Axes:
+    """Two coefficients: the ball {‖β‖₁ ≤ t}, t = ‖β(λ)‖₁, and the ellipses ‖y − Xβ‖² = const that touch it.
+
+    β(λ) minimises ½‖y − Xβ‖² + λ‖β‖₁, and so ‖y − Xβ‖ over this ball: the ellipse through it touches the
+    ball. The path of β(λ) is drawn through its knots, from 0 at λ* to least squares at λ = 0. If the columns
+    are dependent the ellipses are strips between parallel lines and least squares is a line, dashed; where
+    β(λ) is not unique, all of them are drawn, a side of the ball.
+
+    Parameters
+    ----------
+    X, y : design (n, 2), of any length n, and response (n,); names of a frame are kept.
+    lam : λ ≥ 0, λ*/2 by default.
+    ax : where to draw; a new figure if None.
+
+    Returns
+    -------
+    The Axes.
+
+    Raises
+    ------
+    TypeError, ValueError : bad data (see `Problem`), X without two columns, lam < 0, or y orthogonal to them.
+
+    >>> ax = l1_ball([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0], lam=2.0)
+    >>> next(line for line in ax.lines if line.get_label() == "path of β").get_xydata().tolist()
+    [[0.0, 0.0], [2.0, 0.0], [3.0, 1.0]]
+    """
+    problem = Problem(X, y)
+    if problem.d != 2:
+        raise ValueError(
+            f"X must have 2 columns, a coefficient for each axis; got X of shape {problem.X.shape}"
+        )
+    columns, v = problem.columns([0, 1]).astype(float), problem.y.astype(float)
+    path = lasso_path(columns, v)
+    if not path.knots[0] > 0:
+        raise ValueError("y must be correlated with a column of X: β(λ) = 0 for every λ here")
+    lam = float(path.knots[0]) / 2 if lam is None else check_level(lam, "lam")
+    beta = path.at(lam)
+    radius = float(np.abs(beta).sum())
+    reach = 1.35 * max(float(np.abs(path.coef).max()), radius)
+    if ax is None:
+        ax = pyplot().subplots(figsize=(7.0, 7.0), layout="constrained")[1]
+    xlabel, ylabel = (column(problem.names, j) if problem.names else f"$\\beta_{j}$" for j in (0, 1))
+    title = (
+        rf"$\lambda$ = {lam:.3g},  $\lambda^*$ = {path.knots[0]:.3g},  $\|\beta(\lambda)\|_1$ = {radius:.3g}"
+    )
+    axes(ax, title, xlabel, ylabel)
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+    ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
+    ball = radius * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [1.0, 0.0]])
+    ax.fill(*ball.T, facecolor=(BLUE, 0.15), edgecolor=BLUE, linewidth=1.8,
+            label=r"$\|\beta\|_1 \leq \|\beta(\lambda)\|_1$")  # fmt: skip
+    _level_lines(ax, columns, path.coef[-1], beta, reach)
+    ax.plot(*path.coef.T, "o-", color="black", linewidth=2.2, markersize=5, label="path of β", zorder=4)
+    ends = _minimisers(columns, beta, radius)
+    if len(ends) > 1:
+        ax.plot(*ends.T, color="black", linewidth=7, alpha=0.45, solid_capstyle="round", zorder=3,
+                label=r"all $\beta(\lambda)$")  # fmt: skip
+    ax.plot(*beta, "D", color="black", markerfacecolor="white", markersize=9, zorder=6)
+    ax.plot(*path.coef[-1], "*", color="black", markersize=15, zorder=5)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, frameon=False, fontsize=11)
+    labels = Labels(ax)
+    labels.avoid(path.coef)
+    labels.avoid(ball)
+    labels.put(r"$\beta(\lambda)$", beta, 0 * beta)
+    labels.put("least squares", path.coef[-1], beta)
+    for level, knot in zip(path.knots.tolist(), path.coef, strict=True):
+        labels.put(rf"$\lambda$ = {level:.3g}", knot, needed=False)
+    return ax
+
+
+def _level_lines(ax: Axes, X: FloatArray, centre: FloatArray, beta: FloatArray, reach: float) -> None:
+    """{b : ‖X(b − β_LS)‖ = s‖X(β − β_LS)‖} for some s; 1 is the one that touches the ball."""
+    _, sizes, turns = np.linalg.svd(X, full_matrices=False)
+    sizes, turns = (np.append(sizes, 0.0), np.linalg.svd(X)[2]) if len(sizes) < 2 else (sizes, turns)
+    size = float(np.linalg.norm(X @ (beta - centre)))
+    dependent = sizes[1] <= _DEPENDENT * sizes[0]
+    if dependent:
+        along = 3 * reach * turns[1]
+        ax.plot(*np.array([centre - along, centre + along]).T, "--", color=GREY, linewidth=1.5,
+                label="least squares: a line")  # fmt: skip
+    for share in (0.35, 0.7, 1.0, 1.35, 1.7) if size else ():
+        touching = share == 1.0
+        style: dict[str, Any] = {"color": ORANGE, "linewidth": 2.2 if touching else 1, "zorder": 2,
+                                 "label": _TOUCHING if touching else None}  # fmt: skip
+        half = share * size / sizes[0] * turns[0]
+        if dependent:
+            sides = [np.array([centre + side - along, centre + side + along]) for side in (half, -half)]
+        else:
+            angle = np.linspace(0, 2 * np.pi, 400)[:, None]
+            sides = [centre + np.cos(angle) * half + np.sin(angle) * share * size / sizes[1] * turns[1]]
+        for line in sides:
+            ax.plot(*line.T, **style)
+            style["label"] = None
+
+
+def _minimisers(X: FloatArray, beta: FloatArray, radius: float) -> FloatArray:
+    """(m, 2) the ends of all minimisers: β, or those corners of the ball where Xb = Xβ, a side of it."""
+    corners = radius * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    size = float(np.linalg.norm(X, axis=0).max()) * radius
+    same = np.linalg.norm((corners - beta) @ X.T, axis=1) <= 1e-10 * size
+    return corners[same] if same.sum() == 2 else beta[None]
+
+
+def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> Axes:
+    """OMP as the smallest angle: for each step the residual r and the columns ±X_j, turned into one plane.
+
+    A ray has the angle of ±X_j to r, in 0..90°, and the length of X_j; its shadow on r is |⟨X_j, r⟩|/‖r‖.
+    OMP takes the longest shadow, marked by its drop line and λ*/‖r‖: of columns of one length the smallest
+    angle, which is marked by an arc. Those selected before are at 90°. A step in which several columns have
+    the longest shadow has them all marked, the pick with a filled square.
+
+    Parameters
+    ----------
+    X, y : design (n, d) and response (n,), any n; names of a frame are kept.
+    k : how many steps; fewer are drawn where OMP ends before.
+    ax : where to draw; a new figure if None.
+
+    Returns
+    -------
+    The Axes.
+
+    Raises
+    ------
+    TypeError, ValueError : as for `omp`; y orthogonal to all columns.
+
+    >>> ax = residual_angles([[1.0, 0.6], [0.0, 0.8]], [3.0, 1.0], 2)
+    >>> [text.get_text() for text in ax.texts if "pick" in text.get_text()]
+    ['step 1: pick $X_{0}$, 18°', 'step 2: pick $X_{1}$, 37°']
+    """
+    problem = Problem(X, y)
+    path = omp(problem, None, k)
+    if not len(path.support):
+        raise ValueError(
+            f"y must be correlated with a column of X: OMP selects nothing ({path.status.message})"
+        )
+    columns, lengths = problem.columns(np.arange(problem.d)).astype(float), problem.column_norms.astype(float)
+    steps, size = len(path.support), float(lengths.max())
+    if ax is None:
+        ax = pyplot().subplots(figsize=(1.0 + 3.4 * steps, 4.6), layout="constrained")[1]
+    axes(ax, "")
+    ax.set(xlim=(-0.15, 1.45 * steps - 0.1), ylim=(-0.12, 1.4), aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    found = []
+    for t in range(steps):
+        r = problem.y.astype(float) - columns[:, path.support[:t]] @ path.coef_at(t)
+        unit = r / np.linalg.norm(r)
+        along = np.abs(columns.T @ unit)
+        cosine = np.divide(along, lengths, out=np.zeros_like(along), where=lengths > 0)
+        angle = np.arccos(np.minimum(cosine, 1))
+        found.append((angle, lengths / size, np.array([1.45 * t, 0.0])))
+        _quarter(ax, path, t, *found[-1])
+    labels = Labels(ax)
+    for angle, length, corner in found:
+        tips = corner + length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+        labels.avoid(corner + np.array([[0.0, 0.0], [1.1, 0.0]]))
+        for j in np.argsort(angle, kind="stable")[:_RAYS].tolist():
+            if length[j]:
+                labels.put(column(problem.names, j), tips[j], corner, needed=False, color=look(j)["color"])
+    return ax
+
+
+def _quarter(ax: Axes, path: Any, t: int, angle: FloatArray, length: FloatArray, corner: FloatArray) -> None:
+    """The rays of one step, their shadows on r, the pick and the smallest angle."""
+    pick = int(path.support[t])
+    turn = np.linspace(0, np.pi / 2, 60)
+    ax.plot(corner[0] + np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8, linestyle=":")
+    shaft = {"arrowstyle": "-|>", "color": "black", "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (corner[0] + 1.15, 0), (corner[0], 0), arrowprops=shaft)
+    tips = corner + length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    for j, tip in enumerate(tips):
+        wide = 3 if j == pick else 1.3
+        ax.plot(*np.array([corner, tip]).T, linewidth=wide, **look(j))
+        ax.plot(*tip, "o", color=look(j)["color"], markersize=5)
+    for place, j in enumerate(sorted(path.ties[t], key=lambda j: j != pick)):
+        foot = np.array([tips[j, 0], -0.07 * place])  # tied ones have one foot: below each other
+        ax.plot(*np.array([tips[j], foot]).T, ":", color=look(j)["color"], linewidth=1.5)
+        filled = look(j)["color"] if j == pick else "white"
+        ax.plot(
+            *foot, "s", color=look(j)["color"], markerfacecolor=filled, markersize=8, clip_on=False, zorder=5
+        )
+    smallest = float(angle[length > 0].min())
+    arc = np.linspace(0, smallest, 30)
+    ax.plot(corner[0] + 0.35 * np.cos(arc), 0.35 * np.sin(arc), color="black", linewidth=2)
+    words = f"step {t + 1}: pick {column(path.names, pick)}, {np.degrees(angle[pick]):.0f}°"
+    ax.text(corner[0], 1.3, words, fontsize=11, ha="left", va="center")
+    ax.text(corner[0] + 1.18, 0, "r", fontsize=11, va="center")

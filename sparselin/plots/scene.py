@@ -1,0 +1,141 @@
+"""What the pictures of the dual polytope show, in two or three dimensions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sparselin.lasso.entry import first_entry
+from sparselin.lasso.path import lasso_path
+from sparselin.lasso.projection import project_dual
+from sparselin.plots.labels import braces
+from sparselin.plots.polytope import Face, faces, orthogonal, outline
+from sparselin.problem import Problem
+from sparselin.results import FirstEntry, FloatArray, LassoPath, Names
+from sparselin.validation import Columns, check_level
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    """What the pictures of the dual show: u(λ) = y − Xβ(λ), exact at the knots, and one level λ."""
+
+    X: FloatArray
+    y: FloatArray
+    names: Names
+    S: tuple[int, ...]
+    entry: FirstEntry
+    path: LassoPath
+    points: FloatArray
+    slice: FloatArray
+    lam: float
+    u: FloatArray
+    coef: FloatArray
+
+    @property
+    def r(self) -> FloatArray:
+        """P_S^⊥y, where the path begins."""
+        return np.asarray(self.points[0])
+
+    @property
+    def touched(self) -> tuple[int, ...]:
+        """The features off S with β_j ≠ 0 at λ, whose faces u is on."""
+        return tuple(j for j in np.flatnonzero(self.coef).tolist() if j not in self.S)
+
+    def at(self, lam: float) -> Scene:
+        """The same at another λ."""
+        coef = self.path.at(lam)
+        return dataclasses.replace(self, lam=lam, coef=coef, u=self.y - self.X @ coef)
+
+    def holds(self, side: Face) -> bool:
+        """Whether u is on a face because of a feature with β_j ≠ 0."""
+        return any(j in self.touched and sign * self.coef[j] > 0 for j, sign in side.owners)
+
+
+def scene(X: Any, y: Any, forced: Columns, lam: float | None) -> Scene:
+    """The design and response of a picture, checked, with the path and the projection at λ, or at λ*/2."""
+    problem = Problem(X, y)
+    if problem.n not in (2, 3):
+        raise ValueError(
+            f"X must have 2 rows, for a picture in the plane, or 3, for one in space; got X of shape "
+            f"{problem.X.shape}. np.linalg.qr gives the coordinates of columns that span no more."
+        )
+    J = problem.indices(forced, "forced").tolist()
+    columns, v = problem.columns(np.arange(problem.d)).astype(float), problem.y.astype(float)
+    entry = first_entry(columns, v, forced=J)
+    lam = level(lam, entry.lam_star)
+    path = lasso_path(columns, v, forced=J)
+    at = project_dual(columns, v, lam, forced=J)
+    points = v - path.coef @ columns.T
+    return Scene(columns, v, problem.names, tuple(J), entry, path, points, orthogonal(columns[:, J]),
+                 lam, at.u, at.coef)  # fmt: skip
+
+
+def level(lam: float | None, lam_star: float) -> float:
+    """λ > 0, by default λ*/2."""
+    if lam is not None:
+        lam = check_level(lam, "lam")
+        if lam == 0:
+            raise ValueError("lam must be positive: at λ = 0 the polytope is the null space of Xᵀ; got 0")
+        return lam
+    if lam_star == 0:
+        raise ValueError(
+            "y must be correlated with some column outside S once S is fitted: λ* = 0, nothing enters. "
+            "Give a λ > 0 to see the polytope all the same."
+        )
+    return lam_star / 2
+
+
+def title_of(view: Scene, bounded: bool, cut: bool = False) -> str:
+    """λ, λ*, T and A(S); whether the polytope is cut off."""
+    entry = view.entry
+    text = rf"$\lambda$ = {view.lam:.3g},  $\lambda^*$ = {entry.lam_star:.3g}"
+    if entry.lam_star > 0:
+        T, A = braces(view.names, entry.tied), braces(view.names, entry.active)
+        text += f":  T = {T},  A(S) = {A}"
+    if view.S:
+        text += f",  S = {braces(view.names, view.S)}"
+    if not bounded:
+        return text + "\nunbounded (the columns do not span the space): cut off"
+    return text + "\ncut off at the box" if cut else text
+
+
+def extent(view: Scene, levels: Sequence[float]) -> tuple[float, float]:
+    """Half the side of the picture, and how far polytopes are drawn: to three times of it."""
+    size = max(float(np.abs(view.y).max()), float(np.abs(view.points).max())) or view.lam
+    largest = max([view.lam, *levels])
+    corners = outline(view.X, largest, 1.6 * max(size, _inner(view.X, largest, size)))
+    half = 1.25 * max(size, float(np.abs(corners).max()))
+    return half, 3 * half
+
+
+def _inner(X: FloatArray, lam: float, size: float) -> float:
+    """The distance from 0 of the nearest face."""
+    longest = float(np.linalg.norm(X, axis=0).max())
+    return lam / longest if longest else size
+
+
+def chain_of(view: Scene) -> tuple[FloatArray, list[int]]:
+    """(m + 1, n) from u to y over the partial sums of Σβ_jX_j, largest first; the m features."""
+    parts = view.X * view.coef
+    sizes = np.linalg.norm(parts, axis=0)
+    J = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 1e-9 * np.linalg.norm(view.y)]
+    return np.concatenate([view.u[None], view.u + np.cumsum(parts[:, J], axis=1).T]), J
+
+
+def tied_faces(view: Scene, far: float, size: float) -> list[tuple[int, FloatArray, bool]]:
+    """For each j ∈ T the face of C_{λ*} that P_S^⊥y is on, and whether another feature had it before.
+
+    Where the constraint only touches C_{λ*} there it is a piece, 2·size wide, of its line or plane.
+    """
+    found: list[tuple[int, FloatArray, bool]] = []
+    sides = faces(view.X, view.entry.lam_star, far)
+    square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) if len(view.X) == 3 else np.array([[-1], [1]])
+    for j, sign in zip(view.entry.tied, view.entry.signs.tolist(), strict=True):
+        piece = next((side.corners for side in sides if (j, sign) in side.owners), None)
+        if piece is None:
+            piece = view.r + size * square @ np.linalg.svd(view.X[:, [j]].T)[2][1:]
+        found.append((j, piece, any(piece is one for _, one, _ in found)))
+    return found

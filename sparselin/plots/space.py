@@ -1,0 +1,186 @@
+"""The dual polytope in space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sparselin.plots.labels import Labels, key, look, several
+from sparselin.plots.polytope import Face, faces, is_bounded, outline
+from sparselin.plots.scene import Scene, chain_of, extent, tied_faces, title_of
+from sparselin.plots.style import GREY, POINTS, pyplot
+from sparselin.results import FloatArray
+
+
+def dual_polytope(view: Scene, levels: Sequence[float], ax: Any) -> Any:
+    """`geometry.dual_polytope` for three rows."""
+    half = 0.9 * extent(view, levels)[0]
+    ax = prepared(ax, view, half)
+    sides = faces(view.X, view.lam, half)
+    cut = not is_bounded(view.X) or any(not side.features for side in sides)
+    ax.set_title(title_of(view, is_bounded(view.X), cut), fontsize=POINTS)
+    for lam in () if view.S else levels:  # of a slice that of C_{λ*} is drawn, and no other outline
+        for side in faces(view.X, lam, half):
+            ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=(0, (6, 3)), zorder=1)
+    marked = view.entry.lam_star in levels
+    if marked:
+        tied(ax, view, half)
+    solid(ax, view, sides)
+    if view.slice.shape[1] < 3:
+        slices(ax, view, half)
+    points(ax, view)
+    arrows = normals(ax, view, sides, half)
+    key(ax, tied=marked and len(view.entry.active) < len(view.entry.tied))
+    _texts(Labels(ax), view, arrows)
+    return ax
+
+
+def prepared(ax: Any, view: Scene, half: float) -> Any:
+    """Axes in space, a cube around 0 seen from beside y."""
+    if ax is None:
+        shape = {"figsize": (8.0, 8.0), "layout": "constrained", "subplot_kw": {"projection": "3d"}}
+        ax = pyplot().subplots(**shape)[1]
+    elif ax.name != "3d":
+        raise ValueError("ax must be in space, as X has 3 rows: add_subplot(projection='3d')")
+    ax.computed_zorder = False
+    ax.set(xlim=(-half, half), ylim=(-half, half), zlim=(-half, half))
+    ax.set_box_aspect((1, 1, 1), zoom=1.0)
+    elev, azim = _camera(view)
+    ax.view_init(elev=elev, azim=azim)
+    for axis, words in zip((ax.xaxis, ax.yaxis, ax.zaxis), ("$u_1$", "$u_2$", "$u_3$"), strict=True):
+        axis.set_pane_color((1, 1, 1, 0))
+        axis._axinfo["grid"].update(color=(0.85, 0.85, 0.85, 0.6), linewidth=0.5)
+        axis.set_label_text(words, fontsize=POINTS)
+        axis.set_tick_params(labelsize=POINTS)
+        axis.set_major_locator(_few())
+    return ax
+
+
+def _camera(view: Scene) -> tuple[float, float]:
+    """From where, in degrees, the path and Xβ are least foreshortened, u is in front and a slice is open."""
+    lines = np.concatenate([np.diff(view.points, axis=0), [view.y - view.u, view.u]])
+    lines = lines[np.linalg.norm(lines, axis=1) > 1e-9 * np.abs(view.y).max(initial=view.lam * 1e-9)]
+    lines /= np.linalg.norm(lines, axis=1)[:, None]
+    front = view.u / (np.linalg.norm(view.u) or 1)
+    best, found = -math.inf, (22.0, -48.0)
+    for elev in (12.0, 24.0, 36.0):
+        for azim in np.arange(-180.0, 180.0, 10.0).tolist():
+            a, b = math.radians(azim), math.radians(elev)
+            eye = np.array([math.cos(b) * math.cos(a), math.cos(b) * math.sin(a), math.sin(b)])
+            seen = np.sqrt(1 - np.minimum((lines @ eye) ** 2, 1)).min(initial=1)
+            open_ = float(np.abs(np.cross(*view.slice.T) @ eye)) if view.slice.shape[1] == 2 else 0.0
+            score = float(seen) + min(float(front @ eye), 0.5) + min(open_, 0.7)
+            if score > best:
+                best, found = score, (elev, azim)
+    return found
+
+
+def _few() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(4)
+
+
+def ring(ax: Any, corners: FloatArray, **style: Any) -> None:
+    """The closed line through the corners of a face."""
+    ax.plot(*np.concatenate([corners, corners[:1]]).T, **style)
+
+
+def _patch(ax: Any, corners: FloatArray, colour: str, alpha: float, zorder: float) -> None:
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    ax.add_collection3d(Poly3DCollection([corners], facecolors=[(colour, alpha)], zorder=zorder))
+
+
+def solid(ax: Any, view: Scene, sides: Sequence[Face]) -> None:
+    """The faces in the colours of their features, strong where u is on them; grey where they are cut off."""
+    for side in sides:
+        if not side.features:
+            _patch(ax, side.corners, GREY, 0.06, 1)
+            ring(ax, side.corners, color=GREY, linewidth=0.8, linestyle=":", zorder=1.5)
+            continue
+        strong = view.holds(side)
+        _patch(
+            ax, side.corners, look(side.features[0])["color"], 0.55 if strong else 0.13, 2 if strong else 1.5
+        )
+        for i, j in enumerate(side.features):
+            style = look(j) | ({"linestyle": (0, (2, 2))} if i else {})
+            ring(ax, side.corners, linewidth=3.5 if strong else 1.2, zorder=3 if strong else 2, **style)
+
+
+def tied(ax: Any, view: Scene, half: float) -> None:
+    """The faces of T at P_S^⊥y on C_{λ*}, those of A(S) filled, the others hollow."""
+    for j, piece, again in tied_faces(view, half, 0.2 * half):
+        colour = look(j)["color"]
+        ring(ax, piece, color=colour, linestyle=(0, (2, 2)) if again else "-", linewidth=2.5, zorder=3)
+        if j in view.entry.active:
+            _patch(ax, piece, colour, 0.3, 2.5)
+        else:
+            ring(ax, piece, color="white", linewidth=1.0, zorder=3)
+
+
+def slices(ax: Any, view: Scene, half: float) -> None:
+    """{u ∈ C_λ : X_Sᵀu = 0}: a polygon, a segment or 0; and that of C_{λ*}, dashed."""
+    inner = outline(view.X, view.lam, half, view.slice)
+    outer = outline(view.X, max(view.entry.lam_star, view.lam), half, view.slice)
+    if len(inner) > 2:
+        _patch(ax, inner, "black", 0.25, 4)
+    ring(ax, inner, color="black", linewidth=1.5, zorder=4, label=r"slice $X_S^{\top}u = 0$")
+    ring(ax, outer, color="black", linewidth=1, linestyle=(0, (6, 3)), zorder=4)
+
+
+def points(ax: Any, view: Scene) -> None:
+    """y, P_S^⊥y, the path through its knots, u, and from u to y the columns β_jX_j."""
+    if view.S:
+        ax.plot(*np.array([view.y, view.r]).T, ":", color="black", linewidth=1.2, zorder=6)
+        ax.plot(*view.r[:, None], "s", color="black", markersize=8, markerfacecolor="white", zorder=7)
+    ax.plot(
+        *view.points.T, "o-", color="black", linewidth=2.2, markersize=5, zorder=7, label="path of u, knots"
+    )
+    chain, J = chain_of(view)
+    for a, b, j in zip(chain, chain[1:], J, strict=False):
+        arrow(ax, a, b, look(j))
+    ax.plot(*view.y[:, None], "*", color="black", markersize=15, zorder=8)
+    ax.plot(*view.u[:, None], "D", color="black", markerfacecolor="white", markersize=8, zorder=8)
+
+
+def arrow(ax: Any, start: FloatArray, end: FloatArray, style: dict[str, Any], width: float = 2.2) -> None:
+    """With a head of one size in all of the picture."""
+    head = 0.08 * ax.get_xlim()[1] / (float(np.linalg.norm(end - start)) or 1)
+    ax.plot(*np.array([start, end]).T, linewidth=width, zorder=6, **style)
+    ax.quiver(
+        *start, *(end - start), color=style["color"], linewidth=width, arrow_length_ratio=head, zorder=6
+    )
+
+
+def normals(ax: Any, view: Scene, sides: Sequence[Face], half: float) -> list[tuple[FloatArray, str, int]]:
+    """From the middle of the face of each +X_j an arrow along X_j, to one scale: (ends, label, feature)."""
+    scale = 0.28 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
+    arrows = []
+    for side in sides:
+        own = [j for j, sign in zip(side.features, side.signs, strict=True) if sign > 0]
+        for j in own:
+            middle = side.corners.mean(axis=0)
+            ends = np.array([middle, middle + scale * view.X[:, j]])
+            arrow(ax, ends[0], ends[1], look(j), 1.5)
+            arrows.append((ends, several(view.names, own) if j == own[0] else "", j))
+    return arrows
+
+
+def _texts(labels: Labels, view: Scene, arrows: Any) -> None:
+    labels.avoid(view.points)
+    labels.avoid(chain_of(view)[0])
+    for ends, _, _ in arrows:
+        labels.avoid(ends)
+    for ends, words, j in arrows:
+        if words:
+            labels.put(words, ends[1], ends[0], color=look(j)["color"], fontweight="bold")
+    labels.put("y", view.y, view.u)
+    if view.S:
+        labels.put(r"$P_S^{\perp}y$", view.r, view.y)
+    labels.put(r"u($\lambda$)", view.u, view.y)
+    for lam, point in zip(view.path.knots.tolist(), view.points, strict=True):
+        labels.put(rf"$\lambda$ = {lam:.3g}", point, view.y, needed=False)
