@@ -48,7 +48,7 @@ def tied_at_first(X, y):
 @pytest.mark.parametrize(("n", "d"), [(1, 2), (7, 3), (20, 50)])
 def test_functions_give_the_shape_asked_for(name, n, d):
     make = getattr(ensembles, name)
-    X, y = make(n, d, 3, s=2) if name == "sparse_signal" else make(n, d, 3)
+    X, y = make(n, d, 3)
     assert X.shape == (n, d)
     assert y.shape == (n,)
 
@@ -134,7 +134,7 @@ def test_duplicates_and_negations_tie_exactly_at_the_first_step():
 
 @pytest.mark.parametrize("d", [2, 3, 30, 41])
 def test_half_of_the_columns_are_copies(d):
-    X, _ = ensembles.duplicated(20, d)
+    X, _ = ensembles.duplicated(20, d, 0)
     assert len({tuple(column * np.sign(column[0])) for column in X.T}) == (d + 1) // 2
 
 
@@ -152,9 +152,9 @@ def test_other_ensembles_do_not_tie(name):
 
 
 def test_a_whole_hadamard_matrix_is_orthogonal_and_a_part_has_distinct_rows():
-    X, _ = ensembles.partial_hadamard(32, 32)
+    X, _ = ensembles.partial_hadamard(32, 32, 0)
     assert np.array_equal(X.T @ X, 32 * np.eye(32))
-    X, _ = ensembles.partial_hadamard(20, 64)
+    X, _ = ensembles.partial_hadamard(20, 64, 0)
     assert np.array_equal(X @ X.T, 64 * np.eye(20))
 
 
@@ -166,30 +166,30 @@ def test_correlations_are_near_their_targets():
         return design[0].T @ design[0]
 
     lags = np.abs(np.subtract.outer(np.arange(20), np.arange(20)))
-    np.testing.assert_allclose(correlations(ensembles.gaussian(4000, 20)), lags == 0, atol=0.07)
-    np.testing.assert_allclose(correlations(ensembles.rademacher(4000, 20)), lags == 0, atol=0.07)
+    np.testing.assert_allclose(correlations(ensembles.gaussian(4000, 20, 0)), lags == 0, atol=0.07)
+    np.testing.assert_allclose(correlations(ensembles.rademacher(4000, 20, 0)), lags == 0, atol=0.07)
     for rho in (0.9, -0.5):
-        np.testing.assert_allclose(correlations(ensembles.ar1(4000, 20, rho=rho)), rho**lags, atol=0.07)
-    np.testing.assert_allclose(correlations(ensembles.ar1(4000, 20)), 0.9**lags, atol=0.07)
+        np.testing.assert_allclose(correlations(ensembles.ar1(4000, 20, 0, rho=rho)), rho**lags, atol=0.07)
+    np.testing.assert_allclose(correlations(ensembles.ar1(4000, 20, 0)), 0.9**lags, atol=0.07)
     for rho in (0.0, 0.5):
         target = np.where(lags == 0, 1, rho)
-        G = correlations(ensembles.equicorrelated(4000, 20, rho=rho))
+        G = correlations(ensembles.equicorrelated(4000, 20, 0, rho=rho))
         np.testing.assert_allclose(G, target, atol=0.07)
-    np.testing.assert_allclose(correlations(ensembles.equicorrelated(4000, 20))[0, 1], 0.5, atol=0.07)
+    np.testing.assert_allclose(correlations(ensembles.equicorrelated(4000, 20, 0))[0, 1], 0.5, atol=0.07)
     j = np.arange(1, 21)
     target = np.sqrt(np.minimum.outer(j, j) / np.maximum.outer(j, j))
-    np.testing.assert_allclose(correlations(ensembles.random_walk(4000, 20)), target, atol=0.07)
+    np.testing.assert_allclose(correlations(ensembles.random_walk(4000, 20, 0)), target, atol=0.07)
 
 
 @pytest.mark.parametrize("oversampling", [1, 4, 10])
 def test_neighbouring_cosines_cohere_the_more_the_finer_they_are(oversampling):
-    X, _ = ensembles.partial_dft(20000, 120, oversampling=oversampling)
+    X, _ = ensembles.partial_dft(20000, 120, 0, oversampling=oversampling)
     target = np.sinc(2 * np.arange(6) / oversampling)
     np.testing.assert_allclose(X[:, 114:].T @ X[:, 114], target, atol=0.05)
 
 
 def test_the_rows_of_a_heavy_tailed_design_are_uneven():
-    peaks = [np.median(np.abs(ensembles.heavy_tails(400, 50, df=df)[0]).max(axis=0)) for df in (1, 2, 1e6)]
+    peaks = [np.median(np.abs(ensembles.heavy_tails(400, 50, 0, df=df)[0]).max(axis=0)) for df in (1, 2, 1e6)]
     assert peaks[0] > 0.6 > peaks[1] > 0.3 > peaks[2]
 
 
@@ -210,7 +210,7 @@ def test_flagged_and_only_flagged_ensembles_are_ill_conditioned():
 
 
 def test_a_sparse_signal_has_the_size_and_noise_asked_for():
-    X, y = ensembles.sparse_signal(400, 20, s=3, snr=2.0)
+    X, y = ensembles.sparse_signal(400, 20, 0, k=3, snr=2.0)
     beta = np.round(np.linalg.lstsq(X, y)[0])
     assert np.abs(beta).sum() == np.abs(beta).max() * 3 == 3
     assert np.linalg.norm(X @ beta) / np.linalg.norm(y - X @ beta) == pytest.approx(2)
@@ -254,7 +254,7 @@ def test_constant_pixels_become_zero_columns():
 def test_a_constant_column_is_zero_even_where_its_mean_rounds(monkeypatch):
     X = np.column_stack([np.full(7, 0.1), np.arange(7.0)])
     assert (X[:, 0] != X[:, 0].mean()).all()
-    monkeypatch.setattr(ensembles, "_load", lambda name: (X, np.arange(7.0)))
+    monkeypatch.setattr(ensembles.real, "_load", lambda name: (X, np.arange(7.0)))
     assert ensembles.digits()[0].any(axis=0).tolist() == [False, True]
 
 
@@ -291,7 +291,7 @@ def test_sizes_below_one_are_refused(name):
         ("ill_conditioned", {"kappa": 1e15}, r"kappa must be in \[1, 1e14\]; got 1000000000000000.0"),
         ("heavy_tails", {"df": 0.9}, r"df must be at least 1; got 0.9"),
         ("heavy_tails", {"df": np.inf}, r"df must be finite; got inf"),
-        ("sparse_signal", {"s": 6}, r"s must be in 1..5; got 6"),
+        ("sparse_signal", {"k": 6}, r"k must be in 1..5; got 6"),
         ("sparse_signal", {"snr": 0}, r"snr must be at least 1e-100; got 0"),
         ("sparse_signal", {"snr": 1e-320}, r"snr must be at least 1e-100; got 1e-320"),
     ],
