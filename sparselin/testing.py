@@ -1,4 +1,4 @@
-"""Hypothesis strategies for (X, y), for tests of sparselin and of code that uses it.
+"""Hypothesis strategies for (X, y), and the rate at which a claim holds, for tests and for conjectures.
 
 Entries are integers or dyadic fractions of few bits, so that X, y and Xᵀy are exact floats: a test may
 decide ties in rational arithmetic, and a failing example shrinks to one that can be worked by hand.
@@ -10,6 +10,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from sparselin.ensembles.claims import Rate as Rate
+from sparselin.ensembles.claims import rate as rate
+from sparselin.ensembles.claims import smaller as smaller
 from sparselin.validation import FloatArray, check_count, check_real
 
 try:

@@ -160,7 +160,8 @@ def _add_round(result: Sweep, first: int, stop: int) -> Sweep:
     with workers(6.0 * n * d * k * (stop - first)) as count:
         spread_chunks(task, stop - first, CHUNK, count)
     open_ = np.flatnonzero(verdict == kernels.UNDECIDED)
-    settled = [i for i in open_ if _agrees(sweep_design(n, d, first + int(i), result.seed), k)]
+    designs = {i: sweep_design(n, d, first + int(i), result.seed) for i in open_}
+    settled = [i for i, design in designs.items() if _agrees(design.X, design.y, k)]
     undecided = np.setdiff1d(open_, settled)
     violated = np.flatnonzero(verdict == kernels.VIOLATED)
     return dataclasses.replace(
@@ -182,9 +183,8 @@ def _earliest(before: int | None, first: int, found: IndexArray) -> int | None:
     return before if before is not None or not len(found) else first + int(found[0])
 
 
-def _agrees(design: Design, k: int) -> bool:
+def _agrees(X: FloatArray, y: FloatArray, k: int) -> bool:
     """Whether each pick of OMP is in T by `first_entry`, A(S) ⊆ T satisfying the KKT conditions."""
-    X, y = design
     support = omp(X, y, k).support
     for t, pick in enumerate(support):
         entry = first_entry(X, y, forced=support[:t])

@@ -11,12 +11,12 @@ import dataclasses
 import math
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from sparselin.ensembles import ENSEMBLES, carried
+from sparselin.ensembles import ENSEMBLES, Rng, carried
 from sparselin.experiments.verification import checks
 from sparselin.experiments.verification.checks import Methods
 from sparselin.experiments.verification.projected_design import (
@@ -126,7 +126,7 @@ def verify_design(
     k: int,
     *,
     methods: Methods | None = None,
-    seed: Sequence[int] = (0,),
+    seed: Rng = 0,
     audit: bool = False,
     reach: bool = False,
     max_iter: Callable[[int, int], int] = lambda n, m: 100_000,
