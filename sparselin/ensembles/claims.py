@@ -111,7 +111,7 @@ def rate(
     Raises
     ------
     TypeError, ValueError : a bad argument, an unknown ensemble, a claim that does not take one or two
-        arguments, or one that returned None for every design. What it raises itself has a note with the index.
+        arguments, or one that returned None for every design. What it raises has a note with the index.
 
     >>> import sparselin as sl
     >>> def recovers(design):
