@@ -90,9 +90,9 @@ def columns_of(X: Any) -> Any:
 
 def cumulative(X: Any, k: int) -> FloatArray:
     """μ₁(1), …, μ₁(k) of the nonzero columns of X in float64."""
-    U, found = _unit(X), np.zeros(k)
-    m = min(k, U.shape[1] - 1)
-    for block in _correlations(U) if m > 0 else ():
+    J, found = np.flatnonzero(_largest(X)), np.zeros(k)
+    m = min(k, len(J) - 1)
+    for block in _correlations(normalized(X[:, J])[0]) if m > 0 else ():
         largest = np.partition(block, -m, axis=1)[:, -m:]
         largest = np.sort(largest, axis=1)[:, ::-1].cumsum(axis=1).max(axis=0)
         np.maximum(found[:m], largest, out=found[:m])
@@ -101,19 +101,25 @@ def cumulative(X: Any, k: int) -> FloatArray:
     return found
 
 
-def _unit(X: Any) -> Any:
-    """The nonzero columns, scaled to unit length; first by powers of two: no square over- or underflows.
+def normalized(X: Any) -> tuple[Any, FloatArray]:
+    """Nonzero columns scaled to unit length, and their lengths; first by powers of two: no square over- or
+    underflows.
 
     The length of a column errs by (n/2 + 2)·eps/2, so a scaled entry by (n/2 + 3)·eps/2, and the inner
     product of two columns by n·eps/2 more than twice that: (n + 3)·eps, up to terms of order eps².
     """
     dense = isinstance(X, np.ndarray)
-    top = np.abs(X).max(axis=0) if dense else abs(X).max(axis=0).toarray().ravel()
-    J = np.flatnonzero(top)
-    X, power = X[:, J], np.ldexp(1.0, -np.clip(np.frexp(top[J])[1], -1000, 1000))
+    power = np.ldexp(1.0, -np.clip(np.frexp(_largest(X))[1], -1000, 1000))
     X = X * power if dense else X.multiply(power).tocsc()
     lengths = np.sqrt(np.sum(X**2, axis=0) if dense else np.asarray(X.multiply(X).sum(axis=0)).ravel())
-    return X / lengths if dense else X.multiply(1 / lengths).tocsc()
+    return (X / lengths if dense else X.multiply(1 / lengths).tocsc()), lengths / power
+
+
+def _largest(X: Any) -> FloatArray:
+    """max_i |X_ij| of each column."""
+    return np.asarray(
+        np.abs(X).max(axis=0) if isinstance(X, np.ndarray) else abs(X).max(axis=0).toarray().ravel()
+    )
 
 
 def _correlations(U: Any) -> Iterator[FloatArray]:

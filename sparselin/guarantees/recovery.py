@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.guarantees._along_path import Data
-from sparselin.guarantees.coherence import columns_of
+from sparselin.guarantees.coherence import columns_of, normalized
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
 from sparselin.problem import Problem
 from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEigenvalues
@@ -107,14 +107,14 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
         return 0.0
     block = columns[:, inside]
     block = block if isinstance(block, np.ndarray) else block.toarray()
-    lengths = np.linalg.norm(block, axis=0)
-    if len(inside) > n or not lengths.all():
+    if len(inside) > n or not block.any(axis=0).all():
         return math.inf
-    U, sigma, Vt = np.linalg.svd(block / lengths, full_matrices=False)
+    unit, lengths = normalized(block)
+    U, sigma, Vt = np.linalg.svd(unit, full_matrices=False)
     if sigma[-1] <= n * np.finfo(np.float64).eps * sigma[0]:
         return math.inf
-    pseudo = (Vt.T / sigma) @ U.T / lengths[:, None]
-    return _largest_norm(np.asarray((columns[:, outside].T @ pseudo.T).T))
+    pseudo = (Vt.T / sigma) @ U.T
+    return _largest_norm(np.asarray((columns[:, outside].T @ pseudo.T) / lengths).T)
 
 
 def condition(data: Data, best: BestSubset) -> Condition:
