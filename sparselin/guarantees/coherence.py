@@ -102,8 +102,9 @@ def cumulative(X: Any, k: int) -> FloatArray:
 
 
 def normalized(X: Any) -> tuple[Any, FloatArray]:
-    """Nonzero columns scaled to unit length, and their lengths; first by powers of two: no square over- or
-    underflows.
+    """Nonzero columns, scaled to unit length, and their lengths.
+
+    They are scaled by powers of two first, so that no square over- or underflows.
 
     The length of a column errs by (n/2 + 2)·eps/2, so a scaled entry by (n/2 + 3)·eps/2, and the inner
     product of two columns by n·eps/2 more than twice that: (n + 3)·eps, up to terms of order eps².
