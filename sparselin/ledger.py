@@ -157,9 +157,9 @@ class Outcome:
     witnesses: tuple[str, ...]
     found: tuple[str, ...]
     failure: str | None
-    counterexample: Any = None
+    counterexample: Any = dataclasses.field(default=None, compare=False)
     call: int = 0
-    smaller: Design | None = None
+    smaller: Design | None = dataclasses.field(default=None, compare=False)
 
 
 class ClaimFailed(AssertionError):

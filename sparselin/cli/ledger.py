@@ -73,13 +73,13 @@ def ledger(
         if paper.lower() not in keys:
             raise click.BadParameter(f"{paper!r} is none of {', '.join(PAPERS)}", param_hint="--paper")
         claims = [made for made in claims if made.paper == keys[paper.lower()]]
-    if not claims:
-        where = f" in {paper}" if paper else ""
-        raise click.BadParameter(f"no claim's id{where} begins with {pattern!r}", param_hint="--id")
     console = Console()
     if design is not None:
         refuse(("cases", "jobs", "write", "counterexamples"), "--design, which checks one value again")
         raise SystemExit(_again(console, claims, design))
+    if not claims:
+        where = f" in {paper}" if paper else ""
+        raise click.BadParameter(f"no claim's id{where} begins with {pattern!r}", param_hint="--id")
     results, interrupted = _decide(console, claims, cases, seed, jobs)
     console.print(ledger_report.table(results))
     failed = [made.id for made, outcome in results if outcome.failure]
