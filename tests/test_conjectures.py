@@ -1,4 +1,4 @@
-"""One's own claims in `sparselin ledger --folder`: a paper of one's own; counterexamples, saved and shrunk."""
+"""One's own claims in `sparselin ledger`: a paper of one's own; counterexamples, saved and shrunk."""
 
 import numpy as np
 import pytest

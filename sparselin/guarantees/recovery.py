@@ -178,7 +178,7 @@ def of_recovery(run: GreedyRun, found: Condition, spectrum: SparseEigenvalues, d
     lengths = (equal_lengths(data.problem),)
     babel = spectrum.babel[k - 1] + (spectrum.babel[k - 2] if k > 1 else 0.0)
     margin = 1 - data.problem.rounding()
-    mu = spectrum.coherence
+    mu = 0.0 if np.isnan(spectrum.coherence) else spectrum.coherence
     noisy: Hypotheses = (
         ("the best subset is known", found.known),
         ("(1 − ERC)·λ_min(C_S)·min|β| > max_{j∉S} |⟨X_j, e⟩|", found.left > found.right),
@@ -214,7 +214,7 @@ def of_recovery(run: GreedyRun, found: Condition, spectrum: SparseEigenvalues, d
 
 def constants(found: Condition, spectrum: SparseEigenvalues) -> list[tuple[str, Interval]]:
     """ERC, μ and μ₁(k − 1) + μ₁(k), for the table of constants."""
-    k, mu = spectrum.k, spectrum.coherence
+    k, mu = spectrum.k, 0.0 if np.isnan(spectrum.coherence) else spectrum.coherence
     babel = spectrum.babel[k - 1] + (spectrum.babel[k - 2] if k > 1 else 0.0)
     pairs = (("ERC", found.erc), ("coherence μ", mu), ("μ₁(k − 1) + μ₁(k)", float(babel)))
     return [(name, Interval(value, value, "as defined")) for name, value in pairs]

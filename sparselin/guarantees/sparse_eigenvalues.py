@@ -118,8 +118,9 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     least = Interval(max(0.0, min(low.lower, smallest)), smallest, low.method, rounding=8 * slack[0])
     most = Interval(largest, max(-high.lower, largest), high.method, rounding=8 * slack[1])
     babel = cumulative(X, k)
+    coherence = float(babel[0]) if np.count_nonzero(C.diagonal()) > 1 else math.nan
     return SparseEigenvalues(
-        k, least, most, low.support, high.support, _quotient(most, least), float(babel[0]), babel
+        k, least, most, low.support, high.support, _quotient(most, least), coherence, babel
     )
 
 

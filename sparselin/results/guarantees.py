@@ -84,7 +84,7 @@ class SparseEigenvalues(Result):
     lambda_min_support, lambda_max_support : sets S at which `lambda_min.upper`, `lambda_max.lower` are
         attained.
     condition_number : λ_max(C, k)/λ_min(C, k), an interval.
-    coherence : max_{i≠j} |C_ij|/√(C_ii·C_jj) over nonzero columns, 0 for fewer than two (`coherence`).
+    coherence : max_{i≠j} |C_ij|/√(C_ii·C_jj), NaN for fewer than two nonzero columns.
     babel : (k,) μ₁(1), …, μ₁(k): the largest sum of m moduli of correlations in a row (Tropp, 2004).
 
     `to_frame()` has a row for λ_min, λ_max and the condition number each: quantity, lower, upper, exact,
