@@ -437,6 +437,7 @@ def test_a_function_is_a_response():
             continue
         plain, known = every(name, y=first), every(name, y=decaying)
         assert (plain.coef, plain.noise) == (None, None)
+        assert plain.X.shape == every(name).X.shape
         assert np.array_equal(known.coef, 0.5 ** np.arange(known.X.shape[1]))
         np.testing.assert_allclose(known.y, known.X @ known.coef + known.noise, rtol=1e-9)
         assert same(plain, every(name, y=first))

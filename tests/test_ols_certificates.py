@@ -218,6 +218,58 @@ def test_no_better_feature_hides_among_the_spanned(rng, exact):
     assert not dataclasses.replace(certificate, steps=(false,)).verify(X, y, exact=exact)
 
 
+def consistent(X, y, step, *, coef, basis, squares):
+    """A step with these, and what follows from them in the rest."""
+    columns = [[Fraction(x) for x in column] for column in X.T]
+    S = step.selected
+
+    def dot(u, v):
+        return sum(a * b for a, b in zip(u, v, strict=True))
+
+    def less(v, weights):
+        for w, j in weights:
+            v = [a - w * b for a, b in zip(v, columns[j], strict=True)]
+        return v
+
+    c = [dot(v, less([Fraction(x) for x in y], zip(coef, S, strict=True))) for v in columns]
+    left = [dot(v, v) for v in columns]
+    for t, (a, w) in enumerate(zip(basis, squares, strict=True)):
+        u = less(columns[S[t]], zip(a, S, strict=False))
+        left = [old - dot(u, v) ** 2 / w for old, v in zip(left, columns, strict=True)]
+    gains = {j: c[j] ** 2 / left[j] for j in range(len(c)) if j not in S and left[j] > 0}
+    pick = max(gains, key=gains.__getitem__)
+    return dataclasses.replace(
+        step, pick=pick, tied=(pick,), decrease=gains[pick], coef=coef, basis=basis, squares=squares
+    )
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    ("lie", "failure"),
+    [
+        ({}, None),
+        ({"coef": (Fraction(0), Fraction(0))}, "the residual at `coef`"),
+        ({"basis": ((), (Fraction(0),))}, "`basis` is not orthogonal"),
+        ({"squares": (Fraction(100), Fraction(90))}, "`basis` is not orthogonal, or `squares` are not"),
+    ],
+)
+def test_each_condition_is_needed(exact, lie, failure):
+    """All follows from the lie, and no other condition fails."""
+    X = np.array([[1.0, 3, 2, 1], [0, 4, 2, -1], [2, 0, 2, 1], [0, 0, 1, 3], [1, 1, 0, 1]])
+    y = np.array([4.0, 5, 6, 2, 1])
+    certificate = certified(X, y, sl.ols(X, y, 3))
+    step = certificate.steps[2]
+    true = {name: getattr(step, name) for name in ("coef", "basis", "squares")}
+    false = consistent(X, y, step, **true | lie)
+    found = dataclasses.replace(certificate, steps=(*certificate.steps[:2], false)).verify(X, y, exact=exact)
+    if failure is None:
+        assert false == step
+        assert found
+    else:
+        assert len(set(found.failures)) == 1
+        assert failure in found.failures[0]
+
+
 def test_what_float64_cannot_see_is_left_to_exact_arithmetic():
     """Two features that differ in the last place: exact arithmetic decides, floats say so."""
     X, y = np.array([[1.0, 1.0], [1.0, 1.0 + 2**-52]]), np.array([1.0, 1.0])
