@@ -260,6 +260,8 @@ def test_each_condition_is_needed(exact, lie, failure):
     certificate = certified(X, y, sl.ols(X, y, 3))
     step = certificate.steps[2]
     true = {name: getattr(step, name) for name in ("coef", "basis", "squares")}
+    if "basis" in lie:  # the columns themselves, and their lengths
+        true["squares"] = tuple(Fraction(float(w)) for w in (X[:, step.selected] ** 2).sum(axis=0))
     false = consistent(X, y, step, **true | lie)
     found = dataclasses.replace(certificate, steps=(*certificate.steps[:2], false)).verify(X, y, exact=exact)
     if failure is None:
