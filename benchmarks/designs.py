@@ -34,7 +34,7 @@ def noise(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
 
 def sparse(seed: int, n: int, d: int, k: int) -> SimpleNamespace:
     """Gaussian unit columns, y = Xβ + noise at a tenth of it, β = ±1 on k/2 columns."""
-    X, y = sl.ensembles.sparse_signal(n, d, seed, s=max(1, k // 2), snr=10.0)
+    X, y = sl.ensembles.sparse_signal(n, d, seed, k=max(1, k // 2), snr=10.0)
     return SimpleNamespace(X=X, y=y, k=k, steps=k)
 
 
@@ -115,7 +115,7 @@ def dictionary(seed: int, n: int, d: int, signals: int, k: int) -> SimpleNamespa
 
 def projection(seed: int, n: int, d: int, lam: float, unpenalized: float = 0.0) -> SimpleNamespace:
     """Gaussian unit columns; v ten of them and noise; λ a share of λ*(S), S a random share of the columns."""
-    X, v = sl.ensembles.sparse_signal(n, d, seed, s=min(10, d), snr=10.0)
+    X, v = sl.ensembles.sparse_signal(n, d, seed, k=min(10, d), snr=10.0)
     rng = np.random.default_rng([seed, 1])
     S = np.sort(rng.choice(d, math.ceil(unpenalized * d), replace=False)).astype(np.intp)
     return _to_project(X, v, S, lam)

@@ -12,6 +12,7 @@ from .attention.softmax_penalty import softmax_penalty as softmax_penalty
 from .certificates.certify import Certificate as Certificate
 from .certificates.certify import Verification as Verification
 from .certificates.certify import certify as certify
+from .experiments.verification.theorem import verify as verify
 from .explanations.explain import explain as explain
 from .greedy.batch_omp import batch_omp as batch_omp
 from .greedy.generalized import generalized_omp as generalized_omp
@@ -20,6 +21,9 @@ from .greedy.omp import omp as omp
 from .greedy.swaps import swaps as swaps
 from .guarantees.best_subset import best_subset as best_subset
 from .guarantees.bounds import guarantee_bounds as guarantee_bounds
+from .guarantees.coherence import babel as babel
+from .guarantees.coherence import coherence as coherence
+from .guarantees.recovery import exact_recovery_coefficient as exact_recovery_coefficient
 from .guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from .guarantees.sparse_eigenvalues import sparse_eigenvalues as sparse_eigenvalues
 from .guarantees.stability import stability_selection as stability_selection
@@ -29,6 +33,7 @@ from .lasso.entry import lambda_star as lambda_star
 from .lasso.path import lasso_path as lasso_path
 from .lasso.projection import project_dual as project_dual
 from .lasso.sequential import sequential_lasso as sequential_lasso
+from .lasso.windows import window_ratios as window_ratios
 from .lassonet.prox import group_hier_prox as group_hier_prox
 from .lassonet.prox import hier_prox as hier_prox
 from .problem import Problem as Problem
@@ -53,6 +58,7 @@ from .results import Status as Status
 from .results import SubmodularityRatio as SubmodularityRatio
 from .results import SubsetResult as SubsetResult
 from .results import SwappedSubset as SwappedSubset
+from .results import TheoremCheck as TheoremCheck
 from .spectral.choice import choose_nu as choose_nu
 from .spectral.search import forward_regression as forward_regression
 from .spectral.search import greedy_local_search as greedy_local_search

@@ -39,6 +39,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sparselin.ensembles import Design
+from sparselin.ensembles.claims import smaller
+from sparselin.ensembles.saved import as_design, shown
 from sparselin.parallel.processes import work_quietly
 from sparselin.validation import check_new
 
@@ -48,6 +51,20 @@ PAPERS = {
     "LN": "LassoNet: A Neural Network with Feature Sparsity",
     "ours": "Beyond the papers",
 }
+
+
+def paper(key: str, title: str) -> None:
+    """Add a source of claims: ids that begin with `key` and a hyphen belong to it.
+
+    For one's own claims, above them in their file: paper("mine", "My conjectures"). Raises ValueError for a
+    key that is no word of letters and digits, or that has another title.
+    """
+    if not key.isalnum():
+        raise ValueError(f"key must be a word of letters and digits; got {key!r}")
+    if PAPERS.setdefault(key, title) != title:
+        raise ValueError(f"the paper {key!r} has the title {PAPERS[key]!r} already; choose another key")
+
+
 # A paragraph of a docstring that begins with one of these is that field of the `Claim`.
 LABELS = {
     "Reading of": "reading_of",
@@ -130,6 +147,9 @@ class Outcome:
     witnesses : cases in which the printed statement fails.
     found : measurements, a sentence each.
     failure : None, or why the verdict is not supported.
+    counterexample : the value on which the check failed, as far as it could be shrunk; else None.
+    call : which of the check's `forall` and `over`, from 1, had it; 0 for none.
+    smaller : a smaller design on which it fails too, for one of `over`; it may not meet the hypotheses.
     """
 
     cases: int
@@ -137,6 +157,9 @@ class Outcome:
     witnesses: tuple[str, ...]
     found: tuple[str, ...]
     failure: str | None
+    counterexample: Any = dataclasses.field(default=None, compare=False)
+    call: int = 0
+    smaller: Design | None = dataclasses.field(default=None, compare=False)
 
 
 class ClaimFailed(AssertionError):
@@ -144,9 +167,14 @@ class ClaimFailed(AssertionError):
 
 
 class Check:
-    """The argument of a check: the number of cases, a random generator, and the record of its outcome."""
+    """The argument of a check: the number of cases, a random generator, and the record of its outcome.
 
-    def __init__(self, cases: int, seed: int, shrink: bool = True) -> None:
+    With `only` = (call, value), that `forall` or `over` has this value alone, and the others have none.
+    """
+
+    def __init__(
+        self, cases: int, seed: int, shrink: bool = True, only: tuple[int, Any] | None = None
+    ) -> None:
         self.cases = cases
         self.seed = seed
         self.shrink = shrink
@@ -155,6 +183,10 @@ class Check:
         self.unsettled = 0
         self.witnesses: list[str] = []
         self.found: list[str] = []
+        self.only = only
+        self.call = 0
+        self.failing: Any = None
+        self.smaller: Design | None = None
 
     def forall(self, strategy: Any, holds: Callable[[Any], Any], cases: int | None = None) -> None:
         """`holds(value)` for `cases` (default: `self.cases`) values of a Hypothesis strategy.
@@ -163,6 +195,9 @@ class Check:
         `hypothesis.assume` in `holds` discards a value.
         """
         from hypothesis import HealthCheck, Phase, given, seed, settings
+
+        if self._is_replayed(holds):
+            return
 
         @seed(self.seed)
         @settings(
@@ -179,13 +214,20 @@ class Check:
 
         before = self.counted
         run()
+        self.failing = None
         if self.counted == before:
             raise ClaimFailed("no value met the hypotheses: nothing was checked")
 
     def over(self, values: Iterable[Any], holds: Callable[[Any], Any]) -> None:
         """`holds(value)` for each of the values: an enumeration, or draws from `self.rng`."""
+        if self._is_replayed(holds):
+            return
         for value in values:
-            self._one(value, holds)
+            try:
+                self._one(value, holds)
+            except Exception:
+                self.smaller = self._smaller(value, holds) if self.shrink else None
+                raise
 
     def tally(self, cases: int, violations: int = 0, example: str = "") -> None:
         """Add a number of cases that were checked and counted by the caller."""
@@ -208,9 +250,33 @@ class Check:
         self.found.append(sentence)
 
     def _one(self, value: Any, holds: Callable[[Any], Any]) -> None:
+        self.failing = value
         if not holds(value):
-            raise ClaimFailed(f"counterexample: {value!r}")
+            raise ClaimFailed(f"counterexample: {shown(value)}")
+        self.failing = None
         self.counted += 1
+
+    def _is_replayed(self, holds: Callable[[Any], Any]) -> bool:
+        """Count this call of `forall` or `over`; whether `only` stands for its values."""
+        self.call += 1
+        if self.only is not None and self.only[0] == self.call:
+            self._one(self.only[1], holds)
+        return self.only is not None
+
+    def _smaller(self, value: Any, holds: Callable[[Any], Any]) -> Design | None:
+        """A smaller design on which `holds` is false, and raises nothing; None where there is none."""
+        design = as_design(value)
+        if design is None:
+            return None
+        try:
+            found = smaller(
+                lambda one: bool(holds(one if isinstance(value, Design) else (one.X, one.y))),
+                *design,
+                calls=500,
+            )
+        except ValueError:
+            return None
+        return found if found.X.size < design.X.size else None
 
 
 def mutants(*names: str) -> Callable[[_Check], _Check]:
@@ -322,19 +388,29 @@ def _check_fields(made: Claim) -> None:
         raise ValueError(f"{made.id}: mutants must name what the check would notice; got none")
 
 
-def decide(made: Claim, cases: int | None = None, seed: int = 0, shrink: bool = True) -> Outcome:
+def decide(
+    made: Claim,
+    cases: int | None = None,
+    seed: int = 0,
+    shrink: bool = True,
+    only: tuple[int, Any] | None = None,
+) -> Outcome:
     """Run a check, with `cases` in place of its own number; its randomness depends on seed and id alone.
 
-    A counterexample is shrunk unless it is enough to know that there is one.
+    A counterexample is shrunk unless it is enough to know that there is one. `only`, (call, counterexample)
+    of an outcome, checks that value again, and no other.
     """
-    check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()), shrink)
+    check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()), shrink, only)
     failure = None
     try:
         made.function(check)
-        failure = _unsupported(made, check)
+        failure = None if only else _unsupported(made, check)
     except Exception as error:
         failure = str(error) if isinstance(error, ClaimFailed) else f"{type(error).__name__}: {error}"
-    return Outcome(check.counted, check.unsettled, tuple(check.witnesses), tuple(check.found), failure)
+    record = tuple(check.witnesses), tuple(check.found), failure
+    if not failure or check.failing is None:
+        return Outcome(check.counted, check.unsettled, *record)
+    return Outcome(check.counted, check.unsettled, *record, check.failing, check.call, check.smaller)
 
 
 def _unsupported(made: Claim, check: Check) -> str | None:

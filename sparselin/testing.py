@@ -1,4 +1,4 @@
-"""Hypothesis strategies for (X, y), for tests of sparselin and of code that uses it.
+"""Hypothesis strategies for (X, y), and the rate at which a claim holds, for tests and for conjectures.
 
 Entries are integers or dyadic fractions of few bits, so that X, y and Xᵀy are exact floats: a test may
 decide ties in rational arithmetic, and a failing example shrinks to one that can be worked by hand.
@@ -6,11 +6,14 @@ decide ties in rational arithmetic, and a failing example shrinks to one that ca
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TypeAlias
 
-from sparselin.ensembles import Design
-from sparselin.validation import check_count, check_real
+import numpy as np
+
+from sparselin.ensembles.claims import Rate as Rate
+from sparselin.ensembles.claims import rate as rate
+from sparselin.ensembles.claims import smaller as smaller
+from sparselin.validation import FloatArray, check_count, check_real
 
 try:
     from hypothesis import strategies as st
@@ -22,10 +25,10 @@ except ModuleNotFoundError as error:
         name="hypothesis",
     ) from None
 
+Pair: TypeAlias = tuple[FloatArray, FloatArray]
 
-def integer_designs(
-    max_n: int = 8, max_d: int = 12, low: int = -2, high: int = 2
-) -> st.SearchStrategy[Design]:
+
+def integer_designs(max_n: int = 8, max_d: int = 12, low: int = -2, high: int = 2) -> st.SearchStrategy[Pair]:
     """X (n, d) and y (n,) with integer entries in low..high, 1 ≤ n ≤ max_n, 1 ≤ d ≤ max_d, as float64.
 
     Everything legal occurs: exact ties, equal and opposite columns, zero columns, y = 0. Rows and columns
@@ -41,7 +44,7 @@ def integer_designs(
     return _designs(st.integers(low, high), 1, max_n, max_d)
 
 
-def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
+def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
     """Integer designs in which at least two columns attain λ* = ‖Xᵀy‖∞ > 0 exactly; 2 ≤ d ≤ max_d.
 
     With j = argmax |⟨X_j, y⟩| of an integer design, one to three columns are planted at random places,
@@ -58,7 +61,7 @@ def tied_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
     return _tied(max_n, max_d)
 
 
-def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
+def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
     """Designs whose first pick has a margin: |⟨X_i, y⟩| ≤ (1 − margin)·λ* for all i but one, λ* > 0 exactly.
 
     Entries are multiples of 2⁻¹⁰ in [−4, 4], except for the argmax column, which is doubled until the margin
@@ -76,7 +79,7 @@ def designs_with_margin(margin: float, max_n: int = 8, max_d: int = 12) -> st.Se
     return _with_margin(margin, max_n, max_d)
 
 
-def ill_conditioned_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Design]:
+def ill_conditioned_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrategy[Pair]:
     """Integer designs with perturbed copies X_j + 2⁻ᵖe_i of columns, 19 ≤ p ≤ 22; n ≥ 2, d ≥ 2.
 
     Row i is not the one of the largest |X_ij|, so that the angle θ between the two lies in
@@ -94,7 +97,7 @@ def ill_conditioned_designs(max_n: int = 8, max_d: int = 12) -> st.SearchStrateg
 
 
 @st.composite
-def _designs(draw: st.DrawFn, entry: st.SearchStrategy[float], min_n: int, max_n: int, max_d: int) -> Design:
+def _designs(draw: st.DrawFn, entry: st.SearchStrategy[float], min_n: int, max_n: int, max_d: int) -> Pair:
     # y and d columns of full height, then which rows to keep (two in three): the shrinker can drop a
     # column or a row without shifting other entries, as a smaller n would.
     column = st.lists(entry, min_size=max_n, max_size=max_n)
@@ -106,7 +109,7 @@ def _designs(draw: st.DrawFn, entry: st.SearchStrategy[float], min_n: int, max_n
 
 
 @st.composite
-def _tied(draw: st.DrawFn, max_n: int, max_d: int) -> Design:
+def _tied(draw: st.DrawFn, max_n: int, max_d: int) -> Pair:
     X, y = draw(_designs(st.integers(-2, 2), 1, max_n, max_d - 1))
     leader = X[:, _leader(X, y)]
     for _ in range(draw(st.integers(1, min(3, max_d - X.shape[1])))):
@@ -120,7 +123,7 @@ def _tied(draw: st.DrawFn, max_n: int, max_d: int) -> Design:
 
 
 @st.composite
-def _with_margin(draw: st.DrawFn, margin: float, max_n: int, max_d: int) -> Design:
+def _with_margin(draw: st.DrawFn, margin: float, max_n: int, max_d: int) -> Pair:
     fine = st.integers(-(2**12), 2**12).map(lambda i: i / 2**10)
     X, y = draw(_designs(st.integers(-4, 4), 1, max_n, max_d) | _designs(fine, 1, max_n, max_d))
     j = _leader(X, y)
@@ -131,7 +134,7 @@ def _with_margin(draw: st.DrawFn, margin: float, max_n: int, max_d: int) -> Desi
 
 
 @st.composite
-def _ill_conditioned(draw: st.DrawFn, max_n: int, max_d: int) -> Design:
+def _ill_conditioned(draw: st.DrawFn, max_n: int, max_d: int) -> Pair:
     X, y = draw(_designs(st.integers(-2, 2), 2, max_n, max_d - 1))
     for _ in range(draw(st.integers(1, min(3, max_d - X.shape[1])))):
         column = X[:, draw(st.integers(0, X.shape[1] - 1))]
@@ -144,7 +147,7 @@ def _ill_conditioned(draw: st.DrawFn, max_n: int, max_d: int) -> Design:
     return X, y
 
 
-def _leader(X: NDArray[np.float64], y: NDArray[np.float64]) -> int:
+def _leader(X: FloatArray, y: FloatArray) -> int:
     """argmax |⟨X_j, y⟩|, after X and y were changed, if need be, to make the maximum positive."""
     if not y.any():
         y[-1] = 1
@@ -153,6 +156,6 @@ def _leader(X: NDArray[np.float64], y: NDArray[np.float64]) -> int:
     return int(np.argmax(np.abs(X.T @ y)))
 
 
-def _insert(draw: st.DrawFn, X: NDArray[np.float64], column: NDArray[np.float64]) -> NDArray[np.float64]:
+def _insert(draw: st.DrawFn, X: FloatArray, column: FloatArray) -> FloatArray:
     place = X.shape[1] - draw(st.integers(0, X.shape[1]))
     return np.insert(X, place, column, axis=1)

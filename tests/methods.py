@@ -16,6 +16,7 @@ import numpy as np
 
 import sparselin as sl
 from sparselin.certificates.nonnegative import NonnegativeStep
+from sparselin.certificates.ols import OlsStep
 from sparselin.certificates.step import StepCertificate
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy
 
@@ -50,6 +51,7 @@ class Method(NamedTuple):
     columns: str | None
     lacks: MappingProxyType
     many: bool  # whether y is a matrix
+    kind: str  # of a number or an array that it returns
 
 
 class Kind(NamedTuple):
@@ -107,6 +109,10 @@ RESULTS = {
     StepCertificate: """selected indices, pick indices, tied set, active set, signs witness,
         lam_star_squared number 2 2, coef witness, direction witness, rate witness, farkas witness,
         tau number""",
+    OlsStep: """selected indices, pick indices, tied set, spanned set, decrease number 0 2, coef witness,
+        basis witness, squares witness""",
+    sl.TheoremCheck: """path equal, verdicts equal, reasons equal, supports equal, supports_reason equal,
+        lam_star double 1 1, n_tied equal, n_active equal, window double, proof double, audited equal""",
     NonnegativeStep: """selected indices, pick indices, tied set, lam_star_squared number 2 2,
         coef witness""",
     sl.Interval: "lower number, upper number, method witness, rounding work",
@@ -138,6 +144,10 @@ def certify_positive(X, y, k, **options):
     return sl.certify(X, y, sl.omp(X, y, k, positive=True, **options), claim="nonnegative_omp")
 
 
+def certify_ols(X, y, k, **options):
+    return sl.certify(X, y, sl.ols(X, y, k, **options), claim="ols")
+
+
 def explain(X, y, k, **options):
     """Of the pick, and of one that is not selected."""
     path = sl.omp(X, y, k, **options)
@@ -163,7 +173,12 @@ def sparse_eigenvalues(X, y, k, **options):
     return sl.sparse_eigenvalues(X, k, **options)
 
 
-def method(function, *numbers, columns=None, many=False, lacks=None, **options):
+def of_design(function):
+    """A function of X alone as one of X and y."""
+    return lambda X, y, *numbers, **options: function(X, *numbers, **options)
+
+
+def method(function, *numbers, columns=None, many=False, lacks=None, kind="", **options):
     """The row of function(X, y, *numbers, columns=S, **options); LAM and NU stand for the levels."""
 
     def call(X, y, at, **more):
@@ -171,7 +186,7 @@ def method(function, *numbers, columns=None, many=False, lacks=None, **options):
         named = {option: at.nu if v is NU else v for option, v in options.items()}
         return function(X, y, *given, **named, **{columns: at.S} if columns else {}, **more)
 
-    return Method(call, columns, MappingProxyType(lacks or {}), many)
+    return Method(call, columns, MappingProxyType(lacks or {}), many, kind)
 
 
 ROOTS, ENTROPY = GeneralizedRank(0.5), SmoothedDifferentialEntropy(1.0)
@@ -207,7 +222,13 @@ METHODS = {
         lacks=CORRELATIONS | {"scale": "e^w is not homogeneous"},
     ),
     "first_entry": method(sl.first_entry, columns="forced", lacks=CORRELATIONS),
-    "lambda_star": method(sl.lambda_star, columns="forced", lacks=CORRELATIONS),
+    "lambda_star": method(sl.lambda_star, columns="forced", kind="number 1 1", lacks=CORRELATIONS),
+    "window_ratios": method(sl.window_ratios, 4, columns="forced", kind="number", lacks=CORRELATIONS),
+    "verify": method(
+        sl.verify, 2, lacks=CORRELATIONS | NO_WEIGHTS | {
+            "dtype": "is computed in float64", "Gram": "the checks need samples"
+        }
+    ),
     "lasso_path": method(sl.lasso_path, max_steps=4, columns="forced", lacks=CORRELATIONS),
     "lasso_path, positive": method(
         sl.lasso_path, max_steps=4, positive=True, columns="forced", lacks=CORRELATIONS
@@ -254,6 +275,7 @@ METHODS = {
         certify_positive, 4, columns="forced",
         lacks=CORRELATIONS | OF_NUMBERS,
     ),
+    "certify, ols": method(certify_ols, 4, columns="forced", lacks=OF_NUMBERS),
     "explain": method(explain, 4, columns="forced", lacks=CORRELATIONS),
     "guarantee_bounds": method(
         sl.guarantee_bounds, 4, columns="forced", lacks=SPECTRUM | {"Gram": "intervals widen by its rounding"}
@@ -264,6 +286,12 @@ METHODS = {
     ),
     "submodularity_ratio, forced": method(
         sl.submodularity_ratio, (), 3, columns="forced", lacks={"Gram, ties": "copies are known to √eps"}
+    ),
+    "coherence": method(of_design(sl.coherence), kind="number", lacks=NO_WEIGHTS),
+    "babel": method(of_design(sl.babel), 3, kind="double", lacks=NO_WEIGHTS),
+    "exact_recovery_coefficient": method(
+        of_design(sl.exact_recovery_coefficient), columns="S", kind="number",
+        lacks={"lengths, tall": "it is of the columns as they are"} | NO_WEIGHTS
     ),
     "sparse_eigenvalues": method(
         sparse_eigenvalues, 3, lacks=SPECTRUM | NO_WEIGHTS | {"Gram": "intervals widen by its rounding"}

@@ -1,5 +1,7 @@
 """The designs are what they say: shapes, seeds, scaling, ties, conditioning, correlations."""
 
+import dataclasses
+import math
 import pickle
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.guarantee import tasks as promises
 from sparselin.experiments.verification import run as verification
 
+EPS = float(np.finfo(float).eps)
 REAL = {"diabetes": (442, 55, 221), "digits": (1797, 64, 450), "breast_cancer": (569, 30, 284)}
 RANDOM = [name for name in ENSEMBLES if name not in REAL]
 UNIT = [name for name in ENSEMBLES if ENSEMBLES[name].unit_columns]
@@ -48,7 +51,7 @@ def tied_at_first(X, y):
 @pytest.mark.parametrize(("n", "d"), [(1, 2), (7, 3), (20, 50)])
 def test_functions_give_the_shape_asked_for(name, n, d):
     make = getattr(ensembles, name)
-    X, y = make(n, d, 3, s=2) if name == "sparse_signal" else make(n, d, 3)
+    X, y = make(n, d, 3)
     assert X.shape == (n, d)
     assert y.shape == (n,)
 
@@ -134,7 +137,7 @@ def test_duplicates_and_negations_tie_exactly_at_the_first_step():
 
 @pytest.mark.parametrize("d", [2, 3, 30, 41])
 def test_half_of_the_columns_are_copies(d):
-    X, _ = ensembles.duplicated(20, d)
+    X, _ = ensembles.duplicated(20, d, 0)
     assert len({tuple(column * np.sign(column[0])) for column in X.T}) == (d + 1) // 2
 
 
@@ -152,9 +155,9 @@ def test_other_ensembles_do_not_tie(name):
 
 
 def test_a_whole_hadamard_matrix_is_orthogonal_and_a_part_has_distinct_rows():
-    X, _ = ensembles.partial_hadamard(32, 32)
+    X, _ = ensembles.partial_hadamard(32, 32, 0)
     assert np.array_equal(X.T @ X, 32 * np.eye(32))
-    X, _ = ensembles.partial_hadamard(20, 64)
+    X, _ = ensembles.partial_hadamard(20, 64, 0)
     assert np.array_equal(X @ X.T, 64 * np.eye(20))
 
 
@@ -166,30 +169,30 @@ def test_correlations_are_near_their_targets():
         return design[0].T @ design[0]
 
     lags = np.abs(np.subtract.outer(np.arange(20), np.arange(20)))
-    np.testing.assert_allclose(correlations(ensembles.gaussian(4000, 20)), lags == 0, atol=0.07)
-    np.testing.assert_allclose(correlations(ensembles.rademacher(4000, 20)), lags == 0, atol=0.07)
+    np.testing.assert_allclose(correlations(ensembles.gaussian(4000, 20, 0)), lags == 0, atol=0.07)
+    np.testing.assert_allclose(correlations(ensembles.rademacher(4000, 20, 0)), lags == 0, atol=0.07)
     for rho in (0.9, -0.5):
-        np.testing.assert_allclose(correlations(ensembles.ar1(4000, 20, rho=rho)), rho**lags, atol=0.07)
-    np.testing.assert_allclose(correlations(ensembles.ar1(4000, 20)), 0.9**lags, atol=0.07)
+        np.testing.assert_allclose(correlations(ensembles.ar1(4000, 20, 0, rho=rho)), rho**lags, atol=0.07)
+    np.testing.assert_allclose(correlations(ensembles.ar1(4000, 20, 0)), 0.9**lags, atol=0.07)
     for rho in (0.0, 0.5):
         target = np.where(lags == 0, 1, rho)
-        G = correlations(ensembles.equicorrelated(4000, 20, rho=rho))
+        G = correlations(ensembles.equicorrelated(4000, 20, 0, rho=rho))
         np.testing.assert_allclose(G, target, atol=0.07)
-    np.testing.assert_allclose(correlations(ensembles.equicorrelated(4000, 20))[0, 1], 0.5, atol=0.07)
+    np.testing.assert_allclose(correlations(ensembles.equicorrelated(4000, 20, 0))[0, 1], 0.5, atol=0.07)
     j = np.arange(1, 21)
     target = np.sqrt(np.minimum.outer(j, j) / np.maximum.outer(j, j))
-    np.testing.assert_allclose(correlations(ensembles.random_walk(4000, 20)), target, atol=0.07)
+    np.testing.assert_allclose(correlations(ensembles.random_walk(4000, 20, 0)), target, atol=0.07)
 
 
 @pytest.mark.parametrize("oversampling", [1, 4, 10])
 def test_neighbouring_cosines_cohere_the_more_the_finer_they_are(oversampling):
-    X, _ = ensembles.partial_dft(20000, 120, oversampling=oversampling)
+    X, _ = ensembles.partial_dft(20000, 120, 0, oversampling=oversampling)
     target = np.sinc(2 * np.arange(6) / oversampling)
     np.testing.assert_allclose(X[:, 114:].T @ X[:, 114], target, atol=0.05)
 
 
 def test_the_rows_of_a_heavy_tailed_design_are_uneven():
-    peaks = [np.median(np.abs(ensembles.heavy_tails(400, 50, df=df)[0]).max(axis=0)) for df in (1, 2, 1e6)]
+    peaks = [np.median(np.abs(ensembles.heavy_tails(400, 50, 0, df=df)[0]).max(axis=0)) for df in (1, 2, 1e6)]
     assert peaks[0] > 0.6 > peaks[1] > 0.3 > peaks[2]
 
 
@@ -210,7 +213,7 @@ def test_flagged_and_only_flagged_ensembles_are_ill_conditioned():
 
 
 def test_a_sparse_signal_has_the_size_and_noise_asked_for():
-    X, y = ensembles.sparse_signal(400, 20, s=3, snr=2.0)
+    X, y = ensembles.sparse_signal(400, 20, 0, k=3, snr=2.0)
     beta = np.round(np.linalg.lstsq(X, y)[0])
     assert np.abs(beta).sum() == np.abs(beta).max() * 3 == 3
     assert np.linalg.norm(X @ beta) / np.linalg.norm(y - X @ beta) == pytest.approx(2)
@@ -254,7 +257,7 @@ def test_constant_pixels_become_zero_columns():
 def test_a_constant_column_is_zero_even_where_its_mean_rounds(monkeypatch):
     X = np.column_stack([np.full(7, 0.1), np.arange(7.0)])
     assert (X[:, 0] != X[:, 0].mean()).all()
-    monkeypatch.setattr(ensembles, "_load", lambda name: (X, np.arange(7.0)))
+    monkeypatch.setattr(ensembles.real, "_load", lambda name: (X, np.arange(7.0)))
     assert ensembles.digits()[0].any(axis=0).tolist() == [False, True]
 
 
@@ -291,7 +294,7 @@ def test_sizes_below_one_are_refused(name):
         ("ill_conditioned", {"kappa": 1e15}, r"kappa must be in \[1, 1e14\]; got 1000000000000000.0"),
         ("heavy_tails", {"df": 0.9}, r"df must be at least 1; got 0.9"),
         ("heavy_tails", {"df": np.inf}, r"df must be finite; got inf"),
-        ("sparse_signal", {"s": 6}, r"s must be in 1..5; got 6"),
+        ("sparse_signal", {"k": 6}, r"k must be in 1..5; got 6"),
         ("sparse_signal", {"snr": 0}, r"snr must be at least 1e-100; got 0"),
         ("sparse_signal", {"snr": 1e-320}, r"snr must be at least 1e-100; got 1e-320"),
     ],
@@ -361,3 +364,232 @@ def test_a_registered_ensemble_is_in_commands_and_tables(tmp_path):
         assert "a toy" in (tmp_path / "index.html").read_text(encoding="utf-8")
     finally:
         del ENSEMBLES["toy"]
+
+
+# ---- the truth behind y
+
+
+def every(name, **options):
+    """A design of an ensemble, 25 × 40 if it is random."""
+    make = getattr(ensembles, name)
+    return make(rng=3, **options) if name in REAL else make(25, 40, 3, **options)
+
+
+@pytest.mark.parametrize("name", [name for name in ENSEMBLES if name != "sparse_signal"])
+@pytest.mark.parametrize("y", ["noise", "signal", "generic", "tying"])
+def test_every_ensemble_draws_every_response_and_tells_the_truth(name, y):
+    design = every(name, y=y)
+    X, response = design
+    assert X is design.X is design[0]
+    assert response is design.y is design[1]
+    assert len(design) == 2
+    if design.coef is None:
+        assert (y, design.noise, design.support) == ("tying", None, None)
+        return
+    assert design.support.tolist() == np.flatnonzero(design.coef).tolist()
+    assert X[:, design.support].any(axis=0).all()
+    size = np.abs(X) @ np.abs(design.coef) + np.abs(design.noise)
+    assert (np.abs(X @ design.coef + design.noise - response) <= 100 * EPS * size).all()
+    if y == "noise":
+        assert not design.coef.any()
+    if y == "signal":
+        assert np.abs(design.coef[design.support]).tolist() == [1.0] * 5
+        # copies may cancel in part, but the noise is in proportion
+        assert np.linalg.norm(X @ design.coef) == pytest.approx(10 * np.linalg.norm(design.noise))
+
+
+@each_ensemble
+def test_the_response_has_a_default(name):
+    own = {"partial_hadamard": "tying", "small_integers": "tying", "planted_ties": "planted"}
+    y = "measured" if name in REAL else own.get(name, "generic")
+    if name != "sparse_signal":
+        assert same(every(name), every(name, y=y))
+
+
+def test_a_signal_without_noise_is_recovered_from_its_support():
+    for seed in range(5):
+        design = ensembles.gaussian(40, 60, seed, y="signal", k=3, snr=math.inf)
+        assert not design.noise.any()
+        assert set(sl.omp(*design, 3).support) == set(design.support)
+        found = np.linalg.lstsq(design.X[:, design.support], design.y)[0]
+        np.testing.assert_allclose(found, design.coef[design.support], rtol=1e-12)
+    assert same(ensembles.sparse_signal(9, 5, 1, k=2), ensembles.gaussian(9, 5, 1, y="signal", k=2))
+
+
+def test_a_signal_is_of_nonzero_columns():
+    for seed in range(20):
+        design = ensembles.digits(seed, y="signal", k=20)
+        assert design.X[:, design.support].any(axis=0).all()
+    with pytest.raises(ValueError, match=r"k must be in 1..61; got 62"):
+        ensembles.digits(y="signal", k=62)
+
+
+def test_a_function_is_a_response():
+    def first(X, rng):
+        return X[:, 0] + rng.standard_normal(len(X))
+
+    def decaying(X, rng):
+        coef = 0.5 ** np.arange(X.shape[1])
+        return X @ coef + rng.standard_normal(len(X)), coef
+
+    for name in ENSEMBLES:
+        if name == "sparse_signal":
+            continue
+        plain, known = every(name, y=first), every(name, y=decaying)
+        assert (plain.coef, plain.noise) == (None, None)
+        assert plain.X.shape == every(name).X.shape
+        assert np.array_equal(known.coef, 0.5 ** np.arange(known.X.shape[1]))
+        np.testing.assert_allclose(known.y, known.X @ known.coef + known.noise, rtol=1e-9)
+        assert same(plain, every(name, y=first))
+        # it is drawn after X, all of X
+        assert np.array_equal(plain.X, every(name, y=lambda X, rng: X[:, -1]).X)
+
+
+def test_without_a_seed_each_call_draws_anew():
+    designs = [ensembles.gaussian(5, 6) for _ in range(10)]
+    assert len({design.y.tobytes() for design in designs}) == 10
+    assert ensembles.diabetes(y="noise")[0].shape == (442, 55)
+    assert not same(ensembles.diabetes(y="noise"), ensembles.diabetes(y="noise"))
+
+
+def test_a_design_is_frozen_and_has_a_short_repr():
+    design = ensembles.gaussian(5, 6, 0, y="signal", k=2)
+    assert repr(design) == f"<Design: X (5, 6), y (5,), support={design.support.tolist()}>"
+    assert repr(ensembles.planted_ties(5, 6, 0)) == "<Design: X (5, 6), y (5,), no β>"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        design.X = design.y
+    assert same(pickle.loads(pickle.dumps(design)), design)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"y": "nois"}, ValueError, "y must be one of 'generic', 'noise', 'signal', 'tying', or a function"),
+        ({"y": None}, ValueError, "y must be one of"),
+        ({"y": 3}, ValueError, "y must be one of"),
+        ({"y": "measured"}, ValueError, "y must be one of"),
+        ({"k": 2}, ValueError, "k and snr belong to y='signal'; got y='generic'"),
+        ({"y": "noise", "snr": 2.0}, ValueError, "k and snr belong to y='signal'; got y='noise'"),
+        ({"y": "signal", "k": 0}, ValueError, "k must be in 1..6; got 0"),
+        ({"y": "signal", "k": 2.5}, TypeError, "k must be an integer"),
+        ({"y": "signal", "snr": -math.inf}, ValueError, "snr must be finite"),
+        ({"y": "signal", "snr": math.nan}, ValueError, "snr must be finite"),
+        ({"y": lambda X, rng: X[0]}, ValueError, r"must return y \(5,\); got the shape \(6,\)"),
+        ({"y": lambda X, rng: X[:, 0] * math.nan}, ValueError, "y must be finite"),
+        ({"y": lambda X, rng: "abcde"}, TypeError, "must return numbers"),
+        ({"y": lambda X, rng: (X[:, 0], X[:, 0])}, ValueError, r"must return β \(6,\)"),
+    ],
+)
+def test_other_responses_are_refused(options, error, words):
+    with pytest.raises(error, match=words):
+        ensembles.gaussian(5, 6, 0, **options)
+
+
+# ---- a function in a file
+
+FILE = '''
+import numpy as np
+
+def tree(n, d, rng):
+    """Columns of a
+    random tree.
+
+    Further words."""
+    X = rng.standard_normal((n, d))
+    for j in range(1, d):
+        X[:, j] += X[:, rng.integers(j)]
+    return X, rng.standard_normal(n)
+
+def raises(n, d, rng):
+    raise KeyError("x")
+
+def shape(n, d, rng):
+    return np.ones((n, d + 1)), np.ones(n)
+
+def nan(n, d, rng):
+    return np.full((n, d), np.nan), np.ones(n)
+
+def short(n, d, rng):
+    return np.ones((n, d)), np.ones(n - 1)
+
+def one(n, d, rng):
+    return np.ones((n, d))
+
+number = 3
+'''
+LATE = """
+calls = []
+
+def late(n, d, rng):
+    calls.append(n)
+    return tree(n, d, rng) if len(calls) < 2 else 3
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "my.py"
+    path.write_text(FILE, encoding="utf-8")
+    yield path
+    ENSEMBLES.pop("my.py:tree", None)
+
+
+def test_a_function_in_a_file_is_an_ensemble(own):
+    tree = ensembles.from_file(f"{own}:tree")
+    assert (tree.name, tree.description, tree.origin) == (
+        "my.py:tree",
+        "Columns of a random tree.",
+        f"{own}:tree",
+    )
+    X, y = tree.design(4)
+    assert 20 <= len(y) <= 60
+    assert 30 <= X.shape[1] <= 120
+    assert same(tree.design(4), pickle.loads(pickle.dumps(tree)).design(4))
+    own.write_text(FILE.replace("random tree", "tall tree"), encoding="utf-8")
+    assert ensembles.from_file(f"{own}:tree").description == "Columns of a tall tree."
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("raises", "raises KeyError: 'x'"),
+        ("shape", "X must be an array"),
+        ("nan", "X must be finite"),
+        ("short", "y must have"),
+        ("one", "must return X"),
+        ("none", "has no function 'none'"),
+        ("number", "another thing, called 'number'"),
+    ],
+)
+def test_a_bad_function_is_one_line(own, tmp_path, name, words):
+    arguments = ["verify", "--designs", "2", "--steps", "1", "--ensembles", f"{own}:{name}"]
+    result = CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path / "report")])
+    assert result.exit_code == 2
+    line = [line for line in result.output.splitlines() if line.startswith("Error")]
+    assert len(line) == 1
+    assert words in line[0]
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_bad_file_is_one_line(tmp_path):
+    (tmp_path / "broken.py").write_text("def f(:", encoding="utf-8")
+    (tmp_path / "quits.py").write_text("raise SystemExit(0)", encoding="utf-8")
+    for name, words in (
+        ("no.py", "there is no Python file"),
+        ("broken.py", "SyntaxError"),
+        ("quits.py", "SystemExit"),
+    ):
+        result = CliRunner().invoke(cli, ["verify", "--ensembles", f"{tmp_path / name}:f"])
+        assert result.exit_code == 2
+        assert words in result.output
+        assert "Traceback" not in result.output
+
+
+def test_a_function_that_fails_later_is_one_line_too(own, tmp_path):
+    own.write_text(FILE + LATE, encoding="utf-8")
+    arguments = ["verify", "--designs", "4", "--steps", "1", "--ensembles", f"{own}:late", "--jobs", "1"]
+    result = CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path / "report")])
+    assert result.exit_code == 2
+    assert "must return X" in result.output
+    assert "Traceback" not in result.output
+    del ENSEMBLES["my.py:late"]

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
-from methods import INVARIANCES, METHODS, PROPERTIES, RESULTS, Kind, Levels
+from methods import INVARIANCES, METHODS, PROPERTIES, RESULTS, Kind, Levels, kinds
 
 import sparselin as sl
 
@@ -247,7 +247,7 @@ def assert_kept(name, invariance, design):
         first = call(*change.was[:3], **dict(*change.was[3:])) if change.was else usual(name, design)
         second = call(*change.now[:3], **dict(*change.now[3:]))
         X, y = (change.was or usual_data)[:2]
-        root = Kind("number", 1, 1) if isinstance(first, float) else Kind("equal")
+        root = kinds(f"it {METHODS[name].kind or 'equal'}")["it"]
         for (field, kind, was), (other, _, now) in zip(facts(first, root), facts(second, root), strict=True):
             assert field == other
             assert_follows(field, kind, was, now, first, second, change, X, y)

@@ -66,6 +66,7 @@ CALLS = {
     "group_hier_prox": lambda X: sl.group_hier_prox(np.ones((2, 2)), np.ones((2, 3)), lam=0.2, M=1.0),
     "submodularity_ratio": lambda X: sl.submodularity_ratio(X, Y, [0, 1], 2),
     "sparse_eigenvalues": lambda X: sl.sparse_eigenvalues(X, 2),
+    "verify": lambda X: sl.verify(X, Y, 2),
     "guarantee_bounds": lambda X: sl.guarantee_bounds(X, Y, 2),
     "a bound": lambda X: sl.Bound(
         "name",
@@ -178,7 +179,7 @@ def test_the_frame_holds_numbers(found):
     assert list(by_pandas.columns) == by_polars.columns
     assert len(by_pandas) == len(by_polars)
     words = {"name", "ties", "status", "method", "quantity", "support", "hypothesis", "holds", "algorithm"}
-    words |= {"formula", "source"}
+    words |= {"formula", "source", "verdict", "why"}
     for key in by_pandas.columns:
         kind = np.asarray(by_pandas[key]).dtype.kind
         assert (key in words) == (kind not in "biuf"), key

@@ -1,6 +1,7 @@
 """`sparselin verify`: it passes on what is right, and catches each planted defect."""
 
 import dataclasses
+import html
 import json
 
 import numpy as np
@@ -13,11 +14,18 @@ from sparselin.cli.verify import exit_status
 from sparselin.ensembles import ENSEMBLES
 from sparselin.experiments.verification import run as equivalence
 from sparselin.experiments.verification.checks import Methods, bracket
+from sparselin.experiments.verification.plants import second_best_omp
 from sparselin.experiments.verification.projected_design import Agreement, ProjectedDesign
 from sparselin.experiments.verification.run import VerificationSettings, summarize, verify_design, verify_one
 from sparselin.reports import verification
 
 SETTINGS = VerificationSettings(steps=4, reach_every=10**9, audit_every=10**9)
+
+
+MINE = """
+def mine(n, d, rng):
+    return rng.standard_normal((n, d)), rng.standard_normal(n)
+"""
 
 
 def run(names, methods=None, designs=3, first=5):
@@ -41,16 +49,6 @@ def test_right_methods_agree(name):
     assert summary[0].violations == 0, name
     assert summary[0].agreements >= 0.9 * summary[0].steps
     assert exit_status(summary) == 0
-
-
-def second_best_omp(X, y, k, forced=()):
-    path = sl.omp(X, y, k, forced=forced)
-    S = path.support[:-1]
-    r = y - X[:, S] @ np.linalg.lstsq(X[:, S], y, rcond=None)[0] if len(S) else y
-    c = np.abs(X.T @ r)
-    c[path.support] = 0
-    support = np.r_[S, np.argmax(c)]
-    return dataclasses.replace(path, support=support, ties=(*path.ties[:-1], (int(support[-1]),)))
 
 
 def wrong_lam_star(factor):
@@ -243,6 +241,114 @@ def test_records_do_not_depend_on_the_number_of_processes():
     assert repr(runs[0]) == repr(runs[1])
 
 
+class TestOneDesign:
+    """sl.verify."""
+
+    def test_each_step_is_told(self):
+        X, y = ENSEMBLES["planted_ties"].design(1, 0)
+        check = sl.verify(X, y, 4)
+        assert check.agrees
+        assert check.verdicts == ("agrees",) * 4
+        assert check.verdict == check.supports == "agrees"
+        assert check.path == sl.sequential_lasso(X, y, 4)
+        for t in range(4):
+            entry = sl.first_entry(X, y, forced=check.path.support[:t])
+            assert (check.n_tied[t], check.n_active[t]) == (len(entry.tied), len(entry.active))
+            assert check.lam_star[t] == entry.lam_star
+            assert check.window[t] == entry.window_lower / entry.lam_star
+            assert check.proof[t] == entry.proof_lower / entry.lam_star
+        assert np.array_equal(check.window, sl.window_ratios(X, y, 4))
+        assert not check.audited
+        assert check == sl.verify(X, y, 4)
+        assert repr(check) == "<TheoremCheck: 4 steps, 4 agree>"
+        assert str(check).count("agrees") == 4
+
+    def test_a_violation_is_told(self, monkeypatch):
+        X, y = ENSEMBLES["gaussian"].design(3, 0)
+        monkeypatch.setattr(equivalence, "Methods", lambda: Methods(omp=second_best_omp))
+        check = sl.verify(X, y, 3)
+        assert (check.agrees, check.verdict, check.supports) == (False, "violates", "violates")
+        assert check.verdicts == ("violates",) * 3
+        assert [[name for name, _ in found] for found in check.reasons] == [["pick"]] * 3
+        assert repr(check) == "<TheoremCheck: 3 steps, 0 agree, 3 violate, the supports: violates>"
+        text = str(check)
+        assert "step 2, pick: OMP picked" in text
+        assert "supports: violates: step" in text
+        assert check.to_frame()["why"][0].startswith("pick: OMP picked")
+
+    def test_a_path_that_ends_early(self):
+        X = np.eye(4)[:, :3]
+        assert sl.verify(X, X[:, 0], 3).verdicts == ("agrees",)
+        check = sl.verify(X, np.zeros(4), 2)
+        assert (check.verdicts, check.agrees, len(check.window)) == ((), True, 0)
+        assert str(check)
+        assert sl.verify(X, np.eye(4)[3], 2).agrees
+
+    def test_an_early_end_that_is_wrong(self, monkeypatch):
+        stops = Methods(sequential_lasso=lambda X, y, k: sl.sequential_lasso(X, y, 1))
+        X, y = ENSEMBLES["gaussian"].design(3, 0)
+        monkeypatch.setattr(equivalence, "Methods", lambda: stops)
+        check = sl.verify(X, y, 2)
+        assert check.verdicts == ("agrees", "violates")
+        assert "–" in str(check).splitlines()[3]
+        assert check.to_frame()["feature"].tolist()[1] == -1
+
+    def test_forms_of_data(self):
+        pandas = pytest.importorskip("pandas")
+        X, y = ENSEMBLES["gaussian"].design(3, 0)
+        names = [f"f{j}" for j in range(X.shape[1])]
+        check = sl.verify(pandas.DataFrame(X, columns=names), y, 2)
+        assert check.path.support_names == tuple(names[j] for j in check.path.support)
+        assert check.path.support_names[0] in str(check)
+        half = sl.verify(X.astype(np.float32), y.astype(np.float32), 2)
+        assert half.agrees
+        assert half.window.dtype == np.float64
+        assert sl.verify(X, y, 2, audit=True).audited
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [({"intercept": True}, "centred and scaled"), ({"standardize": True}, "centred")],
+    )
+    def test_other_problems_are_refused(self, options, words):
+        X, y = ENSEMBLES["gaussian"].design(3, 0)
+        with pytest.raises(ValueError, match=words):
+            sl.verify(sl.Problem(X, y, **options), 2)
+        with pytest.raises(ValueError, match="holds no samples"):
+            sl.verify(sl.Problem.from_gram(X.T @ X, X.T @ y, float(y @ y)), 2)
+        with pytest.raises(ValueError, match="k must be in"):
+            sl.verify(X, y, X.shape[1] + 1)
+
+
+def test_window_ratios_of_a_path():
+    X, y = ENSEMBLES["ar1"].design(3, 0)
+    path = sl.sequential_lasso(X, y, 5, forced=[7, 2])
+    ratios = sl.window_ratios(X, y, 5, forced=[7, 2])
+    assert np.isnan(ratios).tolist() == [True, True, False, False, False]
+    for t in range(2, 5):
+        entry = sl.first_entry(X, y, forced=path.support[:t])
+        assert ratios[t] == entry.window_lower / entry.lam_star
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(
+        sl.window_ratios(X, y, 4, intercept=True), sl.window_ratios(centred, y - y.mean(), 4), rtol=1e-9
+    )
+    assert sl.window_ratios(np.eye(3), np.eye(3)[0], 3).tolist() == [0.0]
+    assert len(sl.window_ratios(np.eye(3), np.zeros(3), 2)) == 0
+
+
+def test_window_ratios_are_where_the_support_changes():
+    """By the LASSO path with S unpenalised: the first knot below λ* is λ₂."""
+    X, y = ENSEMBLES["gaussian"].design(2, 0)
+    support = sl.sequential_lasso(X, y, 4).support
+    for t, ratio in enumerate(sl.window_ratios(X, y, 4)):
+        knots = sl.lasso_path(X, y, unpenalized=support[:t], max_steps=2).knots
+        assert ratio == pytest.approx(knots[1] / knots[0], rel=1e-9)
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    monkeypatch.setattr(verification, "_figures", lambda records, summary: [])
+
+
 class TestCommandLine:
     def test_a_small_run_writes_its_report(self, tmp_path):
         folder = tmp_path / "report"
@@ -254,21 +360,71 @@ class TestCommandLine:
         assert names == {"index.html", "results.json"} | figures
         page = (folder / "index.html").read_text(encoding="utf-8")
         assert page.count("data:image/svg+xml;base64,") == 3
+        assert "0 violate, 0 undecided. The run passes.</div>" in page
+        assert '<div class="verdict">' in page
         assert "http" not in page.replace("http-equiv", "")
         results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
         assert sum(row["steps"] for row in results["summary"]) == 8
         assert len(results["designs"]) == 4
 
-    def test_a_violation_is_saved_with_the_command_that_shows_it(self, tmp_path):
-        records = run(["gaussian"], Methods(omp=second_best_omp), designs=1)
-        verification.write(tmp_path, SETTINGS, records, summarize(records), 1.0, False)
-        saved = tmp_path / "violation-gaussian-5.npz"
-        assert saved.exists()
-        assert str(saved) in verification.reproductions(tmp_path, SETTINGS, records)[0]
-        # with right methods the saved design agrees, step by step
-        result = CliRunner().invoke(cli, ["verify", "--design", str(saved), "--steps", "2"])
-        assert result.exit_code == 0, result.output
-        assert result.output.count("agrees") == 2
+    def test_a_planted_defect_turns_the_page_red(self, tmp_path, no_figures):
+        """On a function in a file; the commands show violations again, with the plant alone."""
+        (tmp_path / "my.py").write_text(MINE, encoding="utf-8")
+        own, folder = f"{tmp_path / 'my.py'}:mine", tmp_path / "report"
+        arguments = ["verify", "--designs", "2", "--steps", "1", "--ensembles", f"{own}, small_integers"]
+        line = [*arguments, "--jobs", "1", "--quick", "--plant", "second-best", "--output", str(folder)]
+        try:
+            result = CliRunner().invoke(cli, line)
+        finally:
+            ENSEMBLES.pop("my.py:mine", None)
+        assert result.exit_code == 1, result.output
+        page = (folder / "index.html").read_text(encoding="utf-8")
+        assert '<div class="verdict fails">' in page
+        assert "The run does not pass." in page
+        assert "This run is to fail." in page
+        assert "violated by my.py:mine #0" in result.output
+        assert f"--ensembles {own},small_integers --seed 0 --quick --plant second-best" in page
+        command = ["verify", "--design", str(folder / "violation-my-mine-0.npz"), "--steps", "1"]
+        assert f"sparselin {' '.join(command)} --plant second-best" in html.unescape(page)
+        assert CliRunner().invoke(cli, [*command, "--plant", "second-best"]).exit_code == 1
+        assert CliRunner().invoke(cli, command).exit_code == 0
+
+    def test_the_page_says_how_designs_are_drawn_and_keeps_undecided_ones(self, tmp_path, no_figures):
+        """Undecided here, as in the run, for its descents are short: that travels with the design."""
+        settings = dataclasses.replace(SETTINGS, descent_flops=1.0, reach_every=1, audit_first=0)
+        names = ("gaussian", "planted_ties")
+        records = [verify_one((name, index), settings) for name in names for index in (5, 6)]
+        verification.write(tmp_path, settings, records, summarize(records), 1.0, False)
+        page = html.unescape((tmp_path / "index.html").read_text(encoding="utf-8"))
+        undecided = [record for record in records if record.verdict is Agreement.UNDECIDED]
+        assert undecided
+        for record in records:
+            saved = tmp_path / f"undecided-{record.ensemble}-{record.index}.npz"
+            assert saved.exists() == (record in undecided)
+            assert (f"sparselin verify --design {saved} --steps 4" in page) == (record in undecided)
+        assert (
+            f"{len(undecided)} undecided designs are saved"
+            in verification.reproductions(tmp_path, settings, records)[-1]
+        )
+        first = undecided[0]
+        command = [
+            "--design",
+            str(tmp_path / f"undecided-{first.ensemble}-{first.index}.npz"),
+            "--steps",
+            "4",
+        ]
+        again = CliRunner().invoke(cli, ["verify", *command])
+        assert again.exit_code == 0, again.output
+        shown = [line.split()[-1] for line in again.output.splitlines()[2:6]]
+        assert shown == [str(step.verdict) for step in first.steps]
+        for row in summarize(records):
+            n, d = ("–".join(dict.fromkeys(map(str, pair))) for pair in (row.n, row.d))
+            assert (
+                f"<td>{row.name}</td><td>{ENSEMBLES[row.name].description}</td><td>{n}</td><td>{d}</td>"
+                in page
+            )
+        assert "the first unit vector" in page
+        assert "normal coefficients" in page
 
     @pytest.mark.parametrize(
         ("arguments", "words"),

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from sparselin.certificates.arithmetic import Exact, over_common_denominator, root_bounds
 from sparselin.certificates.nonnegative import NonnegativeStep
+from sparselin.certificates.ols import OlsStep
 from sparselin.certificates.step import Fractions, Indices, StepCertificate, rescaled, step_name
 
 try:
@@ -40,6 +41,7 @@ class Finder:
         self.y = column(numbers.y_integers.tolist())
         self.squares = [fmpq(w) for w in numbers.squares]
         self.rows = range(n)
+        self._orthogonal: dict[Indices, tuple[Vector, Vector, Any]] = {}
 
     def step(self, S: Indices, pick: int, claim: str) -> StepCertificate:
         """The proof of one pick, or ValueError."""
@@ -86,6 +88,51 @@ class Finder:
         lam_star_squared = fractions([lam_squared])[0] / self.numbers.lam_unit
         coefs = tuple(v / self.numbers.coef_unit for v in fractions(coef))
         return NonnegativeStep(S, pick, T, lam_star_squared, coefs)
+
+    def ols_step(self, S: Indices, pick: int) -> OlsStep:
+        """The proof of one pick of OLS, or ValueError."""
+        coef, r = self._project(S, self.y)
+        c = times(self.Xt, r.entries())
+        columns = [self._off_those_before(S[: t + 1]) for t in range(len(S))]
+        left = [sum((x * x for x in self.X_column(j)), fmpq(0)) for j in range(self.d)]
+        for _, b, square in columns:
+            left = [w - b_j * b_j / square for w, b_j in zip(left, b, strict=True)]
+        off = [j for j in range(self.d) if j not in S]
+        gains = {j: c[j] ** 2 / left[j] for j in off if left[j] != 0}
+        largest = max(gains.values(), default=fmpq(0))
+        if largest == 0:
+            raise ValueError(
+                f"{step_name(S)}: {pick} is refuted: no column decreases ‖r‖², being orthogonal to r"
+            )
+        T = tuple(j for j, gain in gains.items() if gain == largest)
+        y_unit = (self.numbers.coef_unit * self.numbers.x_unit) ** 2
+        if pick not in T:
+            own, most = (float(q / y_unit) for q in fractions([gains.get(pick, fmpq(0)), largest]))
+            raise ValueError(
+                f"{step_name(S)}: {pick} is refuted: it decreases ‖r‖² by {own:.17g}, but {T} by {most:.17g}"
+            )
+        return OlsStep(
+            selected=S,
+            pick=pick,
+            tied=T,
+            spanned=tuple(j for j in off if left[j] == 0),
+            decrease=fractions([largest])[0] / y_unit,
+            coef=tuple(v / self.numbers.coef_unit for v in fractions(coef.entries())),
+            basis=tuple(fractions(a) for a, _, _ in columns),
+            squares=tuple(v / self.numbers.x_unit**2 for v in fractions(square for *_, square in columns)),
+        )
+
+    def X_column(self, j: int) -> Vector:
+        """X_j."""
+        return [self.X[i, j] for i in self.rows]
+
+    def _off_those_before(self, S: Indices) -> tuple[Vector, Vector, Any]:
+        """a with u = X_s − X_{S'}a ⟂ S', for S = (S', s), and Xᵀu and ‖u‖²."""
+        if S not in self._orthogonal:
+            a, u = self._project(S[:-1], block(self.X, self.rows, S[-1:]))
+            b = times(self.Xt, u.entries())
+            self._orthogonal[S] = list(a.entries()), b, b[S[-1]]
+        return self._orthogonal[S]
 
     def _nonnegative(self, free: Indices, signed: Indices) -> Vector:
         """β on `free`, then on `signed`, where it is ≥ 0: a minimiser of ‖y − Xβ‖."""

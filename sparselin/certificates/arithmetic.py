@@ -30,18 +30,20 @@ def root_bounds(q: Fraction) -> tuple[Fraction, Fraction]:
 class Arithmetic(Protocol):
     """The arithmetic in which the conditions are checked. X and y are multiples a·X and b·y of the data.
 
-    coef_unit is b/a, and lam_unit (ab)², or b² when normalized; squares holds the w_j² of a·X, and stated is
-    false for the zero columns of a normalized design, about which nothing is stated.
+    x_unit is a, coef_unit b/a, and lam_unit (ab)², or b² when normalized; squares holds the w_j² of a·X, and
+    stated is false for the zero columns of a normalized design, about which nothing is stated.
     """
 
     X: NDArray[Any]
     y: Any
     squares: Any
     stated: NDArray[np.bool_]
+    x_unit: Fraction
     coef_unit: Fraction
     lam_unit: Fraction
 
     def vector(self, values: Iterable[Fraction | int]) -> Any: ...
+    def square_lengths(self) -> Any: ...
     def product(self, A: NDArray[Any], v: Any) -> Any: ...
     def nonpositive(self, v: Any) -> NDArray[np.bool_]: ...
     def negative(self, v: Any) -> NDArray[np.bool_]: ...
@@ -55,9 +57,14 @@ class Exact:
         self.X, a = _integers(X)
         self.y_integers, b = _integers(y)
         self.y = self.vector(self.y_integers)
-        self.squares = (self.X**2).sum(axis=0) if normalized else np.ones(X.shape[1], object)
+        self.squares = self.square_lengths() if normalized else np.ones(X.shape[1], object)
         self.stated = np.asarray(X.any(axis=0) | (not normalized))
-        self.coef_unit, self.lam_unit = _units(Fraction(a), Fraction(b), normalized)
+        self.x_unit = Fraction(a)
+        self.coef_unit, self.lam_unit = _units(self.x_unit, Fraction(b), normalized)
+
+    def square_lengths(self) -> NDArray[np.object_]:
+        """‖a·X_j‖²."""
+        return np.asarray((self.X**2).sum(axis=0))
 
     def vector(self, values: Iterable[Fraction | int]) -> NDArray[np.object_]:
         return np.array([Fraction(v) for v in values], object)
@@ -89,8 +96,14 @@ class Rounded:
         self.squares = _Ball(np.ones(X.shape[1]), np.zeros(X.shape[1]))
         self.stated = np.asarray(X.any(axis=0) | (not normalized))
         if normalized:
-            self.squares = self.product((self.X**2).T, _Ball(np.ones(len(y)), np.full(len(y), 2 * _EPS)))
-        self.coef_unit, self.lam_unit = _units(Fraction(2) ** -p, Fraction(2) ** -q, normalized)
+            self.squares = self.square_lengths()
+        self.x_unit = Fraction(2) ** -p
+        self.coef_unit, self.lam_unit = _units(self.x_unit, Fraction(2) ** -q, normalized)
+
+    def square_lengths(self) -> _Ball:
+        """‖a·X_j‖²."""
+        n = len(self.X)
+        return self.product((self.X**2).T, _Ball(np.ones(n), np.full(n, 2 * _EPS)))
 
     def vector(self, values: Iterable[Fraction | int]) -> _Ball:
         mid = np.array([float(v) for v in values], np.float64)

@@ -12,19 +12,21 @@ import hashlib
 import json
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.certificates import nonnegative
+from sparselin.certificates import nonnegative, ols
 from sparselin.certificates.arithmetic import Arithmetic, Exact, Rounded
 from sparselin.certificates.form import CLAIMS, begins_with_ones, malformed
 from sparselin.certificates.nonnegative import NonnegativeStep
+from sparselin.certificates.ols import OlsStep
 from sparselin.certificates.step import Indices, StepCertificate, refutations, step_name
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, SelectionPath
 
+Steps: TypeAlias = tuple[StepCertificate, ...] | tuple[NonnegativeStep, ...] | tuple[OlsStep, ...]
 _FORMAT = "sparselin certificate 1"
 _T = TypeVar("_T")
 
@@ -61,11 +63,12 @@ class Certificate:
     sha256 : digest of X, y, their shape and `normalized`, see `verify`.
     shape : (n, d).
     normalized : the statement is about X with unit columns.
-    claim : "sequential_lasso": each pick is in A(S); "omp": each pick is in T; "nonnegative_omp":
-        each pick is in the T of nonnegative OMP.
+    claim : "sequential_lasso": each pick is in A(S); "omp": each pick is in T; "nonnegative_omp", "ols":
+        each pick is in the T of nonnegative OMP, of OLS.
     forced : the features that entered first, about which nothing is claimed. An intercept is a last column of
         ones, feature d − 1 of d, and the first of them.
-    steps : a `StepCertificate` for each pick after those, for "nonnegative_omp" a `NonnegativeStep`.
+    steps : a `StepCertificate` for each pick after those, for "nonnegative_omp" a `NonnegativeStep`, for
+        "ols" an `OlsStep`.
     """
 
     sha256: str
@@ -73,7 +76,7 @@ class Certificate:
     normalized: bool
     claim: str
     forced: Indices
-    steps: tuple[StepCertificate, ...] | tuple[NonnegativeStep, ...]
+    steps: Steps
 
     def __repr__(self) -> str:
         """One line: the fractions of many steps have millions of digits."""
@@ -106,6 +109,10 @@ class Certificate:
         For "nonnegative_omp" the conditions in `NonnegativeStep` are what is claimed: those on `coef`, the
         problem being convex, make it a minimiser, and all minimisers have the same r. A pick may then be in
         the span of S, of which r is orthogonal only to the columns with a coefficient.
+
+        For "ols" the u_t of `OlsStep` are orthogonal and nonzero, a basis of the span of X_S: with the ℓ_j
+        that they give, the conditions are what is claimed. Lengths of columns play no part, so neither does
+        `normalized`.
 
         Parameters
         ----------
@@ -200,7 +207,8 @@ def certify(
     min ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ for all λ just below λ* (Algorithm 3 and Theorem 3.3 of *Sequential Attention
     for Feature Selection*; `Certificate.verify` says what is proved, and how). OMP takes a member of T.
     Nonnegative OMP takes one of T = {i ∉ S : c_i = λ*}, λ* = max_{j ∉ S} c_j > 0, where c = Xᵀ(y − X_Sβ) and
-    β is a solution of nonnegative least squares on S (forced features being free of sign).
+    β is a solution of nonnegative least squares on S (forced features being free of sign). OLS takes one of
+    T = argmax_j c_j²/‖P_S^⊥X_j‖² over the columns outside the span of X_S: it decreases ‖r‖ most.
 
     The design is X and y in the dtype of `Problem`: integers beyond 2⁵³ are rounded first, and y is cast to
     float32 with X. Nothing else is rounded: if the correlations of two features agree to the last bit of a
@@ -218,7 +226,8 @@ def certify(
     normalized : the path was computed on X with every column divided by its norm, which floats do not
         represent: the certificate is about the exact quotients.
     claim : "sequential_lasso": each pick is in A(S); "omp": it is in T (A(S) is recorded all the same);
-        "nonnegative_omp": it is in the T of nonnegative OMP, for a path by `omp(..., positive=True)`.
+        "nonnegative_omp": it is in the T of nonnegative OMP, for a path by `omp(..., positive=True)`; "ols":
+        it is in the T of OLS, for a path by `ols`.
 
     Returns
     -------
@@ -248,8 +257,10 @@ def certify(
     data, response = _data(problem)
     finder = exact.Finder(Exact(data, response, bool(normalized)))
     picks = range(n_forced, len(support))
-    steps: tuple[StepCertificate, ...] | tuple[NonnegativeStep, ...]
-    if claim == "nonnegative_omp":
+    steps: Steps
+    if claim == "ols":
+        steps = tuple(finder.ols_step(support[:t], support[t]) for t in picks)
+    elif claim == "nonnegative_omp":
         steps = tuple(finder.nonnegative_step(support[:t], support[t], n_forced) for t in picks)
     else:
         steps = tuple(finder.step(support[:t], support[t], claim) for t in picks)
@@ -263,7 +274,11 @@ def certify(
     )
 
 
-def _refutations(step: StepCertificate | NonnegativeStep, num: Arithmetic, n_forced: int) -> Iterator[str]:
+def _refutations(
+    step: StepCertificate | NonnegativeStep | OlsStep, num: Arithmetic, n_forced: int
+) -> Iterator[str]:
+    if isinstance(step, OlsStep):
+        return ols.refutations(step, num)
     if isinstance(step, NonnegativeStep):
         return nonnegative.refutations(step, num, n_forced)
     return refutations(step, num)

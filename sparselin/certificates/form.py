@@ -9,13 +9,15 @@ from fractions import Fraction
 from typing import Any
 
 from sparselin.certificates.nonnegative import NonnegativeStep
+from sparselin.certificates.ols import OlsStep
 from sparselin.certificates.step import Indices, StepCertificate, step_name
 
 # Claims, and what proves a pick.
-CLAIMS: dict[str, type[StepCertificate] | type[NonnegativeStep]] = {
+CLAIMS: dict[str, type[StepCertificate] | type[NonnegativeStep] | type[OlsStep]] = {
     "sequential_lasso": StepCertificate,
     "omp": StepCertificate,
     "nonnegative_omp": NonnegativeStep,
+    "ols": OlsStep,
 }
 
 
@@ -49,12 +51,14 @@ def begins_with_ones(n: int, d: int, shape: Any, forced: Any) -> bool:
     return _are_features(forced, d + 1) and forced[:1] == (d,)
 
 
-def _fault(step: StepCertificate | NonnegativeStep, S: Indices, n: int, d: int, claim: str) -> str:
+def _fault(step: StepCertificate | NonnegativeStep | OlsStep, S: Indices, n: int, d: int, claim: str) -> str:
     """The first fault in the form of a step, "" when there is none."""
     if not (_are_features(step.selected, d) and step.selected == S):
         return "`selected` is not `forced` and the picks before it"
     if isinstance(step, NonnegativeStep):
         return _nonnegative_fault(step, d)
+    if isinstance(step, OlsStep):
+        return _ols_fault(step, d)
     for name in ("tied", "active"):
         J = getattr(step, name)
         if not (_are_features(J, d) and J and list(J) == sorted(J)):
@@ -86,6 +90,30 @@ def _nonnegative_fault(step: NonnegativeStep, d: int) -> str:
         return "`coef` is not fractions, one for each selected feature"
     if not _are_fractions((step.lam_star_squared,), 1):
         return "`lam_star_squared` is not a fraction"
+    return ""
+
+
+def _ols_fault(step: OlsStep, d: int) -> str:
+    for name in ("tied", "spanned"):
+        J = getattr(step, name)
+        if not (_are_features(J, d) and list(J) == sorted(J)):
+            return f"`{name}` is not an increasing sequence of features"
+    if len({*step.tied, *step.spanned, *step.selected}) < sum(
+        map(len, (step.tied, step.spanned, step.selected))
+    ):
+        return "a feature is in two of `selected`, `tied` and `spanned`"
+    if type(step.pick) is not int or step.pick not in step.tied:
+        return "the pick is not among the tied features"
+    s = len(step.selected)
+    if not (_are_fractions(step.coef, s) and _are_fractions(step.squares, s)):
+        return "`coef` and `squares` are not fractions, one for each selected feature"
+    rows = step.basis
+    if not (
+        type(rows) is tuple and len(rows) == s and all(_are_fractions(row, t) for t, row in enumerate(rows))
+    ):
+        return "`basis` does not hold t fractions for each feature with t before it"
+    if not _are_fractions((step.decrease,), 1) or step.decrease <= 0 or min(step.squares, default=1) <= 0:
+        return "`decrease` or `squares` are not positive fractions"
     return ""
 
 

@@ -26,9 +26,9 @@ jobs_option = click.option(
 target_option = click.option("--target", help="With a .csv: the column that is y.  [default: the last]")
 
 
-def ensembles_option(known: Sequence[str]) -> Callable[[Any], Any]:
+def ensembles_option(known: Sequence[str], more: str = "") -> Callable[[Any], Any]:
     """--ensembles: see `chosen`."""
-    words = f"Comma-separated: {', '.join(known)}."
+    words = f"Comma-separated: {', '.join(known)}{more}."
     return click.option("--ensembles", default="all", show_default=True, help=words)
 
 

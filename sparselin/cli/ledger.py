@@ -10,16 +10,16 @@ from typing import Any
 import click
 from rich.console import Console
 
-from sparselin.cli.common import jobs_option, seed_option, watch
-from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide_all
+from sparselin.cli.common import jobs_option, refuse, seed_option, watch
+from sparselin.ensembles.saved import load_value, save_value
+from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide, decide_all
 from sparselin.reports import ledger as ledger_report
 
 
 @click.command(short_help="Decide every claim of the papers.")
 @click.option(
     "--paper",
-    type=click.Choice(tuple(PAPERS), case_sensitive=False),
-    help="; ".join(f"{key}: {title}" for key, title in PAPERS.items()) + ".",
+    help="; ".join(f"{key}: {title}" for key, title in PAPERS.items()) + "; or a key of the folder's own.",
 )
 @click.option("--id", "pattern", help="Claims whose id begins with this.")
 @click.option(
@@ -32,7 +32,19 @@ from sparselin.reports import ledger as ledger_report
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("proofs_checks"),
     show_default=True,
-    help="The checks, a folder of the repository.",
+    help="The checks, test_*.py: a folder of the repository, or of your own.",
+)
+@click.option(
+    "--counterexamples",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("counterexamples"),
+    show_default=True,
+    help="Folder for what a claim fails on, an .npz for each.",
+)
+@click.option(
+    "--design",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Check one saved counterexample again.",
 )
 @click.option("--write", is_flag=True, help="Store what was found: LEDGER.md, ledger.json in the folder.")
 def ledger(
@@ -42,6 +54,8 @@ def ledger(
     seed: int,
     jobs: int,
     folder: Path,
+    counterexamples: Path,
+    design: Path | None,
     write: bool,
 ) -> None:
     """Check every claim of the papers, and compare the verdicts with the stored ledger.
@@ -50,17 +64,28 @@ def ledger(
     (what was done is shown).
     """
     try:
-        claims = collect(folder, paper, pattern)
+        claims = collect(folder, pattern=pattern)
         stored = ledger_report.read(folder)
     except (FileNotFoundError, ValueError) as error:
         raise click.BadParameter(str(error), param_hint="--folder") from None
+    if paper is not None:
+        keys = {key.lower(): key for key in PAPERS}
+        if paper.lower() not in keys:
+            raise click.BadParameter(f"{paper!r} is none of {', '.join(PAPERS)}", param_hint="--paper")
+        claims = [made for made in claims if made.paper == keys[paper.lower()]]
+    console = Console()
+    if design is not None:
+        refuse(("cases", "jobs", "write", "counterexamples"), "--design, which checks one value again")
+        raise SystemExit(_again(console, claims, design))
     if not claims:
         where = f" in {paper}" if paper else ""
         raise click.BadParameter(f"no claim's id{where} begins with {pattern!r}", param_hint="--id")
-    console = Console()
     results, interrupted = _decide(console, claims, cases, seed, jobs)
     console.print(ledger_report.table(results))
     failed = [made.id for made, outcome in results if outcome.failure]
+    for made, outcome in results:
+        for line in _saved(counterexamples, folder, made, outcome):
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
     whole = paper is None and pattern is None and not interrupted
     if write:
         rows = (stored or {"rows": []})["rows"]
@@ -84,6 +109,38 @@ def ledger(
         highlight=False,
     )
     raise SystemExit(1 if failed or changed else 130 if interrupted else 0)
+
+
+def _saved(counterexamples: Path, folder: Path, made: Claim, outcome: Outcome) -> list[str]:
+    """Save what a claim failed on; where it is, and the command that shows it again."""
+    if outcome.counterexample is None:
+        return []
+    file, least = counterexamples / f"{made.id}.npz", outcome.smaller
+    more = {} if least is None else {"smaller_X": least.X, "smaller_y": least.y}
+    if not save_value(file, outcome.counterexample, claim=made.id, call=outcome.call, **more):
+        return []
+    lines = [f"{made.id} fails on {file}:", f"  sparselin ledger --folder {folder} --design {file}"]
+    if least is not None:
+        lines.insert(1, f"  and on a smaller design, {least.X.shape}, smaller_X and smaller_y in that file")
+    return lines
+
+
+def _again(console: Console, claims: list[Claim], design: Path) -> int:
+    """Check a saved counterexample: 1 where the claim fails on it, 0 where it holds."""
+    try:
+        value, more = load_value(design)
+        id, call = str(more["claim"]), int(more["call"])
+    except (ValueError, KeyError) as error:
+        raise click.BadParameter(str(error), param_hint="--design") from None
+    made = next((made for made in claims if made.id == id), None)
+    if made is None:
+        raise click.BadParameter(f"{design} is of {id}, which is not there", param_hint="--folder")
+    outcome = decide(made, only=(call, value))
+    if outcome.failure is None and not outcome.cases:
+        raise click.BadParameter(f"{id} has no `forall` or `over` number {call}", param_hint="--design")
+    words = "holds" if outcome.failure is None else f"fails: {outcome.failure}"
+    console.print(f"{id} {words}", soft_wrap=True, highlight=False, markup=False)
+    return 0 if outcome.failure is None else 1
 
 
 def _number(items: Sequence[object], noun: str) -> str:

@@ -23,8 +23,9 @@ class SavedDesign(NamedTuple):
     X, y : (n, d) and (n,).
     names, target : the names of the columns and of y, of a .csv.
     note : a sentence for the user, or "".
-    k, seed, reach : as an .npz of a violated claim has them: features, the key of random numbers, and whether
-        the reach of the pick is measured.
+    k, seed, reach, audit, flops : as an .npz that a command saved has them: features, the key of random
+        numbers, whether the reach of the pick is measured and the steps are audited, and the cap on a descent
+        (infinite for no cap; None where none is saved).
     """
 
     X: Any
@@ -35,6 +36,8 @@ class SavedDesign(NamedTuple):
     k: int | None = None
     seed: list[int] | None = None
     reach: bool = False
+    audit: bool = True
+    flops: float | None = None
 
 
 def read_design(path: Path, target: str | None) -> SavedDesign:
@@ -59,6 +62,8 @@ def read_design(path: Path, target: str | None) -> SavedDesign:
                 k=int(saved["k"]) if "k" in saved else None,
                 seed=[int(part) for part in saved["seed"]] if "seed" in saved else None,
                 reach=bool(saved["reach"]) if "reach" in saved else False,
+                audit=bool(saved["audit"]) if "audit" in saved else True,
+                flops=float(saved["flops"]) if "flops" in saved else None,
             )
     except click.BadParameter:
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from pathlib import Path
 
@@ -24,7 +25,8 @@ from sparselin.cli.common import (
     watch,
 )
 from sparselin.cli.saved_design import read_design
-from sparselin.ensembles import ENSEMBLES
+from sparselin.ensembles import ENSEMBLES, BadEnsemble, from_file
+from sparselin.experiments.verification.plants import PLANTS
 from sparselin.experiments.verification.projected_design import Agreement
 from sparselin.experiments.verification.run import (
     DesignRecord,
@@ -34,6 +36,7 @@ from sparselin.experiments.verification.run import (
     verify_all,
     verify_design,
 )
+from sparselin.experiments.verification.theorem import summary as check_of
 from sparselin.problem import Problem
 from sparselin.reports import verification
 
@@ -44,7 +47,7 @@ _OF_A_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
 @click.command(short_help="Check that the three algorithms agree.")
 @click.option("--designs", type=click.IntRange(1), help="Designs in all.  [default: 1000; with --quick 32]")
 @click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
-@ensembles_option(tuple(ENSEMBLES))
+@ensembles_option(tuple(ENSEMBLES), ", or FILE.py:NAME, a function (n, d, rng) that returns (X, y)")
 @seed_option
 @jobs_option
 @output_option("report", "index.html, results.json and the figures")
@@ -54,6 +57,11 @@ _OF_A_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
     "Check one design and print every step: .npz with X and y, or .csv with names in its first line."
 )
 @target_option
+@click.option(
+    "--plant",
+    type=click.Choice(tuple(PLANTS)),
+    help="Plant a defect, an OMP that takes the second best feature, to see the run fail.",
+)
 def verify(
     designs: int | None,
     steps: int,
@@ -65,6 +73,7 @@ def verify(
     uncapped: bool,
     design: Path | None,
     target: str | None,
+    plant: str | None,
 ) -> None:
     """Verify that OMP, Sequential LASSO and linear Sequential Attention select the same features.
 
@@ -76,13 +85,14 @@ def verify(
         raise click.BadParameter("it names a column of --design", param_hint="--target")
     if design is not None:
         refuse(_OF_A_RUN, "--design, which prints the checks of one design")
-        raise SystemExit(_verify_saved(console, design, target, steps, seed))
+        raise SystemExit(_verify_saved(console, design, target, steps, seed, plant))
     settings = VerificationSettings(
         designs=designs or (32 if quick else 1000),
         steps=steps,
-        ensembles=chosen(ensembles, tuple(ENSEMBLES)),
+        ensembles=_with_files(ensembles, seed),
         seed=seed,
         jobs=jobs,
+        plant=plant,
     )
     if quick:
         settings = dataclasses.replace(settings, audit_first=1, reach_every=64)
@@ -90,7 +100,10 @@ def verify(
         settings = dataclasses.replace(settings, descent_flops=None)
     make_folder(output, "verify")
     started = time.perf_counter()
-    records, interrupted = _collect(console, settings)
+    try:
+        records, interrupted = _collect(console, settings)
+    except BadEnsemble as error:
+        raise click.BadParameter(str(error), param_hint="--ensembles") from None
     if not records:
         raise SystemExit(130)
     ignore_interrupts()
@@ -98,7 +111,7 @@ def verify(
     seconds = time.perf_counter() - started
     index = verification.write(output, settings, records, summary, seconds, interrupted)
     console.print(verification.table(summary))
-    for line in verification.headline(summary):
+    for line in verification.headline(summary, settings):
         console.print(line)
     for line in verification.reproductions(output, settings, records):
         console.print(line, soft_wrap=True, highlight=False)
@@ -127,7 +140,25 @@ def _collect(console: Console, settings: VerificationSettings) -> tuple[list[Des
     return records, interrupted
 
 
-def _verify_saved(console: Console, path: Path, target: str | None, steps: int, seed: int) -> int:
+def _with_files(ensembles: str, seed: int) -> tuple[str, ...]:
+    """The names of a list, in which FILE.py:NAME registers that function; its first design is drawn."""
+    names = []
+    for item in map(str.strip, ensembles.split(",")):
+        if ":" in item:
+            try:
+                own = from_file(item)
+                own.design(0, seed)
+            except BadEnsemble as error:
+                raise click.BadParameter(str(error), param_hint="--ensembles") from None
+            ENSEMBLES[own.name] = own
+            item = own.name
+        names.append(item)
+    return chosen(",".join(names), tuple(ENSEMBLES))
+
+
+def _verify_saved(
+    console: Console, path: Path, target: str | None, steps: int, seed: int, plant: str | None
+) -> int:
     """Every check at every step of one saved design."""
     saved = read_design(path, target)
     try:
@@ -136,12 +167,20 @@ def _verify_saved(console: Console, path: Path, target: str | None, steps: int, 
         raise click.BadParameter(f"{path}: {error}", param_hint="--design") from None
     if saved.note:
         console.print(saved.note, soft_wrap=True, highlight=False)
+    settings = VerificationSettings(descent_flops=saved.flops, max_iter=100_000)
+    if saved.flops is not None:
+        flops = None if math.isinf(saved.flops) else saved.flops
+        settings = VerificationSettings(descent_flops=flops)
     selection, supports, records = verify_design(
-        saved.X, saved.y, steps, seed=saved.seed or [seed], audit=True, reach=saved.reach
+        saved.X,
+        saved.y,
+        steps,
+        methods=PLANTS[plant] if plant else None,
+        seed=saved.seed or [seed],
+        audit=saved.audit,
+        reach=saved.reach,
+        max_iter=settings.iterations,
     )
-    console.print(verification.step_table(selection, records))
-    console.print(f"Sequential LASSO: {selection.status.name}, {selection.status.message}")
-    if supports.reason:
-        console.print(f"supports: {supports.verdict}: {supports.reason}")
-    wrong = [record for record in records if record.verdict is Agreement.VIOLATES]
-    return 1 if wrong or supports.verdict is Agreement.VIOLATES else 0
+    check = check_of(selection, supports, records, saved.audit)
+    console.print(str(check), soft_wrap=True, highlight=False, markup=False)
+    return 1 if check.verdict == Agreement.VIOLATES else 0

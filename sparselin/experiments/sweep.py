@@ -123,7 +123,7 @@ def sweep_design(n: int, d: int, index: int, seed: int = 0) -> Design:
     blocks = _blocks(n, d, check_count(seed, "seed", 0, math.inf), chunk)
     X, Y = next(itertools.islice(blocks, block, None))
     kernels.normalize(X[row], np.empty(d))
-    return X[row].copy(), Y[row].copy()
+    return Design(X[row].copy(), Y[row].copy())
 
 
 def _check_size(n: int, d: int, k: int) -> tuple[int, int, int]:
@@ -160,7 +160,8 @@ def _add_round(result: Sweep, first: int, stop: int) -> Sweep:
     with workers(6.0 * n * d * k * (stop - first)) as count:
         spread_chunks(task, stop - first, CHUNK, count)
     open_ = np.flatnonzero(verdict == kernels.UNDECIDED)
-    settled = [i for i in open_ if _agrees(*sweep_design(n, d, first + int(i), result.seed), k)]
+    designs = {i: sweep_design(n, d, first + int(i), result.seed) for i in open_}
+    settled = [i for i, design in designs.items() if _agrees(design.X, design.y, k)]
     undecided = np.setdiff1d(open_, settled)
     violated = np.flatnonzero(verdict == kernels.VIOLATED)
     return dataclasses.replace(

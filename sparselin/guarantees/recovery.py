@@ -29,14 +29,17 @@ R². For FR, with unit columns, τ is divided by the least length of a column af
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparselin.guarantees._along_path import Data
+from sparselin.guarantees.coherence import columns_of, normalized
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
 from sparselin.problem import Problem
 from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEigenvalues
+from sparselin.validation import Columns, check_indices, frame_names, frame_numbers
 
 _TROPP = "Tropp, Greed is good (2004)"
 _SOUSSEN = "Soussen, Gribonval, Idier and Herzet, Joint k-step analysis (2013)"
@@ -67,6 +70,53 @@ class Condition(NamedTuple):
     right: float
 
 
+def exact_recovery_coefficient(X: Any, S: Columns) -> float:
+    """Tropp's exact recovery coefficient of S: ERC(S) = max_{j∉S} ‖X_S⁺X_j‖₁.
+
+    If ERC(S) < 1, all picks of OMP are in S for every y = X_Sβ, until the residual is zero (Tropp, *Greed is
+    good*, 2004, Theorem 3.1), with unit columns those of OLS too (Soussen, Gribonval, Idier, Herzet, 2013).
+    If ERC(S) > 1, attained at j, OMP's first pick is not in S for the y = X_Sβ with X_Sᵀy = sign(X_S⁺X_j), as
+    then ⟨X_j, y⟩ = ERC(S). X is taken as given: ERC(S) depends on the lengths of the columns.
+
+    Parameters
+    ----------
+    X : design (n, d): an array, SciPy sparse matrix or frame; or a `Problem`. float32 is computed in float64.
+    S : columns, by index or name.
+
+    Returns
+    -------
+    ERC(S) ≥ 0, to a relative error of some κ(X_S)·√n·eps; 0 if S is empty or has all columns, and infinite if
+    X_S is dependent to rounding: σ_min ≤ max(n, |S|)·eps·σ_max for its columns scaled to unit length.
+
+    Raises
+    ------
+    TypeError : X is not numeric, or a LinearOperator.
+    ValueError : X is not a finite matrix, a `Problem` with an intercept or standardized columns, or S not a
+        set of columns.
+
+    >>> exact_recovery_coefficient([[1.0, 0.0, 0.5], [0.0, 1.0, 0.25]], [0, 1])
+    0.75
+    """
+    columns = columns_of(X)
+    n, d = columns.shape
+    named = X if isinstance(X, Problem) else None
+    labels = named.names if named else frame_names(X)
+    inside = check_indices(S, d, "S", labels, named._numbers if named else frame_numbers(X))
+    outside = np.setdiff1d(np.arange(d), inside)
+    if not len(inside) or not len(outside):
+        return 0.0
+    block = columns[:, inside]
+    block = block if isinstance(block, np.ndarray) else block.toarray()
+    if len(inside) > n or not block.any(axis=0).all():
+        return math.inf
+    unit, lengths = normalized(block)
+    U, sigma, Vt = np.linalg.svd(unit, full_matrices=False)
+    if sigma[-1] <= n * np.finfo(np.float64).eps * sigma[0]:
+        return math.inf
+    pseudo = (Vt.T / sigma) @ U.T
+    return _largest_norm(np.asarray((columns[:, outside].T @ pseudo.T) / lengths).T)
+
+
 def condition(data: Data, best: BestSubset) -> Condition:
     """The constants of the best subset, without the features whose coefficient is zero."""
     problem, square = data.problem, max(best.residual, 0.0)
@@ -83,8 +133,7 @@ def condition(data: Data, best: BestSubset) -> Condition:
         return Condition(known, exact, np.inf, np.inf, 0.0, 0.0, 0.0, np.inf)
     worst = 1 + 4 * off * (1 + 1 / sigma)
     erc, erc_unit = (
-        worst * float(np.abs(A @ V[:, others]).sum(axis=0).max(initial=0))
-        for A, V in ((pseudo, data.X), (pseudo_unit, unit))
+        worst * _largest_norm(A @ V[:, others]) for A, V in ((pseudo, data.X), (pseudo_unit, unit))
     )
     beta = pseudo @ data.y
     e = data.y - data.X[:, S] @ beta
@@ -96,6 +145,11 @@ def condition(data: Data, best: BestSubset) -> Condition:
     factor = _certain(right, erc, sigma, len(S))
     factor_unit = _certain(right_unit, erc_unit, sigma_unit * shortest, len(S))
     return Condition(known, exact, erc, erc_unit, factor, factor_unit, left, right)
+
+
+def _largest_norm(coefs: FloatArray) -> float:
+    """max ‖X_S⁺X_j‖₁ over the columns of X_S⁺X_{S̄}, 0 for none."""
+    return float(np.abs(coefs).sum(axis=0).max(initial=0))
 
 
 def _inverse(problem: Problem, X: FloatArray) -> tuple[FloatArray, float, float]:

@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels import sparse_eigenvalues as kernels
+from sparselin.guarantees.coherence import cumulative
 from sparselin.memory import check_memory
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
@@ -116,7 +117,8 @@ def sparse_eigenvalues(X: Any, k: int, *, node_limit: int | None = None) -> Spar
     largest = _attained(X, high.support, eps)[1]
     least = Interval(max(0.0, min(low.lower, smallest)), smallest, low.method, rounding=8 * slack[0])
     most = Interval(largest, max(-high.lower, largest), high.method, rounding=8 * slack[1])
-    coherence, babel = _coherences(C, k)
+    babel = cumulative(X, k)
+    coherence = float(babel[0]) if np.count_nonzero(C.diagonal()) > 1 else math.nan
     return SparseEigenvalues(
         k, least, most, low.support, high.support, _quotient(most, least), coherence, babel
     )
@@ -236,18 +238,3 @@ def _quotient(most: Interval, least: Interval) -> Interval:
     lower = most.lower / least.upper if least.upper > 0 else math.inf
     upper = most.upper / least.lower if least.lower > 0 else math.inf
     return Interval(lower, upper, "from those of λ_max and λ_min")
-
-
-def _coherences(C: FloatArray, k: int) -> tuple[float, FloatArray]:
-    """The coherence and μ₁(1), …, μ₁(k) of the nonzero columns."""
-    norms = np.sqrt(C.diagonal())
-    J = np.flatnonzero(norms)
-    babel = np.zeros(k)
-    if len(J) < 2:
-        return math.nan, babel
-    G = np.abs(C[np.ix_(J, J)] / norms[J] / norms[J][:, None])
-    np.fill_diagonal(G, 0)
-    G.sort(axis=1)
-    largest = G[:, ::-1][:, :k].cumsum(axis=1).max(axis=0)
-    babel[:] = np.append(largest, np.full(k - len(largest), largest[-1]))
-    return float(babel[0]), babel

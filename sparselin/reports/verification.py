@@ -12,17 +12,15 @@ from rich import box
 from rich.table import Table
 
 from sparselin import plots
-from sparselin.ensembles import ENSEMBLES
+from sparselin.ensembles import ENSEMBLES, Ensemble
 from sparselin.experiments.penalty_contours import penalty_contours
 from sparselin.experiments.verification.projected_design import Agreement
 from sparselin.experiments.verification.run import (
     DesignRecord,
     EnsembleSummary,
-    StepRecord,
     VerificationSettings,
 )
 from sparselin.reports import page
-from sparselin.results import SelectionPath
 
 # heading of the page, heading of the terminal's table (80 columns), field, format
 COLUMNS = (
@@ -40,6 +38,16 @@ COLUMNS = (
     ("median λ₂/λ*", "λ₂/λ*", "median_window", "{:.3f}"),
     ("reach", "", "median_reach", "{:.2f}"),
 )
+# how y is drawn, by the `response` of an ensemble
+RESPONSES = {
+    "generic": "with probability ½ each white noise, or a combination of at most eight columns with normal "
+    "coefficients, and noise of 0.1 to 100 % of its length",
+    "tying": "in {−1, 0, 1}ⁿ with probability ¾, else the sum of two to four signed columns",
+    "signal": "five columns with coefficients ±1, and noise of a tenth of their sum's length",
+    "e₁": "the first unit vector",
+    "measured": "as in the data; index 0 is all rows, others are random rows",
+}
+PLANTED = "a defect was planted: an OMP that takes the second best feature. This run is to fail."
 PACKAGES = ("numpy", "scipy", "numba", "cvxpy", "clarabel")
 TOTALS = {"median_window": None, "median_reach": None, "worst_gap": max, "worst_lam_error": max}
 
@@ -74,16 +82,20 @@ def totals(summary: Sequence[EnsembleSummary]) -> tuple[str, ...]:
     return tuple(line)
 
 
-def headline(summary: Sequence[EnsembleSummary]) -> list[str]:
-    """The result in two or three sentences."""
+def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings) -> list[str]:
+    """The result in some sentences, the first of which says whether the run passes."""
     steps = sum(row.steps for row in summary)
     agreements = sum(row.agreements for row in summary)
     violations = sum(row.violations for row in summary)
     undecided = sum(row.undecided for row in summary)
     designs = sum(row.designs for row in summary)
+    passes = "passes" if all(row.passes for row in summary) else "does not pass"
     lines = [
-        f"{designs} designs, {steps} steps: {agreements} agree, {violations} violate, {undecided} undecided."
+        f"{designs} designs, {steps} steps: {agreements} agree, {violations} violate, {undecided} undecided. "
+        f"The run {passes}."
     ]
+    if settings.plant:
+        lines.append(f"--plant {settings.plant}: {PLANTED}")
     reach = [row.median_reach for row in summary if row.reach_steps]
     if reach:
         lines.append(
@@ -101,15 +113,24 @@ def headline(summary: Sequence[EnsembleSummary]) -> list[str]:
 
 
 def reproductions(output: Path, settings: VerificationSettings, records: Sequence[DesignRecord]) -> list[str]:
-    """For each violating design: the violation, and the command that reproduces it."""
-    lines = []
-    for record in records:
-        if record.verdict is Agreement.VIOLATES:
-            lines.append(
-                f"violated by {record.ensemble} #{record.index}: {'; '.join(reasons(record))}\n"
-                f"  sparselin verify --design {saved_design(output, record)} --steps {settings.steps}"
-            )
+    """For each violating design the violation and the command that shows it again; where the others are."""
+    lines = [
+        f"violated by {record.ensemble} #{record.index}: {'; '.join(reasons(record))}\n"
+        f"  {again(output, settings, record)}"
+        for record in records
+        if record.verdict is Agreement.VIOLATES
+    ]
+    undecided = sum(record.verdict is Agreement.UNDECIDED for record in records)
+    if undecided:
+        where = output / "undecided-*.npz"
+        lines.append(f"{undecided} undecided designs are saved, {where}; the report has a command for each.")
     return lines
+
+
+def again(output: Path, settings: VerificationSettings, record: DesignRecord) -> str:
+    """The command that checks a saved design again, as in the run."""
+    plant = f" --plant {settings.plant}" if settings.plant else ""
+    return f"sparselin verify --design {saved_design(output, record)} --steps {settings.steps}{plant}"
 
 
 def reasons(record: DesignRecord) -> list[str]:
@@ -123,21 +144,9 @@ def reasons(record: DesignRecord) -> list[str]:
 
 
 def saved_design(output: Path, record: DesignRecord) -> Path:
-    """The file in which a violating design is saved."""
-    return output / f"violation-{record.ensemble}-{record.index}.npz"
-
-
-def step_table(path: SelectionPath, records: Sequence[StepRecord]) -> Table:
-    """One design, a row a step."""
-    view = Table(title="every check at every step")
-    for name in ("step", "feature", "λ*", "|T|", "|A(S)|", "λ₂/λ*", "verdict", "why"):
-        view.add_column(name)
-    for record in records:
-        feature = str(path.support[record.step - 1]) if record.step <= len(path.support) else "–"
-        why = "; ".join(f"{check}: {reason}" for check, reason in record.reasons.items())
-        numbers = (f"{record.lam_star:.6g}", str(record.tied), str(record.active), f"{record.window:.3f}")
-        view.add_row(str(record.step), feature, *numbers, record.verdict, why)
-    return view
+    """The file in which a violating or undecided design is saved."""
+    kind = "violation" if record.verdict is Agreement.VIOLATES else "undecided"
+    return output / f"{kind}-{record.ensemble.replace('.py:', '-')}-{record.index}.npz"
 
 
 def write(
@@ -148,13 +157,11 @@ def write(
     seconds: float,
     interrupted: bool,
 ) -> Path:
-    """Write index.html, results.json, the figures (PNG and SVG) and the violating designs to a folder."""
+    """Write index.html, results.json, the figures (PNG and SVG) and designs that do not agree to a folder."""
     output.mkdir(parents=True, exist_ok=True)
     for record in records:
-        if record.verdict is Agreement.VIOLATES:
-            X, y = ENSEMBLES[record.ensemble].design(record.index, settings.seed)
-            seed, reach = settings.key(record.ensemble, record.index), settings.measures_reach(record.index)
-            np.savez_compressed(saved_design(output, record), X=X, y=y, seed=seed, reach=reach)
+        if record.verdict is not Agreement.AGREES:
+            _save(saved_design(output, record), settings, record)
     run = page.describe(
         _command(settings), seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES
     )
@@ -168,31 +175,55 @@ def write(
     )
     context = {
         "run": run,
-        "headline": headline(summary),
+        "headline": headline(summary, settings),
         "passes": all(row.passes for row in summary),
         "columns": [heading for heading, *_ in COLUMNS],
-        "rows": [(cells(row), ENSEMBLES[row.name].description, row.passes) for row in summary],
+        "rows": [(cells(row), row.passes) for row in summary],
+        "drawn": [_drawn(row, ENSEMBLES[row.name]) for row in summary],
         "totals": totals(summary),
         "figures": [page.figure(output, *entry) for entry in _figures(records, summary)],
-        "violations": [
-            (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Agreement.VIOLATES
-        ],
-        "undecided": [
-            (f"{r.ensemble} #{r.index}", reasons(r)) for r in records if r.verdict is Agreement.UNDECIDED
-        ],
-        "commands": reproductions(output, settings, records),
+        **{
+            str(verdict): [
+                (f"{r.ensemble} #{r.index}", reasons(r), again(output, settings, r))
+                for r in records
+                if r.verdict is verdict
+            ]
+            for verdict in (Agreement.VIOLATES, Agreement.UNDECIDED)
+        },
     }
     return page.write_page(output, "verification.html.j2", context)
+
+
+def _save(path: Path, settings: VerificationSettings, record: DesignRecord) -> None:
+    """A design, with what `sparselin verify --design` needs to check it as the run did."""
+    X, y = ENSEMBLES[record.ensemble].design(record.index, settings.seed)
+    np.savez_compressed(
+        path,
+        X=X,
+        y=y,
+        seed=settings.key(record.ensemble, record.index),
+        reach=settings.measures_reach(record.index),
+        audit=settings.audits(record.index),
+        flops=np.inf if settings.descent_flops is None else settings.descent_flops,
+    )
+
+
+def _drawn(row: EnsembleSummary, ensemble: Ensemble) -> tuple[str, ...]:
+    """What an ensemble is: its name, a few words, the sizes that came, and how y is drawn."""
+    n, d = (f"{a}" if a == b else f"{a}–{b}" for a, b in (row.n, row.d))
+    return row.name, ensemble.description, n, d, RESPONSES.get(ensemble.response, ensemble.response)
 
 
 def _command(settings: VerificationSettings) -> str:
     """The command line that repeats the run."""
     cap = "" if settings.descent_flops is not None else " --uncapped"
     quick = " --quick" if settings.audit_first < VerificationSettings.audit_first else ""
-    chosen = "all" if settings.ensembles == tuple(ENSEMBLES) else ",".join(settings.ensembles)
+    origins = [ENSEMBLES[name].origin or name for name in settings.ensembles]
+    chosen = "all" if settings.ensembles == tuple(ENSEMBLES) else ",".join(origins)
+    plant = f" --plant {settings.plant}" if settings.plant else ""
     return (
         f"sparselin verify --designs {settings.designs} --steps {settings.steps} "
-        f"--ensembles {chosen} --seed {settings.seed}{cap}{quick}"
+        f"--ensembles {chosen} --seed {settings.seed}{cap}{quick}{plant}"
     )
 
 

@@ -17,6 +17,7 @@ from sparselin.results.paths import SelectionPath
 from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
 from sparselin.results.stability import StabilitySelection
 from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult, SwappedSubset
+from sparselin.results.verification import TheoremCheck
 
 __all__ = [
     "BatchSelection",
@@ -45,4 +46,5 @@ __all__ = [
     "SubmodularityRatio",
     "SubsetResult",
     "SwappedSubset",
+    "TheoremCheck",
 ]

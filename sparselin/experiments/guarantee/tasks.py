@@ -157,10 +157,11 @@ def draw(task: DesignTask, seed: int) -> Design:
     signal, noise = X @ beta, rng.standard_normal(N)
     # duplicated and negated columns may cancel
     size = float(np.linalg.norm(signal)) or 1.0
-    return X, signal + noise * (size / (np.sqrt(snr) * np.linalg.norm(noise)))
+    noise *= size / (np.sqrt(snr) * np.linalg.norm(noise))
+    return Design(X, signal + noise, beta, noise)
 
 
-def _family(task: DesignTask) -> Callable[..., Design]:
+def _family(task: DesignTask) -> Callable[..., Any]:
     family = ENSEMBLES[task.ensemble].family
     assert family is not None, task
     return family
@@ -178,11 +179,11 @@ def _small(task: DesignTask, rng: np.random.Generator) -> Design:
     if task.index % 8 == 5:
         # low coherence and an exact fit: where recovery is promised
         X = family(60, d, rng)[0]
-        return X, X[:, rng.choice(d, task.k, replace=False)] @ rng.choice([-1.0, 1.0], task.k)
+        return Design(X, X[:, rng.choice(d, task.k, replace=False)] @ rng.choice([-1.0, 1.0], task.k))
     X, y = family(n, d, rng)
     if task.index % 16 == 15:
         X[:, int(rng.integers(d))] = 0
-    return X, y
+    return Design(X, y)
 
 
 def examine(task: DesignTask, seed: int) -> GuaranteeRecord:

@@ -11,14 +11,15 @@ import dataclasses
 import math
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from sparselin.ensembles import ENSEMBLES, carried
+from sparselin.ensembles import ENSEMBLES, Rng, carried
 from sparselin.experiments.verification import checks
 from sparselin.experiments.verification.checks import Methods
+from sparselin.experiments.verification.plants import PLANTS
 from sparselin.experiments.verification.projected_design import (
     AGREES,
     SEVERITY,
@@ -93,6 +94,7 @@ class VerificationSettings:
     reach_every : `reach` is measured on every so many designs of an ensemble.
     audit_first, audit_every : the designs of an ensemble that an interior point method repeats.
     descent_flops : cap on one descent, about 10 ms; None for no cap but `max_iter`.
+    plant : a defect of `PLANTS`, which the run has to find.
     """
 
     designs: int = 1000
@@ -105,6 +107,7 @@ class VerificationSettings:
     audit_every: int = 50
     descent_flops: float | None = 6e7
     max_iter: int = 1_000_000
+    plant: str | None = None
 
     def key(self, name: str, index: int) -> tuple[int, int, int]:
         """The seed of the random starts on one design."""
@@ -113,6 +116,16 @@ class VerificationSettings:
     def measures_reach(self, index: int) -> bool:
         """Whether this design of an ensemble is among those sampled for `reach`."""
         return index % self.reach_every == 0
+
+    def audits(self, index: int) -> bool:
+        """Whether an interior point method repeats the steps of this design of an ensemble."""
+        return index < self.audit_first or index % self.audit_every == 0
+
+    def iterations(self, n: int, m: int) -> int:
+        """The cap on a descent over m unselected features in n dimensions."""
+        if self.descent_flops is None:
+            return self.max_iter
+        return max(50, min(self.max_iter, int(self.descent_flops / (4 * n * m))))
 
     def tasks(self) -> list[tuple[str, int]]:
         """(ensemble, index) of every design, cycling through the ensembles."""
@@ -126,7 +139,7 @@ def verify_design(
     k: int,
     *,
     methods: Methods | None = None,
-    seed: Sequence[int] = (0,),
+    seed: Rng = 0,
     audit: bool = False,
     reach: bool = False,
     max_iter: Callable[[int, int], int] = lambda n, m: 100_000,
@@ -234,21 +247,15 @@ def verify_one(
     """One design of an ensemble, from its name and index alone."""
     name, index = task
     X, y = ENSEMBLES[name].design(index, settings.seed)
-
-    def max_iter(n: int, m: int) -> int:
-        if settings.descent_flops is None:
-            return settings.max_iter
-        return max(50, min(settings.max_iter, int(settings.descent_flops / (4 * n * m))))
-
     path, supports, steps = verify_design(
         X,
         y,
         settings.steps,
-        methods=methods,
+        methods=methods or (PLANTS[settings.plant] if settings.plant else None),
         seed=settings.key(name, index),
-        audit=index < settings.audit_first or index % settings.audit_every == 0,
+        audit=settings.audits(index),
         reach=settings.measures_reach(index),
-        max_iter=max_iter,
+        max_iter=settings.iterations,
     )
     return DesignRecord(
         name, index, settings.seed, len(y), X.shape[1], path.status.name, supports, tuple(steps)
@@ -263,9 +270,11 @@ def verify_all(settings: VerificationSettings) -> Iterator[DesignRecord]:
 
 @dataclasses.dataclass(frozen=True)
 class EnsembleSummary:
-    """One row of the table."""
+    """One row of the table; n and d are the least and the largest."""
 
     name: str
+    n: tuple[int, int]
+    d: tuple[int, int]
     designs: int
     steps: int
     agreements: int
@@ -307,6 +316,8 @@ def _summarize(name: str, records: list[DesignRecord]) -> EnsembleSummary:
     wrong_supports = sum(record.supports.verdict is Agreement.VIOLATES for record in records)
     return EnsembleSummary(
         name=name,
+        n=(min(record.n for record in records), max(record.n for record in records)),
+        d=(min(record.d for record in records), max(record.d for record in records)),
         designs=len(records),
         steps=len(steps),
         agreements=count[Agreement.AGREES],

@@ -1,0 +1,304 @@
+"""A claim about designs, tried on many: how often it holds, and a counterexample, saved and made smaller."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sparselin.ensembles.design import Design
+from sparselin.ensembles.registry import ENSEMBLES, Ensemble
+from sparselin.validation import FloatArray, check_count, check_real
+
+# (X, y), or a Design: true, false, or None where its hypotheses are not met
+Claim: TypeAlias = Callable[..., Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Rate:
+    """How often a claim held, and the first design on which it did not; made by `rate`.
+
+    Attributes
+    ----------
+    held, tried : designs on which it held, of those that met its hypotheses.
+    skipped : designs that did not.
+    lower, upper : the confidence interval of the probability that it holds.
+    confidence : its level.
+    stopped : whether the first counterexample ended the trial.
+    counterexample, index : the first design on which the claim failed, and its index; None if there is none.
+    smaller : the same made smaller, by `smaller`; None where that was not asked for.
+    file : where they are saved.
+    """
+
+    held: int
+    tried: int
+    skipped: int
+    lower: float
+    upper: float
+    confidence: float
+    stopped: bool
+    counterexample: Design | None
+    index: int | None
+    smaller: Design | None
+    file: Path | None
+
+    @property
+    def rate(self) -> float:
+        """held/tried."""
+        return self.held / self.tried
+
+    def __repr__(self) -> str:
+        text = (
+            f"held on {self.held} of {self.tried} designs: {self.rate:.4g}, "
+            f"[{self.lower:.4g}, {self.upper:.4g}] at {self.confidence:.4g}"
+        )
+        if self.skipped:
+            text += f"; {self.skipped} did not meet its hypotheses"
+        if self.counterexample is not None:
+            n, d = self.counterexample.X.shape
+            text += f"; fails at index {self.index} ({n} × {d})"
+            text += ", where it stopped" if self.stopped else ""
+        if self.file is not None:
+            text += f"; np.load({str(self.file)!r}) has its X and y"
+        return f"<Rate: {text}>"
+
+
+def rate(
+    claim: Claim,
+    ensemble: str | Ensemble | Callable[[np.random.Generator], Any],
+    N: int = 1000,
+    *,
+    seed: int = 0,
+    stop: bool = True,
+    folder: str | Path | None = "counterexamples",
+    shrink: bool = False,
+    confidence: float = 0.95,
+) -> Rate:
+    """Try a claim on N designs: the rate at which it holds, with its interval, and a counterexample.
+
+    With `stop`, the first counterexample ends the trial, as befits a claim that is to hold always; without
+    it, all N designs are tried, as befits a rate.
+
+    The interval is exact: its level is at least `confidence`, whatever the rate p. For all N designs it is
+    that of Clopper and Pearson. Stopped at the m-th trial, it has the p with P(m trials or fewer) ≥ α/2 and
+    P(m or more) ≥ α/2, α = 1 − confidence: as p^(m−1) is the probability that m − 1 trials hold,
+
+        (α/2)^{1/(m−1)} ≤ p ≤ (1 − α/2)^{1/m},    0 ≤ p for m = 1.
+
+    Parameters
+    ----------
+    claim : a function of (X, y), or of one argument, the `Design`, which knows the truth behind y. It returns
+        a truth value, or None for a design that does not meet the hypotheses, which then does not count.
+    ensemble : a name in `sl.ensembles.ENSEMBLES`, an `Ensemble`, or a function of a generator that returns a
+        `Design` or (X, y), such as lambda rng: sl.ensembles.gaussian(20, 40, rng, y="noise").
+    N : designs to draw.
+    seed : design i is the same for the same seed, whatever N.
+    folder : where a counterexample is saved as .npz with X, y, index and, with `shrink`, smaller_X and
+        smaller_y; None for nowhere.
+    shrink : make the counterexample smaller by `smaller`. A part of a design is not one of the ensemble any
+        more, so the claim must check its own hypotheses.
+    confidence : of the interval, in (0, 1).
+
+    Returns
+    -------
+    Rate.
+
+    Raises
+    ------
+    TypeError, ValueError : a bad argument, an unknown ensemble, a claim that does not take one or two
+        arguments, or one that returned None for every design. What it raises has a note with the index.
+
+    >>> import sparselin as sl
+    >>> def recovers(design):
+    ...     return set(sl.omp(*design, 3).support) == set(design.support)
+    >>> def draw(rng):
+    ...     return sl.ensembles.gaussian(40, 60, rng, y="signal", k=3)
+    >>> rate(recovers, draw, 200, stop=False, folder=None)
+    <Rate: held on 199 of 200 designs: 0.995, [0.9725, 0.9999] at 0.95; fails at index 101 (40 × 60)>
+    """
+    N = check_count(N, "N", 1)
+    seed = check_count(seed, "seed", 0, np.inf)
+    if not 0 < check_real(confidence, "confidence") < 1:
+        raise ValueError(f"confidence must be in (0, 1); got {confidence}")
+    name, draw = _source(ensemble, seed)
+    holds = _of_design(claim)
+    held = skipped = 0
+    first: tuple[int, Design] | None = None
+    for index in range(N):
+        design = draw(index)
+        try:
+            answer = holds(design)
+        except Exception as error:
+            error.add_note(f"design {index} of {name}, seed {seed}")
+            raise
+        held += bool(answer)
+        skipped += answer is None
+        if answer is not None and not answer and first is None:
+            first = index, design
+            if stop:
+                break
+    tried = index + 1 - skipped
+    if not tried:
+        raise ValueError(f"no design met the hypotheses: the claim returned None for all {N}")
+    stopped = bool(stop and first)
+    lower, upper = _interval(held, tried, stopped, confidence)
+    least = smaller(claim, *first[1]) if first and shrink else None
+    file = None
+    if first and folder is not None:
+        words = f"{getattr(claim, '__name__', 'claim')}-{name}-{seed}-{first[0]}"
+        file = _save(Path(folder), words, first[0], first[1], least)
+    index_of, counterexample = first or (None, None)
+    return Rate(
+        held, tried, skipped, lower, upper, confidence, stopped, counterexample, index_of, least, file
+    )
+
+
+def smaller(claim: Claim, X: FloatArray, y: FloatArray, *, calls: int = 5000) -> Design:
+    """A smaller design on which the claim fails too: fewer columns, fewer rows, rounder and fewer entries.
+
+    Columns, then rows, are left out one by one, entries rounded to 0 to 3 digits or set to zero, as long as
+    the claim returns a false value that is not None; a design on which it raises is not taken. This ends when
+    nothing helps any more, or after so many calls of the claim. The claim must check its own hypotheses (unit
+    columns, say), since a part of a design may not meet them.
+
+    Parameters
+    ----------
+    claim : a function of (X, y), or of one argument, the `Design`.
+    X, y : on which it fails.
+    calls : at least 1.
+
+    Returns
+    -------
+    Design, without β.
+
+    Raises
+    ------
+    ValueError : the claim does not fail on X, y.
+
+    >>> design = smaller(lambda X, y: np.abs(X).max() < 2, np.array([[1.0, 0.1], [0.3, 2.7]]), np.ones(2))
+    >>> design.X, design.y
+    (array([[3.]]), array([0.]))
+    """
+    left = check_count(calls, "calls", 1)
+    holds = _of_design(claim)
+    best = Design(np.array(X, np.float64), np.array(y, np.float64))
+
+    def fails(design: Design) -> bool:
+        nonlocal left
+        left -= 1
+        try:
+            answer = holds(design)
+        except Exception:
+            return False
+        return answer is not None and not answer
+
+    if not fails(best):
+        raise ValueError("the claim does not fail on X, y: there is nothing to make smaller")
+    changed = True
+    while changed and left > 0:
+        changed = False
+        for candidates in (_fewer_columns, _fewer_rows, _rounder, _fewer_entries):
+            place = 0
+            while left > 0 and (candidate := candidates(best, place)) is not None:
+                if candidate.X.size and not _same(candidate, best) and fails(candidate):
+                    best, changed = candidate, True
+                else:
+                    place += 1
+    return best
+
+
+def _fewer_columns(design: Design, place: int) -> Design | None:
+    d = design.X.shape[1]
+    return None if place >= d or d == 1 else Design(np.delete(design.X, d - 1 - place, axis=1), design.y)
+
+
+def _fewer_rows(design: Design, place: int) -> Design | None:
+    n = len(design.y)
+    if place >= n or n == 1:
+        return None
+    return Design(np.delete(design.X, n - 1 - place, axis=0), np.delete(design.y, n - 1 - place))
+
+
+def _rounder(design: Design, place: int) -> Design | None:
+    """Both, or one of the two, to few digits."""
+    if place >= 12:
+        return None
+    digits, which = divmod(place, 3)
+    X = design.X if which == 2 else np.round(design.X, digits) + 0.0
+    return Design(X, design.y if which == 1 else np.round(design.y, digits) + 0.0)
+
+
+def _fewer_entries(design: Design, place: int) -> Design | None:
+    """The nonzero entry of [X y] of this number, set to zero."""
+    whole = np.column_stack([design.X, design.y])
+    nonzero = np.argwhere(whole)
+    if place >= len(nonzero):
+        return None
+    whole[tuple(nonzero[place])] = 0
+    return Design(np.ascontiguousarray(whole[:, :-1]), whole[:, -1].copy())
+
+
+def _same(one: Design, other: Design) -> bool:
+    return np.array_equal(one.X, other.X) and np.array_equal(one.y, other.y)
+
+
+def _source(ensemble: Any, seed: int) -> tuple[str, Callable[[int], Design]]:
+    """A name, and the design of each index."""
+    if isinstance(ensemble, str):
+        if ensemble not in ENSEMBLES:
+            raise ValueError(f"unknown ensemble {ensemble!r}; the ensembles are {', '.join(ENSEMBLES)}")
+        ensemble = ENSEMBLES[ensemble]
+    if isinstance(ensemble, Ensemble):
+        return ensemble.name, lambda index: ensemble.design(index, seed)
+    if not callable(ensemble):
+        raise TypeError(f"ensemble must be a name, an Ensemble or a function of rng; got {ensemble!r}")
+
+    def draw(index: int) -> Design:
+        drawn = ensemble(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,))))
+        return drawn if isinstance(drawn, Design) else Design(*drawn)
+
+    return getattr(ensemble, "__name__", "draw"), draw
+
+
+def _of_design(claim: Claim) -> Callable[[Design], Any]:
+    """The claim as a function of a Design."""
+    try:
+        needed = [
+            p
+            for p in inspect.signature(claim).parameters.values()
+            if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+    except (TypeError, ValueError):
+        raise TypeError(f"claim must be a function of (X, y), or of a Design; got {claim!r}") from None
+    if len(needed) not in (1, 2):
+        raise TypeError(
+            f"claim must be a function of (X, y), or of a Design; it takes {len(needed)} arguments"
+        )
+    return claim if len(needed) == 1 else lambda design: claim(design.X, design.y)
+
+
+def _interval(held: int, tried: int, stopped: bool, confidence: float) -> tuple[float, float]:
+    """See `rate`."""
+    from scipy.stats import binomtest
+
+    if not stopped:
+        found = binomtest(held, tried).proportion_ci(confidence, "exact")
+        return float(found.low), float(found.high)
+    tail = (1 - confidence) / 2
+    return (tail ** (1 / held) if held else 0.0), (1 - tail) ** (1 / tried)
+
+
+def _save(folder: Path, name: str, index: int, design: Design, least: Design | None) -> Path:
+    """The counterexample as .npz."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / (re.sub(r"[^\w.-]+", "_", name).strip("_") + ".npz")
+    arrays: dict[str, Any] = {"X": design.X, "y": design.y, "index": index}
+    if least is not None:
+        arrays |= {"smaller_X": least.X, "smaller_y": least.y}
+    np.savez_compressed(file, **arrays)
+    return file

@@ -1,0 +1,316 @@
+"""Random designs, and designs that are built to tie. The docstring of the package says what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sparselin.ensembles.design import Design, Response, Rng, respond
+from sparselin.validation import FloatArray, check_count, check_real
+
+
+def gaussian(
+    n: int,
+    d: int,
+    rng: Rng = None,
+    *,
+    y: Response = "generic",
+    k: int | None = None,
+    snr: float | None = None,
+) -> Design:
+    """X_ij ~ N(0, 1), then unit columns; generic y.
+
+    >>> X, y = gaussian(20, 30)
+    >>> X.shape, y.shape, float(np.linalg.norm(X, axis=0).round(12).max())
+    ((20, 30), (20,), 1.0)
+    """
+    n, d, rng = _sizes(n, d, rng)
+    return respond(unit(rng.standard_normal((n, d))), rng, y, k, snr)
+
+
+def rademacher(
+    n: int,
+    d: int,
+    rng: Rng = None,
+    *,
+    y: Response = "generic",
+    k: int | None = None,
+    snr: float | None = None,
+) -> Design:
+    """X_ij = ±1/√n with equal probability, so unit columns; generic y.
+
+    >>> X, y = rademacher(16, 30)
+    >>> float(np.abs(X).min()), float(np.abs(X).max())
+    (0.25, 0.25)
+    """
+    n, d, rng = _sizes(n, d, rng)
+    return respond(unit(rng.choice([-1.0, 1.0], (n, d))), rng, y, k, snr)
+
+
+def ar1(
+    n: int,
+    d: int,
+    rng: Rng = None,
+    *,
+    rho: float = 0.9,
+    y: Response = "generic",
+    k: int | None = None,
+    snr: float | None = None,
+) -> Design:
+    """Gaussian rows with E X_i X_j = ρ^|i−j|, −1 < ρ < 1, then unit columns; generic y.
+
+    X_j = ρ X_{j−1} + √(1 − ρ²) Z_j with white Z. (Example 1 of Tibshirani, 1996, has ρ = ½.)
+
+    >>> X, y = ar1(2000, 3, rng=0)
+    >>> np.round(X.T @ X, 1)[0]
+    array([1. , 0.9, 0.8])
+    """
+    n, d, rng = _sizes(n, d, rng)
+    rho = _within(rho, "rho", "in (−1, 1)", lambda value: -1 < value < 1)
+    X = rng.standard_normal((n, d))
+    X[:, 1:] *= np.sqrt(1 - rho**2)
+    for j in range(1, d):
+        X[:, j] += rho * X[:, j - 1]
+    return respond(unit(X), rng, y, k, snr)
+
+
+def equicorrelated(
+    n: int,
+    d: int,
+    rng: Rng = None,
+    *,
+    rho: float = 0.5,
+    y: Response = "generic",
+    k: int | None = None,
+    snr: float | None = None,
+) -> Design:
+    """Gaussian rows with E X_i X_j = ρ for all i ≠ j, 0 ≤ ρ < 1, then unit columns; generic y.
+
+    X = √ρ z1ᵀ + √(1 − ρ) Z with z and Z white.
+
+    >>> X, y = equicorrelated(2000, 3, rng=0)
+    >>> np.round(X.T @ X, 1)[0]
+    array([1. , 0.5, 0.5])
+    """
+    n, d, rng = _sizes(n, d, rng)
+    rho = _within(rho, "rho", "in [0, 1)", lambda value: 0 <= value < 1)
+    common = rng.standard_normal((n, 1))
+    X = np.sqrt(rho) * common + np.sqrt(1 - rho) * rng.standard_normal((n, d))
+    return respond(unit(X), rng, y, k, snr)
+
+
+def random_walk(
+    n: int,
+    d: int,
+    rng: Rng = None,
+    *,
+    y: Response = "generic",
+    k: int | None = None,
+    snr: float | None = None,
+) -> Design:
+    """X_j = Z_1 + … + Z_j with white Z, then unit columns; generic y.
+
+    Columns i < j correlate by √(i/j): neighbours more, the further along.
+
+    >>> X, y = random_walk(2000, 100, rng=0)
+    >>> np.round(X[:, [24, 80, 99]].T @ X[:, 99], 1)
+    array([0.5, 0.9, 1. ])
+    """
+    n, d, rng = _sizes(n, d, rng)
+    return respond(unit(np.cumsum(rng.standard_normal((n, d)), axis=1)), rng, y, k, snr)
+
+
+def partial_dft(
+    n: int,
+    d: int,
+    rng: Rng = None,
+    *,
+    oversampling: float = 4.0,
+    y: Response = "generic",
+    k: int | None = None,
+    snr: float | None = None,
+) -> Design:
+    """X_ij = cos(2π t_i j/F), t_i ~ U[0, 1), j = 1, …, d, then unit columns; generic y.
+
+    Random rows of a cosine basis, oversampled F ≥ 1 times: columns j and j + m correlate by
+    sin(ω)/ω + O(1/j), ω = 2πm/F, and X is nearly rank deficient. (Fannjiang and Liao, 2012; Yin, Lou,
+    He and Xin, 2015.)
+
+    >>> X, y = partial_dft(2000, 100, rng=0)
+    >>> np.round(X[:, 90:].T @ X[:, 90], 1)[:3]
+    array([1. , 0.6, 0. ])
+    """
+    n, d, rng = _sizes(n, d, rng)
+    oversampling = _within(oversampling, "oversampling", "at least 1", lambda value: value >= 1)
+    X = np.cos(2 * np.pi / oversampling * np.outer(rng.random(n), np.arange(1, d + 1)))
+    return respond(unit(X), rng, y, k, snr)
+
+
+def partial_hadamard(
+    n: int, d: int, rng: Rng = None, *, y: Response = "tying", k: int | None = None, snr: float | None = None
+) -> Design:
+    """n random rows and d random columns of Sylvester's Hadamard matrix of the least order ≥ max(n, d).
+
+    Entries are ±1, (−1)^(number of ones that the binary i and j share); columns have norm √n, not one;
+    tying y.
+
+    >>> X, y = partial_hadamard(16, 16)
+    >>> bool((X.T @ X == 16 * np.eye(16)).all())
+    True
+    """
+    n, d, rng = _sizes(n, d, rng)
+    order = 1 << (max(n, d) - 1).bit_length()
+    i, j = rng.permutation(order)[:n], rng.permutation(order)[:d]
+    X = 1.0 - 2.0 * (np.bitwise_count(i[:, None] & j) % 2)
+    return respond(X, rng, y, k, snr)
+
+
+def duplicated(
+    n: int,
+    d: int,
+    rng: Rng = None,
+    *,
+    y: Response = "generic",
+    k: int | None = None,
+    snr: float | None = None,
+) -> Design:
+    """⌈d/2⌉ Gaussian unit columns and ⌊d/2⌋ exact copies, every second one negated, shuffled; generic y.
+
+    Needs d ≥ 2; copies are drawn with replacement, so some columns occur three times or more.
+
+    >>> X, y = duplicated(20, 30)
+    >>> len({tuple(column * np.sign(column[0])) for column in X.T})
+    15
+    """
+    n, d, rng = _sizes(n, d, rng)
+    check_count(d, "d", 2)
+    half = unit(rng.standard_normal((n, d - d // 2)))
+    # β is on the first of each copy; a function of X is to see all of them
+    drawn = Design(half, half[:, 0]) if callable(y) else respond(half, rng, y, k, snr)
+    copies = half[:, rng.integers(half.shape[1], size=d // 2)]
+    copies[:, ::2] *= -1
+    order = rng.permutation(d)
+    X = np.ascontiguousarray(np.hstack([half, copies])[:, order])
+    if callable(y):
+        return respond(X, rng, y, k, snr)
+    coef = None if drawn.coef is None else np.append(drawn.coef, np.zeros(d // 2))[order]
+    return Design(X, drawn.y, coef, drawn.noise)
+
+
+def small_integers(
+    n: int, d: int, rng: Rng = None, *, y: Response = "tying", k: int | None = None, snr: float | None = None
+) -> Design:
+    """X_ij uniform in {−1, 0, 1}, columns not scaled; tying y. Small n and d tie most.
+
+    >>> X, y = small_integers(8, 12, rng=0)
+    >>> np.unique(X)
+    array([-1.,  0.,  1.])
+    """
+    n, d, rng = _sizes(n, d, rng)
+    return respond(rng.integers(-1, 2, (n, d)).astype(np.float64), rng, y, k, snr)
+
+
+def planted_ties(
+    n: int,
+    d: int,
+    rng: Rng = None,
+    *,
+    y: Response = "planted",
+    k: int | None = None,
+    snr: float | None = None,
+) -> Design:
+    """y = e₁ and X_ij in {−1, 0, 1}, the first row ±1 for half the columns and 0 for the others.
+
+    That half is T, |⟨X_i, y⟩| = 1, and A(S) is where the shortest vector of the convex hull of its signed
+    columns has its weights: often a strict subset of T. Columns are not scaled.
+
+    >>> X, y = planted_ties(8, 12)
+    >>> int((X.T @ y != 0).sum()), float(np.abs(X.T @ y).max())
+    (6, 1.0)
+    """
+    n, d, rng = _sizes(n, d, rng)
+    X = rng.integers(-1, 2, (n, d)).astype(np.float64)
+    X[0] = rng.choice([-1.0, 1.0], d) * (rng.permutation(d) < (d + 1) // 2)
+    return respond(X, rng, y, k, snr, {"planted": lambda: np.eye(n)[0]})
+
+
+def ill_conditioned(
+    n: int,
+    d: int,
+    rng: Rng = None,
+    *,
+    kappa: float | None = None,
+    y: Response = "generic",
+    k: int | None = None,
+    snr: float | None = None,
+) -> Design:
+    """X = U diag(σ) Vᵀ, U and V random orthonormal, σ geometric from 1 to 1/κ, then unit columns; generic y.
+
+    κ ≤ 1e14 is the condition before the columns are scaled, which changes it by a small factor; None
+    draws it log-uniformly from 1e6 to 1e8. With n < d, κ is that of the min(n, d) nonzero singular
+    values. (Mode 3 of `randsvd`, Higham, Accuracy and Stability of Numerical Algorithms, 28.3.)
+
+    >>> X, y = ill_conditioned(40, 30, rng=0, kappa=1e7)
+    >>> bool(1e6 < np.linalg.cond(X) < 1e8)
+    True
+    """
+    n, d, rng = _sizes(n, d, rng)
+    kappa = 10 ** rng.uniform(6, 8) if kappa is None else kappa
+    kappa = _within(kappa, "kappa", "in [1, 1e14]", lambda value: 1 <= value <= 1e14)
+    m = min(n, d)
+    U, V = (np.linalg.qr(rng.standard_normal((rows, m)))[0] for rows in (n, d))
+    return respond(unit(U * np.geomspace(1, 1 / kappa, m) @ V.T), rng, y, k, snr)
+
+
+def heavy_tails(
+    n: int,
+    d: int,
+    rng: Rng = None,
+    *,
+    df: float = 2.0,
+    y: Response = "generic",
+    k: int | None = None,
+    snr: float | None = None,
+) -> Design:
+    """X_ij Student t with df ≥ 1 degrees of freedom, then unit columns: a few rows dominate; generic y.
+
+    >>> X, y = heavy_tails(200, 30, rng=0)
+    >>> float(np.abs(X).max()) > 0.9
+    True
+    """
+    n, d, rng = _sizes(n, d, rng)
+    df = _within(df, "df", "at least 1", lambda value: value >= 1)
+    return respond(unit(rng.standard_t(df, (n, d))), rng, y, k, snr)
+
+
+def sparse_signal(
+    n: int, d: int, rng: Rng = None, *, k: int | None = None, snr: float | None = None
+) -> Design:
+    """gaussian(n, d, rng, y="signal", k=k, snr=snr): Gaussian unit columns and k equal coefficients.
+
+    (Tropp and Gilbert, 2007, with noise.)
+
+    >>> design = sparse_signal(200, 30, rng=0, k=2, snr=1e6)
+    >>> design.support, np.linalg.lstsq(*design)[0].round(3)[design.support], design.coef[design.support]
+    (array([17, 24]), array([-1., -1.]), array([-1., -1.]))
+    """
+    return gaussian(n, d, rng, y="signal", k=k, snr=snr)
+
+
+def _sizes(n: int, d: int, rng: Rng) -> tuple[int, int, np.random.Generator]:
+    return check_count(n, "n", 1), check_count(d, "d", 1), np.random.default_rng(rng)
+
+
+def _within(value: float, name: str, expected: str, holds: Callable[[float], bool]) -> float:
+    """A finite number for which `holds` is true, as a float."""
+    number = check_real(value, name)
+    if not holds(number):
+        raise ValueError(f"{name} must be {expected}; got {value}")
+    return number
+
+
+def unit(X: FloatArray) -> FloatArray:
+    """Columns of norm one, zero columns left alone."""
+    norms = np.linalg.norm(X, axis=0)
+    return np.ascontiguousarray(X / np.where(norms > 0, norms, 1))

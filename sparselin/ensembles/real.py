@@ -1,0 +1,76 @@
+"""Real data, from scikit-learn."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from sparselin.ensembles.design import Design, Response, Rng, respond
+from sparselin.ensembles.families import unit
+
+
+def diabetes(
+    rng: Rng = None, *, y: Response = "measured", k: int | None = None, snr: float | None = None
+) -> Design:
+    """Disease progression on ten measurements and their 45 products, (442, 55), centred, unit columns.
+
+    `rng=None` gives all the rows; anything else a random half, recentred and rescaled. (Efron, Hastie,
+    Johnstone and Tibshirani, 2004.)
+
+    >>> diabetes()[0].shape, diabetes(rng=0)[0].shape
+    ((442, 55), (221, 55))
+    """
+    return _real_data("diabetes", rng, y, k, snr)
+
+
+def digits(
+    rng: Rng = None, *, y: Response = "measured", k: int | None = None, snr: float | None = None
+) -> Design:
+    """The digit on the 8×8 pixels of its image, (1797, 64), centred, unit columns; constant pixels are zero.
+
+    `rng=None` gives all the rows; anything else 450 random ones, recentred and rescaled. (Alpaydin and
+    Kaynak, 1998.)
+
+    >>> X, y = digits()
+    >>> X.shape, int((X == 0).all(axis=0).sum())
+    ((1797, 64), 3)
+    """
+    return _real_data("digits", rng, y, k, snr)
+
+
+def breast_cancer(
+    rng: Rng = None, *, y: Response = "measured", k: int | None = None, snr: float | None = None
+) -> Design:
+    """Benign or malignant on 30 measurements of cell nuclei, (569, 30), centred, unit columns.
+
+    `rng=None` gives all the rows; anything else a random half, recentred and rescaled. (Street, Wolberg
+    and Mangasarian, 1993.)
+
+    >>> breast_cancer()[0].shape, breast_cancer(rng=0)[0].shape
+    ((569, 30), (284, 30))
+    """
+    return _real_data("breast_cancer", rng, y, k, snr)
+
+
+@functools.cache
+def _load(name: str) -> tuple[Any, Any]:
+    from sklearn import datasets, preprocessing
+
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    if name == "diabetes":
+        X = preprocessing.PolynomialFeatures(2, interaction_only=True, include_bias=False).fit_transform(X)
+    return X, y.astype(np.float64)
+
+
+def _real_data(name: str, rng: Rng, y: Response, k: int | None, snr: float | None) -> Design:
+    X, measured = _load(name)
+    generator = np.random.default_rng(rng)
+    if rng is not None:
+        n = len(X)
+        rows = generator.choice(n, min(n // 2, 450), replace=False)
+        X, measured = X[rows], measured[rows]
+    # A constant column minus its rounded mean need not be zero.
+    X = np.where(np.ptp(X, axis=0) > 0, X - X.mean(axis=0), 0.0)
+    return respond(unit(X), generator, y, k, snr, {"measured": lambda: measured - measured.mean()})

@@ -1,0 +1,265 @@
+"""The ensembles by name: those of the commands, and one's own."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.util
+import math
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sparselin.ensembles import families, real
+from sparselin.ensembles.design import Design
+from sparselin.validation import FloatArray, check_count, check_design, check_finite, check_new, check_vector
+
+# what a family may return
+Pair: TypeAlias = Design | tuple[FloatArray, FloatArray]
+
+
+class BadEnsemble(ValueError):
+    """A function that is to draw designs cannot be loaded, raises, or returns something else."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Ensemble:
+    """A named family of designs.
+
+    Attributes
+    ----------
+    name : its key in `ENSEMBLES`.
+    description : a few words for tables.
+    draw : takes a Generator, returns a `Design`, or (X, y).
+    unit_columns : ‖X_j‖ = 1 to rounding for every column that is not zero.
+    ties : some of its designs tie exactly at the first step.
+    ill_conditioned : κ(X) (of its nonzero singular values) is about 1e6 or more.
+    full : for real data, the function that returns the whole set.
+    family : for random designs, the function of (n, d, rng).
+    response : how y is drawn, a few words.
+    origin : FILE:NAME, of a function in a file.
+    """
+
+    name: str
+    description: str
+    draw: Callable[[np.random.Generator], Pair]
+    unit_columns: bool = True
+    ties: bool = False
+    ill_conditioned: bool = False
+    full: Callable[[], Design] | None = None
+    family: Callable[..., Pair] | None = None
+    response: str = "its own"
+    origin: str = ""
+
+    def design(self, index: int, seed: int = 0) -> Design:
+        """The design at `index` ≥ 0; for real data index 0 is the whole set.
+
+        Its generator is that of SeedSequence(seed, spawn_key=(crc32(name), index)), so that it depends
+        neither on other ensembles nor on the number of designs.
+
+        >>> X, y = ENSEMBLES["gaussian"].design(3)
+        >>> bool((X == ENSEMBLES["gaussian"].design(3)[0]).all()), ENSEMBLES["diabetes"].design(0)[0].shape
+        (True, (442, 55))
+        """
+        index = check_count(index, "index", 0)
+        seed = check_count(seed, "seed", 0, math.inf)
+        if index == 0 and self.full is not None:
+            return self.full()
+        key = (zlib.crc32(self.name.encode()), index)
+        drawn = self.draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key)))
+        return drawn if isinstance(drawn, Design) else Design(*drawn)
+
+
+ENSEMBLES: dict[str, Ensemble] = {}
+
+
+def register(ensemble: Ensemble) -> Ensemble:
+    """Add an ensemble to `ENSEMBLES`, over which tables, commands and tests run.
+
+    Raises ValueError if the name is taken.
+
+    >>> def stars(n, d, rng):
+    ...     return families.gaussian(n, d, rng)
+    >>> register(of_random_size("stars", "an example", stars)).design(0)[0].shape[0] in range(20, 61)
+    True
+    >>> del ENSEMBLES["stars"]
+    """
+    ENSEMBLES[check_new(ensemble.name, ENSEMBLES, "an ensemble")] = ensemble
+    return ensemble
+
+
+def carried() -> Callable[[], None]:
+    """A function that registers the ensembles of this process in another; `draw` must be picklable."""
+    return functools.partial(_have, dict(ENSEMBLES))
+
+
+def _have(ensembles: dict[str, Ensemble]) -> None:
+    ENSEMBLES.update(ensembles)
+
+
+def of_random_size(
+    name: str,
+    description: str,
+    family: Callable[..., Pair],
+    rows: tuple[int, int] = (20, 60),
+    columns: tuple[int, int] = (30, 120),
+    **properties: Any,
+) -> Ensemble:
+    """The ensemble of family(n, d, rng), n in `rows` and d in `columns`, both ends included.
+
+    Its `draw` raises `BadEnsemble` where the family raises, or does not return a finite X (n, d) and y (n,).
+    """
+    # a partial, not a closure: an Ensemble can be pickled and sent to another process
+    draw = functools.partial(_draw, name, family, rows, columns)
+    return Ensemble(name, description, draw, family=family, **properties)
+
+
+def _draw(
+    name: str,
+    family: Callable[..., Pair],
+    rows: tuple[int, int],
+    columns: tuple[int, int],
+    rng: np.random.Generator,
+) -> Design:
+    n, d = (int(rng.integers(low, high, endpoint=True)) for low, high in (rows, columns))
+    call = f"{name}({n}, {d}, rng)"
+    try:
+        drawn = family(n, d, rng)
+    except Exception as error:
+        raise BadEnsemble(f"{call} raises {type(error).__name__}: {error}") from error
+    try:
+        X, y = drawn
+        X = check_design(X).astype(np.float64, copy=False)
+        if not isinstance(X, np.ndarray) or X.shape != (n, d):
+            raise ValueError(f"X must be an array {(n, d)}; got {type(X).__name__} {X.shape}")
+        check_finite(X, "X")
+        y = check_vector(y, "y", n, np.dtype(np.float64))
+        check_finite(y, "y")
+    except (TypeError, ValueError) as error:
+        raise BadEnsemble(f"{call} must return X ({n}, {d}) and y ({n},): {error}") from None
+    return drawn if isinstance(drawn, Design) else Design(X, y)
+
+
+def from_file(origin: str) -> Ensemble:
+    """The ensemble of a function (n, d, rng) → (X, y) in a file, "path/my.py:name", called "my.py:name".
+
+    n is in 20..60 and d in 30..120. Raises `BadEnsemble` where there is no such file or name, or the file
+    cannot be run.
+    """
+    path, _, name = origin.rpartition(":")
+    _function.cache_clear()
+    family = _InFile(str(Path(path).resolve()), name)
+    words = " ".join((getattr(_function(family.path, name), "__doc__", None) or "").split("\n\n")[0].split())
+    return of_random_size(
+        f"{Path(path).name}:{name}",
+        words or "a function of its own",
+        family,
+        unit_columns=False,
+        origin=origin,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _InFile:
+    """A function in a file, which each process loads for itself."""
+
+    path: str
+    name: str
+
+    def __call__(self, n: int, d: int, rng: np.random.Generator) -> Pair:
+        pair: Pair = _function(self.path, self.name)(n, d, rng)
+        return pair
+
+
+@functools.cache
+def _function(path: str, name: str) -> Callable[..., Any]:
+    module = f"_ensembles_in_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(module, path)
+    if spec is None or spec.loader is None or not Path(path).is_file():
+        raise BadEnsemble(f"there is no Python file {path}")
+    loaded = sys.modules[module] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(loaded)
+    except (Exception, SystemExit) as error:
+        raise BadEnsemble(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+    function = getattr(loaded, name, None)
+    if not callable(function):
+        what = "has no function" if function is None else "has no function, but another thing, called"
+        raise BadEnsemble(f"{path} {what} {name!r}")
+    return function  # type: ignore[no-any-return]
+
+
+for _ensemble in (
+    of_random_size("gaussian", "white noise", families.gaussian, response="generic"),
+    of_random_size("rademacher", "random signs", families.rademacher, response="generic"),
+    of_random_size("ar1", "neighbours correlate by 0.9", families.ar1, response="generic"),
+    of_random_size(
+        "equicorrelated", "all pairs correlate by 0.5", families.equicorrelated, response="generic"
+    ),
+    of_random_size("random_walk", "running sums of white noise", families.random_walk, response="generic"),
+    of_random_size(
+        "partial_dft", "oversampled cosines", families.partial_dft, response="generic", ill_conditioned=True
+    ),
+    of_random_size(
+        "partial_hadamard",
+        "random part of a Hadamard matrix",
+        families.partial_hadamard,
+        response="tying",
+        unit_columns=False,
+        ties=True,
+    ),
+    of_random_size(
+        "duplicated", "half the columns copied or negated", families.duplicated, response="generic", ties=True
+    ),
+    of_random_size(
+        "small_integers",
+        "entries −1, 0, 1",
+        families.small_integers,
+        response="tying",
+        rows=(8, 20),
+        columns=(12, 30),
+        unit_columns=False,
+        ties=True,
+    ),
+    of_random_size(
+        "planted_ties",
+        "half the columns tie at the first step",
+        families.planted_ties,
+        response="e₁",
+        rows=(8, 20),
+        columns=(12, 30),
+        unit_columns=False,
+        ties=True,
+    ),
+    # few columns: otherwise greedy selection does not reach the nearly dependent ones
+    of_random_size(
+        "ill_conditioned",
+        "condition 1e6 to 1e8",
+        families.ill_conditioned,
+        response="generic",
+        columns=(10, 40),
+        ill_conditioned=True,
+    ),
+    of_random_size(
+        "heavy_tails", "Student t, 2 degrees of freedom", families.heavy_tails, response="generic"
+    ),
+    of_random_size(
+        "sparse_signal", "five equal coefficients plus noise", families.sparse_signal, response="signal"
+    ),
+    Ensemble(
+        "diabetes", "real: 442 patients, 55 features", real.diabetes, full=real.diabetes, response="measured"
+    ),
+    Ensemble("digits", "real: 1797 images, 64 pixels", real.digits, full=real.digits, response="measured"),
+    Ensemble(
+        "breast_cancer",
+        "real: 569 tumours, 30 features",
+        real.breast_cancer,
+        full=real.breast_cancer,
+        response="measured",
+    ),
+):
+    register(_ensemble)

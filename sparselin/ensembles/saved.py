@@ -1,0 +1,90 @@
+"""Counterexamples as .npz: tuples of designs, arrays and numbers, each under the path to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparselin.ensembles.design import Design
+
+
+def save_value(file: Path, value: Any, **more: Any) -> bool:
+    """Write a value, and more arrays, to an .npz; False, and no file, for a value of another kind.
+
+    Its first design is there as X and y too, for `sparselin verify --design`.
+    """
+    leaves = dict(_leaves(value, "value"))
+    if any(array.dtype == object for array in leaves.values()):
+        return False
+    design = next(_designs(value), None)
+    first = {} if design is None else {"X": design.X, "y": design.y}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(file, **leaves, **first, **more)  # type: ignore[arg-type]
+    return True
+
+
+def load_value(file: Path) -> tuple[Any, dict[str, Any]]:
+    """The value, and the other arrays, of an .npz that `save_value` wrote; ValueError for another file."""
+    try:
+        with np.load(file) as saved:
+            arrays = {name: saved[name] for name in saved}
+    except (OSError, ValueError, EOFError, AttributeError) as error:
+        raise ValueError(f"{file} is no .npz of a counterexample: {error}") from None
+    leaves = {name: arrays.pop(name) for name in list(arrays) if name.split("/")[0] == "value"}
+    if not leaves:
+        raise ValueError(f"{file} is no .npz of a counterexample: it holds {', '.join(arrays) or 'nothing'}")
+    return _rebuilt(leaves, "value"), arrays
+
+
+def as_design(value: Any) -> Design | None:
+    """A design, or a pair (X, y) of arrays, as a design; None for anything else."""
+    if isinstance(value, Design):
+        return value
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, np.ndarray) for v in value):
+        X, y = value
+        if X.ndim == 2 and y.shape == X.shape[:1] and X.dtype.kind == y.dtype.kind == "f":
+            return Design(X, y)
+    return None
+
+
+def shown(value: Any) -> str:
+    """What a message says of a value: small ones in full, of a large design its shape."""
+    design = next(_designs(value), None)
+    return (
+        repr(value) if design is None or design.X.size <= 100 else f"X {design.X.shape}, y {design.y.shape}"
+    )
+
+
+def _designs(value: Any) -> Iterator[Design]:
+    if (design := as_design(value)) is not None:
+        yield design
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _designs(part)
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Design):
+        for name in ("X", "y", "coef", "noise"):
+            if getattr(value, name) is not None:
+                yield f"{path}/{name}", getattr(value, name)
+    elif isinstance(value, tuple):
+        for i, part in enumerate(value):
+            yield from _leaves(part, f"{path}/{i}")
+    else:
+        yield path, np.asarray(value)
+
+
+def _rebuilt(leaves: dict[str, Any], path: str) -> Any:
+    if path in leaves:
+        leaf = leaves[path]
+        return leaf.item() if leaf.ndim == 0 else leaf
+    below = list(
+        dict.fromkeys(name[len(path) + 1 :].split("/")[0] for name in leaves if name.startswith(path))
+    )
+    if "X" in below:
+        return Design(**{name: leaves[f"{path}/{name}"] for name in below})
+    return tuple(_rebuilt(leaves, f"{path}/{i}") for i in range(len(below)))

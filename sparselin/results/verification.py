@@ -1,0 +1,95 @@
+"""What the verification of a theorem on one design found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparselin.results.base import FloatArray, IndexArray, Result, result
+from sparselin.results.display import Column, Table
+from sparselin.results.paths import SelectionPath
+
+
+@result
+class TheoremCheck(Result):
+    """Theorem 3.3 on one design, step by step: OMP, Sequential LASSO and linear Sequential Attention.
+
+    Entry t of `verdicts` and of the arrays is about step t + 1, S being the first t picks of `path`. There is
+    one more than picks only where the path ended although λ*(S) > 0, which violates.
+
+    Attributes
+    ----------
+    path : the path of Sequential LASSO.
+    verdicts : for each step "agrees" (every check is certified), "violates" (one is refuted) or "undecided"
+        (a certificate was not attained, which never counts as agreement).
+    reasons : for each step pairs (check, reason) of those that do not agree.
+    supports, supports_reason : the verdict on the whole supports of OMP and of Sequential LASSO, equal up to
+        the first tie, and the reason where they are not.
+    lam_star : (m,) λ*(S).
+    n_tied, n_active : (m,) |T| and |A(S)|.
+    window : (m,) λ₂/λ*: the support off S is A(S) on (λ₂, λ*).
+    proof : (m,) λ₀/λ*, where the printed proof's interval begins.
+    audited : whether an interior point method repeated the steps.
+
+    `to_frame()` has a row for each step: feature, name, λ*, |T|, |A(S)|, λ₂/λ*, verdict, why.
+    """
+
+    path: SelectionPath
+    verdicts: tuple[str, ...]
+    reasons: tuple[tuple[tuple[str, str], ...], ...]
+    supports: str
+    supports_reason: str
+    lam_star: FloatArray
+    n_tied: IndexArray
+    n_active: IndexArray
+    window: FloatArray
+    proof: FloatArray
+    audited: bool
+
+    @property
+    def verdict(self) -> str:
+        """The worst of all: "violates", or else "undecided", or else "agrees"."""
+        every = {self.supports, *self.verdicts}
+        return next(worst for worst in ("violates", "undecided", "agrees") if worst in every)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every step is certified, and the supports are equal."""
+        return self.verdict == "agrees"
+
+    def _headline(self) -> str:
+        counts = [
+            f"{self.verdicts.count(verdict)} {word}"
+            for verdict, word in (("agrees", "agree"), ("violates", "violate"), ("undecided", "undecided"))
+            if self.verdicts.count(verdict) or verdict == "agrees"
+        ]
+        wrong = "" if self.supports == "agrees" else f", the supports: {self.supports}"
+        return f"{len(self.verdicts)} steps, {', '.join(counts)}{wrong}"
+
+    def _table(self) -> Table:
+        m = len(self.verdicts)
+        features: list[Any] = [int(j) for j in self.path.support[:m]]
+        names = [self.path.name_of(j) for j in features]
+        lacking = m - len(features)
+        why = ["; ".join(f"{check}: {reason}" for check, reason in found) for found in self.reasons]
+        columns = (
+            Column("step", "step", np.arange(1, m + 1)),
+            Column("feature", None, np.array([*features, *[-1] * lacking], np.intp)),
+            Column("name", "feature", [*names, *["–"] * lacking]),
+            Column("lam_star", "λ*", self.lam_star),
+            Column("n_tied", "|T|", self.n_tied),
+            Column("n_active", "|A(S)|", self.n_active),
+            Column("window", "λ₂/λ*", self.window, 3),
+            Column("verdict", "verdict", list(self.verdicts)),
+            Column("why", None, why),
+        )
+        notes = [f"Sequential LASSO: {self.path.status.name}, {self.path.status.message}"]
+        notes += [
+            f"step {t + 1}, {check}: {reason}"
+            for t, found in enumerate(self.reasons)
+            for check, reason in found
+        ]
+        if self.supports_reason:
+            notes.append(f"supports: {self.supports}: {self.supports_reason}")
+        return Table(columns, tuple(notes))

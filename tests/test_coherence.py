@@ -1,0 +1,206 @@
+"""Coherence, the Babel function and the exact recovery coefficient, against rational arithmetic and OMP."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import sparselin as sl
+
+EPS = float(np.finfo(float).eps)
+FUNCTIONS = (sl.coherence, lambda X: sl.babel(X, 3), lambda X: sl.exact_recovery_coefficient(X, [0, 1]))
+
+
+def squares_of_cosines(X):
+    """⟨X_i, X_j⟩²/(‖X_i‖²‖X_j‖²) of the nonzero columns, i ≠ j, in fractions."""
+    columns = [[Fraction(x) for x in column] for column in X.T if column.any()]
+    dot = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in columns] for u in columns]
+    return [
+        [dot[i][j] ** 2 / (dot[i][i] * dot[j][j]) if i != j else Fraction(0) for j in range(len(columns))]
+        for i in range(len(columns))
+    ]
+
+
+def exact_babel(X, m):
+    """By the definition, over all sets of m of the nonzero columns; the last set there is, beyond."""
+    cosines = np.sqrt(np.array(squares_of_cosines(X), float))
+    d = len(cosines)
+    m = min(m, d - 1)
+    if m < 1:
+        return 0.0
+    return max(
+        sum(cosines[i, j] for i in S)
+        for S in itertools.combinations(range(d), m)
+        for j in set(range(d)) - set(S)
+    )
+
+
+def designs(rng):
+    yield "Gaussian", rng.standard_normal((7, 6))
+    yield "integers", rng.integers(-2, 3, (5, 7)).astype(float)
+    X = rng.standard_normal((6, 6))
+    X[:, 2], X[:, 4] = 0, -3 * X[:, 1]
+    yield "zero and parallel", X
+    yield "orthogonal", np.eye(5)[:, :4] * [1, 2, 3, 4]
+    yield "tiny and huge", rng.standard_normal((5, 5)) * [1e-200, 1e200, 1.0, 1e-308, 1e150]
+    yield "one column", np.ones((3, 1))
+    yield "one row", np.array([[1.0, -2.0, 0.0]])
+    yield "one nonzero", np.array([[0.0, 2.0], [0.0, 1.0]])
+    yield "nothing", np.zeros((3, 2))
+
+
+def test_babel_is_the_definition(rng):
+    for name, X in designs(rng):
+        found = sl.babel(X, 7)
+        for m in range(1, 8):
+            bound = m * (len(X) + m + 4) * EPS
+            assert abs(found[m - 1] - exact_babel(X, m)) <= bound, (name, m)
+        assert sl.coherence(X) == found[0] <= 1, name
+        assert (np.diff(found) >= 0).all(), name
+
+
+def test_parallel_columns_cohere_by_one_and_orthogonal_ones_not_at_all(rng):
+    x = rng.standard_normal(9)
+    assert sl.coherence(np.column_stack([x, -3 * x])) <= 1
+    assert sl.coherence(np.column_stack([x, -3 * x])) > 1 - 13 * EPS
+    assert sl.coherence(np.eye(4)) == 0
+    assert sl.babel(np.eye(4), 3).tolist() == [0, 0, 0]
+
+
+def test_blocks_make_no_difference(rng, monkeypatch):
+    X = rng.standard_normal((8, 23))
+    whole = sl.babel(X, 5)
+    monkeypatch.setattr("sparselin.guarantees.coherence._BLOCK", 50)
+    np.testing.assert_allclose(sl.babel(X, 5), whole, rtol=60 * EPS)
+    np.testing.assert_allclose(sl.babel(scipy.sparse.csr_array(X), 5), whole, rtol=60 * EPS)
+
+
+def test_a_sparse_design_stays_sparse():
+    X = scipy.sparse.random_array((2000, 3000), density=1e-3, rng=0, format="csr")
+    from tracemalloc import get_traced_memory, start, stop
+
+    start()
+    found = sl.coherence(X)
+    peak = get_traced_memory()[1]
+    stop()
+    assert peak < 2000 * 3000 * 8 * 3  # X alone would take 48 MB, the Gram matrix 72 MB
+    assert 0 < found <= 1
+
+
+def test_it_agrees_with_the_field_of_sparse_eigenvalues(rng):
+    X = rng.standard_normal((9, 7)) * 2.0 ** np.arange(7)
+    spectrum = sl.sparse_eigenvalues(X, 3)
+    assert spectrum.coherence == sl.coherence(X)
+    assert np.array_equal(spectrum.babel, sl.babel(X, 3))
+
+
+# The exact recovery coefficient
+
+
+def solve(A, b):
+    """A⁻¹b by elimination, in fractions."""
+    m = len(b)
+    rows = [[*row, right] for row, right in zip(A, b, strict=True)]
+    for i in range(m):
+        pivot = next(s for s in range(i, m) if rows[s][i])
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [x / rows[i][i] for x in rows[i]]
+        for s in set(range(m)) - {i}:
+            rows[s] = [x - rows[s][i] * z for x, z in zip(rows[s], rows[i], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def exact_erc(X, S):
+    """By solving the normal equations in fractions."""
+    columns = [[Fraction(x) for x in column] for column in X.T]
+
+    def dot(i, j):
+        return sum(a * b for a, b in zip(columns[i], columns[j], strict=True))
+
+    G = [[dot(i, j) for j in S] for i in S]
+    return max(
+        sum(map(abs, solve(G, [dot(i, j) for i in S])), Fraction(0)) for j in range(X.shape[1]) if j not in S
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_erc_is_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (7, 9)) * 2.0 ** rng.integers(-5, 6, 9)
+    S = rng.choice(9, 3, replace=False)
+    if np.linalg.matrix_rank(X[:, S]) == 3:
+        exact = float(exact_erc(X, S.tolist()))
+        kappa = np.linalg.cond(X[:, S] / np.linalg.norm(X[:, S], axis=0))
+        assert sl.exact_recovery_coefficient(X, S) == pytest.approx(exact, rel=64 * kappa * EPS)
+
+
+def test_erc_decides_what_omp_does():
+    """Below 1, OMP finds every y of S; above 1, the y of the docstring misleads its first pick."""
+    seen = set()
+    for seed in range(40):
+        X, _ = sl.ensembles.gaussian(12, 16, rng=seed)
+        S = np.arange(3)
+        erc = sl.exact_recovery_coefficient(X, S)
+        seen.add(erc < 1)
+        if erc < 1:
+            for signs in itertools.product([1.0, -1.0], repeat=3):
+                y = X[:, S] @ (np.array(signs) * [1, 0.1, 3])
+                assert set(sl.omp(X, y, 3).support) == set(S)
+                assert set(sl.ols(X, y, 3).support) == set(S)
+        elif erc > 1 + 1e-9:
+            Q = np.linalg.pinv(X[:, S]) @ X
+            Q[:, S] = 0
+            q = Q[:, np.argmax(np.abs(Q).sum(axis=0))]
+            y = X[:, S] @ np.linalg.solve(X[:, S].T @ X[:, S], np.sign(q))
+            assert sl.omp(X, y, 1).support[0] not in S
+    assert seen == {True, False}
+
+
+def test_edges_of_erc():
+    X = np.array([[1.0, 0.0, 0.5, 1.0, 0.0], [0.0, 1.0, 0.25, 1.0, 0.0]])
+    erc = sl.exact_recovery_coefficient
+    assert erc(X, []) == 0
+    assert erc(X[:, :2], [1, 0]) == 0
+    assert erc(X, [0, 1]) == 2
+    assert erc(X[:, [0, 1, 2, 4]], [0, 1]) == 0.75
+    assert erc(X, [0, 4]) == np.inf
+    assert erc(X, [0, 1, 3]) == np.inf
+    assert erc(X[:, [0, 0, 1]], [0, 1]) == np.inf
+    assert erc(X * 1e-200, [0, 1]) == erc(X, [0, 1])
+    assert erc(scipy.sparse.csc_array(X), [0, 1]) == 2
+
+
+def test_columns_by_name():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [0.5, 0.25]})
+    assert sl.exact_recovery_coefficient(frame, ["b", "a"]) == 0.75
+    named = sl.Problem([[1.0, 0.0, 0.5], [0.0, 1.0, 0.25]], [1.0, 2.0], names=["a", "b", "c"])
+    assert sl.exact_recovery_coefficient(named, ["b", "a"]) == 0.75
+    with pytest.raises(ValueError, match="no column"):
+        sl.exact_recovery_coefficient(frame, ["d"])
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_has_no_columns_is_refused(function):
+    X, y = np.eye(3), np.ones(3)
+    with pytest.raises(ValueError, match="X must be finite"):
+        function([[1.0, np.nan]])
+    with pytest.raises(ValueError, match="pass X centred and scaled"):
+        function(sl.Problem(X, y, intercept=True))
+    with pytest.raises(ValueError, match="pass X centred and scaled"):
+        function(sl.Problem(X, y, standardize=True))
+    with pytest.raises(TypeError, match="LinearOperator"):
+        function(scipy.sparse.linalg.aslinearoperator(X))
+    with pytest.raises(ValueError, match="X must be"):
+        function(np.ones(3))
+
+
+def test_other_bad_arguments():
+    with pytest.raises(ValueError, match="k must be at least 1; got 0"):
+        sl.babel(np.eye(2), 0)
+    with pytest.raises(TypeError, match="k must be an integer"):
+        sl.babel(np.eye(2), 1.5)
+    with pytest.raises((ValueError, IndexError), match="S"):
+        sl.exact_recovery_coefficient(np.eye(2), [2])

@@ -1,0 +1,163 @@
+"""One's own claims in `sparselin ledger`: a paper of one's own; counterexamples, saved and shrunk."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import sparselin as sl
+from sparselin import ledger
+from sparselin.cli import cli
+
+MINE = '''
+import sparselin as sl
+from sparselin.ledger import HOLDS, claim, mutants, paper
+from sparselin.testing import integer_designs
+
+paper("mine", "My conjectures")
+
+def first(method, design):
+    return list(method(*design, 1).support)
+
+@claim("mine-shrunk", "1", "float", HOLDS, cases=200)
+@mutants("first")
+def test_shrunk(check):
+    """The first picks of OMP and OLS agree.
+
+    Hypotheses: none
+    """
+    check.over(range(3), lambda x: x >= 0)
+    check.forall(integer_designs(4, 4), lambda design: first(sl.omp, design) == first(sl.ols, design))
+
+@claim("mine-drawn", "2", "float", HOLDS, cases=20)
+@mutants("first")
+def test_drawn(check):
+    """OMP picks the same for X and for X without its last row.
+
+    Hypotheses: none
+    """
+    draws = (sl.ensembles.gaussian(20, 30, check.rng, y="noise") for _ in range(check.cases))
+    check.over(draws, lambda design: first(sl.omp, design) == first(sl.omp, (design.X[:-1], design.y[:-1])))
+
+@claim("mine-true", "3", "float", HOLDS, cases=20)
+@mutants("first")
+def test_true(check):
+    """x = x.
+
+    Hypotheses: none
+    """
+    check.over(range(check.cases), lambda x: x == x)
+
+@claim("mine-error", "4", "float", HOLDS, cases=20)
+@mutants("first")
+def test_error(check):
+    """1/x is finite.
+
+    Hypotheses: none
+    """
+    check.over(range(check.cases), lambda x: 1 / x)
+
+@claim("mine-tally", "5", "float", HOLDS, cases=20)
+@mutants("first")
+def test_tally(check):
+    """Counted elsewhere.
+
+    Hypotheses: none
+    """
+    check.over(range(1, 3), lambda x: x)
+    check.tally(3, 1, "the second")
+'''
+
+
+def a_folder(path):
+    path.mkdir()
+    (path / "__init__.py").write_text("")
+    (path / "test_mine.py").write_text(MINE, encoding="utf-8")
+    return path
+
+
+def said(result):
+    return " ".join(result.output.split())
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory):
+    """The folder, where counterexamples are saved, and what the command says."""
+    folder = a_folder(tmp_path_factory.mktemp("conjectures") / "conjectures_of_mine")
+    saved = folder.parent / "saved"
+    line = ["ledger", "--folder", str(folder), "--counterexamples", str(saved), "--jobs", "1"]
+    yield folder, saved, CliRunner().invoke(cli, line)
+    del ledger.PAPERS["mine"]
+
+
+def test_a_paper_of_ones_own(mine):
+    folder, _, result = mine
+    assert result.exit_code == 1
+    assert "5 claims" in result.output
+    assert [made.id for made in ledger.collect(folder, "mine", "mine-tr")] == ["mine-true"]
+    line = ["ledger", "--folder", str(folder), "--jobs", "1"]
+    result = CliRunner().invoke(cli, [*line, "--paper", "MINE", "--id", "mine-true"])
+    assert result.exit_code == 0
+    assert "1 claim, 20 cases; 0 verdicts do not hold" in said(result)
+    result = CliRunner().invoke(cli, [*line, "--paper", "yours"])
+    assert result.exit_code == 2
+    assert "'yours' is none of SA, SR, LN, ours, mine" in said(result)
+    ledger.paper("mine", "My conjectures")
+    with pytest.raises(ValueError, match="has the title 'My conjectures' already"):
+        ledger.paper("mine", "Others")
+    with pytest.raises(ValueError, match="key must be a word"):
+        ledger.paper("my-own", "x")
+
+
+def test_a_failed_claim_is_saved_with_the_command_that_shows_it_again(mine):
+    folder, saved, result = mine
+    failing = ("mine-shrunk", "mine-drawn", "mine-error")
+    assert sorted(path.stem for path in saved.iterdir()) == sorted(failing)
+    for id in failing:
+        assert f"sparselin ledger --folder {folder} --design {saved / id}.npz" in result.output
+        line = ["ledger", "--folder", str(folder), "--design", str(saved / f"{id}.npz")]
+        again = CliRunner().invoke(cli, line)
+        assert again.exit_code == 1, again.output
+        assert f"{id} fails: " in again.output
+    assert "ZeroDivisionError" in again.output
+
+
+def test_a_counterexample_is_shrunk(mine):
+    """By Hypothesis in `forall`, where it stays in the strategy; by columns and rows in `over`."""
+    _, saved, result = mine
+    with np.load(saved / "mine-shrunk.npz") as found:
+        assert int(found["call"]) == 2
+        assert found["X"].size <= 4
+        assert set(np.unique(np.abs(found["X"]))) <= {0, 1, 2}
+        assert "smaller_X" not in found
+    with np.load(saved / "mine-drawn.npz") as found:
+        assert found["X"].shape == (20, 30)
+        X, y = found["smaller_X"], found["smaller_y"]
+    assert X.size < 30
+    assert list(sl.omp(X, y, 1).support) != list(sl.omp(X[:-1], y[:-1], 1).support)
+    assert f"and on a smaller design, {X.shape}" in result.output
+    assert "counterexample: X (20, 30), y (20,)" in said(result)
+
+
+def test_other_counterexamples_are_refused(mine, tmp_path):
+    folder, saved, _ = mine
+    other = tmp_path / "conjectures_of_others"
+    other.mkdir()
+    (other / "__init__.py").write_text("")
+    (other / "test_others.py").write_text("")
+    line = ["ledger", "--folder", str(other), "--design", str(saved / "mine-drawn.npz")]
+    assert "is of mine-drawn, which is not there" in said(CliRunner().invoke(cli, line))
+    line = ["ledger", "--folder", str(folder), "--design", str(tmp_path / "a.npz")]
+    for arrays, words in (
+        ({"X": np.eye(2)}, "no .npz of a counterexample"),
+        ({"value": 3, "claim": "mine-true"}, "call"),
+        ({"value": 3, "claim": "mine-true", "call": 2}, "has no `forall` or `over` number 2"),
+    ):
+        np.savez(tmp_path / "a.npz", **arrays)
+        result = CliRunner().invoke(cli, line)
+        assert result.exit_code == 2
+        assert words in said(result)
+    np.savez(tmp_path / "a.npz", value=3, claim="mine-true", call=1)
+    result = CliRunner().invoke(cli, line)
+    assert (result.exit_code, result.output) == (0, "mine-true holds\n")
+    result = CliRunner().invoke(cli, [*line, "--write"])
+    assert "--write: it has no effect with --design" in said(result)
