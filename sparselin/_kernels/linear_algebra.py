@@ -87,7 +87,9 @@ def _project_by_fours(Qt, R, t, count):
 
 @kernel()
 def inverse_column_norm(R, norms, l):
-    """Squared norm of column l of D R⁻¹: back substitution for R z = e_l."""
+    """Squared norm of column l of D R⁻¹, infinite if R_ll = 0: back substitution for R z = e_l."""
+    if R[l, l] == 0:
+        return math.inf
     z = R[: l + 1, l].copy()
     z[l] = 1 / R[l, l]
     square = (norms[l] * z[l]) ** 2
@@ -133,13 +135,6 @@ def orthogonalize(Qt, R, norms, t):
 
 
 @kernel()
-def dependent(R, norms, t, unit):
-    """Whether column t counts as in the span of those before: ρ ≤ unit·s, s = ρ‖D R⁻¹e_t‖ its size."""
-    rho = R[t, t]
-    return rho == 0 or not inverse_column_norm(R, norms, t) * unit * unit < 1
-
-
-@kernel()
 def orthogonalize_block(Qt, R, norms, t, p, unit):
     """Orthonormalise rows t..t+p of Qt, orthogonal to rows 0..t already, against one another.
 
@@ -153,7 +148,8 @@ def orthogonalize_block(Qt, R, norms, t, p, unit):
         before = math.sqrt(dot(q, q))
         _project_by_fours(Qt, R, s, s - t)
         _normalize(Qt, R, norms, s, before)
-        if dependent(R, norms, s, unit):
+        # in the span of those before: ρ ≤ unit·s, s = ρ‖D R⁻¹e_s‖ its size
+        if not inverse_column_norm(R, norms, s) * unit * unit < 1:
             return s - t
     return p
 

@@ -33,8 +33,8 @@ class _Notice(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: event.Event) -> None:
         if self.depth == 0:
-            function = event.data["dispatcher"].py_func
-            self.began = time.monotonic() if function.__module__.startswith("sparselin.") else math.inf
+            module = event.data["dispatcher"].py_func.__module__ or ""  # None in what `exec` defines
+            self.began = time.monotonic() if module.startswith("sparselin.") else math.inf
         self.depth += 1
         self._look()
 

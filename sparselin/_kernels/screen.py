@@ -14,6 +14,7 @@ from sparselin._kernels.linear_algebra import dot
 LARGEST = 32767
 CHUNK = 1024  # products summed in single precision before the sum is added in double precision
 _STRIP = 4096  # columns at a time: their sums fit into the first-level cache
+_MASK = np.iinfo(np.int64).max  # all bits but the sign
 _FINITE = {"fastmath": {"reassoc", "contract", "nnan"}}
 
 
@@ -23,11 +24,12 @@ def _raise(tops, x):
         tops[j] = max(tops[j], abs(x[j]))
 
 
-@inner(**_FINITE)
-def _largest(x):
-    top = 0.0
-    for i in range(x.size):
-        top = max(top, abs(x[i]))
+@inner()
+def _largest(bits):
+    """max|x| of the bits of x, as bits: nonnegative floats are ordered as these (see `blocks._maxima`)."""
+    top = 0
+    for i in range(bits.size):
+        top = max(top, bits[i] & _MASK)
     return top
 
 
@@ -59,8 +61,10 @@ def copy_by_rows(X, copy, unit, start, stop):
 def copy_by_columns(Xt, copy, unit, start, stop):
     """The same by columns, Xt and copy (d, n)."""
     inverse = np.empty(Xt.shape[1])
+    bits, tops = Xt.view(np.int64), unit.view(np.int64)
     for j in range(start, stop):
-        top = _largest(Xt[j])
+        tops[j] = _largest(bits[j])
+        top = unit[j]
         unit[j] = top / LARGEST
         inverse[:] = LARGEST / top if top > 0 else 0.0
         _rounded(Xt[j], inverse, copy[j])

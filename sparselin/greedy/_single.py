@@ -73,8 +73,9 @@ class Screened(ByRule):
                 break
             out.append(pick.feature)
             if added:
-                projection = float(qr.Qt[-1] @ r)
-                r = r - projection * qr.Qt[-1]
+                q = qr.Qt[-1]
+                projection = float(q @ r)
+                r = r - projection * q
                 norm = math.sqrt(float(r @ r))
                 followed.picks.append(pick)
                 followed.projections.append(projection)

@@ -60,10 +60,11 @@ class Gathered:
     def _gather(self, J: IndexArray, M: int) -> FloatArray:
         """X_Cᵀ (M + |J|, n) of a dense X, the first M rows being known."""
         size = M + len(J)
-        if self.problem.is_plain and np.array_equal(J, np.arange(self.problem.d)):
+        d = self.problem.d
+        if len(J) == d and self.problem.is_plain and np.array_equal(J, np.arange(d)):
             return np.asarray(self.problem.X.T, np.float64)
         if size > len(self._buffer):
-            buffer = np.empty((max(256, 2 * size), self.problem.n))
+            buffer = np.empty((2 * size, self.problem.n))
             buffer[:M] = self._buffer[:M]
             self._buffer = buffer
         out = self._buffer[M:size]

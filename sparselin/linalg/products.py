@@ -9,8 +9,9 @@ from sparselin.parallel.threads import spread
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
 
-# For V of at most so many rows VX costs less by our kernel than by BLAS, which packs all of X for it.
-THIN = 10
+# For V of at most so many rows VX costs less by our kernel than by BLAS, which packs all of X for it: X in
+# Fortran order, and in C order.
+THIN, _THIN_BY_ROWS = 10, 6
 # Entries up to which NumPy gathers columns, one after the other, faster than our kernel, row by row.
 _BY_COLUMNS = 400_000
 # Entries to gather from which threads are faster.
@@ -25,9 +26,10 @@ def compiled(problem: Problem) -> bool:
 def correlate_rows(problem: Problem, V: FloatArray, out: FloatArray, count: int) -> None:
     """Write VX into out (p, d), V (p, n)."""
     X, p, m = problem.X, len(V), problem.n_features
-    if p == 1 or p > THIN:
+    by_rows = X.flags.c_contiguous
+    if p == 1 or p > (_THIN_BY_ROWS if by_rows else THIN):
         spread(lambda a, b: np.matmul(V, X[:, a:b], out=out[:, a:b]), m, count)
-    elif X.flags.c_contiguous:
+    elif by_rows:
         spread(lambda a, b: kernels.by_rows(X, V, out, a, b), m, count)
     else:
         spread(lambda a, b: kernels.by_columns(X.T, V, out, a, b), m, count)

@@ -83,11 +83,13 @@ class ThinQR:
 
     def _accept(self, columns: list[int]) -> int:
         """Append orthogonalised columns to J, up to the first dependent one; returns how many."""
+        n, unit = self.problem.n, self.problem.length_unit
         for added, j in enumerate(columns):
             t = self.size
-            if t == self.problem.n or kernels.dependent(self._R, self._norms, t, self.problem.length_unit):
+            square = kernels.inverse_column_norm(self._R, self._norms, t) if t < n else math.inf
+            if not square * unit * unit < 1:  # as in `orthogonalize_block`
                 return added
-            self._inverse[t] = kernels.inverse_column_norm(self._R, self._norms, t)
+            self._inverse[t] = square
             self.index.append(j)
         return len(columns)
 

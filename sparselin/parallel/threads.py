@@ -122,6 +122,10 @@ def workers(flops: float) -> Iterator[int]:
 
 def spread(task: Callable[[int, int], object], size: int, count: int) -> None:
     """task(start, stop) on `count` equal parts of 0..size, the first of them in this thread."""
+    if count == 1:
+        if size:
+            task(0, size)
+        return
     cuts = [size * i // count for i in range(count + 1)]
     parts = [(a, b) for a, b in itertools.pairwise(cuts) if a < b]
     outbox: _Outbox = SimpleQueue()
