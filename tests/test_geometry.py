@@ -115,7 +115,7 @@ class TestDualPolytope:
         path, lam_star = labelled(ax, "path of u, knots"), sl.lambda_star(X, y, forced=S)
         knots = sl.lasso_path(X, y, forced=S).knots
         assert_allclose(path, [nearest(X, y, max(lam, 1e-12), S) for lam in knots], atol=1e-9)
-        for share in (1.3, 0.83, 0.5, 0.21, 0.04):
+        for share in (1.3, 0.83, 0.21):
             assert distance_to_line(nearest(X, y, share * lam_star, S), path) <= 1e-9
         (u,) = [points(line)[0] for line in ax.lines if line.get_marker() == "D"]
         assert_allclose(u, nearest(X, y, lam_star / 2, S), atol=1e-9)
@@ -154,10 +154,9 @@ class TestDualPolytope:
             assert min(distance_to_line(np.array(y), face), around) <= 1e-9
 
     @pytest.mark.parametrize("case", ["three", "tie", "duplicated", "eight", "parallel", "zero"])
-    def test_the_polygon_is_the_polytope(self, case, drawn):
-        X, y, _ = PLANE[case]
-        lam = 0.3
-        ax = drawn(plots.dual_polytope(X, y, lam=lam))
+    def test_the_polygon_is_the_polytope(self, case, shown):
+        (X, y, _), ax = PLANE[case], shown(case)
+        lam = sl.lambda_star(X, y) / 2
         corners = ax.patches[0].get_xy()[:-1]
         assert_allclose(np.abs(corners @ X).max(axis=1), lam, rtol=1e-9)
         turn = np.linspace(0, 2 * np.pi, 500)
@@ -190,10 +189,10 @@ class TestDualPolytope:
 
     @pytest.mark.parametrize("case", DESIGNS)
     def test_letters_are_large_and_do_not_cover_each_other(self, case, shown):
-        (_, y, _), ax = DESIGNS[case], shown(case)
-        ax.figure.draw_without_rendering()
-        boxes = [mpl.text.Text.get_window_extent(text) for text in ax.texts if text.get_text()]
-        if len(y) == 2:
+        ax = shown(case)
+        if case in PLANE:
+            ax.figure.draw_without_rendering()
+            boxes = [mpl.text.Text.get_window_extent(text) for text in ax.texts if text.get_text()]
             assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
         texts = [
             *(text for text in ax.texts if text.get_text()),
@@ -246,7 +245,7 @@ class TestFaces:
 
     @pytest.mark.parametrize("n", [2, 3])
     @pytest.mark.parametrize("far", [4.0, 0.5])
-    @pytest.mark.parametrize("seed", range(6))
+    @pytest.mark.parametrize("seed", range(3))
     def test_corners(self, n, far, seed):
         rng = np.random.default_rng(seed)
         X, lam = rng.integers(-3, 4, size=(n, 5)).astype(float), 0.7

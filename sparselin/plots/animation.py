@@ -91,6 +91,7 @@ def _dual(figure: Any, view: Scene) -> Any:
         space.ring(ax, outline(view.X, lam, far), color=GREY, linewidth=1, linestyle=(0, (6, 3)))
     for axis in (ax.xaxis, ax.yaxis, getattr(ax, "zaxis", ax.xaxis)):
         axis.set_ticks([])  # numbers take most of the time of a frame
+        axis.labelpad = -8 if len(view.X) == 3 else 4
     ends = outline(view.X, lam, half, view.slice)
     if view.S:
         space.ring(ax, ends, color=GREY, linewidth=4, alpha=0.4, zorder=0.5)
