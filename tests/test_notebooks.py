@@ -50,7 +50,7 @@ def test_notebook_teaches(path):
     runs = [cell.execution_count for cell in cells if cell.cell_type == "code"]
     assert runs == list(range(1, len(runs) + 1)), "run it from the top and keep its outputs: make notebooks"
     outputs = [output for cell in cells if cell.cell_type == "code" for output in cell.outputs]
-    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+    assert not [one for one in outputs if one.output_type == "error" or one.get("name") == "stderr"]
 
 
 def test_there_are_nine_notebooks():

@@ -1,6 +1,5 @@
 """The pictures of docs/teaching.md, and their words there: python docs/teaching/figures.py [names]"""
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -87,7 +86,8 @@ if __name__ == "__main__":
     chosen = sys.argv[1:] or [*PICTURES, *FILMS]
     page = PAGE.read_text(encoding="utf-8")
     for name, text in draw(HERE, [name for name in chosen if name in PICTURES]).items():
-        page = re.sub(rf"!\[[^\]]*\]\(teaching/{name}\.png\)", lambda _: f"![{text}](teaching/{name}.png)", page)
+        before, _, after = page.partition(f"](teaching/{name}.png)")
+        page = f"{before[: before.rindex('![')]}![{text}](teaching/{name}.png){after}"
     PAGE.write_text(page, encoding="utf-8")
     for name in set(chosen) & set(FILMS):
         FILMS[name]().save(HERE / f"{name}.gif", writer="pillow")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
 from sparselin.plots.labels import Labels, column, look
-from sparselin.plots.style import BLUE, GREY, ORANGE, axes, pyplot
+from sparselin.plots.style import BLUE, GREY, ORANGE, PALETTE, POINTS, axes, pyplot
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
 from sparselin.validation import check_level
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _DEPENDENT = 1e-10  # singular values below it, relative to the largest, are zero
 _TOUCHING = r"$\|y - X\beta\| = \|y - X\beta(\lambda)\|$"
-_RAYS = 10  # so many columns of a step have a label
 
 
 def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None = None) -> Axes:
@@ -83,7 +83,7 @@ def l1_ball(X: Any, y: ArrayLike, *, lam: float | None = None, ax: Axes | None =
                 label=r"all $\beta(\lambda)$")  # fmt: skip
     ax.plot(*beta, "D", color="black", markerfacecolor="white", markersize=9, zorder=6)
     ax.plot(*path.coef[-1], "*", color="black", markersize=15, zorder=5)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, frameon=False, fontsize=11)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, frameon=False, fontsize=POINTS)
     labels = Labels(ax)
     labels.avoid(path.coef)
     labels.avoid(ball)
@@ -133,7 +133,8 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
     A ray has the angle of ±X_j to r, in 0..90°, and the length of X_j; its shadow on r is |⟨X_j, r⟩|/‖r‖.
     OMP takes the longest shadow, marked by its drop line and λ*/‖r‖: of columns of one length the smallest
     angle, which is marked by an arc. Those selected before are at 90°. A step in which several columns have
-    the longest shadow has them all marked, the pick with a filled square.
+    the longest shadow has them all marked, the pick with a filled square. Of more than eight columns those
+    are grey that are neither picked nor close to it.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
     steps, size = len(path.support), float(lengths.max())
     if ax is None:
         ax = pyplot().subplots(figsize=(1.0 + 3.4 * steps, 4.6), layout="constrained")[1]
-    axes(ax, "")
+    axes(ax, "columns by their angle to the residual r")
     ax.set(xlim=(-0.15, 1.45 * steps - 0.1), ylim=(-0.12, 1.4), aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     found = []
@@ -174,18 +175,38 @@ def residual_angles(X: Any, y: ArrayLike, k: int, *, ax: Axes | None = None) -> 
         cosine = np.divide(along, lengths, out=np.zeros_like(along), where=lengths > 0)
         angle = np.arccos(np.minimum(cosine, 1))
         found.append((angle, lengths / size, np.array([1.45 * t, 0.0])))
-        _quarter(ax, path, t, *found[-1])
+    styles = _styles(path, [angle for angle, _, _ in found])
+    for t, step in enumerate(found):
+        _quarter(ax, path, t, *step, styles)
     labels = Labels(ax)
     for angle, length, corner in found:
         tips = corner + length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
         labels.avoid(corner + np.array([[0.0, 0.0], [1.1, 0.0]]))
-        for j in np.argsort(angle, kind="stable")[:_RAYS].tolist():
-            if length[j]:
-                labels.put(column(problem.names, j), tips[j], corner, needed=False, color=look(j)["color"])
+        for j in np.argsort(angle, kind="stable").tolist():
+            if length[j] and j in styles:
+                labels.put(column(problem.names, j), tips[j], corner, needed=False, color=styles[j]["color"])
     return ax
 
 
-def _quarter(ax: Axes, path: Any, t: int, angle: FloatArray, length: FloatArray, corner: FloatArray) -> None:
+def _styles(path: Any, angles: list[FloatArray]) -> dict[int, dict[str, Any]]:
+    """How columns with a label look: all, or of many those that tie for a pick or are second to it."""
+    d = path.n_features
+    if d <= len(PALETTE):
+        return {j: look(j) for j in range(d)}
+    seconds = [np.argsort(angle, kind="stable")[:2].tolist() for angle in angles]
+    named = dict.fromkeys(itertools.chain(*path.ties, *seconds))
+    return {j: look(i) for i, j in enumerate(named)}
+
+
+def _quarter(
+    ax: Axes,
+    path: Any,
+    t: int,
+    angle: FloatArray,
+    length: FloatArray,
+    corner: FloatArray,
+    styles: dict[int, dict[str, Any]],
+) -> None:
     """The rays of one step, their shadows on r, the pick and the smallest angle."""
     pick = int(path.support[t])
     turn = np.linspace(0, np.pi / 2, 60)
@@ -194,19 +215,18 @@ def _quarter(ax: Axes, path: Any, t: int, angle: FloatArray, length: FloatArray,
     ax.annotate("", (corner[0] + 1.15, 0), (corner[0], 0), arrowprops=shaft)
     tips = corner + length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     for j, tip in enumerate(tips):
-        wide = 3 if j == pick else 1.3
-        ax.plot(*np.array([corner, tip]).T, linewidth=wide, **look(j))
-        ax.plot(*tip, "o", color=look(j)["color"], markersize=5)
+        style = {"linewidth": 3 if j == pick else 1.3, **styles.get(j, {"color": GREY, "alpha": 0.4})}
+        ax.plot(*np.array([corner, tip]).T, **style)
+        ax.plot(*tip, "o", markersize=5, **style)
     for place, j in enumerate(sorted(path.ties[t], key=lambda j: j != pick)):
         foot = np.array([tips[j, 0], -0.07 * place])  # tied ones have one foot: below each other
-        ax.plot(*np.array([tips[j], foot]).T, ":", color=look(j)["color"], linewidth=1.5)
-        filled = look(j)["color"] if j == pick else "white"
-        ax.plot(
-            *foot, "s", color=look(j)["color"], markerfacecolor=filled, markersize=8, clip_on=False, zorder=5
-        )
+        colour = styles[j]["color"]
+        ax.plot(*np.array([tips[j], foot]).T, ":", color=colour, linewidth=1.5)
+        filled = colour if j == pick else "white"
+        ax.plot(*foot, "s", color=colour, markerfacecolor=filled, markersize=8, clip_on=False, zorder=5)
     smallest = float(angle[length > 0].min())
     arc = np.linspace(0, smallest, 30)
     ax.plot(corner[0] + 0.35 * np.cos(arc), 0.35 * np.sin(arc), color="black", linewidth=2)
     words = f"step {t + 1}: pick {column(path.names, pick)}, {np.degrees(angle[pick]):.0f}°"
-    ax.text(corner[0], 1.3, words, fontsize=11, ha="left", va="center")
-    ax.text(corner[0] + 1.18, 0, "r", fontsize=11, va="center")
+    ax.text(corner[0], 1.3, words, fontsize=POINTS, ha="left", va="center")
+    ax.text(corner[0] + 1.18, 0, "r", fontsize=POINTS, va="center")
