@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test test-minimum dropin bench attack lint types check doctest install \
+.PHONY: verify ledger guarantee diversity test test-minimum dropin bench notebooks attack lint types check doctest install \
 	clean
 
 verify: $(STAMP)
@@ -45,6 +45,11 @@ dropin: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[plot]' --group bench
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# All notebooks from the top, their outputs stored.
+notebooks: $(STAMP)
+	$(BIN)/jupyter execute --inplace --NotebookClient.record_timing=False \
+	    --NotebookClient.coalesce_streams=True notebooks/*.ipynb
 
 # Hard designs against exact oracles, fresh ones each time; e.g. `make attack ARGS="--minutes 60"`.
 attack: $(STAMP)

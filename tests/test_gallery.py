@@ -1,4 +1,4 @@
-"""The scripts of the gallery run, draw a figure each, and find what its page says."""
+"""The scripts of the gallery and the code of docs/teaching.md run, and draw what their pages show."""
 
 import re
 import runpy
@@ -62,3 +62,22 @@ def test_what_the_page_says(drawn):
     assert np.all(best <= swapped + tiny)
     assert np.all(swapped <= greedy + tiny)
     assert greedy.sum() > swapped.sum() > best.sum() * (1 + 1e-6)
+
+
+# --- docs/teaching.md -------------------------------------------------------------------------------------
+
+
+def test_the_pictures_of_a_class(tmp_path):
+    """The code on the page draws them, they show what their alternative texts say, and films are small."""
+    teaching = FOLDER.parent / "teaching"
+    made = runpy.run_path(str(teaching / "figures.py"))
+    page = made["PAGE"].read_text(encoding="utf-8")
+    there = {f"{name}.{ending}": text for name, ending, text, _ in made["pictures"](page)}
+    assert sorted(there) == sorted(path.name for path in teaching.glob("*.???"))
+    still = [name.removesuffix(".png") for name in there if name.endswith(".png")]
+    told = made["draw"](tmp_path, page, still)
+    assert {f"{name}.png": text for name, text in told.items()} == {
+        name: text for name, text in there.items() if name.endswith(".png")
+    }
+    assert all((tmp_path / f"{name}.png").stat().st_size > 5_000 for name in still)
+    assert all(path.stat().st_size <= 2 * 2**20 for path in teaching.glob("*.gif"))

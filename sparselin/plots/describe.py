@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import re
 from collections.abc import Iterator, Sequence
@@ -55,7 +56,8 @@ def describe(ax: Any) -> str:
 
 def _told(ax: Any, most: int) -> str:
     """As many of the sentences as have room, in their order."""
-    sentences, text = [one for one in _sentences(ax) if one], ""
+    times = collections.Counter(one for one in _sentences(ax) if one)
+    sentences, text = [f"{n} times: {one}" if n > 1 else one for one, n in times.items()], ""
     for i, sentence in enumerate(sentences):
         more = f" And {len(sentences) - i - 1} more." if i + 1 < len(sentences) else ""
         if len(text) + len(sentence) + len(more) + 1 > most:
