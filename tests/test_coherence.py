@@ -77,6 +77,13 @@ def test_blocks_make_no_difference(rng, monkeypatch):
     np.testing.assert_allclose(sl.babel(scipy.sparse.csr_array(X), 5), whole, rtol=60 * EPS)
 
 
+def test_sparse_rows_of_the_gram_matrix_may_be_short(rng):
+    """Fewer nonzero inner products than m in every row, or none."""
+    for density in (0.05, 0.15, 0.4):
+        X = scipy.sparse.random_array((12, 15), density=density, rng=rng, format="csc")
+        np.testing.assert_allclose(sl.babel(X, 9), sl.babel(X.toarray(), 9), rtol=200 * EPS)
+
+
 def test_a_sparse_design_stays_sparse():
     X = scipy.sparse.random_array((2000, 3000), density=1e-3, rng=0, format="csr")
     from tracemalloc import get_traced_memory, start, stop

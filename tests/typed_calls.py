@@ -24,3 +24,10 @@ gap: float = swapped.gap(sl.best_subset(problem, 2))
 stable: sl.StabilitySelection = sl.stability_selection(X, y, 2, method="lasso")
 often: float = stable.bound(2, 0.9, unimodal=True)
 odds: sl.GeneralizedPath = sl.generalized_omp(X, y > 0, 2, loss="logistic", forced=[1])
+design: sl.ensembles.Design = sl.ensembles.gaussian(4, 5, y="signal", k=2, snr=float("inf"))
+A, b = design
+drawn: sl.ensembles.Design = sl.ensembles.ar1(4, 5, 0, rho=0.5, y=lambda X, rng: X[:, 0])
+check: sl.TheoremCheck = sl.verify(problem, 2)
+sl.verify(A, b, 2, audit=True, rng=1)
+ratios = sl.window_ratios(problem, 2, forced=[1]) < 1
+mu: float = sl.coherence(X) + sl.babel(X, 2)[1] + sl.exact_recovery_coefficient(problem, ["a"])

@@ -81,10 +81,11 @@ CALLS: dict[str, Callable[[Any, Any], object]] = {
     "choose_nu": lambda X, y: sl.choose_nu(X, y, 2, GeneralizedRank(0.5)),
     "guarantee_bounds": lambda X, y: sl.guarantee_bounds(X, y, 3),
     "swaps": lambda X, y: sl.swaps(X, y, 3),
+    "verify": lambda X, y: sl.verify(X, y, 2),
     "stability_selection": _stability,
 }
 _ONLY_ARRAYS = {"hier_prox", "softmax_penalty"}
-_NO_GRAM = _ONLY_ARRAYS | {"batch_omp", "project_dual", "stability_selection"}
+_NO_GRAM = _ONLY_ARRAYS | {"batch_omp", "project_dual", "stability_selection", "verify"}
 _LARGE = {"omp", "ols", "sequential_lasso", "lasso_path"}
 
 

@@ -93,9 +93,10 @@ def cumulative(X: Any, k: int) -> FloatArray:
     J, found = np.flatnonzero(_largest(X)), np.zeros(k)
     m = min(k, len(J) - 1)
     for block in _correlations(normalized(X[:, J])[0]) if m > 0 else ():
-        largest = np.partition(block, -m, axis=1)[:, -m:]
-        largest = np.sort(largest, axis=1)[:, ::-1].cumsum(axis=1).max(axis=0)
-        np.maximum(found[:m], largest, out=found[:m])
+        largest = block if block.shape[1] <= m else np.partition(block, -m, axis=1)[:, -m:]
+        sums = np.sort(largest, axis=1)[:, ::-1].cumsum(axis=1).max(axis=0)
+        w = len(sums)  # of a sparse block, the most entries in a row
+        np.maximum(found[:m], np.append(sums, np.full(m - w, sums[-1])), out=found[:m])
     if m > 0:
         found[m:] = found[m - 1]
     return found
@@ -124,11 +125,28 @@ def _largest(X: Any) -> FloatArray:
 
 
 def _correlations(U: Any) -> Iterator[FloatArray]:
-    """|UᵀU| a block of rows at a time, at most 1, with zeros in place of its diagonal."""
+    """|UᵀU| a block of rows at a time, at most 1, with zeros in place of its diagonal.
+
+    If U is sparse, a row has its nonzero entries first, and zeros up to the length of the longest.
+    """
     d = U.shape[1]
     rows = max(1, _BLOCK // d)
     for a in range(0, d, rows):
         block = U[:, a : a + rows].T @ U
-        block = np.abs(block if isinstance(block, np.ndarray) else block.toarray())
-        block[np.arange(len(block)), np.arange(a, a + len(block))] = 0
+        if isinstance(block, np.ndarray):
+            block = np.abs(block)
+            block[np.arange(len(block)), np.arange(a, a + len(block))] = 0
+        else:
+            block = _packed(block.tocsr(), a)
         yield np.minimum(block, 1.0, out=block)
+
+
+def _packed(block: Any, a: int) -> FloatArray:
+    """The entries of the rows of |block|, those of its columns a, a + 1, … on the diagonal left out."""
+    row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    off = block.indices != row + a
+    row, count = row[off], np.bincount(row[off], minlength=block.shape[0])
+    place = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    packed = np.zeros((block.shape[0], max(1, int(count.max()))))
+    packed[row, place] = np.abs(block.data[off])
+    return packed
