@@ -11,9 +11,16 @@ mpl.use("Agg")
 
 import sparselin as sl
 from sparselin import plots
-from sparselin.plots.labels import look
-from sparselin.plots.picks import _first_equal, _half_sphere, _on_map, _projected, largest_at, sectors
-from sparselin.plots.polytope import faces, outline
+from sparselin.plots.geometry.labels import look
+from sparselin.plots.geometry.picks import (
+    _first_equal,
+    _half_sphere,
+    _on_map,
+    _projected,
+    largest_at,
+    sectors,
+)
+from sparselin.plots.geometry.polytope import faces, outline
 
 TILTED = np.array([np.cos(np.deg2rad([20.0, 75, 130])), np.sin(np.deg2rad([20.0, 75, 130]))])
 ASIDE = np.array([1.0, 0.75])

@@ -4,11 +4,9 @@ Most take a result, of which they compute nothing new; `window`, `hoff_descent` 
 three dimensions take X and y. The colours are those of `PALETTE`, which dichromats tell apart too.
 """
 
-from sparselin.plots.animation import animation
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
 from sparselin.plots.cross_validation import cross_validation
 from sparselin.plots.describe import describe
-from sparselin.plots.directions import around_several, around_y
 from sparselin.plots.diversity import (
     coefficient_errors,
     diversity_panels,
@@ -17,16 +15,22 @@ from sparselin.plots.diversity import (
     r_squared,
     without_constants,
 )
-from sparselin.plots.geometry import dual_polytope
+from sparselin.plots.geometry import (
+    animation,
+    around_several,
+    around_y,
+    dual_polytope,
+    first_picks,
+    l1_ball,
+    residual_angles,
+)
 from sparselin.plots.guarantees import achieved, promised, worst_ratios
 from sparselin.plots.hoff import hoff_descent
 from sparselin.plots.paths import batch_selection, explanation, lasso_path
 from sparselin.plots.penalty import contours, penalties, penalty_panels
-from sparselin.plots.picks import first_picks
 from sparselin.plots.pictures import show
 from sparselin.plots.pixels import selected_pixels
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
-from sparselin.plots.primal import l1_ball, residual_angles
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability

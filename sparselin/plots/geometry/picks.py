@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.lasso.entry import first_entry
-from sparselin.plots.labels import Labels, look, several
-from sparselin.plots.polytope import orthogonal
+from sparselin.plots.geometry.labels import Labels, look, several
+from sparselin.plots.geometry.polytope import orthogonal
 from sparselin.plots.style import POINTS, axes, panel, pyplot
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray

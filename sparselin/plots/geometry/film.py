@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.plots import geometry, space
-from sparselin.plots.labels import braces, column, look
-from sparselin.plots.polytope import faces, outline
-from sparselin.plots.scene import Scene, extent, scene
+from sparselin.plots.geometry import plane, space
+from sparselin.plots.geometry.labels import braces, column, look
+from sparselin.plots.geometry.polytope import faces, outline
+from sparselin.plots.geometry.scene import Scene, extent, scene
 from sparselin.plots.style import GREY, POINTS, axes, pyplot
 from sparselin.validation import Columns, check_count
 
@@ -123,7 +123,7 @@ def _frame(left: Any, right: Any, view: Scene) -> None:
     else:
         left.fill(*outline(view.X, drawn, far).T, color=GREY, alpha=0.10, linewidth=0, zorder=0)
         for side in faces(view.X, drawn, far):
-            geometry.edge(left, view, side)
+            plane.edge(left, view, side)
     left.plot(*np.array([view.u, view.y]).T, color="black", linewidth=1.2, zorder=6)
     left.plot(*view.u[:, None], "D", color="black", markerfacecolor="white", markersize=8, zorder=8)
     left.set_title(rf"$C_\lambda$ and u($\lambda$), $\lambda$ = {lam:.3f}", fontsize=POINTS)

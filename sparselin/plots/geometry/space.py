@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.plots.labels import Labels, key, look, several
-from sparselin.plots.polytope import Face, faces, is_bounded, outline
-from sparselin.plots.scene import Scene, chain_of, extent, tied_faces, title_of
+from sparselin.plots.geometry.labels import Labels, key, look, several
+from sparselin.plots.geometry.polytope import Face, faces, is_bounded, outline
+from sparselin.plots.geometry.scene import Scene, chain_of, extent, tied_faces, title_of
 from sparselin.plots.style import GREY, POINTS, pyplot
 from sparselin.results import FloatArray
 

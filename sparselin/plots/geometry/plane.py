@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.plots import space
-from sparselin.plots.labels import Labels, column, key, look, several
-from sparselin.plots.polytope import Face, faces, is_bounded, outline
-from sparselin.plots.scene import Scene, chain_of, extent, scene, tied_faces, title_of
+from sparselin.plots.geometry import space
+from sparselin.plots.geometry.labels import Labels, column, key, look, several
+from sparselin.plots.geometry.polytope import Face, faces, is_bounded, outline
+from sparselin.plots.geometry.scene import Scene, chain_of, extent, scene, tied_faces, title_of
 from sparselin.plots.style import GREY, axes, pyplot
 from sparselin.results import FloatArray
 from sparselin.validation import Columns, check_level

@@ -11,8 +11,8 @@ import numpy as np
 from sparselin.lasso.entry import first_entry
 from sparselin.lasso.path import lasso_path
 from sparselin.lasso.projection import project_dual
-from sparselin.plots.labels import braces
-from sparselin.plots.polytope import Face, faces, orthogonal, outline
+from sparselin.plots.geometry.labels import braces
+from sparselin.plots.geometry.polytope import Face, faces, orthogonal, outline
 from sparselin.problem import Problem
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names
 from sparselin.validation import Columns, check_level

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.greedy.omp import omp
 from sparselin.lasso.path import lasso_path
-from sparselin.plots.labels import Labels, column, look
+from sparselin.plots.geometry.labels import Labels, column, look
 from sparselin.plots.style import BLUE, GREY, ORANGE, PALETTE, POINTS, axes, pyplot
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
