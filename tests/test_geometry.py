@@ -238,7 +238,7 @@ class TestDualPolytope:
         for levels in ([1.0, 0.0], [-1.0]):
             with pytest.raises(ValueError, match="levels must be"):
                 draw(TILTED, ASIDE, levels=levels)
-        with pytest.raises(ValueError, match="S must hold column indices"):
+        with pytest.raises(ValueError, match="forced must hold column indices"):
             draw(TILTED, ASIDE, forced=[3])
         flat, solid = drawn(draw(TILTED, ASIDE)), drawn(draw(SPACE, ALOFT))
         with pytest.raises(ValueError, match="ax must be in space"):

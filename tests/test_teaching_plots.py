@@ -87,7 +87,7 @@ class TestWindow:
 
     def test_nothing_to_draw_and_bad_data(self):
         assert "No feature enters" in plots.window(X, 0 * Y).texts[0].get_text()
-        with pytest.raises(ValueError, match=r"S must hold column indices in 0\.\.4"):
+        with pytest.raises(ValueError, match=r"forced must hold column indices in 0\.\.4"):
             plots.window(X, Y, forced=[7])
         with pytest.raises(ValueError, match="X must be a matrix"):
             plots.window(X[0], Y)
@@ -271,7 +271,7 @@ class TestDescribe:
             plots.show(sl.batch_omp(X, np.stack([Y, -Y[::-1]]).T, 2)),
             plots.show(sl.omp(X, 0 * Y, 2)),
             plots.around_y(np.eye(3), [1.0, 2.0, 0.3], [0], [1]),
-            plots.dual_polytope(SLANTED, ASIDE, [0.5]),
+            plots.dual_polytope(SLANTED, ASIDE, lam=0.5),
             plots.selected_pixels([3, 1], (2, 2)),
             *plots.penalties()[:2],
             *plots.hoff_descent(SLANTED, ASIDE, 0.5),
