@@ -1,8 +1,8 @@
 """The geometry of the LASSO and of greedy selection, drawn in two and three dimensions.
 
 `plane` and `space` draw the dual polytope, `film` how it shrinks; `scene` is what they show, computed by
-public functions, and `polytope` its faces. `primal`: the ℓ1 ball, and OMP's angles. `picks`: what is picked for
-every direction of y. `directions`: columns as seen from y. `labels` finds places for letters.
+public functions, and `polytope` its faces. `primal`: the ℓ1 ball, and OMP's angles. `picks`: what is
+picked for every direction of y. `directions`: columns as seen from y. `labels` finds places for letters.
 """
 
 from sparselin.plots.geometry.directions import around_several, around_y
