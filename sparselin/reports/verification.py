@@ -89,10 +89,12 @@ def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings)
     violations = sum(row.violations for row in summary)
     undecided = sum(row.undecided for row in summary)
     designs = sum(row.designs for row in summary)
+    different = sum(row.different for row in summary)
+    supports = f"; the supports of {different} designs differ" if different else ""
     passes = "passes" if all(row.passes for row in summary) else "does not pass"
     lines = [
-        f"{designs} designs, {steps} steps: {agreements} agree, {violations} violate, {undecided} undecided. "
-        f"The run {passes}."
+        f"{designs} designs, {steps} steps: {agreements} agree, {violations} violate, {undecided} undecided"
+        f"{supports}. The run {passes}."
     ]
     if settings.plant:
         lines.append(f"--plant {settings.plant}: {PLANTED}")

@@ -270,7 +270,7 @@ def verify_all(settings: VerificationSettings) -> Iterator[DesignRecord]:
 
 @dataclasses.dataclass(frozen=True)
 class EnsembleSummary:
-    """One row of the table; n and d are the least and the largest."""
+    """One row of the table; n and d are the least and the largest; `different` counts unequal supports."""
 
     name: str
     n: tuple[int, int]
@@ -280,6 +280,7 @@ class EnsembleSummary:
     agreements: int
     undecided: int
     violations: int
+    different: int
     ties: int
     strict: int
     audited: int
@@ -298,7 +299,8 @@ class EnsembleSummary:
 
     @property
     def passes(self) -> bool:
-        return self.violations == 0 and self.undecided <= self.undecided_limit * self.steps
+        most = self.undecided_limit * self.steps
+        return self.violations == self.different == 0 and self.undecided <= most
 
 
 def summarize(records: Iterable[DesignRecord]) -> list[EnsembleSummary]:
@@ -313,7 +315,6 @@ def _summarize(name: str, records: list[DesignRecord]) -> EnsembleSummary:
     steps = [step for record in records for step in record.steps]
     count = Counter(step.verdict for step in steps)
     reach = [step.reach for step in steps if not math.isnan(step.reach)]
-    wrong_supports = sum(record.supports.verdict is Agreement.VIOLATES for record in records)
     return EnsembleSummary(
         name=name,
         n=(min(record.n for record in records), max(record.n for record in records)),
@@ -322,7 +323,8 @@ def _summarize(name: str, records: list[DesignRecord]) -> EnsembleSummary:
         steps=len(steps),
         agreements=count[Agreement.AGREES],
         undecided=count[Agreement.UNDECIDED],
-        violations=count[Agreement.VIOLATES] + wrong_supports,
+        violations=count[Agreement.VIOLATES],
+        different=sum(record.supports.verdict is Agreement.VIOLATES for record in records),
         ties=sum(step.tied > 1 for step in steps),
         strict=sum(step.active < step.tied for step in steps),
         audited=sum(step.audited for step in steps),
