@@ -1,9 +1,13 @@
+import itertools
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sparselin as sl
+from sparselin import Status
 from sparselin.testing import integer_designs
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -57,6 +61,94 @@ def test_against_two_quadratic_programming_solvers(rng):
     goal = cp.Minimize(cp.sum_squares(u - v))
     cp.Problem(goal, [cp.norm_inf(X.T @ u) <= lam, X[:, 5] @ u == 0]).solve(solver=cp.CLARABEL)
     np.testing.assert_allclose(ours, u.value, atol=1e-6)
+
+
+def exact_projection(X, v, lam, S):
+    """u in rational arithmetic: of all active sets and signs those that satisfy the optimality conditions."""
+    columns = [[Fraction(x) for x in column] for column in X.T.tolist()]
+    v, lam = [Fraction(x) for x in v.tolist()], Fraction(float(lam))
+    others = [j for j in range(len(columns)) if j not in S]
+    for size in range(len(v) - len(S) + 1):
+        for P in itertools.combinations(others, size):
+            for signs in itertools.product((1, -1), repeat=size):
+                A = [columns[j] for j in (*S, *P)]
+                s = [0] * len(S) + list(signs)
+                beta = solved(
+                    [[dot(a, b) for b in A] for a in A],
+                    [dot(a, v) - lam * t for a, t in zip(A, s, strict=True)],
+                )
+                if beta is None or any(b * t < 0 for b, t in zip(beta, s, strict=True)):
+                    continue
+                u = [x - sum(b * a[i] for b, a in zip(beta, A, strict=True)) for i, x in enumerate(v)]
+                if all(abs(dot(columns[j], u)) <= lam for j in others):
+                    return np.array([float(x) for x in u])
+    raise AssertionError("no active set is optimal")
+
+
+def dot(a, b):
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def solved(A, b):
+    """The solution of a rational system by elimination; None if it is singular."""
+    rows = [[*row, x] for row, x in zip(A, b, strict=True)]
+    for i in range(len(rows)):
+        pivot = next((k for k in range(i, len(rows)) if rows[k][i]), None)
+        if pivot is None:
+            return None
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        for k in range(len(rows)):
+            if k != i and rows[k][i]:
+                share = rows[k][i] / rows[i][i]
+                rows[k] = [x - share * y for x, y in zip(rows[k], rows[i], strict=True)]
+    return [row[-1] / row[i] for i, row in enumerate(rows)]
+
+
+def condition_of_faces(X, u, lam, S):
+    """The largest condition number of independent unit columns of S and of the faces near u."""
+    near = np.abs(X.T @ u) >= (1 - 1e-6) * lam
+    J = [j for j in range(X.shape[1]) if X[:, j].any() and (j in S or near[j])]
+    unit = X / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+    found = [1.0]
+    for size in range(1, min(len(X), len(J)) + 1):
+        for some in itertools.combinations(J, size):
+            values = np.linalg.svd(unit[:, some], compute_uv=False)
+            found += [values[0] / values[-1]] if values[-1] > 1e-12 else []
+    return max(found)
+
+
+def near_copies(seed):
+    """(X, v, S, levels): small integers, a column nearly equal to another, λ at the knots and between."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 4)), int(rng.integers(2, 6))
+    X, v = rng.integers(-3, 4, (n, d)).astype(float), rng.integers(-3, 4, n).astype(float)
+    copy = X[:, rng.integers(d)].copy()
+    copy[rng.integers(n)] += 2.0 ** -int(rng.integers(3, 30))
+    X[:, rng.integers(d)] = copy
+    S = [int(rng.choice(np.flatnonzero(X.any(axis=0))))] if rng.random() < 0.3 else []
+    knots = sl.lasso_path(X, v, forced=S).knots
+    return X, v, S, [lam for lam in (knots[0] / 2, *knots[1:-1]) if lam > 1e-6]
+
+
+AT_KNOTS = [
+    ([[3, 3 + 2**-9], [3, 3], [0, 0]], [1, 2, -1], 3.0),
+    ([[-3, -3, 0], [-127 / 128, -1, 3], [-3, -3, 3]], [1, 1, 2], 0.992187499998477),
+    ([[3, 1 + 2**-12, 1], [3, 0, 0], [-1, -2, -2]], [-3, -2, 3], 3 / 7),
+]
+
+
+@pytest.mark.parametrize(
+    "design", [*((np.array(X), np.array(v, float), [], [lam]) for X, v, lam in AT_KNOTS), *range(60)]
+)
+def test_the_error_where_columns_are_nearly_equal(design):
+    X, v, S, levels = near_copies(design) if isinstance(design, int) else design
+    for lam in levels:
+        projection = sl.project_dual(X, v, lam, forced=S)
+        if projection.status is Status.COMPLETED:
+            u = exact_projection(X, v, lam, S)
+            kappa = condition_of_faces(X, u, lam, S)
+            bound = max(1e-12, 100 * np.finfo(float).eps * kappa) * np.linalg.norm(v)
+            assert np.linalg.norm(projection.u - u) <= bound
 
 
 @given(SEEDS)

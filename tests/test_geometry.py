@@ -240,6 +240,8 @@ class TestDualPolytope:
                 draw(TILTED, ASIDE, levels=levels)
         with pytest.raises(ValueError, match="forced must hold column indices"):
             draw(TILTED, ASIDE, forced=[3])
+        with pytest.raises(ValueError, match="X has columns that are too close for this picture"):
+            draw([[3, -1, -3, 3], [2**-26, 2, 1, 0], [0, -2, 2, 0]], [-2, 0, 0])
         flat, solid = drawn(draw(TILTED, ASIDE)), drawn(draw(SPACE, ALOFT))
         with pytest.raises(ValueError, match="ax must be in space"):
             draw(SPACE, ALOFT, ax=flat)

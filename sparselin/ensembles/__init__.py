@@ -16,8 +16,9 @@ drawn:
 
 - "noise": standard normal; β = 0.
 - "signal": Xβ + noise, β = ±1 on k of the nonzero columns (by default 5, or all if there are fewer), and
-  ‖Xβ‖ = snr·‖noise‖ (by default 10; at least 1e-100; infinity for no noise). Equal magnitudes are the hardest
-  for greedy selection. `k` and `snr` belong to this y alone.
+  ‖Xβ‖ = snr·‖noise‖ (by default 10; at least 1e-100; infinity for no noise): a ratio of lengths, in variances
+  snr². Without noise equal magnitudes are the hardest on average over random designs (Tropp and Gilbert,
+  2007); in noise small coefficients are harder. `k` and `snr` belong to this y alone.
 - "generic": with probability ½ each, noise, or a combination of at most eight columns with standard normal
   coefficients and log-uniform snr from 1 to 1000: both regimes of the theory, almost surely without ties.
 - "tying": in {−1, 0, 1}ⁿ with probability ¾ (dense or sparse; there is no β then), else the sum of two to

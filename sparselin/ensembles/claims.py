@@ -84,7 +84,8 @@ def rate(
     With `stop`, the first counterexample ends the trial, as befits a claim that is to hold always; without
     it, all N designs are tried, as befits a rate.
 
-    The interval is exact: its level is at least `confidence`, whatever the rate p. For all N designs it is
+    For designs drawn independently from one distribution (of real data the first is the whole set) the
+    interval is exact: its level is at least `confidence`, whatever the rate p. For all N designs it is
     that of Clopper and Pearson. Stopped at the m-th trial, it has the p with P(m trials or fewer) ≥ α/2 and
     P(m or more) ≥ α/2, α = 1 − confidence: as p^(m−1) is the probability that m − 1 trials hold,
 

@@ -85,8 +85,9 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
 
     Returns
     -------
-    ERC(S) ≥ 0, to a relative error of some κ(X_S)·√n·eps; 0 if S is empty or has all columns, and infinite if
-    X_S is dependent to rounding: σ_min ≤ max(n, |S|)·eps·σ_max for its columns scaled to unit length.
+    ERC(S) ≥ 0, to an error of some κ(X_S)·√n·eps·max_{j∉S} ‖X_S⁺‖‖X_j‖; 0 if S is empty or has all columns,
+    and infinite if X_S is dependent to rounding: σ_min ≤ max(n, |S|)·eps·σ_max for its columns scaled to unit
+    length.
 
     Raises
     ------

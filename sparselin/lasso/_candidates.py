@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from sparselin._kernels import homotopy as kernels
 from sparselin.lasso._homotopy import Point
@@ -74,7 +75,8 @@ class Candidates(Gathered):
         """β on S ∪ P and r = y − Xβ at the point reached, λ; β is corrected once, by solving for X_Pᵀr − λs.
 
         So β is as accurate as from a QR factorisation, although LLᵀ = X_PᵀX_P (the corrected seminormal
-        equations, Björck, 1987).
+        equations, Björck, 1987). A coefficient that the correction would carry through zero, as at a knot, is
+        zero, and those that are left are corrected by themselves.
         """
         p, reached = self.p, self.reached
         beta, sign = reached.beta[:p].copy(), reached.sign[:p]
@@ -82,9 +84,18 @@ class Candidates(Gathered):
         r = self.problem.y.astype(np.float64) - beta @ columns
         extra = np.empty(p)
         kernels.solve(reached.L, p, columns @ r - lam * sign, extra)
-        zero = beta == 0
-        zero[: len(self.S)] = False
-        extra[zero | (sign * (beta + extra) < 0)] = 0
+        zero = (sign * (beta + extra) < 0) | ((beta == 0) & (sign != 0))
+        while zero.any():
+            beta[zero] = extra[zero] = 0
+            r = self.problem.y.astype(np.float64) - beta @ columns
+            some = columns[~zero]
+            R = np.linalg.qr(some.T, mode="r")
+            part = solve_triangular(R, some @ r - lam * sign[~zero], trans="T")
+            extra[~zero] = solve_triangular(R, part)
+            through = sign * (beta + extra) < 0
+            if not through.any():
+                break
+            zero |= through
         return beta + extra, r - extra @ columns
 
     def start(self) -> bool:

@@ -208,7 +208,7 @@ def solution_at(problem: Problem, S: IndexArray, lam: float) -> Solution | None:
         order = candidates.reached.order[: len(coef)]
         size = problem.y_norm + float(candidates.norms[order] @ np.abs(coef))
         excess = np.abs(c) - lam
-        excess[S] = excess[candidates.index[order[t:]]] = 0
+        excess[S] = excess[candidates.index[order[t:]][coef[t:] != 0]] = 0
         if not (excess > problem.rounding() * size * problem.column_norms).any():
             return Solution(candidates.index[order], coef.astype(problem.dtype, copy=False), residual, c)
         excess[candidates.index] = -1

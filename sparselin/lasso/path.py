@@ -37,9 +37,11 @@ def lasso_path(
     unique (dependent columns), one of them is followed. The KKT conditions of each knot are checked on all
     columns. Where a bound on the errors of c is not below 1e-4·λ, r and β are refined iteratively until they
     are those of exact arithmetic, rounded (`_homotopy`); so nearly dependent columns, columns of large mean
-    with an unpenalised intercept, and columns of very different lengths cost no accuracy. Rounding β itself
-    changes c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which for nearly dependent columns can exceed a small λ. Once y is
-    fitted to rounding there are no further knots, and the last segment ends at lam_min.
+    with an unpenalised intercept, and columns of very different lengths cost no accuracy, but where a knot
+    itself is ill-conditioned: if columns δ apart compete to enter, its λ is known to eps/δ only, and β and c
+    up to the next knot with it. Rounding β itself changes c_i by eps·‖X_i‖Σ‖X_j‖|β_j|, which for nearly
+    dependent columns can exceed a small λ. Once y is fitted to rounding there are no further knots, and the
+    last segment ends at lam_min.
 
     With `positive` the minimum is over β_{S̄} ≥ 0, S being free of sign. Then λ*(S) = max(0, max_j c_j), c =
     XᵀP_S^⊥y; a solution has c_S = 0, c_j ≤ λ off S, with equality where β_j > 0; and the path to 0 ends in a
@@ -60,8 +62,8 @@ def lasso_path(
 
     Returns
     -------
-    LassoPath, whose `at(lam)` interpolates linearly, which is exact. The status is COMPLETED, MAX_STEPS,
-    STOPPED, or BEYOND_PRECISION when rounding leaves the next knot undecided.
+    LassoPath, whose `at(lam)` interpolates linearly between the knots, as the path does. The status is
+    COMPLETED, MAX_STEPS, STOPPED, or BEYOND_PRECISION when rounding leaves the next knot undecided.
 
     Raises
     ------

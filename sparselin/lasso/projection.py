@@ -33,7 +33,8 @@ def project_dual(
         u = v − Xβ.
 
     It is found by the homotopy from λ*(S) down to λ, a finite method. Unless the status is BEYOND_PRECISION,
-    the error is at most max(1e-12, 100·eps·κ(X_{S∪P}))·‖v‖ in float64, P = {j ∉ S : β_j ≠ 0}.
+    the error is at most max(1e-12, 100·eps·κ)·‖v‖ in float64, κ the largest condition number of independent
+    unit columns of S and of the faces that u is on to rounding (at a knot also of features with β_j = 0).
 
     Parameters
     ----------

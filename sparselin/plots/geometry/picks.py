@@ -185,7 +185,10 @@ def _sector(ax: Any, problem: Problem, start: float, end: float, bottom: float, 
 
 def _ties_around(ax: Any, X: FloatArray, S: IndexArray, found: Any) -> None:
     """What Sequential LASSO may pick where OMP's pick changes, from `first_entry` there."""
-    labels = {"one": "tie: A(S) is the feature of this colour", "both": "tie: A(S) has them all"}
+    labels = {
+        "one": "tie: A(S) is the feature of this colour (and its copies)",
+        "both": "tie: A(S) has them all",
+    }
     for start, _, _ in found if len(found) > 1 else ():
         entry = first_entry(X, np.array([math.cos(start), math.sin(start)]), forced=S)
         if not entry.active:

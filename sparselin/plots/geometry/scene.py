@@ -14,7 +14,7 @@ from sparselin.lasso.projection import project_dual
 from sparselin.plots.geometry.labels import braces
 from sparselin.plots.geometry.polytope import Face, faces, orthogonal, outline
 from sparselin.problem import Problem
-from sparselin.results import FirstEntry, FloatArray, LassoPath, Names
+from sparselin.results import FirstEntry, FloatArray, LassoPath, Names, Status
 from sparselin.validation import Columns, check_level
 
 
@@ -68,6 +68,11 @@ def scene(X: Any, y: Any, forced: Columns, lam: float | None) -> Scene:
     lam = level(lam, entry.lam_star)
     path = lasso_path(columns, v, forced=J)
     at = project_dual(columns, v, lam, forced=J)
+    if at.status is not Status.COMPLETED:
+        raise ValueError(
+            f"X has columns that are too close for this picture: the projection at λ = {lam:.6g} is "
+            f"{at.status.name}. Leave one of them out."
+        )
     points = v - path.coef @ columns.T
     return Scene(columns, v, problem.names, tuple(J), entry, path, points, orthogonal(columns[:, J]),
                  lam, at.u, at.coef)  # fmt: skip
