@@ -101,7 +101,7 @@ def test_each_signal_has_levels_of_its_own(seed, N):
     D, Y = gaussian(seed, N=N)
     rng = np.random.default_rng(seed)
     Y *= 10.0 ** rng.uniform(-3, 3, N)
-    tol, level = rng.uniform(0.1, 1.1, N), rng.uniform(0.1, 1.1, N) * np.linalg.norm(Y, axis=0)
+    tol, level = rng.uniform(0.1, 1.0, N), rng.uniform(0.1, 1.1, N) * np.linalg.norm(Y, axis=0)
     sizes = []
     for options in ({"tol": tol}, {"residual": level}, {"tol": tol, "residual": level}):
         batch = assert_equals_omp(D, Y, 8, **options)
