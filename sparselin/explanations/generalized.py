@@ -20,24 +20,15 @@ def on_generalized(
     problem: Problem, path: GeneralizedPath, j: int, X: Any, y: Any, weight: Any
 ) -> Explanation:
     """The explanation of feature j; ValueError if X, y and weight, as in the problem, are not the path's."""
-    picks, d = _as_selection(path), path.n_features
+    picks = _as_selection(path)
     place = np.flatnonzero(path.support == j)
     step = int(place[0]) + 1 if len(place) else 0
     given = path.support[: step - 1] if step else path.support
     c, error = _scores(problem, path, X, y, weight)
     forced = bool(step and math.isnan(path.lam_star[step - 1]))
     m = len(given)
-    level = np.append(path.lam_star[:m].astype(np.float64), math.nan)
-    runner_up, tied = -1, tuple[int, ...]()
-    rest = np.setdiff1d(np.arange(d), path.support[: m + bool(step)])
     size = np.where(np.abs(c[m]) > error[m], np.abs(c[m]), 0)
-    if step and not forced:
-        level[m] = path.lam_star[m]
-        tied = tuple(i for i in path.ties[m] if i != j)
-        if path.margin[m] < 1 and len(rest):
-            runner_up = int(rest[np.argmax(np.abs(c[m, rest]))])
-    elif not step:
-        level[m] = size[rest].max(initial=0)
+    level, runner_up, tied = _compared(path, j, step, np.abs(c[m]), size)
     correlation, error = np.abs(c[: m + 1, j]), error[: m + 1, j]
     fall = fell_at(correlation, error)
     at = standing(problem, given, j)
@@ -77,6 +68,27 @@ def on_generalized(
         intervals=(),
         sentence=sentence,
     )
+
+
+def _compared(
+    path: GeneralizedPath, j: int, step: int, c: FloatArray, size: FloatArray
+) -> tuple[FloatArray, int, tuple[int, ...]]:
+    """The largest |c| at each step up to that of j, or after the last; there the runner-up, who ties with j.
+
+    c and size (d,) are those there, size zero where c is to rounding.
+    """
+    m = step - 1 if step else len(path)
+    rest = np.setdiff1d(np.arange(path.n_features), path.support[: m + bool(step)])
+    level = np.append(path.lam_star[:m].astype(np.float64), math.nan)
+    runner_up, tied = -1, tuple[int, ...]()
+    if not step:
+        level[m] = size[rest].max(initial=0)
+    elif not math.isnan(path.lam_star[m]):
+        level[m] = path.lam_star[m]
+        tied = tuple(i for i in path.ties[m] if i != j)
+        if path.margin[m] < 1 and len(rest):
+            runner_up = int(rest[np.argmax(c[rest])])
+    return level, runner_up, tied
 
 
 def _as_selection(path: GeneralizedPath) -> SelectionPath:
