@@ -13,7 +13,7 @@ collect_ignore_glob = ["docs/gallery/plot_*.py"]  # tests/test_gallery.py runs t
 
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 common = {"deadline": None, "suppress_health_check": quiet}
-settings.register_profile("ci", derandomize=True, max_examples=60, **common)
+settings.register_profile("ci", derandomize=True, max_examples=40, **common)
 settings.register_profile("thorough", max_examples=3000, **common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from sparselin._kernels import homotopy as kernels
 from sparselin.lasso._homotopy import Point
@@ -89,9 +88,10 @@ class Candidates(Gathered):
             beta[zero] = extra[zero] = 0
             r = self.problem.y.astype(np.float64) - beta @ columns
             some = columns[~zero]
-            R = np.linalg.qr(some.T, mode="r")
-            part = solve_triangular(R, some @ r - lam * sign[~zero], trans="T")
-            extra[~zero] = solve_triangular(R, part)
+            R = np.linalg.qr(some.T)[1]
+            part = np.empty(len(some))
+            kernels.solve(np.ascontiguousarray(R.T), len(some), some @ r - lam * sign[~zero], part)
+            extra[~zero] = part
             through = sign * (beta + extra) < 0
             if not through.any():
                 break
