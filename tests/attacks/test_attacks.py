@@ -17,8 +17,8 @@ from .designs import FAMILIES
 from .oracles import Design
 from .run import CRASH, FAILURES, HANG, RIGHT, WRONG, Case
 
-# Designs of each family for each method, some two minutes in all: `make attack` is for more.
-DESIGNS = {"step": 20, "path": 10, "set": 10}
+# Designs of each family for each method, a minute in all: `make attack` is for more.
+DESIGNS = {"step": 10, "path": 5, "set": 5}
 
 
 @pytest.fixture(scope="module", autouse=True)
