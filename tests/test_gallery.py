@@ -70,7 +70,7 @@ def test_what_the_page_says(drawn):
 def test_the_pictures_of_a_class(tmp_path):
     """The code on the page draws them, they show what their alternative texts say, and films are small."""
     teaching = FOLDER.parent / "teaching"
-    made = runpy.run_path(str(teaching / "figures.py"))
+    made = runpy.run_path(str(teaching / "draw.py"))
     page = made["PAGE"].read_text(encoding="utf-8")
     there = {f"{name}.{ending}": text for name, ending, text, _ in made["pictures"](page)}
     assert sorted(there) == sorted(path.name for path in teaching.glob("*.???"))

@@ -1,5 +1,5 @@
 """Draw the pictures of docs/teaching.md from the code that stands there, and write what they show as their
-alternative texts: python docs/teaching/figures.py [names]
+alternative texts: python docs/teaching/draw.py [names]
 """
 
 import ast
