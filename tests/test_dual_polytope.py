@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import sparselin as sl
 from sparselin import Status
+from sparselin.lasso._candidates import Candidates
 from sparselin.testing import integer_designs
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -149,6 +150,22 @@ def test_the_error_where_columns_are_nearly_equal(design):
             kappa = condition_of_faces(X, u, lam, S)
             bound = max(1e-12, 100 * np.finfo(float).eps * kappa) * np.linalg.norm(v)
             assert np.linalg.norm(projection.u - u) <= bound
+
+
+def test_a_coefficient_that_is_zero_wrongly_is_noticed(monkeypatch, rng):
+    """The faces of features with β_j = 0 are checked, also of those that were active before a correction."""
+    X, v = rng.normal(size=(8, 6)), rng.normal(size=8)
+    lam = 0.3 * sl.lambda_star(X, v)
+    right, refined = sl.project_dual(X, v, lam), Candidates.refined
+
+    def dropped(self, lam):
+        coef = refined(self, lam)[0].copy()
+        coef[-1] = 0
+        return coef, v - coef @ self.columns[self.reached.order[: len(coef)]]
+
+    monkeypatch.setattr(Candidates, "refined", dropped)
+    assert_is_projection(X, v, lam, [], sl.project_dual(X, v, lam))
+    np.testing.assert_allclose(sl.project_dual(X, v, lam).u, right.u, rtol=1e-12)
 
 
 @given(SEEDS)

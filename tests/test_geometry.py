@@ -464,6 +464,22 @@ class TestResidualAngles:
         picks = [text.get_text() for text in ax.texts if "step" in text.get_text()]
         assert [int(words.split("{")[1].split("}")[0]) for words in picks] == path.support.tolist()
 
+    def test_of_many_columns_only_those_near_a_pick_have_a_colour(self, drawn):
+        rng = np.random.default_rng(0)
+        X, y = rng.standard_normal((9, 20)), rng.standard_normal(9)
+        path = sl.omp(X, y, 2)
+        residuals = [y, y - X[:, path.support[:1]] @ path.coef_at(1)]
+        near = {
+            int(j)
+            for r in residuals
+            for j in np.argsort(-np.abs(X.T @ r) / np.linalg.norm(X, axis=0), kind="stable")[:2]
+        }
+        ax = drawn(plots.residual_angles(X, y, 2))
+        tips = [line for line in ax.lines if line.get_marker() == "o"]
+        assert len(tips) == 2 * 20
+        coloured = [i % 20 for i, line in enumerate(tips) if line.get_color() != plots.GREY]
+        assert set(coloured) == near | set(path.support.tolist())
+
     def test_ties_are_marked_and_the_pick_filled(self, drawn):
         ax = drawn(plots.residual_angles(np.eye(3), [1.0, 1.0, 0.5], 1))
         feet = [line for line in ax.lines if line.get_marker() == "s"]

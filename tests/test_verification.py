@@ -223,6 +223,22 @@ def test_different_whole_supports_are_caught():
     assert supports.verdict is Agreement.VIOLATES
 
 
+def test_different_supports_alone_are_counted_and_fail_the_run():
+    """Steps and supports are counted apart: a run of steps that all agree fails by its supports."""
+    (record,) = run(["gaussian"], designs=1)
+    wrong = dataclasses.replace(
+        record, supports=dataclasses.replace(record.supports, verdict=Agreement.VIOLATES)
+    )
+    (row,) = summarize([record, wrong])
+    assert (row.different, row.violations, row.agreements, row.passes) == (1, 0, row.steps, False)
+    assert (
+        "; the supports of 1 design differ. The run does not pass."
+        in verification.headline([row], SETTINGS)[0]
+    )
+    (row,) = summarize([record])
+    assert (row.different, row.passes) == (0, True)
+
+
 def test_the_audit_catches_a_wrong_projection_too():
     X, y = ENSEMBLES["gaussian"].design(3, 0)
     _, _, records = verify_design(X, y, 2, methods=Methods(project_dual=scaling_projector), audit=True)

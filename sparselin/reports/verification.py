@@ -90,7 +90,8 @@ def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings)
     undecided = sum(row.undecided for row in summary)
     designs = sum(row.designs for row in summary)
     different = sum(row.different for row in summary)
-    supports = f"; the supports of {different} designs differ" if different else ""
+    plural = "s" * (different != 1)
+    supports = f"; the supports of {different} design{plural} differ" if different else ""
     passes = "passes" if all(row.passes for row in summary) else "does not pass"
     lines = [
         f"{designs} designs, {steps} steps: {agreements} agree, {violations} violate, {undecided} undecided"
