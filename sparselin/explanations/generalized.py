@@ -59,12 +59,7 @@ def on_generalized(
         margin=float(path.margin[m]) if step else math.nan,
         tied=tied,
         fall=fall,
-        left=at.left,
-        regression=at.regression,
-        shares=at.shares,
-        r2=at.r2,
-        gain=at.gain,
-        partial_r2=at.partial_r2,
+        **at.fields(),
         intervals=(),
         sentence=sentence,
     )

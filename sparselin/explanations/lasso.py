@@ -49,12 +49,7 @@ def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
         margin=math.nan,
         tied=(),
         fall=0,
-        left=at.left,
-        regression=at.regression,
-        shares=at.shares,
-        r2=at.r2,
-        gain=at.gain,
-        partial_r2=at.partial_r2,
+        **at.fields(),
         intervals=intervals,
         sentence=sentence,
     )

@@ -61,12 +61,7 @@ def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
         margin=float(path.margin[step - 1]) if step else math.nan,
         tied=choice.tied,
         fall=fall,
-        left=at.left,
-        regression=at.regression,
-        shares=at.shares,
-        r2=at.r2,
-        gain=at.gain,
-        partial_r2=at.partial_r2,
+        **at.fields(),
         intervals=(),
         sentence=sentence,
     )

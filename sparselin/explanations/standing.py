@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,10 @@ class Standing(NamedTuple):
     partial_r2: float
     vanishes: bool
     measure: str = "R²"
+
+    def fields(self) -> dict[str, Any]:
+        """Those of an `Explanation`, by name."""
+        return {name: value for name, value in self._asdict().items() if name not in ("vanishes", "measure")}
 
 
 def standing(problem: Problem, S: IndexArray, j: int) -> Standing:

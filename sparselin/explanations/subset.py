@@ -41,12 +41,7 @@ def on_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
         margin=margin,
         tied=(),
         fall=0,
-        left=at.left,
-        regression=at.regression,
-        shares=at.shares,
-        r2=at.r2,
-        gain=at.gain,
-        partial_r2=at.partial_r2,
+        **at.fields(),
         intervals=(),
         sentence=sentence,
     )
