@@ -68,11 +68,7 @@ def ledger(
         stored = ledger_report.read(folder)
     except (FileNotFoundError, ValueError) as error:
         raise click.BadParameter(str(error), param_hint="--folder") from None
-    if paper is not None:
-        keys = {key.lower(): key for key in PAPERS}
-        if paper.lower() not in keys:
-            raise click.BadParameter(f"{paper!r} is none of {', '.join(PAPERS)}", param_hint="--paper")
-        claims = [made for made in claims if made.paper == keys[paper.lower()]]
+    claims = _of_paper(claims, paper)
     console = Console()
     if design is not None:
         refuse(("cases", "jobs", "write", "counterexamples"), "--design, which checks one value again")
@@ -109,6 +105,16 @@ def ledger(
         highlight=False,
     )
     raise SystemExit(1 if failed or changed else 130 if interrupted else 0)
+
+
+def _of_paper(claims: list[Claim], paper: str | None) -> list[Claim]:
+    """The claims of a paper, in any case; all if it is None."""
+    if paper is None:
+        return claims
+    keys = {key.lower(): key for key in PAPERS}
+    if paper.lower() not in keys:
+        raise click.BadParameter(f"{paper!r} is none of {', '.join(PAPERS)}", param_hint="--paper")
+    return [made for made in claims if made.paper == keys[paper.lower()]]
 
 
 def _saved(counterexamples: Path, folder: Path, made: Claim, outcome: Outcome) -> list[str]:
