@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test test-minimum dropin bench notebooks attack lint types check doctest install \
+.PHONY: verify ledger guarantee diversity test test-minimum dropin docs browser bench notebooks attack lint types check doctest install \
 	clean
 
 verify: $(STAMP)
@@ -35,11 +35,21 @@ test-minimum: $(STAMP)
 	$(VENV)-minimum/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(VENV)-minimum/bin/python -m pip install --quiet --constraint $(VENV)-minimum/constraints.txt \
 	    --editable '.[all]' --group test
-	$(VENV)-minimum/bin/pytest -q -n 2 tests
+	$(VENV)-minimum/bin/pytest -q -n 2 --ignore tests/browser tests
 
 # scikit-learn's own tests with our estimators in place of its, in a minute or two.
 dropin: $(STAMP)
 	$(BIN)/python -m tests.dropin -n 2 $(ARGS)
+
+# The site, in docs/_build/html, its links in docs/_build/external-links.txt; a warning is an error.
+docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group docs
+	$(BIN)/pytest -q tests/test_site.py tests/test_ledger_page.py
+	$(BIN)/sphinx-build -W --keep-going -n -q -c docs -d docs/_build/doctrees . docs/_build/html $(ARGS)
+
+# The explorer, and the site if `make docs` has made it, in headless Chromium: needs chromium and chromedriver.
+browser: $(STAMP)
+	$(BIN)/pytest -q tests/browser
 
 # Beside the peers, in three quarters of an hour; e.g. `make bench ARGS="--quick --case omp"`.
 bench: $(STAMP)
@@ -63,7 +73,7 @@ types: $(STAMP)
 	$(BIN)/mypy --strict tests/typed_calls.py
 
 check: $(STAMP)
-	$(BIN)/pytest -q -n 2 tests proofs_checks
+	$(BIN)/pytest -q -n 2 --ignore tests/browser tests proofs_checks
 
 doctest: $(STAMP)
 	$(BIN)/pytest -q --doctest-modules sparselin README.md docs --doctest-glob='*.md'
@@ -82,4 +92,4 @@ $(STAMP): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-minimum report
+	rm -rf $(VENV) $(VENV)-minimum report docs/_build docs/made

@@ -9,7 +9,8 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
-collect_ignore_glob = ["docs/gallery/plot_*.py"]  # tests/test_gallery.py runs them
+# The doctests are in the pages; tests/test_gallery.py runs the scripts, `make docs` the rest.
+collect_ignore_glob = ["docs/conf.py", "docs/_build/*", "docs/_ext/*", "docs/gallery/*", "docs/made/*"]
 
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 common = {"deadline": None, "suppress_health_check": quiet}

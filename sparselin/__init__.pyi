@@ -14,6 +14,7 @@ from .certificates.certify import Verification as Verification
 from .certificates.certify import certify as certify
 from .experiments.verification.theorem import verify as verify
 from .explanations.explain import explain as explain
+from .explorer.widget import explore as explore
 from .greedy.batch_omp import batch_omp as batch_omp
 from .greedy.generalized import generalized_omp as generalized_omp
 from .greedy.ols import ols as ols

@@ -10,7 +10,7 @@ ROOT = Path(sparselin.__file__).parent
 # A room is a folder, or a module of the root; it imports from storeys below, or from rooms named before it in
 # its own. Imports inside functions count.
 STOREYS = {
-    "faces": "estimators plots reports cli __main__",
+    "faces": "estimators plots explorer reports cli __main__",
     "studies": "ledger experiments",
     "theory": "explanations spectral guarantees",
     "methods": "lassonet certificates greedy lasso attention",

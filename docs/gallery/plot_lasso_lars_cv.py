@@ -4,7 +4,7 @@ LassoLarsCV in place of scikit-learn's
 ======================================
 
 On the left the two choose one α on one path. On the right features tie, as counts and dummies do: scikit-
-learn's path leaves the LASSO solutions, of which no correlation |⟨X_j, y − Xβ⟩|/n exceeds α.
+learn's path leaves the LASSO solutions, of which no correlation `|⟨X_j, y − Xβ⟩|/n` exceeds α.
 """
 
 import matplotlib.pyplot as plt

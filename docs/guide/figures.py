@@ -23,11 +23,6 @@ def page(name: str) -> dict[str, Any]:
     return found
 
 
-def save(name: str, figure: Any) -> None:
-    figure.savefig(HERE / name, dpi=110)
-    plt.close(figure)
-
-
 def denoising(found: dict[str, Any]) -> Any:
     """The picture, with noise, and denoised, with their PSNR."""
     figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.15), layout="constrained")
@@ -39,9 +34,20 @@ def denoising(found: dict[str, Any]) -> Any:
     return figure
 
 
+def draw(folder: Path) -> list[str]:
+    """Save them in a folder; their names."""
+    figures = {
+        "selection": sl.plots.show(page("data.md")["path"]).figure,
+        "choosing_k": sl.plots.show(page("choosing_k.md")["path"]).figure,
+        "stability": sl.plots.show(page("after_selection.md")["found"]).figure,
+        "denoising": denoising(page("dictionaries.md")),
+    }
+    for name, figure in figures.items():
+        figure.savefig(folder / f"{name}.png", dpi=110)
+        plt.close(figure)
+    return list(figures)
+
+
 if __name__ == "__main__":
     plt.switch_backend("agg")
-    save("selection.png", sl.plots.show(page("data.md")["path"]).figure)
-    save("choosing_k.png", sl.plots.show(page("choosing_k.md")["path"]).figure)
-    save("stability.png", sl.plots.show(page("after_selection.md")["found"]).figure)
-    save("denoising.png", denoising(page("dictionaries.md")))
+    draw(HERE)

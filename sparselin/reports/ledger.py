@@ -27,6 +27,30 @@ CENTRAL = (
     "SA-theorem-3.3-unit-columns",
     "ours-glm-omp",
 )
+# what the letters of each paper's rows stand for
+NOTATION = {
+    "SA": """\
+C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, with faces F_{λ,i,±} = {u : ±⟨X_i, u⟩ = λ}. p or u: the dual point, the projection
+of P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥. A(S): the features that are nonzero in some LASSO solution just below
+λ*. (λ₂, λ*): the window in which they stay so. λ₀ = (1 − ε₀)λ*: the bound of the paper's proof. On T, β =
+s∘(εv) at λ = λ* − ε, s the signs of the correlations. β_S* = X_S⁺y. m: the number of unselected features.
+In λ_min, C = XᵀX. Equation (4) has ½ before the square and (5), (6), (7) have not.""",
+    "SR": """\
+C_S: the correlation (Gram) matrix of unit columns, λ_i its eigenvalues. R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖². g =
+R² + νf with f one of f_ld (log-determinant), f_de (smoothed differential entropy, δ), f_gr (generalized
+rank, α), f_sv (spectral variance). FR: greedy forward regression. LS: local search. GLS: FR and LS on its
+set, then the same on the features left, the best of the four sets; S₁, S₂ are those of FR, S₁′, S₂′ those
+of LS. OPT: the best value over |S| ≤ k. γ_{U,k}(f): the submodularity ratio (Definition 2).""",
+    "LN": """\
+θ_j: the linear (skip) weight of feature j, W_j its first-layer weights. In the proximal problem v (or
+θ_j) and U (or W_j) are given, b and W sought; λ is the penalty, M the hierarchy coefficient, λ̄ an ℓ₁
+penalty on W, S_λ̄ soft-thresholding. |U_(1)| ≥ |U_(2)| ≥ … are the sorted sizes, a_s = λ − M
+Σ_{i≤s}(|U_(i)| − λ̄) and b_s = (1 − a_s/‖v‖)₊ v/(1 + sM²).""",
+    "ours": """\
+As above for the paper that a row refers to. For a generalized linear model L(Xβ) = Σℓ_i(⟨x_i, β⟩), F_λ(β)
+= L(Xβ) + λ‖β_S̄‖₁ and u_S is the gradient of L at a minimiser on S. For windows, u* = Zv, ρ_j is how far
+below λ* the bound of column j is met, and μ = 1 − max|c_j|/λ* over the columns outside T.""",
+}
 MARKDOWN, JSON = "LEDGER.md", "ledger.json"
 # the fields of a claim that must be equal in the code and in the stored ledger, else that is out of date
 STATED = (
@@ -99,6 +123,7 @@ def markdown(ledger: Mapping[str, Any]) -> str:
         dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "",
         seeds=", ".join(seeds),
         titles=PAPERS,
+        notation=NOTATION,
         central=CENTRAL,
         papers=papers,
         counts=counts,

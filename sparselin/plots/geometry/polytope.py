@@ -66,16 +66,25 @@ def _halfspaces(X: FloatArray, lam: float, far: float) -> tuple[FloatArray, Floa
 
 
 def corners_of(A: FloatArray, b: FloatArray) -> FloatArray:
-    """(m, q) the corners of the bounded {w : Aᵀw ≤ b}, b > 0, q ≤ 3."""
+    """(m, q) the corners of the bounded {w : Aᵀw ≤ b}, b > 0, q ≤ 3. ValueError where it is too thin."""
     if len(A) == 0:
         return np.zeros((1, 0))
     if len(A) == 1:
         a = A[0]
         return np.array([[-np.min(b[a < 0] / -a[a < 0])], [np.min(b[a > 0] / a[a > 0])]])
-    from scipy.spatial import HalfspaceIntersection
+    from scipy.spatial import HalfspaceIntersection, QhullError
 
     halfspaces = np.column_stack([A.T, -b])
-    several = HalfspaceIntersection(halfspaces, np.zeros(len(A))).intersections
+    try:
+        with np.errstate(divide="ignore"):
+            several = HalfspaceIntersection(halfspaces, np.zeros(len(A))).intersections
+    except QhullError:
+        several = np.array([np.inf])
+    if not np.isfinite(several).all():
+        raise ValueError(
+            "X has a column that is too long for this picture: the polytope is too thin. Scale the column, "
+            "or take a larger λ."
+        )
     one: list[FloatArray] = []
     for corner in several:
         if all(np.abs(corner - other).max() > _TOL for other in one):

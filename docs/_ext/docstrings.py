@@ -1,0 +1,284 @@
+"""Docstrings in the plain style of this package, as reStructuredText.
+
+In them `name` is a name, *this* a title, and every other *, _ and | is itself (λ*, coef_, |⟨X_i, r⟩|). An
+indented block after a blank line is a formula. A section is underlined with hyphens; its entries, and those
+of a short docstring that has none, are "name : text", or in the style of scikit-learn "name : type" with the
+text in the next line.
+"""
+
+import dataclasses
+import enum
+import inspect
+import itertools
+import pydoc
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import download_reference, pending_xref
+from sphinx.util import logging
+from sphinx.util.nodes import make_refnode
+
+logger = logging.getLogger(__name__)
+
+# code; a page of these; a name or code; a title, which begins a word and ends one; a title of two asterisks
+_MARKED = re.compile(
+    r"``.+?``|(?P<page>\bdocs/[\w/]+\.md)|(?P<code>`[^`]+`)|(?<![\w*^\])}])(?P<stars>\*\*?)(?=\w)[^*`]+(?<=[\w.?!)])(?P=stars)(?!\w)",
+    re.DOTALL,
+)
+_NAME = r"[\"*]*\w+\"?(?: \([^()]*\))?"
+_ENTRY = re.compile(rf"(?P<names>{_NAME}(?:, {_NAME})*) : (?P<text>.*)")
+_TYPE = re.compile(r".*\bdefault=|(int|float|bool|str)\b[^.]{0,40}$")
+_ITEM = re.compile(r"- |\d+\. ")
+_LETTER = re.compile(r"\(?[A-Za-z]+[.)](\s|$)")  # "d." would begin a list
+# in Markdown: `omp`, `sl.omp(X, y, 4)`, `plots.show`; but not `q`
+_PUBLIC = re.compile(
+    r"(?:sl\.|sparselin\.)?((?:(?:datasets|ensembles|estimators|ledger|plots|spectral|testing)\.)?\w{2,})(\(.*\))?"
+)
+_HOMES = ("sparselin", "sparselin.estimators", "sparselin.plots", "sparselin.ledger")
+
+
+def prose(text: str, arguments: frozenset[str] = frozenset()) -> str:
+    """Text whose only markup is `name` and *title*; `arguments` are names that are not linked."""
+    out, end = [], 0
+    for found in _MARKED.finditer(text):
+        part = found.group()
+        if found["code"] and part[1:-1] in arguments:
+            part = f"`{part}`"
+        if found["page"]:
+            part = f":doc:`{part} </{part.removesuffix('.md')}>`"
+        # markup needs a space or punctuation on both sides: an escaped space is none on the page
+        before = "\\ " if found.start() and text[found.start() - 1].isalnum() else ""
+        after = "\\ " if text[found.end() : found.end() + 1].isalnum() else ""
+        out += [_escaped(text[end : found.start()]), before, part, after]
+        end = found.end()
+    return "".join(out) + _escaped(text[end:])
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\*_|`])", r"\\\1", text)
+
+
+def blocks(lines: list[str]) -> Iterator[list[str]]:
+    """Runs of lines between blank ones; what is indented below a list or entries belongs to them."""
+    block: list[str] = []
+    blank = False
+    for line in lines:
+        if line.strip():
+            if block and blank and not (line.startswith(" ") and _holds(block)):
+                yield block
+                block, blank = [], False
+            block += [*([""] if block and blank else []), line]
+        blank = not line.strip()
+    if block:
+        yield block
+
+
+def _holds(block: list[str]) -> bool:
+    return bool(_ITEM.match(block[0])) or _has_entries(block)
+
+
+def _has_entries(block: list[str]) -> bool:
+    return any(_ENTRY.fullmatch(line) for line in block)
+
+
+def body(lines: list[str], arguments: frozenset[str] = frozenset()) -> list[str]:
+    """Paragraphs, lists, entries, formulas and examples."""
+    out: list[str] = []
+    for block in blocks(lines):
+        if block[0].startswith(">>>"):
+            out += [*block, ""]
+        elif block[0].startswith(" "):
+            out += [".. code-block:: text", "   :class: formula", ""]
+            out += [f"   {line}" for line in textwrap.dedent("\n".join(block)).split("\n")] + [""]
+        elif _has_entries(block):
+            out += [*entries(block, arguments), ""]
+        else:
+            out += [*_paragraph(block, arguments), ""]
+    return out
+
+
+def _paragraph(block: list[str], arguments: frozenset[str]) -> list[str]:
+    """Lines with their markup, which may go from one line to the next, and a blank one before a list."""
+    out: list[str] = []
+    for i, line in enumerate(prose("\n".join(block), arguments).split("\n")):
+        if i == 0 and _LETTER.match(line):
+            line = "\\" + line
+        if i and _ITEM.match(line) and not _ITEM.match(block[0]):
+            out.append("")
+        out.append(line)
+    return out
+
+
+def entries(lines: list[str], arguments: frozenset[str] = frozenset()) -> list[str]:
+    """A definition list of "name : text" with their continuations; other lines are paragraphs."""
+    out: list[str] = []
+    for names, kind, text in parsed(lines):
+        out += _entry(names, kind, text, arguments) if names else [*_paragraph(text, arguments), ""]
+    return out
+
+
+def _entry(names: str, kind: str, text: list[str], arguments: frozenset[str] = frozenset()) -> list[str]:
+    term = f"**{_escaped(names)}**" + (f" : {prose(kind, arguments)}" if kind else "")
+    return [term, *(f"    {line}".rstrip() for line in body(text, arguments))]
+
+
+def parsed(lines: list[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """(names, type or "", lines of the text) of each entry; without names what is none."""
+    runs: list[list[str]] = []
+    for line in lines:
+        if line.startswith(" ") or not line.strip():
+            runs[-1].append(line) if runs else None
+        elif runs and not _ENTRY.fullmatch(line) and not _ENTRY.fullmatch(runs[-1][0]):
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    for first, *rest in runs:
+        rest = textwrap.dedent("\n".join(rest)).split("\n") if rest else []
+        found = _ENTRY.fullmatch(first)
+        if not found:
+            yield "", "", [first, *rest]
+        elif rest and rest[0] and _TYPE.match(found["text"]):
+            yield found["names"], found["text"], rest
+        else:
+            yield found["names"], "", [found["text"], *rest]
+
+
+def sections(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """(title, lines): the first has no title."""
+    starts = [i for i in range(len(lines) - 1) if lines[i] and re.fullmatch("-{3,}", lines[i + 1])]
+    yield "", lines[: starts[0]] if starts else lines
+    for begin, end in itertools.pairwise([*starts, len(lines)]):
+        yield lines[begin], lines[begin + 2 : end]
+
+
+def as_rst(lines: list[str], arguments: frozenset[str] = frozenset(), owner: type | None = None) -> list[str]:
+    """The docstring; the "Attributes" of its `owner` can be linked to, as its members can."""
+    out: list[str] = []
+    for title, inside in sections(lines):
+        if title:
+            out += [f".. rubric:: {prose(title)}", ""]
+        examples = next((i for i, line in enumerate(inside) if line.startswith(">>>")), len(inside))
+        text, rest = inside[:examples], inside[examples:]
+        if title.startswith("Attributes"):
+            out += _attributes(text, owner) if owner else body(text, arguments)
+        elif title == "Returns":
+            out += body(_linked(text), arguments)
+        else:
+            out += body(text, arguments)
+        out += body(rest, arguments)
+    return out
+
+
+def _attributes(lines: list[str], owner: type) -> list[str]:
+    """Directives; plain entries for properties with a docstring, which autodoc adds to the page."""
+    out: list[str] = []
+    for block in blocks(lines):
+        for names, kind, text in parsed(block):
+            first, *others = names.split(", ")
+            member = getattr(owner, first, None) if names else None
+            if not names or (isinstance(member, property) and member.__doc__):
+                out += _entry(names, kind, text) if names else body(text)
+                continue
+            out += [f".. py:attribute:: {first}", *(f"               {name}" for name in others), ""]
+            text = [*([kind + "."] if kind else []), *text]
+            out += [f"   {line}".rstrip() for line in body(text)]
+    return out
+
+
+def _linked(lines: list[str]) -> list[str]:
+    """What is returned begins with its class, without markup."""
+    text = "\n".join(lines)
+    return re.sub(r"\A([A-Z]\w*[a-z][A-Z]\w+)\b", r"`\1`", text).split("\n")
+
+
+# --- what Sphinx calls ------------------------------------------------------------------------------------
+
+
+def process_docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    try:
+        arguments = frozenset(inspect.signature(thing).parameters) if callable(thing) else frozenset()
+    except ValueError:
+        arguments = frozenset()
+    if inspect.isclass(thing):
+        lines[:] = as_rst(lines, owner=thing)
+    else:
+        lines[:] = as_rst(lines, arguments)
+
+
+def process_signature(app: Any, what: str, name: str, thing: Any, *rest: Any) -> tuple[str, str] | None:
+    """Results are made by functions, and members of enumerations by none."""
+    made = dataclasses.is_dataclass(thing) and hasattr(thing, "to_frame")
+    if inspect.isclass(thing) and (made or issubclass(thing, enum.Enum)):
+        return "", ""
+    return None
+
+
+def skip_member(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """What a class has from classes of other packages is documented there."""
+    home = getattr(getattr(thing, "fget", thing), "__module__", None)
+    return True if home and not home.startswith("sparselin") else None
+
+
+def named(
+    name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = None
+) -> tuple[list[nodes.Node], list[nodes.Node]]:
+    """The role of `text`: code, linked if it is a name that has a page."""
+    text = nodes.unescape(text, restore_backslashes=True)
+    target = text.removesuffix("()")
+    if not re.fullmatch(r"[\w.]{2,}", target):
+        return [nodes.literal(text, text)], []
+    env = inliner.document.settings.env
+    context = {f"py:{key}": env.ref_context.get(f"py:{key}") for key in ("module", "class")}
+    code = nodes.literal(text, text, classes=["xref"])
+    return [_optional(env, re.sub(r"^sl\.", "sparselin.", target), code, **context)], []
+
+
+def link_names(app: Any, doctree: nodes.document) -> None:
+    """Code in a Markdown page or a notebook that is a public name, or a call of one, is a link."""
+    if not str(app.env.doc2path(app.env.docname)).endswith((".md", ".ipynb")):
+        return
+    for code in list(doctree.findall(nodes.literal)):
+        found = _PUBLIC.fullmatch(code.astext())
+        inside = isinstance(code.parent, nodes.title | nodes.reference | pending_xref | download_reference)
+        if found and not inside:
+            code.replace_self(_optional(app.env, f"sparselin.{found[1]}", code.deepcopy(), quiet=True))
+
+
+def _optional(env: Any, target: str, content: nodes.Node, **more: Any) -> pending_xref:
+    """A reference to `target`, or `content` alone if it has no page."""
+    return pending_xref(
+        "", content, refdomain="py", reftype="obj", reftarget=target, refdoc=env.docname, refexplicit=False,
+        optional=True, **more,
+    )  # fmt: skip
+
+
+def missing_reference(app: Any, env: Any, node: pending_xref, content: nodes.Node) -> nodes.Node | None:
+    """A name without a page is plain code; one of another module is looked for where public names live.
+
+    Warns of sparselin.… that is nothing.
+    """
+    if not node.get("optional"):
+        return None
+    if node.get("quiet"):
+        return content
+    if node["reftarget"].startswith("sparselin.") and pydoc.locate(node["reftarget"]) is None:
+        logger.warning("there is no %s", node["reftarget"], location=node)
+    domain = env.get_domain("py")
+    for home in _HOMES:
+        at = domain.objects.get(f"{home}.{node['reftarget']}")
+        if at:
+            return make_refnode(app.builder, node["refdoc"], at.docname, at.node_id, content)
+    return nodes.literal(content.astext(), content.astext())
+
+
+def setup(app: Any) -> dict[str, Any]:
+    app.add_role("named", named)
+    app.connect("autodoc-process-docstring", process_docstring)
+    app.connect("autodoc-process-signature", process_signature)
+    app.connect("autodoc-skip-member", skip_member)
+    app.connect("doctree-read", link_names)
+    app.connect("missing-reference", missing_reference)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""What a person does in a browser, in headless Chromium: `make browser`."""

@@ -1,0 +1,263 @@
+"""The parts of the site that have logic: docstrings, formulas, links; and every public name has its page."""
+
+import importlib
+import inspect
+import io
+import json
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sphinx", reason="the site: make docs")
+pytest.importorskip("latex2mathml", reason="the site: make docs")
+
+from docutils import nodes
+from docutils.core import publish_doctree
+
+import sparselin as sl
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+
+docstrings, formulas, links = map(importlib.import_module, ("docstrings", "formulas", "links"))
+
+
+def tree(text, **options):
+    """What docutils makes of a docstring, without a complaint; names are left as they are."""
+    complaints = io.StringIO()
+    rst = "\n".join(docstrings.as_rst(inspect.cleandoc(text).split("\n"), **options))
+    rst = ".. default-role:: literal\n\n" + rst.replace(":doc:", ":title:")
+    made = publish_doctree(rst, settings_overrides={"warning_stream": complaints, "report_level": 1})
+    assert not complaints.getvalue(), f"{complaints.getvalue()}\n{rst}"
+    return made
+
+
+def texts(made, kind):
+    return [node.astext() for node in made.findall(kind)]
+
+
+def test_marks_that_are_no_markup():
+    line = "λ* and coef_ of |⟨X_i, r⟩|, a*b*c, **kwargs of the call, β_{S̄}, \\ and Σ_i |c_i|* |d|_"
+    assert texts(tree(line), nodes.paragraph) == [line]
+    assert not list(tree(line).findall(nodes.Inline))
+
+
+def test_names_titles_and_pages():
+    made = tree("See `omp`s, *Greed is\ngood* (2004), a **row** and docs/speed.md, (*again*).")
+    assert texts(made, nodes.literal) == ["omp"]
+    assert texts(made, nodes.emphasis) == ["Greed is\ngood", "again"]
+    assert texts(made, nodes.strong) == ["row"]
+    assert texts(made, nodes.title_reference) == ["docs/speed.md </docs/speed>"]
+    assert docstrings.prose("`k`, `omp`", frozenset({"k"})) == "``k``, `omp`"
+
+
+def test_formulas_and_lists():
+    made = tree(
+        """First.
+
+        Each step takes
+
+            i* = argmax |c_i|
+              over S̄
+
+        It has this:
+
+        - one, which
+          goes on;
+        - two.
+
+          A paragraph of two.
+
+        Last:
+        - three.
+        """
+    )
+    assert texts(made, nodes.literal_block) == ["i* = argmax |c_i|\n  over S̄"]
+    assert [len(node) for node in made.findall(nodes.bullet_list)] == [2, 1]
+    assert texts(made, nodes.paragraph)[-2:] == ["Last:", "three."]
+    assert "A paragraph of two." in texts(next(made.findall(nodes.bullet_list)), nodes.paragraph)
+
+
+def test_entries():
+    made = tree(
+        """What it does.
+
+        Parameters
+        ----------
+        X, y : the data
+            of coef_.
+        U (n, d), **rest : d.
+        tol : float, default=None
+            Stop *there*.
+        k : how many.
+            An integer;
+            "ebic" : the first minimum,
+
+                    EBIC = |c|
+
+                and so on;
+            "cv" : the least.
+
+        Raises
+        ------
+        ValueError : for d_.
+        """
+    )
+    assert texts(made, nodes.rubric) == ["Parameters", "Raises"]
+    assert texts(made, nodes.term) == ["X, y", "U (n, d), **rest", "tol", "k", '"ebic"', '"cv"', "ValueError"]
+    assert texts(made, nodes.classifier) == ["float, default=None"]
+    assert texts(made, nodes.paragraph)[1:4] == ["the data\nof coef_.", "d.", "Stop there."]
+    assert texts(made, nodes.literal_block) == ["EBIC = |c|"]
+    assert "and so on;" in texts(made, nodes.paragraph)
+
+
+def test_examples_are_kept_and_entries_need_no_section():
+    made = tree(
+        """A frame.
+
+        library : "pandas" or
+            "polars".
+
+        >>> a_ * b_
+        '|x|'
+        """
+    )
+    assert texts(made, nodes.term) == ["library"]
+    assert texts(made, nodes.doctest_block) == [">>> a_ * b_\n'|x|'"]
+
+
+def test_fields_can_be_linked_and_are_told_once():
+    class Result:
+        """A result.
+
+        Attributes
+        ----------
+        lower, upper : bounds.
+        exact : whether they agree.
+        """
+
+        @property
+        def exact(self):
+            """Whether they agree, told again."""
+
+    rst = docstrings.as_rst(inspect.getdoc(Result).split("\n"), owner=Result)
+    assert [line for line in rst if "attribute::" in line] == [".. py:attribute:: lower"]
+    assert rst[rst.index(".. py:attribute:: lower") + 1].split() == ["upper"]
+    assert "**exact**" in rst
+
+
+def test_what_is_returned_is_linked():
+    title = ["Returns", "-------"]
+    assert docstrings.as_rst([*title, "SelectionPath. More."])[2] == "`SelectionPath`. More."
+    assert docstrings.as_rst([*title, "The Axes."])[2] == "The Axes."
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("omp", "omp"),
+        ("sl.omp(X, y, 4)", "omp"),
+        ("sparselin.omp", "omp"),
+        ("plots.show(path)", "plots.show"),
+        ("q", None),
+        ("omp/noise", None),
+        ("sl.omp(X, y).support", None),
+        ("path.support", None),
+    ],
+)
+def test_names_in_markdown(code, name):
+    found = docstrings._PUBLIC.fullmatch(code)
+    assert (found and found[1]) == name
+
+
+def test_every_public_name_has_a_page():
+    page = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^   ~?sparselin\.([\w.]+)$", page, re.MULTILINE)
+    assert len(set(listed)) == len(listed)
+    public = {"spectral", "estimators", "plots", "ensembles", "testing"} | set(sl.__all__)
+    for module in (sl.estimators, sl.plots, sl.spectral):
+        name = module.__name__.removeprefix("sparselin.")
+        public |= {f"{name}.{one}" for one in module.__all__ if callable(getattr(module, one))}
+    again = {f"spectral.{name}" for name in sl.__all__}  # exported twice
+    assert sorted(public - set(listed) - again) == []
+    for name in listed:
+        thing = sl
+        for part in name.split("."):
+            thing = getattr(thing, part, None) or __import__(f"sparselin.{name}", fromlist=["x"])
+
+
+# --- formulas ---------------------------------------------------------------------------------------------
+
+
+def test_bars_and_operators():
+    made = formulas.mathml(r"|c_j| \ln 2")
+    assert made.count('lspace="0" rspace="0"') == 2
+    assert '<mi>ln</mi><mspace width="0.17em"/><mn>2</mn>' in made
+    assert 'display="block"' in formulas.mathml("x", "block")
+    with pytest.raises(ValueError, match=r"nosuchcommand"):
+        formulas.mathml(r"\nosuchcommand x")
+
+
+def test_every_formula_of_the_notebooks():
+    found = set()
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "markdown":
+                for both in re.findall(r"\$\$(.+?)\$\$|\$(.+?)\$", "".join(cell["source"]), re.DOTALL):
+                    found.add("".join(both))
+    assert len(found) > 500
+    for tex in found:
+        assert "<math" in formulas.mathml(tex)
+
+
+# --- links ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://there/x.js"></script>',
+        "<link rel='stylesheet' href='//there/x.css'>",
+        '<img alt="a"\n src="http://there/x.png">',
+        "<img src=https://there/x.png>",
+        "@import 'https://there/x.css'",
+        "@font-face { src: url(https://there/x.woff2) }",
+    ],
+)
+def test_what_would_be_loaded(text):
+    assert len(links.loaded(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<a href="https://there/">',
+        '<img src="../x.png"/>',
+        '<svg xmlns="http://www.w3.org/2000/svg">',
+        "url(x.woff2)",
+    ],
+)
+def test_what_would_not(text):
+    assert links.loaded(text) == []
+
+
+def test_outward():
+    assert links.outward('<a class="x" href="https://a/?b=1&amp;c"> <a href="b.html">') == [
+        "https://a/?b=1&c"
+    ]
+
+
+def test_links_of_pages_that_are_made():
+    assert links.read_as("[a](gallery/README.rst#b) [c](d.md)", "docs") == (
+        "[a](/docs/made/gallery/index.rst#b) [c](d.md)"
+    )
+    assert links.read_as("[a](README.rst)", "docs/gallery") == "[a](/docs/made/gallery/index.rst)"
+    assert all((ROOT / source).exists() for source in links.READ_AS)
+
+
+def test_the_configuration_names_nothing_of_ours():
+    for _, pattern in runpy.run_path(str(ROOT / "docs" / "conf.py"))["nitpick_ignore_regex"]:
+        assert not re.fullmatch(pattern, "sparselin.omp")
