@@ -21,8 +21,11 @@ def coordinate_descent(Zt, r, b, lam, target, max_epochs):
     m, n = Zt.shape
     square = b * 0
     for j in range(m):
+        length = 0.0
         for i in range(n):
-            square[j] += Zt[j, i] * Zt[j, i]
+            length += Zt[j, i] * Zt[j, i]
+        square[j] = length
+        for i in range(n):
             r[i] -= Zt[j, i] * b[j]
     gap = target + 1
     for epoch in range(max_epochs):

@@ -66,6 +66,7 @@ def mask(form, w, s):
             s[j] = math.exp(w[j] - top)
         elif form in (L2, L2_NORMALIZED):
             s[j] = w[j] * w[j]
+    for j in range(len(s)):
         total += s[j]
     if form >= L1_NORMALIZED:
         for j in range(len(s)):

@@ -257,9 +257,10 @@ def examine(columns, place, work):
     correlate(columns.H, order, p, beta, w, c, b)
     size, slope = columns.y_norm, 0.0
     for k in range(p):
+        size += norms[order[k]] * abs(beta[k])
+        slope += norms[order[k]] * abs(w[k])
+    for k in range(p):
         j = order[k]
-        size += norms[j] * abs(beta[k])
-        slope += norms[j] * abs(w[k])
         residual[k] = c[j] - lam * sign[k]
         c[j] = b[j] = 0
     shift = 0.0

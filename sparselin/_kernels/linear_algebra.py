@@ -211,6 +211,7 @@ def extend_inverse(V, column, t, inverse):
     square = 0.0
     for s in range(t):
         row[s] *= inverse
-        square += row[s] * row[s]
     row[t] = inverse
-    return square + row[t] * row[t]
+    for s in range(t + 1):
+        square += row[s] * row[s]
+    return square
