@@ -58,9 +58,9 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return numba.njit(nogil=True, **wrappers, **options)
 
 
-# Sums may be reassociated (SIMD), products contracted (FMA); NaN, inf and signed zeros stay exact. A loop that
-# sums must not store: LLVM vectorises it where the arrays are far apart in memory, and not where they are near
-# each other, so that the order of the sum would depend on where the arrays happen to be.
+# Sums may be reassociated (SIMD), products contracted (FMA); NaN, inf and signed zeros stay exact. A loop
+# that sums must not store: LLVM vectorises it where the arrays are far apart in memory, and not where they
+# are near each other, so that the order of the sum would depend on where the arrays happen to be.
 VECTORIZED = {"fastmath": {"reassoc", "contract"}}
 # Division by zero gives inf or NaN, and needs no code that raises.
 NUMPY = {"error_model": "numpy"}
