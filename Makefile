@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test test-minimum dropin docs browser bench notebooks attack lint types check doctest install \
+.PHONY: verify ledger guarantee diversity test test-minimum neural dropin docs browser bench notebooks attack lint types check doctest install \
 	clean
 
 verify: $(STAMP)
@@ -36,6 +36,12 @@ test-minimum: $(STAMP)
 	$(VENV)-minimum/bin/python -m pip install --quiet --constraint $(VENV)-minimum/constraints.txt \
 	    --editable '.[all]' --group test
 	$(VENV)-minimum/bin/pytest -q -n 2 --ignore tests/browser tests
+
+# Networks: these tests skip without PyTorch, which the rest does not need (pip install torch).
+neural: $(STAMP)
+	$(BIN)/python -c 'import torch'
+	$(BIN)/pytest -q -n 2 tests/neural
+	$(BIN)/pytest -q --doctest-modules sparselin/neural
 
 # scikit-learn's own tests with our estimators in place of its, in a minute or two.
 dropin: $(STAMP)

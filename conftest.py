@@ -3,6 +3,7 @@
 HYPOTHESIS_PROFILE=thorough draws many more. No deadline: the first call of a kernel compiles it.
 """
 
+import importlib.util
 import os
 import sys
 
@@ -11,6 +12,8 @@ from hypothesis import HealthCheck, settings
 
 # The doctests are in the pages; tests/test_gallery.py runs the scripts, `make docs` the rest.
 collect_ignore_glob = ["docs/conf.py", "docs/_build/*", "docs/_ext/*", "docs/gallery/*", "docs/made/*"]
+if importlib.util.find_spec("torch") is None:
+    collect_ignore_glob += ["sparselin/neural/*", "sparselin/estimators/*network*"]
 
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 common = {"deadline": None, "suppress_health_check": quiet}

@@ -11,4 +11,4 @@ __version__ = "0.1.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 # for `import *`: of the modules only `ensembles`, since `plots` needs matplotlib and `testing` hypothesis
-__all__ = [name for name in __all__ if name not in ("estimators", "plots", "spectral", "testing")]
+__all__ = [name for name in __all__ if name not in ("estimators", "neural", "plots", "spectral", "testing")]

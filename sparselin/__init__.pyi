@@ -2,6 +2,7 @@
 
 from . import ensembles as ensembles
 from . import estimators as estimators
+from . import neural as neural
 from . import plots as plots
 from . import spectral as spectral
 from . import testing as testing

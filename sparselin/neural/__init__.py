@@ -1,0 +1,14 @@
+"""Feature selection by networks: Sequential Attention, LassoNet, and what they are compared with.
+
+It needs PyTorch, which the rest of the package does not: pip install 'sparselin[neural]'. `__init__.pyi`
+lists the public names; each is loaded at its first use.
+"""
+
+import importlib.util
+
+import lazy_loader
+
+if importlib.util.find_spec("torch") is None:
+    raise ModuleNotFoundError("sparselin.neural needs PyTorch: pip install 'sparselin[neural]'", name="torch")
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

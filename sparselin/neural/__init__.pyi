@@ -1,0 +1,3 @@
+from .networks import SkipNetwork as SkipNetwork
+from .networks import mlp as mlp
+from .training import NonFiniteLoss as NonFiniteLoss

@@ -1,0 +1,110 @@
+"""What the methods of networks share: losses by rows, batches, seeds, and a loss that is not finite.
+
+The loss of a network f on rows with weights ω_i of mean 1 is L(f) = (1/n)Σ ω_i ℓ(f(x_i), y_i). For "squared",
+ℓ = ½‖f(x) − y‖²: nL is the ½‖y − Xβ‖² of the rest of the package, and λ here is λ/n there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+class NonFiniteLoss(ArithmeticError):
+    """The training loss became NaN or infinite; the message says where, and what to do."""
+
+
+def squared(output: Tensor, target: Tensor) -> Tensor:
+    """½‖f(x) − y‖² of each row."""
+    return 0.5 * ((output - target.reshape(output.shape)) ** 2).sum(dim=1)
+
+
+def cross_entropy(output: Tensor, target: Tensor) -> Tensor:
+    """−log softmax(f(x))_y of each row, y the number of its class."""
+    return F.cross_entropy(output, target, reduction="none")
+
+
+LOSSES: dict[str, Loss] = {"squared": squared, "cross_entropy": cross_entropy}
+
+
+def as_loss(loss: str | nn.Module | Loss) -> Loss:
+    """A loss by rows: (b, q) outputs and (b, …) targets to (b,).
+
+    By name, of LOSSES; a PyTorch loss, which is taken without its reduction; any function of numbers by rows.
+    Several numbers a row are summed.
+    """
+    if isinstance(loss, str):
+        if loss not in LOSSES:
+            raise ValueError(
+                f"loss must be one of {sorted(LOSSES)}, a PyTorch loss or a function; got {loss!r}"
+            )
+        return LOSSES[loss]
+    if isinstance(loss, nn.Module) and hasattr(loss, "reduction"):
+        loss = copy.deepcopy(loss)
+        loss.reduction = "none"
+    if not callable(loss):
+        raise TypeError(f"loss must be a name, a PyTorch loss or a function; got {type(loss).__name__}")
+
+    def by_rows(output: Tensor, target: Tensor) -> Tensor:
+        value = loss(output, target)
+        if value.ndim == 0:
+            raise ValueError("loss must give one number a row, without a reduction; got a single number")
+        return value.reshape(len(output), -1).sum(dim=1)
+
+    return by_rows
+
+
+class Rows(NamedTuple):
+    """X (n, d), the targets (n, …), and the weights (n,) of mean 1, or None."""
+
+    X: Tensor
+    y: Tensor
+    weight: Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def batches(self, size: int | None, generator: torch.Generator) -> Iterator[Rows]:
+        """All rows once, in random order, `size` at a time (the last ones fewer); None: as they are, at once."""
+        if size is None or size >= len(self.X):
+            yield self
+            return
+        for part in torch.randperm(len(self.X), generator=generator).split(size):
+            part = part.to(self.X.device)
+            yield Rows(self.X[part], self.y[part], None if self.weight is None else self.weight[part])
+
+    def mean(self, loss: Loss, output: Tensor) -> Tensor:
+        """(1/n)Σ ω_i ℓ_i."""
+        values = loss(output, self.y)
+        return values.mean() if self.weight is None else (self.weight * values).mean()
+
+
+def check_finite_loss(value: float, where: str) -> None:
+    """NonFiniteLoss unless the loss is finite; `where`: at which λ, phase, step."""
+    if not np.isfinite(value):
+        raise NonFiniteLoss(
+            f"the loss is {value} at {where}. Standardize the features, shorten the step (learning_rate), or "
+            "check the loss"
+        )
+
+
+@contextlib.contextmanager
+def seeded(rng: Any) -> Iterator[torch.Generator]:
+    """PyTorch's own random numbers, which initialise layers and drop out, from `rng` inside; yields a generator.
+
+    rng : a seed or a NumPy Generator. The state outside is left as it was.
+    """
+    seed = int(np.random.default_rng(rng).integers(2**63))
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(seed)
+        yield torch.Generator().manual_seed(seed)

@@ -1,0 +1,62 @@
+"""Losses by rows, batches, seeds, and networks that begin with a linear layer."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from sparselin.neural import SkipNetwork, mlp, training  # noqa: E402
+from sparselin.neural.networks import first_linear  # noqa: E402
+
+
+def test_losses_are_by_rows():
+    output, target = torch.randn(6, 3), torch.tensor([0, 1, 2, 0, 1, 2])
+    ours = training.as_loss("cross_entropy")(output, target)
+    assert torch.equal(ours, training.as_loss(nn.CrossEntropyLoss())(output, target))
+    squares = training.as_loss(nn.MSELoss())(output, torch.zeros(6, 3))
+    assert torch.allclose(squares, 2 * training.as_loss("squared")(output, torch.zeros(6, 3)))
+    with pytest.raises(ValueError, match="'squared'"):
+        training.as_loss("hinge")
+    with pytest.raises(ValueError, match="one number a row"):
+        training.as_loss(lambda output, target: output.sum())(output, target)
+
+
+def test_batches_are_all_rows_once_in_an_order_of_the_seed():
+    rows = training.Rows(torch.arange(10.0).reshape(10, 1), torch.arange(10), torch.ones(10))
+
+    def order(seed):
+        with training.seeded(seed) as generator:
+            return [batch.y.tolist() for batch in rows.batches(4, generator)]
+
+    assert sorted(sum(order(0), [])) == list(range(10))
+    assert [len(batch) for batch in order(0)] == [4, 4, 2]
+    assert order(0) == order(0) != order(1)
+    with training.seeded(0) as generator:
+        assert next(rows.batches(None, generator)) is rows
+
+
+def test_seeds_leave_the_state_outside():
+    torch.manual_seed(5)
+    expected = torch.rand(2)
+    torch.manual_seed(5)
+    with training.seeded(0):
+        first = mlp(3, [2], 1)[0].weight
+    assert torch.equal(torch.rand(2), expected)
+    with training.seeded(np.random.default_rng(0)):
+        assert torch.equal(mlp(3, [2], 1)[0].weight, first)
+
+
+def test_the_first_linear_layer_is_found_or_refused():
+    net = nn.Sequential(nn.Flatten(), mlp(4, [3], 2))
+    assert first_linear(net, 4)[0] == "1.0"
+    for wrong in (mlp(5, [3], 2), nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 2)), nn.ReLU()):
+        with pytest.raises(ValueError, match=r"must begin with nn\.Linear\(4"):
+            first_linear(wrong, 4)
+    assert SkipNetwork(net, 4, 2)(torch.ones(3, 4)).shape == (3, 2)
+
+
+def test_a_loss_that_is_not_finite_says_where():
+    with pytest.raises(training.NonFiniteLoss, match="λ = 3"):
+        training.check_finite_loss(float("nan"), "λ = 3, step 7")
