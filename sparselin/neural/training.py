@@ -74,7 +74,7 @@ class Rows(NamedTuple):
         return len(self.X)
 
     def batches(self, size: int | None, generator: torch.Generator) -> Iterator[Rows]:
-        """All rows once, in random order, `size` at a time (the last ones fewer); None: as they are, at once."""
+        """All rows once, in random order, `size` at a time, the last ones fewer; None: as they are, at once."""
         if size is None or size >= len(self.X):
             yield self
             return
@@ -99,7 +99,7 @@ def check_finite_loss(value: float, where: str) -> None:
 
 @contextlib.contextmanager
 def seeded(rng: Any) -> Iterator[torch.Generator]:
-    """PyTorch's own random numbers, which initialise layers and drop out, from `rng` inside; yields a generator.
+    """PyTorch's own random numbers (of layers, of dropout) come from `rng` inside; yields a generator.
 
     rng : a seed or a NumPy Generator. The state outside is left as it was.
     """

@@ -1,5 +1,7 @@
 """Losses by rows, batches, seeds, and networks that begin with a linear layer."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ def test_batches_are_all_rows_once_in_an_order_of_the_seed():
         with training.seeded(seed) as generator:
             return [batch.y.tolist() for batch in rows.batches(4, generator)]
 
-    assert sorted(sum(order(0), [])) == list(range(10))
+    assert sorted(itertools.chain(*order(0))) == list(range(10))
     assert [len(batch) for batch in order(0)] == [4, 4, 2]
     assert order(0) == order(0) != order(1)
     with training.seeded(0) as generator:
