@@ -74,7 +74,7 @@ class Rows(NamedTuple):
         return len(self.X)
 
     def batches(self, size: int | None, generator: torch.Generator) -> Iterator[Rows]:
-        """All rows once, in random order, `size` at a time, the last ones fewer; None: as they are, at once."""
+        """All rows once, in random order, `size` at a time, the last ones fewer; None: all, as they are."""
         if size is None or size >= len(self.X):
             yield self
             return
