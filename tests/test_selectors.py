@@ -533,6 +533,8 @@ def test_metadata_routing(rng):
     want = OMPSelector("cv", cv=splits).fit(X, y)
     with pytest.raises(ValueError, match="enable_metadata_routing"):
         OMPSelector("cv", cv=GroupKFold(3)).fit(X, y, groups=people)
+    with pytest.raises(ValueError, match="fit takes sample_wieght with"):
+        OMPSelector(3).fit(X, y, sample_wieght=people)
     weight = rng.integers(0, 3, 60) + 0.0
     with sklearn.config_context(enable_metadata_routing=True):
         found = OMPSelector("cv", cv=GroupKFold(3)).fit(X, y, groups=people)

@@ -134,6 +134,10 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
             the loss has no minimum; y fitted exactly, where a criterion is −∞; the longest path chosen, so
             that a longer one might be better.
         """
+        if params and not get_config()["enable_metadata_routing"]:
+            raise ValueError(
+                f"fit takes {', '.join(params)} with sklearn.set_config(enable_metadata_routing=True) only"
+            )
         task, kept = self._checked(X, y, sample_weight)
         request, folds = self._request(task, params)
         steps = request.most - len(task.forced)
@@ -254,10 +258,6 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
     def _folds(self, task: Task, params: dict[str, Any]) -> list[Split]:
         """The folds: stratified where y is of classes and `cv` is a number."""
         check_classes(task.y, self.classes_)
-        if params and not get_config()["enable_metadata_routing"]:
-            raise ValueError(
-                f"fit takes {', '.join(params)} with sklearn.set_config(enable_metadata_routing=True) only"
-            )
         one_hot = is_one_hot(task.y)
         labels = task.y.argmax(axis=1) if one_hot else task.y
         stratified = one_hot or self.classes_ is not None
