@@ -59,6 +59,8 @@ class FeatureMask(nn.Module):
     ----------
     logits : w, a parameter (u,).
     selected : S as truth values (u,).
+    groups : (d,) the unit of each feature, or None.
+    n_features : d.
     attending : whether s is as above, not 1.
 
     Raises
@@ -74,6 +76,7 @@ class FeatureMask(nn.Module):
 
     logits: nn.Parameter
     selected: Tensor
+    groups: Tensor | None
 
     def __init__(
         self,
@@ -86,7 +89,7 @@ class FeatureMask(nn.Module):
     ) -> None:
         super().__init__()
         d = check_count(n_features, "n_features", 1)
-        if not isinstance(parametrization, str) or parametrization not in FORMS:
+        if parametrization not in list(FORMS):
             raise ValueError(f"parametrization must be one of {sorted(FORMS)}; got {parametrization!r}")
         self.parametrization, self.form = parametrization, FORMS[parametrization]
         self.temperature = _temperature(temperature, parametrization)
@@ -96,8 +99,8 @@ class FeatureMask(nn.Module):
         self.register_buffer("selected", torch.zeros(u, dtype=torch.bool))
         self.register_buffer("_ones", torch.zeros(u, dtype=dtype), persistent=False)  # 1 on S
         self.register_buffer("_barred", torch.zeros(u, dtype=dtype), persistent=False)  # −∞ on S
-        self.register_buffer("_groups", None if groups is None else torch.as_tensor(units), persistent=False)
-        self.attending, self._m = False, u
+        self.register_buffer("groups", None if groups is None else torch.as_tensor(units), persistent=False)
+        self.n_features, self.attending, self._m = d, False, u
         self.reset()
 
     def attend(self) -> None:
@@ -132,12 +135,13 @@ class FeatureMask(nn.Module):
     def features(self) -> Tensor:
         """s (d,), by feature."""
         s = self.weights()
-        return s if self._groups is None else s[self._groups]
+        return s if self.groups is None else s[self.groups]
 
     @torch.no_grad()
     def attention(self) -> FloatArray:
         """|s| (u,) in float64, one on S."""
-        return self.weights().abs().to("cpu", torch.float64).numpy()
+        s: FloatArray = self.weights().abs().to("cpu", torch.float64).numpy()
+        return s
 
     def forward(self, X: Tensor) -> Tensor:
         """Each row of X times s."""
@@ -177,8 +181,8 @@ def masked(network: nn.Module, mask: FeatureMask, n_features: int, folded: bool 
             return inner
         if folded is True:
             raise ValueError(
-                f"folded=True needs a network that is, or a Sequential that begins with, nn.Linear({n_features}"
-                f", …), without hooks; got {network}. folded=False takes any network"
+                "folded=True needs a network that is, or a Sequential that begins with, "
+                f"nn.Linear({n_features}, …), without hooks; got {network}. folded=False takes any network"
             )
     return nn.Sequential(mask, network)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from numbers import Integral
 
 from sparselin.validation import check_count, check_real
 
@@ -58,14 +59,15 @@ def divided(k: int, features_per_step: PerStep, steps: int, warm_up: float) -> S
     Raises ValueError where a phase would have no step.
     """
     sizes = sizes_of(k, features_per_step)
-    first = _warm_up(warm_up) if isinstance(warm_up, int) else math.floor(_warm_up(warm_up) * steps)
-    rest, phases = steps - first, len(sizes)
-    if rest < phases:
+    first, share = _warm_up(warm_up)
+    first += math.floor(share * steps)
+    rest, p = steps - first, len(sizes)
+    if rest < p:
         raise ValueError(
-            f"{phases} phases need a step each; got {steps} steps, {first} of them for the warm-up. Take more "
+            f"{p} phases need a step each; got {steps} steps, {first} of them for the warm-up. Take more "
             "epochs, smaller batches, or more features_per_step"
         )
-    return Schedule(int(first), tuple(int(first) + (t + 1) * int(rest) // phases for t in range(phases)), sizes)
+    return Schedule(first, tuple(first + (t + 1) * rest // p for t in range(p)), sizes)
 
 
 def repeated(k: int, features_per_step: PerStep, steps_per_phase: int, warm_up: float) -> Schedule:
@@ -76,13 +78,16 @@ def repeated(k: int, features_per_step: PerStep, steps_per_phase: int, warm_up: 
     """
     sizes = sizes_of(k, features_per_step)
     length = check_count(steps_per_phase, "steps_per_phase", 1)
-    share, phases = _warm_up(warm_up), length * len(sizes)
-    first = int(share) if isinstance(warm_up, int) else round(phases * share / (1 - share))
+    first, share = _warm_up(warm_up)
+    first += round(length * len(sizes) * share / (1 - share))
     return Schedule(first, tuple(first + length * (t + 1) for t in range(len(sizes))), sizes)
 
 
-def _warm_up(value: float) -> float:
+def _warm_up(value: float) -> tuple[int, float]:
+    """Steps, and a share of all: one of them is zero."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return check_count(int(value), "warm_up", 0), 0.0
     share = check_real(value, "warm_up")
-    if share < 0 or (share >= 1 and not isinstance(value, int)):
-        raise ValueError(f"warm_up must be a share of the steps in [0, 1), or an integer of steps; got {value!r}")
-    return share
+    if not 0 <= share < 1:
+        raise ValueError(f"warm_up must be a share of the steps in [0, 1), or their number; got {value!r}")
+    return 0, share

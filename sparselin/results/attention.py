@@ -20,8 +20,8 @@ class AttentionPath(Named):
         attention that of the lowest number.
     phase : (t,) the phase, 1, …, p, at the end of which each was picked; 0 for forced ones.
     attention : (p, u) |s| at the end of each phase, one for the units selected before it.
-    margin : (t,) (a − b)/a for the attention a of a pick and the largest b among the units that are left, 0 in
-        a tie, 1 when b is zero or none is left; NaN for forced ones.
+    margin : (t,) (a − b)/a for the attention a of a pick and the largest b among the units that are left,
+        0 in a tie, 1 when b is zero or none is left; NaN for forced ones.
     loss : (p,) the mean loss of the batches of each phase, without penalty.
     steps : (p,) batches in each phase.
     penalty : (p,) λ in each phase.
