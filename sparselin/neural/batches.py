@@ -1,4 +1,4 @@
-"""The border for batches: (X, y) or (X, y, weight) of tensors or arrays to `Rows`; a fault names its batch."""
+"""The border for batches: (X, y) or (X, y, weight) of tensors or arrays to `Rows`; faults name the batch."""
 
 from __future__ import annotations
 

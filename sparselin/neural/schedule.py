@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from numbers import Integral
+from typing import Any
+
+import numpy as np
 
 from sparselin.validation import check_count, check_real
 
@@ -83,9 +85,9 @@ def repeated(k: int, features_per_step: PerStep, steps_per_phase: int, warm_up: 
     return Schedule(first, tuple(first + length * (t + 1) for t in range(len(sizes))), sizes)
 
 
-def _warm_up(value: float) -> tuple[int, float]:
+def _warm_up(value: Any) -> tuple[int, float]:
     """Steps, and a share of all: one of them is zero."""
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    if isinstance(value, (int, np.integer)):
         return check_count(int(value), "warm_up", 0), 0.0
     share = check_real(value, "warm_up")
     if not 0 <= share < 1:
