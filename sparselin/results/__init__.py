@@ -1,5 +1,6 @@
 """The results of the methods: one frozen dataclass each, whose fields are always all present."""
 
+from sparselin.results.attention import AttentionPath
 from sparselin.results.base import FloatArray, IndexArray, Names, Status
 from sparselin.results.batch import BatchSelection
 from sparselin.results.explanation import Explanation
@@ -20,6 +21,7 @@ from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, Subse
 from sparselin.results.verification import TheoremCheck
 
 __all__ = [
+    "AttentionPath",
     "BatchSelection",
     "BestSubset",
     "Bound",

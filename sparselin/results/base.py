@@ -41,7 +41,15 @@ class Status(enum.Enum):
     )
     MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"
-    STOPPED = "the callback asked to stop, or Ctrl-C did, which `best_subset` takes so"
+    STREAM_ENDED = (
+        "the batches ended before the last phase did: the units that the completed phases picked are "
+        "returned; pass more batches, or fewer steps for each phase"
+    )
+    NO_ATTENTION = (
+        "the attention weights of all units that are left tended to zero: with this penalty none is worth "
+        "having; decrease it to continue"
+    )
+    STOPPED = "the callback asked to stop, or Ctrl-C did, which `best_subset` and networks take so"
 
     @property
     def message(self) -> str:

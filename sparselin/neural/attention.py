@@ -1,0 +1,310 @@
+"""Sequential Attention on networks: a mask, a schedule, and any network, loss, optimiser and batches."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sparselin.neural.batches import Border
+from sparselin.neural.masks import FeatureMask, masked
+from sparselin.neural.networks import first_linear
+from sparselin.neural.record import Record
+from sparselin.neural.schedule import PerStep, Schedule, divided, repeated
+from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, seeded
+from sparselin.results import AttentionPath, Names, Status
+from sparselin.validation import Columns, check_count, check_indices, check_level, check_names
+
+Penalty = float | Callable[[tuple[int, ...]], float]
+Optimizer = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
+Callback = Callable[[AttentionPath], object]
+
+
+def adam(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    """Adam with steps of 1e-3."""
+    return torch.optim.Adam(parameters, lr=1e-3)
+
+
+class SequentialAttention:
+    """Select k features of a network by Sequential Attention (Algorithm 1), training one network only.
+
+    x ↦ f(x∘s(w)) is trained, s_i = 1 on the selected units S. After a warm-up with s = 1 the steps are
+    divided into phases. At the *end* of each the units off S of largest |s_i(w)| join S, and w is reset so
+    that all others have the same attention; the weights of f stay (Section 4.1 and Appendix B.2.4 of
+    *Sequential Attention for Feature Selection*). With S̄ the units, or features, that are left, the loss is
+
+        L(θ, w) = (1/n)Σ ω_i ℓ(f(x_i∘s(w)), y_i) + (λ/2)(Σ_{S̄} w_u² + Σ_{S̄} ‖W_j‖²)
+
+    where W_j are the columns of the first linear layer: the regularized variant (Definition 3.1) for λ > 0.
+    For "linear" and "l1" it is the group LASSO on what is left of that layer: on a unit g with w_gW_g = B_g
+    the least of w_g² + ‖W_g‖² is 2‖B_g‖, so that the penalty becomes λΣ‖B_g‖. The normalised forms but
+    "softmax" do not depend on the scale of w, which there has no penalty.
+
+    Parameters
+    ----------
+    network : f, any module. It is trained in place, from the weights that it has.
+    k : units to select, `forced` ones included.
+    n_features : d, entries of a row of what `network` takes; by default those of `inputs`.
+    loss : by name, a PyTorch loss, or a function by rows (`training.as_loss`).
+    optimizer : parameters ↦ an optimiser of PyTorch, LBFGS too.
+    parametrization, temperature, groups : those of `FeatureMask`.
+    features_per_step : units that a phase picks: a number, or "double" for 1, 2, 4, … (Appendix B.4).
+    warm_up : before the phases, a share of all steps (of the authors: 0.1), or an integer of steps.
+    steps_per_phase : steps of each phase; by default `fit` divides its steps.
+    folded : whether s goes into the first linear layer, which is faster ("auto": where it can, `masked`).
+    reset_moments : whether the optimiser forgets its state at each pick; the authors' does not.
+    penalty : λ ≥ 0, or a function of the units of S, asked at the start of each phase.
+    inputs : a module that makes the features from a batch, trained with f, such as `EmbeddedColumns`; the
+        mask acts between it and f, on its `groups`.
+    forced : units that are in S from the start, numbers or names.
+    names : of the u units.
+    rng : seed or NumPy Generator of what is random: dropout, the order of a DataLoader.
+    callback : called after each phase with the path so far; returning True stops.
+    device : of the training; by default that of the first parameter of `network`.
+
+    Attributes
+    ----------
+    mask : FeatureMask.
+    masked_network : x ↦ f(x∘s(w)), `inputs` included.
+    path : AttentionPath of what was done so far, after an error or Ctrl-C too.
+    done : whether all k units are selected.
+
+    Raises
+    ------
+    TypeError, ValueError : k outside 1..u, an unknown parametrization, loss or `features_per_step`, bad
+        groups, `folded=True` where it cannot be, a penalty without a first linear layer.
+
+    >>> from sparselin.neural import mlp
+    >>> X = torch.eye(4).repeat(8, 1)
+    >>> y = 3 * X[:, [2]] - X[:, [0]]
+    >>> with seeded(0):
+    ...     network = mlp(4, [], 1)
+    >>> path = SequentialAttention(network, 2, n_features=4, loss="squared").fit([(X, y)], epochs=200)
+    >>> path.order.tolist(), path.steps.tolist(), path.status.name
+    ([2, 0], [90, 90], 'COMPLETED')
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        k: int,
+        *,
+        n_features: int | None = None,
+        loss: str | nn.Module | Loss = "cross_entropy",
+        optimizer: Optimizer = adam,
+        parametrization: str = "softmax",
+        temperature: float = 1.0,
+        groups: Any = None,
+        features_per_step: PerStep = 1,
+        warm_up: float = 0.1,
+        steps_per_phase: int | None = None,
+        folded: bool | str = "auto",
+        reset_moments: bool = False,
+        penalty: Penalty = 0.0,
+        inputs: nn.Module | None = None,
+        forced: Columns = (),
+        names: Names = None,
+        rng: Any = 0,
+        callback: Callback | None = None,
+        device: torch.device | str | None = None,
+    ) -> None:
+        first = next(network.parameters())
+        d = getattr(inputs, "n_features", None) if n_features is None else n_features
+        if d is None:
+            raise TypeError("n_features must be given: the entries of a row that `network` takes")
+        groups = getattr(inputs, "groups", None) if groups is None else groups
+        self.network, self.inputs = network, inputs
+        self.mask = FeatureMask(
+            d, parametrization=parametrization, temperature=temperature, groups=groups, dtype=first.dtype
+        )
+        u = len(self.mask.logits)
+        self._names = None if names is None else check_names(names, u)
+        self._forced = check_indices(forced, u, "forced", self._names)
+        self.k = check_count(k, "k", max(1, len(self._forced)), u, f"; there are {u} units to select from")
+        inner = masked(network, self.mask, self.mask.n_features, folded)
+        self.masked_network = inner if inputs is None else nn.Sequential(inputs, inner)
+        self.masked_network.to(first.device if device is None else device)
+        self._penalty = penalty if callable(penalty) else check_level(penalty, "penalty")
+        self._layer = None if penalty == 0 else first_linear(network, self.mask.n_features)[1]
+        self._loss, self._labels = as_loss(loss), isinstance(loss, str) and loss == "cross_entropy"
+        self._optimizer, self._reset_moments = optimizer, reset_moments
+        self._per_step, self._warm_up, self._steps_per_phase = features_per_step, warm_up, steps_per_phase
+        self._callback, self._rng = callback, np.random.default_rng(rng)
+        self._restart(self._repeated() if steps_per_phase is not None else self._divided(2**40))
+
+    def fit(self, batches: Iterable[Any], epochs: int = 50) -> AttentionPath:
+        """Select k units, from the start, by so many passes through `batches`.
+
+        batches : what can be passed through again: a DataLoader, a list of (X, y) or (X, y, weight), tensors
+            or arrays, the weights with mean 1 over all rows. Without a length `steps_per_phase` is needed,
+            and with it the passes end when all units are selected.
+
+        Returns the path, of what was done if Ctrl-C or the callback stopped it (STOPPED), or if the batches
+        were too few (STREAM_ENDED).
+
+        Raises
+        ------
+        TypeError, ValueError : `batches` is an iterator or empty, a bad batch (`Border.rows`), labels beyond
+            the outputs, fewer steps than phases.
+        NonFiniteLoss : with phase and step.
+        """
+        check_count(epochs, "epochs", 1)
+        if isinstance(batches, Iterator) or not isinstance(batches, Iterable):
+            raise TypeError(
+                "batches must be iterable more than once, as a list or a DataLoader is; got "
+                f"{type(batches).__name__}: fit_stream takes iterators"
+            )
+        length = len(batches) if isinstance(batches, Sized) else None
+        if length == 0:
+            raise ValueError("batches must not be empty; got none")
+        self._restart(self._plan(None if length is None else length * epochs, "epochs"))
+        return self._consume(itertools.chain.from_iterable(itertools.repeat(batches, epochs)))
+
+    def fit_stream(self, stream: Iterable[Any], steps: int | None = None) -> AttentionPath:
+        """Select k units, from the start, in one pass: warm-up and phases take disjoint parts of a stream.
+
+        steps : how many batches there will be, by default the length of `stream` if it has one; with
+            `steps_per_phase` neither is needed. No batch is taken after the last pick.
+
+        Returns and raises as `fit`. Of a stream that ends early, the path has the units of the phases that
+        were completed, with STREAM_ENDED.
+        """
+        length = len(stream) if steps is None and isinstance(stream, Sized) else steps
+        self._restart(self._plan(length, "steps"))
+        return self._consume(stream)
+
+    def partial_fit(self, X: Any, y: Any, weight: Any = None) -> SequentialAttention:
+        """One step with a batch, and a pick where a phase ends; `steps_per_phase` must be given.
+
+        Once all units are selected (`done`) nothing is done any more. Raises as `fit`.
+        """
+        if self._steps_per_phase is None:
+            raise ValueError("partial_fit needs steps_per_phase: it cannot know how many batches will come")
+        with self._training():
+            self._advance((X, y, weight))
+        return self
+
+    @property
+    def done(self) -> bool:
+        """Whether all k units are selected."""
+        return len(self._record.order) == self.k
+
+    @property
+    def path(self) -> AttentionPath:
+        """The path of what was done so far."""
+        return self._record.path(self._status)
+
+    def _repeated(self) -> Schedule:
+        length = check_count(self._steps_per_phase or 0, "steps_per_phase", 1)
+        return repeated(self.k - len(self._forced), self._per_step, length, self._warm_up)
+
+    def _divided(self, steps: int) -> Schedule:
+        return divided(self.k - len(self._forced), self._per_step, steps, self._warm_up)
+
+    def _plan(self, steps: int | None, name: str) -> Schedule:
+        if self._steps_per_phase is not None:
+            return self._repeated()
+        if steps is None:
+            raise ValueError(f"batches without a length need steps_per_phase, or {name} of a known number")
+        return self._divided(check_count(steps, name, 1))
+
+    def _restart(self, schedule: Schedule) -> None:
+        """S = forced ones, a new optimiser."""
+        self.schedule, mask = schedule, self.mask
+        mask.attending = False
+        mask.selected.zero_()
+        mask.select(self._forced)
+        device = mask.logits.device
+        width = getattr(self.inputs, "in_features", mask.n_features)
+        self._border = Border(width, mask.logits.dtype, device, self.inputs is not None, self._labels)
+        self._status: Status | None = None
+        self._record = Record(self.k, self._forced, mask, self._names, schedule)
+        self._stepper = self._optimizer([p for p in self.masked_network.parameters() if p.requires_grad])
+        self._lam = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin the first phase where the warm-up is over, or the next one."""
+        if self._record.total >= self.schedule.warm_up and not self.done:
+            self.mask.attend()
+            S = tuple(self._record.order)
+            self._lam = check_level(self._penalty(S), "penalty") if callable(self._penalty) else self._penalty
+
+    @contextlib.contextmanager
+    def _training(self) -> Iterator[None]:
+        with seeded(self._rng), torch.enable_grad():
+            self.masked_network.train()
+            yield
+
+    def _consume(self, batches: Iterable[Any]) -> AttentionPath:
+        try:
+            with self._training():
+                stream = iter(batches)
+                while not self.done and self._status is None:
+                    try:
+                        batch = next(stream)
+                    except StopIteration:
+                        break
+                    self._advance(batch)
+        except KeyboardInterrupt:
+            self._status = Status.STOPPED
+        return self.path
+
+    def _advance(self, batch: Any) -> None:
+        """A step; then, where the phase ends, its picks."""
+        if self.done or self._status is not None:
+            return
+        record = self._record
+        rows = self._border.rows(batch, record.total + 1)
+        record.add(self._step(rows))
+        if record.total == self.schedule.warm_up:
+            self._begin()
+        elif record.phase_ends:
+            self._pick()
+
+    def _step(self, rows: Rows) -> float:
+        """A step of the optimiser; the loss before it, without penalty."""
+        values: list[float] = []
+
+        def closure() -> Tensor:
+            self._stepper.zero_grad()
+            output = self.masked_network(rows.X)
+            self._border.check_labels(rows.y, output, self._record.total + 1)
+            loss = rows.mean(self._loss, output)
+            values.append(float(loss.detach()))
+            check_finite_loss(values[-1], self._record.where)
+            total = loss + self._regularizer() if self._lam else loss
+            total.backward()
+            return total
+
+        self._stepper.step(closure)
+        return values[0]
+
+    def _regularizer(self) -> Tensor:
+        """(λ/2)(Σ w_u² + Σ ‖W_j‖²) over what is not selected."""
+        mask, layer = self.mask, self._layer
+        assert layer is not None
+        left = ~mask.selected
+        columns = left if mask.groups is None else left[mask.groups]
+        total = (layer.weight.square().sum(0) * columns).sum()
+        if not mask.form.normalized or mask.parametrization == "softmax":
+            total = total + (mask.logits.square() * left).sum()
+        return 0.5 * self._lam * total
+
+    def _pick(self) -> None:
+        record, attention = self._record, self.mask.attention()
+        check_finite_loss(float(attention.sum()), f"the end of {record.where} (its attention)")
+        if record.vanished(attention):
+            self._status = Status.NO_ATTENTION
+            return
+        self.mask.select(record.pick(attention, self._lam))
+        if self._reset_moments:
+            self._stepper.state.clear()
+        self._begin()
+        if self._callback is not None and self._callback(record.path(Status.STOPPED)) and not self.done:
+            self._status = Status.STOPPED

@@ -1,0 +1,115 @@
+"""The border for batches: (X, y) or (X, y, weight) of tensors or arrays to `Rows`; faults name the batch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from sparselin.neural.training import Rows
+
+
+class Border(NamedTuple):
+    """What every batch has to be.
+
+    width : entries of a row of X.
+    dtype : of the network; X, of numbers, is made that.
+    device : where X, y and the weights go.
+    integers : whether X may hold integers, which stay integers.
+    labels : whether y holds the numbers of classes.
+    """
+
+    width: int
+    dtype: torch.dtype
+    device: torch.device
+    integers: bool
+    labels: bool
+
+    def rows(self, batch: Any, number: int) -> Rows:
+        """The batch, checked; `number` counts the batches, from 1.
+
+        TypeError, ValueError : it is no pair or triple, is empty, has rows of another width, as many
+            targets or weights as rows it has not, NaN or infinite entries, negative weights, labels that are
+            no integers.
+        """
+        name = f"batch {number}"
+        if not isinstance(batch, (tuple, list)) or not 2 <= len(batch) <= 3:
+            size = f" of {len(batch)}" if isinstance(batch, (tuple, list)) else ""
+            raise TypeError(f"{name} must be (X, y) or (X, y, weight); got {type(batch).__name__}{size}")
+        X, y = _tensor(batch[0], f"X of {name}"), _tensor(batch[1], f"y of {name}")
+        weight = None if len(batch) == 2 or batch[2] is None else _tensor(batch[2], f"weight of {name}")
+        X = self._design(X, name)
+        if len(y) != len(X):
+            raise ValueError(f"y of {name} must have an entry for each of the {len(X)} rows; got {len(y)}")
+        if self.labels and y.is_floating_point():
+            raise TypeError(f"y of {name} must hold the numbers of classes, integers; got {y.dtype}")
+        y = y.to(self.device, torch.long) if self.labels else y.to(self.device)
+        if y.is_floating_point():
+            y = y.to(self.dtype)
+            _check_finite(y, f"y of {name}")
+        return Rows(X, y, None if weight is None else self._weight(weight, len(X), name))
+
+    def check_labels(self, y: Tensor, output: Tensor, number: int) -> None:
+        """ValueError for a label outside 0, …, q − 1, of outputs (b, q)."""
+        if self.labels:
+            n_classes = output.shape[1]
+            low, high = (int(bound) for bound in torch.aminmax(y))
+            if low < 0 or high >= n_classes:
+                wrong = low if low < 0 else high
+                raise ValueError(
+                    f"y of batch {number} must hold classes in 0..{n_classes - 1}, as the network has "
+                    f"{n_classes} outputs; got {wrong}"
+                )
+
+    def _design(self, X: Tensor, name: str) -> Tensor:
+        if X.ndim < 2:
+            raise ValueError(f"X of {name} must have a row for each example; got shape {tuple(X.shape)}")
+        if not len(X):
+            raise ValueError(f"{name} must have rows; it is empty: leave out empty batches")
+        if X[0].numel() != self.width:
+            raise ValueError(
+                f"X of {name} must have {self.width} features in each row; got shape {tuple(X.shape)}"
+            )
+        if not (X.is_floating_point() or self.integers):
+            X = X.to(self.dtype)
+        X = X.to(self.device)
+        if X.is_floating_point():
+            X = X.to(self.dtype)
+            _check_finite(X, f"X of {name}")
+        return X
+
+    def _weight(self, weight: Tensor, n: int, name: str) -> Tensor:
+        if weight.shape != (n,):
+            raise ValueError(
+                f"weight of {name} must have shape ({n},), one for each row; got {tuple(weight.shape)}"
+            )
+        weight = weight.to(self.device, self.dtype)
+        _check_finite(weight, f"weight of {name}")
+        if bool((weight < 0).any()):
+            raise ValueError(
+                f"weight of {name} must be nonnegative; the least entry is {float(weight.min())}"
+            )
+        return weight
+
+
+def _tensor(data: Any, name: str) -> Tensor:
+    try:
+        tensor = torch.as_tensor(data)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"{name} must be a tensor or an array of numbers: {error}") from None
+    if tensor.is_complex() or not tensor.ndim:
+        raise TypeError(f"{name} must hold real numbers, an entry for each row; got {tensor.dtype}, {tensor}")
+    return tensor
+
+
+def _check_finite(values: Tensor, name: str) -> None:
+    """A sum is cheap, and finite unless an entry is not, or it overflows: then every entry is looked at."""
+    if bool(torch.isfinite(values.sum())):
+        return
+    wrong = torch.nonzero(~torch.isfinite(values))
+    if len(wrong):
+        raise ValueError(
+            f"{name} must be finite; got {len(wrong)} NaN or infinite entries, the first at "
+            f"{tuple(wrong[0].tolist())}. Drop or impute them first"
+        )

@@ -1,0 +1,230 @@
+"""Masks x ↦ x∘s of the features of a network, as a layer, and folded into a linear layer that reads x."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from sparselin.validation import FloatArray, IndexArray, check_count, check_real
+
+
+class Form(NamedTuple):
+    """s_i = f(w_i), or f(w_i)/Σf(w_j) when `normalized`, over the units that are not selected.
+
+    inverse : a w with f(w) = v, at which a mask of m units starts with v = 1/m.
+    """
+
+    f: Callable[[Tensor], Tensor]
+    inverse: Callable[[float], float]
+    normalized: bool
+
+
+FORMS: dict[str, Form] = {
+    "linear": Form(lambda w: w, lambda v: v, False),
+    "l1": Form(torch.abs, lambda v: v, False),
+    "l2": Form(torch.square, lambda v: v**0.5, False),
+    "l1_normalized": Form(torch.abs, lambda v: 1.0, True),
+    "l2_normalized": Form(torch.square, lambda v: 1.0, True),
+    # softmax is computed by torch.softmax, which subtracts the largest logit
+    "softmax": Form(torch.exp, lambda v: 0.0, True),
+}
+
+
+class FeatureMask(nn.Module):
+    """x ↦ x∘s(w), one weight for each unit: a feature, or a group of them.
+
+    s_i = 1 on the selected units S. Off S, with sums over S̄, and τ the temperature,
+
+        "linear"         w_i             "l1"             |w_i|
+        "l2"             w_i²            "l1_normalized"  |w_i|/Σ|w_j|
+        "softmax"        e^{w_i/τ}/Σe^{w_j/τ}   "l2_normalized"  w_i²/Σw_j²
+
+    (Algorithm 1 and Section 4.2 of *Sequential Attention for Feature Selection*). `reset` puts every s_i off
+    S at 1/|S̄|, whatever the form. Until `attend` s is identically 1: that is the warm-up.
+
+    Parameters
+    ----------
+    n_features : d. A row x may have any shape with d entries.
+    parametrization : the form of s.
+    temperature : τ > 0, for "softmax" only.
+    groups : (d,) the unit of each feature, numbers 0, …, u − 1; None: every feature is a unit.
+    dtype : of w.
+
+    Attributes
+    ----------
+    logits : w, a parameter (u,).
+    selected : S as truth values (u,).
+    groups : (d,) the unit of each feature, or None.
+    n_features : d.
+    attending : whether s is as above, not 1.
+
+    Raises
+    ------
+    TypeError, ValueError : d < 1, an unknown parametrization, τ ≤ 0 or without "softmax", bad groups.
+
+    >>> mask = FeatureMask(3)
+    >>> mask.attend()
+    >>> mask.select([1])
+    >>> mask(torch.tensor([[1.0, 2.0, 4.0]])).tolist()
+    [[0.5, 2.0, 2.0]]
+    """
+
+    logits: nn.Parameter
+    selected: Tensor
+    groups: Tensor | None
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        parametrization: str = "softmax",
+        temperature: float = 1.0,
+        groups: IndexArray | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__()
+        d = check_count(n_features, "n_features", 1)
+        if parametrization not in list(FORMS):
+            raise ValueError(f"parametrization must be one of {sorted(FORMS)}; got {parametrization!r}")
+        self.parametrization, self.form = parametrization, FORMS[parametrization]
+        self.temperature = _temperature(temperature, parametrization)
+        units = check_groups(groups, d)
+        u = int(units.max()) + 1
+        self.logits = nn.Parameter(torch.zeros(u, dtype=dtype))
+        self.register_buffer("selected", torch.zeros(u, dtype=torch.bool))
+        self.register_buffer("_ones", torch.zeros(u, dtype=dtype), persistent=False)  # 1 on S
+        self.register_buffer("_barred", torch.zeros(u, dtype=dtype), persistent=False)  # −∞ on S
+        self.register_buffer("groups", None if groups is None else torch.as_tensor(units), persistent=False)
+        self.n_features, self.attending, self._m = d, False, u
+        self.reset()
+
+    def attend(self) -> None:
+        """End the warm-up: from now on s is s(w)."""
+        self.attending = True
+
+    def select(self, units: list[int] | IndexArray) -> None:
+        """Add units to S, and `reset`."""
+        self.selected[torch.as_tensor(units, dtype=torch.long, device=self.selected.device)] = True
+        self._ones.copy_(self.selected)
+        self._barred.zero_().masked_fill_(self.selected, -torch.inf)
+        self._m = int((~self.selected).sum())
+        self.reset()
+
+    @torch.no_grad()
+    def reset(self) -> None:
+        """Set w so that s_i = 1/|S̄| off S."""
+        self.logits.fill_(self.form.inverse(1 / max(self._m, 1)))
+
+    def weights(self) -> Tensor:
+        """s (u,), by unit."""
+        if not self.attending:
+            return torch.ones_like(self._ones)
+        if self._m == 0:
+            return self._ones
+        if self.parametrization == "softmax":
+            w = self.logits if self.temperature == 1 else self.logits / self.temperature
+            return (w + self._barred).softmax(0) + self._ones
+        s = self.form.f(self.logits).masked_fill(self.selected, 0)
+        return (s / s.sum() if self.form.normalized else s) + self._ones
+
+    def features(self) -> Tensor:
+        """s (d,), by feature."""
+        s = self.weights()
+        return s if self.groups is None else s[self.groups]
+
+    @torch.no_grad()
+    def attention(self) -> FloatArray:
+        """|s| (u,) in float64, one on S."""
+        s: FloatArray = self.weights().abs().to("cpu", torch.float64).numpy()
+        return s
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Each row of X times s."""
+        return X * self.features().reshape(X.shape[1:]) if self.attending else X
+
+
+class MaskedLinear(nn.Module):
+    """x ↦ W(x∘s) + b as (W diag s)x + b.
+
+    For n rows W diag s takes dh products, x∘s takes nd. And X∘s has a gradient, of nd numbers for another nh
+    products each, where that of s follows from the one of W: ∂L/∂s_j = Σ_i W_ij ∂L/∂(W diag s)_ij.
+    """
+
+    def __init__(self, linear: nn.Linear, mask: FeatureMask) -> None:
+        super().__init__()
+        self.linear, self.mask = linear, mask
+
+    def forward(self, X: Tensor) -> Tensor:
+        """W(x∘s) + b for the rows of X."""
+        if not self.mask.attending:
+            return self.linear(X)
+        return F.linear(X, self.linear.weight * self.mask.features(), self.linear.bias)
+
+
+def masked(network: nn.Module, mask: FeatureMask, n_features: int, folded: bool | str = "auto") -> nn.Module:
+    """x ↦ network(x∘s), with the parameters of both; `network` itself is left as it is.
+
+    folded : whether s goes into a linear layer that reads x (`MaskedLinear`); "auto": where there is one.
+        It has to be the network, or first in a `Sequential` but for Identity, Flatten and Dropout, which
+        commute with a mask. ValueError for True where there is none.
+    """
+    if not (folded == "auto" or isinstance(folded, bool)):
+        raise ValueError(f"folded must be 'auto', True or False; got {folded!r}")
+    if folded:
+        inner = _fold(network, mask, n_features)
+        if inner is not None:
+            return inner
+        if folded is True:
+            raise ValueError(
+                "folded=True needs a network that is, or a Sequential that begins with, "
+                f"nn.Linear({n_features}, …), without hooks; got {network}. folded=False takes any network"
+            )
+    return nn.Sequential(mask, network)
+
+
+_COMMUTING = (nn.Identity, nn.Flatten, nn.Dropout)
+
+
+def _fold(network: nn.Module, mask: FeatureMask, d: int) -> nn.Module | None:
+    if network._forward_hooks or network._forward_pre_hooks:
+        return None
+    if type(network) is nn.Linear:
+        return MaskedLinear(network, mask) if network.in_features == d else None
+    if type(network) is not nn.Sequential:
+        return None
+    layers = list(network)
+    at = next((i for i, layer in enumerate(layers) if type(layer) not in _COMMUTING), None)
+    first = None if at is None else _fold(layers[at], mask, d)
+    return None if at is None or first is None else nn.Sequential(*layers[:at], first, *layers[at + 1 :])
+
+
+def check_groups(groups: object, d: int) -> IndexArray:
+    """(d,) the unit of each feature, each of 0, …, u − 1 at least once; of None every feature its own."""
+    if groups is None:
+        return np.arange(d)
+    units = np.asarray(groups)
+    if units.shape != (d,) or units.dtype.kind not in "iu":
+        raise ValueError(
+            f"groups must be {d} integers, the unit of each feature; got shape {units.shape}, {units.dtype}"
+        )
+    present = np.unique(units)
+    if present[0] != 0 or present[-1] != len(present) - 1:
+        raise ValueError(
+            f"groups must be numbered 0, …, u − 1 without a gap; got {len(present)} numbers in "
+            f"{present[0]}..{present[-1]}: np.unique(groups, return_inverse=True)[1] numbers any labels"
+        )
+    return units.astype(np.intp)
+
+
+def _temperature(value: float, parametrization: str) -> float:
+    temperature = check_real(value, "temperature")
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive; got {temperature}")
+    if temperature != 1 and parametrization != "softmax":
+        raise ValueError(f'temperature is of "softmax"; got {temperature} with "{parametrization}"')
+    return temperature
