@@ -41,7 +41,9 @@ class Status(enum.Enum):
     )
     MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"
-    STOPPED = "the callback asked to stop, or Ctrl-C did, which `best_subset` takes so"
+    STOPPED = (
+        "the callback asked to stop, or Ctrl-C did, which `best_subset` and the methods of networks take so"
+    )
 
     @property
     def message(self) -> str:
