@@ -38,7 +38,7 @@ class Settings(NamedTuple):
     """Of the training: see `lassonet_path`. learning_rate, epochs and patience: of the dense network, of the path."""
 
     loss: Loss
-    M: float
+    M: float  # infinity: without the hierarchy, for λ = 0 only
     l2: float
     batch_size: int | None
     learning_rate: tuple[float, float]
@@ -171,7 +171,8 @@ class Training:
                 p.grad = g
             optimizer.step()
             optimizer.zero_grad()
-            self.reduced.shrink(lam, self.settings.M)
+            if self.settings.M < np.inf:
+                self.reduced.shrink(lam, self.settings.M)
 
         return step
 

@@ -130,9 +130,7 @@ def lassonet_path(
         raise ValueError("learning_rate must be positive, and epochs at least 0 for the dense network and 1 for λ")
     with seeded(rng) as order:
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
-        model, rows, judge = _data(
-            network, X, y, by_rows, validation, sample_weight, class_weight
-        )
+        model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, class_weight)
         d = rows.X.shape[1]
         partition = border.check_groups(groups, d)
         reduced = Reduced(model, partition)
@@ -158,7 +156,7 @@ def _check_numbers(
         raise ValueError(f'keep must be "support" or "states"; got {keep!r}')
 
 
-def _data(
+def prepare(
     network: Any, X: Any, y: Any, loss: Any, validation: Any, sample_weight: Any, class_weight: Any
 ) -> tuple[SkipNetwork, Rows, Rows | None]:
     """The skip network, and the rows for training and validation in its dtype and on its device."""
