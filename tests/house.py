@@ -13,7 +13,7 @@ STOREYS = {
     "faces": "estimators plots explorer reports cli __main__",
     "studies": "ledger experiments",
     "theory": "explanations spectral guarantees",
-    "methods": "neural lassonet certificates greedy lasso attention",
+    "methods": "lassonet certificates greedy lasso attention neural",
     "border": "problem ensembles datasets testing linalg ties",
     "ground": "_kernels parallel memory validation results data",
 }

@@ -108,10 +108,7 @@ def group_hier_prox(Theta: ArrayLike, W: ArrayLike, *, lam: float, M: float) -> 
     (array([[4.2, 5.6]]), array([[ 7., -2.]]))
     """
     b, w, lam, M = _checked(Theta, W, "Theta", 2, lam, M)
-    p = b.shape[1]
-    # Ours and another evaluation of the norm may each be off by (p + 3)/2 halves of an eps, M‖b‖ by two more.
-    slack = (p + 6) * float(np.finfo(b.dtype).eps) / 2 if p > 1 else 0.0
-    n_clipped = _shrink(b, w, lam, M, slack)
+    n_clipped = _shrink(b, w, lam, M, norm_slack(b.shape[1], b.dtype))
     return HierarchicalProx(theta=b, W=w, active=np.flatnonzero(b.any(axis=1)), n_clipped=n_clipped)
 
 
@@ -137,11 +134,29 @@ def _checked(
     check_finite(w, "W")
     dtype = np.result_type(v.dtype, w.dtype)
     lam, M = check_level(lam, "lam"), check_level(M, "M")
+    return np.array(v, dtype, order="C"), np.array(w, dtype, order="C"), lam, rounded_down(M, dtype)
+
+
+def rounded_down(M: float, dtype: np.dtype[Any]) -> float:
+    """The largest number of this dtype that is at most M ≥ 0."""
     with np.errstate(over="ignore"):
         rounded = dtype.type(M)
     if float(rounded) > M:
         rounded = np.nextafter(rounded, dtype.type(0))
-    return np.array(v, dtype, order="C"), np.array(w, dtype, order="C"), lam, float(rounded)
+    return float(rounded)
+
+
+def norm_slack(p: int, dtype: np.dtype[Any]) -> float:
+    """By how much, relatively, W is kept below M‖b‖ for b ∈ ℝᵖ, whichever way the norm is evaluated.
+
+    Ours and another evaluation of the norm may each be off by (p + 3)/2 halves of an eps, M‖b‖ by two more.
+    """
+    return (p + 6) * float(np.finfo(dtype).eps) / 2 if p > 1 else 0.0
+
+
+def shrink_in_place(b: FloatArray, w: FloatArray, lam: float, M: float) -> None:
+    """`group_hier_prox` for b (G, p) and w (G, K), overwritten; nothing is checked but overflow."""
+    _shrink(b, w, lam, rounded_down(M, b.dtype), norm_slack(b.shape[1], b.dtype))
 
 
 def _shrink(b: FloatArray, w: FloatArray, lam: float, M: float, slack: float) -> IndexArray:

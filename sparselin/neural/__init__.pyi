@@ -1,5 +1,11 @@
 from .attention import SequentialAttention as SequentialAttention
 from .masks import FeatureMask as FeatureMask
+from .lassonet import LassoNetStep as LassoNetStep
+from .lassonet import lassonet_path as lassonet_path
+from .lassonet import network_at as network_at
 from .networks import SkipNetwork as SkipNetwork
 from .networks import mlp as mlp
+from .reconstruction import matrix_completion as matrix_completion
+from .reconstruction import reconstruction_path as reconstruction_path
+from .refit import refit as refit
 from .training import NonFiniteLoss as NonFiniteLoss

@@ -20,7 +20,12 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class NonFiniteLoss(ArithmeticError):
-    """The training loss became NaN or infinite; the message says where, and what to do."""
+    """The training loss became NaN or infinite; the message says where, and what to do.
+
+    path : the result up to there, of methods that have one; else None.
+    """
+
+    path: Any = None
 
 
 def squared(output: Tensor, target: Tensor) -> Tensor:

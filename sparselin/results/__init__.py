@@ -14,6 +14,7 @@ from sparselin.results.guarantees import (
     SubmodularityRatio,
 )
 from sparselin.results.lasso import FirstEntry, LassoPath
+from sparselin.results.lassonet import LassoNetPath, MatrixCompletion
 from sparselin.results.paths import SelectionPath
 from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
 from sparselin.results.stability import StabilitySelection
@@ -37,7 +38,9 @@ __all__ = [
     "HierarchicalProx",
     "IndexArray",
     "Interval",
+    "LassoNetPath",
     "LassoPath",
+    "MatrixCompletion",
     "Names",
     "NuChoice",
     "PenaltyValue",

@@ -1,0 +1,142 @@
+"""Arguments of networks, checked once: X, y, weights, groups, and a network with a skip connection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sparselin.neural._reduced import Reduced
+from sparselin.neural.networks import SkipNetwork, mlp
+from sparselin.neural.training import Loss, Rows, cross_entropy
+from sparselin.validation import check_weights
+
+
+def as_tensor(data: Any, name: str) -> Tensor:
+    """A tensor of real, finite numbers, which shares memory with an array where it can."""
+    if hasattr(data, "toarray"):
+        raise TypeError(f"{name} must be dense; got {type(data).__name__}: pass {name}.toarray()")
+    if not isinstance(data, Tensor):
+        array = np.asarray(data)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"{name} must be numeric; got dtype {array.dtype}")
+        # PyTorch takes no negative strides and warns of read-only memory.
+        usable = array.flags.writeable and min(array.strides, default=0) >= 0
+        data = torch.from_numpy(array if usable else array.copy())
+    if data.is_complex():
+        raise TypeError(f"{name} must be real; got dtype {data.dtype}")
+    if not torch.isfinite(data).all():
+        bad = int((~torch.isfinite(data)).sum())
+        raise ValueError(f"{name} must be finite; {bad} entries are NaN or infinite: impute or drop them")
+    return data.detach()
+
+
+def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: Any = None) -> Rows:
+    """X (n, d), y (n, …) and weights of mean 1 on the device and, but for classes, in the dtype of `like`."""
+    of = name.removeprefix("X")
+    X, y = as_tensor(X, name), as_tensor(y, f"y{of}")
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(
+            f"{name} must have shape (n, d), at least one row and one feature; got {tuple(X.shape)}"
+        )
+    if y.ndim == 0 or len(y) != len(X):
+        raise ValueError(f"y{of} must have {len(X)} entries, one for each row of {name}; got {tuple(y.shape)}")
+    if loss is cross_entropy:
+        if y.ndim != 1 or y.is_floating_point() and bool((y != y.round()).any()) or int(y.min()) < 0:
+            raise ValueError(f"y{of} must be numbers of classes, 0, 1, …, for the loss cross_entropy")
+        y = y.long()
+    elif y.is_floating_point():
+        y = y.to(like.dtype)
+    if weight is not None:
+        vector = check_weights(weight, len(X), np.dtype(np.float64))
+        weight = torch.from_numpy(vector / vector.mean()).to(like)
+    return Rows(X.to(like).contiguous(), y.to(like.device), weight)
+
+
+def class_weights(weight: Any, y: Any, n_classes: int) -> np.ndarray:
+    """(n,) the weight of each row's class: given for each class, or "balanced", n/(C·n_c)."""
+    y = np.asarray(y)
+    if isinstance(weight, str):
+        if weight != "balanced":
+            raise ValueError(f'class_weight must be "balanced" or one number a class; got {weight!r}')
+        counts = np.bincount(y, minlength=n_classes)
+        return np.asarray(len(y) / (n_classes * np.maximum(counts, 1)))[y]
+    vector = np.asarray(weight, dtype=float)
+    if vector.shape != (n_classes,) or not np.isfinite(vector).all() or vector.min() < 0:
+        raise ValueError(f"class_weight must be {n_classes} finite numbers ≥ 0; got {weight!r}")
+    return vector[y]
+
+
+def as_skip_network(network: Any, X: Tensor, y: Tensor, loss: Loss) -> SkipNetwork:
+    """A skip network as it is; a network with a skip added; or a perceptron of these hidden widths.
+
+    Weights that are new come from PyTorch's global generator.
+    """
+    d = X.shape[1]
+    if isinstance(network, SkipNetwork):
+        return network
+    if isinstance(network, nn.Module):
+        kind = next(network.parameters(), X)
+        with torch.no_grad():
+            output = network.eval()(X[:2].to(kind))
+        return SkipNetwork(network, d, output.shape[-1])
+    widths = [int(width) for width in network]
+    if loss is cross_entropy:
+        q = int(y.max()) + 1
+    elif y.ndim <= 2:
+        q = y.shape[1] if y.ndim == 2 else 1
+    else:
+        raise ValueError(f"network must be a network where y has shape {tuple(y.shape)}; got widths {widths}")
+    dtype = X.dtype if X.is_floating_point() else torch.get_default_dtype()
+    return SkipNetwork(mlp(d, widths, q, dtype=dtype), d, q).to(X.device)
+
+
+def check_groups(groups: Any, d: int) -> tuple[tuple[int, ...], ...] | None:
+    """A partition of 0..d − 1, or None; ValueError says what is missing, or there twice."""
+    if groups is None:
+        return None
+    found = tuple(tuple(int(j) for j in group) for group in groups)
+    counts = np.zeros(d, np.intp)
+    for j in (j for group in found for j in group):
+        if not 0 <= j < d:
+            raise ValueError(f"groups must hold features in 0..{d - 1}; got {j}")
+        counts[j] += 1
+    if not all(found) or (counts != 1).any():
+        absent, twice = np.flatnonzero(counts == 0), np.flatnonzero(counts > 1)
+        raise ValueError(
+            f"groups must be nonempty and have each of the {d} features once; "
+            f"in none: {absent[:5].tolist()}, in several: {twice[:5].tolist()}"
+        )
+    return found
+
+
+def check_reads_through_first(model: SkipNetwork, reduced: Reduced, X: Tensor) -> None:
+    """ValueError unless the network reads X through its first layer only, and reads it as it is."""
+    few = X[:8]
+    training = model.training
+    model.eval()
+    reduced.network.eval()
+    with torch.no_grad():
+        expected, found = model(few), reduced.output(few)
+    model.train(training)
+    scale = expected.abs().max() + few.abs().max() * reduced.U.abs().sum(dim=0).max()
+    tolerance = 1e3 * torch.finfo(expected.dtype).eps * scale
+    if expected.shape != found.shape or not bool(((expected - found).abs() <= tolerance).all()):
+        raise ValueError(
+            "network must read X through its first linear layer, once, and nowhere else, and as it is: without "
+            "features that are zero there it could not be trained"
+        )
+
+
+def pair(value: Any, name: str, kind: type = float) -> tuple[Any, Any]:
+    """Of the dense network and of the path: two values, or one for both."""
+    if isinstance(value, Sequence):
+        if len(value) != 2:
+            raise ValueError(f"{name} must be one value, or two: for the dense network and the path; got {value}")
+        first, second = value
+    else:
+        first = second = value
+    return tuple(None if part is None else kind(part) for part in (first, second))  # type: ignore[return-value]

@@ -1,0 +1,242 @@
+"""Training at one λ: Adam for the dense network, a heavy ball with LassoNet's proximal operator for the path.
+
+One step of the path with gradient g, step size α and momentum μ is
+
+    x⁺ = prox_{αλ}(x − αg + μ(x − x⁻)),
+
+the inertial proximal gradient method (iPiano: Ochs, Chen, Brox and Pock, SIAM J. Imaging Sci. 7(2), 2014). Where
+it rests, x = prox_{αλ}(x − αg): x is stationary for L + λΣ‖θ_g‖. It matters that the displacement x − x⁻
+includes the operator's part. With the velocity of torch.optim.SGD, v⁺ = μv + g and x⁺ = prox_{αλ}(x − αv), a
+point of rest has v = g/(1 − μ): x = prox_{αλ}(x − αg/(1 − μ)), which is stationary for (1 − μ)λ in place of λ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sparselin.neural._reduced import Reduced
+from sparselin.neural.training import Loss, Rows, check_finite_loss
+
+# Features that are zero are left out of the tensors once there are so many of them: all copies together then
+# cost at most 1/(1 − _SHARE) copies of X.
+_SHARE = 0.9
+_CHUNK = 8192
+_SAME_IN_TRAINING = (
+    nn.Sequential, nn.Linear, nn.Flatten, nn.Identity, nn.LayerNorm, nn.ReLU, nn.LeakyReLU, nn.ELU, nn.SELU,
+    nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.Softplus, nn.Hardtanh,
+)  # fmt: skip
+
+Step = Callable[[Rows, float], None]
+
+
+class Settings(NamedTuple):
+    """Of the training: see `lassonet_path`. learning_rate, epochs and patience: of the dense network, of the path."""
+
+    loss: Loss
+    M: float  # infinity: without the hierarchy, for λ = 0 only
+    l2: float
+    batch_size: int | None
+    learning_rate: tuple[float, float]
+    momentum: float
+    epochs: tuple[int, int]
+    patience: tuple[int | None, int | None]
+    tol: float
+    backtrack: bool
+
+
+def _reading(rows: Rows, columns: Tensor) -> Rows:
+    """The rows with these columns of X only, in memory of their own."""
+    return Rows(rows.X[:, columns], rows.y, rows.weight)
+
+
+class Training:
+    """A reduced network, the columns of X that it reads, and the steps that change it."""
+
+    def __init__(
+        self, reduced: Reduced, rows: Rows, validation: Rows | None, settings: Settings, order: torch.Generator
+    ) -> None:
+        self.reduced, self.rows, self.validation, self.settings = reduced, rows, validation, settings
+        self.order = order
+        size = settings.batch_size
+        self.full = size is None or size >= len(rows)
+        parts = [m for m in reduced.network.modules() if m is not reduced.given]
+        # Then the loss that decides about stopping is the loss of the next step.
+        self.reuse = self.full and validation is None and all(type(m) in _SAME_IN_TRAINING for m in parts)
+        self.weights = [p for p in reduced.rest if p.ndim > 1]
+        self.where = "the dense network"
+        self._select()
+
+    def _select(self) -> None:
+        """The columns of X that take part, in memory of their own."""
+        self.pending: Tensor | None = None
+        features = self.reduced.features
+        everything = len(features) == self.reduced.n_features
+        self.active = self.rows if everything else _reading(self.rows, features)
+        self.judge = self.active
+        if self.validation is not None:
+            self.judge = self.validation if everything else _reading(self.validation, features)
+
+    def compact(self) -> None:
+        """Leave out the groups that are zero, if they are many."""
+        present = self.reduced.present()
+        if int(present.sum()) > _SHARE * len(present):
+            return
+        rows = present.nonzero().squeeze(1)
+        self.reduced.restrict(rows)
+        self.pending = None
+        self.active = _reading(self.active, rows)
+        self.judge = self.active if self.validation is None else _reading(self.judge, rows)
+
+    def admit(self, features: Tensor) -> None:
+        """Absent features take part again."""
+        self.reduced.admit(features)
+        self._select()
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        """The network as at a snapshot."""
+        self.reduced.restore(kept)
+        self._select()
+
+    def penalty(self, lam: float) -> float:
+        """λΣ‖θ_g‖ + l2·‖the rest's weights‖²."""
+        value = lam * float(self.reduced.group_norms().sum(dtype=torch.float64)) if lam else 0.0
+        if self.settings.l2:
+            value += self.settings.l2 * sum(float(p.detach().square().sum()) for p in self.weights)
+        return value
+
+    def objective(self, lam: float) -> float:
+        """What stopping is decided by: on the rows for validation, or else those of the training."""
+        if self.reuse:
+            self.reduced.network.train()
+            self.pending = self.active.mean(self.settings.loss, self.reduced.output(self.active.X))
+            value = self.pending.item()
+        else:
+            value = self.mean_loss(self.judge)
+        check_finite_loss(value, self.where)
+        return value + self.penalty(lam)
+
+    def mean_loss(self, rows: Rows) -> float:
+        """Of rows with the active columns, in the network's mode for prediction."""
+        self.reduced.network.eval()
+        n, total = len(rows), 0.0
+        with torch.no_grad():
+            for start in range(0, n, _CHUNK):
+                part = slice(start, start + _CHUNK)
+                weight = None if rows.weight is None else rows.weight[part]
+                chunk = Rows(rows.X[part], rows.y[part], weight)
+                value = chunk.mean(self.settings.loss, self.reduced.output(chunk.X))
+                total += value.item() * len(chunk) / n
+        return total
+
+    def gradients(self, batch: Rows) -> list[Tensor]:
+        """Of the loss, and of the squares of the rest, by U and the rest."""
+        value = self.pending
+        if value is None:
+            value = batch.mean(self.settings.loss, self.reduced.output(batch.X))
+            check_finite_loss(value.item(), self.where)
+        self.pending = None
+        by = [self.reduced.U, *self.reduced.rest]
+        found = list(torch.autograd.grad(value, by, allow_unused=True, materialize_grads=True))
+        if self.settings.l2:
+            for i, p in enumerate(self.reduced.rest, 1):
+                if p.ndim > 1:
+                    found[i] = found[i] + 2 * self.settings.l2 * p.detach()
+        return found
+
+    def heavy_ball(self, batch: Rows, lam: float) -> None:
+        """One step of the path: see the top of this file."""
+        step, reduced = self.settings.learning_rate[1], self.reduced
+        found = self.gradients(batch)
+        before = reduced.U.detach().clone()
+        points = [reduced.U.detach(), *(p.detach() for p in reduced.rest)]
+        moved = [reduced.moved, *reduced.rest_moved]
+        torch._foreach_mul_(moved, self.settings.momentum)
+        torch._foreach_add_(moved, found, alpha=-step)
+        torch._foreach_add_(points, moved)
+        reduced.shrink(step * lam, self.settings.M)
+        torch.sub(points[0], before, out=reduced.moved)
+
+    def adam(self) -> Step:
+        """Steps of Adam, each followed by the operator at λ = 0: the hierarchy holds from the beginning."""
+        by = [self.reduced.U, *self.reduced.rest]
+        optimizer = torch.optim.Adam(by, lr=self.settings.learning_rate[0])
+
+        def step(batch: Rows, lam: float) -> None:
+            for p, g in zip(by, self.gradients(batch), strict=True):
+                p.grad = g
+            optimizer.step()
+            optimizer.zero_grad()
+            if self.settings.M < np.inf:
+                self.reduced.shrink(lam, self.settings.M)
+
+        return step
+
+    def run(self, step: Step, lam: float, epochs: int, patience: int | None) -> int:
+        """Train until `patience` epochs in a row did not lower the objective to `tol` of its best; how many epochs."""
+        best = self.objective(lam)
+        kept, least = (self.reduced.snapshot(), best) if self.settings.backtrack else (None, best)
+        since = used = 0
+        while used < epochs and since != patience:
+            self.reduced.network.train()
+            for batch in self.active.batches(self.settings.batch_size, self.order):
+                step(batch, lam)
+            used += 1
+            if lam:
+                self.compact()
+            value = self.objective(lam)
+            if kept is not None and value < least:
+                kept, least = self.reduced.snapshot(), value
+            since += 1
+            if value < best - (1 - self.settings.tol) * abs(best):
+                best, since = value, 0
+        if kept is not None:
+            self.restore(kept)
+        return used
+
+    def settle(self, lam: float, rounds: int) -> dict[str, Any]:
+        """Train at λ; bring back the groups that the gradient over all rows asks for, and train on."""
+        epochs, patience = self.settings.epochs[1], self.settings.patience[1]
+        used = self.run(self.heavy_ball, lam, epochs, patience)
+        returns = 0
+        for left in range(rounds, -1, -1):
+            loss, gradient = self.reduced.full_pass(self.rows, self.settings.loss, self.active.X)
+            check_finite_loss(loss, self.where)
+            pull = self.reduced.pull(gradient, self.settings.M)
+            pull = torch.where(self.reduced.group_norms() == 0, pull, 0)
+            wanted = (pull > lam)[self.reduced.label] & self.reduced.absent()
+            if not left or used >= epochs or not wanted.any():
+                break
+            features = wanted.nonzero().squeeze(1)
+            returns += len(features)
+            self.admit(features)
+            used += self.run(self.heavy_ball, lam, epochs - used, patience)
+        excess = float(pull.max()) / lam if pull.numel() else 0.0
+        return {"lam": lam, "loss": loss, "epochs": used, "returns": returns, "excess": excess}
+
+    def dense(self) -> dict[str, Any]:
+        """Train with all features and λ = 0."""
+        used = self.run(self.adam(), 0.0, self.settings.epochs[0], self.settings.patience[0])
+        loss = self.mean_loss(self.active)
+        check_finite_loss(loss, self.where)
+        return {"lam": 0.0, "loss": loss, "epochs": used, "returns": 0, "excess": 0.0}
+
+    def row(self, found: dict[str, Any]) -> dict[str, Any]:
+        """What the path records of a λ, beside how the training went."""
+        reduced = self.reduced
+        theta = np.zeros((reduced.n_features, reduced.q))
+        theta[reduced.features.cpu().numpy()] = reduced.U.detach()[:, reduced.K :].double().cpu().numpy()
+        mask = theta.any(axis=1)
+        judged = np.nan if self.validation is None else self.mean_loss(self.judge)
+        return {
+            **found,
+            "objective": found["loss"] + self.penalty(found["lam"]),
+            "validation_loss": judged,
+            "n_selected": int(mask.sum()),
+            "mask": mask,
+            "theta_norm": np.linalg.norm(theta, axis=1),
+        }

@@ -1,0 +1,201 @@
+"""A skip network of which only some features take part, and the gradient that says who wants back in.
+
+With u_j = [W_j | θ_j] ∈ ℝᴷ⁺ᵠ the weights of feature j, the network reads X only through Z = XU (n, K + q): its
+first K columns are what the first layer adds its bias to, the others are the skip connection. A feature with
+u_j = 0 adds nothing to Z, so that training on the columns A of X and rows A of U is training with all, as
+long as the absent ones stay zero. Let D = ∇_Z L (n, K + q), whatever follows; then ∇_{u_j}L = Dᵀx_j, and one
+pass gives D for all rows and features.
+
+A group g that is zero is stationary if and only if
+
+    ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ.
+
+The proximal step of length s takes 0 to the operator of (−s∇_θ, −s∇_W) at sλ, which is zero if and only if
+‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`sparselin.lassonet.prox`): the same condition for every s. And where it is broken the
+objective falls: along θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W) its derivative at t = 0 is
+λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sparselin.neural._hierarchical_prox import shrink_groups
+from sparselin.neural.networks import SkipNetwork, first_linear
+from sparselin.neural.training import Loss, Rows
+
+_CHUNK = 8192  # rows of a pass without training
+
+
+class _Given(nn.Module):
+    """In the place of the first layer: adds its bias to W's part of Z, whatever it is called with."""
+
+    def __init__(self, bias: nn.Parameter | None) -> None:
+        super().__init__()
+        self.bias = bias
+        self.value = torch.empty(0)
+
+    def forward(self, _: Tensor) -> Tensor:
+        return self.value if self.bias is None else self.value + self.bias
+
+
+class Reduced:
+    """The network, with the rows of U and columns of X of the features that take part.
+
+    features : (a,) which these are, ascending. U : (a, K + q). rest : all other parameters. moved, rest_moved :
+    their last displacements. The given network is not modified.
+    """
+
+    def __init__(self, model: SkipNetwork, groups: Sequence[Sequence[int]] | None = None) -> None:
+        model = copy.deepcopy(model)
+        d, self.q = model.skip.in_features, model.skip.out_features
+        self.name, first = first_linear(model.network, d)
+        self.K = first.out_features
+        self.n_features = d
+        self.U = torch.cat([first.weight.detach().t(), model.skip.weight.detach().t()], dim=1).contiguous()
+        self.U.requires_grad_()
+        self.given = _Given(first.bias)
+        self.network = _replaced(model.network, self.name, self.given)
+        self.rest = [p for p in self.network.parameters() if p.requires_grad]
+        self.features = torch.arange(d, device=self.U.device)
+        self.label = torch.arange(d)
+        self.grouped = groups is not None
+        for number, members in enumerate(groups or ()):
+            self.label[list(members)] = number
+        self.n_groups = d if groups is None else len(groups)
+        self.label = self.label.to(self.U.device)
+        self.moved = torch.zeros_like(self.U)
+        self.rest_moved = [torch.zeros_like(p) for p in self.rest]
+        self._blocks: list[Tensor] | None = None
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """The rows of U of each group, by the size of the group."""
+        if not self.grouped:
+            return
+        label = self.label[self.features].cpu().numpy()
+        order = np.argsort(label, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if order.size else []
+        sizes = sorted({len(part) for part in parts})
+        self._blocks = [
+            torch.as_tensor(np.stack([p for p in parts if len(p) == s]), device=self.U.device) for s in sizes
+        ]
+
+    def output(self, X: Tensor) -> Tensor:
+        """f for rows of X that has the columns `features` only: (b, q)."""
+        return self.output_of(X @ self.U)
+
+    def output_of(self, Z: Tensor) -> Tensor:
+        """f for rows of Z (b, K + q). The network is called with NaN: it may read X through Z only."""
+        self.given.value = Z[:, : self.K]
+        absent = Z.new_full((1, 1), float("nan")).expand(len(Z), self.n_features)
+        output: Tensor = self.network(absent)
+        self.given.value = torch.empty(0)
+        return Z[:, self.K :] + output
+
+    def group_norms(self) -> Tensor:
+        """‖θ_g‖₂ of each group, zero for those absent."""
+        squares = self.U.detach()[:, self.K :].square().sum(dim=1)
+        return squares.new_zeros(self.n_groups).index_add_(0, self.label[self.features], squares).sqrt()
+
+    def shrink(self, lam: float, M: float) -> None:
+        """The proximal operator, in place."""
+        shrink_groups(self.U.detach(), self.K, self._blocks, lam, M)
+
+    def present(self) -> Tensor:
+        """Which rows of U belong to groups that are not zero, or have only just become zero."""
+        theta = self.U.detach()[:, self.K :]
+        there = (theta != 0).any(dim=1) | (self.moved != 0).any(dim=1)
+        if not self.grouped:
+            return there
+        label = self.label[self.features]
+        return torch.zeros(self.n_groups, dtype=torch.bool, device=there.device).index_put_(
+            (label[there],), torch.ones((), dtype=torch.bool, device=there.device)
+        )[label]
+
+    def restrict(self, rows: Tensor) -> None:
+        """Only these rows of U take part from now on."""
+        with torch.no_grad():
+            self.U = self.U[rows].contiguous().requires_grad_()
+        self.moved = self.moved[rows].contiguous()
+        self.features = self.features[rows]
+        self._arrange()
+
+    def admit(self, features: Tensor) -> None:
+        """These absent features take part again, with zero weights."""
+        together, order = torch.cat([self.features, features]).sort()
+        pad = self.U.detach().new_zeros((len(features), self.U.shape[1]))
+        self.U = torch.cat([self.U.detach(), pad])[order].requires_grad_()
+        self.moved = torch.cat([self.moved, pad])[order]
+        self.features = together
+        self._arrange()
+
+    def absent(self) -> Tensor:
+        """(d,) which features do not take part."""
+        out = torch.ones(self.n_features, dtype=torch.bool, device=self.features.device)
+        out[self.features] = False
+        return out
+
+    def full_pass(self, rows: Rows, loss: Loss, columns: Tensor) -> tuple[float, Tensor]:
+        """L on all rows, and ∇_{u_j}L of all features (d, K + q), in the network's mode for prediction.
+
+        rows : with all features. columns : the columns `features` of its X.
+        """
+        self.network.eval()
+        n = len(rows)
+        total, gradient = 0.0, self.U.new_zeros((self.n_features, self.U.shape[1]))
+        for start in range(0, n, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            Z = (columns[part] @ self.U).detach().requires_grad_()
+            chunk = Rows(rows.X[part], rows.y[part], None if rows.weight is None else rows.weight[part])
+            value = chunk.mean(loss, self.output_of(Z)) * (len(chunk) / n)
+            total += value.item()
+            gradient.addmm_(rows.X[part].t(), torch.autograd.grad(value, Z)[0])
+        return total, gradient
+
+    def pull(self, gradient: Tensor, M: float) -> Tensor:
+        """‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ of each group, from the gradients of all features (d, K + q)."""
+        squares = gradient[:, self.K :].square().sum(dim=1)
+        sizes = gradient[:, : self.K].abs().sum(dim=1)
+        if self.grouped:
+            zero = squares.new_zeros(self.n_groups)
+            squares = zero.index_add(0, self.label, squares)
+            sizes = zero.index_add(0, self.label, sizes)
+        return squares.sqrt() + M * sizes
+
+    def state(self) -> tuple[tuple[str, np.ndarray], ...]:
+        """The state of the whole skip network, absent features being zero, as NumPy arrays."""
+        full = self.U.new_zeros((self.n_features, self.U.shape[1]))
+        full[self.features] = self.U.detach()
+        first = f"network.{self.name}." if self.name else "network."
+        state = {f"network.{name}": value for name, value in self.network.state_dict().items()}
+        state = {f"{first}weight": full[:, : self.K].t(), "skip.weight": full[:, self.K :].t(), **state}
+        return tuple((name, np.array(value.detach().cpu().numpy())) for name, value in state.items())
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that training changes, copied."""
+        names = ("U", "moved", "rest_moved", "features")
+        kept = {name: copy.deepcopy(getattr(self, name)) for name in names}
+        return {**kept, "network": copy.deepcopy(self.network.state_dict())}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        """As at that `snapshot`, which stays as it is."""
+        kept = copy.deepcopy(kept)
+        self.network.load_state_dict(kept.pop("network"))
+        vars(self).update(kept)
+        self._arrange()
+
+
+def _replaced(network: nn.Module, name: str, module: nn.Module) -> nn.Module:
+    """The network with another module of this name; of a bare layer the module itself."""
+    if not name:
+        return module
+    parent, _, last = name.rpartition(".")
+    setattr(network.get_submodule(parent), last, module)
+    return network

@@ -1,0 +1,140 @@
+"""LassoNet without targets: the features from which all can be reconstructed, and matrices with missing entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sparselin.neural import _border as border
+from sparselin.neural.lassonet import lassonet_path, network_at
+from sparselin.neural.networks import SkipNetwork
+from sparselin.neural.training import seeded, squared
+from sparselin.results import LassoNetPath, MatrixCompletion, Status
+from sparselin.validation import check_count, check_names, check_real, frame_names
+
+
+def reconstruction_path(
+    network: SkipNetwork | nn.Module | Sequence[int], X: Any, **options: Any
+) -> LassoNetPath:
+    """Few features from which a network reconstructs all of them: Algorithm 3 of LassoNet.
+
+    `lassonet_path` with the targets X and the loss ½‖f(x) − x‖² of each row: θ_j ∈ ℝᵈ, and the penalty λΣ‖θ_j‖₂
+    has all reconstructed features read the same selected ones.
+
+    network : as for `lassonet_path`, with d outputs. options : those of `lassonet_path`; `validation` is rows of X
+    for validation, without targets.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 1)) * [1.0, -1.0, 2.0] + 0.01 * rng.standard_normal((80, 3))
+    >>> path = reconstruction_path([4], X, growth=1.3, k=1, learning_rate=1e-2, epochs=(300, 50))
+    >>> path.support(1)
+    array([2])
+    """
+    for name in ("loss", "class_weight"):
+        if name in options:
+            raise TypeError(f"{name} is not an option: the loss is the squared error of the reconstruction")
+    if options.get("validation") is not None:
+        options["validation"] = (options["validation"], options["validation"])
+    return lassonet_path(network, X, X, loss="squared", **options)
+
+
+def matrix_completion(
+    network: SkipNetwork | nn.Module | Sequence[int],
+    Z: Any,
+    *,
+    rounds: int = 20,
+    tol: float = 1e-2,
+    rng: Any = 0,
+    **options: Any,
+) -> MatrixCompletion:
+    """A matrix with missing entries from a network that reads few of its columns: Algorithm 5 of LassoNet.
+
+    With Ω the observed entries and X_0 their row means elsewhere,
+
+        X_proj = P_Ω(Z) + P_Ω⊥(X_t),    train f on (1/m)Σ_i ½‖P_Ω(f(x_proj) − z)‖² with λ = 0,    X_{t+1} = f(X_proj),
+
+    until ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F, f being trained on in each round; then the path of
+    `lassonet_path` from that f, X_proj its data and the observed entries its targets.
+
+    Parameters
+    ----------
+    network : as for `lassonet_path`, with d outputs.
+    Z : (m, d), NaN where it is missing. Standardize the columns (by `np.nanmean` and `np.nanstd`).
+    rounds : of imputation, at most. tol : the relative change at which they end.
+    options : those of `lassonet_path`; epochs[0] is that of each round.
+
+    Raises
+    ------
+    ValueError : a row, or the whole matrix, has nothing observed, or an entry is infinite; and as for
+        `lassonet_path`.
+
+    >>> Z = np.outer([1.0, -1.0, 2.0, 0.5, -2.0], [1.0, 2.0, -1.0])
+    >>> hidden = Z.copy()
+    >>> hidden[0, 1] = np.nan
+    >>> options = {"growth": 1.5, "learning_rate": 1e-2, "epochs": (300, 20)}
+    >>> found = matrix_completion([4], hidden, rounds=10, tol=1e-3, **options)
+    >>> found.observed.sum(), found.completed.shape
+    (np.int64(14), (5, 3))
+    """
+    for name in ("loss", "class_weight", "validation", "sample_weight"):
+        if name in options:
+            raise TypeError(f"{name} is not an option of matrix_completion")
+    check_count(rounds, "rounds", 1)
+    if not check_real(tol, "tol") >= 0:
+        raise ValueError(f"tol must be ≥ 0; got {tol}")
+    values, observed = _observed(Z)
+    given = options.pop("names", None)
+    names = frame_names(Z) if given is None else check_names(given, values.shape[1])
+    mean = values.sum(dim=1, keepdim=True) / observed.sum(dim=1, keepdim=True)
+    X = torch.where(observed, values, mean)
+    with seeded(rng):
+        model = border.as_skip_network(network, X, X, squared)
+    epochs = border.pair(options.pop("epochs", (1000, 100)), "epochs", int)
+    options = {**options, "loss": observed_squares, "rng": rng, "names": names}
+    target = torch.stack([values, observed.to(values)], dim=1)
+    changes: list[float] = []
+    while len(changes) < rounds and (not changes or changes[-1] > tol):
+        model, X_new = _impute(model, X, target, {**options, "epochs": (epochs[0], 1)})
+        size = torch.linalg.vector_norm(X[~observed])
+        changes.append(float(torch.linalg.vector_norm(X_new - X) / size) if size > 0 else 0.0)
+        X = X_new
+    path = lassonet_path(model, X, target, epochs=(0, epochs[1]), **options)
+    status = path.status if path.status is Status.STOPPED else Status.MAX_ITER
+    return MatrixCompletion(
+        completed=X.cpu().numpy(), observed=observed.cpu().numpy(), change=np.array(changes),
+        path=path, status=Status.COMPLETED if changes[-1] <= tol else status, names=names,
+    )  # fmt: skip
+
+
+def _impute(
+    model: SkipNetwork, X: Tensor, target: Tensor, options: dict[str, Any]
+) -> tuple[SkipNetwork, Tensor]:
+    """The network trained on, and X with its reconstruction where nothing is observed."""
+    dense = {**options, "keep": "states", "callback": lambda step: True}
+    model = network_at(model, lassonet_path(model, X, target, **dense), 0)
+    with torch.no_grad():
+        output = model.eval()(X.to(model.skip.weight)).to(X)
+    return model, torch.where(target[:, 1] > 0, target[:, 0], output)
+
+
+def observed_squares(output: Tensor, target: Tensor) -> Tensor:
+    """½‖P_Ω(f(x) − z)‖² of each row; the target (b, 2, d) has z, zero where it is missing, and 1 where not."""
+    return 0.5 * (target[:, 1] * (output - target[:, 0])).square().sum(dim=1)
+
+
+def _observed(Z: Any) -> tuple[Tensor, Tensor]:
+    """Z as a tensor of floats with zeros where it is missing, and where it is observed."""
+    target = Z.detach() if isinstance(Z, Tensor) else torch.tensor(np.asarray(Z, dtype=float))
+    if target.ndim != 2 or 0 in target.shape:
+        raise ValueError(f"Z must have shape (m, d), at least one row and column; got {tuple(target.shape)}")
+    if torch.isinf(target).any():
+        raise ValueError("Z must be finite, or NaN where it is missing; got infinity")
+    observed = ~torch.isnan(target)
+    empty = (~observed.any(dim=1)).nonzero().squeeze(1).tolist()
+    if empty:
+        raise ValueError(f"Z must have an observed entry in each row; rows {empty[:5]} have none: drop them")
+    return torch.where(observed, target, 0), observed

@@ -1,0 +1,82 @@
+"""Training again on selected features, without a penalty."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sparselin.neural import _border as border
+from sparselin.neural._path_training import Settings, Training
+from sparselin.neural._reduced import Reduced
+from sparselin.neural.lassonet import prepare
+from sparselin.neural.networks import SkipNetwork, first_linear
+from sparselin.neural.training import as_loss, seeded
+from sparselin.validation import check_indices
+
+
+def refit(
+    network: SkipNetwork | nn.Module | Sequence[int],
+    X: Any,
+    y: Any,
+    features: Sequence[int],
+    *,
+    loss: Any,
+    learning_rate: float = 1e-3,
+    epochs: int = 1000,
+    patience: int | None = 100,
+    tol: float = 0.99,
+    batch_size: int | None = None,
+    validation: tuple[Any, Any] | None = None,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    l2: float = 0.0,
+    backtrack: bool = False,
+    rng: Any = 0,
+) -> SkipNetwork:
+    """A skip network that reads X[:, features], trained by Adam without penalty and hierarchy.
+
+    The networks of a path are biased: λ shrinks θ, and M‖θ_j‖ bounds W_j. This is the usual last step.
+
+    network : hidden widths, for new weights, as in the paper's experiments; or a network that reads all d
+        features, whose weights of the selected ones are the first. It is not modified.
+    features : (k,) indices of columns of X, in the order in which the new network reads them.
+    The rest as for `lassonet_path`. Raises what that raises.
+
+    >>> X = torch.tensor([[0.0, 1.0], [0.0, -1.0], [1.0, 2.0], [1.0, 0.0]])
+    >>> net = refit([4], X, 3 * X[:, 1], [1], loss="squared", learning_rate=0.1, epochs=300)
+    >>> bool((net(X[:, [1]])[:, 0] - 3 * X[:, 1]).abs().max() < 0.2)
+    True
+    """
+    by_rows = as_loss(loss)
+    raw = border.as_tensor(X, "X")
+    chosen = check_indices(features, raw.shape[-1], "features")
+    settings = Settings(
+        by_rows, float("inf"), l2, batch_size, (learning_rate,) * 2, 0.0, (epochs, 1), (patience,) * 2, tol, backtrack
+    )
+    if validation is not None:
+        validation = (border.as_tensor(validation[0], "X_validation")[:, chosen], validation[1])
+    with seeded(rng) as order:
+        if isinstance(network, nn.Module):
+            whole = border.as_skip_network(network, raw, border.as_tensor(y, "y"), by_rows)
+            network = restricted(whole, torch.as_tensor(chosen))
+        model, rows, judge = prepare(network, raw[:, chosen], y, by_rows, validation, sample_weight, class_weight)
+        reduced = Reduced(model)
+        border.check_reads_through_first(model, reduced, rows.X)
+        Training(reduced, rows, judge, settings, order).dense()
+    model = copy.deepcopy(model)
+    model.load_state_dict({name: torch.as_tensor(value) for name, value in reduced.state()})
+    return model.eval()
+
+
+def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:
+    """The network that reads these columns only, in this order, with their weights."""
+    model = copy.deepcopy(model)
+    _, first = first_linear(model.network, model.skip.in_features)
+    for layer in (first, model.skip):
+        layer.weight = nn.Parameter(layer.weight.detach()[:, features.to(layer.weight.device)].clone())
+        layer.in_features = len(features)
+    return model
