@@ -41,6 +41,10 @@ class Status(enum.Enum):
     )
     MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"
+    FILLED = (
+        "the method picked fewer than k different features: those with the next best scores fill `support`, "
+        "constant ones last"
+    )
     STOPPED = "the callback asked to stop, or Ctrl-C did, which `best_subset` takes so"
 
     @property
