@@ -29,7 +29,7 @@ def linear_omp(
     """Add k times argmax_{j ∉ S} ‖X_jᵀR‖₂, R = P_S^⊥Y, the columns of Y one-hot or numbers.
 
     M-OMP (Cotter, Rao, Engan and Kreutz-Delgado, 2005), as `OMPSelector` has it, with an intercept. `scores`
-    and `lam` are λ* at each pick. Parameters as in `sparselin.neural.baselines`; `rng` has no effect.
+    and `lam` are λ*/n at each pick. Parameters as in `sparselin.neural.baselines`; `rng` has no effect.
     """
     data = prepared(X, y, k, task, sample_weight, standardize)
     scores = np.zeros(len(data.kept))
@@ -38,7 +38,7 @@ def linear_omp(
     path = group_omp(
         data.X.astype(np.float64), data.outputs, data.k, intercept=True, sample_weight=data.weight
     )
-    scores[path.order] = path.lam_star
+    scores[path.order] = path.lam_star / len(data.X)
     return data.ranking("linear OMP", path.order, scores, np.where(scores > 0, scores, np.nan))
 
 
@@ -71,10 +71,10 @@ def diverse(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """Add k times the feature that increases R²(S) + ν·f(S) most: `linear_ols` with a spectral regularizer.
+    """Add k times the feature that increases R²(S) + ν·f(S) most, f a spectral regularizer.
 
-    Forward regression of *Selecting Diverse Features via Spectral Regularization* (2012), for several outputs:
-    R² of all of them (`linear_ols`), and f of the correlation matrix of X. With ν = 0 this is `linear_ols`.
+    Forward regression of *Selecting Diverse Features via Spectral Regularization* (2012), with R² of several
+    outputs (`linear_ols`) and f of the correlation matrix of X. With ν = 0 this is `linear_ols`.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def diverse(
 def _forward(data: Data, method: str, nu: float, f: SetFunction | None) -> FeatureRanking:
     """Greedy maximisation of R²(S) + ν·f(S), by Gram-Schmidt of all columns.
 
-    With Z = P_S^⊥X, orthogonal to what S explains, feature j increases R² by ‖Z_jᵀỸ‖²/(‖Z_j‖²‖Ỹ‖_F²). X has
-    unit columns, whose rounding errors grow by eps·√n with each pick: columns with ‖Z_j‖ ≤ 8·eps·√n·(t + 1) after t picks lie in the span of S to
-    rounding, and increase it by nothing.
+    With Z = P_S^⊥X, orthogonal to what S explains, feature j increases R² by ‖Z_jᵀỸ‖²/(‖Z_j‖²‖Ỹ‖_F²). The
+    columns of X have length 1, and errors that grow by eps·√n with each pick: those with ‖Z_j‖ ≤ 8·eps·√n·
+    (t + 1) after t picks lie in the span of S to rounding, and increase it by nothing.
     """
     root = np.ones(len(data.X)) if data.weight is None else np.sqrt(data.weight.astype(np.float64))
     X = root[:, None] * data.X

@@ -42,15 +42,15 @@ def adam(
     plan: Plan,
     generator: torch.Generator,
     where: str,
-    before: Callable[[int], object] | None = None,
+    before: Callable[[int, Rows], object] | None = None,
 ) -> None:
-    """Adam (Kingma and Ba, 2015) on batches; `before` is called with the number of each step."""
+    """Adam (Kingma and Ba, 2015) on batches; `before` is called with each step's number and its batch."""
     optimizer = torch.optim.Adam(network.parameters(), lr=plan.learning_rate)
     step = 0
     for _ in range(plan.epochs):
         for batch in rows.batches(plan.batch_size, generator):
             if before is not None:
-                before(step)
+                before(step, batch)
             optimizer.zero_grad()
             _backward(network, batch, loss, f"{where}, step {step + 1}")
             optimizer.step()

@@ -15,7 +15,7 @@ from sparselin.neural.networks import mlp
 from sparselin.neural.training import Rows
 from sparselin.results import FloatArray
 
-# Gradients below this multiple of eps·(the largest one without features) are zero.
+# Gradients below this multiple of eps times their bound without features are zero.
 _ZERO = 100
 
 
@@ -33,7 +33,7 @@ class GrowingNetwork:
         self.drawn = self.first.weight.detach().clone()
         self.S: list[int] = []
         self.keep()
-        self.floor = 0.0
+        self.floor = _ZERO * torch.finfo(self.rows.X.dtype).eps * self._bound()
 
     @torch.no_grad()
     def keep(self) -> None:
@@ -58,10 +58,16 @@ class GrowingNetwork:
         """(m,) ‖∂L/∂W_j‖₂ over all rows of X, −1 for j ∈ S; empty where all others are zero to rounding."""
         norms = row_gradients(self.network, self.first, self.rows, self.loss).norm(dim=0)
         norms[self.S] = -1
-        top = float(norms.max())
-        if not self.S:
-            self.floor = _ZERO * torch.finfo(norms.dtype).eps * top
-        return norms.numpy() if top > self.floor else np.zeros(0)
+        return norms.numpy() if float(norms.max()) > self.floor else np.zeros(0)
+
+    def _bound(self) -> float:
+        """A bound on all ‖∂L/∂W_j‖ without features: they are ‖(1/n)Σ_i x_ij·δ_i‖, δ_i = ∂ℓ_i/∂(the inputs of
+        the hidden units), at most rms(x_j)·rms(‖δ_i‖)."""
+        inputs = self.first.bias.detach().expand(len(self.rows), -1).clone().requires_grad_()
+        value = self.rows.mean(self.loss, self.network[1:](inputs))
+        deltas = torch.autograd.grad(value, inputs)[0]
+        longest = self.rows.X.square().mean(dim=0).max().sqrt()
+        return float(longest * deltas.norm() * len(self.rows) ** 0.5)
 
 
 class _Part(nn.Module):

@@ -105,7 +105,7 @@ def concrete_autoencoder(
         layer = ConcreteSelectors(m, data.k, high, generator, rows.X.dtype)
         network = nn.Sequential(layer, mlp(data.k, hidden, q, dtype=rows.X.dtype))
 
-        def cool(step: int) -> None:
+        def cool(step: int, batch: Rows) -> None:
             layer.temperature = high * (low / high) ** (step / (epochs * batches))
 
         adam(network, rows, loss, plan, generator, "training with concrete selectors", before=cool)

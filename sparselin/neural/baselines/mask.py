@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from sparselin.neural.baselines._data import Task, prepared
 from sparselin.neural.baselines._fit import adam, planned
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import seeded
+from sparselin.neural.training import Rows, seeded
 from sparselin.results import FeatureRanking
 from sparselin.validation import check_count
 
@@ -24,18 +24,19 @@ class FeatureMask(nn.Module):
         z_i = W₂·tanh(W₁x_i + b₁) + b₂ (d,),   z̄ = (1/b)Σ_i z_i  (batch-wise attenuation),
         m = softmax(z̄)  (mask normalization).
 
-    The batch is centred and scaled as X is, so that on average over all rows z̄ is that of the whole data.
+    `weight` : how often each row of the batch counts in z̄; None: once.
     """
 
     def __init__(self, n_features: int, width: int, dtype: torch.dtype) -> None:
         super().__init__()
+        self.weight: Tensor | None = None
         self.encoder = nn.Linear(n_features, width, dtype=dtype)
         self.decoder = nn.Linear(width, n_features, dtype=dtype)
 
-    def mask(self, X: Tensor, weight: Tensor | None = None) -> Tensor:
-        """m (d,) for the rows of X (b, d), each of them as often as its weight says."""
+    def mask(self, X: Tensor) -> Tensor:
+        """m (d,) for the rows of X (b, d)."""
         z = self.decoder(torch.tanh(self.encoder(X)))
-        mean = z.mean(dim=0) if weight is None else (weight[:, None] * z).sum(dim=0) / weight.sum()
+        mean = z.mean(dim=0) if self.weight is None else self.weight @ z / self.weight.sum()
         return torch.softmax(mean, dim=0)
 
     def forward(self, X: Tensor) -> Tensor:
@@ -90,7 +91,12 @@ def feature_mask(
     with seeded(rng) as generator:
         layer = FeatureMask(len(data.kept), mask_width, rows.X.dtype)
         network = nn.Sequential(layer, mlp(len(data.kept), hidden, data.q, dtype=rows.X.dtype))
-        adam(network, rows, data.loss, plan, generator, "training with the mask")
+
+        def weigh(step: int, batch: Rows) -> None:
+            layer.weight = batch.weight
+
+        adam(network, rows, data.loss, plan, generator, "training with the mask", before=weigh)
+        layer.weight = rows.weight
         with torch.no_grad():
-            scores = layer.mask(rows.X, rows.weight).numpy()
+            scores = layer.mask(rows.X).numpy()
     return data.ranking("feature mask", np.argsort(-scores, kind="stable")[: data.k], scores)

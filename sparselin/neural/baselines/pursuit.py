@@ -66,6 +66,8 @@ def omp(
     check_count(features_per_step, "features_per_step", 1)
     data = prepared(X, y, k, task, sample_weight, standardize)
     scores = np.zeros(len(data.kept), data.X.dtype)
+    if not data.k:
+        return data.ranking("OMP on the first layer", [], scores)
     with seeded(rng) as generator:
         net = GrowingNetwork(data, hidden, generator)
         while len(net.S) < data.k:
@@ -77,4 +79,4 @@ def omp(
             room = min(features_per_step, data.k - len(net.S))
             for j in np.argsort(-norms, kind="stable")[:room].tolist():
                 net.add(j)
-    return data.ranking("omp on the first layer", net.S, scores, scores)
+    return data.ranking("OMP on the first layer", net.S, scores, scores)

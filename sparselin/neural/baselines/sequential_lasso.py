@@ -76,10 +76,13 @@ def sequential_lasso(
         raise ValueError(f"decrease must be between 0 and 1; got {decrease}")
     lam = None if lam is None else check_level(lam, "lam")
     data = prepared(X, y, k, task, sample_weight, standardize)
+    name = "Sequential LASSO on the first layer" + ("" if lam is None else ", λ fixed")
+    if not data.k:
+        return data.ranking(name, [], np.zeros(0))
     with seeded(rng) as generator:
         if lam is not None:
             S, scores = _at_one_level(data, hidden, plan, lam, generator)
-            return data.ranking("sequential LASSO on the first layer, λ fixed", S, scores, lam)
+            return data.ranking(name, S, scores, lam)
         net = GrowingNetwork(data, hidden, generator)
         scores, levels = np.zeros((2, len(data.kept)), data.X.dtype)
         while len(net.S) < data.k:
@@ -92,7 +95,7 @@ def sequential_lasso(
             levels[j] = level
             net.keep()
             net.add(j)
-    return data.ranking("sequential LASSO on the first layer", net.S, scores, levels)
+    return data.ranking(name, net.S, scores, levels)
 
 
 def _first_entry(net: GrowingNetwork, plan: Plan, top: float, decrease: float) -> tuple[int, float]:
@@ -117,24 +120,18 @@ def _at_one_level(
     rows = data.rows
     network = mlp(len(data.kept), hidden, data.q, dtype=rows.X.dtype)
     lam = torch.full((len(data.kept),), level, dtype=rows.X.dtype)
-    steps = Proximal(network, network[0], plan.learning_rate) if len(lam) else None
+    steps = Proximal(network, network[0], plan.learning_rate)
     S: list[int] = []
     scores = np.zeros(len(data.kept), data.X.dtype)
-    while len(S) < data.k and steps is not None:
+    while len(S) < data.k:
         steps.run(rows, data.loss, lam, plan, generator, f"λ = {level:.4g}, {len(S)} features")
         lengths = network[0].weight.detach().norm(dim=0).numpy()
-        outside = np.where(lam.numpy() > 0, lengths, -1.0) if level > 0 else _without(lengths, S)
-        j = int(np.argmax(outside))
-        if outside[j] <= 0:
+        lengths[S] = scores[S]
+        scores = lengths.copy()
+        lengths[S] = 0
+        j = int(np.argmax(lengths))
+        if lengths[j] == 0:
             break
-        scores = _without(lengths, S, scores)
         S.append(j)
         lam[j] = 0
     return S, scores
-
-
-def _without(lengths: FloatArray, S: list[int], of_S: Any = -1.0) -> FloatArray:
-    """`lengths` with other entries on S."""
-    mixed = lengths.copy()
-    mixed[S] = of_S if np.ndim(of_S) == 0 else of_S[S]
-    return mixed
