@@ -17,6 +17,7 @@ from sparselin.results.lasso import FirstEntry, LassoPath
 from sparselin.results.lassonet import LassoNetPath, MatrixCompletion
 from sparselin.results.paths import SelectionPath
 from sparselin.results.points import DescentResult, DualProjection, HierarchicalProx, PenaltyValue
+from sparselin.results.ranking import FeatureRanking
 from sparselin.results.stability import StabilitySelection
 from sparselin.results.subsets import BestSubset, GreedyMaximum, NuChoice, SubsetResult, SwappedSubset
 from sparselin.results.verification import TheoremCheck
@@ -29,6 +30,7 @@ __all__ = [
     "DescentResult",
     "DualProjection",
     "Explanation",
+    "FeatureRanking",
     "FirstEntry",
     "FloatArray",
     "GeneralizedPath",

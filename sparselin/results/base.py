@@ -41,6 +41,10 @@ class Status(enum.Enum):
     )
     MAX_STEPS = "the path has as many segments as `max_steps` allows; increase it to continue"
     MAX_ITER = "the iteration limit was reached before convergence was certified; increase the limit"
+    FILLED = (
+        "the method picked fewer than k different features: those with the next best scores fill `support`, "
+        "constant ones last"
+    )
     STREAM_ENDED = (
         "the batches ended before the last phase did: the units that the completed phases picked are "
         "returned; pass more batches, or fewer steps for each phase"

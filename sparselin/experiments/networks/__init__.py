@@ -1,0 +1,1 @@
+"""Networks' methods, baselines and linear ones by one interface, and the accuracy of their picks."""

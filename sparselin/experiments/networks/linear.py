@@ -1,0 +1,138 @@
+"""Linear methods for classes, on one-hot columns: OMP, OLS, and diverse selection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.greedy._groups import group_omp
+from sparselin.neural.baselines._data import Data, Task, prepared
+from sparselin.results import FeatureRanking, FloatArray
+from sparselin.spectral import SmoothedDifferentialEntropy
+from sparselin.spectral._gram import Gram
+from sparselin.spectral.regularizers import SetFunction, grow
+from sparselin.validation import check_level
+
+
+def linear_omp(
+    X: Any,
+    y: Any,
+    k: int,
+    *,
+    task: Task | None = None,
+    standardize: bool = True,
+    rng: Any = 0,
+    sample_weight: ArrayLike | None = None,
+) -> FeatureRanking:
+    """Add k times argmax_{j ∉ S} ‖X_jᵀR‖₂, R = P_S^⊥Y, the columns of Y one-hot or numbers.
+
+    M-OMP (Cotter, Rao, Engan and Kreutz-Delgado, 2005), as `OMPSelector` has it, with an intercept. `scores`
+    and `lam` are λ*/n at each pick. Parameters as in `sparselin.neural.baselines`; `rng` has no effect.
+    """
+    data = prepared(X, y, k, task, sample_weight, standardize)
+    scores = np.zeros(len(data.kept))
+    if not len(scores):
+        return data.ranking("linear OMP", [], scores)
+    path = group_omp(
+        data.X.astype(np.float64), data.outputs, data.k, intercept=True, sample_weight=data.weight
+    )
+    scores[path.order] = path.lam_star / len(data.X)
+    return data.ranking("linear OMP", path.order, scores, np.where(scores > 0, scores, np.nan))
+
+
+def linear_ols(
+    X: Any,
+    y: Any,
+    k: int,
+    *,
+    task: Task | None = None,
+    rng: Any = 0,
+    sample_weight: ArrayLike | None = None,
+) -> FeatureRanking:
+    """Add k times the feature that increases R²(S) most, R²(S) = 1 − ‖P_S^⊥Ỹ‖_F²/‖Ỹ‖_F², Ỹ centred.
+
+    OLS (`sparselin.ols`) for several outputs, of classes the one-hot columns. `scores` are the gains; of the
+    features that are not picked those at the end. `rng` has no effect.
+    """
+    data = prepared(X, y, k, task, sample_weight)
+    return _forward(data, "linear OLS", 0.0, None)
+
+
+def diverse(
+    X: Any,
+    y: Any,
+    k: int,
+    *,
+    nu: float = 0.01,
+    regularizer: SetFunction | None = None,
+    task: Task | None = None,
+    rng: Any = 0,
+    sample_weight: ArrayLike | None = None,
+) -> FeatureRanking:
+    """Add k times the feature that increases R²(S) + ν·f(S) most, f a spectral regularizer.
+
+    Forward regression of *Selecting Diverse Features via Spectral Regularization* (2012), with R² of several
+    outputs (`linear_ols`) and f of the correlation matrix of X. With ν = 0 this is `linear_ols`.
+
+    Parameters
+    ----------
+    nu : ν ≥ 0.
+    regularizer : f; by default `SmoothedDifferentialEntropy(1.0)`, Σ log(1 + λ_i).
+    """
+    level = check_level(nu, "nu")
+    data = prepared(X, y, k, task, sample_weight)
+    return _forward(data, "diverse selection", level, regularizer or SmoothedDifferentialEntropy(1.0))
+
+
+def _forward(data: Data, method: str, nu: float, f: SetFunction | None) -> FeatureRanking:
+    """Greedy maximisation of R²(S) + ν·f(S), by Gram-Schmidt of all columns.
+
+    With Z = P_S^⊥X, orthogonal to what S explains, feature j increases R² by ‖Z_jᵀỸ‖²/(‖Z_j‖²‖Ỹ‖_F²). The
+    columns of X have length 1, and errors that grow by eps·√n with each pick: those with ‖Z_j‖ ≤ 8·eps·√n·
+    (t + 1) after t picks lie in the span of S to rounding, and increase it by nothing.
+    """
+    root = np.ones(len(data.X)) if data.weight is None else np.sqrt(data.weight.astype(np.float64))
+    X = root[:, None] * data.X
+    X /= np.linalg.norm(X, axis=0)
+    Y = root[:, None] * (data.outputs - np.average(data.outputs, axis=0, weights=root**2))
+    size = np.square(Y).sum() or 1.0
+    gains_of_f = _Gains(X, nu, f)
+    S: list[int] = []
+    scores, Z = np.zeros(X.shape[1]), X.copy()
+    while len(S) < data.k:
+        norms = np.linalg.norm(Z, axis=0)
+        outside = norms > 8 * np.finfo(np.float64).eps * np.sqrt(len(X)) * (len(S) + 1)
+        gains = np.square(Z.T @ Y).sum(axis=1) / np.where(outside, norms**2 * size, np.inf)
+        gains = gains + gains_of_f(S)
+        scores = np.where(np.isin(np.arange(len(gains)), S), scores, gains)
+        gains[S] = -np.inf
+        j = int(np.argmax(gains))
+        S.append(j)
+        if outside[j]:
+            unit = Z[:, j] / norms[j]
+            Z -= np.outer(unit, unit @ Z)
+            Z[:, j] = 0
+    return data.ranking(method, S, scores)
+
+
+class _Gains:
+    """ν·(f(S + x) − f(S)) for all features x; zero without f."""
+
+    def __init__(self, X: FloatArray, nu: float, f: SetFunction | None) -> None:
+        self.nu = nu
+        self.growth = None
+        if f is not None and nu > 0:
+            self.growth = grow(Gram.of_matrix(X.T @ X), f)
+        self.d, self.added = X.shape[1], 0
+
+    def __call__(self, S: list[int]) -> FloatArray:
+        gains = np.zeros(self.d)
+        if self.growth is not None:
+            for j in S[self.added :]:
+                self.growth.add(j)
+            self.added = len(S)
+            others = np.setdiff1d(np.arange(self.d), S)
+            gains[others] = self.nu * self.growth.gains(others)[0]
+        return gains

@@ -1,0 +1,149 @@
+"""The training that the methods share: Adam on batches, L-BFGS on all rows, and proximal steps on rows of W.
+
+W_j ∈ ℝᴷ, the row of feature j, are the weights from x_j to the first layer: a column of `nn.Linear.weight`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from sparselin.neural.training import Loss, Rows, check_finite_loss
+from sparselin.validation import check_count, check_real
+
+_AT_ONCE = 4096  # rows whose gradients are computed at a time
+
+
+class Plan(NamedTuple):
+    """Passes over the data, rows of a batch (None: all), and the step length of Adam."""
+
+    epochs: int
+    batch_size: int | None
+    learning_rate: float
+
+
+def planned(epochs: int, batch_size: int | None, learning_rate: float) -> Plan:
+    """The plan, checked: TypeError or ValueError."""
+    check_count(epochs, "epochs", 1)
+    if batch_size is not None:
+        check_count(batch_size, "batch_size", 1)
+    if check_real(learning_rate, "learning_rate") <= 0:
+        raise ValueError(f"learning_rate must be positive; got {learning_rate}")
+    return Plan(epochs, batch_size, float(learning_rate))
+
+
+def adam(
+    network: nn.Module,
+    rows: Rows,
+    loss: Loss,
+    plan: Plan,
+    generator: torch.Generator,
+    where: str,
+    before: Callable[[int, Rows], object] | None = None,
+) -> None:
+    """Adam (Kingma and Ba, 2015) on batches; `before` is called with each step's number and its batch."""
+    optimizer = torch.optim.Adam(network.parameters(), lr=plan.learning_rate)
+    step = 0
+    for _ in range(plan.epochs):
+        for batch in rows.batches(plan.batch_size, generator):
+            if before is not None:
+                before(step, batch)
+            optimizer.zero_grad()
+            _backward(network, batch, loss, f"{where}, step {step + 1}")
+            optimizer.step()
+            step += 1
+
+
+def fit(
+    network: nn.Module, rows: Rows, loss: Loss, plan: Plan, generator: torch.Generator, where: str
+) -> None:
+    """Minimise the loss: Adam on batches; on all rows L-BFGS, at most `epochs` iterations of it."""
+    if plan.batch_size is not None:
+        return adam(network, rows, loss, plan, generator, where)
+    optimizer = torch.optim.LBFGS(
+        network.parameters(),
+        max_iter=plan.epochs,
+        tolerance_grad=10 * torch.finfo(rows.X.dtype).eps,
+        tolerance_change=0.0,
+        line_search_fn="strong_wolfe",
+    )
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        return _backward(network, rows, loss, where)
+
+    optimizer.step(closure)
+
+
+def _backward(network: nn.Module, rows: Rows, loss: Loss, where: str) -> Tensor:
+    value = rows.mean(loss, network(rows.X))
+    check_finite_loss(float(value.detach()), where)
+    value.backward()
+    return value
+
+
+class Proximal:
+    """Proximal Adam for L(W, …) + Σ_j λ_j‖W_j‖₂: all parameters but W by Adam, W by
+
+        V = W − η·m̂,    W_j ← max(0, 1 − ηλ_j/‖V_j‖₂)·V_j,    η = learning_rate/(√v̂ + ε),
+
+    m̂ Adam's average of gradients and v̂ that of the *mean* of their squares over all of W: one number, so that
+    the step length is one number too, and W the exact minimiser of ⟨m̂, W⟩ + ‖W − W_old‖²/(2η) + Σ λ_j‖W_j‖₂
+    (with Adam's own step lengths, one for each entry, this has no closed form). Whatever η is, W stays where
+    m̂ = ∇L exactly if ∇_jL = −λ_j·W_j/‖W_j‖, and ‖∇_jL‖₂ ≤ λ_j where W_j = 0: these are the KKT conditions.
+    A row with ‖V_j‖ ≤ ηλ_j is zero exactly, not nearly.
+    """
+
+    def __init__(self, network: nn.Module, first: nn.Linear, learning_rate: float) -> None:
+        self.network, self.W, self.rate = network, first.weight, learning_rate
+        others = [p for p in network.parameters() if p is not first.weight]
+        self.others = torch.optim.Adam(others, lr=learning_rate) if others else None
+        self.mean, self.square, self.steps = torch.zeros_like(self.W), 0.0, 0
+
+    def run(
+        self, rows: Rows, loss: Loss, lam: Tensor, plan: Plan, generator: torch.Generator, where: str
+    ) -> None:
+        """`plan.epochs` passes, with λ_j the entries of lam (d,)."""
+        for _ in range(plan.epochs):
+            for batch in rows.batches(plan.batch_size, generator):
+                self.network.zero_grad()
+                _backward(self.network, batch, loss, f"{where}, step {self.steps + 1}")
+                if self.others is not None:
+                    self.others.step()
+                self._move(lam)
+
+    @torch.no_grad()
+    def _move(self, lam: Tensor) -> None:
+        gradient: Any = self.W.grad
+        self.steps += 1
+        self.mean.lerp_(gradient, 0.1)
+        self.square += 0.001 * (float(gradient.square().mean()) - self.square)
+        spread = (self.square / (1 - 0.999**self.steps)) ** 0.5
+        eta = self.rate / (spread + 1e-8)
+        V = self.W - (eta / (1 - 0.9**self.steps)) * self.mean
+        self.W.copy_(shrunk_rows(V, eta * lam))
+
+
+def shrunk_rows(V: Tensor, level: Tensor) -> Tensor:
+    """max(0, 1 − level_j/‖V_j‖₂)·V_j for the columns V_j of V (K, d): the prox of Σ level_j‖V_j‖₂.
+
+    >>> shrunk_rows(torch.tensor([[3.0, 0.3, 0.0], [4.0, 0.4, 0.0]]), torch.tensor([1.0, 0.5, 0.0]))
+    tensor([[2.4000, 0.0000, 0.0000],
+            [3.2000, 0.0000, 0.0000]])
+    """
+    norms = torch.linalg.vector_norm(V, dim=0)
+    keep = torch.where(norms > level, 1 - level / norms.clamp(min=torch.finfo(V.dtype).tiny), 0.0)
+    return V * keep
+
+
+def row_gradients(network: nn.Module, first: nn.Linear, rows: Rows, loss: Loss) -> Tensor:
+    """∂L/∂W (K, d) over all rows, a part of them at a time."""
+    total = torch.zeros_like(first.weight)
+    for part in torch.arange(len(rows)).split(_AT_ONCE):
+        some = Rows(rows.X[part], rows.y[part], None if rows.weight is None else rows.weight[part])
+        value = some.mean(loss, network(some.X)) * (len(part) / len(rows))
+        total += torch.autograd.grad(value, first.weight)[0]
+    return total

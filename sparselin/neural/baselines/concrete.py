@@ -1,0 +1,115 @@
+"""The concrete autoencoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from sparselin.neural.baselines._data import Task, prepared
+from sparselin.neural.baselines._fit import adam, planned
+from sparselin.neural.networks import mlp
+from sparselin.neural.training import Rows, seeded, squared
+from sparselin.results import FeatureRanking
+from sparselin.validation import check_real
+
+
+class ConcreteSelectors(nn.Module):
+    """k selectors: x (m,) ↦ (⟨m_1, x⟩, …, ⟨m_k, x⟩), m_i ~ Concrete(α_i, T), drawn anew for each batch:
+
+        m_i = softmax((log α_i + g_i)/T),    g_i (m,) of independent Gumbel variables −log(−log U).
+
+    As T → 0, m_i becomes the indicator of feature j with probability α_ij/Σ_l α_il. After training the
+    selectors take argmax_j α_ij.
+    """
+
+    def __init__(
+        self, m: int, k: int, temperature: float, generator: torch.Generator, dtype: torch.dtype
+    ) -> None:
+        super().__init__()
+        self.logits = nn.Parameter(torch.empty(k, m, dtype=dtype))
+        nn.init.xavier_normal_(self.logits)
+        self.temperature, self.generator = temperature, generator
+
+    def forward(self, X: Tensor) -> Tensor:
+        exponential = torch.empty_like(self.logits).exponential_(generator=self.generator)
+        gumbel = -torch.log(exponential.clamp(min=torch.finfo(X.dtype).tiny))
+        return X @ torch.softmax((self.logits + gumbel) / self.temperature, dim=1).T
+
+
+def concrete_autoencoder(
+    X: Any,
+    y: Any,
+    k: int,
+    *,
+    target: Literal["X", "y"] = "X",
+    task: Task | None = None,
+    hidden: Sequence[int] = (67,),
+    epochs: int = 100,
+    batch_size: int | None = 256,
+    learning_rate: float = 1e-2,
+    temperatures: tuple[float, float] = (10.0, 0.01),
+    standardize: bool = True,
+    rng: Any = 0,
+    sample_weight: ArrayLike | None = None,
+) -> FeatureRanking:
+    """The features of k `ConcreteSelectors`, trained with a network that reads what they select.
+
+    Balın, Abid and Zou, *Concrete autoencoders: differentiable feature selection and reconstruction* (ICML
+    2019). The network decodes all of X, by ½‖x − f(u)‖², or, as the authors mention, y. In step b of B
+
+        T = T₀·(T_B/T₀)^{b/B}.
+
+    **Several selectors may take the same feature**: `picks` has the feature of each selector, `duplicates`
+    tells how often, and the status is FILLED then: `support` is filled with the next best features, by
+    max_i softmax(log α_i)_j. Its first ones are the picks, in the order of this number.
+
+    Parameters
+    ----------
+    X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
+    target : what the network decodes: "X", without y, or "y".
+    hidden : widths of the hidden layers of the decoder.
+    epochs, batch_size, learning_rate : passes over the data, rows of a batch (None: all), step of Adam.
+    temperatures : T₀ and T_B, positive.
+    standardize : whether networks see columns of variance 1.
+
+    Returns
+    -------
+    `FeatureRanking`: `scores` are max_i softmax(log α_i)_j.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 5))
+    >>> found = concrete_autoencoder(X, np.sign(X[:, 1]).astype(int), 2, target="y", epochs=200)
+    >>> found.support[0], len(found.picks)
+    (np.int64(1), 2)
+    """
+    plan = planned(epochs, batch_size, learning_rate)
+    if target not in ("X", "y"):
+        raise ValueError(f"target must be 'X' or 'y'; got {target!r}")
+    high, low = (check_real(t, "temperatures") for t in temperatures)
+    if not (high > 0 and low > 0):
+        raise ValueError(f"temperatures must be positive; got {temperatures}")
+    data = prepared(X, y, k, task, sample_weight, standardize)
+    m, rows = len(data.kept), data.rows
+    if not m:
+        return data.ranking("concrete autoencoder", [], np.zeros(0))
+    loss, q = data.loss, data.q
+    if target == "X":
+        rows, loss, q = Rows(rows.X, rows.X, rows.weight), squared, m
+    batches = 1 if batch_size is None else -(-len(rows) // batch_size)
+    with seeded(rng) as generator:
+        layer = ConcreteSelectors(m, data.k, high, generator, rows.X.dtype)
+        network = nn.Sequential(layer, mlp(data.k, hidden, q, dtype=rows.X.dtype))
+
+        def cool(step: int, batch: Rows) -> None:
+            layer.temperature = high * (low / high) ** (step / (epochs * batches))
+
+        adam(network, rows, loss, plan, generator, "training with concrete selectors", before=cool)
+        share = torch.softmax(layer.logits.detach(), dim=1).numpy()
+    picks = share.argmax(axis=1)
+    picks = picks[np.argsort(-share.max(axis=1), kind="stable")]
+    return data.ranking(f"concrete autoencoder of {target}", picks, share.max(axis=0))

@@ -1,0 +1,148 @@
+"""Methods without a network: at random, by correlation, by a random forest, mRMR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.neural.baselines._data import Data, Task, prepared
+from sparselin.results import FeatureRanking, FloatArray
+from sparselin.validation import check_count
+
+
+def random_features(
+    X: Any,
+    y: Any,
+    k: int,
+    *,
+    task: Task | None = None,
+    rng: Any = 0,
+    sample_weight: ArrayLike | None = None,
+) -> FeatureRanking:
+    """k features at random, all sets of those that vary equally likely: what any method has to beat.
+
+    >>> random_features([[0.0, 1.0, 5.0], [1.0, 0.0, 5.0]], [0.0, 1.0], 2).status.name
+    'COMPLETED'
+    """
+    data = prepared(X, y, k, task, sample_weight)
+    return _best(data, "random", np.random.default_rng(rng).random(len(data.kept)))
+
+
+def largest_correlation(
+    X: Any,
+    y: Any,
+    k: int,
+    *,
+    task: Task | None = None,
+    rng: Any = 0,
+    sample_weight: ArrayLike | None = None,
+) -> FeatureRanking:
+    """The k features of largest multiple correlation R_j with y (of classes: with their one-hot columns):
+
+        R_j = ‖Qᵀx̃_j‖/‖x̃_j‖,    Q an orthonormal basis of the columns of Ỹ,
+
+    x̃_j and Ỹ centred, rows times √ω_i. For one y this is |correlation|; for classes R_j² is the correlation
+    ratio of Fisher, the share of the variance of x_j between the classes, which increases with the F of a
+    one-way analysis of variance. No feature knows of the others here. `rng` has no effect.
+
+    >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 2.0]])
+    >>> largest_correlation(X, [0.0, 1.0, 2.0, 3.0], 1).scores.round(3)
+    array([1.   , 0.316])
+    """
+    data = prepared(X, y, k, task, sample_weight)
+    root = np.ones(len(data.X)) if data.weight is None else np.sqrt(data.weight.astype(np.float64))
+    Z, Y = root[:, None] * data.X.astype(np.float64), data.outputs
+    Y = root[:, None] * (Y - np.average(Y, axis=0, weights=root**2))
+    U, sizes, _ = np.linalg.svd(Y, full_matrices=False)
+    Q = U[:, sizes > sizes.max(initial=0) * len(Y) * np.finfo(np.float64).eps]
+    scores = np.linalg.norm(Q.T @ Z, axis=0) / np.linalg.norm(Z, axis=0)
+    return _best(data, "largest correlation", np.minimum(scores, 1.0))
+
+
+def random_forest(
+    X: Any,
+    y: Any,
+    k: int,
+    *,
+    task: Task | None = None,
+    trees: int = 100,
+    n_jobs: int | None = None,
+    rng: Any = 0,
+    sample_weight: ArrayLike | None = None,
+) -> FeatureRanking:
+    """The k features of largest importance in a random forest (Breiman, *Random forests*, 2001).
+
+    scikit-learn's `feature_importances_`: the mean decrease in impurity (Gini, or variance) over all splits.
+
+    Parameters
+    ----------
+    X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
+    trees, n_jobs : of the forest.
+    """
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    check_count(trees, "trees", 1)
+    data = prepared(X, y, k, task, sample_weight)
+    if not len(data.kept):
+        return _best(data, "random forest", np.zeros(0))
+    kind = RandomForestClassifier if data.classification else RandomForestRegressor
+    seed = int(np.random.default_rng(rng).integers(2**32))
+    forest = kind(n_estimators=trees, random_state=seed, n_jobs=n_jobs)
+    target = data.y if data.classification or data.q > 1 else data.y[:, 0]
+    forest.fit(data.X, target, sample_weight=data.weight)
+    return _best(data, "random forest", forest.feature_importances_)
+
+
+def mrmr(
+    X: Any,
+    y: Any,
+    k: int,
+    *,
+    task: Task | None = None,
+    variant: str = "FCQ",
+    rng: Any = 0,
+    sample_weight: None = None,
+) -> FeatureRanking:
+    """Minimum redundancy, maximum relevance, by feature-engine's `MRMR` (pip install feature-engine).
+
+    Features enter one after the other by the largest relevance/redundancy ("Q") or difference ("D"). FCQ and
+    FCD: the F statistic of x_j and y, and the mean |correlation| with those that have entered; MIQ and MID:
+    mutual information in both places, which takes hours for a thousand features; RFCQ: relevance by a random
+    forest. Ding and Peng, *Minimum redundancy feature selection from microarray gene expression data* (2005);
+    Zhao, Anand and Wang, *Maximum relevance and minimum redundancy feature selection methods for a marketing
+    machine learning platform* (2019).
+
+    `MRMR` tells the set, not the order: `support` and `scores` are by relevance. For k = 1 it is the most
+    relevant feature. It takes one y, and no weights: ValueError for others.
+    """
+    if sample_weight is not None:
+        raise ValueError("sample_weight must be None for mrmr: feature-engine's MRMR has no weights")
+    try:
+        import pandas as pd
+        from feature_engine.selection import MRMR
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"mrmr needs {error.name}: pip install feature-engine") from None
+    data = prepared(X, y, k, task)
+    m = len(data.kept)
+    if not data.classification and data.q > 1:
+        raise ValueError(f"y must be a vector for mrmr; got {data.q} columns")
+    if m < 2:
+        return _best(data, "mRMR", np.ones(m))
+    seed = int(np.random.default_rng(rng).integers(2**31))
+    frame = pd.DataFrame(data.X, columns=[f"x{j}" for j in range(m)])
+    options: dict[str, Any] = {
+        "method": variant,
+        "max_features": max(data.k, 2),
+        "regression": not data.classification,
+    }
+    found = MRMR(**options, random_state=seed).fit(frame, pd.Series(data.y.reshape(-1)))
+    taken = np.array([name not in found.features_to_drop_ for name in frame.columns])
+    order = np.lexsort((-found.relevance_, ~taken))
+    return data.ranking("mRMR", order[: data.k], found.relevance_)
+
+
+def _best(data: Data, method: str, scores: FloatArray) -> FeatureRanking:
+    """The features of largest score, of equal ones the first."""
+    return data.ranking(method, np.argsort(-scores, kind="stable")[: data.k], scores)
