@@ -7,6 +7,14 @@ from ._lars import LassoLarsIC as LassoLarsIC
 from ._omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
 from ._omp import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
 
+# of networks, which need PyTorch
+from .network_attention import SequentialAttentionClassifier as SequentialAttentionClassifier
+from .network_attention import SequentialAttentionRegressor as SequentialAttentionRegressor
+from .network_lassonet import LassoNetClassifier as LassoNetClassifier
+from .network_lassonet import LassoNetRegressor as LassoNetRegressor
+from .network_lassonet_cv import LassoNetClassifierCV as LassoNetClassifierCV
+from .network_lassonet_cv import LassoNetRegressorCV as LassoNetRegressorCV
+
 # selectors
 from .selectors import OLSSelector as OLSSelector
 from .selectors import OMPSelector as OMPSelector

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -68,7 +69,8 @@ def as_loss(loss: str | nn.Module | Loss) -> Loss:
     return by_rows
 
 
-class Rows(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Rows:
     """X (n, d), the targets (n, …), and the weights (n,) of mean 1, or None."""
 
     X: Tensor
@@ -84,8 +86,15 @@ class Rows(NamedTuple):
             yield self
             return
         for part in torch.randperm(len(self.X), generator=generator).split(size):
-            part = part.to(self.X.device)
-            yield Rows(self.X[part], self.y[part], None if self.weight is None else self.weight[part])
+            yield self.part(part.to(self.X.device))
+
+    def part(self, rows: Any) -> Rows:
+        """These rows."""
+        return Rows(self.X[rows], self.y[rows], None if self.weight is None else self.weight[rows])
+
+    def columns(self, J: Any) -> Rows:
+        """The same rows with X_J in place of X."""
+        return Rows(self.X[:, J], self.y, self.weight)
 
     def mean(self, loss: Loss, output: Tensor) -> Tensor:
         """(1/n)Σ ω_i ℓ_i."""

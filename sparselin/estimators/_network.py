@@ -1,0 +1,235 @@
+"""What the estimators of networks share: data to tensors and back, classes and weights, prediction.
+
+A network is trained on a device, in float32 unless `dtype` says otherwise; all that a fitted estimator gives
+are NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from torch import nn
+
+from sparselin.estimators._common import names_of
+from sparselin.neural.networks import mlp
+from sparselin.neural.training import Loss, Rows, as_loss
+from sparselin.results import FloatArray, IndexArray, Names
+from sparselin.validation import check_count
+
+_DTYPES = {"float32": torch.float32, "float64": torch.float64}
+_ROWS_AT_ONCE = 65_536
+
+
+class NetworkTask(NamedTuple):
+    """What a method of networks is given: the rows on the device, the number of outputs, the loss, a seed."""
+
+    rows: Rows
+    n_outputs: int
+    loss: Loss
+    seed: int
+    names: Names
+
+    @property
+    def n_features(self) -> int:
+        return int(self.rows.X.shape[1])
+
+
+class Fitted(NamedTuple):
+    """What it gives back: the features in order, the network, whether this takes only them, and the path."""
+
+    selected: IndexArray
+    network: nn.Module
+    narrow: bool
+    path: Any
+
+
+class NetworkEstimator(SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
+    """A network that selects features and predicts from them.
+
+    Subclasses have the parameters `n_features_to_select`, `hidden_layer_sizes`, `network`, `dropout`, `loss`,
+    `device`, `dtype` and `random_state`.
+    """
+
+    _default_loss = "squared"
+
+    @abc.abstractmethod
+    def _fit(self, task: NetworkTask) -> Fitted:
+        """Select features, and a network that predicts from them."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Select features and train the network.
+
+        Parameters
+        ----------
+        X : (n, d) array or frame. Scale its columns first (`sklearn.preprocessing.StandardScaler`).
+        y : (n,) labels of classes; for regression (n,) or (n, q) numbers.
+        sample_weight : (n,) weights ≥ 0 of the rows' losses; only their ratios matter.
+
+        Raises
+        ------
+        ValueError : bad data or parameters.
+        NonFiniteLoss : the training diverged (`sparselin.neural.NonFiniteLoss`, an ArithmeticError).
+        """
+        self._accept(self._fit(self._task(X, y, sample_weight)))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def _get_support_mask(self) -> Any:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, bool)
+        mask[self.selected_] = True
+        return mask
+
+    @abc.abstractmethod
+    def _targets(
+        self, y: Any, weight: FloatArray | None
+    ) -> tuple[FloatArray | IndexArray, FloatArray | None, int]:
+        """y as the loss takes it, the weights of the rows, and the number of outputs."""
+
+    def _task(self, X: Any, y: Any, sample_weight: Any) -> NetworkTask:
+        dtype = self._torch_dtype()
+        several = getattr(self, "_several", False)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=np.dtype(self.dtype),
+            multi_output=several,
+            ensure_min_samples=2,
+            y_numeric=several,
+        )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+            if not sample_weight.sum() > 0:
+                raise ValueError("sample_weight must be positive for some row; all are zero")
+        y, weight, q = self._targets(y, sample_weight)
+        device = self._device()
+        rows = Rows(
+            torch.tensor(X, dtype=dtype, device=device),
+            torch.tensor(y, device=device),
+            None if weight is None else torch.tensor(weight / weight.mean(), dtype=dtype, device=device),
+        )
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        loss = as_loss(self._default_loss if self.loss is None else self.loss)
+        return NetworkTask(rows, q, loss, seed, names_of(self))
+
+    def _torch_dtype(self) -> torch.dtype:
+        if self.dtype not in _DTYPES:
+            raise ValueError(f"dtype must be one of {sorted(_DTYPES)}; got {self.dtype!r}")
+        return _DTYPES[self.dtype]
+
+    def _device(self) -> torch.device:
+        """`device`, by default a GPU where there is one."""
+        if self.device is not None:
+            return torch.device(self.device)
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def _number_to_select(self, d: int) -> int:
+        """k, of a number or a share."""
+        given = self.n_features_to_select
+        if isinstance(given, float | np.floating):
+            if not 0 < given <= 1:
+                raise ValueError(f"n_features_to_select as a share must be in (0, 1]; got {given}")
+            return max(1, int(float(given) * d))
+        k = check_count(given, "n_features_to_select", 1)
+        if k > d:
+            raise ValueError(
+                f"n_features_to_select={k} is more than there are to select from: n_features={d}"
+            )
+        return k
+
+    def _accept(self, fitted: Fitted) -> None:
+        self.path_, self.selected_ = fitted.path, fitted.selected
+        self.n_features_ = len(fitted.selected)
+        self.network_, self._narrow = fitted.network.eval(), fitted.narrow
+
+    def _outputs(self, X: Any) -> FloatArray:
+        """(n, q) outputs of the network."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.dtype(self.dtype), reset=False)
+        X = X[:, self.selected_] if self._narrow else X
+        device = next(self.network_.parameters()).device
+        with torch.no_grad():
+            parts = [
+                self.network_(torch.tensor(X[i : i + _ROWS_AT_ONCE], device=device)).cpu()
+                for i in range(0, len(X), _ROWS_AT_ONCE)
+            ]
+        return np.asarray(torch.cat(parts).numpy())
+
+
+class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
+    """Classes from a network's outputs by softmax; a parameter `class_weight`."""
+
+    _default_loss = "cross_entropy"
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """(n, classes) probabilities, softmax of the outputs."""
+        outputs = torch.from_numpy(self._outputs(X))
+        return np.asarray(torch.softmax(outputs, dim=1).numpy())
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Their logarithms."""
+        return np.asarray(torch.log_softmax(torch.from_numpy(self._outputs(X)), dim=1).numpy())
+
+    def predict(self, X: Any) -> Any:
+        """(n,) the classes of largest probability."""
+        best = self._outputs(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def _targets(self, y: Any, weight: FloatArray | None) -> tuple[IndexArray, FloatArray | None, int]:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.class_weight is not None:
+            of_class = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y, sample_weight=weight
+            ).astype(self.dtype)
+            weight = of_class[codes] if weight is None else weight * of_class[codes]
+        return codes, weight, len(self.classes_)
+
+
+class NetworkRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ignore[misc]
+    """Numbers, one or several for each row; networks see them with mean 0 and total variance q."""
+
+    _several = True
+
+    def predict(self, X: Any) -> FloatArray:
+        """(n,) or (n, q), as y was."""
+        outputs: FloatArray = self._outputs(X)
+        outputs = np.asarray(outputs * self._scale + self._mean)
+        return outputs[:, 0] if self._single else outputs
+
+    def _targets(self, y: Any, weight: FloatArray | None) -> tuple[FloatArray, FloatArray | None, int]:
+        self._single = y.ndim == 1
+        y = np.asarray(y, self.dtype).reshape(len(y), -1)
+        self._mean = np.average(y, axis=0, weights=weight)
+        y = y - self._mean
+        spread = math.sqrt(np.average(np.square(y), axis=0, weights=weight).mean())
+        self._scale = y.dtype.type(spread or 1.0)
+        return y / self._scale, weight, y.shape[1]
+
+
+def network_for(task: NetworkTask, n_features: int, estimator: Any) -> nn.Module:
+    """A fresh network: `estimator.network(n_features, n_outputs)`, or of its hidden layers."""
+    if estimator.network is not None:
+        made = estimator.network(n_features, task.n_outputs)
+        if not isinstance(made, nn.Module):
+            raise TypeError(f"network must be a function that makes a torch.nn.Module; it made {made!r}")
+        return made.to(task.rows.X)
+    widths = np.atleast_1d(estimator.hidden_layer_sizes).tolist()
+    hidden = [check_count(width, "hidden_layer_sizes", 1) for width in widths]
+    made = mlp(n_features, hidden, task.n_outputs, dropout=estimator.dropout, dtype=task.rows.X.dtype)
+    return made.to(task.rows.X.device)

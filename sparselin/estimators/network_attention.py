@@ -1,0 +1,225 @@
+"""Sequential Attention on networks, as estimators."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from sparselin.estimators._network import (
+    Fitted,
+    NetworkClassifier,
+    NetworkEstimator,
+    NetworkRegressor,
+    NetworkTask,
+    network_for,
+)
+from sparselin.neural.attention import SequentialAttention
+from sparselin.neural.baselines._fit import adam, planned
+from sparselin.neural.masks import check_groups
+from sparselin.neural.training import Rows, seeded
+from sparselin.results import Status
+from sparselin.validation import Columns, check_count
+
+
+class Batches:
+    """The rows in a new random order each time they are passed through; `len` of them in each pass."""
+
+    def __init__(self, rows: Rows, size: int | None, generator: torch.Generator) -> None:
+        self.rows, self.generator = rows, generator
+        self.size = len(rows) if size is None else check_count(size, "batch_size", 1)
+
+    def __len__(self) -> int:
+        return -(-len(self.rows) // self.size)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for batch in self.rows.batches(self.size, self.generator):
+            yield batch.X, batch.y, batch.weight
+
+
+class _Attention(NetworkEstimator):
+    """What both classes do: select by one network, then train another one on what was selected."""
+
+    def __init__(
+        self,
+        n_features_to_select: float = 0.5,
+        *,
+        hidden_layer_sizes: Any = (67,),
+        network: Any = None,
+        dropout: float = 0.0,
+        loss: Any = None,
+        parametrization: str = "softmax",
+        temperature: float = 1.0,
+        features_per_step: int | str = 1,
+        warm_up: float = 0.1,
+        penalty: Any = 0.0,
+        groups: Any = None,
+        forced: Columns = (),
+        epochs: int = 100,
+        batch_size: int | None = 64,
+        learning_rate: float = 1e-3,
+        device: Any = None,
+        dtype: str = "float32",
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.network = network
+        self.dropout = dropout
+        self.loss = loss
+        self.parametrization = parametrization
+        self.temperature = temperature
+        self.features_per_step = features_per_step
+        self.warm_up = warm_up
+        self.penalty = penalty
+        self.groups = groups
+        self.forced = forced
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.device = device
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def _fit(self, task: NetworkTask) -> Fitted:
+        units = check_groups(self.groups, task.n_features)
+        names = task.names if self.groups is None else None
+        k = self._number_to_select(int(units.max()) + 1)
+        optimizer = partial(torch.optim.Adam, lr=self.learning_rate)
+        with seeded(task.seed) as generator:
+            network = network_for(task, task.n_features, self)
+            selector = SequentialAttention(
+                network, k, n_features=task.n_features, loss=task.loss, optimizer=optimizer,
+                parametrization=self.parametrization, temperature=self.temperature, groups=self.groups,
+                features_per_step=self.features_per_step, warm_up=self.warm_up, penalty=self.penalty,
+                forced=self.forced, names=names, rng=task.seed,
+            )  # fmt: skip
+            path = selector.fit(Batches(task.rows, self.batch_size, generator), epochs=self.epochs)
+            selected = np.concatenate([np.flatnonzero(units == unit) for unit in path.order])
+            final = network_for(task, len(selected), self)
+            rows = task.rows.columns(selected)
+            plan = planned(self.epochs, self.batch_size, self.learning_rate)
+            adam(final, rows, task.loss, plan, generator, "the training on what was selected")
+        if path.status is not Status.COMPLETED:
+            warnings.warn(f"{len(path.order)} of {k} were selected: {path.status.message}", stacklevel=4)
+        return Fitted(selected, final, True, path)
+
+
+class SequentialAttentionClassifier(NetworkClassifier, _Attention):
+    """A network that classifies by k features, which Sequential Attention selects.
+
+    One network with a mask s(w) on its inputs is trained, and in each of k phases selects the feature of
+    largest attention s_i (Algorithm 1 of *Sequential Attention for Feature Selection*); another one is then
+    trained on what was selected.
+
+    Parameters
+    ----------
+    n_features_to_select : k, or a share of the features (with `groups`, of the groups).
+    hidden_layer_sizes : widths of the hidden layers, with ReLU; () is a linear model.
+    network : a function of the numbers of features and outputs that makes a network, in place of these. It is
+        asked twice: for all features, and for the selected ones.
+    dropout : its probability, after each hidden layer.
+    loss : "cross_entropy" by default; a PyTorch loss, or a function of outputs and classes to (n,).
+    parametrization, temperature, features_per_step, warm_up, penalty, forced : as in
+        `sparselin.neural.SequentialAttention`.
+    groups : (d,) numbers 0, 1, … of groups that are selected together, or None.
+    epochs : passes over the rows, of the selection and again of the training on what was selected.
+    batch_size : rows of a step; None: all.
+    learning_rate : the step length of Adam.
+    class_weight : None, "balanced", or a dict of the weights of classes.
+    device : "cpu", "cuda", …; by default a GPU where there is one.
+    dtype : "float32" or "float64", of all computations.
+    random_state : a seed for the same result each time, on the CPU; None for a new one.
+
+    Attributes
+    ----------
+    path_ : AttentionPath: the order, and the attention of all units at each pick.
+    selected_ : (k,) the features in the order in which they were selected; `n_features_` is k.
+    network_ : the network that predicts, of the selected features only.
+    classes_ : the classes.
+    n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
+
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X = StandardScaler().fit_transform(X)
+    >>> model = SequentialAttentionClassifier(8, epochs=30, random_state=0).fit(X, y)
+    >>> model.path_.status.name, model.n_features_, model.score(X, y) > 0.8
+    ('COMPLETED', 8, True)
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: float = 0.5,
+        *,
+        hidden_layer_sizes: Any = (67,),
+        network: Any = None,
+        dropout: float = 0.0,
+        loss: Any = None,
+        parametrization: str = "softmax",
+        temperature: float = 1.0,
+        features_per_step: int | str = 1,
+        warm_up: float = 0.1,
+        penalty: Any = 0.0,
+        groups: Any = None,
+        forced: Columns = (),
+        epochs: int = 100,
+        batch_size: int | None = 64,
+        learning_rate: float = 1e-3,
+        class_weight: Any = None,
+        device: Any = None,
+        dtype: str = "float32",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select, hidden_layer_sizes=hidden_layer_sizes, network=network,
+            dropout=dropout, loss=loss, parametrization=parametrization, temperature=temperature,
+            features_per_step=features_per_step, warm_up=warm_up, penalty=penalty, groups=groups,
+            forced=forced, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate,
+            device=device, dtype=dtype, random_state=random_state,
+        )  # fmt: skip
+        self.class_weight = class_weight
+
+
+class SequentialAttentionRegressor(NetworkRegressor, _Attention):
+    """A network that predicts numbers from k features, which Sequential Attention selects.
+
+    As `SequentialAttentionClassifier`; y is scaled to mean 0 and total variance q within, q its number of
+    columns, and predictions are scaled back.
+
+    Parameters
+    ----------
+    n_features_to_select : k, or a share of the features (with `groups`, of the groups).
+    hidden_layer_sizes : widths of the hidden layers, with ReLU; () is a linear model.
+    network : a function of the numbers of features and outputs that makes a network, in place of these. It is
+        asked twice: for all features, and for the selected ones.
+    dropout : its probability, after each hidden layer.
+    loss : "squared" by default, ½‖f(x) − y‖²; a PyTorch loss, or a function of outputs and targets to (n,).
+    parametrization, temperature, features_per_step, warm_up, penalty, forced : as in
+        `sparselin.neural.SequentialAttention`.
+    groups : (d,) numbers 0, 1, … of groups that are selected together, or None.
+    epochs : passes over the rows, of the selection and again of the training on what was selected.
+    batch_size : rows of a step; None: all.
+    learning_rate : the step length of Adam.
+    device : "cpu", "cuda", …; by default a GPU where there is one.
+    dtype : "float32" or "float64", of all computations.
+    random_state : a seed for the same result each time, on the CPU; None for a new one.
+
+    Attributes
+    ----------
+    path_ : AttentionPath: the order, and the attention of all units at each pick.
+    selected_ : (k,) the features in the order in which they were selected; `n_features_` is k.
+    network_ : the network that predicts, of the selected features only.
+    n_features_in_, feature_names_in_ : the number of features, and their names if X had any.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SequentialAttentionRegressor(3, batch_size=32, random_state=0).fit(scale(X), y)
+    >>> model.path_.status.name, model.n_features_, model.score(scale(X), y) > 0.4
+    ('COMPLETED', 3, True)
+    """

@@ -1,0 +1,171 @@
+"""LassoNet whose λ is chosen by cross-validation, as estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from torch import nn
+
+from sparselin.estimators._network import NetworkClassifier, NetworkRegressor, NetworkTask
+from sparselin.estimators.network_lassonet import _LassoNet
+from sparselin.results import FloatArray, IndexArray
+
+
+class _LassoNetCV(_LassoNet):
+    """The row by cross-validation over folds at the same λ's."""
+
+    def __init__(
+        self,
+        *,
+        cv: Any = 5,
+        one_standard_error: bool = False,
+        hidden_layer_sizes: Any = (100,),
+        network: Any = None,
+        dropout: float = 0.0,
+        loss: Any = None,
+        M: float = 10.0,
+        lams: Any = None,
+        lam_start: float | str = "auto",
+        growth: float = 1.02,
+        groups: Any = None,
+        l2: float = 0.0,
+        batch_size: int | None = None,
+        learning_rate: Any = 1e-3,
+        momentum: float = 0.9,
+        epochs: Any = (1000, 100),
+        patience: Any = (100, 10),
+        tol: float = 0.99,
+        backtrack: bool = False,
+        refit: bool = True,
+        device: Any = None,
+        dtype: str = "float32",
+        random_state: Any = None,
+    ) -> None:
+        self.cv = cv
+        self.one_standard_error = one_standard_error
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.network = network
+        self.dropout = dropout
+        self.loss = loss
+        self.M = M
+        self.lams = lams
+        self.lam_start = lam_start
+        self.growth = growth
+        self.groups = groups
+        self.l2 = l2
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.epochs = epochs
+        self.patience = patience
+        self.tol = tol
+        self.backtrack = backtrack
+        self.refit = refit
+        self.device = device
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def _path_and_row(self, task: NetworkTask, network: nn.Module) -> None:
+        self.path_ = self._path(task, network, task.rows, None, k=0)
+        classifies = hasattr(self, "class_weight")
+        y = task.rows.y.cpu().numpy()
+        folds = list(check_cv(self.cv, y, classifier=classifies).split(np.empty((len(y), 0)), y))
+        losses = [self._losses(task, network, *fold) for fold in folds]
+        self.validation_losses_ = np.column_stack(losses)
+        self._choose_row(self.validation_losses_)
+
+    def _losses(
+        self, task: NetworkTask, network: nn.Module, train: IndexArray, test: IndexArray
+    ) -> FloatArray:
+        """The mean loss (L,) on the rows left out, at each λ; the last one where all features are gone."""
+        path = self._path(
+            task, network, task.rows.part(train), task.rows.part(test), lams=self.path_.lam[1:],
+            stop_on="training",
+        )  # fmt: skip
+        return np.pad(path.validation_loss, (0, len(self.path_) - len(path)), mode="edge")
+
+    def _choose_row(self, losses: FloatArray) -> None:
+        mean = losses.mean(axis=1)
+        bound = mean.min()
+        if self.one_standard_error:
+            bound += losses[mean.argmin()].std(ddof=1) / np.sqrt(losses.shape[1])
+        row = int(np.flatnonzero(mean <= bound)[-1])
+        self._choose(row, self._features_of(row))
+
+
+class LassoNetClassifierCV(NetworkClassifier, _LassoNetCV):
+    """`LassoNetClassifier` whose λ is chosen by cross-validation.
+
+    The path on all rows has the λ's; on each fold a path at these is trained without the rows left out, whose
+    mean loss at each λ is averaged over the folds. They have no part in when training stops.
+
+    Parameters
+    ----------
+    cv : folds, or a splitter of scikit-learn.
+    one_standard_error : whether to take the sparsest row within a standard error of the least mean loss.
+    hidden_layer_sizes, network, dropout, loss, M, lams, lam_start, growth, groups, l2, batch_size,
+        learning_rate, momentum, epochs, patience, tol, backtrack, refit, class_weight, device, dtype,
+        random_state : as in `LassoNetClassifier`.
+
+    Attributes
+    ----------
+    validation_losses_ : (L, folds) the mean loss on the rows left out, for each row of the path.
+    The others as in `LassoNetClassifier`.
+    """
+
+    def __init__(
+        self,
+        *,
+        cv: Any = 5,
+        one_standard_error: bool = False,
+        hidden_layer_sizes: Any = (100,),
+        network: Any = None,
+        dropout: float = 0.0,
+        loss: Any = None,
+        M: float = 10.0,
+        lams: Any = None,
+        lam_start: float | str = "auto",
+        growth: float = 1.02,
+        groups: Any = None,
+        l2: float = 0.0,
+        batch_size: int | None = None,
+        learning_rate: Any = 1e-3,
+        momentum: float = 0.9,
+        epochs: Any = (1000, 100),
+        patience: Any = (100, 10),
+        tol: float = 0.99,
+        backtrack: bool = False,
+        refit: bool = True,
+        class_weight: Any = None,
+        device: Any = None,
+        dtype: str = "float32",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            cv=cv, one_standard_error=one_standard_error, hidden_layer_sizes=hidden_layer_sizes,
+            network=network, dropout=dropout, loss=loss, M=M, lams=lams, lam_start=lam_start,
+            growth=growth, groups=groups, l2=l2, batch_size=batch_size, learning_rate=learning_rate,
+            momentum=momentum, epochs=epochs, patience=patience, tol=tol, backtrack=backtrack,
+            refit=refit, device=device, dtype=dtype, random_state=random_state,
+        )  # fmt: skip
+        self.class_weight = class_weight
+
+
+class LassoNetRegressorCV(NetworkRegressor, _LassoNetCV):
+    """`LassoNetRegressor` whose λ is chosen by cross-validation, as `LassoNetClassifierCV` does.
+
+    Parameters
+    ----------
+    cv : folds, or a splitter of scikit-learn.
+    one_standard_error : whether to take the sparsest row within a standard error of the least mean loss.
+    hidden_layer_sizes, network, dropout, loss, M, lams, lam_start, growth, groups, l2, batch_size,
+        learning_rate, momentum, epochs, patience, tol, backtrack, refit, device, dtype, random_state : as in
+        `LassoNetRegressor`.
+
+    Attributes
+    ----------
+    validation_losses_ : (L, folds) the mean loss on the rows left out, for each row of the path, y scaled.
+    The others as in `LassoNetRegressor`.
+    """
