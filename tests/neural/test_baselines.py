@@ -27,6 +27,7 @@ from sparselin.neural.baselines._fit import (  # noqa: E402
     row_gradients,
     shrunk_rows,
 )
+from sparselin.neural.baselines.concrete import ConcreteSelectors  # noqa: E402
 from sparselin.neural.training import LOSSES, Rows, seeded  # noqa: E402
 from sparselin.results import Status  # noqa: E402
 
@@ -34,11 +35,12 @@ from sparselin.results import Status  # noqa: E402
 QUICK = {
     "feature mask (LLY)": {"hidden": (16,), "epochs": 40, "batch_size": 100, "learning_rate": 0.01},
     "group LASSO": {"hidden": (16,), "epochs": 2, "batch_size": 100, "learning_rate": 0.01, "factor": 1.3},
+    "group LASSO, λ fixed": {"hidden": (16,), "lam": 0.02, "batch_size": 100, "learning_rate": 0.01},
     "Sequential LASSO": {"hidden": (8,), "epochs": 15, "batch_size": None},
     "Sequential LASSO, λ fixed": {"hidden": (16,), "epochs": 25, "batch_size": 100, "learning_rate": 0.01},
     "OMP": {"hidden": (8,), "epochs": 15, "batch_size": None},
     "concrete autoencoder": {"hidden": (8,), "epochs": 20, "batch_size": 100},
-    "concrete autoencoder of y": {"hidden": (16,), "epochs": 60, "batch_size": 100, "learning_rate": 0.03},
+    "concrete autoencoder of y": {"hidden": (16,), "epochs": 100, "batch_size": 100, "learning_rate": 0.02},
     "random forest": {"trees": 20},
 }
 LINEAR = {"hidden": (), "batch_size": None, "epochs": 100}
@@ -68,7 +70,13 @@ def test_a_linear_signal_is_found(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["feature mask (LLY)", "group LASSO", "Sequential LASSO, λ fixed", "concrete autoencoder of y"],
+    [
+        "feature mask (LLY)",
+        "group LASSO",
+        "group LASSO, λ fixed",
+        "Sequential LASSO, λ fixed",
+        "concrete autoencoder of y",
+    ],
 )
 def test_networks_that_see_all_features_see_xor(name):
     X = np.random.default_rng(1).standard_normal((400, 6))
@@ -97,7 +105,7 @@ def test_omp_of_a_linear_model_is_omp():
 
 def test_sequential_lasso_of_a_linear_model_is_sequential_lasso():
     for X, y in designs(100):
-        ours = baselines.sequential_lasso(X, y, 3, standardize=False, **{**LINEAR, "epochs": 12})
+        ours = baselines.sequential_lasso(X, y, 3, standardize=False, **{**LINEAR, "epochs": 8})
         path = sl.sequential_lasso(X, y, 3, intercept=True)
         assert ours.support.tolist() == path.support.tolist()
         assert np.allclose(ours.lam, (1 - 1e-3) * path.lam_star / (len(y) * y.std()), rtol=1e-5)
@@ -122,6 +130,16 @@ def proximal(X, y, loss, lam, hidden, epochs, rate):
         for r in (rate, rate / 20):
             Proximal(net, net[0], r).run(rows, LOSSES[loss], level, Plan(epochs, None, r), generator, "")
     return net, rows
+
+
+def test_gradients_are_over_all_rows():
+    X = torch.randn(9000, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    rows = Rows(X, X[:, :1] ** 2, torch.linspace(0, 2, 9000, dtype=torch.float64))
+    with seeded(0):
+        net = mlp(3, (4,), 1, dtype=torch.float64)
+    rows.mean(LOSSES["squared"], net(X)).backward()
+    ours = row_gradients(net, net[0], rows, LOSSES["squared"])
+    assert torch.allclose(ours, net[0].weight.grad, rtol=1e-10)
 
 
 def test_group_lasso_of_a_linear_model_is_the_lasso():
@@ -166,6 +184,21 @@ def test_several_selectors_of_one_feature_are_reported():
     assert len(found.picks) == len(set(found.support)) == 4
     assert found.support[0] == 3
     assert found.to_frame("pandas")["picked"].sum() == 4
+
+
+def test_selectors_cool_down(monkeypatch):
+    seen, forward = [], ConcreteSelectors.forward
+
+    def record(self, X):
+        seen.append(self.temperature)
+        return forward(self, X)
+
+    monkeypatch.setattr(ConcreteSelectors, "forward", record)
+    X = np.random.default_rng(4).standard_normal((50, 3))
+    baselines.concrete_autoencoder(X, X[:, 0], 2, epochs=30, batch_size=20, temperatures=(8.0, 0.5))
+    assert len(seen) == 90
+    assert seen[0] == 8.0
+    assert np.allclose(np.diff(np.log(seen)), np.log(0.5 / 8) / 90)
 
 
 def test_mrmr_is_feature_engines():
@@ -252,12 +285,14 @@ def test_linear_methods_are_those_of_the_package():
         Z = (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(len(X))
         assert linear_ols(X, y, 5).support.tolist() == sl.ols(X, y, 5, intercept=True).support.tolist()
         omp = sl.omp(X, y, 5, intercept=True, standardize=True)
-        assert linear_omp(X, y, 5).support.tolist() == omp.support.tolist()
+        assert linear_omp(X, y, 5, standardize=True).support.tolist() == omp.support.tolist()
         theirs = sl.forward_regression(Z, y - y.mean(), 5, regularizer=f, nu=0.3)
         assert diverse(X, y, 5, nu=0.3).support.tolist() == theirs.support.tolist()
         classes = np.digitize(y, np.quantile(y, [0.3, 0.7]))
         selector = OMPSelector(4, standardize=True).fit(X, np.eye(3)[classes])
-        assert set(linear_omp(X, classes, 4).support) == set(selector.get_support(indices=True))
+        assert set(linear_omp(X, classes, 4, standardize=True).support) == set(
+            selector.get_support(indices=True)
+        )
 
 
 def test_ols_of_classes_is_the_best_single_feature_at_each_step():
@@ -319,6 +354,7 @@ def test_options_are_checked():
         (baselines.omp, {"learning_rate": -1.0}, "learning_rate"),
         (baselines.omp, {"features_per_step": 0}, "features_per_step"),
         (baselines.group_lasso, {"factor": 1.0}, "factor must exceed 1"),
+        (baselines.group_lasso, {"weight_decay": -1.0}, "weight_decay"),
         (baselines.group_lasso, {"start": 0.0}, "start must be positive"),
         (baselines.sequential_lasso, {"decrease": 1.0}, "decrease"),
         (baselines.sequential_lasso, {"lam": -1.0}, "lam"),

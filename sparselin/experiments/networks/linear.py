@@ -22,7 +22,7 @@ def linear_omp(
     k: int,
     *,
     task: Task | None = None,
-    standardize: bool = True,
+    standardize: bool = False,
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
