@@ -21,12 +21,14 @@ from sparselin.experiments.networks.methods import (  # noqa: E402
     register,
 )
 from sparselin.neural import NonFiniteLoss, baselines, mlp  # noqa: E402
+from sparselin.neural.baselines._data import prepared  # noqa: E402
 from sparselin.neural.baselines._fit import (  # noqa: E402
     Plan,
     Proximal,
     row_gradients,
     shrunk_rows,
 )
+from sparselin.neural.baselines._growing import GrowingNetwork  # noqa: E402
 from sparselin.neural.baselines.concrete import ConcreteSelectors  # noqa: E402
 from sparselin.neural.training import LOSSES, Rows, seeded  # noqa: E402
 from sparselin.results import Status  # noqa: E402
@@ -107,8 +109,8 @@ def test_omp_of_a_linear_model_is_omp():
 
 def test_sequential_lasso_of_a_linear_model_is_sequential_lasso():
     for X, y in designs(100):
-        ours = baselines.sequential_lasso(X, y, 3, standardize=False, **{**LINEAR, "epochs": 8})
-        path = sl.sequential_lasso(X, y, 3, intercept=True)
+        ours = baselines.sequential_lasso(X, y, 2, standardize=False, **{**LINEAR, "epochs": 8})
+        path = sl.sequential_lasso(X, y, 2, intercept=True)
         assert ours.support.tolist() == path.support.tolist()
         assert np.allclose(ours.lam, (1 - 1e-3) * path.lam_star / (len(y) * y.std()), rtol=1e-5)
 
@@ -124,13 +126,14 @@ def test_a_row_is_zero_exactly_or_shrunk():
     assert not shrunk_rows(edge, torch.tensor([5.0, 0.0])).any()
 
 
-def proximal(X, y, loss, lam, hidden, epochs, rate):
+def proximal(X, y, loss, lam, hidden, epochs, rate, decay=0.0):
     rows = Rows(torch.from_numpy(X), torch.from_numpy(y))
     with seeded(0) as generator:
         net = mlp(X.shape[1], hidden, 1 if loss == "squared" else int(y.max()) + 1, dtype=rows.X.dtype)
         level = torch.full((X.shape[1],), lam, dtype=rows.X.dtype)
         for r in (rate, rate / 20):
-            Proximal(net, net[0], r).run(rows, LOSSES[loss], level, Plan(epochs, None, r), generator, "")
+            steps = Proximal(net, net[0], r, decay)
+            steps.run(rows, LOSSES[loss], level, Plan(epochs, None, r), generator, "")
     return net, rows
 
 
@@ -166,7 +169,7 @@ def test_group_lasso_of_a_network_satisfies_kkt():
     X = rng.standard_normal((300, 10))
     y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])
     lam = 0.1
-    net, rows = proximal(X, y, "cross_entropy", lam, (6,), 800, 5e-3)
+    net, rows = proximal(X, y, "cross_entropy", lam, (6,), 800, 5e-3, decay=0.02)
     W, G = net[0].weight.detach(), row_gradients(net, net[0], rows, LOSSES["cross_entropy"])
     lengths = W.norm(dim=0)
     zero = lengths == 0
@@ -174,6 +177,9 @@ def test_group_lasso_of_a_network_satisfies_kkt():
     left = (G + lam * W / lengths)[:, ~zero].norm(dim=0).max() / lam
     assert left < 0.05
     assert G[:, zero].norm(dim=0).max() <= lam * (1 + float(left))
+    V = net[2].weight
+    (of_V,) = torch.autograd.grad(rows.mean(LOSSES["cross_entropy"], net(rows.X)), V)
+    assert (of_V + 0.02 * V).norm() < 0.05 * 0.02 * V.norm()
 
 
 def test_several_selectors_of_one_feature_are_reported():
@@ -367,6 +373,21 @@ def test_options_are_checked():
             method(X, y, 1, **options)
     with pytest.raises(NonFiniteLoss, match="learning_rate"):
         baselines.omp(X.astype(np.float32), 1.0 * y, 2, learning_rate=1e30, batch_size=10)
+
+
+def test_a_feature_joins_with_the_row_drawn_for_it():
+    X, y = next(designs(1))
+    with seeded(0) as generator:
+        net = GrowingNetwork(prepared(X, y, 2, None), (5,), generator)
+        assert not net.first.weight.any()
+        net.add(3)
+        net.keep()
+        assert net.first.weight[:, 3].all()
+        assert int((net.first.weight != 0).sum()) == 5
+        before = net.drawn.clone()
+        net.train(Plan(3, None, 1e-3))
+        assert torch.equal(net.drawn, before)
+        assert not torch.equal(net.first.weight[:, 3], before[:, 3])
 
 
 def test_several_features_a_step():
