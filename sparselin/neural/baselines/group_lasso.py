@@ -95,14 +95,9 @@ def group_lasso(
         if fixed is not None:
             steps = Proximal(network, network[0], dense.learning_rate, weight_decay)
             lengths = _lengths(steps, data, fixed, dense, generator)
-            order = np.argsort(-lengths, kind="stable")
-            return data.ranking(
-                f"{name}, λ fixed", order[: min(data.k, np.count_nonzero(lengths))], lengths, fixed
-            )
-        level = start * _largest(network, data)
-        adam(network, data.rows, data.loss, dense, generator, "λ = 0")
-        steps = Proximal(network, network[0], plan.learning_rate, weight_decay)
-        levels, lengths = _path(steps, data, plan, level, factor, generator)
+            order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+            return data.ranking(f"{name}, λ fixed", order[: data.k], lengths, fixed)
+        levels, lengths = _path(network, data, plan, dense, (start, factor, weight_decay), generator)
     order = np.lexsort((-lengths, -levels))
     rank = np.empty(len(order))
     rank[order] = np.arange(len(order))
@@ -111,9 +106,18 @@ def group_lasso(
 
 
 def _path(
-    steps: Proximal, data: Data, plan: Plan, level: float, factor: float, generator: torch.Generator
+    network: Any,
+    data: Data,
+    plan: Plan,
+    dense: Plan,
+    options: tuple[float, float, float],
+    generator: torch.Generator,
 ) -> tuple[FloatArray, FloatArray]:
     """For each feature the last λ at which its row was nonzero, 0 if it never was, and ‖W_j‖ there."""
+    start, factor, weight_decay = options
+    level = start * _largest(network, data)
+    adam(network, data.rows, data.loss, dense, generator, "λ = 0")
+    steps = Proximal(network, network[0], plan.learning_rate, weight_decay)
     levels, lengths = np.zeros((2, len(data.kept)))
     while level > 0:
         now = _lengths(steps, data, level, plan, generator)
