@@ -13,7 +13,11 @@ from hypothesis import HealthCheck, settings
 # The doctests are in the pages; tests/test_gallery.py runs the scripts, `make docs` the rest.
 collect_ignore_glob = ["docs/conf.py", "docs/_build/*", "docs/_ext/*", "docs/gallery/*", "docs/made/*"]
 if importlib.util.find_spec("torch") is None:
-    collect_ignore_glob += ["sparselin/neural/*", "sparselin/estimators/*network*"]
+    collect_ignore_glob += [
+        "sparselin/neural/*",
+        "sparselin/estimators/*network*",
+        "sparselin/experiments/networks/*",
+    ]
 
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 common = {"deadline": None, "suppress_health_check": quiet}

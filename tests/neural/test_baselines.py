@@ -21,12 +21,15 @@ from sparselin.experiments.networks.methods import (  # noqa: E402
     register,
 )
 from sparselin.neural import NonFiniteLoss, baselines, mlp  # noqa: E402
+from sparselin.neural.baselines._data import prepared  # noqa: E402
 from sparselin.neural.baselines._fit import (  # noqa: E402
     Plan,
     Proximal,
     row_gradients,
     shrunk_rows,
 )
+from sparselin.neural.baselines._growing import GrowingNetwork  # noqa: E402
+from sparselin.neural.baselines.concrete import ConcreteSelectors  # noqa: E402
 from sparselin.neural.training import LOSSES, Rows, seeded  # noqa: E402
 from sparselin.results import Status  # noqa: E402
 
@@ -34,11 +37,12 @@ from sparselin.results import Status  # noqa: E402
 QUICK = {
     "feature mask (LLY)": {"hidden": (16,), "epochs": 40, "batch_size": 100, "learning_rate": 0.01},
     "group LASSO": {"hidden": (16,), "epochs": 2, "batch_size": 100, "learning_rate": 0.01, "factor": 1.3},
-    "Sequential LASSO": {"hidden": (8,), "epochs": 15, "batch_size": None},
+    "group LASSO, λ fixed": {"hidden": (16,), "lam": 0.02, "batch_size": 100, "learning_rate": 0.01},
+    "Sequential LASSO": {"hidden": (6,), "epochs": 10, "batch_size": None, "decrease": 0.02},
     "Sequential LASSO, λ fixed": {"hidden": (16,), "epochs": 25, "batch_size": 100, "learning_rate": 0.01},
-    "OMP": {"hidden": (8,), "epochs": 15, "batch_size": None},
+    "OMP": {"hidden": (6,), "epochs": 10, "batch_size": None},
     "concrete autoencoder": {"hidden": (8,), "epochs": 20, "batch_size": 100},
-    "concrete autoencoder of y": {"hidden": (16,), "epochs": 60, "batch_size": 100, "learning_rate": 0.03},
+    "concrete autoencoder of y": {"hidden": (16,), "epochs": 100, "batch_size": 100, "learning_rate": 0.02},
     "random forest": {"trees": 20},
 }
 LINEAR = {"hidden": (), "batch_size": None, "epochs": 100}
@@ -63,12 +67,20 @@ def test_a_linear_signal_is_found(name):
     X = np.random.default_rng(0).standard_normal((300, 8))
     signal = 2 * X[:, 1] - 1.6 * X[:, 4]
     assert set(run(name, X, np.where(signal > 0, "yes", "no"), 2).support) == {1, 4}
-    assert set(run(name, X, 5e3 * signal + 7e4, 2).support) == {1, 4}
+    found = run(name, X, 5e3 * signal + 7e4, 2)
+    assert set(found.picks) == {1, 4} or (found.duplicates and set(found.picks) <= {1, 4})
+    assert found.duplicates == () or "concrete" in name
 
 
 @pytest.mark.parametrize(
     "name",
-    ["feature mask (LLY)", "group LASSO", "Sequential LASSO, λ fixed", "concrete autoencoder of y"],
+    [
+        "feature mask (LLY)",
+        "group LASSO",
+        "group LASSO, λ fixed",
+        "Sequential LASSO, λ fixed",
+        "concrete autoencoder of y",
+    ],
 )
 def test_networks_that_see_all_features_see_xor(name):
     X = np.random.default_rng(1).standard_normal((400, 6))
@@ -97,8 +109,8 @@ def test_omp_of_a_linear_model_is_omp():
 
 def test_sequential_lasso_of_a_linear_model_is_sequential_lasso():
     for X, y in designs(100):
-        ours = baselines.sequential_lasso(X, y, 3, standardize=False, **{**LINEAR, "epochs": 12})
-        path = sl.sequential_lasso(X, y, 3, intercept=True)
+        ours = baselines.sequential_lasso(X, y, 2, standardize=False, **{**LINEAR, "epochs": 8})
+        path = sl.sequential_lasso(X, y, 2, intercept=True)
         assert ours.support.tolist() == path.support.tolist()
         assert np.allclose(ours.lam, (1 - 1e-3) * path.lam_star / (len(y) * y.std()), rtol=1e-5)
 
@@ -114,14 +126,25 @@ def test_a_row_is_zero_exactly_or_shrunk():
     assert not shrunk_rows(edge, torch.tensor([5.0, 0.0])).any()
 
 
-def proximal(X, y, loss, lam, hidden, epochs, rate):
+def proximal(X, y, loss, lam, hidden, epochs, rate, decay=0.0):
     rows = Rows(torch.from_numpy(X), torch.from_numpy(y))
     with seeded(0) as generator:
         net = mlp(X.shape[1], hidden, 1 if loss == "squared" else int(y.max()) + 1, dtype=rows.X.dtype)
         level = torch.full((X.shape[1],), lam, dtype=rows.X.dtype)
         for r in (rate, rate / 20):
-            Proximal(net, net[0], r).run(rows, LOSSES[loss], level, Plan(epochs, None, r), generator, "")
+            steps = Proximal(net, net[0], r, decay)
+            steps.run(rows, LOSSES[loss], level, Plan(epochs, None, r), generator, "")
     return net, rows
+
+
+def test_gradients_are_over_all_rows():
+    X = torch.randn(9000, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    rows = Rows(X, X[:, :1] ** 2, torch.linspace(0, 2, 9000, dtype=torch.float64))
+    with seeded(0):
+        net = mlp(3, (4,), 1, dtype=torch.float64)
+    rows.mean(LOSSES["squared"], net(X)).backward()
+    ours = row_gradients(net, net[0], rows, LOSSES["squared"])
+    assert torch.allclose(ours, net[0].weight.grad, rtol=1e-10)
 
 
 def test_group_lasso_of_a_linear_model_is_the_lasso():
@@ -146,7 +169,7 @@ def test_group_lasso_of_a_network_satisfies_kkt():
     X = rng.standard_normal((300, 10))
     y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])
     lam = 0.1
-    net, rows = proximal(X, y, "cross_entropy", lam, (6,), 800, 5e-3)
+    net, rows = proximal(X, y, "cross_entropy", lam, (6,), 800, 5e-3, decay=0.02)
     W, G = net[0].weight.detach(), row_gradients(net, net[0], rows, LOSSES["cross_entropy"])
     lengths = W.norm(dim=0)
     zero = lengths == 0
@@ -154,6 +177,9 @@ def test_group_lasso_of_a_network_satisfies_kkt():
     left = (G + lam * W / lengths)[:, ~zero].norm(dim=0).max() / lam
     assert left < 0.05
     assert G[:, zero].norm(dim=0).max() <= lam * (1 + float(left))
+    V = net[2].weight
+    (of_V,) = torch.autograd.grad(rows.mean(LOSSES["cross_entropy"], net(rows.X)), V)
+    assert (of_V + 0.02 * V).norm() < 0.05 * 0.02 * V.norm()
 
 
 def test_several_selectors_of_one_feature_are_reported():
@@ -166,6 +192,21 @@ def test_several_selectors_of_one_feature_are_reported():
     assert len(found.picks) == len(set(found.support)) == 4
     assert found.support[0] == 3
     assert found.to_frame("pandas")["picked"].sum() == 4
+
+
+def test_selectors_cool_down(monkeypatch):
+    seen, forward = [], ConcreteSelectors.forward
+
+    def record(self, X):
+        seen.append(self.temperature)
+        return forward(self, X)
+
+    monkeypatch.setattr(ConcreteSelectors, "forward", record)
+    X = np.random.default_rng(4).standard_normal((50, 3))
+    baselines.concrete_autoencoder(X, X[:, 0], 2, epochs=30, batch_size=20, temperatures=(8.0, 0.5))
+    assert len(seen) == 90
+    assert seen[0] == 8.0
+    assert np.allclose(np.diff(np.log(seen)), np.log(0.5 / 8) / 90)
 
 
 def test_mrmr_is_feature_engines():
@@ -252,12 +293,14 @@ def test_linear_methods_are_those_of_the_package():
         Z = (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(len(X))
         assert linear_ols(X, y, 5).support.tolist() == sl.ols(X, y, 5, intercept=True).support.tolist()
         omp = sl.omp(X, y, 5, intercept=True, standardize=True)
-        assert linear_omp(X, y, 5).support.tolist() == omp.support.tolist()
+        assert linear_omp(X, y, 5, standardize=True).support.tolist() == omp.support.tolist()
         theirs = sl.forward_regression(Z, y - y.mean(), 5, regularizer=f, nu=0.3)
         assert diverse(X, y, 5, nu=0.3).support.tolist() == theirs.support.tolist()
         classes = np.digitize(y, np.quantile(y, [0.3, 0.7]))
         selector = OMPSelector(4, standardize=True).fit(X, np.eye(3)[classes])
-        assert set(linear_omp(X, classes, 4).support) == set(selector.get_support(indices=True))
+        assert set(linear_omp(X, classes, 4, standardize=True).support) == set(
+            selector.get_support(indices=True)
+        )
 
 
 def test_ols_of_classes_is_the_best_single_feature_at_each_step():
@@ -276,7 +319,7 @@ def test_ols_of_classes_is_the_best_single_feature_at_each_step():
 def test_a_class_may_be_missing_from_a_batch():
     X = np.random.default_rng(10).standard_normal((41, 4))
     y = np.array(["a", "b", "c"])[np.digitize(X[:, 1], [-1.5, 0])]
-    for name in ("feature mask (LLY)", "group LASSO", "Sequential LASSO, λ fixed", "OMP"):
+    for name in ("feature mask (LLY)", "Sequential LASSO, λ fixed", "OMP"):
         assert 1 in run(name, X, y, 2, batch_size=2, epochs=3).support
 
 
@@ -319,6 +362,7 @@ def test_options_are_checked():
         (baselines.omp, {"learning_rate": -1.0}, "learning_rate"),
         (baselines.omp, {"features_per_step": 0}, "features_per_step"),
         (baselines.group_lasso, {"factor": 1.0}, "factor must exceed 1"),
+        (baselines.group_lasso, {"weight_decay": -1.0}, "weight_decay"),
         (baselines.group_lasso, {"start": 0.0}, "start must be positive"),
         (baselines.sequential_lasso, {"decrease": 1.0}, "decrease"),
         (baselines.sequential_lasso, {"lam": -1.0}, "lam"),
@@ -329,6 +373,21 @@ def test_options_are_checked():
             method(X, y, 1, **options)
     with pytest.raises(NonFiniteLoss, match="learning_rate"):
         baselines.omp(X.astype(np.float32), 1.0 * y, 2, learning_rate=1e30, batch_size=10)
+
+
+def test_a_feature_joins_with_the_row_drawn_for_it():
+    X, y = next(designs(1))
+    with seeded(0) as generator:
+        net = GrowingNetwork(prepared(X, y, 2, None), (5,), generator)
+        assert not net.first.weight.any()
+        net.add(3)
+        net.keep()
+        assert net.first.weight[:, 3].all()
+        assert int((net.first.weight != 0).sum()) == 5
+        before = net.drawn.clone()
+        net.train(Plan(3, None, 1e-3))
+        assert torch.equal(net.drawn, before)
+        assert not torch.equal(net.first.weight[:, 3], before[:, 3])
 
 
 def test_several_features_a_step():

@@ -22,7 +22,7 @@ def linear_omp(
     k: int,
     *,
     task: Task | None = None,
-    standardize: bool = True,
+    standardize: bool = False,
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
@@ -30,6 +30,10 @@ def linear_omp(
 
     M-OMP (Cotter, Rao, Engan and Kreutz-Delgado, 2005), as `OMPSelector` has it, with an intercept. `scores`
     and `lam` are λ*/n at each pick. Parameters as in `sparselin.neural.baselines`; `rng` has no effect.
+
+    >>> X = [[3.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [3.0, 0.0, 0.0]]
+    >>> linear_omp(X, ["a", "b", "b", "a"], 1)
+    <FeatureRanking: linear OMP, 1 of 3 features, COMPLETED>
     """
     data = prepared(X, y, k, task, sample_weight, standardize)
     scores = np.zeros(len(data.kept))
@@ -55,6 +59,10 @@ def linear_ols(
 
     OLS (`sparselin.ols`) for several outputs, of classes the one-hot columns. `scores` are the gains; of the
     features that are not picked those at the end. `rng` has no effect.
+
+    >>> X = [[3.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [3.0, 0.0, 0.0]]
+    >>> linear_ols(X, ["a", "b", "b", "a"], 2).scores.round(3)
+    array([1., 0., 0.])
     """
     data = prepared(X, y, k, task, sample_weight)
     return _forward(data, "linear OLS", 0.0, None)
@@ -80,6 +88,12 @@ def diverse(
     ----------
     nu : ν ≥ 0.
     regularizer : f; by default `SmoothedDifferentialEntropy(1.0)`, Σ log(1 + λ_i).
+
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> X[:, 1] = 2 * X[:, 0] + X[:, 1]
+    >>> y = X @ [-2.0, 1.5, 0.5]
+    >>> linear_ols(X, y, 2).support.tolist(), diverse(X, y, 2, nu=1.0).support.tolist()
+    ([1, 0], [1, 2])
     """
     level = check_level(nu, "nu")
     data = prepared(X, y, k, task, sample_weight)

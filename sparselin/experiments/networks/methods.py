@@ -32,6 +32,7 @@ METHODS: dict[str, Method] = {
     "diverse selection": diverse,
     "feature mask (LLY)": baselines.feature_mask,
     "group LASSO": baselines.group_lasso,
+    "group LASSO, λ fixed": functools.partial(baselines.group_lasso, lam=0.03, dense_epochs=100),
     "Sequential LASSO": baselines.sequential_lasso,
     "Sequential LASSO, λ fixed": functools.partial(baselines.sequential_lasso, lam=0.01),
     "OMP": baselines.omp,

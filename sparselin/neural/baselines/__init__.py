@@ -11,7 +11,7 @@ By networks: `feature_mask`, `group_lasso`, `sequential_lasso`, `omp`, `concrete
     rng : a seed or a NumPy Generator. The same seed gives the same picks.
 
 Constant columns are left out, and fill `support` last. Networks see columns of mean 0 and, with
-`standardize`, variance 1; numbers y have mean 0 and total variance q. The loss L is the mean of the
+`standardize`, variance 1; numbers y are given mean 0 and total variance q. The loss L is the mean of the
 cross-entropy, or of ½‖f(x) − y‖², over the rows. ValueError: bad data, k > d, one class only;
 `NonFiniteLoss`: what it says.
 """

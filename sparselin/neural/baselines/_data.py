@@ -85,7 +85,7 @@ class Data(NamedTuple):
 
 
 def prepared(
-    X: Any, y: Any, k: int, task: Task | None, sample_weight: Any = None, standardize: bool = True
+    X: Any, y: Any, k: int, task: Task | None, sample_weight: Any = None, standardize: bool = False
 ) -> Data:
     """The data, checked: TypeError or ValueError."""
     names = frame_names(X)

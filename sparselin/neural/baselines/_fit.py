@@ -86,21 +86,23 @@ def _backward(network: nn.Module, rows: Rows, loss: Loss, where: str) -> Tensor:
 
 
 class Proximal:
-    """Proximal Adam for L(W, …) + Σ_j λ_j‖W_j‖₂: all parameters but W by Adam, W by
+    """Proximal Adam for L(W, V) + Σ_j λ_j‖W_j‖₂ + ½·weight_decay·‖V‖²: V, all parameters but W, by Adam, W by
 
-        V = W − η·m̂,    W_j ← max(0, 1 − ηλ_j/‖V_j‖₂)·V_j,    η = learning_rate/(√v̂ + ε),
+        U = W − η·m̂,    W_j ← max(0, 1 − ηλ_j/‖U_j‖₂)·U_j,    η = learning_rate/(√v̂ + ε),
 
     m̂ Adam's average of gradients and v̂ that of the *mean* of their squares over all of W: one number, so that
     the step length is one number too, and W the exact minimiser of ⟨m̂, W⟩ + ‖W − W_old‖²/(2η) + Σ λ_j‖W_j‖₂
     (with Adam's own step lengths, one for each entry, this has no closed form). Whatever η is, W stays where
     m̂ = ∇L exactly if ∇_jL = −λ_j·W_j/‖W_j‖, and ‖∇_jL‖₂ ≤ λ_j where W_j = 0: these are the KKT conditions.
-    A row with ‖V_j‖ ≤ ηλ_j is zero exactly, not nearly.
+    A row with ‖U_j‖ ≤ ηλ_j is zero exactly, not nearly.
     """
 
-    def __init__(self, network: nn.Module, first: nn.Linear, learning_rate: float) -> None:
+    def __init__(
+        self, network: nn.Module, first: nn.Linear, learning_rate: float, weight_decay: float = 0.0
+    ) -> None:
         self.network, self.W, self.rate = network, first.weight, learning_rate
         others = [p for p in network.parameters() if p is not first.weight]
-        self.others = torch.optim.Adam(others, lr=learning_rate) if others else None
+        self.others = torch.optim.Adam(others, learning_rate, weight_decay=weight_decay) if others else None
         self.mean, self.square, self.steps = torch.zeros_like(self.W), 0.0, 0
 
     def run(
@@ -123,8 +125,8 @@ class Proximal:
         self.square += 0.001 * (float(gradient.square().mean()) - self.square)
         spread = (self.square / (1 - 0.999**self.steps)) ** 0.5
         eta = self.rate / (spread + 1e-8)
-        V = self.W - (eta / (1 - 0.9**self.steps)) * self.mean
-        self.W.copy_(shrunk_rows(V, eta * lam))
+        U = self.W - (eta / (1 - 0.9**self.steps)) * self.mean
+        self.W.copy_(shrunk_rows(U, eta * lam))
 
 
 def shrunk_rows(V: Tensor, level: Tensor) -> Tensor:

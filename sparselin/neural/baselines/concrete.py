@@ -53,7 +53,7 @@ def concrete_autoencoder(
     batch_size: int | None = 256,
     learning_rate: float = 1e-2,
     temperatures: tuple[float, float] = (10.0, 0.01),
-    standardize: bool = True,
+    standardize: bool = False,
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
@@ -75,7 +75,7 @@ def concrete_autoencoder(
     hidden : widths of the hidden layers of the decoder.
     epochs, batch_size, learning_rate : passes over the data, rows of a batch (None: all), step of Adam.
     temperatures : T₀ and T_B, positive.
-    standardize : whether networks see columns of variance 1.
+    standardize : whether the network sees columns of variance 1; if not, long columns have an advantage.
 
     Returns
     -------

@@ -80,6 +80,10 @@ def random_forest(
     ----------
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
     trees, n_jobs : of the forest.
+
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> random_forest(X, X[:, 1] > 0, 1).support.tolist()
+    [1]
     """
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 

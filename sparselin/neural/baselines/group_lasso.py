@@ -14,7 +14,7 @@ from sparselin.neural.baselines._fit import Plan, Proximal, adam, planned, row_g
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import seeded
 from sparselin.results import FeatureRanking, FloatArray
-from sparselin.validation import check_real
+from sparselin.validation import check_level, check_real
 
 
 def group_lasso(
@@ -22,47 +22,55 @@ def group_lasso(
     y: Any,
     k: int,
     *,
+    lam: float | None = None,
     task: Task | None = None,
     hidden: Sequence[int] = (67,),
-    epochs: int = 5,
+    epochs: int = 2,
     batch_size: int | None = 256,
     learning_rate: float = 1e-3,
     dense_epochs: int = 20,
     start: float = 1e-3,
     factor: float = 1.1,
-    standardize: bool = True,
+    weight_decay: float = 0.01,
+    standardize: bool = False,
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """Minimise L + λ·Σ_j ‖W_j‖₂ while λ grows, until at most k rows of the first layer are nonzero.
+    """Minimise L + λ·Σ_j ‖W_j‖₂ + ½·weight_decay·‖V‖² while λ grows, until at most k rows W_j are nonzero.
 
-    W_j ∈ ℝᴷ is the row of feature j. The group LASSO of Yuan and Lin (*Model selection and estimation in
-    regression with grouped variables*, 2006) on the inputs of a network, as of Scardapane, Comminiello,
-    Hussain and Uncini (*Group sparse regularization for deep neural networks*, 2017) and Section 4.1 of
-    *Sequential Attention for Feature Selection* (ICLR 2023), which take subgradients; here the steps are
-    proximal (`Proximal`), so that rows are zero exactly. Without hidden layers, for one output, it is the
-    LASSO.
+    W_j ∈ ℝᴷ is the row of feature j in the first layer, V all other parameters. The group LASSO of Yuan and
+    Lin (*Model selection and estimation in regression with grouped variables*, 2006) on the inputs of a
+    network, as of Scardapane, Comminiello, Hussain and Uncini (*Group sparse regularization for deep neural
+    networks*, 2017) and Section 4.1 of *Sequential Attention for Feature Selection* (ICLR 2023), which take
+    subgradients; here the steps are proximal (`Proximal`), so that rows are zero exactly. Without hidden
+    layers and for one output it is the LASSO.
 
     The network is trained without penalty first; then λ = start·λ_max, start·factor·λ_max, …, each from the
     weights before, where λ_max = max_j ‖∂L/∂W_j‖₂ at W = 0. Features are ranked by the last λ at which their
-    rows were nonzero, then by ‖W_j‖ there. The network is not convex, and ReLU networks are homogeneous:
-    tW_j for all j with 1/t times the next layer is the same function, so that the infimum of the objective is
-    that of L. Which rows vanish is decided by the path, not by a global minimum.
+    rows were nonzero, then by ‖W_j‖ there. With `lam` there is one λ, for `dense_epochs` passes from the
+    start, and the features are ranked by ‖W_j‖, as in the authors' code.
+
+    Without weight decay the penalty says little: ReLU networks are homogeneous, tW and b of the first layer
+    with 1/t of the next are the same function, so that the infimum of the objective is that of L, and while λ
+    grows V grows with it. With weight decay both cannot be small at once. The problem is not convex: which
+    rows vanish depends on the path too.
 
     Parameters
     ----------
     X, y, k, task, sample_weight, rng : see `sparselin.neural.baselines`.
+    lam : one λ in place of the path.
     hidden : widths of hidden layers.
     epochs, dense_epochs : passes over the data at each λ, and before without penalty.
     batch_size : None: all rows.
     learning_rate : of Adam, and of `Proximal`.
     start, factor : the first λ relative to λ_max, and the ratio of two that follow each other, > 1.
-    standardize : whether networks see columns of variance 1.
+    weight_decay : of V, along the path, or with `lam`.
+    standardize : whether the network sees columns of variance 1; if not, long columns have an advantage.
 
     Returns
     -------
-    `FeatureRanking`: `lam` is the last λ of each feature, `scores` too but that ties are broken: a feature of
-    rank r among those with the same λ has λ·factor^(1 − r/m), m the number of features.
+    `FeatureRanking`: `lam` is the last λ of each feature, `scores` too, with ties broken: the feature of rank
+    r = 0, 1, … of m has λ·factor^(1 − r/m). With `lam` they are ‖W_j‖.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
@@ -76,45 +84,56 @@ def group_lasso(
         raise ValueError(f"factor must exceed 1; got {factor}")
     if not check_real(start, "start") > 0:
         raise ValueError(f"start must be positive; got {start}")
+    fixed = None if lam is None else check_level(lam, "lam")
+    check_level(weight_decay, "weight_decay")
     data = prepared(X, y, k, task, sample_weight, standardize)
+    name = "group LASSO on the first layer"
+    if not data.k:
+        return data.ranking(name, [], np.zeros(0))
     with seeded(rng) as generator:
-        levels, lengths = _path(data, hidden, plan, dense, start, factor, generator)
+        network = mlp(len(data.kept), hidden, data.q, dtype=data.rows.X.dtype)
+        if fixed is not None:
+            steps = Proximal(network, network[0], dense.learning_rate, weight_decay)
+            lengths = _lengths(steps, data, fixed, dense, generator)
+            order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+            return data.ranking(f"{name}, λ fixed", order[: data.k], lengths, fixed)
+        levels, lengths = _path(network, data, plan, dense, (start, factor, weight_decay), generator)
     order = np.lexsort((-lengths, -levels))
     rank = np.empty(len(order))
     rank[order] = np.arange(len(order))
     scores = levels * factor ** (1 - rank / max(1, len(rank)))
-    return data.ranking("group LASSO on the first layer", order[: data.k], scores, levels)
+    return data.ranking(name, order[: data.k], scores, levels)
 
 
 def _path(
+    network: Any,
     data: Data,
-    hidden: Sequence[int],
     plan: Plan,
     dense: Plan,
-    start: float,
-    factor: float,
+    options: tuple[float, float, float],
     generator: torch.Generator,
 ) -> tuple[FloatArray, FloatArray]:
     """For each feature the last λ at which its row was nonzero, 0 if it never was, and ‖W_j‖ there."""
-    m, rows = len(data.kept), data.rows
-    levels, lengths = np.zeros((2, m))
-    if not m:
-        return levels, lengths
-    network = mlp(m, hidden, data.q, dtype=rows.X.dtype)
+    start, factor, weight_decay = options
     level = start * _largest(network, data)
-    adam(network, rows, data.loss, dense, generator, "λ = 0")
-    steps = Proximal(network, network[0], plan.learning_rate)
-    lengths = network[0].weight.detach().norm(dim=0).double().numpy()
+    adam(network, data.rows, data.loss, dense, generator, "λ = 0")
+    steps = Proximal(network, network[0], plan.learning_rate, weight_decay)
+    levels, lengths = np.zeros((2, len(data.kept)))
     while level > 0:
-        lam = torch.full((m,), level, dtype=rows.X.dtype)
-        steps.run(rows, data.loss, lam, plan, generator, f"λ = {level:.4g}")
-        now = network[0].weight.detach().norm(dim=0).double().numpy()
+        now = _lengths(steps, data, level, plan, generator)
         alive = now > 0
         levels[alive], lengths[alive] = level, now[alive]
         if alive.sum() <= data.k:
             break
         level *= factor
     return levels, lengths
+
+
+def _lengths(steps: Proximal, data: Data, level: float, plan: Plan, generator: torch.Generator) -> FloatArray:
+    """(m,) ‖W_j‖₂ after training with λ = level."""
+    lam = torch.full((len(data.kept),), level, dtype=steps.W.dtype)
+    steps.run(data.rows, data.loss, lam, plan, generator, f"λ = {level:.4g}")
+    return np.asarray(steps.W.detach().norm(dim=0).double().numpy())
 
 
 def _largest(network: Any, data: Data) -> float:

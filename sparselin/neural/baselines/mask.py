@@ -54,7 +54,7 @@ def feature_mask(
     batch_size: int | None = 256,
     learning_rate: float = 1e-3,
     mask_width: int = 128,
-    standardize: bool = True,
+    standardize: bool = False,
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
@@ -70,7 +70,7 @@ def feature_mask(
     hidden : widths of the hidden layers of the network that reads m ∘ x.
     epochs, batch_size, learning_rate : passes over the data, rows of a batch (None: all), step of Adam.
     mask_width : the width of the layer inside the mask.
-    standardize : whether networks see columns of variance 1.
+    standardize : whether the network sees columns of variance 1; if not, long columns have an advantage.
 
     Returns
     -------

@@ -27,7 +27,7 @@ def omp(
     batch_size: int | None = 256,
     learning_rate: float = 1e-3,
     features_per_step: int = 1,
-    standardize: bool = True,
+    standardize: bool = False,
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
@@ -51,7 +51,7 @@ def omp(
     batch_size : None: all rows, by L-BFGS, `epochs` iterations of it at most.
     learning_rate : of Adam.
     features_per_step : how many to add at once.
-    standardize : whether networks see columns of variance 1.
+    standardize : whether the network sees columns of variance 1; if not, long columns have an advantage.
 
     Returns
     -------

@@ -30,7 +30,7 @@ def sequential_lasso(
     batch_size: int | None = 256,
     learning_rate: float = 1e-3,
     decrease: float = 1e-3,
-    standardize: bool = True,
+    standardize: bool = False,
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
@@ -58,7 +58,7 @@ def sequential_lasso(
     epochs : passes over the data for each pick (with λ = None twice: on S, and at each λ).
     batch_size : None: all rows; training on S is then by L-BFGS.
     learning_rate : of Adam, and of `Proximal`.
-    standardize : whether networks see columns of variance 1.
+    standardize : whether the network sees columns of variance 1; if not, long columns have an advantage.
 
     Returns
     -------
