@@ -34,11 +34,12 @@ class Border(NamedTuple):
             no integers.
         """
         name = f"batch {number}"
-        if not isinstance(batch, (tuple, list)) or not 2 <= len(batch) <= 3:
-            size = f" of {len(batch)}" if isinstance(batch, (tuple, list)) else ""
-            raise TypeError(f"{name} must be (X, y) or (X, y, weight); got {type(batch).__name__}{size}")
-        X, y = _tensor(batch[0], f"X of {name}"), _tensor(batch[1], f"y of {name}")
-        weight = None if len(batch) == 2 or batch[2] is None else _tensor(batch[2], f"weight of {name}")
+        parts = tuple(batch) if isinstance(batch, (tuple, list)) else ()
+        if not 2 <= len(parts) <= 3:
+            kind = type(batch).__name__ + (f" of {len(parts)}" if parts else "")
+            raise TypeError(f"{name} must be (X, y) or (X, y, weight); got {kind}")
+        X, y = _tensor(parts[0], f"X of {name}"), _tensor(parts[1], f"y of {name}")
+        weight = None if len(parts) == 2 or parts[2] is None else _tensor(parts[2], f"weight of {name}")
         X = self._design(X, name)
         if len(y) != len(X):
             raise ValueError(f"y of {name} must have an entry for each of the {len(X)} rows; got {len(y)}")
