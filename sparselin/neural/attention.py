@@ -71,7 +71,8 @@ class SequentialAttention:
     ----------
     mask : FeatureMask.
     masked_network : x ↦ f(x∘s(w)), `inputs` included.
-    path : AttentionPath of what was done so far, after an error or Ctrl-C too.
+    path : AttentionPath of what was done so far, after an error or Ctrl-C too; STREAM_ENDED while phases are
+        left.
     done : whether all k units are selected.
 
     Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -92,6 +93,25 @@ class Border(NamedTuple):
                 f"weight of {name} must be nonnegative; the least entry is {float(weight.min())}"
             )
         return weight
+
+
+class Shuffled:
+    """Rows in batches of a size, the last one smaller, in another order in each pass.
+
+    The order is of PyTorch's random numbers, which methods seed (`training.seeded`).
+
+    >>> len(Shuffled(Rows(torch.ones(10, 2), torch.ones(10)), 4))
+    3
+    """
+
+    def __init__(self, rows: Rows, size: int | None) -> None:
+        self._rows, self._size = rows, size
+
+    def __len__(self) -> int:
+        return -(-len(self._rows) // min(self._size or len(self._rows), len(self._rows)))
+
+    def __iter__(self) -> Iterator[Rows]:
+        return self._rows.batches(self._size, torch.default_generator)
 
 
 def _tensor(data: Any, name: str) -> Tensor:

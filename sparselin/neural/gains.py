@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from sparselin.neural.attention import SequentialAttention
+from sparselin.neural.batches import Shuffled
 from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, seeded
 from sparselin.results import FloatArray, IndexArray
 
@@ -29,8 +30,8 @@ class Gains(NamedTuple):
     attention : (repeats, m) s_i at the end of a phase of the same length.
     correlation : Spearman's, of the means over the repeats.
     correlations : (repeats,) Spearman's of each repeat.
-    repeatability : the mean of Spearman's between the gains of any two repeats, NaN for a single one: a repeat
-        can hardly agree better with the attention than with another repeat.
+    repeatability : the mean of Spearman's between the gains of any two repeats, NaN for a single one: the
+        gains of a repeat can hardly agree better with the attention than with other gains.
     """
 
     selected: IndexArray
@@ -125,19 +126,16 @@ def gains_and_attention(
         seed = int(found.integers(2**32))
         with seeded(seed):
             network = make()
-        given: dict[str, Any] = {
-            "epochs": epochs,
-            "batch_size": batch_size,
-            "learning_rate": learning_rate,
-            "rng": seed,
-        }
-        candidates, values = marginal_gains(network, X, y, selected, **given)
+        candidates, values = marginal_gains(
+            network, X, y, selected,
+            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, rng=seed,
+        )  # fmt: skip
         gain.append(values)
         method = SequentialAttention(
             network, len(selected) + 1, n_features=X.shape[1], forced=list(selected), rng=seed,
             optimizer=lambda p: torch.optim.Adam(p, learning_rate), **{"warm_up": 0, **attention},
         )  # fmt: skip
-        weight.append(method.fit(_Shuffled(Rows(X, y), batch_size), epochs).attention[0][candidates])
+        weight.append(method.fit(Shuffled(Rows(X, y), batch_size), epochs).attention[0][candidates])
     gains, weights = np.array(gain), np.array(weight)
     pairs = [_spearman(a, b) for i, a in enumerate(gains) for b in gains[:i]]
     return Gains(
@@ -152,16 +150,3 @@ def _spearman(a: FloatArray, b: FloatArray) -> float:
     from scipy.stats import spearmanr
 
     return float(spearmanr(a, b).statistic)
-
-
-class _Shuffled:
-    """Rows in batches, anew in each pass, by PyTorch's random numbers."""
-
-    def __init__(self, rows: Rows, size: int) -> None:
-        self._rows, self._size = rows, size
-
-    def __len__(self) -> int:
-        return -(-len(self._rows) // self._size)
-
-    def __iter__(self) -> Any:
-        return self._rows.batches(self._size, torch.default_generator)
