@@ -112,7 +112,9 @@ def test_linear_attention_on_a_linear_network_is_the_linear_method():
 
 
 def test_the_penalty_is_of_what_is_not_selected():
-    method = made(3, 4, network(4), groups=[0, 0, 1, 2], parametrization="l2", penalty=0.7, forced=[1], warm_up=0)
+    method = made(
+        3, 4, network(4), groups=[0, 0, 1, 2], parametrization="l2", penalty=0.7, forced=[1], warm_up=0
+    )
     found = method._regularizer().item()
     W, w = method.network[0].weight.detach().numpy(), method.mask.logits.detach().numpy()
     expected = 0.35 * (w[0] ** 2 + w[2] ** 2 + (W[:, [0, 1, 3]] ** 2).sum())
@@ -205,7 +207,11 @@ def test_bad_batches_are_named(batch, error, message):
         ({"loss": "hinge"}, ValueError, "loss must be one of"),
         ({"features_per_step": "triple"}, ValueError, "features_per_step"),
         ({"penalty": -1.0}, ValueError, "penalty must be nonnegative"),
-        ({"penalty": 1.0, "net": nn.Sequential(nn.BatchNorm1d(8), nn.Linear(8, 1))}, ValueError, "must begin"),
+        (
+            {"penalty": 1.0, "net": nn.Sequential(nn.BatchNorm1d(8), nn.Linear(8, 1))},
+            ValueError,
+            "must begin",
+        ),
         ({"n_features": None}, TypeError, "n_features must be given"),
         ({"names": ["a"]}, ValueError, "names must name each of the 8"),
         ({"steps_per_phase": 0}, ValueError, "steps_per_phase must be at least 1"),
@@ -356,7 +362,9 @@ def test_categorical_columns_are_units():
         large.table.weight[2**24 + 1] = 7.0
     assert large(torch.tensor([[2**24 + 1]])).item() == 7
     for wrong in (12.0, -1.0, 0.5):
-        with pytest.raises(ValueError, match=r"column 0 must hold categories, integers in 0\.\.11; got .* row 1"):
+        with pytest.raises(
+            ValueError, match=r"column 0 must hold categories, integers in 0\.\.11; got .* row 1"
+        ):
             inputs(torch.tensor([[0.0] * 5, [wrong, 0, 0, 0, 0]]))
     with pytest.raises(ValueError, match=r"a column of categories must be in 0\.\.4; got 5"):
         EmbeddedColumns(5, {5: 3})
