@@ -27,8 +27,8 @@ class Border(NamedTuple):
     integers: bool
     labels: bool
 
-    def rows(self, batch: Any, number: int) -> Rows:
-        """The batch, checked; `number` counts the batches, from 1.
+    def rows(self, batch: Any, number: int, entries: bool = True) -> Rows:
+        """The batch, checked; `number` counts them from 1; `entries`: whether X is searched for NaN.
 
         TypeError, ValueError : it is no pair or triple, is empty, has rows of another width, as many
             targets or weights as rows it has not, NaN or infinite entries, negative weights, labels that are
@@ -42,6 +42,8 @@ class Border(NamedTuple):
         X, y = _tensor(parts[0], f"X of {name}"), _tensor(parts[1], f"y of {name}")
         weight = None if len(parts) == 2 or parts[2] is None else _tensor(parts[2], f"weight of {name}")
         X = self._design(X, name)
+        if entries:
+            self.check_entries(X, number)
         if len(y) != len(X):
             raise ValueError(f"y of {name} must have an entry for each of the {len(X)} rows; got {len(y)}")
         if self.labels and y.is_floating_point():
@@ -51,6 +53,11 @@ class Border(NamedTuple):
             y = y.to(self.dtype)
             _check_finite(y, f"y of {name}")
         return Rows(X, y, None if weight is None else self._weight(weight, len(X), name))
+
+    def check_entries(self, X: Tensor, number: int) -> None:
+        """ValueError for NaN or infinite entries."""
+        if X.is_floating_point():
+            _check_finite(X, f"X of batch {number}")
 
     def check_labels(self, y: Tensor, output: Tensor, number: int) -> None:
         """ValueError for a label outside 0, …, q − 1, of outputs (b, q)."""
@@ -78,7 +85,6 @@ class Border(NamedTuple):
         X = X.to(self.device)
         if X.is_floating_point():
             X = X.to(self.dtype)
-            _check_finite(X, f"X of {name}")
         return X
 
     def _weight(self, weight: Tensor, n: int, name: str) -> Tensor:
