@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks import checks, designs, entrants, measures
+from benchmarks import checks, designs, entrants, measures, networks
 from benchmarks.contest import Case, Goal, Job
 from benchmarks.measures import Measure
 
@@ -370,6 +370,36 @@ MEASURES: tuple[Measure, ...] = (
             (200, 200, 5, 60.0),
             (100, 500, 3, 10.0),
         )
+    ),
+    *(
+        Measure(
+            f"networks/attention-{form}-{network}",
+            f"Sequential Attention {words}, over plain training, {on}",
+            "",
+            networks.attention_cost,
+            at_most,
+            {"n": n, "k": 2, "network": network, "folded": form == "folded"},
+            {"n": 600, "k": 2, "network": network, "folded": form == "folded", "source": "digits"},
+            needs="torch",
+        )
+        for form, network, n, at_most, words, on in (
+            ("folded", "mlp", 60_000, 1.15, "folded", "MNIST, 67 hidden units"),
+            ("layer", "mlp", 60_000, 1.4, "as a layer", "MNIST, 67 hidden units"),
+            ("layer", "deep", 20_000, 1.4, "as a layer", "MNIST, three hidden layers"),
+            ("layer", "conv", 3_000, 1.4, "as a layer", "MNIST, two convolutions"),
+        )
+    ),
+    *(
+        Measure(
+            f"networks/gains-{k}",
+            f"Spearman's correlation of attention and marginal gains, digits, after {k} pixels",
+            "",
+            networks.gains_on_digits,
+            size={"k": k, "epochs": 40, "repeats": 5},
+            toy={"k": 0, "epochs": 8, "repeats": 1},
+            needs="torch",
+        )
+        for k in (0, 9, 49)
     ),
     Measure(
         "memory/omp",

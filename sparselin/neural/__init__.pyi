@@ -1,4 +1,6 @@
 from .attention import SequentialAttention as SequentialAttention
+from .embeddings import EmbeddedColumns as EmbeddedColumns
+from .gains import marginal_gains as marginal_gains
 from .masks import FeatureMask as FeatureMask
 from .lassonet import LassoNetStep as LassoNetStep
 from .lassonet import lassonet_path as lassonet_path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
@@ -71,7 +72,8 @@ class SequentialAttention:
     ----------
     mask : FeatureMask.
     masked_network : x ↦ f(x∘s(w)), `inputs` included.
-    path : AttentionPath of what was done so far, after an error or Ctrl-C too.
+    path : AttentionPath of what was done so far, after an error or Ctrl-C too; STREAM_ENDED while phases are
+        left.
     done : whether all k units are selected.
 
     Raises
@@ -142,7 +144,8 @@ class SequentialAttention:
 
         batches : what can be passed through again: a DataLoader, a list of (X, y) or (X, y, weight), tensors
             or arrays, the weights with mean 1 over all rows. Without a length `steps_per_phase` is needed,
-            and with it the passes end when all units are selected.
+            and with it the passes end when all units are selected. X is searched for NaN in the first pass,
+            and later where the loss is not finite.
 
         Returns the path, of what was done if Ctrl-C or the callback stopped it (STOPPED), or if the batches
         were too few (STREAM_ENDED).
@@ -163,6 +166,7 @@ class SequentialAttention:
         if length == 0:
             raise ValueError("batches must not be empty; got none")
         self._restart(self._plan(None if length is None else length * epochs, "epochs"))
+        self._first_pass = math.inf if length is None else length
         return self._consume(itertools.chain.from_iterable(itertools.repeat(batches, epochs)))
 
     def fit_stream(self, stream: Iterable[Any], steps: int | None = None) -> AttentionPath:
@@ -225,7 +229,7 @@ class SequentialAttention:
         self._status: Status | None = None
         self._record = Record(self.k, self._forced, mask, self._names, schedule)
         self._stepper = self._optimizer([p for p in self.masked_network.parameters() if p.requires_grad])
-        self._lam = 0.0
+        self._lam, self._first_pass = 0.0, math.inf
         self._begin()
 
     def _begin(self) -> None:
@@ -260,7 +264,7 @@ class SequentialAttention:
         if self.done or self._status is not None:
             return
         record = self._record
-        rows = self._border.rows(batch, record.total + 1)
+        rows = self._border.rows(batch, record.total + 1, record.total < self._first_pass)
         record.add(self._step(rows))
         if record.total == self.schedule.warm_up:
             self._begin()
@@ -277,7 +281,9 @@ class SequentialAttention:
             self._border.check_labels(rows.y, output, self._record.total + 1)
             loss = rows.mean(self._loss, output)
             values.append(float(loss.detach()))
-            check_finite_loss(values[-1], self._record.where)
+            if not math.isfinite(values[-1]):
+                self._border.check_entries(rows.X, self._record.total + 1)
+                check_finite_loss(values[-1], self._record.where)
             total = loss + self._regularizer() if self._lam else loss
             total.backward()
             return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -26,20 +27,23 @@ class Border(NamedTuple):
     integers: bool
     labels: bool
 
-    def rows(self, batch: Any, number: int) -> Rows:
-        """The batch, checked; `number` counts the batches, from 1.
+    def rows(self, batch: Any, number: int, entries: bool = True) -> Rows:
+        """The batch, checked; `number` counts them from 1; `entries`: whether X is searched for NaN.
 
         TypeError, ValueError : it is no pair or triple, is empty, has rows of another width, as many
             targets or weights as rows it has not, NaN or infinite entries, negative weights, labels that are
             no integers.
         """
         name = f"batch {number}"
-        if not isinstance(batch, (tuple, list)) or not 2 <= len(batch) <= 3:
-            size = f" of {len(batch)}" if isinstance(batch, (tuple, list)) else ""
-            raise TypeError(f"{name} must be (X, y) or (X, y, weight); got {type(batch).__name__}{size}")
-        X, y = _tensor(batch[0], f"X of {name}"), _tensor(batch[1], f"y of {name}")
-        weight = None if len(batch) == 2 or batch[2] is None else _tensor(batch[2], f"weight of {name}")
+        parts = tuple(batch) if isinstance(batch, (tuple, list)) else ()
+        if not 2 <= len(parts) <= 3:
+            kind = type(batch).__name__ + (f" of {len(parts)}" if parts else "")
+            raise TypeError(f"{name} must be (X, y) or (X, y, weight); got {kind}")
+        X, y = _tensor(parts[0], f"X of {name}"), _tensor(parts[1], f"y of {name}")
+        weight = None if len(parts) == 2 or parts[2] is None else _tensor(parts[2], f"weight of {name}")
         X = self._design(X, name)
+        if entries:
+            self.check_entries(X, number)
         if len(y) != len(X):
             raise ValueError(f"y of {name} must have an entry for each of the {len(X)} rows; got {len(y)}")
         if self.labels and y.is_floating_point():
@@ -49,6 +53,11 @@ class Border(NamedTuple):
             y = y.to(self.dtype)
             _check_finite(y, f"y of {name}")
         return Rows(X, y, None if weight is None else self._weight(weight, len(X), name))
+
+    def check_entries(self, X: Tensor, number: int) -> None:
+        """ValueError for NaN or infinite entries."""
+        if X.is_floating_point():
+            _check_finite(X, f"X of batch {number}")
 
     def check_labels(self, y: Tensor, output: Tensor, number: int) -> None:
         """ValueError for a label outside 0, …, q − 1, of outputs (b, q)."""
@@ -76,7 +85,6 @@ class Border(NamedTuple):
         X = X.to(self.device)
         if X.is_floating_point():
             X = X.to(self.dtype)
-            _check_finite(X, f"X of {name}")
         return X
 
     def _weight(self, weight: Tensor, n: int, name: str) -> Tensor:
@@ -91,6 +99,25 @@ class Border(NamedTuple):
                 f"weight of {name} must be nonnegative; the least entry is {float(weight.min())}"
             )
         return weight
+
+
+class Shuffled:
+    """Rows in batches of a size, the last one smaller, in another order in each pass.
+
+    The order is of PyTorch's random numbers, which methods seed (`training.seeded`).
+
+    >>> len(Shuffled(Rows(torch.ones(10, 2), torch.ones(10)), 4))
+    3
+    """
+
+    def __init__(self, rows: Rows, size: int | None) -> None:
+        self._rows, self._size = rows, size
+
+    def __len__(self) -> int:
+        return -(-len(self._rows) // min(self._size or len(self._rows), len(self._rows)))
+
+    def __iter__(self) -> Iterator[Rows]:
+        return self._rows.batches(self._size, torch.default_generator)
 
 
 def _tensor(data: Any, name: str) -> Tensor:

@@ -41,7 +41,7 @@ class Record:
             return f"step {self.total + 1} of the warm-up"
         phase = len(self._loss)
         before = self._schedule.ends[phase - 1] if phase else self._schedule.warm_up
-        return f"phase {phase + 1}, step {self.total - before + 1} of it"
+        return f"phase {phase + 1}, step {self.total - before + 1} of it (batch {self.total + 1})"
 
     @property
     def phase_ends(self) -> bool:

@@ -46,8 +46,8 @@ class Status(enum.Enum):
         "constant ones last"
     )
     STREAM_ENDED = (
-        "the batches ended before the last phase did: the units that the completed phases picked are "
-        "returned; pass more batches, or fewer steps for each phase"
+        "training ended before the last phase did, for want of batches or by an error: there are the units "
+        "that the completed phases picked; pass more batches, or fewer steps for each phase"
     )
     NO_ATTENTION = (
         "the attention weights of all units that are left tended to zero: with this penalty none is worth "

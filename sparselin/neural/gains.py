@@ -1,0 +1,152 @@
+"""True marginal gains of features, a network trained for each candidate, beside the attention on them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from sparselin.neural.attention import SequentialAttention
+from sparselin.neural.batches import Shuffled
+from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, seeded
+from sparselin.results import FloatArray, IndexArray
+
+MakeNetwork = Callable[[], nn.Module]
+
+
+class Gains(NamedTuple):
+    """Marginal gains and attention of the candidates, and how alike their ranks are.
+
+    Attributes
+    ----------
+    selected : S.
+    candidates : (m,) the features off S.
+    gain : (repeats, m) ℓ(S) − ℓ(S ∪ {i}), ℓ the training loss of a network trained on these features.
+    attention : (repeats, m) s_i at the end of a phase of the same length.
+    correlation : Spearman's, of the means over the repeats.
+    correlations : (repeats,) Spearman's of each repeat.
+    repeatability : the mean of Spearman's between the gains of any two repeats, NaN for a single one: the
+        gains of a repeat can hardly agree better with the attention than with other gains.
+    """
+
+    selected: IndexArray
+    candidates: IndexArray
+    gain: FloatArray
+    attention: FloatArray
+    correlation: float
+    correlations: FloatArray
+    repeatability: float
+
+
+def marginal_gains(
+    network: nn.Module,
+    X: Tensor,
+    y: Tensor,
+    selected: Sequence[int],
+    *,
+    loss: str | nn.Module | Loss = "cross_entropy",
+    epochs: int = 50,
+    batch_size: int | None = 256,
+    learning_rate: float = 1e-3,
+    rng: Any = 0,
+) -> tuple[IndexArray, FloatArray]:
+    """ℓ(S) − ℓ(S ∪ {i}) for every i ∉ S (Definition B.1 of *Sequential Attention for Feature Selection*).
+
+    ℓ(T) is the loss on X, y after training on X with the columns off T zero, by Adam. All networks start from
+    the weights of `network`, which is not changed, and see the same batches: they are trained at once, by
+    `torch.vmap`, one for S and one for each candidate.
+
+    Returns the candidates (m,) and their gains (m,). Raises NonFiniteLoss with the epoch.
+
+    >>> from sparselin.neural import mlp
+    >>> X = torch.eye(4).repeat(8, 1)
+    >>> y = 2 * X[:, [0]] + X[:, [2]]
+    >>> candidates, gain = marginal_gains(mlp(4, [], 1), X, y, [0], loss="squared", learning_rate=0.1)
+    >>> candidates.tolist(), gain.round(2).tolist()
+    ([1, 2, 3], [0.02, 0.08, 0.02])
+    """
+    d, by_rows = X.shape[1], as_loss(loss)
+    candidates = np.setdiff1d(np.arange(d), selected)
+    masks = torch.zeros(len(candidates) + 1, d).to(X)
+    masks[:, list(selected)] = 1
+    masks[torch.arange(len(candidates)), torch.as_tensor(candidates)] = 1
+    state, buffers = stack_module_state([copy.deepcopy(network) for _ in masks])
+
+    def one(state: Any, buffers: Any, mask: Tensor, rows: Rows) -> Tensor:
+        return rows.mean(by_rows, functional_call(network, (state, buffers), (rows.X * mask,)))
+
+    def losses(rows: Rows) -> Tensor:
+        each = vmap(lambda s, b, mask: one(s, b, mask, rows), randomness="same")
+        value: Tensor = each(state, buffers, masks)
+        return value
+
+    with seeded(rng) as generator:
+        optimizer, data = torch.optim.Adam(state.values(), learning_rate), Rows(X, y)
+        network.train()
+        for epoch in range(epochs):
+            for rows in data.batches(batch_size, generator):
+                optimizer.zero_grad()
+                total = losses(rows).sum()
+                check_finite_loss(float(total.detach()), f"epoch {epoch + 1}")
+                total.backward()
+                optimizer.step()
+        with torch.no_grad():
+            final = losses(data).to("cpu", torch.float64).numpy()
+    return candidates, final[-1] - final[:-1]
+
+
+def gains_and_attention(
+    make: MakeNetwork,
+    X: Tensor,
+    y: Tensor,
+    selected: Sequence[int],
+    *,
+    repeats: int = 1,
+    epochs: int = 50,
+    batch_size: int = 256,
+    learning_rate: float = 1e-3,
+    rng: Any = 0,
+    **attention: Any,
+) -> Gains:
+    """The marginal gains given S, and s(w) after one phase with S selected (Appendix B.6 of *Sequential
+    Attention for Feature Selection*, Figure 11).
+
+    make : a network with random weights; one is made for each repeat, and serves both.
+    epochs, batch_size, learning_rate : of all trainings, by Adam.
+    attention : for `SequentialAttention`, without warm-up unless given.
+    """
+    found = np.random.default_rng(rng)
+    gain, weight = [], []
+    for _ in range(repeats):
+        seed = int(found.integers(2**32))
+        with seeded(seed):
+            network = make()
+        candidates, values = marginal_gains(
+            network, X, y, selected,
+            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, rng=seed,
+        )  # fmt: skip
+        gain.append(values)
+        method = SequentialAttention(
+            network, len(selected) + 1, n_features=X.shape[1], forced=list(selected), rng=seed,
+            optimizer=lambda p: torch.optim.Adam(p, learning_rate), **{"warm_up": 0, **attention},
+        )  # fmt: skip
+        weight.append(method.fit(Shuffled(Rows(X, y), batch_size), epochs).attention[0][candidates])
+    gains, weights = np.array(gain), np.array(weight)
+    pairs = [_spearman(a, b) for i, a in enumerate(gains) for b in gains[:i]]
+    return Gains(
+        np.array(selected, np.intp), candidates, gains, weights,
+        _spearman(gains.mean(0), weights.mean(0)),
+        np.array([_spearman(a, b) for a, b in zip(gains, weights, strict=True)]),
+        float(np.mean(pairs)) if pairs else np.nan,
+    )  # fmt: skip
+
+
+def _spearman(a: FloatArray, b: FloatArray) -> float:
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(a, b).statistic)
