@@ -1,13 +1,13 @@
-"""Training at one λ: Adam for the dense network, a heavy ball with LassoNet's proximal operator for the path.
+"""Training at one λ: Adam for the dense network, proximal steps with momentum for the path.
 
-One step of the path with gradient g, step size α and momentum μ is
+With gradients g_t, step size α and momentum μ, a step of the path is
 
-    x⁺ = prox_{αλ}(x − αg + μ(x − x⁻)),
+    v_t = μv_{t−1} + g_t,    x_{t+1} = prox_{sλ}(x_t − αv_t),    s = α/(1 − μ).
 
-the inertial proximal gradient method (iPiano: Ochs, Chen, Brox and Pock, SIAM J. Imaging Sci. 7(2), 2014). Where
-it rests, x = prox_{αλ}(x − αg): x is stationary for L + λΣ‖θ_g‖. It matters that the displacement x − x⁻
-includes the operator's part. With the velocity of torch.optim.SGD, v⁺ = μv + g and x⁺ = prox_{αλ}(x − αv), a
-point of rest has v = g/(1 − μ): x = prox_{αλ}(x − αg/(1 − μ)), which is stationary for (1 − μ)λ in place of λ.
+For λ = 0 it is that of torch.optim.SGD. (1 − μ)v is an average of gradients, and αv = s(1 − μ)v: a proximal step
+of length s along it (ProxSGD: Yang, Yuan, Chatzinotas and Ottersten, ICLR 2020). Where it rests, v = g/(1 − μ) and
+x = prox_{sλ}(x − sg): x is stationary for L + λΣ‖θ_g‖. With prox_{αλ} in place of prox_{sλ}, as in the lassonet
+package, it would be stationary for (1 − μ)λ.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ class Training:
         if self.validation is not None:
             self.judge = self.validation if everything else _reading(self.validation, features)
 
-    def compact(self) -> None:
+    def compact(self, lam: float) -> None:
         """Leave out the groups that are zero, if they are many."""
-        present = self.reduced.present()
+        present = self.reduced.present(lam, self.settings.M, 1 - self.settings.momentum)
         if int(present.sum()) > _SHARE * len(present):
             return
         rows = present.nonzero().squeeze(1)
@@ -148,18 +148,16 @@ class Training:
                     found[i] = found[i] + 2 * self.settings.l2 * p.detach()
         return found
 
-    def heavy_ball(self, batch: Rows, lam: float) -> None:
+    def proximal(self, batch: Rows, lam: float) -> None:
         """One step of the path: see the top of this file."""
-        step, reduced = self.settings.learning_rate[1], self.reduced
+        reduced, step = self.reduced, self.settings.learning_rate[1]
         found = self.gradients(batch)
-        before = reduced.U.detach().clone()
         points = [reduced.U.detach(), *(p.detach() for p in reduced.rest)]
-        moved = [reduced.moved, *reduced.rest_moved]
-        torch._foreach_mul_(moved, self.settings.momentum)
-        torch._foreach_add_(moved, found, alpha=-step)
-        torch._foreach_add_(points, moved)
-        reduced.shrink(step * lam, self.settings.M)
-        torch.sub(points[0], before, out=reduced.moved)
+        velocity = [reduced.velocity, *reduced.rest_velocity]
+        torch._foreach_mul_(velocity, self.settings.momentum)
+        torch._foreach_add_(velocity, found)
+        torch._foreach_add_(points, velocity, alpha=-step)
+        reduced.shrink(step / (1 - self.settings.momentum) * lam, self.settings.M)
 
     def adam(self) -> Step:
         """Steps of Adam, each followed by the operator at λ = 0: the hierarchy holds from the beginning."""
@@ -187,7 +185,7 @@ class Training:
                 step(batch, lam)
             used += 1
             if lam:
-                self.compact()
+                self.compact(lam)
             value = self.objective(lam)
             if kept is not None and value < least:
                 kept, least = self.reduced.snapshot(), value
@@ -201,7 +199,7 @@ class Training:
     def settle(self, lam: float, rounds: int) -> dict[str, Any]:
         """Train at λ; bring back the groups that the gradient over all rows asks for, and train on."""
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]
-        used = self.run(self.heavy_ball, lam, epochs, patience)
+        used = self.run(self.proximal, lam, epochs, patience)
         returns = 0
         for left in range(rounds, -1, -1):
             loss, gradient = self.reduced.full_pass(self.rows, self.settings.loss, self.active.X)
@@ -209,12 +207,12 @@ class Training:
             pull = self.reduced.pull(gradient, self.settings.M)
             pull = torch.where(self.reduced.group_norms() == 0, pull, 0)
             wanted = (pull > lam)[self.reduced.label] & self.reduced.absent()
-            if not left or used >= epochs or not wanted.any():
+            if not left or not wanted.any():
                 break
             features = wanted.nonzero().squeeze(1)
             returns += len(features)
             self.admit(features)
-            used += self.run(self.heavy_ball, lam, epochs - used, patience)
+            used += self.run(self.proximal, lam, epochs, patience)
         excess = float(pull.max()) / lam if pull.numel() else 0.0
         return {"lam": lam, "loss": loss, "epochs": used, "returns": returns, "excess": excess}
 

@@ -92,10 +92,10 @@ def lassonet_path(
     k : the path ends with the first λ that has at most k features.
     groups : a partition of 0..d − 1.
     batch_size : rows of a step; None for all. Batches are in random order, the last of an epoch may be small.
-    learning_rate, epochs, patience : for the dense network (Adam) and for each λ (heavy ball with `momentum`),
+    learning_rate, epochs, patience : for the dense network (Adam) and for each λ (proximal steps with `momentum`),
         or one value for both. Training at a λ ends after `patience` epochs (None: never) in which the
         objective on `validation`, or else on the training rows, has not come below `tol` of its best, and after
-        `epochs`. Without epochs for it, the network is taken for trained already.
+        `epochs`; so does each further round. Without epochs for it, the network is taken for trained already.
     validation : (X, y), rows to decide by about stopping.
     sample_weight, class_weight : (n,) weights, and a weight for each class or "balanced"; their product ω is
         scaled to mean 1.
@@ -215,7 +215,7 @@ def _first(training: Training, growth: float) -> float:
     count = int((reduced.group_norms() > 0).sum())
     for _ in range(5):
         training.where = f"λ = {lam:.4g}"
-        training.run(training.heavy_ball, lam, training.settings.epochs[1], training.settings.patience[1])
+        training.run(training.proximal, lam, training.settings.epochs[1], training.settings.patience[1])
         left = int((reduced.group_norms() > 0).sum())
         training.restore(kept)
         training.order.set_state(order)
