@@ -69,6 +69,7 @@ class Training:
         self.reuse = self.full and validation is None and all(type(m) in _SAME_IN_TRAINING for m in parts)
         self.weights = [p for p in reduced.rest if p.ndim > 1]
         self.where = "the dense network"
+        self.shorter = 1.0
         self._select()
 
     def _select(self) -> None:
@@ -92,9 +93,9 @@ class Training:
         self.active = _reading(self.active, rows)
         self.judge = self.active if self.validation is None else _reading(self.judge, rows)
 
-    def admit(self, features: Tensor) -> None:
-        """Absent features take part again."""
-        self.reduced.admit(features)
+    def admit(self, features: Tensor, gradient: Tensor) -> None:
+        """Absent features take part again, as if this gradient had been theirs all the time."""
+        self.reduced.admit(features, gradient / (1 - self.settings.momentum))
         self._select()
 
     def restore(self, kept: dict[str, Any]) -> None:
@@ -150,7 +151,7 @@ class Training:
 
     def proximal(self, batch: Rows, lam: float) -> None:
         """One step of the path: see the top of this file."""
-        reduced, step = self.reduced, self.settings.learning_rate[1]
+        reduced, step = self.reduced, self.settings.learning_rate[1] * self.shorter
         found = self.gradients(batch)
         points = [reduced.U.detach(), *(p.detach() for p in reduced.rest)]
         velocity = [reduced.velocity, *reduced.rest_velocity]
@@ -197,7 +198,11 @@ class Training:
         return used
 
     def settle(self, lam: float, rounds: int) -> dict[str, Any]:
-        """Train at λ; bring back the groups that the gradient over all rows asks for, and train on."""
+        """Train at λ; bring back the groups that the gradient over all rows asks for, and train on.
+
+        Steps that overshoot take a group to zero that is not stationary there: further rounds have shorter ones.
+        """
+        self.shorter = 1.0
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]
         used = self.run(self.proximal, lam, epochs, patience)
         returns = 0
@@ -211,7 +216,8 @@ class Training:
                 break
             features = wanted.nonzero().squeeze(1)
             returns += len(features)
-            self.admit(features)
+            self.shorter /= 4
+            self.admit(features, gradient[features])
             used += self.run(self.proximal, lam, epochs, patience)
         excess = float(pull.max()) / lam if pull.numel() else 0.0
         return {"lam": lam, "loss": loss, "epochs": used, "returns": returns, "excess": excess}

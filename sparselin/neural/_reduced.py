@@ -129,12 +129,12 @@ class Reduced:
         self.features = self.features[rows]
         self._arrange()
 
-    def admit(self, features: Tensor) -> None:
-        """These absent features take part again, with zero weights."""
+    def admit(self, features: Tensor, velocity: Tensor) -> None:
+        """These absent features take part again, with zero weights and these sums of gradients."""
         together, order = torch.cat([self.features, features]).sort()
         pad = self.U.detach().new_zeros((len(features), self.U.shape[1]))
         self.U = torch.cat([self.U.detach(), pad])[order].requires_grad_()
-        self.velocity = torch.cat([self.velocity, pad])[order]
+        self.velocity = torch.cat([self.velocity, velocity])[order]
         self.features = together
         self._arrange()
 

@@ -76,7 +76,8 @@ def lassonet_path(
 
     Groups that are zero leave the computation. When the training at a λ has ended, one gradient over all rows
     shows that ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ for each of them, which is necessary and sufficient for zero to be
-    stationary, or brings back those for which it is false and trains on, at most `rounds` times.
+    stationary, or brings back those for which it is false and trains on, at most `rounds` times, with steps a
+    quarter as long each time (too long a step takes a group over its minimum and to zero).
 
     Parameters
     ----------
@@ -171,8 +172,10 @@ def prepare(
         raise ValueError(f"network must read the {raw.shape[1]} columns of X; it reads {model.skip.in_features}")
     rows = border.as_rows(raw, target, loss, like)
     q = model.skip.out_features
-    if loss is cross_entropy and int(rows.y.max()) >= q:
-        raise ValueError(f"y must be below {q}, the outputs of the network; got class {int(rows.y.max())}")
+    judge = None if validation is None else border.as_rows(*validation, loss, like, name="X_validation")
+    for part in filter(None, (rows, judge)):
+        if loss is cross_entropy and int(part.y.max()) >= q:
+            raise ValueError(f"y must be below {q}, the outputs of the network; got class {int(part.y.max())}")
     if class_weight is not None:
         if loss is not cross_entropy:
             raise ValueError('class_weight is for loss="cross_entropy"; pass sample_weight for others')
@@ -180,10 +183,7 @@ def prepare(
         sample_weight = of_rows if sample_weight is None else of_rows * np.asarray(sample_weight, float)
     if sample_weight is not None:
         rows = border.as_rows(raw, target, loss, like, weight=sample_weight)
-    if validation is None:
-        return model, rows, None
-    judge = border.as_rows(*validation, loss, like, name="X_validation")
-    if judge.X.shape[1] != raw.shape[1]:
+    if judge is not None and judge.X.shape[1] != raw.shape[1]:
         raise ValueError(f"validation must have {raw.shape[1]} features as X; got {judge.X.shape[1]}")
     return model, rows, judge
 

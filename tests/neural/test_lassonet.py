@@ -16,7 +16,7 @@ from sparselin.neural._hierarchical_prox import shrink, shrink_by_torch  # noqa:
 from sparselin.neural.lassonet import LassoNetStep  # noqa: E402
 from sparselin.results import Status  # noqa: E402
 
-QUICK = {"learning_rate": 1e-2, "epochs": (200, 40), "growth": 1.3}
+QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}
 
 
 def design(n=60, d=6, seed=0):
