@@ -4,10 +4,10 @@ With gradients g_t, step size α and momentum μ, a step of the path is
 
     v_t = μv_{t−1} + g_t,    x_{t+1} = prox_{sλ}(x_t − αv_t),    s = α/(1 − μ).
 
-For λ = 0 it is that of torch.optim.SGD. (1 − μ)v is an average of gradients, and αv = s(1 − μ)v: a proximal step
-of length s along it (ProxSGD: Yang, Yuan, Chatzinotas and Ottersten, ICLR 2020). Where it rests, v = g/(1 − μ) and
-x = prox_{sλ}(x − sg): x is stationary for L + λΣ‖θ_g‖. With prox_{αλ} in place of prox_{sλ}, as in the lassonet
-package, it would be stationary for (1 − μ)λ.
+For λ = 0 it is that of torch.optim.SGD. (1 − μ)v is an average of gradients, and αv = s(1 − μ)v: a proximal
+step of length s along it (ProxSGD: Yang, Yuan, Chatzinotas and Ottersten, ICLR 2020). Where it rests,
+v = g/(1 − μ) and x = prox_{sλ}(x − sg): x is stationary for L + λΣ‖θ_g‖. With prox_{αλ} in place of
+prox_{sλ}, as in the lassonet package, it would be stationary for (1 − μ)λ.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Step = Callable[[Rows, float], None]
 
 
 class Settings(NamedTuple):
-    """Of the training: see `lassonet_path`. learning_rate, epochs and patience: of the dense network, of the path."""
+    """Of the training, as in `lassonet_path`; pairs are of the dense network and of the path."""
 
     loss: Loss
     M: float  # infinity: without the hierarchy, for λ = 0 only
@@ -58,7 +58,12 @@ class Training:
     """A reduced network, the columns of X that it reads, and the steps that change it."""
 
     def __init__(
-        self, reduced: Reduced, rows: Rows, validation: Rows | None, settings: Settings, order: torch.Generator
+        self,
+        reduced: Reduced,
+        rows: Rows,
+        validation: Rows | None,
+        settings: Settings,
+        order: torch.Generator,
     ) -> None:
         self.reduced, self.rows, self.validation, self.settings = reduced, rows, validation, settings
         self.order = order
@@ -170,13 +175,16 @@ class Training:
                 p.grad = g
             optimizer.step()
             optimizer.zero_grad()
-            if self.settings.M < np.inf:
+            if np.isfinite(self.settings.M):
                 self.reduced.shrink(lam, self.settings.M)
 
         return step
 
     def run(self, step: Step, lam: float, epochs: int, patience: int | None) -> int:
-        """Train until `patience` epochs in a row did not lower the objective to `tol` of its best; how many epochs."""
+        """Train until `patience` epochs in a row have not lowered the objective to `tol` of its best.
+
+        Returns how many epochs that took.
+        """
         best = self.objective(lam)
         kept, least = (self.reduced.snapshot(), best) if self.settings.backtrack else (None, best)
         since = used = 0
@@ -200,7 +208,8 @@ class Training:
     def settle(self, lam: float, rounds: int) -> dict[str, Any]:
         """Train at λ; bring back the groups that the gradient over all rows asks for, and train on.
 
-        Steps that overshoot take a group to zero that is not stationary there: further rounds have shorter ones.
+        Steps that overshoot take a group to zero that is not stationary there: further rounds have shorter
+        ones.
         """
         self.shorter = 1.0
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]

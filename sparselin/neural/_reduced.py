@@ -1,10 +1,10 @@
 """A skip network of which only some features take part, and the gradient that says who wants back in.
 
-With u_j = [W_j | θ_j] ∈ ℝᴷ⁺ᵠ the weights of feature j, the network reads X only through Z = XU (n, K + q): its
-first K columns are what the first layer adds its bias to, the others are the skip connection. A feature with
-u_j = 0 adds nothing to Z, so that training on the columns A of X and rows A of U is training with all, as
-long as the absent ones stay zero. Let D = ∇_Z L (n, K + q), whatever follows; then ∇_{u_j}L = Dᵀx_j, and one
-pass gives D for all rows and features.
+With u_j = [W_j | θ_j] ∈ ℝᴷ⁺ᵠ the weights of feature j, the network reads X only through Z = XU (n, K + q):
+its first K columns are what the first layer adds its bias to, the others are the skip connection. A feature
+with u_j = 0 adds nothing to Z, so that training on the columns A of X and rows A of U is training with all,
+as long as the absent ones stay zero. Let D = ∇_Z L (n, K + q), whatever follows; then ∇_{u_j}L = Dᵀx_j, and
+one pass gives D for all rows and features.
 
 A group g that is zero is stationary if and only if
 
@@ -48,8 +48,8 @@ class _Given(nn.Module):
 class Reduced:
     """The network, with the rows of U and columns of X of the features that take part.
 
-    features : (a,) which these are, ascending. U : (a, K + q). rest : all other parameters. velocity, rest_velocity :
-    the sums of gradients that momentum keeps. The given network is not modified.
+    features : (a,) which these are, ascending. U : (a, K + q). rest : all other parameters. velocity,
+    rest_velocity : the sums of gradients that momentum keeps. The given network is not modified.
     """
 
     def __init__(self, model: SkipNetwork, groups: Sequence[Sequence[int]] | None = None) -> None:

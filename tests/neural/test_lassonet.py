@@ -49,7 +49,9 @@ def test_absent_features_do_not_want_back_in(kind, groups):
     y = y if kind == "squared" else (y > y.mean()).astype(int)
     net = skip_network(6, 1 if kind == "squared" else 2)
     path = lassonet_path(net, X, y, loss=kind, M=3.0, groups=groups, keep="states", **QUICK)
-    assert path.n_selected[0] == 6 and path.n_selected[-1] == 0 and path.status is Status.COMPLETED
+    assert path.n_selected[0] == 6
+    assert path.n_selected[-1] == 0
+    assert path.status is Status.COMPLETED
     target = torch.as_tensor(y)
     parts = [[j] for j in range(6)] if groups is None else groups
     for row in range(1, len(path)):
@@ -178,7 +180,8 @@ def test_minibatches_float32_and_tensors():
     path = lassonet_path(net, data[0][:60], data[1][:60], rng=3, **options)
     assert path == lassonet_path(net, X[:60].astype("f"), y[:60], rng=3, **options)
     assert path != lassonet_path(net, X[:60], y[:60], rng=4, **options)
-    assert np.isfinite(path.validation_loss).all() and path.n_selected[-1] <= 1
+    assert np.isfinite(path.validation_loss).all()
+    assert path.n_selected[-1] <= 1
     assert path.support(1).tolist() == [3]
 
 
@@ -189,7 +192,8 @@ def test_given_network_and_data_are_not_modified():
     kept = X.copy(), y.copy()
     lassonet_path(net, X, y, loss="squared", k=3, **QUICK)
     assert all(torch.equal(before[name], value) for name, value in net.state_dict().items())
-    assert np.array_equal(X, kept[0]) and np.array_equal(y, kept[1])
+    assert np.array_equal(X, kept[0])
+    assert np.array_equal(y, kept[1])
 
 
 def test_returning_features_are_recorded_and_the_round_limit_holds():
@@ -201,7 +205,8 @@ def test_returning_features_are_recorded_and_the_round_limit_holds():
         net.first.weight[:, 3] = 0
     options = {"loss": "squared", "epochs": (0, 40), "learning_rate": 1e-3, "lams": [0.05], "momentum": 0.0}
     path = lassonet_path(net, X, y, **options)
-    assert path.mask[1, 3] and path.importances[3] == np.inf
+    assert path.mask[1, 3]
+    assert path.importances[3] == np.inf
 
 
 def test_importances_are_of_the_last_leaving():
@@ -216,13 +221,16 @@ def test_importances_are_of_the_last_leaving():
     )  # fmt: skip
     assert path.importances.tolist() == [np.inf, 4, 0, 2]
     assert path.ranking().tolist() == [0, 1, 3, 2]
-    assert path.support(2).tolist() == [0, 1] and path.support().tolist() == [0]
-    assert path.row_at(2) == 2 and path.row_at(3) == 0
+    assert path.support(2).tolist() == [0, 1]
+    assert path.support().tolist() == [0]
+    assert path.row_at(2) == 2
+    assert path.row_at(3) == 0
     with pytest.raises(ValueError, match="at most 3"):
         path.row_at(4)
     with pytest.raises(ValueError, match=r"0\.\.4"):
         path.support(5)
-    assert "LassoNetPath" in repr(path) and len(path.to_frame("pandas")) == 4
+    assert "LassoNetPath" in repr(path)
+    assert len(path.to_frame("pandas")) == 4
 
 
 def test_refit_is_without_penalty():
@@ -262,7 +270,8 @@ def test_what_was_done_stays_when_stopped(action):
     X, y = design()
     whole = lassonet_path(skip_network(6), X, y, loss="squared", **QUICK)
     path = lassonet_path(skip_network(6), X, y, loss="squared", callback=Callback(4, action), **QUICK)
-    assert path.status is Status.STOPPED and len(path) == 4
+    assert path.status is Status.STOPPED
+    assert len(path) == 4
     assert np.array_equal(path.objective, whole.objective[:4])
 
 
@@ -276,7 +285,8 @@ def test_a_loss_that_is_not_finite_keeps_the_path_so_far():
 
     with pytest.raises(training.NonFiniteLoss, match=r"λ = .*learning_rate") as caught:
         lassonet_path(skip_network(6), X, y, loss=breaks, **QUICK)
-    assert len(caught.value.path) >= 1 and np.isfinite(caught.value.path.objective).all()
+    assert len(caught.value.path) >= 1
+    assert np.isfinite(caught.value.path.objective).all()
     with pytest.raises(training.NonFiniteLoss, match="dense network"):
         lassonet_path(skip_network(6), 1e200 * X, 1e200 * y, loss="squared", **QUICK)
 
