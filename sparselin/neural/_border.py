@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from sparselin.neural._reduced import Reduced
 from sparselin.neural.networks import SkipNetwork, mlp
 from sparselin.neural.training import Loss, Rows, cross_entropy
-from sparselin.validation import check_weights
+from sparselin.validation import FloatArray, check_weights
 
 
 def as_tensor(data: Any, name: str) -> Tensor:
@@ -43,9 +43,11 @@ def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: A
             f"{name} must have shape (n, d), at least one row and one feature; got {tuple(X.shape)}"
         )
     if y.ndim == 0 or len(y) != len(X):
-        raise ValueError(f"y{of} must have {len(X)} entries, one for each row of {name}; got {tuple(y.shape)}")
+        raise ValueError(
+            f"y{of} must have {len(X)} entries, one for each row of {name}; got {tuple(y.shape)}"
+        )
     if loss is cross_entropy:
-        if y.ndim != 1 or y.is_floating_point() and bool((y != y.round()).any()) or int(y.min()) < 0:
+        if y.ndim != 1 or (y.is_floating_point() and bool((y != y.round()).any())) or int(y.min()) < 0:
             raise ValueError(f"y{of} must be numbers of classes, 0, 1, …, for the loss cross_entropy")
         y = y.long()
     elif y.is_floating_point():
@@ -56,18 +58,19 @@ def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: A
     return Rows(X.to(like).contiguous(), y.to(like.device), weight)
 
 
-def class_weights(weight: Any, y: Any, n_classes: int) -> np.ndarray:
+def class_weights(weight: Any, y: Any, n_classes: int) -> FloatArray:
     """(n,) the weight of each row's class: given for each class, or "balanced", n/(C·n_c)."""
     y = np.asarray(y)
     if isinstance(weight, str):
         if weight != "balanced":
             raise ValueError(f'class_weight must be "balanced" or one number a class; got {weight!r}')
         counts = np.bincount(y, minlength=n_classes)
-        return np.asarray(len(y) / (n_classes * np.maximum(counts, 1)))[y]
-    vector = np.asarray(weight, dtype=float)
+        weight = len(y) / (n_classes * np.maximum(counts, 1))
+    vector: FloatArray = np.asarray(weight, dtype=float)
     if vector.shape != (n_classes,) or not np.isfinite(vector).all() or vector.min() < 0:
         raise ValueError(f"class_weight must be {n_classes} finite numbers ≥ 0; got {weight!r}")
-    return vector[y]
+    of_rows: FloatArray = vector[y]
+    return of_rows
 
 
 def as_skip_network(network: Any, X: Tensor, y: Tensor, loss: Loss) -> SkipNetwork:
@@ -91,7 +94,8 @@ def as_skip_network(network: Any, X: Tensor, y: Tensor, loss: Loss) -> SkipNetwo
     else:
         raise ValueError(f"network must be a network where y has shape {tuple(y.shape)}; got widths {widths}")
     dtype = X.dtype if X.is_floating_point() else torch.get_default_dtype()
-    return SkipNetwork(mlp(d, widths, q, dtype=dtype), d, q).to(X.device)
+    model: SkipNetwork = SkipNetwork(mlp(d, widths, q, dtype=dtype), d, q).to(X.device)
+    return model
 
 
 def check_groups(groups: Any, d: int) -> tuple[tuple[int, ...], ...] | None:
@@ -126,8 +130,8 @@ def check_reads_through_first(model: SkipNetwork, reduced: Reduced, X: Tensor) -
     tolerance = 1e3 * torch.finfo(expected.dtype).eps * scale
     if expected.shape != found.shape or not bool(((expected - found).abs() <= tolerance).all()):
         raise ValueError(
-            "network must read X through its first linear layer, once, and nowhere else, and as it is: without "
-            "features that are zero there it could not be trained"
+            "network must read X through its first linear layer, once, as it is, and nowhere else: only so can
+            " "features that are zero there be left out"
         )
 
 
@@ -135,7 +139,9 @@ def pair(value: Any, name: str, kind: type = float) -> tuple[Any, Any]:
     """Of the dense network and of the path: two values, or one for both."""
     if isinstance(value, Sequence):
         if len(value) != 2:
-            raise ValueError(f"{name} must be one value, or two: for the dense network and the path; got {value}")
+            raise ValueError(
+                f"{name} must be one value, or two: for the dense network and the path; got {value}"
+            )
         first, second = value
     else:
         first = second = value

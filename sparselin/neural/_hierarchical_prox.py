@@ -1,4 +1,4 @@
-"""LassoNet's proximal operator on tensors, in place: our kernel on the CPU, the same formula in PyTorch elsewhere.
+"""LassoNet's proximal operator on tensors, in place: the kernel on the CPU, its formula in PyTorch elsewhere.
 
 `sparselin.lassonet.prox` derives it. Feasibility is exact: ‖W_g‖∞ ≤ M‖θ_g‖ for the floats that are left.
 """

@@ -2,10 +2,10 @@
 
 A feature leaves in the training at λ only if two things hold.
 
-Its weights can get to zero: with no gradient from L, proximal steps of total length τ at λ take u_g to zero if and
-only if ‖θ_g‖₂ + M‖W_g‖₁ ≤ τλ (`sparselin.lassonet.prox`; of several steps the lengths add up). A step of
-size α with momentum μ moves by α/(1 − μ) in all, and the steps at the λ's before count too: with T steps at each
-of λ, λ/γ, λ/γ², … it is λτ = λ·αT/(1 − μ)·γ/(γ − 1).
+Its weights can get to zero: with no gradient from L, proximal steps of total length τ at λ take u_g to zero
+if and only if ‖θ_g‖₂ + M‖W_g‖₁ ≤ τλ (`sparselin.lassonet.prox`; of several steps the lengths add up). A step
+has length α/(1 − μ), and the steps at the λ's before count too: with T steps at each of λ, λ/γ, λ/γ², … it
+is λτ = λ·αT/(1 − μ)·γ/(γ − 1).
 
 And zero keeps it: the group is stationary at zero, the rest of the network being as it is, if and only if
 ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ at u_g = 0.

@@ -1,13 +1,13 @@
-"""Training at one λ: Adam for the dense network, a heavy ball with LassoNet's proximal operator for the path.
+"""Training at one λ: Adam for the dense network, proximal steps with momentum for the path.
 
-One step of the path with gradient g, step size α and momentum μ is
+With gradients g_t, step size α and momentum μ, a step of the path is
 
-    x⁺ = prox_{αλ}(x − αg + μ(x − x⁻)),
+    v_t = μv_{t−1} + g_t,    x_{t+1} = prox_{sλ}(x_t − αv_t),    s = α/(1 − μ).
 
-the inertial proximal gradient method (iPiano: Ochs, Chen, Brox and Pock, SIAM J. Imaging Sci. 7(2), 2014). Where
-it rests, x = prox_{αλ}(x − αg): x is stationary for L + λΣ‖θ_g‖. It matters that the displacement x − x⁻
-includes the operator's part. With the velocity of torch.optim.SGD, v⁺ = μv + g and x⁺ = prox_{αλ}(x − αv), a
-point of rest has v = g/(1 − μ): x = prox_{αλ}(x − αg/(1 − μ)), which is stationary for (1 − μ)λ in place of λ.
+For λ = 0 it is that of torch.optim.SGD. (1 − μ)v is an average of gradients, and αv = s(1 − μ)v: a proximal
+step of length s along it (ProxSGD: Yang, Yuan, Chatzinotas and Ottersten, ICLR 2020). Where it rests,
+v = g/(1 − μ) and x = prox_{sλ}(x − sg): x is stationary for L + λΣ‖θ_g‖. With prox_{αλ} in place of
+prox_{sλ}, as in the lassonet package, it would be stationary for (1 − μ)λ.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Step = Callable[[Rows, float], None]
 
 
 class Settings(NamedTuple):
-    """Of the training: see `lassonet_path`. learning_rate, epochs and patience: of the dense network, of the path."""
+    """Of the training, as in `lassonet_path`; pairs are of the dense network and of the path."""
 
     loss: Loss
     M: float  # infinity: without the hierarchy, for λ = 0 only
@@ -58,7 +58,12 @@ class Training:
     """A reduced network, the columns of X that it reads, and the steps that change it."""
 
     def __init__(
-        self, reduced: Reduced, rows: Rows, validation: Rows | None, settings: Settings, order: torch.Generator
+        self,
+        reduced: Reduced,
+        rows: Rows,
+        validation: Rows | None,
+        settings: Settings,
+        order: torch.Generator,
     ) -> None:
         self.reduced, self.rows, self.validation, self.settings = reduced, rows, validation, settings
         self.order = order
@@ -69,6 +74,7 @@ class Training:
         self.reuse = self.full and validation is None and all(type(m) in _SAME_IN_TRAINING for m in parts)
         self.weights = [p for p in reduced.rest if p.ndim > 1]
         self.where = "the dense network"
+        self.shorter = 1.0
         self._select()
 
     def _select(self) -> None:
@@ -81,9 +87,9 @@ class Training:
         if self.validation is not None:
             self.judge = self.validation if everything else _reading(self.validation, features)
 
-    def compact(self) -> None:
+    def compact(self, lam: float) -> None:
         """Leave out the groups that are zero, if they are many."""
-        present = self.reduced.present()
+        present = self.reduced.present(lam, self.settings.M, 1 - self.settings.momentum)
         if int(present.sum()) > _SHARE * len(present):
             return
         rows = present.nonzero().squeeze(1)
@@ -92,9 +98,9 @@ class Training:
         self.active = _reading(self.active, rows)
         self.judge = self.active if self.validation is None else _reading(self.judge, rows)
 
-    def admit(self, features: Tensor) -> None:
-        """Absent features take part again."""
-        self.reduced.admit(features)
+    def admit(self, features: Tensor, gradient: Tensor) -> None:
+        """Absent features take part again, as if this gradient had been theirs all the time."""
+        self.reduced.admit(features, gradient / (1 - self.settings.momentum))
         self._select()
 
     def restore(self, kept: dict[str, Any]) -> None:
@@ -148,18 +154,16 @@ class Training:
                     found[i] = found[i] + 2 * self.settings.l2 * p.detach()
         return found
 
-    def heavy_ball(self, batch: Rows, lam: float) -> None:
+    def proximal(self, batch: Rows, lam: float) -> None:
         """One step of the path: see the top of this file."""
-        step, reduced = self.settings.learning_rate[1], self.reduced
+        reduced, step = self.reduced, self.settings.learning_rate[1] * self.shorter
         found = self.gradients(batch)
-        before = reduced.U.detach().clone()
         points = [reduced.U.detach(), *(p.detach() for p in reduced.rest)]
-        moved = [reduced.moved, *reduced.rest_moved]
-        torch._foreach_mul_(moved, self.settings.momentum)
-        torch._foreach_add_(moved, found, alpha=-step)
-        torch._foreach_add_(points, moved)
-        reduced.shrink(step * lam, self.settings.M)
-        torch.sub(points[0], before, out=reduced.moved)
+        velocity = [reduced.velocity, *reduced.rest_velocity]
+        torch._foreach_mul_(velocity, self.settings.momentum)
+        torch._foreach_add_(velocity, found)
+        torch._foreach_add_(points, velocity, alpha=-step)
+        reduced.shrink(step / (1 - self.settings.momentum) * lam, self.settings.M)
 
     def adam(self) -> Step:
         """Steps of Adam, each followed by the operator at λ = 0: the hierarchy holds from the beginning."""
@@ -171,13 +175,16 @@ class Training:
                 p.grad = g
             optimizer.step()
             optimizer.zero_grad()
-            if self.settings.M < np.inf:
+            if np.isfinite(self.settings.M):
                 self.reduced.shrink(lam, self.settings.M)
 
         return step
 
     def run(self, step: Step, lam: float, epochs: int, patience: int | None) -> int:
-        """Train until `patience` epochs in a row did not lower the objective to `tol` of its best; how many epochs."""
+        """Train until `patience` epochs in a row have not lowered the objective to `tol` of its best.
+
+        Returns how many epochs that took.
+        """
         best = self.objective(lam)
         kept, least = (self.reduced.snapshot(), best) if self.settings.backtrack else (None, best)
         since = used = 0
@@ -187,7 +194,7 @@ class Training:
                 step(batch, lam)
             used += 1
             if lam:
-                self.compact()
+                self.compact(lam)
             value = self.objective(lam)
             if kept is not None and value < least:
                 kept, least = self.reduced.snapshot(), value
@@ -199,9 +206,14 @@ class Training:
         return used
 
     def settle(self, lam: float, rounds: int) -> dict[str, Any]:
-        """Train at λ; bring back the groups that the gradient over all rows asks for, and train on."""
+        """Train at λ; bring back the groups that the gradient over all rows asks for, and train on.
+
+        Steps that overshoot take a group to zero that is not stationary there: further rounds have shorter
+        ones.
+        """
+        self.shorter = 1.0
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]
-        used = self.run(self.heavy_ball, lam, epochs, patience)
+        used = self.run(self.proximal, lam, epochs, patience)
         returns = 0
         for left in range(rounds, -1, -1):
             loss, gradient = self.reduced.full_pass(self.rows, self.settings.loss, self.active.X)
@@ -209,12 +221,13 @@ class Training:
             pull = self.reduced.pull(gradient, self.settings.M)
             pull = torch.where(self.reduced.group_norms() == 0, pull, 0)
             wanted = (pull > lam)[self.reduced.label] & self.reduced.absent()
-            if not left or used >= epochs or not wanted.any():
+            if not left or not wanted.any():
                 break
             features = wanted.nonzero().squeeze(1)
             returns += len(features)
-            self.admit(features)
-            used += self.run(self.heavy_ball, lam, epochs - used, patience)
+            self.shorter /= 4
+            self.admit(features, gradient[features])
+            used += self.run(self.proximal, lam, epochs, patience)
         excess = float(pull.max()) / lam if pull.numel() else 0.0
         return {"lam": lam, "loss": loss, "epochs": used, "returns": returns, "excess": excess}
 

@@ -1,10 +1,10 @@
 """A skip network of which only some features take part, and the gradient that says who wants back in.
 
-With u_j = [W_j | θ_j] ∈ ℝᴷ⁺ᵠ the weights of feature j, the network reads X only through Z = XU (n, K + q): its
-first K columns are what the first layer adds its bias to, the others are the skip connection. A feature with
-u_j = 0 adds nothing to Z, so that training on the columns A of X and rows A of U is training with all, as
-long as the absent ones stay zero. Let D = ∇_Z L (n, K + q), whatever follows; then ∇_{u_j}L = Dᵀx_j, and one
-pass gives D for all rows and features.
+With u_j = [W_j | θ_j] ∈ ℝᴷ⁺ᵠ the weights of feature j, the network reads X only through Z = XU (n, K + q):
+its first K columns are what the first layer adds its bias to, the others are the skip connection. A feature
+with u_j = 0 adds nothing to Z, so that training on the columns A of X and rows A of U is training with all,
+as long as the absent ones stay zero. Let D = ∇_Z L (n, K + q), whatever follows; then ∇_{u_j}L = Dᵀx_j, and
+one pass gives D for all rows and features.
 
 A group g that is zero is stationary if and only if
 
@@ -48,8 +48,8 @@ class _Given(nn.Module):
 class Reduced:
     """The network, with the rows of U and columns of X of the features that take part.
 
-    features : (a,) which these are, ascending. U : (a, K + q). rest : all other parameters. moved, rest_moved :
-    their last displacements. The given network is not modified.
+    features : (a,) which these are, ascending. U : (a, K + q). rest : all other parameters. velocity,
+    rest_velocity : the sums of gradients that momentum keeps. The given network is not modified.
     """
 
     def __init__(self, model: SkipNetwork, groups: Sequence[Sequence[int]] | None = None) -> None:
@@ -70,8 +70,8 @@ class Reduced:
             self.label[list(members)] = number
         self.n_groups = d if groups is None else len(groups)
         self.label = self.label.to(self.U.device)
-        self.moved = torch.zeros_like(self.U)
-        self.rest_moved = [torch.zeros_like(p) for p in self.rest]
+        self.velocity = torch.zeros_like(self.U)
+        self.rest_velocity = [torch.zeros_like(p) for p in self.rest]
         self._blocks: list[Tensor] | None = None
         self._arrange()
 
@@ -102,37 +102,39 @@ class Reduced:
     def group_norms(self) -> Tensor:
         """‖θ_g‖₂ of each group, zero for those absent."""
         squares = self.U.detach()[:, self.K :].square().sum(dim=1)
-        return squares.new_zeros(self.n_groups).index_add_(0, self.label[self.features], squares).sqrt()
+        return self.group_sums(squares, self.label[self.features]).sqrt()
 
     def shrink(self, lam: float, M: float) -> None:
         """The proximal operator, in place."""
         shrink_groups(self.U.detach(), self.K, self._blocks, lam, M)
 
-    def present(self) -> Tensor:
-        """Which rows of U belong to groups that are not zero, or have only just become zero."""
-        theta = self.U.detach()[:, self.K :]
-        there = (theta != 0).any(dim=1) | (self.moved != 0).any(dim=1)
-        if not self.grouped:
-            return there
+    def present(self, lam: float, M: float, share: float) -> Tensor:
+        """Which rows of U belong to groups that are not zero, or that the next step of the path may revive.
+
+        share : 1 − μ, which makes an average of gradients of the velocity. A group that is zero stays so in a
+        step along that average if it is stationary for it.
+        """
         label = self.label[self.features]
-        return torch.zeros(self.n_groups, dtype=torch.bool, device=there.device).index_put_(
-            (label[there],), torch.ones((), dtype=torch.bool, device=there.device)
-        )[label]
+        theta = self.U.detach()[:, self.K :]
+        alive = self.group_sums((theta != 0).any(dim=1).to(theta), label) > 0
+        if bool(alive[label].all()):
+            return alive[label]
+        return (alive | (share * self.pull(self.velocity, M, label) > lam))[label]
 
     def restrict(self, rows: Tensor) -> None:
         """Only these rows of U take part from now on."""
         with torch.no_grad():
             self.U = self.U[rows].contiguous().requires_grad_()
-        self.moved = self.moved[rows].contiguous()
+        self.velocity = self.velocity[rows].contiguous()
         self.features = self.features[rows]
         self._arrange()
 
-    def admit(self, features: Tensor) -> None:
-        """These absent features take part again, with zero weights."""
+    def admit(self, features: Tensor, velocity: Tensor) -> None:
+        """These absent features take part again, with zero weights and these sums of gradients."""
         together, order = torch.cat([self.features, features]).sort()
         pad = self.U.detach().new_zeros((len(features), self.U.shape[1]))
         self.U = torch.cat([self.U.detach(), pad])[order].requires_grad_()
-        self.moved = torch.cat([self.moved, pad])[order]
+        self.velocity = torch.cat([self.velocity, velocity])[order]
         self.features = together
         self._arrange()
 
@@ -159,15 +161,18 @@ class Reduced:
             gradient.addmm_(rows.X[part].t(), torch.autograd.grad(value, Z)[0])
         return total, gradient
 
-    def pull(self, gradient: Tensor, M: float) -> Tensor:
-        """‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ of each group, from the gradients of all features (d, K + q)."""
-        squares = gradient[:, self.K :].square().sum(dim=1)
-        sizes = gradient[:, : self.K].abs().sum(dim=1)
-        if self.grouped:
-            zero = squares.new_zeros(self.n_groups)
-            squares = zero.index_add(0, self.label, squares)
-            sizes = zero.index_add(0, self.label, sizes)
-        return squares.sqrt() + M * sizes
+    def pull(self, gradient: Tensor, M: float, label: Tensor | None = None) -> Tensor:
+        """‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ of each group, from rows of gradients (·, K + q) of features.
+
+        label : (·,) their groups; by default the rows are all d features.
+        """
+        label = self.label if label is None else label
+        squares = self.group_sums(gradient[:, self.K :].square().sum(dim=1), label)
+        return squares.sqrt() + M * self.group_sums(gradient[:, : self.K].abs().sum(dim=1), label)
+
+    def group_sums(self, values: Tensor, label: Tensor) -> Tensor:
+        """Of values of features (·,) over each group."""
+        return values.new_zeros(self.n_groups).index_add_(0, label, values)
 
     def state(self) -> tuple[tuple[str, np.ndarray], ...]:
         """The state of the whole skip network, absent features being zero, as NumPy arrays."""
@@ -180,7 +185,7 @@ class Reduced:
 
     def snapshot(self) -> dict[str, Any]:
         """All that training changes, copied."""
-        names = ("U", "moved", "rest_moved", "features")
+        names = ("U", "velocity", "rest_velocity", "features")
         kept = {name: copy.deepcopy(getattr(self, name)) for name in names}
         return {**kept, "network": copy.deepcopy(self.network.state_dict())}
 

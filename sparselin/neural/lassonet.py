@@ -50,7 +50,7 @@ def lassonet_path(
     learning_rate: float | tuple[float, float] = 1e-3,
     momentum: float = 0.9,
     epochs: int | tuple[int, int] = (1000, 100),
-    patience: int | None | tuple[int | None, int | None] = (100, 10),
+    patience: int | tuple[int | None, int | None] | None = (100, 10),
     tol: float = 0.99,
     validation: tuple[Any, Any] | None = None,
     sample_weight: Any = None,
@@ -69,14 +69,15 @@ def lassonet_path(
 
         L(θ, W, rest) + λΣ_g ‖θ_g‖₂    subject to    ‖W_g‖∞ ≤ M‖θ_g‖₂ for each g,
 
-    L(…) = (1/n)Σ ω_i ℓ(f(x_i), y_i) + l2·‖weights of the rest‖². g is a feature or, with `groups`, several that are
-    selected together; θ_j ∈ ℝᵠ, q the number of outputs (Algorithms 3 and 4: one feature, all outputs).
-    The constraint holds exactly at every step. M = 0 gives the (group) LASSO: for "squared", with an intercept,
-    `sparselin.lasso_path` at nλ.
+    L(…) = (1/n)Σ ω_i ℓ(f(x_i), y_i) + l2·‖weights of the rest‖². g is a feature or, with `groups`, several
+    that are selected together; θ_j ∈ ℝᵠ, q the number of outputs (Algorithms 3 and 4: one feature, all
+    outputs). The constraint holds exactly at every step. M = 0 gives the (group) LASSO: for "squared", with
+    an intercept, `sparselin.lasso_path` at nλ.
 
     Groups that are zero leave the computation. When the training at a λ has ended, one gradient over all rows
-    shows that ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ for each of them, which is necessary and sufficient for zero to be
-    stationary, or brings back those for which it is false and trains on, at most `rounds` times.
+    shows that ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ for each of them, which is necessary and sufficient for zero to
+    be stationary, or brings back those for which it is false and trains on, at most `rounds` times, with
+    steps a quarter as long each time (too long a step takes a group over its minimum and to zero).
 
     Parameters
     ----------
@@ -85,17 +86,19 @@ def lassonet_path(
     X : (n, d) array, frame or tensor. Computations are in the dtype and on the device of the network; of
         widths, of X. Standardize the features: λ compares ‖θ_j‖ of different j.
     y : (n,) or (n, q) targets; numbers 0, 1, … of classes for "cross_entropy".
-    loss : "squared" (½‖f − y‖²), "cross_entropy", a PyTorch loss, or a function of outputs and targets to (n,).
+    loss : "squared" (½‖f − y‖²), "cross_entropy", a PyTorch loss, or a function of outputs and targets to
+        (n,).
     lams : λ's, ascending, in place of lam_start·growthⁱ, i = 0, 1, …. lam_start "auto" comes from the dense
         network and the data; should features leave in the training at it, a quarter of it is tried.
     M : ≥ 0, the hierarchy coefficient.
     k : the path ends with the first λ that has at most k features.
     groups : a partition of 0..d − 1.
     batch_size : rows of a step; None for all. Batches are in random order, the last of an epoch may be small.
-    learning_rate, epochs, patience : for the dense network (Adam) and for each λ (heavy ball with `momentum`),
-        or one value for both. Training at a λ ends after `patience` epochs (None: never) in which the
-        objective on `validation`, or else on the training rows, has not come below `tol` of its best, and after
-        `epochs`. Without epochs for it, the network is taken for trained already.
+    learning_rate, epochs, patience : for the dense network (Adam) and for each λ (proximal steps with
+        `momentum`), or one value for both. Training at a λ ends after `patience` epochs (None: never) in
+        which the objective on `validation`, or else on the training rows, has not come below `tol` of its
+        best, and after `epochs`; so does each further round. Without epochs for it, the network is taken for
+        trained already.
     validation : (X, y), rows to decide by about stopping.
     sample_weight, class_weight : (n,) weights, and a weight for each class or "balanced"; their product ω is
         scaled to mean 1.
@@ -106,8 +109,8 @@ def lassonet_path(
 
     Raises
     ------
-    TypeError, ValueError : an argument is not as described, NaN and infinity among them, or the network reads X
-        in another way.
+    TypeError, ValueError : an argument is not as described, NaN and infinity among them, or the network reads
+        X in another way.
     NonFiniteLoss : with the λ; its `path` is the path before it. Ctrl-C returns that path, with STOPPED.
 
     Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), Algorithms 1 and 4.
@@ -122,12 +125,14 @@ def lassonet_path(
     by_rows = as_loss(loss)
     _check_numbers(growth, M, momentum, tol, l2, rounds, keep)
     settings = Settings(
-        by_rows, float(M), float(l2), None if batch_size is None else check_count(batch_size, "batch_size", 1),
-        border.pair(learning_rate, "learning_rate"), float(momentum), border.pair(epochs, "epochs", int),
+        by_rows, float(M), float(l2), None if batch_size is None else check_count(batch_size, "batch_size",
+        1), border.pair(learning_rate, "learning_rate"), float(momentum), border.pair(epochs, "epochs", int),
         border.pair(patience, "patience", int), float(tol), backtrack,
     )  # fmt: skip
     if min(settings.learning_rate) <= 0 or settings.epochs[0] < 0 or settings.epochs[1] < 1:
-        raise ValueError("learning_rate must be positive, and epochs at least 0 for the dense network and 1 for λ")
+        raise ValueError(
+            "learning_rate must be positive, and epochs at least 0 for the dense network and 1 for λ"
+        )
     with seeded(rng) as order:
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
         model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, class_weight)
@@ -168,11 +173,21 @@ def prepare(
     model = border.as_skip_network(network, raw, target, loss)
     like = model.skip.weight.detach()
     if model.skip.in_features != raw.shape[1]:
-        raise ValueError(f"network must read the {raw.shape[1]} columns of X; it reads {model.skip.in_features}")
+        raise ValueError(
+            f"network must read the {raw.shape[1]} columns of X; it reads {model.skip.in_features}"
+        )
     rows = border.as_rows(raw, target, loss, like)
     q = model.skip.out_features
-    if loss is cross_entropy and int(rows.y.max()) >= q:
-        raise ValueError(f"y must be below {q}, the outputs of the network; got class {int(rows.y.max())}")
+    judge = (
+        None
+        if validation is None
+        else border.as_rows(validation[0], validation[1], loss, like, name="X_validation")
+    )
+    for part in filter(None, (rows, judge)):
+        if loss is cross_entropy and int(part.y.max()) >= q:
+            raise ValueError(
+                f"y must be below {q}, the outputs of the network; got class {int(part.y.max())}"
+            )
     if class_weight is not None:
         if loss is not cross_entropy:
             raise ValueError('class_weight is for loss="cross_entropy"; pass sample_weight for others')
@@ -180,10 +195,7 @@ def prepare(
         sample_weight = of_rows if sample_weight is None else of_rows * np.asarray(sample_weight, float)
     if sample_weight is not None:
         rows = border.as_rows(raw, target, loss, like, weight=sample_weight)
-    if validation is None:
-        return model, rows, None
-    judge = border.as_rows(*validation, loss, like, name="X_validation")
-    if judge.X.shape[1] != raw.shape[1]:
+    if judge is not None and judge.X.shape[1] != raw.shape[1]:
         raise ValueError(f"validation must have {raw.shape[1]} features as X; got {judge.X.shape[1]}")
     return model, rows, judge
 
@@ -215,7 +227,7 @@ def _first(training: Training, growth: float) -> float:
     count = int((reduced.group_norms() > 0).sum())
     for _ in range(5):
         training.where = f"λ = {lam:.4g}"
-        training.run(training.heavy_ball, lam, training.settings.epochs[1], training.settings.patience[1])
+        training.run(training.proximal, lam, training.settings.epochs[1], training.settings.patience[1])
         left = int((reduced.group_norms() > 0).sum())
         training.restore(kept)
         training.order.set_state(order)
@@ -228,9 +240,7 @@ def _first(training: Training, growth: float) -> float:
 class _History:
     """The rows so far, and the path that they make."""
 
-    def __init__(
-        self, M: float, k: int, groups: Any, names: Any, keep: bool, training: Training
-    ) -> None:
+    def __init__(self, M: float, k: int, groups: Any, names: Any, keep: bool, training: Training) -> None:
         self.given = {"M": M, "k": k, "groups": groups, "names": names}
         self.keep, self.training = keep, training
         self.rows: list[dict[str, Any]] = []
@@ -247,7 +257,9 @@ class _History:
         d = self.training.reduced.n_features
         kinds: dict[str, Any] = {"n_selected": np.intp, "epochs": np.intp, "returns": np.intp, "mask": bool}
         names = [*LassoNetStep._fields, "mask", "theta_norm"]
-        columns = {name: np.array([row[name] for row in self.rows], kinds.get(name, float)) for name in names}
+        columns: dict[str, Any] = {
+            name: np.array([row[name] for row in self.rows], kinds.get(name, float)) for name in names
+        }
         for name in ("mask", "theta_norm"):
             columns[name] = columns[name].reshape(-1, d)
         return LassoNetPath(**columns, states=tuple(self.states), status=status, **self.given)
@@ -278,7 +290,8 @@ def _follow(
 
 
 def network_at(network: SkipNetwork, path: LassoNetPath, row: int) -> SkipNetwork:
-    """A copy of the network with the weights of a row of a path that kept its states; it reads all features."""
+    """A copy of the network with the weights of a row of a path that kept its states; it reads all
+    features."""
     state = {name: torch.as_tensor(value.copy()) for name, value in path.state_dict(row).items()}
     model = copy.deepcopy(network)
     model.load_state_dict(state)

@@ -1,4 +1,5 @@
-"""LassoNet without targets: the features from which all can be reconstructed, and matrices with missing entries."""
+"""LassoNet without targets: the features from which all can be reconstructed, and matrices with missing
+entries."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ def reconstruction_path(
 ) -> LassoNetPath:
     """Few features from which a network reconstructs all of them: Algorithm 3 of LassoNet.
 
-    `lassonet_path` with the targets X and the loss ½‖f(x) − x‖² of each row: θ_j ∈ ℝᵈ, and the penalty λΣ‖θ_j‖₂
-    has all reconstructed features read the same selected ones.
+    `lassonet_path` with the targets X and the loss ½‖f(x) − x‖² of each row: θ_j ∈ ℝᵈ, and the penalty
+    λΣ‖θ_j‖₂ has all reconstructed features read the same selected ones.
 
-    network : as for `lassonet_path`, with d outputs. options : those of `lassonet_path`; `validation` is rows of X
-    for validation, without targets.
+    network : as for `lassonet_path`, with d outputs. options : those of `lassonet_path`; `validation` is rows
+    of X for validation, without targets.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((80, 1)) * [1.0, -1.0, 2.0] + 0.01 * rng.standard_normal((80, 3))
@@ -55,7 +56,8 @@ def matrix_completion(
 
     With Ω the observed entries and X_0 their row means elsewhere,
 
-        X_proj = P_Ω(Z) + P_Ω⊥(X_t),    train f on (1/m)Σ_i ½‖P_Ω(f(x_proj) − z)‖² with λ = 0,    X_{t+1} = f(X_proj),
+        X_proj = P_Ω(Z) + P_Ω⊥(X_t),    train f on (1/m)Σ_i ½‖P_Ω(f(x_proj) − z)‖² with λ = 0,    X_{t+1} =
+        f(X_proj),
 
     until ‖P_Ω⊥(X_{t+1} − X_t)‖_F ≤ tol·‖P_Ω⊥(X_t)‖_F, f being trained on in each round; then the path of
     `lassonet_path` from that f, X_proj its data and the observed entries its targets.
@@ -122,7 +124,8 @@ def _impute(
 
 
 def observed_squares(output: Tensor, target: Tensor) -> Tensor:
-    """½‖P_Ω(f(x) − z)‖² of each row; the target (b, 2, d) has z, zero where it is missing, and 1 where not."""
+    """½‖P_Ω(f(x) − z)‖² of each row; the target (b, 2, d) has z, zero where it is missing, and 1 where
+    not."""
     return 0.5 * (target[:, 1] * (output - target[:, 0])).square().sum(dim=1)
 
 

@@ -55,7 +55,16 @@ def refit(
     raw = border.as_tensor(X, "X")
     chosen = check_indices(features, raw.shape[-1], "features")
     settings = Settings(
-        by_rows, float("inf"), l2, batch_size, (learning_rate,) * 2, 0.0, (epochs, 1), (patience,) * 2, tol, backtrack
+        by_rows,
+        float("inf"),
+        l2,
+        batch_size,
+        (learning_rate,) * 2,
+        0.0,
+        (epochs, 1),
+        (patience,) * 2,
+        tol,
+        backtrack,
     )
     if validation is not None:
         validation = (border.as_tensor(validation[0], "X_validation")[:, chosen], validation[1])
@@ -63,13 +72,16 @@ def refit(
         if isinstance(network, nn.Module):
             whole = border.as_skip_network(network, raw, border.as_tensor(y, "y"), by_rows)
             network = restricted(whole, torch.as_tensor(chosen))
-        model, rows, judge = prepare(network, raw[:, chosen], y, by_rows, validation, sample_weight, class_weight)
+        model, rows, judge = prepare(
+            network, raw[:, chosen], y, by_rows, validation, sample_weight, class_weight
+        )
         reduced = Reduced(model)
         border.check_reads_through_first(model, reduced, rows.X)
         Training(reduced, rows, judge, settings, order).dense()
     model = copy.deepcopy(model)
     model.load_state_dict({name: torch.as_tensor(value) for name, value in reduced.state()})
-    return model.eval()
+    model.eval()
+    return model
 
 
 def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparselin.results.base import FloatArray, IndexArray, Names, Named, Status, ended, result
+from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, result
 from sparselin.results.display import Column, Table, number
 
 BoolArray = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
@@ -77,7 +77,8 @@ class LassoNetPath(Named):
         """
         last = len(self) - np.argmax(self.mask[::-1], axis=0)
         last[~self.mask.any(axis=0)] = 0
-        return np.append(self.lam, np.inf)[last]
+        at: FloatArray = np.append(self.lam, np.inf)[last]
+        return at
 
     def ranking(self) -> IndexArray:
         """(d,) features, the most important first; of those that leave together the one with largest ‖θ_j‖.
@@ -106,7 +107,9 @@ class LassoNetPath(Named):
         """
         rows = np.flatnonzero(self.n_selected >= k)
         if not rows.size:
-            raise ValueError(f"k must be at most {self.n_selected.max()}, all that the path ever has; got {k}")
+            raise ValueError(
+                f"k must be at most {self.n_selected.max()}, all that the path ever has; got {k}"
+            )
         return int(rows[-1])
 
     def state_dict(self, row: int) -> dict[str, np.ndarray]:

@@ -1,0 +1,344 @@
+"""LassoNet's path: its problem is solved, absent features want to be absent, and M = 0 is the LASSO."""
+
+import copy
+import itertools
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+import sparselin as sl  # noqa: E402
+from sparselin.neural import SkipNetwork, lassonet_path, mlp, network_at, refit, training  # noqa: E402
+from sparselin.neural._hierarchical_prox import shrink, shrink_by_torch  # noqa: E402
+from sparselin.neural.lassonet import LassoNetStep  # noqa: E402
+from sparselin.results import Status  # noqa: E402
+
+QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}
+
+
+def design(n=60, d=6, seed=0):
+    """Features 1 and 3 matter, the latter linearly."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, 2 * X[:, 3] + np.abs(X[:, 1])
+
+
+def skip_network(d, q=1, hidden=(8,), seed=0, dtype=torch.float64):
+    with training.seeded(seed):
+        return SkipNetwork(mlp(d, hidden, q, dtype=dtype), d, q)
+
+
+def pulls(model, X, y, loss, M, groups):
+    """‖∇θ_g‖ + M‖∇W_g‖₁ of each group by autograd through the whole network, and ‖θ_g‖."""
+    model = model.eval()
+    loss(model(X), y).mean().backward()
+    dtheta, dW = model.skip.weight.grad, model.first.weight.grad
+    theta = model.skip.weight.detach()
+    pull = [float(dtheta[:, g].norm() + M * dW[:, g].abs().sum()) for g in groups]
+    return np.array(pull), np.array([float(theta[:, g].norm()) for g in groups])
+
+
+@pytest.mark.parametrize("groups", [None, [[0, 5], [1], [2, 4], [3]]])
+@pytest.mark.parametrize("kind", ["squared", "cross_entropy"])
+def test_absent_features_do_not_want_back_in(kind, groups):
+    """The whole network's gradient, by autograd, at every λ; and W within M‖θ‖ exactly."""
+    X, y = design()
+    y = y if kind == "squared" else (y > y.mean()).astype(int)
+    net = skip_network(6, 1 if kind == "squared" else 2)
+    path = lassonet_path(net, X, y, loss=kind, M=3.0, groups=groups, keep="states", **QUICK)
+    assert path.n_selected[0] == 6
+    assert path.n_selected[-1] == 0
+    assert path.status is Status.COMPLETED
+    target = torch.as_tensor(y)
+    parts = [[j] for j in range(6)] if groups is None else groups
+    for row in range(1, len(path)):
+        model = network_at(net, path, row)
+        pull, norm = pulls(model, torch.from_numpy(X), target, training.as_loss(kind), 3.0, parts)
+        excess = (pull[norm == 0] / path.lam[row]).max(initial=0)
+        assert excess == pytest.approx(path.excess[row], rel=1e-9, abs=1e-12)
+        assert excess <= 1
+        largest = np.array([float(model.first.weight.detach()[:, g].abs().max()) for g in parts])
+        assert (largest <= 3.0 * norm).all()
+        assert np.array_equal([path.mask[row, g].all() for g in parts], norm > 0)
+        value = training.as_loss(kind)(model(torch.from_numpy(X)), target).mean().item()
+        assert path.loss[row] == pytest.approx(value, rel=1e-12)
+        assert path.objective[row] == pytest.approx(value + path.lam[row] * norm.sum(), rel=1e-12)
+
+
+def reference(net, X, y, lam, epochs, M, step, momentum):
+    """The state after these steps with all features all the time, by torch.optim.SGD and `group_hier_prox`."""
+    net = copy.deepcopy(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=step, momentum=momentum)
+    theta, W = net.skip.weight, net.first.weight
+    for _ in range(epochs):
+        optimizer.zero_grad()
+        training.squared(net(X), y).mean().backward()
+        optimizer.step()
+        with torch.no_grad():
+            args = theta.t().numpy(), W.t().numpy()
+            found = sl.group_hier_prox(*args, lam=step * lam / (1 - momentum), M=M)
+            theta.copy_(torch.from_numpy(found.theta.copy()).t())
+            W.copy_(torch.from_numpy(found.W.copy()).t())
+    return net.state_dict()
+
+
+def test_steps_are_proximal_steps_with_momentum():
+    """Also when features have left, none of which comes back."""
+    X, y = design(d=9)
+    net = skip_network(9)
+    options = {"loss": "squared", "learning_rate": 0.02, "momentum": 0.8, "patience": None}
+    for lam, left in ((0.5, 0), (60.0, 1)):
+        path = lassonet_path(net, X, y, epochs=(0, 30), lams=[lam], rounds=0, keep="states", **options)
+        assert (path.n_selected[-1] < 9) == left
+        expected = reference(net, torch.from_numpy(X), torch.from_numpy(y), lam, 30, 10.0, 0.02, 0.8)
+        for name, value in path.state_dict(1).items():
+            scale = 1e-9 * max(np.abs(value).max(), 1e-3)
+            np.testing.assert_allclose(expected[name].numpy(), value, rtol=1e-9, atol=scale)
+
+
+def test_at_M_zero_the_path_is_the_lassos():
+    """½‖y − Xβ‖²/n + λ‖β‖₁ with an intercept; bounded by the duality gap.
+
+    With r the residual, u = r·min(1, nλ/‖Xᵀr‖∞) is feasible for the dual, so that the gap G bounds the excess
+    of the objective; half the square of X(β − β*) is at most G by strong convexity of ½‖y − ·‖².
+    """
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((80, 6))
+    X -= X.mean(axis=0)
+    y = X @ [3.0, -2.0, 1.0, 0.3, 0.0, 0.0] + 0.5 * rng.standard_normal(80) + 4
+    lams = [0.05, 0.2, 0.8, 2.0]
+    path = lassonet_path(
+        skip_network(6, hidden=(2,)), X, y, loss="squared", M=0.0, lams=lams, learning_rate=(1e-2, 0.1),
+        momentum=0.5, epochs=(100, 1000), patience=(None, 100), tol=1.0, keep="states",
+    )  # fmt: skip
+    lasso = sl.lasso_path(X, y - y.mean())
+    for row in range(1, len(path)):
+        lam, state = 80 * path.lam[row], path.state_dict(row)
+        assert not state["network.0.weight"].any()
+        beta, exact = state["skip.weight"][0], lasso.at(lam)
+        c = y - y.mean()
+        r = c - X @ beta
+        u = r * min(1, lam / np.abs(X.T @ r).max())
+        gap = (r @ r / 2 + lam * np.abs(beta).sum()) - (c @ c - (c - u) @ (c - u)) / 2
+        assert gap <= 1e-9 * (c @ c)
+        assert np.linalg.norm(X @ (beta - exact)) <= np.sqrt(2 * max(gap, 0)) + 1e-10 * np.linalg.norm(c)
+        assert np.array_equal(np.flatnonzero(beta), np.flatnonzero(exact))
+
+
+@pytest.mark.parametrize("weights", ["sample", "class"])
+def test_weights_are_repeated_rows(weights):
+    X, y = design(n=30)
+    label = (y > y.mean()).astype(int)
+    count = np.random.default_rng(0).integers(1, 4, 30) if weights == "sample" else np.array([1, 3])[label]
+    given = {"sample_weight": 2.5 * count} if weights == "sample" else {"class_weight": [1.0, 3.0]}
+    net = skip_network(6, 2)
+    options = {"loss": "cross_entropy", "lams": [0.5, 1.0, 2.0], **QUICK}
+    one = lassonet_path(net, X, label, **given, **options)
+    other = lassonet_path(net, X.repeat(count, axis=0), label.repeat(count), **options)
+    np.testing.assert_allclose(one.objective, other.objective, rtol=1e-8)
+    assert np.array_equal(one.mask, other.mask)
+    plain = lassonet_path(net, X, label, **options)
+    assert not np.allclose(one.objective, plain.objective, rtol=1e-3)
+
+
+def test_balanced_classes_weigh_the_same():
+    X, y = design()
+    label = (y > np.quantile(y, 0.8)).astype(int)
+    net = skip_network(6, 2)
+    options = {"loss": "cross_entropy", "lams": [0.5], **QUICK}
+    one = lassonet_path(net, X, label, class_weight="balanced", **options)
+    assert one == lassonet_path(net, X, label, class_weight=60 / (2 * np.bincount(label)), **options)
+
+
+@pytest.mark.parametrize(("dtype", "p"), list(itertools.product([torch.float32, torch.float64], [1, 3])))
+def test_the_operator_in_torch_is_the_kernel_and_feasible(dtype, p):
+    generator = torch.Generator().manual_seed(0)
+    theta = torch.randn(200, p, generator=generator, dtype=dtype)
+    W = torch.randn(200, 7, generator=generator, dtype=dtype)
+    theta[:5], W[5:9], theta[9], W[9] = 0, 0, 0, 0
+    for lam, M in itertools.product([0.0, 0.3, 2.0], [0.0, 0.7, 10.0]):
+        b, w, b2, w2 = theta.clone(), W.clone(), theta.clone(), W.clone()
+        shrink(b, w, lam, M)
+        shrink_by_torch(b2, w2, lam, M)
+        tolerance = 50 * torch.finfo(dtype).eps
+        assert torch.allclose(b, b2, rtol=tolerance, atol=tolerance)
+        assert torch.allclose(w, w2, rtol=tolerance, atol=tolerance * max(1, M))
+        for x, z in ((b, w), (b2, w2)):
+            assert (z.abs().amax(dim=1) <= M * torch.linalg.vector_norm(x, dim=1)).all()
+            assert (z.double().abs().amax(dim=1) <= M * torch.linalg.vector_norm(x.double(), dim=1)).all()
+
+
+def test_minibatches_float32_and_tensors():
+    """A path in batches, of float32 tensors, with dropout and rows for validation; the same from the same seed."""
+    X, y = design(n=90)
+    net = SkipNetwork(mlp(6, [8], 1, dropout=0.1), 6, 1)
+    data = torch.from_numpy(X).float(), torch.from_numpy(y).float()
+    options = {"loss": "squared", "batch_size": 32, "validation": (X[60:], y[60:]), "k": 1, **QUICK}
+    path = lassonet_path(net, data[0][:60], data[1][:60], rng=3, **options)
+    assert path == lassonet_path(net, X[:60].astype("f"), y[:60], rng=3, **options)
+    assert path != lassonet_path(net, X[:60], y[:60], rng=4, **options)
+    assert np.isfinite(path.validation_loss).all()
+    assert path.n_selected[-1] <= 1
+    assert path.support(1).tolist() == [3]
+
+
+def test_given_network_and_data_are_not_modified():
+    X, y = design()
+    net = skip_network(6)
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    kept = X.copy(), y.copy()
+    lassonet_path(net, X, y, loss="squared", k=3, **QUICK)
+    assert all(torch.equal(before[name], value) for name, value in net.state_dict().items())
+    assert np.array_equal(X, kept[0])
+    assert np.array_equal(y, kept[1])
+
+
+def test_returning_features_are_recorded_and_the_round_limit_holds():
+    """A network whose one living feature is set to zero wants it back at a small λ."""
+    X, y = design()
+    net = skip_network(6)
+    with torch.no_grad():
+        net.skip.weight[:, 3] = 0
+        net.first.weight[:, 3] = 0
+    options = {"loss": "squared", "epochs": (0, 40), "learning_rate": 1e-3, "lams": [0.05], "momentum": 0.0}
+    path = lassonet_path(net, X, y, **options)
+    assert path.mask[1, 3]
+    assert path.importances[3] == np.inf
+
+
+def test_importances_are_of_the_last_leaving():
+    """By hand: a feature that comes back counts with its last leaving; one never selected is 0; else ∞."""
+    mask = np.array([[1, 1, 0, 1], [1, 0, 0, 1], [1, 1, 0, 0], [1, 0, 0, 0]], bool)
+    norm = mask * np.array([[1.0, 2, 0, 3]] * 4)
+    zero = np.zeros(4)
+    path = sl.results.LassoNetPath(
+        lam=np.array([0.0, 1, 2, 4]), objective=zero, loss=zero, validation_loss=zero, n_selected=mask.sum(1),
+        mask=mask, theta_norm=norm, epochs=np.zeros(4, int), returns=np.zeros(4, int), excess=zero, states=(), M=1.0,
+        k=0, groups=None, status=Status.COMPLETED, names=None,
+    )  # fmt: skip
+    assert path.importances.tolist() == [np.inf, 4, 0, 2]
+    assert path.ranking().tolist() == [0, 1, 3, 2]
+    assert path.support(2).tolist() == [0, 1]
+    assert path.support().tolist() == [0]
+    assert path.row_at(2) == 2
+    assert path.row_at(3) == 0
+    with pytest.raises(ValueError, match="at most 3"):
+        path.row_at(4)
+    with pytest.raises(ValueError, match=r"0\.\.4"):
+        path.support(5)
+    assert "LassoNetPath" in repr(path)
+    assert len(path.to_frame("pandas")) == 4
+
+
+def test_refit_is_without_penalty():
+    """The refitted network of the selected features has a lower loss than the path's, which λ shrinks."""
+    X, y = design()
+    net = skip_network(6)
+    path = lassonet_path(net, X, y, loss="squared", k=2, keep="states", **QUICK)
+    S = path.support(2)
+    assert S.tolist() == [1, 3]
+    row = path.row_at(2)
+    new = refit(network_at(net, path, row), X, y, S, loss="squared", learning_rate=1e-2, epochs=500)
+    with torch.no_grad():
+        value = training.squared(new(torch.from_numpy(X[:, S])), torch.from_numpy(y)).mean().item()
+    assert value < 0.5 * path.loss[row]
+    scratch = refit([8], X, y, S, loss="squared", learning_rate=1e-2, epochs=500)
+    assert scratch.skip.in_features == 2
+
+
+class Callback:
+    def __init__(self, at, action):
+        self.steps, self.at, self.action = [], at, action
+
+    def __call__(self, step):
+        assert isinstance(step, LassoNetStep)
+        self.steps.append(step)
+        if len(self.steps) == self.at:
+            return self.action()
+        return None
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("action", [lambda: True, interrupt])
+def test_what_was_done_stays_when_stopped(action):
+    X, y = design()
+    whole = lassonet_path(skip_network(6), X, y, loss="squared", **QUICK)
+    path = lassonet_path(skip_network(6), X, y, loss="squared", callback=Callback(4, action), **QUICK)
+    assert path.status is Status.STOPPED
+    assert len(path) == 4
+    assert np.array_equal(path.objective, whole.objective[:4])
+
+
+def test_a_loss_that_is_not_finite_keeps_the_path_so_far():
+    X, y = design()
+    calls = itertools.count()
+
+    def breaks(output, target):
+        value = training.squared(output, target)
+        return value * np.nan if next(calls) > 400 else value
+
+    with pytest.raises(training.NonFiniteLoss, match=r"λ = .*learning_rate") as caught:
+        lassonet_path(skip_network(6), X, y, loss=breaks, **QUICK)
+    assert len(caught.value.path) >= 1
+    assert np.isfinite(caught.value.path.objective).all()
+    with pytest.raises(training.NonFiniteLoss, match="dense network"):
+        lassonet_path(skip_network(6), 1e200 * X, 1e200 * y, loss="squared", **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"X": np.full((60, 6), np.nan)}, ValueError, "X must be finite"),
+        ({"y": np.full(60, np.inf)}, ValueError, "y must be finite"),
+        ({"X": np.zeros((0, 6)), "y": np.zeros(0)}, ValueError, "at least one row"),
+        ({"X": np.zeros((60, 0))}, ValueError, "at least one row and one feature"),
+        ({"y": np.zeros(7)}, ValueError, "60 entries"),
+        ({"X": np.array([["a"] * 6] * 60)}, TypeError, "numeric"),
+        ({"k": 7}, ValueError, "k must be"),
+        ({"M": -1.0}, ValueError, "M must be"),
+        ({"M": np.inf}, ValueError, "M must be"),
+        ({"groups": [[0, 1], [1, 2, 3, 4, 5]]}, ValueError, r"in several: \[1\]"),
+        ({"groups": [[0, 1]]}, ValueError, r"in none: \[2, 3, 4, 5\]"),
+        ({"groups": [[0, 9]]}, ValueError, r"0\.\.5"),
+        ({"growth": 1.0}, ValueError, "growth"),
+        ({"momentum": 1.0}, ValueError, "momentum"),
+        ({"tol": 0.0}, ValueError, "tol"),
+        ({"lams": [2.0, 1.0]}, ValueError, "ascending"),
+        ({"lams": []}, ValueError, "ascending"),
+        ({"lam_start": 0.0}, ValueError, "lam_start"),
+        ({"learning_rate": -1.0}, ValueError, "learning_rate"),
+        ({"keep": "all"}, ValueError, "keep"),
+        ({"loss": "cross_entropy"}, ValueError, "numbers of classes"),
+        ({"class_weight": "balanced"}, ValueError, "sample_weight"),
+        ({"sample_weight": -np.ones(60)}, ValueError, "nonnegative"),
+        ({"validation": (np.zeros((3, 5)), np.zeros(3))}, ValueError, "6 features"),
+        ({"network": SkipNetwork(mlp(5, [2], 1), 5, 1)}, ValueError, "columns of X"),
+        ({"batch_size": 0}, ValueError, "batch_size"),
+        ({"names": ["a"]}, ValueError, "name each"),
+    ],
+)
+def test_bad_arguments_are_named(change, error, match):
+    X, y = design()
+    given = {"network": [4], "X": X, "y": y, "loss": "squared", "epochs": (1, 1), "k": 5, **change}
+    with pytest.raises(error, match=match):
+        lassonet_path(given.pop("network"), given.pop("X"), given.pop("y"), **given)
+
+
+def test_a_network_that_reads_X_elsewhere_is_refused():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(6, 3), nn.Linear(3, 1)
+
+        def forward(self, X):
+            return self.second(torch.relu(self.first(X))) + X[:, :1]
+
+    X, y = design()
+    with pytest.raises(ValueError, match="nowhere else"):
+        lassonet_path(Twice(), X.astype("f"), y, loss="squared")

@@ -1,0 +1,275 @@
+"""What users of the lassonet package asked for or hit: a test for each thread of lasso-net/lassonet."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from sparselin.neural import (  # noqa: E402
+    SkipNetwork,
+    lassonet_path,
+    matrix_completion,
+    mlp,
+    network_at,
+    reconstruction_path,
+    refit,
+    training,
+)
+from sparselin.results import Status  # noqa: E402
+
+QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}
+
+
+def design(n=60, d=6, seed=0):
+    """Features 1 and 3 matter, the latter linearly."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, 2 * X[:, 3] + np.abs(X[:, 1])
+
+
+def skip_network(d, q=1):
+    with training.seeded(0):
+        return SkipNetwork(mlp(d, [8], q, dtype=torch.float64), d, q)
+
+
+def test_66_the_path_stops_at_a_number_of_features():
+    """Asked: stop when a lower limit of selected features is reached, in place of going on to none."""
+    X, y = design()
+    path = lassonet_path([8], X, y, loss="squared", k=4, **QUICK)
+    assert path.n_selected[-1] <= 4 < path.n_selected[-2]
+    assert path.status is Status.COMPLETED
+    assert len(path.support(4)) == 4
+
+
+def test_53_thirty_thousand_features_are_finite():
+    """Hit: with 30 000 features the loss grew to 5·10⁸ on the path, and an AssertionError ended it."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((25, 30000)).astype("f")
+    seen = []
+
+    def three(step):
+        seen.append(step)
+        return len(seen) == 3
+
+    path = lassonet_path([4], X, X[:, 7], loss="squared", epochs=(5, 5), callback=three)
+    assert path.status is Status.STOPPED
+    assert path.n_features == 30000
+    assert np.isfinite(path.objective).all()
+    assert (path.lam[1:] > 0).all()
+    assert path.lam[2] == pytest.approx(1.02 * path.lam[1])
+    assert path.n_selected[1] > 0.9 * 30000
+
+
+def test_33_batches():
+    """Asked: support for data loaders, that is training in batches in random order."""
+    X, y = design()
+    whole = lassonet_path([8], X, y, loss="squared", k=2, **QUICK)
+    path = lassonet_path([8], X, y, loss="squared", k=2, batch_size=17, **QUICK)
+    assert path.support(2).tolist() == whole.support(2).tolist() == [1, 3]
+    assert path.n_selected[-1] <= 2
+    assert (path.excess[1:] <= 1).all()
+
+
+class Own(nn.Module):
+    """Layers and activations of a user."""
+
+    def __init__(self, d, q):
+        super().__init__()
+        self.reads = nn.Linear(d, 10, bias=False)
+        self.norm = nn.LayerNorm(10)
+        self.last = nn.Linear(10, q)
+
+    def forward(self, X):
+        return self.last(torch.tanh(self.norm(self.reads(X))))
+
+
+def test_26_a_network_of_the_user():
+    """Asked: a custom model, with other activations and layers, for a [0, 1] classification."""
+    X, y = design()
+    with training.seeded(0):
+        net = Own(6, 2).double()
+    path = lassonet_path(net, X, (y > y.mean()).astype(int), loss="cross_entropy", k=1, **QUICK)
+    assert path.support(1).tolist() == [3]
+
+
+def test_40_another_loss():
+    """Asked: a quantile loss in place of the squared error, whose training did not converge there."""
+    X, y = design()
+
+    def quantile(output, target):
+        error = target - output[:, 0]
+        return torch.maximum(0.8 * error, -0.2 * error)
+
+    path = lassonet_path([8], X, y, loss=quantile, k=2, **QUICK)
+    assert path.support(2).tolist() == [1, 3]
+    assert path.loss[0] < 0.1
+
+
+def test_51_a_loss_that_is_no_mean_over_rows_is_refused():
+    """Asked: Cox's partial likelihood with a custom model. It couples rows; here a loss is a mean over them."""
+    X, y = design()
+
+    def cox(output, target):
+        return output.sum() - torch.logcumsumexp(output[:, 0], 0).sum()
+
+    with pytest.raises(ValueError, match="one number a row"):
+        lassonet_path([8], X, y, loss=cox)
+
+
+def test_71_results_are_numpy_arrays():
+    """Hit: a score of predictions that are on the GPU raised a TypeError. Nothing of a result is a tensor."""
+    X, y = design()
+    path = lassonet_path(
+        [8], torch.from_numpy(X), torch.from_numpy(y), loss="squared", keep="states", **QUICK
+    )
+    fields = [path.lam, path.objective, path.mask, path.theta_norm, path.importances, path.support()]
+    assert all(type(array) is np.ndarray for array in [*fields, *path.state_dict(0).values()])
+
+
+def test_69_classes_beyond_the_outputs_are_named():
+    """Hit: a device-side assert at random, where a class of the validation rows is missing in a subsample.
+
+    A class that only the validation rows have is no error if the network has its output; else it is named.
+    """
+    X, y = design()
+    label = (y > y.mean()).astype(int)
+    with pytest.raises(ValueError, match="class 2"):
+        lassonet_path(skip_network(6, 2), X, label + 1, loss="cross_entropy")
+    judge = (X, label + 1)
+    with pytest.raises(ValueError, match="class 2"):
+        lassonet_path(skip_network(6, 2), X, label, loss="cross_entropy", validation=judge)
+    judge = (X, 2 * label)
+    path = lassonet_path(skip_network(6, 3), X, label, loss="cross_entropy", validation=judge, k=5, **QUICK)
+    assert np.isfinite(path.validation_loss).all()
+
+
+def test_54_56_57_scores_are_of_networks_trained_again_on_the_selected_features():
+    """Asked: one trial or several behind Table 1, and why scores at 50 features are lower when reproduced.
+
+    The paper trains a network from scratch on the selected features. The network of the path is shrunk by λ,
+    and worse; both are the same from the same seed.
+    """
+    X, y = design(120)
+    train, test = (X[:80], y[:80]), (torch.from_numpy(X[80:]), torch.from_numpy(y[80:]))
+    net = skip_network(6)
+    path = lassonet_path(net, *train, loss="squared", k=2, keep="states", **QUICK)
+    S = path.support(2)
+    shrunk = network_at(net, path, path.row_at(2)).eval()
+    options = {"loss": "squared", "learning_rate": 1e-2, "epochs": 300}
+    again = [refit([8], *train, S, rng=seed, **options) for seed in (0, 0, 1)]
+    with torch.no_grad():
+        errors = [float(training.squared(f(test[0][:, S]), test[1]).mean()) for f in again]
+        biased = float(training.squared(shrunk(test[0]), test[1]).mean())
+    assert errors[0] == errors[1] != errors[2]
+    assert max(errors) < 0.5 * biased
+
+
+def test_59_63_importances_choose_features():
+    """Asked: what the importances mean, and how to choose features by them.
+
+    λ at which a feature leaves for good: those above any λ are the features of its row, to the last leaving.
+    """
+    X, y = design()
+    path = lassonet_path([8], X, y, loss="squared", **QUICK)
+    assert path.n_selected[-1] == 0
+    assert np.isfinite(path.importances).all()
+    for row in range(len(path)):
+        later = path.mask[row:].any(axis=0)
+        assert np.array_equal(path.importances > path.lam[row], later)
+    assert path.ranking()[0] == 3
+    assert set(path.support(2)) == {1, 3}
+
+
+def test_7_28_29_groups():
+    """Asked: groups of features selected together; θ_j ∈ ℝᵠ for q outputs; the groups' penalty in objectives."""
+    X, y = design()
+    target = np.column_stack([y, -y, X[:, 0]])
+    groups = [[0, 4], [1, 3], [2, 5]]
+    net = skip_network(6, 3)
+    path = lassonet_path(net, X, target, loss="squared", groups=groups, keep="states", **QUICK)
+    for row in range(len(path)):
+        theta = path.state_dict(row)["skip.weight"]
+        assert all(len(set(path.mask[row, group])) == 1 for group in groups)
+        penalty = sum(np.sqrt((theta[:, group] ** 2).sum()) for group in groups)
+        assert path.objective[row] == pytest.approx(path.loss[row] + path.lam[row] * penalty, rel=1e-12)
+    assert path.importances[1] == path.importances[3] == path.importances.max()
+
+
+def test_35_at_M_zero_it_is_logistic_regression_with_a_lasso_penalty():
+    """Hit: with M = 0 it did not agree with glmnet on a classification.
+
+    The optimality conditions of (1/n)Σ log(1 + e^η) − yη + λ‖β‖₁: c_j = x_jᵀ(y − p)/n is λ·sign(β_j) where
+    β_j ≠ 0, at most λ in magnitude elsewhere, and Σ(y − p) = 0. (lassonet 0.0.21 solves for λ/10: its
+    proximal step leaves out the momentum.)
+    """
+    X, y = design(80)
+    label = (y > np.median(y)).astype(float)
+    X = X - X.mean(axis=0)
+    path = lassonet_path(
+        [2], X, label, loss=logistic, M=0.0,
+        lams=[0.02, 0.1], learning_rate=(1e-2, 0.5), momentum=0.5, epochs=(50, 600), patience=(None, 100),
+        tol=1.0, keep="states",
+    )  # fmt: skip
+    for row in (1, 2):
+        state = path.state_dict(row)
+        beta = state["skip.weight"][0]
+        hidden = np.maximum(state["network.0.bias"], 0)
+        eta = X @ beta + float(state["network.2.weight"][0] @ hidden + state["network.2.bias"][0])
+        residual = label - 1 / (1 + np.exp(-eta))
+        c, lam = X.T @ residual / 80, path.lam[row]
+        assert abs(residual.mean()) <= 1e-6
+        np.testing.assert_allclose(c[beta != 0], lam * np.sign(beta[beta != 0]), rtol=1e-5)
+        assert (np.abs(c[beta == 0]) <= lam).all()
+        assert 0 < np.count_nonzero(beta) < 6
+
+
+def logistic(output, target):
+    """log(1 + e^η) − yη of each row."""
+    return nn.functional.softplus(output[:, 0]) - target * output[:, 0]
+
+
+def test_18_given_lambdas_need_no_start():
+    """Hit: with lambda_seq, the attribute of an automatic start was missing."""
+    X, y = design()
+    lams = [1.0, 3.0, 9.0]
+    path = lassonet_path([8], X, y, loss="squared", lams=lams, **QUICK)
+    assert path.lam.tolist() == [0.0, *lams]
+    assert lassonet_path([8], X, y, loss="squared", lams=[1e6], **QUICK).n_selected[-1] == 0
+    start = lassonet_path([8], X, y, loss="squared", lam_start=2.0, k=5, **QUICK)
+    np.testing.assert_allclose(start.lam[1:], 2.0 * 1.6 ** np.arange(len(start) - 1))
+
+
+def test_25_43_47_without_targets():
+    """Asked: unsupervised selection, and an autoencoder. Of two factors' six noisy copies one each is enough."""
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((80, 2))
+    X = np.repeat(factors, 3, axis=1) * [1, -1, 2, 1, -1, 2] + 0.05 * rng.standard_normal((80, 6))
+    path = reconstruction_path([6], X, k=2, validation=X[:20], **QUICK)
+    assert sorted(path.support(2) // 3) == [0, 1]
+    with pytest.raises(TypeError, match="loss"):
+        reconstruction_path([6], X, loss="squared")
+
+
+def test_matrix_completion_beats_the_mean():
+    """Algorithm 5, rank one: the observed entries stay, the missing ones are better than row means."""
+    rng = np.random.default_rng(0)
+    Z = np.outer(rng.standard_normal(60), [1.0, -1.0, 2.0, 0.5, -2.0])
+    hidden = np.where(rng.random(Z.shape) < 0.15, np.nan, Z)
+    hidden[:, 0] = Z[:, 0]
+    options = {"growth": 2, "learning_rate": (1e-2, 2e-3), "epochs": (100, 20), "k": 2}
+    found = matrix_completion([8], hidden, rounds=15, tol=0.02, **options)
+    missing = np.isnan(hidden)
+    assert np.array_equal(found.observed, ~missing)
+    assert np.array_equal(found.completed[~missing], Z[~missing])
+    mean = np.broadcast_to(np.nanmean(hidden, axis=1)[:, None], Z.shape)
+    error = np.linalg.norm((found.completed - Z)[missing])
+    assert error < 0.3 * np.linalg.norm((mean - Z)[missing])
+    assert found.status is Status.COMPLETED
+    assert found.change[-1] <= 0.02
+    assert found.path.n_selected[0] == 5
+    assert found.path.n_selected[-1] <= 2
+    hidden[3] = np.nan
+    with pytest.raises(ValueError, match=r"rows \[3\]"):
+        matrix_completion([8], hidden)
