@@ -19,9 +19,8 @@ from sparselin.estimators._network import (
     network_for,
 )
 from sparselin.neural.attention import SequentialAttention
-from sparselin.neural.baselines._fit import adam, planned
 from sparselin.neural.masks import check_groups
-from sparselin.neural.training import Rows, seeded
+from sparselin.neural.training import Rows, adam, planned, seeded
 from sparselin.results import Status
 from sparselin.validation import Columns, check_count
 

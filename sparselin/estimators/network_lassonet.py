@@ -157,8 +157,8 @@ class _LassoNet(NetworkEstimator):
                  for value in (self.learning_rate, self.epochs, self.patience)]  # fmt: skip
         rate, epochs, patience = first
         return refit(
-            network, task.rows.X, task.rows.y, selected.tolist(), loss=task.loss, learning_rate=rate, epochs=epochs,
-            patience=patience, tol=self.tol, batch_size=self.batch_size, sample_weight=task.rows.weight,
+            network, task.rows.X, task.rows.y, selected.tolist(), loss=task.loss, learning_rate=rate,
+            epochs=epochs, patience=patience, tol=self.tol, batch_size=self.batch_size, sample_weight=task.rows.weight,
             l2=self.l2, rng=task.seed,
         )  # fmt: skip
 

@@ -1,10 +1,10 @@
 from .attention import SequentialAttention as SequentialAttention
 from .embeddings import EmbeddedColumns as EmbeddedColumns
 from .gains import marginal_gains as marginal_gains
-from .masks import FeatureMask as FeatureMask
 from .lassonet import LassoNetStep as LassoNetStep
 from .lassonet import lassonet_path as lassonet_path
 from .lassonet import network_at as network_at
+from .masks import FeatureMask as FeatureMask
 from .networks import SkipNetwork as SkipNetwork
 from .networks import mlp as mlp
 from .reconstruction import matrix_completion as matrix_completion

@@ -10,12 +10,14 @@ import contextlib
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from sparselin.validation import check_count, check_real
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -122,3 +124,51 @@ def seeded(rng: Any) -> Iterator[torch.Generator]:
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)
         yield torch.Generator().manual_seed(seed)
+
+
+class Plan(NamedTuple):
+    """Passes over the data, rows of a batch (None: all), and the step length of Adam."""
+
+    epochs: int
+    batch_size: int | None
+    learning_rate: float
+
+
+def planned(epochs: int, batch_size: int | None, learning_rate: float) -> Plan:
+    """The plan, checked: TypeError or ValueError."""
+    check_count(epochs, "epochs", 1)
+    if batch_size is not None:
+        check_count(batch_size, "batch_size", 1)
+    if check_real(learning_rate, "learning_rate") <= 0:
+        raise ValueError(f"learning_rate must be positive; got {learning_rate}")
+    return Plan(epochs, batch_size, float(learning_rate))
+
+
+def adam(
+    network: nn.Module,
+    rows: Rows,
+    loss: Loss,
+    plan: Plan,
+    generator: torch.Generator,
+    where: str,
+    before: Callable[[int, Rows], object] | None = None,
+) -> None:
+    """Adam (Kingma and Ba, 2015) on batches; `before` is called with each step's number and its batch."""
+    optimizer = torch.optim.Adam(network.parameters(), lr=plan.learning_rate)
+    step = 0
+    for _ in range(plan.epochs):
+        for batch in rows.batches(plan.batch_size, generator):
+            if before is not None:
+                before(step, batch)
+            optimizer.zero_grad()
+            backward(network, batch, loss, f"{where}, step {step + 1}")
+            optimizer.step()
+            step += 1
+
+
+def backward(network: nn.Module, rows: Rows, loss: Loss, where: str) -> Tensor:
+    """The mean loss, whose gradients are added to those of the parameters."""
+    value = rows.mean(loss, network(rows.X))
+    check_finite_loss(float(value.detach()), where)
+    value.backward()
+    return value

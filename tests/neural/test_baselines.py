@@ -22,15 +22,10 @@ from sparselin.experiments.networks.methods import (  # noqa: E402
 )
 from sparselin.neural import NonFiniteLoss, baselines, mlp  # noqa: E402
 from sparselin.neural.baselines._data import prepared  # noqa: E402
-from sparselin.neural.baselines._fit import (  # noqa: E402
-    Plan,
-    Proximal,
-    row_gradients,
-    shrunk_rows,
-)
+from sparselin.neural.baselines._fit import Proximal, row_gradients, shrunk_rows  # noqa: E402
 from sparselin.neural.baselines._growing import GrowingNetwork  # noqa: E402
 from sparselin.neural.baselines.concrete import ConcreteSelectors  # noqa: E402
-from sparselin.neural.training import LOSSES, Rows, seeded  # noqa: E402
+from sparselin.neural.training import LOSSES, Plan, Rows, seeded  # noqa: E402
 from sparselin.results import Status  # noqa: E402
 
 # few passes over few rows

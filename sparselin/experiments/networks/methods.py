@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from sparselin.datasets import Source, images
 from sparselin.experiments.networks.linear import diverse, linear_ols, linear_omp
 from sparselin.neural import baselines
-from sparselin.neural.baselines._fit import adam, planned
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import Rows, cross_entropy, seeded
+from sparselin.neural.training import Rows, adam, cross_entropy, planned, seeded
 from sparselin.results import FeatureRanking, FloatArray
 from sparselin.validation import check_new
 

@@ -1,60 +1,18 @@
-"""The training that the methods share: Adam on batches, L-BFGS on all rows, and proximal steps on rows of W.
+"""The training that the methods share: L-BFGS on all rows, and proximal steps on rows of W.
 
 W_j ∈ ℝᴷ, the row of feature j, are the weights from x_j to the first layer: a column of `nn.Linear.weight`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from sparselin.neural.training import Loss, Rows, check_finite_loss
-from sparselin.validation import check_count, check_real
+from sparselin.neural.training import Loss, Plan, Rows, adam, backward
 
 _AT_ONCE = 4096  # rows whose gradients are computed at a time
-
-
-class Plan(NamedTuple):
-    """Passes over the data, rows of a batch (None: all), and the step length of Adam."""
-
-    epochs: int
-    batch_size: int | None
-    learning_rate: float
-
-
-def planned(epochs: int, batch_size: int | None, learning_rate: float) -> Plan:
-    """The plan, checked: TypeError or ValueError."""
-    check_count(epochs, "epochs", 1)
-    if batch_size is not None:
-        check_count(batch_size, "batch_size", 1)
-    if check_real(learning_rate, "learning_rate") <= 0:
-        raise ValueError(f"learning_rate must be positive; got {learning_rate}")
-    return Plan(epochs, batch_size, float(learning_rate))
-
-
-def adam(
-    network: nn.Module,
-    rows: Rows,
-    loss: Loss,
-    plan: Plan,
-    generator: torch.Generator,
-    where: str,
-    before: Callable[[int, Rows], object] | None = None,
-) -> None:
-    """Adam (Kingma and Ba, 2015) on batches; `before` is called with each step's number and its batch."""
-    optimizer = torch.optim.Adam(network.parameters(), lr=plan.learning_rate)
-    step = 0
-    for _ in range(plan.epochs):
-        for batch in rows.batches(plan.batch_size, generator):
-            if before is not None:
-                before(step, batch)
-            optimizer.zero_grad()
-            _backward(network, batch, loss, f"{where}, step {step + 1}")
-            optimizer.step()
-            step += 1
 
 
 def fit(
@@ -73,16 +31,9 @@ def fit(
 
     def closure() -> Tensor:
         optimizer.zero_grad()
-        return _backward(network, rows, loss, where)
+        return backward(network, rows, loss, where)
 
     optimizer.step(closure)
-
-
-def _backward(network: nn.Module, rows: Rows, loss: Loss, where: str) -> Tensor:
-    value = rows.mean(loss, network(rows.X))
-    check_finite_loss(float(value.detach()), where)
-    value.backward()
-    return value
 
 
 class Proximal:
@@ -112,7 +63,7 @@ class Proximal:
         for _ in range(plan.epochs):
             for batch in rows.batches(plan.batch_size, generator):
                 self.network.zero_grad()
-                _backward(self.network, batch, loss, f"{where}, step {self.steps + 1}")
+                backward(self.network, batch, loss, f"{where}, step {self.steps + 1}")
                 if self.others is not None:
                     self.others.step()
                 self._move(lam)

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sparselin.neural.baselines._data import Data
-from sparselin.neural.baselines._fit import Plan, fit, row_gradients
+from sparselin.neural.baselines._fit import fit, row_gradients
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import Rows
+from sparselin.neural.training import Plan, Rows
 from sparselin.results import FloatArray
 
 # Gradients below this multiple of eps times their bound without features are zero.

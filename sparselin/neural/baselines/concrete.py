@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from sparselin.neural.baselines._data import Task, prepared
-from sparselin.neural.baselines._fit import adam, planned
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import Rows, seeded, squared
+from sparselin.neural.training import Rows, adam, planned, seeded, squared
 from sparselin.results import FeatureRanking
 from sparselin.validation import check_real
 

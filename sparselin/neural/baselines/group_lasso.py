@@ -10,9 +10,9 @@ import torch
 from numpy.typing import ArrayLike
 
 from sparselin.neural.baselines._data import Data, Task, prepared
-from sparselin.neural.baselines._fit import Plan, Proximal, adam, planned, row_gradients
+from sparselin.neural.baselines._fit import Proximal, row_gradients
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import seeded
+from sparselin.neural.training import Plan, adam, planned, seeded
 from sparselin.results import FeatureRanking, FloatArray
 from sparselin.validation import check_level, check_real
 

@@ -10,10 +10,10 @@ import torch
 from numpy.typing import ArrayLike
 
 from sparselin.neural.baselines._data import Data, Task, prepared
-from sparselin.neural.baselines._fit import Plan, Proximal, planned
+from sparselin.neural.baselines._fit import Proximal
 from sparselin.neural.baselines._growing import GrowingNetwork
 from sparselin.neural.networks import mlp
-from sparselin.neural.training import seeded
+from sparselin.neural.training import Plan, planned, seeded
 from sparselin.results import FeatureRanking, FloatArray
 from sparselin.validation import check_level, check_real
 
