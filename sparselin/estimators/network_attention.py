@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 
 from sparselin.estimators._network import (
     Fitted,
@@ -19,25 +16,11 @@ from sparselin.estimators._network import (
     network_for,
 )
 from sparselin.neural.attention import SequentialAttention
+from sparselin.neural.batches import RowBatches
 from sparselin.neural.masks import check_groups
-from sparselin.neural.training import Rows, adam, planned, seeded
+from sparselin.neural.training import adam, planned, seeded
 from sparselin.results import Status
-from sparselin.validation import Columns, check_count
-
-
-class Batches:
-    """The rows in a new random order each time they are passed through; `len` of them in each pass."""
-
-    def __init__(self, rows: Rows, size: int | None, generator: torch.Generator) -> None:
-        self.rows, self.generator = rows, generator
-        self.size = len(rows) if size is None else check_count(size, "batch_size", 1)
-
-    def __len__(self) -> int:
-        return -(-len(self.rows) // self.size)
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        for batch in self.rows.batches(self.size, self.generator):
-            yield batch.X, batch.y, batch.weight
+from sparselin.validation import Columns
 
 
 class _Attention(NetworkEstimator):
@@ -88,20 +71,19 @@ class _Attention(NetworkEstimator):
         units = check_groups(self.groups, task.n_features)
         names = task.names if self.groups is None else None
         k = self._number_to_select(int(units.max()) + 1)
-        optimizer = partial(torch.optim.Adam, lr=self.learning_rate)
+        plan = planned(self.epochs, self.batch_size, self.learning_rate)
         with seeded(task.seed) as generator:
             network = network_for(task, task.n_features, self)
             selector = SequentialAttention(
-                network, k, n_features=task.n_features, loss=task.loss, optimizer=optimizer,
+                network, k, n_features=task.n_features, loss=task.loss, optimizer=plan.adam,
                 parametrization=self.parametrization, temperature=self.temperature, groups=self.groups,
                 features_per_step=self.features_per_step, warm_up=self.warm_up, penalty=self.penalty,
                 forced=self.forced, names=names, rng=task.seed,
             )  # fmt: skip
-            path = selector.fit(Batches(task.rows, self.batch_size, generator), epochs=self.epochs)
+            path = selector.fit(RowBatches(task.rows, self.batch_size, generator), epochs=self.epochs)
             selected = np.concatenate([np.flatnonzero(units == unit) for unit in path.order])
             final = network_for(task, len(selected), self)
             rows = task.rows.columns(selected)
-            plan = planned(self.epochs, self.batch_size, self.learning_rate)
             adam(final, rows, task.loss, plan, generator, "the training on what was selected")
         if path.status is not Status.COMPLETED:
             warnings.warn(f"{len(path.order)} of {k} were selected: {path.status.message}", stacklevel=4)

@@ -158,8 +158,8 @@ class _LassoNet(NetworkEstimator):
         rate, epochs, patience = first
         return refit(
             network, task.rows.X, task.rows.y, selected.tolist(), loss=task.loss, learning_rate=rate,
-            epochs=epochs, patience=patience, tol=self.tol, batch_size=self.batch_size, sample_weight=task.rows.weight,
-            l2=self.l2, rng=task.seed,
+            epochs=epochs, patience=patience, tol=self.tol, batch_size=self.batch_size,
+            sample_weight=task.rows.weight, l2=self.l2, rng=task.seed,
         )  # fmt: skip
 
     def _split(self, task: NetworkTask) -> tuple[Rows, Rows | None]:

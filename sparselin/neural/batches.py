@@ -140,3 +140,18 @@ def _check_finite(values: Tensor, name: str) -> None:
             f"{name} must be finite; got {len(wrong)} NaN or infinite entries, the first at "
             f"{tuple(wrong[0].tolist())}. Drop or impute them first"
         )
+
+
+class RowBatches:
+    """Rows in a new random order each time they are passed through, as triples; `len` is that of a pass."""
+
+    def __init__(self, rows: Rows, size: int | None, generator: torch.Generator) -> None:
+        self.rows, self.generator = rows, generator
+        self.size = len(rows) if size is None else size
+
+    def __len__(self) -> int:
+        return -(-len(self.rows) // self.size)
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
+        for batch in self.rows.batches(self.size, self.generator):
+            yield batch.X, batch.y, batch.weight

@@ -133,6 +133,10 @@ class Plan(NamedTuple):
     batch_size: int | None
     learning_rate: float
 
+    def adam(self, parameters: Any) -> torch.optim.Optimizer:
+        """Adam with this step length."""
+        return torch.optim.Adam(parameters, lr=self.learning_rate)
+
 
 def planned(epochs: int, batch_size: int | None, learning_rate: float) -> Plan:
     """The plan, checked: TypeError or ValueError."""
@@ -154,7 +158,7 @@ def adam(
     before: Callable[[int, Rows], object] | None = None,
 ) -> None:
     """Adam (Kingma and Ba, 2015) on batches; `before` is called with each step's number and its batch."""
-    optimizer = torch.optim.Adam(network.parameters(), lr=plan.learning_rate)
+    optimizer = plan.adam(network.parameters())
     step = 0
     for _ in range(plan.epochs):
         for batch in rows.batches(plan.batch_size, generator):

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from sparselin.datasets import Source, images
+from sparselin.experiments.networks.attention_and_lassonet import lassonet, sequential_attention
 from sparselin.experiments.networks.linear import diverse, linear_ols, linear_omp
 from sparselin.neural import baselines
 from sparselin.neural.networks import mlp
@@ -22,6 +23,8 @@ from sparselin.validation import check_new
 Method = Callable[..., FeatureRanking]
 
 METHODS: dict[str, Method] = {
+    "Sequential Attention": sequential_attention,
+    "LassoNet": lassonet,
     "random": baselines.random_features,
     "largest correlation": baselines.largest_correlation,
     "random forest": baselines.random_forest,
