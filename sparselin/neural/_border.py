@@ -130,8 +130,8 @@ def check_reads_through_first(model: SkipNetwork, reduced: Reduced, X: Tensor) -
     tolerance = 1e3 * torch.finfo(expected.dtype).eps * scale
     if expected.shape != found.shape or not bool(((expected - found).abs() <= tolerance).all()):
         raise ValueError(
-            "network must read X through its first linear layer, once, as it is, and nowhere else: only so can
-            " "features that are zero there be left out"
+            "network must read X through its first linear layer, once, as it is, and nowhere else: only so "
+            "can features that are zero there be left out"
         )
 
 

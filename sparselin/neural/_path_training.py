@@ -124,7 +124,7 @@ class Training:
         else:
             value = self.mean_loss(self.judge)
         check_finite_loss(value, self.where)
-        return value + self.penalty(lam)
+        return float(value) + self.penalty(lam)
 
     def mean_loss(self, rows: Rows) -> float:
         """Of rows with the active columns, in the network's mode for prediction."""

@@ -56,6 +56,8 @@ def as_loss(loss: str | nn.Module | Loss) -> Loss:
                 f"loss must be one of {sorted(LOSSES)}, a PyTorch loss or a function; got {loss!r}"
             )
         return LOSSES[loss]
+    if loss in LOSSES.values():
+        return loss
     if isinstance(loss, nn.Module) and hasattr(loss, "reduction"):
         loss = copy.deepcopy(loss)
         loss.reduction = "none"

@@ -69,7 +69,7 @@ def test_absent_features_do_not_want_back_in(kind, groups):
 
 
 def reference(net, X, y, lam, epochs, M, step, momentum):
-    """The state after these steps with all features all the time, by torch.optim.SGD and `group_hier_prox`."""
+    """The state after these steps, all features in all of them, by torch.optim.SGD and `group_hier_prox`."""
     net = copy.deepcopy(net)
     optimizer = torch.optim.SGD(net.parameters(), lr=step, momentum=momentum)
     theta, W = net.skip.weight, net.first.weight
@@ -172,7 +172,7 @@ def test_the_operator_in_torch_is_the_kernel_and_feasible(dtype, p):
 
 
 def test_minibatches_float32_and_tensors():
-    """A path in batches, of float32 tensors, with dropout and rows for validation; the same from the same seed."""
+    """Batches of float32 tensors, dropout, rows for validation; the same from the same seed."""
     X, y = design(n=90)
     net = SkipNetwork(mlp(6, [8], 1, dropout=0.1), 6, 1)
     data = torch.from_numpy(X).float(), torch.from_numpy(y).float()
@@ -216,7 +216,8 @@ def test_importances_are_of_the_last_leaving():
     zero = np.zeros(4)
     path = sl.results.LassoNetPath(
         lam=np.array([0.0, 1, 2, 4]), objective=zero, loss=zero, validation_loss=zero, n_selected=mask.sum(1),
-        mask=mask, theta_norm=norm, epochs=np.zeros(4, int), returns=np.zeros(4, int), excess=zero, states=(), M=1.0,
+        mask=mask, theta_norm=norm, epochs=np.zeros(4, int), returns=np.zeros(4, int), excess=zero, states=(),
+        M=1.0,
         k=0, groups=None, status=Status.COMPLETED, names=None,
     )  # fmt: skip
     assert path.importances.tolist() == [np.inf, 4, 0, 2]
@@ -281,7 +282,7 @@ def test_a_loss_that_is_not_finite_keeps_the_path_so_far():
 
     def breaks(output, target):
         value = training.squared(output, target)
-        return value * np.nan if next(calls) > 400 else value
+        return value * np.nan if next(calls) > 200 else value
 
     with pytest.raises(training.NonFiniteLoss, match=r"λ = .*learning_rate") as caught:
         lassonet_path(skip_network(6), X, y, loss=breaks, **QUICK)
