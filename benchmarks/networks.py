@@ -66,8 +66,8 @@ def gains_on_digits(seed: int, k: int, epochs: int, repeats: int) -> tuple[float
     """Spearman's correlation of attention and true marginal gains on scikit-learn's digits, given k pixels.
 
     The k pixels are those that Sequential Attention selects first; for each of the others a network is
-    trained (Appendix B.6 of *Sequential Attention for Feature Selection*). After 49 pixels the gains of 15 are
-    left, so small that they hardly agree with themselves from one training to the next (`repeatability`).
+    trained (Appendix B.6 of *Sequential Attention for Feature Selection*). After 49 pixels 15 are left, of
+    gains so small that they hardly agree from one training to the next (`repeatability`).
     """
     from sparselin.neural import SequentialAttention, mlp
     from sparselin.neural.batches import Shuffled
