@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from sparselin.neural.batches import Border
-from sparselin.neural.masks import FeatureMask, masked
+from sparselin.neural.masks import FeatureMask, masked, squares
 from sparselin.neural.networks import first_linear
 from sparselin.neural.record import Record
 from sparselin.neural.schedule import PerStep, Schedule, divided, repeated
@@ -204,8 +204,7 @@ class SequentialAttention:
         return self._record.path(self._status)
 
     def _repeated(self) -> Schedule:
-        length = check_count(self._steps_per_phase or 0, "steps_per_phase", 1)
-        return repeated(self.k - len(self._forced), self._per_step, length, self._warm_up)
+        return repeated(self.k - len(self._forced), self._per_step, self._steps_per_phase or 0, self._warm_up)
 
     def _divided(self, steps: int) -> Schedule:
         return divided(self.k - len(self._forced), self._per_step, steps, self._warm_up)
@@ -292,15 +291,8 @@ class SequentialAttention:
         return values[0]
 
     def _regularizer(self) -> Tensor:
-        """(λ/2)(Σ w_u² + Σ ‖W_j‖²) over what is not selected."""
-        mask, layer = self.mask, self._layer
-        assert layer is not None
-        left = ~mask.selected
-        columns = left if mask.groups is None else left[mask.groups]
-        total = (layer.weight.square().sum(0) * columns).sum()
-        if not mask.form.normalized or mask.parametrization == "softmax":
-            total = total + (mask.logits.square() * left).sum()
-        return 0.5 * self._lam * total
+        assert self._layer is not None
+        return 0.5 * self._lam * squares(self.mask, self._layer)
 
     def _pick(self) -> None:
         record, attention = self._record, self.mask.attention()

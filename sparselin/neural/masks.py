@@ -203,6 +203,16 @@ def _fold(network: nn.Module, mask: FeatureMask, d: int) -> nn.Module | None:
     return None if at is None or first is None else nn.Sequential(*layers[:at], first, *layers[at + 1 :])
 
 
+def squares(mask: FeatureMask, layer: nn.Linear) -> Tensor:
+    """Σ w_u² + Σ ‖W_j‖² off S, W_j the columns of `layer`; without w_u where s has no scale."""
+    left = ~mask.selected
+    columns = left if mask.groups is None else left[mask.groups]
+    total = (layer.weight.square().sum(0) * columns).sum()
+    if mask.form.normalized and mask.parametrization != "softmax":
+        return total
+    return total + (mask.logits.square() * left).sum()
+
+
 def check_groups(groups: object, d: int) -> IndexArray:
     """(d,) the unit of each feature, each of 0, …, u − 1 at least once; of None every feature its own."""
     if groups is None:

@@ -240,6 +240,13 @@ def test_bad_calls_are_named():
         made(2, penalty=lambda S: -1.0).fit([planted()])
 
 
+def test_infinity_that_the_network_hides_is_found():
+    X, y = planted()
+    hidden = made(2, net=nn.Sequential(nn.ReLU(), network(8)))
+    with pytest.raises(ValueError, match="X of batch 2 must be finite; got 8"):
+        hidden.fit([(X, y), (torch.where(torch.arange(64)[:, None] == 3, -torch.inf, X), y)])
+
+
 def test_a_class_may_be_missing_from_a_batch():
     X = torch.eye(3).repeat(4, 1)
     y = torch.arange(3).repeat(4)
@@ -357,6 +364,8 @@ def test_categorical_columns_are_units():
     assert path.features_at(1).tolist() == [6, 7, 8, 9]
     with pytest.raises(ValueError, match=r"t must lie in 0\.\.2"):
         path.features_at(3)
+    vectors = inputs(torch.ones(1, 5))[0, 2:].reshape(3, 4)
+    assert len(torch.unique(vectors, dim=0)) == 3
     large = EmbeddedColumns(1, {0: 2**24 + 2}, dimension=1)
     with torch.no_grad():
         large.table.weight[2**24 + 1] = 7.0
