@@ -16,7 +16,7 @@ from sparselin.estimators._network import (
     network_for,
 )
 from sparselin.neural.attention import SequentialAttention
-from sparselin.neural.batches import RowBatches
+from sparselin.neural.batches import Shuffled
 from sparselin.neural.masks import check_groups
 from sparselin.neural.training import adam, planned, seeded
 from sparselin.results import Status
@@ -80,7 +80,7 @@ class _Attention(NetworkEstimator):
                 features_per_step=self.features_per_step, warm_up=self.warm_up, penalty=self.penalty,
                 forced=self.forced, names=names, rng=task.seed,
             )  # fmt: skip
-            path = selector.fit(RowBatches(task.rows, self.batch_size, generator), epochs=self.epochs)
+            path = selector.fit(Shuffled(task.rows, self.batch_size), epochs=self.epochs)
             selected = np.concatenate([np.flatnonzero(units == unit) for unit in path.order])
             final = network_for(task, len(selected), self)
             rows = task.rows.columns(selected)

@@ -35,6 +35,7 @@ class Border(NamedTuple):
             no integers.
         """
         name = f"batch {number}"
+        batch = (batch.X, batch.y, batch.weight) if isinstance(batch, Rows) else batch
         parts = tuple(batch) if isinstance(batch, (tuple, list)) else ()
         if not 2 <= len(parts) <= 3:
             kind = type(batch).__name__ + (f" of {len(parts)}" if parts else "")
@@ -140,18 +141,3 @@ def _check_finite(values: Tensor, name: str) -> None:
             f"{name} must be finite; got {len(wrong)} NaN or infinite entries, the first at "
             f"{tuple(wrong[0].tolist())}. Drop or impute them first"
         )
-
-
-class RowBatches:
-    """Rows in a new random order each time they are passed through, as triples; `len` is that of a pass."""
-
-    def __init__(self, rows: Rows, size: int | None, generator: torch.Generator) -> None:
-        self.rows, self.generator = rows, generator
-        self.size = len(rows) if size is None else size
-
-    def __len__(self) -> int:
-        return -(-len(self.rows) // self.size)
-
-    def __iter__(self) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
-        for batch in self.rows.batches(self.size, self.generator):
-            yield batch.X, batch.y, batch.weight

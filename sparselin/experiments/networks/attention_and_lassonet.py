@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.baselines._data import Task, prepared
-from sparselin.neural.batches import RowBatches
+from sparselin.neural.batches import Shuffled
 from sparselin.neural.lassonet import lassonet_path
 from sparselin.neural.networks import mlp
 from sparselin.neural.schedule import PerStep
@@ -44,7 +44,7 @@ def sequential_attention(
     data = prepared(X, y, k, task, sample_weight, standardize)
     if not len(data.kept):
         return data.ranking("Sequential Attention", [], np.zeros(0))
-    with seeded(rng) as generator:
+    with seeded(rng):
         network = mlp(len(data.kept), hidden, data.q, dtype=data.rows.X.dtype)
         selector = SequentialAttention(
             network,
@@ -56,7 +56,7 @@ def sequential_attention(
             features_per_step=features_per_step,
             rng=rng,
         )
-        path = selector.fit(RowBatches(data.rows, batch_size, generator), epochs=epochs)
+        path = selector.fit(Shuffled(data.rows, batch_size), epochs=epochs)
     return data.ranking("Sequential Attention", path.order, path.attention[-1])
 
 
