@@ -40,8 +40,9 @@ test-minimum: $(STAMP)
 # Networks: these tests skip without PyTorch, which the rest does not need (pip install torch).
 neural: $(STAMP)
 	$(BIN)/python -c 'import torch'
-	$(BIN)/pytest -q -n 2 tests/neural
-	$(BIN)/pytest -q --doctest-modules sparselin/neural
+	$(BIN)/pytest -q -n 2 tests/neural tests/test_notebooks.py -k 'neural or 10_networks'
+	$(BIN)/pytest -q --doctest-modules sparselin/neural sparselin/experiments/networks $(wildcard sparselin/estimators/network*.py) \
+	    docs/guide/networks.md --doctest-glob='*.md'
 
 # scikit-learn's own tests with our estimators in place of its, in a minute or two.
 dropin: $(STAMP)

@@ -17,6 +17,7 @@ if importlib.util.find_spec("torch") is None:
         "sparselin/neural/*",
         "sparselin/estimators/*network*",
         "sparselin/experiments/networks/*",
+        "docs/guide/networks.md",
     ]
 
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -35,9 +35,9 @@ _ITEM = re.compile(r"- |\d+\. ")
 _LETTER = re.compile(r"\(?[A-Za-z]+[.)](\s|$)")  # "d." would begin a list
 # in Markdown: `omp`, `sl.omp(X, y, 4)`, `plots.show`; but not `q`
 _PUBLIC = re.compile(
-    r"(?:sl\.|sparselin\.)?((?:(?:datasets|ensembles|estimators|ledger|plots|spectral|testing)\.)?\w{2,})(\(.*\))?"
+    r"(?:sl\.|sparselin\.)?((?:(?:datasets|ensembles|estimators|ledger|neural|plots|spectral|testing)\.)?\w{2,})(\(.*\))?"
 )
-_HOMES = ("sparselin", "sparselin.estimators", "sparselin.plots", "sparselin.ledger")
+_HOMES = ("sparselin", "sparselin.estimators", "sparselin.plots", "sparselin.ledger", "sparselin.neural")
 
 
 def prose(text: str, arguments: frozenset[str] = frozenset()) -> str:
