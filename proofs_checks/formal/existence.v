@@ -98,6 +98,41 @@ have -> : 2%:R^-1 * (a - 2%:R * (t * b) + t ^+ 2 * e) = 2%:R^-1 * a - t * b + 2%
 by move: (2%:R^-1) (dot q x) (dot q p) => h f k; to_ring R; ring.
 Qed.
 
+(* G at x is least on the cone iff <V_i, y - Vx> <= q_i on A, with equality where x_i > 0. *)
+Lemma cone_optimality A x : in_cone A x ->
+  (forall x', in_cone A x' -> G x <= G x') <->
+  (forall i, i \in A -> corr V (y - V *m x) i <= q i 0 /\
+    (0 < x i 0 -> corr V (y - V *m x) i = q i 0)).
+Proof.
+move=> [x0 xA]; split=> [min i iA|opt x' [x'0 x'A]]; last first.
+  have -> : x' = x + 1 *: (x' - x) by rewrite scale1r addrC subrK.
+  rewrite cone_objective_along -addrA ler_addl mul1r expr1n mulr1 addr_ge0 //; last first.
+    by rewrite mulr_ge0 ?sq_ge0 // invr_ge0 ler0n.
+  rewrite dot_mul /dot -sumrB; apply: sumr_ge0 => i _; rewrite mulrC -mulrBr.
+  case: (boolP (i \in A)) => iA; last by rewrite !mxE x'A // xA // subrr mul0r.
+  have [le eq] := opt i iA; rewrite !mxE mulrBl subr_ge0.
+  have := x0 i; rewrite le_eqVlt => /orP[/eqP<-|xi]; last by rewrite eq // subrr !mulr0.
+  by rewrite mul0r mulr_ge0 // subr_ge0.
+have a0 : 0 <= 2%:R^-1 * sq (col i V) by rewrite mulr_ge0 ?sq_ge0 // invr_ge0 ler0n.
+have along t : 0 <= x i 0 + t ->
+    0 <= 2%:R^-1 * sq (col i V) * t ^+ 2 - t * (corr V (y - V *m x) i - q i 0).
+  move=> xt; have cone : in_cone A (x + t *: delta_mx i 0).
+    split=> j; rewrite !mxE; first by case: eqVneq => [->|_]; rewrite ?mulr1 // mulr0 addr0.
+    by move=> jA; rewrite xA // add0r; case: eqVneq jA => [->|_]; rewrite ?iA ?mulr0.
+  have := min _ cone; rewrite cone_objective_along -addrA ler_addl.
+  have -> : dot q (delta_mx i 0) = q i 0.
+    rewrite /dot (bigD1 i) //= big1 => [|j ji]; last by rewrite mxE (negbTE ji) mulr0.
+    by rewrite mxE !eqxx mulr1 addr0.
+  rewrite -colE; congr (0 <= _); rewrite dotC -/(corr V _ i).
+  by move: (2%:R^-1) (sq _) (q i 0) (corr _ _ _) => h s e f; to_ring R; ring.
+split; first rewrite -subr_le0.
+  by apply: (first_order a0 ltr01) => t t0 _; apply: along; rewrite addr_ge0 // ltW.
+move=> xi; apply/eqP; rewrite -subr_eq0 eq_le; apply/andP; split.
+  by apply: (first_order a0 ltr01) => t t0 _; apply: along; rewrite addr_ge0 // ltW.
+rewrite -oppr_le0; apply: (first_order a0 xi) => t t0 tx.
+by have := along (- t); rewrite subr_ge0 tx sqrrN mulNr mulrN; apply.
+Qed.
+
 (* The best of finitely many sets that have minimisers *)
 Lemma best (I : eqType) (Q : I -> 'cV[R]_m -> Prop) (s : seq I) : s != [::] ->
   (forall i, i \in s -> exists2 x, Q i x & forall x', Q i x' -> G x <= G x') ->
