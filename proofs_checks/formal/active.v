@@ -44,7 +44,7 @@ Definition active i := exists2 v, nonnegative_least_squares v & 0 < v i 0.
 End Definitions.
 
 Variables (n d : nat) (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (S : {set 'I_d}).
-Implicit Types (b delta : 'cV[R]_d) (lam : R) (i : 'I_d) (v w : 'cV[R]_n).
+Implicit Types (b delta v : 'cV[R]_d) (lam : R) (i : 'I_d) (w : 'cV[R]_n).
 Notation r := (residual X S y).
 Notation c := (correlation X S y).
 Notation L := (lambda_star X S y).
@@ -158,4 +158,194 @@ rewrite mulrCA mulr_gt0 ?invr_gt0 // -sgr_gt0 sgrM sg_b.
 by rewrite tied_sg2.
 Qed.
 End Window.
+
+(* P_S^⊥ is linear. *)
+Lemma residual_add (v w : 'cV[R]_n) : residual X S (v + w) = residual X S v + residual X S w.
+Proof.
+have [[v0 [a a0 Ea]] [w0 [b b0 Eb]]] := (residual_exists X S v, residual_exists X S w).
+apply: residual_eq; split=> [i iS|]; first by rewrite corrD v0 // w0 // addr0.
+exists (a + b) => [i iS|]; first by rewrite mxE a0 // b0 // addr0.
+by rewrite mulmxDr -Ea -Eb opprD addrACA.
+Qed.
+
+Lemma residual_scale a (v : 'cV[R]_n) : residual X S (a *: v) = a *: residual X S v.
+Proof.
+have [v0 [b b0 Eb]] := residual_exists X S v.
+apply: residual_eq; split=> [i iS|]; first by rewrite corrZ v0 // mulr0.
+by exists (a *: b) => [i iS|]; [rewrite mxE b0 // mulr0 | rewrite -scalemxAr -Eb scalerBr].
+Qed.
+
+Lemma mul_sum_col m (A : 'M[R]_(n, m)) (b : 'cV[R]_m) : A *m b = \sum_i b i 0 *: col i A.
+Proof. by apply/colP=> k; rewrite mxE summxE; apply: eq_bigr => i _; rewrite !mxE mulrC. Qed.
+
+Lemma residual_mul b : residual X S (X *m b) = \sum_i b i 0 *: residual X S (col i X).
+Proof.
+have add0 : residual X S 0 = 0 by have := residual_scale 0 0; rewrite scale0r scale0r.
+rewrite mul_sum_col; elim/big_rec2: _ => // i v w _ <-.
+by rewrite residual_add residual_scale.
+Qed.
+
+Lemma residual_id (v : 'cV[R]_n) : (forall i, i \in S -> corr X v i = 0) -> residual X S v = v.
+Proof.
+move=> v0; apply: residual_eq; split=> //; exists 0; last by rewrite subrr mulmx0.
+by move=> i _; rewrite mxE.
+Qed.
+
+Lemma residual_span b : zero_off S b -> residual X S (X *m b) = 0.
+Proof.
+move=> b0; apply: residual_eq; split=> [i _|]; first by rewrite corr0.
+by exists b; rewrite ?subr0.
+Qed.
+
+(* <X_i, w> = <P_S^⊥X_i, w> for w orthogonal to X_S *)
+Lemma corr_residual w i : (forall j, j \in S -> corr X w j = 0) ->
+  corr X w i = dot (residual X S (col i X)) w.
+Proof.
+move=> w0; have [_ [b b0 E]] := residual_exists X S (col i X).
+rewrite /corr; have {1}-> : col i X = residual X S (col i X) + X *m b by rewrite -E addrC subrK.
+rewrite dotDl [dot (X *m b) w]dotC dot_orthogonal ?addr0 // => j.
+by case: (boolP (j \in S)) => jS; [left; exact: w0 | right; exact: b0].
+Qed.
+
+Section Ties.
+Hypothesis L_gt0 : 0 < L.
+
+(* X delta = LZv where delta_i = L s_i v_i off S and X delta is orthogonal to X_S *)
+Lemma signed_residuals_mul delta v : in_cone T v ->
+  (forall i, i \notin S -> delta i 0 = L * (Num.sg (c i) * v i 0)) ->
+  (forall i, i \in S -> corr X (X *m delta) i = 0) -> X *m delta = L *: (Z *m v).
+Proof.
+move=> [v0 vT] E orth; rewrite -(residual_id orth) residual_mul mul_sum_col scaler_sumr.
+apply: eq_bigr => i _; have [iS|iS] := boolP (i \in S).
+  have iT : i \notin T by apply: contraL iS => /tiedP[].
+  rewrite vT // scale0r scaler0.
+  have {1}-> : col i X = X *m delta_mx i 0 by exact: col_mul.
+  by rewrite residual_span ?scaler0 // => j jS; rewrite mxE; case: eqVneq jS => // ->; rewrite iS.
+rewrite E //; have [iT|iT] := boolP (i \in T); last by rewrite vT // !mulr0 !scale0r scaler0.
+apply/colP=> k; rewrite !mxE iT; move: (Num.sg _) (residual _ _ _ _ _) (v i 0) L => s e f l.
+by to_ring R; ring.
+Qed.
+
+Lemma corr_signed_residuals w i : i \in T -> (forall j, j \in S -> corr X w j = 0) ->
+  corr Z w i = Num.sg (c i) * corr X w i.
+Proof.
+move=> iT w0; rewrite (corr_residual i w0) -dotZl; congr (dot _ w).
+by apply/colP=> k; rewrite !mxE iT.
+Qed.
+
+(* The optimality conditions of v and the definition of a direction are the same. *)
+Lemma least_squares_direction delta v : in_cone T v ->
+  (forall i, i \notin S -> delta i 0 = L * (Num.sg (c i) * v i 0)) ->
+  (forall i, i \in S -> corr X (X *m delta) i = 0) ->
+  nonnegative_least_squares X y S v <-> direction X y S delta.
+Proof.
+move=> vT E orth; have EZ := signed_residuals_mul vT E orth.
+pose G := cone_objective Z (L^-1 *: r) 0.
+have GE v' : 2%:R * G v' = sq (Z *m v' - L^-1 *: r).
+  rewrite /G /cone_objective dot0l addr0 mulrA mulfV ?mul1r ?pnatr_eq0 //.
+  by rewrite -opprB /sq dotNl dotNr opprK.
+have two : (0 : R) < 2%:R by rewrite ltr0n.
+have -> : nonnegative_least_squares X y S v <->
+    forall i, i \in T -> corr Z (L^-1 *: r - Z *m v) i <= 0 /\
+      (0 < v i 0 -> corr Z (L^-1 *: r - Z *m v) i = 0).
+  split=> [[_ min] i iT|H].
+    have [H _] := cone_optimality Z (L^-1 *: r) 0 vT; have := H _ i iT; rewrite mxE; apply=> v' v'T.
+    by rewrite -(ler_pmul2l two) !GE min.
+  split=> // v' v'T; rewrite -!GE ler_pmul2l //.
+  have [_ H'] := cone_optimality Z (L^-1 *: r) 0 vT; apply: H' v' v'T => i iT.
+  by rewrite !mxE; exact: H.
+have L0 : L != 0 by rewrite gt_eqF.
+have w0 j : j \in S -> corr X (L^-1 *: (r - X *m delta)) j = 0.
+  by move=> jS; rewrite corrZ corrB orth // [corr X r j]correlation_on // subrr mulr0.
+have corr_gap i : i \in T -> corr Z (L^-1 *: r - Z *m v) i =
+    L^-1 * (Num.sg (c i) * (c i - corr X (X *m delta) i)).
+  move=> iT; have -> : L^-1 *: r - Z *m v = L^-1 *: (r - X *m delta).
+    by rewrite scalerBr EZ scalerA mulVf // scale1r.
+  by rewrite (corr_signed_residuals iT w0) corrZ corrB mulrCA.
+have sg_pos i : i \in T -> 0 < v i 0 <-> delta i 0 != 0.
+  move=> iT; have [iS _] := tiedP _ _ _ _ iT.
+  have [v_ge0 _] := vT; rewrite E // lt_neqAle v_ge0 andbT eq_sym.
+  by rewrite !mulf_eq0 (negbTE L0) sgr_eq0 (negbTE (tied_neq0 L_gt0 iT)).
+split=> [H|[_ dir] i iT]; last first.
+  have [iS cL] := tiedP _ _ _ _ iT; have [nonzero /(_ iT) at_T] := dir i iS.
+  rewrite (corr_gap i iT) pmulr_rle0 ?invr_gt0 //; split; last first.
+    by move/(sg_pos i iT)/nonzero => [_ _ ->]; rewrite subrr !mulr0.
+  rewrite mulrBr mulrr_sg cL subr_le0 -(ler_pmul2l L_gt0) mulrA [L * Num.sg _]mulrC.
+  by rewrite -(tied_sign iT) -expr2.
+split=> // i iS; split=> [di|iT]; last first.
+  have [+ _] := H i iT; rewrite (corr_gap i iT) pmulr_rle0 ?invr_gt0 //.
+  have [_ cL] := tiedP _ _ _ _ iT.
+  rewrite mulrBr mulrr_sg cL subr_le0 -(ler_pmul2l L_gt0) mulrA [L * Num.sg _]mulrC.
+  by rewrite -(tied_sign iT) -expr2.
+have iT : i \in T.
+  by apply: contraNT di => iT; rewrite E //; have [_ ->] := vT; rewrite ?mulr0.
+split=> //.
+  have [v_ge0 _] := vT; have vi : 0 < v i 0 by apply/sg_pos.
+  rewrite E // mulrCA pmulr_rgt0 // mulrA pmulr_lgt0 //.
+  by rewrite mulrC mulrr_sg normr_gt0 tied_neq0.
+have [_ at_0] := H i iT; have := at_0 ((sg_pos i iT).2 di); rewrite (corr_gap i iT) => /eqP.
+rewrite !mulf_eq0 invr_eq0 (negbTE L0) sgr_eq0 (negbTE (tied_neq0 L_gt0 iT)) /= subr_eq0.
+by move/eqP.
+Qed.
+
+Lemma active_tied i : active X y S i -> i \in T.
+Proof. by case=> v [[_ vT] _] v0; apply: contraTT v0 => /vT->; rewrite ltxx. Qed.
+
+Section Window.
+Variable M : 'I_d -> R.
+Hypothesis M_bounds : bounds X y S M.
+Variable lam : R.
+Hypotheses (lam_start : window_start X y S M < lam) (lam_L : lam < L).
+
+Theorem active_nonzero i : i \notin S ->
+  (exists2 b, minimiser X y S lam b & b i 0 != 0) <-> active X y S i.
+Proof.
+move=> iS; have [b0 b00 E0] := fit_exists X y S; have t0 := tau_gt0 L_gt0 lam_L.
+have L0 : L != 0 by rewrite gt_eqF.
+split=> [[b min bi]|[v nnls vi]].
+  have iT := nonzeros_are_tied M_bounds L_gt0 lam_start lam_L min iS bi.
+  have := minimiser_direction M_bounds L_gt0 lam_start lam_L min b00 E0.
+  set delta := _ *: _ => dir; have [orth off] := dir.
+  pose v : 'cV[R]_d := \col_i (if i \in T then L^-1 * (Num.sg (c i) * delta i 0) else 0).
+  have vE j : j \notin S -> delta j 0 = L * (Num.sg (c j) * v j 0).
+    move=> jS; rewrite [v j 0]mxE; case: ifPn => jT.
+      by rewrite mulrCA mulVKf // mulrA tied_sg2 // mul1r.
+    rewrite !mulr0; apply/eqP; apply: contraNT jT => dj.
+    by have [/(_ dj)[]] := off j jS.
+  have v_ge0 j : 0 <= v j 0.
+    rewrite mxE; case: ifPn => // jT; have [jS _] := tiedP _ _ _ _ jT.
+    apply: mulr_ge0; first by rewrite invr_ge0 ltW.
+    have [->|dj] := eqVneq (delta j 0) 0; first by rewrite mulr0.
+    have [/(_ dj)[_ pos _] _] := off j jS.
+    by rewrite -sgr_ge0 sgrM sgr_id -sgrM sgr_ge0 ltW.
+  have vT : in_cone T v by split=> // j jT; rewrite mxE (negbTE jT).
+  exists v; first exact/(least_squares_direction vT vE orth).
+  rewrite lt_neqAle v_ge0 andbT eq_sym mxE iT !mulf_eq0 invr_eq0 (negbTE L0) sgr_eq0.
+  rewrite (negbTE (tied_neq0 L_gt0 iT)) /= /delta !mxE b00 // subr0 mulf_eq0 invr_eq0.
+  by rewrite gt_eqF // (negbTE bi).
+have [vT _] := nnls; pose g : 'cV[R]_d := \col_j (L * (Num.sg (c j) * v j 0)).
+have [orth [h h0 Eh]] := residual_exists X S (X *m g).
+pose delta := g - h.
+have Ed : X *m delta = residual X S (X *m g) by rewrite mulmxBr -Eh opprB addrC subrK.
+have dE j : j \notin S -> delta j 0 = L * (Num.sg (c j) * v j 0).
+  by move=> jS; rewrite !mxE h0 // subr0.
+have dorth j : j \in S -> corr X (X *m delta) j = 0 by rewrite Ed; exact: orth.
+have dir := (least_squares_direction vT dE dorth).1 nnls.
+exists (b0 + (1 - lam / L) *: delta).
+  exact: (direction_minimiser M_bounds L_gt0 lam_start lam_L b00 E0 dir).
+have iT : i \in T by apply: contraTT vi; have [_ vz] := vT => /vz->; rewrite ltxx.
+rewrite mxE b00 // add0r mxE dE // !mulf_eq0 (negbTE L0) sgr_eq0 gt_eqF //.
+by rewrite (negbTE (tied_neq0 L_gt0 iT)) gt_eqF.
+Qed.
+End Window.
+
+Theorem active_exists : exists i, active X y S i.
+Proof.
+have Mb := mean_bounds X y S; have lt := window_start_lt Mb L_gt0.
+have [s1 s2] := midf_lt lt; set lam := _ / _ in s1 s2.
+have lam0 := lam_gt0 s1; have [b min] := minimiser_exists X y S (ltW lam0).
+have [i iS bi] := nonzero_below (ltW lam0) s2 min.
+by exists i; apply/(active_nonzero Mb s1 s2 iS); exists b.
+Qed.
+End Ties.
 End Active.
