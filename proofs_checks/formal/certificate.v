@@ -1,5 +1,5 @@
 (* What the file of a certificate states and imports: the picks of both runs on a design of dyadic rationals. *)
-From Coq Require Export ZArith.
+From Coq Require Import ZArith.
 From mathcomp Require Import all_ssreflect all_algebra.
 From sparselin Require Import ordered_field inner_product lasso residual window active runs.
 From sparselin Require Export checker.
