@@ -48,6 +48,8 @@ Definition check_omp (d : nat) (S : seq nat) (s : step_certificate) (C : seq Z) 
     all (fun j => if j \in S then nth 0 C j =? 0
       else (nth 0 (fit s) j =? 0) && (Z.abs (nth 0 C j) <=? largest)) (iota 0 d)].
 
+(* B = 0 on S; off S dir_j C_j > 0 and B_j/E = C_j/D where dir_j is not zero, which is in T alone, and in T B_j/E has
+   the sign of C_j and is at least as large as C_j/D. `if` and not ||: vm_compute evaluates both sides of that. *)
 Definition check_direction (d : nat) (S : seq nat) (s : step_certificate) (C B : seq Z) : bool :=
   let D := fit_denominator s in let E := direction_denominator s in
   let largest := Z.abs (nth 0 C (pick s)) in
@@ -55,8 +57,8 @@ Definition check_direction (d : nat) (S : seq nat) (s : step_certificate) (C B :
     all (fun j =>
       let c := nth 0 C j in let b := nth 0 B j in let x := nth 0 (direction_numerator s) j in
       if j \in S then b =? 0
-      else ((x =? 0) || [&& Z.abs c =? largest, 0 <? c * x & D * b =? E * c])
-        && ((Z.abs c <? largest) || (E * (largest * largest) <=? D * (c * b)))) (iota 0 d)].
+      else (if x =? 0 then true else [&& Z.abs c =? largest, 0 <? c * x & D * b =? E * c])
+        && (if Z.abs c <? largest then true else E * (largest * largest) <=? D * (c * b))) (iota 0 d)].
 
 Definition check_step (sequential : bool) n d columns y S s : bool :=
   let R := residual_Z n columns y s in
