@@ -39,7 +39,7 @@ def printed_by_coq(filename, seconds=600):
 
 
 def check(filename, X, y):
-    """The goal that Coq has proved without axioms; ValueError unless it is about this X, or X and ones, and y."""
+    """The goal that Coq has proved without axioms; ValueError unless it is about X, or X and ones, and y."""
     printed = printed_by_coq(filename)
     if not printed.endswith("Closed under the global context\n") or "Axioms:" in printed:
         raise ValueError(f"{filename} uses axioms")

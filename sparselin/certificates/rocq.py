@@ -1,8 +1,8 @@
 """A certificate as a file for the proof assistant Rocq (Coq): the claim about this X and y, and its proof.
 
 The definitions and the checker, proved sound, are in `proofs_checks/formal/` of the repository; the page
-docs/proofs/formal.md states them. There X = columns/2ᵉ and y = entries/2ᶠ with integers, and a step holds, in the
-words of `StepCertificate`,
+docs/proofs/formal.md states them. There X = columns/2ᵉ and y = entries/2ᶠ with integers, and a step holds, in
+the words of `StepCertificate`,
 
     fit/D = 2^{f−e}·coef on S,   dir/E = 2^{f−e}·(signs∘direction on T, rate on S):
 
@@ -30,11 +30,24 @@ GOALS = {
 _WIDTH = 110
 
 
+def check_expressible(filename: str | Path, claim: Any, normalized: Any, steps: Any) -> None:
+    """ValueError for a name that Coq does not take, and for a certificate whose claim it has no checker for."""
+    if not re.fullmatch(r"[A-Za-z]\w*\.v", Path(filename).name, re.ASCII):
+        raise ValueError(f"filename must end in a name like picks.v; got {str(filename)!r}")
+    if not (type(claim) is str and claim in GOALS) or normalized is not False:
+        raise ValueError(
+            f"claim must be one of {tuple(GOALS)}, of columns as given; got {claim!r} with "
+            f"normalized={normalized}: for others there is no checker in Rocq"
+        )
+    if not steps:
+        raise ValueError("a certificate without steps proves nothing; certify a path with a pick")
+
+
 def document(
     X: FloatArray, y: FloatArray, claim: str, forced: Indices, steps: Sequence[StepCertificate]
 ) -> str:
     """The file: the literals, the goal and its proof by computation."""
-    (n, d), (goal, theorem) = X.shape, GOALS[claim]
+    (n, d), theorem = X.shape, GOALS[claim][1]
     columns, e = _integers(X.T)
     entries, f = _integers(y)
     rows = ";\n".join(_sequence(columns[j * n : (j + 1) * n], "  ") for j in range(d))
