@@ -167,9 +167,9 @@ class Certificate:
         """Write X, y and the certificate as a file that the proof assistant Rocq (Coq) checks.
 
         The goal of the file is the claim about this X and y, floats being exact dyadic rationals. With the
-        claim "sequential_lasso": the picks, in this order, are a run of OMP and a run of Sequential LASSO, which
-        is defined by minimisers of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ alone. With "omp": they are a run of OMP. The proof
-        is a computation on integers, by a checker that is proved sound in `proofs_checks/formal/` of the
+        claim "sequential_lasso": the picks, in this order, are a run of OMP and a run of Sequential LASSO,
+        defined by minimisers of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ alone. With "omp": they are a run of OMP. The proof is
+        a computation on integers, by a checker that is proved sound in `proofs_checks/formal/` of the
         repository: `make formal` compiles it; docs/proofs/formal.md states what is proved.
 
         Parameters

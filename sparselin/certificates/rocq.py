@@ -31,7 +31,7 @@ _WIDTH = 110
 
 
 def check_expressible(filename: str | Path, claim: Any, normalized: Any, steps: Any) -> None:
-    """ValueError for a name that Coq does not take, and for a certificate whose claim it has no checker for."""
+    """ValueError for a name that Coq does not take, and for a claim that has no checker there."""
     if not re.fullmatch(r"[A-Za-z]\w*\.v", Path(filename).name, re.ASCII):
         raise ValueError(f"filename must end in a name like picks.v; got {str(filename)!r}")
     if not (type(claim) is str and claim in GOALS) or normalized is not False:
