@@ -1,4 +1,4 @@
-"""Certificates as files for the proof assistant Rocq: what is written, what its kernel accepts and refuses."""
+"""Certificates as files for the proof assistant Rocq: what is written, what its kernel accepts, refuses."""
 
 import re
 from fractions import Fraction
@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import sparselin as sl
-from proofs_checks.formal.check import check, has_rocq, printed_by_coq
+from proofs_checks.formal.check import LIBRARY, check, has_rocq, printed_by_coq
 from sparselin.certificates import rocq
+from sparselin.ledger import collect
 
 needs_rocq = pytest.mark.skipif(not has_rocq(), reason="needs coqc, and `make formal` before")
 # columns of length 3, c = (3, 3, 3), A(∅) = {0, 1}
@@ -152,3 +153,37 @@ def test_a_proof_about_other_data_or_from_an_axiom_is_refused(tmp_path):
     assert "anything" in printed_by_coq(file)
     with pytest.raises(ValueError, match="axioms"):
         check(file, TIED_X, 2 * TIED_Y)
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def library():
+    return words("\n".join(path.read_text(encoding="utf-8") for path in sorted(LIBRARY.glob("*.v"))))
+
+
+def theorems():
+    """The names of theorems.v, and those whose assumptions it prints."""
+    text = (LIBRARY / "theorems.v").read_text(encoding="utf-8")
+    return re.findall(r"^Theorem (\w+)", text, re.M), re.findall(r"^Print Assumptions (\w+)\.", text, re.M)
+
+
+def test_the_page_has_the_code_word_for_word_and_every_theorem():
+    page = (LIBRARY.parents[1] / "docs" / "proofs" / "formal.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```coq\n(.*?)```", page, re.DOTALL)
+    assert [block for block in blocks if words(block) not in library()] == []
+    shown = {name for block in blocks for name in re.findall(r"^Theorem (\w+)", block, re.M)}
+    assert shown == set(theorems()[0]) - {"omp_certificates_are_sound"}
+
+
+def test_every_theorem_prints_what_it_depends_on():
+    stated, printed = theorems()
+    assert stated == printed != []
+
+
+def test_the_rows_that_are_formal_name_theorems():
+    formal = {made.id: made.formal for made in collect(LIBRARY.parent) if made.formal}
+    named = {id: re.findall(r"\b[a-z]\w*_\w+", text) for id, text in formal.items()}
+    assert "SA-theorem-3.3" in named
+    assert all(names and set(names) <= set(theorems()[0]) for names in named.values())
