@@ -60,6 +60,16 @@ Theorem theorem_3_3_holds : 0 < lambda_star ->
     (forall i, i \notin S -> b i 0 != 0 -> `|c i| = lambda_star).
 Proof. exact: theorem_3_3. Qed.
 
+(* The same with any bounds M_i >= |X_i||r|: with M_i = |X_i||r|, where R has it, the window of the paper's proof *)
+Theorem theorem_3_3_with_any_bounds (M : 'I_d -> R) : bounds X y S M -> 0 < lambda_star ->
+  window_start X y S M < lambda_star /\
+  forall lam b i, window_start X y S M < lam -> lam < lambda_star -> minimiser X y S lam b ->
+    i \notin S -> b i 0 != 0 -> `|c i| = lambda_star.
+Proof.
+move=> Mb L0; split=> [|lam b i start below min iS b0]; first exact: window_start_lt Mb L0.
+by case/tiedP: (nonzeros_are_tied Mb L0 start below min iS b0).
+Qed.
+
 Theorem one_tied_feature (i : 'I_d) (lam : R) (b : 'cV[R]_d) : 0 < lambda_star ->
   tied X S y = [set i] -> lambda_1 < lam -> lam < lambda_star ->
   minimiser X y S lam b <->
@@ -155,6 +165,7 @@ Print Assumptions above_lambda_star.
 Print Assumptions below_lambda_star.
 Print Assumptions lambda_star_is_the_threshold.
 Print Assumptions theorem_3_3_holds.
+Print Assumptions theorem_3_3_with_any_bounds.
 Print Assumptions one_tied_feature.
 Print Assumptions minimisers_exist.
 Print Assumptions active_is_nonzero.
