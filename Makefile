@@ -97,4 +97,5 @@ $(STAMP): pyproject.toml
 	touch $@
 
 clean:
+	$(MAKE) --no-print-directory -C proofs_checks/formal clean
 	rm -rf $(VENV) $(VENV)-minimum report docs/_build docs/made
