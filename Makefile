@@ -8,8 +8,8 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test test-minimum neural dropin docs browser bench notebooks attack lint types check doctest install \
-	clean
+.PHONY: verify ledger guarantee diversity test test-minimum neural dropin formal docs browser bench notebooks attack lint types check \
+	doctest install clean
 
 verify: $(STAMP)
 	$(BIN)/sparselin verify $(ARGS)
@@ -47,6 +47,11 @@ neural: $(STAMP)
 # scikit-learn's own tests with our estimators in place of its, in a minute or two.
 dropin: $(STAMP)
 	$(BIN)/python -m tests.dropin -n 2 $(ARGS)
+
+# The theorems in Coq, and what each depends on: nothing. Debian 12: coq, libcoq-mathcomp-algebra,
+# libcoq-mathcomp-real-closed. A minute or two.
+formal:
+	$(MAKE) --no-print-directory -C proofs_checks/formal
 
 # The site, in docs/_build/html, its links in docs/_build/external-links.txt; a warning is an error.
 docs: $(STAMP)
@@ -99,4 +104,5 @@ $(STAMP): pyproject.toml
 	touch $@
 
 clean:
+	$(MAKE) --no-print-directory -C proofs_checks/formal clean
 	rm -rf $(VENV) $(VENV)-minimum report docs/_build docs/made

@@ -129,7 +129,7 @@ def test_omp_picks_a_largest_correlation(check):
     check.forall(selections(dependent=True), holds)
 
 
-@claim("SA-algorithm-3-threshold", "Algorithm 3, line 5; poster", "exact, proof", CORRECTED)
+@claim("SA-algorithm-3-threshold", "Algorithm 3, line 5; poster", "formal, exact, proof", CORRECTED)
 @mutants("sl.first_entry", "sl.lambda_star")
 def test_the_largest_penalty_with_a_feature(check):
     """At each step of Sequential LASSO, β*(λ, S) being the optimal solution, there is a
@@ -147,6 +147,8 @@ def test_the_largest_penalty_with_a_feature(check):
     Consequences: Theorem 3.3 is about steps with λ* > 0.
 
     Tolerance: 2⁻⁴⁰λ* between the exact λ* and the package's
+
+    In Coq: lambda_star_is_the_threshold, above_lambda_star, below_lambda_star
     """
     stops = sl.sequential_lasso(*TWINS, 2)
     check.refutes(
@@ -175,7 +177,7 @@ def test_the_largest_penalty_with_a_feature(check):
     check.forall(open_steps(), threshold)
 
 
-@claim("SA-algorithm-3-limit", "Algorithm 3, lines 6 and 7", "exact, brute force", CORRECTED)
+@claim("SA-algorithm-3-limit", "Algorithm 3, lines 6 and 7", "formal, exact, brute force", CORRECTED)
 @mutants("sl.first_entry")
 def test_the_active_set_just_below_the_threshold(check):
     """A(S) = lim_{ε→0} {i ∈ S̄ : β*(λ* − ε, S)_i ≠ 0} exists and is not empty.
@@ -187,6 +189,9 @@ def test_the_active_set_just_below_the_threshold(check):
 
     Consequences: Lemma 3.4, which print gives as the reason that it is not empty, is not needed: r ≠ p below
     λ*.
+
+    In Coq: active_is_nonzero, some_feature_is_active, the set being constant on (λ₁, λ*) with an
+    explicit λ₁
     """
     lams = [1 - fmpq(1, 2**k) for k in range(1, 9)]
     alternating = [vector([1 - lam, 0 * lam][:: (-1) ** k]) for k, lam in enumerate(lams)]
@@ -207,7 +212,7 @@ def test_the_active_set_just_below_the_threshold(check):
     check.forall(open_steps(), constant)
 
 
-@claim("SA-section-3.2-zero", "Section 3.2, after equation (10)", "exact, float", CORRECTED)
+@claim("SA-section-3.2-zero", "Section 3.2, after equation (10)", "formal, exact, float", CORRECTED)
 @mutants("sl.project_dual")
 def test_nothing_is_active_above_the_threshold(check):
     """If λ ≥ ‖XᵀP_S^⊥y‖∞, then p = P_S^⊥y and Xβ = X_Sβ_S*, meaning that β is zero outside of S.
@@ -221,6 +226,8 @@ def test_nothing_is_active_above_the_threshold(check):
     Consequences: Nothing else: λ > 0 throughout Algorithm 3.
 
     Tolerance: 1e-12‖y‖ between P_S^⊥y and sl.project_dual
+
+    In Coq: above_lambda_star
     """
     check.refutes(
         is_solution(*TWINS, (0,), vector([fmpq(0), fmpq(1)]), fmpq(0)),

@@ -205,7 +205,9 @@ def test_the_projected_response_serves_as_well(check):
     check.forall(with_points(), same)
 
 
-@claim("SA-equation-9", "equations (9) and (10), Section 3.2", "exact, float", HOLDS, tolerance=TOLERANCE)
+@claim(
+    "SA-equation-9", "equations (9) and (10), Section 3.2", "formal, exact, float", HOLDS, tolerance=TOLERANCE
+)
 @mutants("sl.project_dual", "sl.lasso_path")
 def test_fit_and_dual_point(check):
     """The primal and dual variables are related by
@@ -213,6 +215,8 @@ def test_fit_and_dual_point(check):
         Xβ = z = y − u   and, with β_S* = X_S⁺y,   Xβ − X_Sβ_S* = P_S^⊥y − u.
 
     Hypotheses: independent S with λ* > 0; exactly in the middle of the window, in floats at λ*/7
+
+    In Coq: dual_projection
     """
 
     def related(selection):

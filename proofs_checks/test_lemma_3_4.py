@@ -44,7 +44,7 @@ NUMBER = "Lemma 3.4 (ICLR), Lemma 3.5 (NeurIPS submission)"
 TOLERANCE = "1e-12‖y‖ between the exact solution and the package's"
 
 
-@claim("SA-lemma-3.4", NUMBER, "exact, float", FALSE, tolerance=TOLERANCE)
+@claim("SA-lemma-3.4", NUMBER, "formal, exact, float", FALSE, tolerance=TOLERANCE)
 @mutants("sl.project_dual", "segment")
 def test_where_the_projection_residual_lies(check):
     """Let p be the projection of r = P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥. There is a λ₀ < λ* such that for all
@@ -57,6 +57,8 @@ def test_where_the_projection_residual_lies(check):
 
     Consequences: Item 1 falls. Item 2 and Theorems 3.3, 1.1 and 1.2 stand: they need only that β is zero off
     S ∪ T, which the multipliers of the projection give directly.
+
+    In Coq: lemma_3_4_is_false; dual_difference, for λ in (λ₁, λ*) with an explicit λ₁
     """
     found = segment(X, Y, (0,))
     residual, p = found.Z * found.v, sl.project_dual(X, Y, 8.0, forced=[0]).u
@@ -113,7 +115,7 @@ def test_selected_coefficients_move(check):
     check.forall(open_steps(), moves_as_corrected)
 
 
-@claim("SA-item-2", f"item 2 after {NUMBER}", "exact, float", HOLDS)
+@claim("SA-item-2", f"item 2 after {NUMBER}", "formal, exact, float", HOLDS)
 @mutants("sl.lasso_path", "segment")
 def test_only_tied_features_are_nonzero(check):
     """The optimal β when selecting the next feature can have β_i ≠ 0, i ∉ S, only if i ∈ T.
@@ -122,6 +124,8 @@ def test_only_tied_features_are_nonzero(check):
 
     Consequences: Lemma 3.4 is not needed: a solution has |⟨X_i, p⟩| = λ where β_i ≠ 0, and in the whole
     window |⟨X_i, p⟩| < λ off S ∪ T (ours-window-sharp).
+
+    In Coq: theorem_3_3_holds, for λ in (λ₁, λ*) with an explicit λ₁
     """
 
     def zero_off_T(selection):

@@ -82,7 +82,7 @@ def tally_descent(check, X, y):
 @claim(
     "SA-theorem-1.1",
     "Theorem 1.1 (ICLR, NeurIPS submission); poster",
-    "proof, exact, float",
+    "formal, proof, exact, float",
     CORRECTED,
     cases=10_000,
     ci_cases=25,
@@ -103,6 +103,8 @@ def test_every_pick_is_one_that_omp_could_make(check):
     Unchecked: that any other method finds a minimiser of (5); a descent without certificate is undecided
 
     Tolerance: none for T, A(S); λ* of the path to 1e-12
+
+    In Coq: theorem_1_1_holds, for λ in (2λ₁, 2λ*) with an explicit λ₁
     """
     X, y = DESIGN
     largest = max(range(3), key=lambda i: abs(SOLUTION[i]))

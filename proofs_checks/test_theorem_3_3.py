@@ -56,7 +56,7 @@ def selects_from_the_largest(X, y, S, active):
 @claim(
     "SA-theorem-3.3",
     "Theorem 3.3 (ICLR, NeurIPS submission); the theorem of the poster (informal)",
-    "proof, exact, brute force",
+    "formal, proof, exact, brute force",
     CORRECTED,
     cases=10_000,
 )
@@ -76,6 +76,8 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
 
     Unchecked: steps with more than five tied columns. The text of the poster has "some feature i ∈ S", where
     i ∉ S is meant; whether its print has, too, is not known
+
+    In Coq: theorem_3_3_holds, active_is_nonzero, some_feature_is_active
     """
     steps = tied = unfinished = 0
     X, y = np.ones((1, 2)), np.ones(2)
@@ -106,7 +108,7 @@ def test_every_active_set_lies_within_the_largest_correlations(check):
 @claim(
     "SA-theorem-3.3-any-choice",
     'Theorem 3.3 with Algorithm 3\'s "select any i* ∈ A(S)"',
-    "exact, brute force",
+    "formal, exact, brute force",
     HOLDS,
 )
 @mutants("sl.first_entry")
@@ -114,6 +116,8 @@ def test_whichever_member_is_selected(check):
     """Theorem 3.3 holds whichever i* ∈ A(S) is selected.
 
     Hypotheses: as Theorem 3.3; all sequences of choices, three steps deep
+
+    In Coq: step_is_active, every_run_is_of_omp
     """
 
     def on_every_branch(design):
@@ -154,7 +158,7 @@ def test_a_million_designs(check):
     check.tally(result.verified, result.violated, f"sweep_design(20, 40, {result.first_violated}, seed)")
 
 
-@claim("SA-theorem-1.2", "Theorem 1.2 (ICLR, NeurIPS submission)", "exact, brute force", CORRECTED)
+@claim("SA-theorem-1.2", "Theorem 1.2 (ICLR, NeurIPS submission)", "formal, exact, brute force", CORRECTED)
 @mutants("sl.first_entry", "sl.omp")
 def test_the_same_choices(check):
     """For linear regression, Sequential LASSO is equivalent to OMP.
@@ -165,6 +169,8 @@ def test_the_same_choices(check):
     the largest correlation. In a tie, Sequential LASSO selects from A(S), which may be smaller than T.
 
     Consequences: Guarantees of OMP that hold for any breaking of ties pass to Sequential LASSO.
+
+    In Coq: every_run_is_of_omp, runs_without_ties_agree
     """
     entry = sl.first_entry(TIED_X, TIED_Y)
     picks_last = sl.omp(TIED_X[:, ::-1], TIED_Y, 1).support[0] == 0  # column 2, listed first

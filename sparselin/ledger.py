@@ -73,8 +73,9 @@ LABELS = {
     "Consequences": "consequences",
     "Unchecked": "unchecked",
     "Tolerance": "tolerance",
+    "In Coq": "formal",
 }
-METHODS = ("proof", "exact", "interval", "float", "brute force")
+METHODS = ("formal", "proof", "exact", "interval", "float", "brute force")
 
 
 _Check = TypeVar("_Check", bound=Callable[..., None])
@@ -110,6 +111,7 @@ class Claim:
     consequences : which other statements fail with it, or hold nevertheless and why.
     unchecked : what is not checked.
     tolerance : of comparisons in floating point, and its reason.
+    formal : the theorems of proofs_checks/formal/theorems.v that state it, where the method is "formal".
     reading_of : the printed words, if the statement is one reading of several; else empty.
     mutants : the functions under test, see `mutants`.
     cases, ci_cases : `Check.cases` of a thorough run and of a test.
@@ -128,6 +130,7 @@ class Claim:
     consequences: str
     unchecked: str
     tolerance: str
+    formal: str
     reading_of: str
     mutants: tuple[str, ...]
     cases: int
@@ -381,6 +384,8 @@ def _check_fields(made: Claim) -> None:
     unknown = [name for name in made.method.split(", ") if name not in METHODS]
     if unknown:
         raise ValueError(f"{made.id}: method must be among {', '.join(METHODS)}; got {unknown[0]!r}")
+    if ("formal" in made.method.split(", ")) != bool(made.formal):
+        raise ValueError(f"{made.id}: the method formal and the label In Coq belong together")
     corrected = made.verdict in (Verdict.CORRECTED, Verdict.FALSE)
     if corrected != bool(made.correction):
         raise ValueError(f"{made.id}: a correction belongs to {Verdict.CORRECTED} and {Verdict.FALSE} alone")

@@ -12,7 +12,8 @@ import hashlib
 import json
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -133,10 +134,7 @@ class Certificate:
         ------
         TypeError, ValueError : bad X or y (see `Problem`), or a Gram problem.
         """
-        problem = as_problem(X, y)
-        if problem.is_plain and begins_with_ones(problem.n, problem.d, self.shape, self.forced):
-            problem = Problem(problem.X, problem.y, intercept=True)
-        X, y = _data(problem)
+        X, y = _data(self._problem(X, y))
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         steps = len(fields["steps"]) if isinstance(fields["steps"], tuple) else 0
         if fault := malformed(*X.shape, **fields):
@@ -146,6 +144,13 @@ class Certificate:
             return Verification(False, steps, (fault,))
         failures = tuple(self._refuted(X, y, exact))
         return Verification(not failures, steps, failures)
+
+    def _problem(self, X: Any, y: ArrayLike | None) -> Problem:
+        """The problem of the data, with the column of ones that the certificate may have."""
+        problem = as_problem(X, y)
+        if problem.is_plain and begins_with_ones(problem.n, problem.d, self.shape, self.forced):
+            return Problem(problem.X, problem.y, intercept=True)
+        return problem
 
     def _refuted(self, X: FloatArray, y: FloatArray, exact: bool) -> Iterator[str]:
         numbers: Arithmetic = Exact(X, y, self.normalized) if exact else Rounded(X, y, self.normalized)
@@ -157,6 +162,45 @@ class Certificate:
                         yield f"{name}: {failure}"
             except OverflowError:
                 yield f"{name}: a number is beyond the range of float64; use exact=True"
+
+    def to_rocq(self, filename: str | Path, X: Any, y: ArrayLike | None = None) -> None:
+        """Write X, y and the certificate as a file that the proof assistant Rocq (Coq) checks.
+
+        The goal of the file is the claim about this X and y, floats being exact dyadic rationals. With the
+        claim "sequential_lasso": the picks, in this order, are a run of OMP and a run of Sequential LASSO,
+        defined by minimisers of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ alone. With "omp": they are a run of OMP. The proof is
+        a computation on integers, by a checker that is proved sound in `proofs_checks/formal/` of the
+        repository: `make formal` compiles it; docs/proofs/formal.md states what is proved.
+
+        Parameters
+        ----------
+        filename : of the file, `name.v` with letters, digits and _ in its name; written over.
+        X, y : the data, as for `verify`.
+
+        Raises
+        ------
+        TypeError, ValueError : bad X or y (NaN, say); a claim other than these two, `normalized`, no steps;
+            a certificate that `verify(X, y, exact=True)` refutes, with the first failure.
+        OSError : the file cannot be written.
+
+        >>> import tempfile, pathlib
+        >>> import sparselin as sl
+        >>> X, y = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [2.0, 1.0]
+        >>> file = pathlib.Path(tempfile.mkdtemp(), "picks.v")
+        >>> certify(X, y, sl.omp(X, y, 2)).to_rocq(file, X, y)
+        >>> print(file.read_text().partition("Theorem")[2].partition("Proof")[0])
+         picks_are_right :
+          sequential_lasso_picks (dyadic_matrix 2 3 1 columns) (dyadic_column 2 0 entries) [::] [:: 0; 1].
+        <BLANKLINE>
+        """
+        from sparselin.certificates import rocq
+
+        rocq.check_expressible(filename, self.claim, self.normalized, self.steps)
+        if not (found := self.verify(X, y, exact=True)):
+            raise ValueError(f"the certificate is not one for X and y: {found.failures[0]}")
+        data, response = _data(self._problem(X, y))
+        steps = cast("tuple[StepCertificate, ...]", self.steps)
+        rocq.write(filename, data, response, self.claim, self.forced, steps)
 
     def to_json(self) -> str:
         """The certificate as text, exactly: fractions are written "p/q" in hexadecimal.

@@ -65,6 +65,7 @@ STATED = (
     "consequences",
     "unchecked",
     "tolerance",
+    "formal",
     "reading_of",
     "test",
 )

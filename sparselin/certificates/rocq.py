@@ -1,0 +1,181 @@
+"""A certificate as a file for the proof assistant Rocq (Coq): the claim about this X and y, and its proof.
+
+The definitions and the checker, proved sound, are in `proofs_checks/formal/` of the repository; the page
+docs/proofs/formal.md states them. There X = columns/2ᵉ and y = entries/2ᶠ with integers, and a step holds, in
+the words of `StepCertificate`,
+
+    fit/D = 2^{f−e}·coef on S,   dir/E = 2^{f−e}·(signs∘direction on T, rate on S):
+
+with R = D·entries − Xfit, Q = Xdir, C = XᵀR and B = XᵀQ the checker compares integers alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparselin.certificates.arithmetic import over_common_denominator
+from sparselin.certificates.step import Indices, StepCertificate
+from sparselin.results import FloatArray
+
+GOALS = {
+    "sequential_lasso": ("sequential_lasso_picks", "sequential_lasso_checked"),
+    "omp": ("omp_picks", "omp_checked"),
+}
+_WIDTH = 110
+
+
+def check_expressible(filename: str | Path, claim: Any, normalized: Any, steps: Any) -> None:
+    """ValueError for a name that Coq does not take, and for a claim that has no checker there."""
+    if not re.fullmatch(r"[A-Za-z]\w*\.v", Path(filename).name, re.ASCII):
+        raise ValueError(f"filename must end in a name like picks.v; got {str(filename)!r}")
+    if not (type(claim) is str and claim in GOALS) or normalized is not False:
+        raise ValueError(
+            f"claim must be one of {tuple(GOALS)}, of columns as given; got {claim!r} with "
+            f"normalized={normalized}: for others there is no checker in Rocq"
+        )
+    if not steps:
+        raise ValueError("a certificate without steps proves nothing; certify a path with a pick")
+
+
+def document(
+    X: FloatArray, y: FloatArray, claim: str, forced: Indices, steps: Sequence[StepCertificate]
+) -> str:
+    """The file: the literals, the goal and its proof by computation."""
+    (n, d), theorem = X.shape, GOALS[claim][1]
+    columns, e = _integers(X.T)
+    entries, f = _integers(y)
+    rows = ";\n".join(_sequence(columns[j * n : (j + 1) * n], "  ") for j in range(d))
+    proofs = ";\n".join(_step(step, d, f - e) for step in steps)
+    picks = tuple(step.pick for step in steps)
+    return f"""(* {_spoken(claim)}, proved.
+   coqc -Q proofs_checks/formal sparselin THIS-FILE, after `make formal`, in the repository of sparselin.
+   X is {n} x {d}, features are numbered from 0: X_kj = columns_jk / 2^{e}, y_k = entries_k / 2^{f}. *)
+From Coq Require Import ZArith.
+From mathcomp Require Import all_ssreflect all_algebra.
+From sparselin Require Import certificate.
+
+Definition columns : seq column := [::
+{rows}]%BZ.
+
+Definition entries : column :=
+{_sequence(entries, "  ")}%BZ.
+
+(* pick, D, fit, E, dir of each step *)
+Definition steps : seq step_certificate := [::
+{proofs}].
+
+Theorem picks_are_right :
+  {statement(claim, n, d, e, f, forced, picks)}.
+Proof. apply: (@{theorem} _ _ _ _ _ _ _ _ steps); vm_cast_no_check (erefl true). Qed.
+
+Set Printing Depth 10000000.
+Print columns.
+Print entries.
+Check picks_are_right.
+Print Assumptions picks_are_right.
+"""
+
+
+def statement(claim: str, n: int, d: int, e: int, f: int, forced: Indices, picks: Indices) -> str:
+    """The goal, on one line."""
+    return (
+        f"{GOALS[claim][0]} (dyadic_matrix {n} {d} {e} columns) (dyadic_column {n} {f} entries) "
+        f"{_naturals(forced)} {_naturals(picks)}"
+    )
+
+
+def read(text: str) -> tuple[str, list[Fraction], list[Fraction]]:
+    """The goal, X by columns and y, read again from the literals of a file, or of what Coq prints of it.
+
+    ValueError where the text has no such goal or literals.
+    """
+    name = "|".join(goal for goal, _ in GOALS.values())
+    goal = re.search(
+        rf"picks_are_right\s*:\s+((?:{name})\s+\(dyadic_matrix\s+\d+\s+\d+\s+(\d+)\s+columns\)\s+"
+        r"\(dyadic_column\s+\d+\s+(\d+)\s+entries\)\s+\[::[^\]]*\]\s+\[::[^\]]*\])",
+        text,
+    )
+    if goal is None:
+        raise ValueError("the text must state picks of `columns` and `entries`, picks_are_right; it does not")
+    columns, entries = _literal(text, "columns", int(goal[2])), _literal(text, "entries", int(goal[3]))
+    return " ".join(goal[1].split()), columns, entries
+
+
+def fractions(values: FloatArray) -> list[Fraction]:
+    return [Fraction(value) for value in values.ravel().tolist()]
+
+
+def write(
+    filename: str | Path,
+    X: FloatArray,
+    y: FloatArray,
+    claim: str,
+    forced: Indices,
+    steps: Sequence[StepCertificate],
+) -> None:
+    """Write the file, then read its literals again: RuntimeError if they are not those of X and y."""
+    path = Path(filename)
+    path.write_text(document(X, y, claim, forced, steps), encoding="utf-8")
+    if read(path.read_text(encoding="utf-8"))[1:] != (fractions(X.T), fractions(y)):
+        raise RuntimeError(f"{path} was not written as it should be: its literals are not those of X and y")
+
+
+def _literal(text: str, name: str, exponent: int) -> list[Fraction]:
+    """The numbers of a definition, or of a printed one, over 2^exponent."""
+    found = re.search(rf"\b{name}\s*(?::[^=\[]*)?=(.*?)(?:\n\s*:|\.\n)", text, re.DOTALL)
+    if found is None:
+        raise ValueError(f"the text must define {name}; it does not")
+    return [Fraction(int(digits), 2**exponent) for digits in re.findall(r"-?\d+", found[1])]
+
+
+def _integers(values: FloatArray) -> tuple[list[int], int]:
+    """The least multiple of `values` by a power of two, 2ᵉ, with integer entries, and e."""
+    numerators, denominator = over_common_denominator(Fraction(v) for v in np.ravel(values).tolist())
+    return numerators, denominator.bit_length() - 1
+
+
+def _step(step: StepCertificate, d: int, power: int) -> str:
+    """Coefficients and direction as integers over common denominators, in the units of the integer design."""
+    unit = Fraction(2) ** power
+    coef, direction = [Fraction(0)] * d, [Fraction(0)] * d
+    for j, value, rate in zip(step.selected, step.coef, step.rate, strict=True):
+        coef[j], direction[j] = value * unit, rate * unit
+    for j, sign, value in zip(step.tied, step.signs, step.direction, strict=True):
+        direction[j] = sign * value * unit
+    (fit, D), (moved, E) = over_common_denominator(coef), over_common_denominator(direction)
+    return (
+        f"  Step {step.pick} {_hexadecimal(D)}\n{_sequence(map(_hexadecimal, fit), '    ')}%BZ\n"
+        f"    {_hexadecimal(E)}\n{_sequence(map(_hexadecimal, moved), '    ')}%BZ"
+    )
+
+
+def _hexadecimal(value: int) -> str:
+    """As Coq reads it; Python refuses to write decimals of more than some thousand digits."""
+    return f"{value:#x}" if value >= 0 else f"(-{-value:#x})"
+
+
+def _sequence(values: Iterable[int | str], indent: str) -> str:
+    """[:: a; b; …], in lines of at most 110 characters where the numbers allow it."""
+    lines, line = [], indent + "[::"
+    for place, value in enumerate(values):
+        word = ("; " if place else " ") + str(value)
+        if len(line) + len(word) > _WIDTH:
+            lines.append(line + word[0])
+            line, word = indent + "   ", word[1:] if place else word
+        line += word
+    return "\n".join([*lines, line + "]"])
+
+
+def _naturals(values: Indices) -> str:
+    return f"[:: {'; '.join(map(str, values))}]" if values else "[::]"
+
+
+def _spoken(claim: str) -> str:
+    both = "picks of Orthogonal Matching Pursuit, and of Sequential LASSO"
+    return both if claim == "sequential_lasso" else "picks of Orthogonal Matching Pursuit"

@@ -1,0 +1,189 @@
+"""Certificates as files for the proof assistant Rocq: what is written, what its kernel accepts, refuses."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sparselin as sl
+from proofs_checks.formal.check import LIBRARY, check, has_rocq, printed_by_coq
+from sparselin.certificates import rocq
+from sparselin.ledger import collect
+
+needs_rocq = pytest.mark.skipif(not has_rocq(), reason="needs coqc, and `make formal` before")
+# columns of length 3, c = (3, 3, 3), A(∅) = {0, 1}
+TIED_X, TIED_Y = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), np.array([1.0, 1.0, -1.0])
+
+
+def certified(X, y, k, claim="sequential_lasso", method=sl.sequential_lasso, **options):
+    return sl.certify(X, y, method(X, y, k, **options), claim=claim)
+
+
+def fractions_of(values):
+    return [Fraction(v) for v in np.ravel(values).tolist()]
+
+
+@pytest.fixture
+def design(rng):
+    return rng.integers(-3, 4, (6, 8)) * 0.25, rng.integers(-5, 6, 6) * 1.0
+
+
+def test_the_literals_are_the_data_exactly(tmp_path, rng):
+    """Also where one entry is 2⁻¹⁰⁷⁴ and another 10¹⁴⁰."""
+    X, y = rng.normal(size=(3, 4)), rng.normal(size=3)
+    X[0, 0], X[1, 1], y[2] = 5e-324, 1e140, -0.1
+    certified(X, y, 2).to_rocq(tmp_path / "picks.v", X, y)
+    goal, columns, entries = rocq.read((tmp_path / "picks.v").read_text(encoding="utf-8"))
+    assert columns == fractions_of(X.T)
+    assert entries == fractions_of(y)
+    assert re.fullmatch(r"sequential_lasso_picks \(.*\) \[::\] \[:: \d; \d\]", goal)
+
+
+def test_a_printer_that_loses_an_integer_is_noticed(tmp_path, design, monkeypatch):
+    certificate = certified(*design, 2)
+    exact = rocq._integers
+    monkeypatch.setattr(
+        rocq, "_integers", lambda values: ([v - (v > 2) for v in exact(values)[0]], exact(values)[1])
+    )
+    with pytest.raises(RuntimeError, match="not those of X and y"):
+        certificate.to_rocq(tmp_path / "picks.v", *design)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"claim": "ols", "method": sl.ols}, {"claim": "nonnegative_omp", "method": sl.omp, "positive": True}],
+)
+def test_claims_without_a_checker_are_refused(tmp_path, design, options):
+    with pytest.raises(ValueError, match="claim must be one of"):
+        certified(*design, 1, **options).to_rocq(tmp_path / "picks.v", *design)
+
+
+def test_what_cannot_be_stated_is_refused_by_name(tmp_path, design):
+    X, y = design
+    certificate, file = certified(X, y, 2), tmp_path / "picks.v"
+    with pytest.raises(ValueError, match="normalized=True"):
+        sl.certify(X, y, sl.omp(X / np.linalg.norm(X, axis=0), y, 1), normalized=True).to_rocq(file, X, y)
+    with pytest.raises(ValueError, match="without steps"):
+        sl.certify(X, y, sl.omp(X, y, 2, forced=[0, 1])).to_rocq(file, X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        certificate.to_rocq(file, X, np.where(y == y[0], np.nan, y))
+    with pytest.raises(ValueError, match="bound to other data"):
+        certificate.to_rocq(file, X, y + 1)
+    with pytest.raises(ValueError, match=r"a name like picks\.v"):
+        certificate.to_rocq(tmp_path / "my-picks.txt", X, y)
+    assert not file.exists()
+
+
+@needs_rocq
+@pytest.mark.parametrize("size", [(6, 8, 4), (20, 40, 5)])
+def test_the_kernel_accepts_both_runs(tmp_path, rng, size):
+    n, d, k = size
+    X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+    certificate = certified(X, y, k)
+    certificate.to_rocq(tmp_path / "picks.v", X, y)
+    picks = "; ".join(str(step.pick) for step in certificate.steps)
+    assert check(tmp_path / "picks.v", X, y).endswith(f"[::] [:: {picks}]")
+
+
+@needs_rocq
+def test_ties_forced_features_and_ones(tmp_path, design):
+    """OMP may pick feature 2 of the tied design, Sequential LASSO may not."""
+    X, y = design
+    file = tmp_path / "picks.v"
+    certified(TIED_X, TIED_Y, 3).to_rocq(file, TIED_X, TIED_Y)
+    check(file, TIED_X, TIED_Y)
+    reordered = TIED_X[:, [2, 0, 1]]  # of equals OMP takes the first
+    certified(reordered, TIED_Y, 1, claim="omp", method=sl.omp).to_rocq(file, reordered, TIED_Y)
+    assert check(file, reordered, TIED_Y).endswith("entries) [::] [:: 0]")
+    certified(X, y, 4, method=sl.omp, forced=[5, 2]).to_rocq(file, X, y)
+    assert "[:: 5; 2] [::" in check(file, X, y)
+    certified(X, y, 2, method=sl.omp, intercept=True).to_rocq(file, X, y)
+    assert "[:: 8] [::" in check(file, X, y)
+
+
+@needs_rocq
+def test_numbers_of_any_size(tmp_path):
+    X, y = np.array([[1e140, 2.0**-1074], [2.5, -1e-100]]), np.array([0.1, -3e20])
+    certified(X, y, 2).to_rocq(tmp_path / "picks.v", X, y)
+    check(tmp_path / "picks.v", X, y)
+
+
+def forged(text, old, new):
+    """The file with one change in it."""
+    assert re.search(old, text)
+    return re.sub(old, new, text, count=1)
+
+
+@needs_rocq
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (r"\[:: 0; 1\]\.", "[:: 1; 0]."),  # another goal
+        (r"Step 0 ", "Step 2 "),  # the pick that A(S) does not have, with the goal below
+        (r"\[:: 3; 0; 0\]", "[:: 2; 0; 0]"),  # an entry of X
+        (r"\[:: 1; 1; -1\]", "[:: 1; 2; -1]"),  # an entry of y
+        (r"\[:: 0x1; 0x1; 0x0\]", "[:: 0x1; 0x1; 0x1]"),  # a direction
+        (r"Step 1 0x3\n    \[:: 0x1; 0x0; 0x0\]", "Step 1 0x3\n    [:: 0x1; 0x1; 0x0]"),  # coefficients
+        (r"Step 1 0x3", "Step 1 (-0x3)"),  # a denominator
+    ],
+)
+def test_the_kernel_refuses_what_is_forged(tmp_path, old, new):
+    certificate, file = certified(TIED_X, TIED_Y, 2), tmp_path / "picks.v"
+    certificate.to_rocq(file, TIED_X, TIED_Y)
+    text = forged(file.read_text(encoding="utf-8"), old, new)
+    if new == "Step 2 ":
+        text = forged(text, r"\[:: 0; 1\]\.", "[:: 2; 1].")
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="Coq does not accept"):
+        check(file, TIED_X, TIED_Y)
+
+
+@needs_rocq
+def test_a_proof_about_other_data_or_from_an_axiom_is_refused(tmp_path):
+    """Coq accepts both: the second is about 2y, with the same picks."""
+    certificate, file = certified(TIED_X, 2 * TIED_Y, 1), tmp_path / "picks.v"
+    certificate.to_rocq(file, TIED_X, 2 * TIED_Y)
+    with pytest.raises(ValueError, match="is not about this X and y"):
+        check(file, TIED_X, TIED_Y)
+    text = file.read_text(encoding="utf-8")
+    text = forged(text, "Theorem", "Axiom anything : forall P : Prop, P.\nTheorem")
+    text = forged(text, "Proof.*Qed", "Proof. exact: anything. Qed")
+    file.write_text(text, encoding="utf-8")
+    assert "anything" in printed_by_coq(file)
+    with pytest.raises(ValueError, match="axioms"):
+        check(file, TIED_X, 2 * TIED_Y)
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def library():
+    return words("\n".join(path.read_text(encoding="utf-8") for path in sorted(LIBRARY.glob("*.v"))))
+
+
+def theorems():
+    """The names of theorems.v, and those whose assumptions it prints."""
+    text = (LIBRARY / "theorems.v").read_text(encoding="utf-8")
+    return re.findall(r"^Theorem (\w+)", text, re.M), re.findall(r"^Print Assumptions (\w+)\.", text, re.M)
+
+
+def test_the_page_has_the_code_word_for_word_and_every_theorem():
+    page = (LIBRARY.parents[1] / "docs" / "proofs" / "formal.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```coq\n(.*?)```", page, re.DOTALL)
+    assert [block for block in blocks if words(block) not in library()] == []
+    shown = {name for block in blocks for name in re.findall(r"^Theorem (\w+)", block, re.M)}
+    assert shown == set(theorems()[0]) - {"omp_certificates_are_sound"}
+
+
+def test_every_theorem_prints_what_it_depends_on():
+    stated, printed = theorems()
+    assert stated == printed != []
+
+
+def test_the_rows_that_are_formal_name_theorems():
+    formal = {made.id: made.formal for made in collect(LIBRARY.parent) if made.formal}
+    named = {id: re.findall(r"\b[a-z]\w*_\w+", text) for id, text in formal.items()}
+    assert "SA-theorem-3.3" in named
+    assert all(names and set(names) <= set(theorems()[0]) for names in named.values())
