@@ -39,7 +39,6 @@ from .lasso.windows import window_ratios as window_ratios
 from .lassonet.prox import group_hier_prox as group_hier_prox
 from .lassonet.prox import hier_prox as hier_prox
 from .problem import Problem as Problem
-from .results import AttentionPath as AttentionPath
 from .results import BatchSelection as BatchSelection
 from .results import BestSubset as BestSubset
 from .results import Bound as Bound

@@ -177,8 +177,8 @@ def test_every_public_name_has_a_page():
     page = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
     listed = re.findall(r"^   ~?sparselin\.([\w.]+)$", page, re.MULTILINE)
     assert len(set(listed)) == len(listed)
-    public = {"spectral", "estimators", "plots", "ensembles", "testing"} | set(sl.__all__)
-    for module in (sl.estimators, sl.plots, sl.spectral):
+    public = {"spectral", "estimators", "plots", "ensembles", "testing", "neural"} | set(sl.__all__)
+    for module in (sl.estimators, sl.neural, sl.plots, sl.spectral):
         name = module.__name__.removeprefix("sparselin.")
         public |= {f"{name}.{one}" for one in module.__all__ if callable(getattr(module, one))}
     again = {f"spectral.{name}" for name in sl.__all__}  # exported twice
