@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks import checks, designs, entrants, measures, networks
+from benchmarks import checks, designs, entrants, lassonet, measures, networks
 from benchmarks.contest import Case, Goal, Job
 from benchmarks.measures import Measure
 
@@ -388,6 +388,32 @@ MEASURES: tuple[Measure, ...] = (
             ("layer", "deep", 20_000, 1.4, "as a layer", "MNIST, three hidden layers"),
             ("layer", "conv", 3_000, 1.4, "as a layer", "MNIST, two convolutions"),
         )
+    ),
+    *(
+        Measure(
+            f"networks/lassonet-{data}{'-matched' if matched else ''}",
+            f"LassoNet's path over lassonet's, {name}, {'same problem' if matched else 'same λ'}",
+            "",
+            lassonet.path_cost,
+            0.5,
+            {"data": data, "rows": rows, "growth": 1.1, "epochs": (200, 50), "matched": matched},
+            {"data": "digits", "rows": 200, "growth": 2.0, "epochs": (20, 5), "matched": matched},
+            needs="lassonet",
+        )
+        for data, rows, name in (("isolet", 6238, "ISOLET"), ("mnist", 10_000, "MNIST, 10,000 rows"))
+        for matched in (False, True)
+    ),
+    *(
+        Measure(
+            f"networks/lassonet-dense-{data}",
+            f"of LassoNet the dense network, over lassonet's, {name}",
+            "",
+            lassonet.dense_cost,
+            size={"data": data, "rows": rows, "epochs": (50, 1)},
+            toy={"data": "digits", "rows": 200, "epochs": (5, 1)},
+            needs="lassonet",
+        )
+        for data, rows, name in (("isolet", 6238, "ISOLET"), ("mnist", 10_000, "MNIST, 10,000 rows"))
     ),
     *(
         Measure(

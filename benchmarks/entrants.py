@@ -20,10 +20,13 @@ from benchmarks.designs import cached
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "spams": "spams-bin", "submodlib": "submodlib-py"}
 
 
+MEASURED = ("lassonet",)  # peers of measures
+
+
 def modules() -> tuple[str, ...]:
     """What the registered peers import."""
     needs = [e.needs for job in PEERS.values() for e in job.values() if e.needs]
-    return tuple(dict.fromkeys(module.partition(":")[0] for module in needs))
+    return tuple(dict.fromkeys(module.partition(":")[0] for module in (*needs, *MEASURED)))
 
 
 def import_peers() -> dict[str, str]:

@@ -1,31 +1,24 @@
-"""LassoNet's path beside lassonet 0.0.21's: the same dense network, λ's, stopping rule, data and threads.
+"""LassoNet's path beside lassonet 0.0.21's: the same data, dense network, λ's and stopping rule, one thread.
 
-`python -m benchmarks.lassonet isolet --seeds 0 1 2` prints, for each seed, the seconds of the dense networks
-and of the paths, in rounds in turn, and how many λ's have an objective of at most 1.01 times theirs.
-SPARSELIN_DATA names the folder of the data.
-
-Theirs takes proximal steps of length α with a velocity of g/(1 − μ), and so solves for (1 − μ)λ in place of
-λ. `--scaled` gives it λ/(1 − μ): then both solve the same problem, and the ratio is that of the computations
-alone.
+The λ's are those of lassonet's own path, from its λ_start until no feature is left. Its proximal steps
+have length α, and its velocity rests at ∇L/(1 − μ): it solves for (1 − μ)λ in place of λ. Hence two rows:
+at the same λ's, and (`matched`) at (1 − μ)λ for ours, where both solve the same problem. Times are of the
+processor. SPARSELIN_DATA names the folder of the data.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import statistics
 import time
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
+
+from benchmarks.contest import Outcome
 
 HIDDEN, MOMENTUM = 100, 0.9
-# λ's from a path that has all features to one that has none, standardized features.
-FIRST, LAST = 2.0, 60.0
 
 
 class Table(NamedTuple):
@@ -38,159 +31,129 @@ class Table(NamedTuple):
 
 
 def table(name: str, seed: int, rows: int) -> Table:
-    """ISOLET's training rows or the first ones of MNIST, float32, split at random."""
-    from sparselin.datasets import read_idx
+    """Rows of ISOLET's or MNIST's training set or of the digits, float32, drawn and split at random."""
+    if name == "digits":
+        from sklearn.datasets import load_digits
 
-    folder = Path(os.environ["SPARSELIN_DATA"])
-    if name == "isolet":
-        with np.load(folder / "isolet" / "isolet_full_int16.npz") as stored:
+        X, y = load_digits(return_X_y=True)
+    elif name == "isolet":
+        with np.load(Path(os.environ["SPARSELIN_DATA"]) / "isolet" / "isolet_full_int16.npz") as stored:
             X, y = stored["X_train_e4"] / 1e4, stored["y_train"].astype(int) - 1
     else:
-        X = read_idx(folder / "mnist" / "train-images-idx3-ubyte.gz").reshape(-1, 784)[:rows] / 255
-        y = read_idx(folder / "mnist" / "train-labels-idx1-ubyte.gz")[:rows].astype(int)
+        from sparselin.datasets import images
+
+        found = images("mnist")
+        X, y = found.pixels.reshape(len(found.pixels), -1), found.labels.astype(int)
     order = np.random.default_rng(seed).permutation(len(X))[:rows]
-    X, y = X[order], y[order]
+    X, y = X[order].astype(float), y[order]
     spread = X.std(axis=0)
     X = ((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)).astype(np.float32)
     cut = len(X) // 10
     return Table(X[cut:], y[cut:], X[:cut], y[:cut])
 
 
-class Pair:
-    """Both methods on one table, from one dense network, which lassonet trains."""
-
-    def __init__(
-        self, data: Table, seed: int, lams: np.ndarray, epochs: tuple[int, int], scaled: bool
-    ) -> None:
-        self.data, self.seed, self.lams, self.epochs = data, seed, lams, epochs
-        self.factor = 1 / (1 - MOMENTUM) if scaled else 1.0
-        self.their_state: dict[str, Any] = self.their_dense()[0].state_dict
-
-    def their_model(self, epochs: tuple[int, int], state: Any = None) -> Any:
-        from lassonet import LassoNetClassifier
-
-        class Given(LassoNetClassifier):  # type: ignore[misc]
-            def _init_model(self, X: Any, y: Any) -> None:
-                super()._init_model(X, y)
-                if state is not None:
-                    self.model.load_state_dict(state)
-
-        return Given(hidden_dims=(HIDDEN,), n_iters=epochs, torch_seed=self.seed, verbose=0, device="cpu")
-
-    def their_dense(self) -> Any:
-        X, y, X_val, y_val = self.data
-        model = self.their_model(self.epochs)
-        return model.path(X, y, X_val=X_val, y_val=y_val, lambda_seq=[], return_state_dicts=True)
-
-    def theirs(self) -> Any:
-        X, y, X_val, y_val = self.data
-        model = self.their_model((0, self.epochs[1]), self.their_state)
-        path = partial(model.path, X, y, X_val=X_val, y_val=y_val, return_state_dicts=True)
-        return path(lambda_seq=list(self.factor * self.lams), disable_lambda_warning=True)
-
-    def our_network(self) -> Any:
-        """Untrained, or with the weights of their dense network."""
-        import torch
-
-        from sparselin.neural import SkipNetwork, mlp
-
-        X, q = self.data.X, int(self.data.y.max()) + 1
-        torch.manual_seed(self.seed)
-        network = SkipNetwork(mlp(X.shape[1], [HIDDEN], q), X.shape[1], q)
-        if hasattr(self, "their_state"):
-            names = {"layers.0": "network.0", "layers.1": "network.2", "skip": "skip"}
-            state = {}
-            for name, value in self.their_state.items():
-                layer, _, kind = name.rpartition(".")
-                state[f"{names[layer]}.{kind}"] = value
-            network.load_state_dict(state)
-        return network
-
-    def our_dense(self) -> Any:
-        return self.ours(epochs=self.epochs, callback=lambda step: True)
-
-    def ours(self, epochs: tuple[int, int] | None = None, **options: Any) -> Any:
-        from sparselin.neural import lassonet_path
-
-        X, y, X_val, y_val = self.data
-        epochs = (0, self.epochs[1]) if epochs is None else epochs
-        options = {"lams": self.lams, "momentum": MOMENTUM, "epochs": epochs, **options}
-        return lassonet_path(
-            self.our_network(), X, y, loss="cross_entropy", validation=(X_val, y_val), **options
-        )
-
-    def their_objective(self, row: Any, lam: float) -> float:
-        """L + λΣ‖θ_j‖ of their weights on the training rows, by our network."""
-        import torch
-
-        self.their_state, kept = row.state_dict, self.their_state
-        network = self.our_network()
-        self.their_state = kept
-        with torch.no_grad():
-            output = network(torch.from_numpy(self.data.X))
-            loss = torch.nn.functional.cross_entropy(output, torch.from_numpy(self.data.y))
-            return float(loss + lam * network.skip.weight.norm(dim=0).sum())
-
-
-def compare(pair: Pair, rounds: int) -> dict[str, Any]:
-    """Median seconds of the processor, which other jobs on the machine change less, and the objectives."""
-    calls = {"ours": pair.ours, "theirs": pair.theirs}
-    seconds: dict[str, list[float]] = {name: [] for name in calls}
-    found: dict[str, Any] = {}
-    for round_ in range(rounds):
-        for name in sorted(calls, reverse=bool(round_ % 2)):
-            started = time.process_time()
-            found[name] = calls[name]()
-            seconds[name].append(time.process_time() - started)
-    ours, theirs = found["ours"], found["theirs"]
-    pairs = [
-        (
-            ours.objective[i + 1],
-            pair.their_objective(row, pair.lams[i]),
-            ours.n_selected[i + 1],
-            row.selected.sum(),
-        )
-        for i, row in enumerate(theirs[: len(ours) - 1])
-    ]
-    ratios = [b / a for a, b in zip(seconds["ours"], seconds["theirs"], strict=True)]
-    return {
-        "ratio": statistics.median(ratios), "ours": statistics.median(seconds["ours"]),
-        "theirs": statistics.median(seconds["theirs"]), "objectives": np.array(pairs, dtype=float),
-        "epochs": (int(ours.epochs[1:].sum()), sum(row.n_iters for row in theirs)),
-        "excess": float(ours.excess.max()), "returns": int(ours.returns.sum()),
-    }  # fmt: skip
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def path_cost(
+    seed: int, data: str, rows: int, growth: float, epochs: tuple[int, int], matched: bool
+) -> tuple[float, Outcome]:
+    """Our processor time over theirs; correct if at 95 % of the λ's our objective is ≤ 1.01 of theirs."""
+    with _one_thread():
+        given = table(data, seed, rows)
+        state = _theirs(given, seed, (epochs[0], 0), lambda_seq=[])[0][0].state_dict
+        theirs, their_time = _theirs(given, seed, (0, epochs[1]), state, path_multiplier=growth)
+        lams = np.array([row.lambda_ for row in theirs]) * (1 - MOMENTUM if matched else 1)
+        ours, our_time = _ours(given, seed, (0, epochs[1]), state, lams=lams)
+        count = min(len(ours) - 1, len(theirs))
+        pairs = zip(ours.objective[1:], theirs, lams, strict=False)
+        good = np.mean([a <= 1.01 * _objective(given, row.state_dict, lam) for a, row, lam in pairs])
+    words = (
+        f"{count} of {len(theirs)} λ's, {ours.epochs.sum()} epochs, theirs {sum(r.n_iters for r in theirs)}; "
     )
-    parser.add_argument("data", choices=["isolet", "mnist"])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--rows", type=int, default=10000)
-    parser.add_argument("--count", type=int, default=12, help="how many λ's")
-    parser.add_argument("--epochs", type=int, nargs=2, default=[100, 100])
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--scaled", action="store_true", help="give theirs λ/(1 − μ)")
-    args = parser.parse_args()
-    warnings.simplefilter("ignore")
-    lams = np.geomspace(FIRST, LAST, args.count)
-    console = Console(highlight=False, soft_wrap=True)
-    for seed in args.seeds:
-        started = time.process_time()
-        pair = Pair(table(args.data, seed, args.rows), seed, lams, tuple(args.epochs), args.scaled)
-        middle = time.process_time()
-        pair.our_dense()
-        dense = time.process_time() - middle
-        console.print(f"seed {seed}: dense networks {dense:.1f} s, theirs {middle - started:.1f} s")
-        found = compare(pair, args.rounds)
-        ours, theirs, ours_n, theirs_n = found.pop("objectives").T
-        for name, value in found.items():
-            console.print(f"{name}: {value if isinstance(value, tuple) else round(value, 3)}")
-        console.print(f"objective, ours / theirs: {np.round(ours / theirs, 3)}")
-        console.print(f"at most 1.01 at {(ours <= 1.01 * theirs).mean():.0%} of the λ's")
-        console.print(f"features: {ours_n.astype(int)}, theirs {theirs_n.astype(int)}")
+    return our_time / their_time, Outcome(good >= 0.95, f"{words}objective ≤ 1.01 of theirs at {good:.0%}")
 
 
-if __name__ == "__main__":
-    main()
+def dense_cost(seed: int, data: str, rows: int, epochs: tuple[int, int]) -> tuple[float, None]:
+    """Our processor time over theirs for the dense network, of as many epochs."""
+    with _one_thread():
+        given = table(data, seed, rows)
+        _, their_time = _theirs(given, seed, (epochs[0], 0), lambda_seq=[], patience=None)
+        _, our_time = _ours(given, seed, epochs, None, patience=None, callback=lambda step: True)
+    return our_time / their_time, None
+
+
+def _theirs(
+    given: Table,
+    seed: int,
+    epochs: tuple[int, int],
+    state: Any = None,
+    lambda_seq: Any = None,
+    **options: Any,
+) -> tuple[Any, float]:
+    """lassonet's path, of an own dense network or from a state, and its processor time."""
+    from lassonet import LassoNetClassifier
+
+    class Given(LassoNetClassifier):  # type: ignore[misc]
+        def _init_model(self, X: Any, y: Any) -> None:
+            super()._init_model(X, y)
+            if state is not None:
+                self.model.load_state_dict(state)
+
+    model = Given(hidden_dims=(HIDDEN,), n_iters=epochs, torch_seed=seed, verbose=0, device="cpu", **options)
+    X, y, X_val, y_val = given
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        begin = time.process_time()
+        path = model.path(X, y, X_val=X_val, y_val=y_val, lambda_seq=lambda_seq, return_state_dicts=True)
+        return path, time.process_time() - begin
+
+
+def _ours(given: Table, seed: int, epochs: tuple[int, int], state: Any, **options: Any) -> tuple[Any, float]:
+    """Our path and its processor time; epochs (0, …) are from the state."""
+    from sparselin.neural import lassonet_path
+
+    X, y, X_val, y_val = given
+    network = _network(given, state)
+    begin = time.process_time()
+    path = lassonet_path(
+        network, X, y, loss="cross_entropy", validation=(X_val, y_val), momentum=MOMENTUM, epochs=epochs,
+        rng=seed, **options,
+    )  # fmt: skip
+    return path, time.process_time() - begin
+
+
+def _network(given: Table, state: Any) -> Any:
+    """Our network, with the weights of theirs."""
+    from sparselin.neural import SkipNetwork, mlp
+
+    d, q = given.X.shape[1], int(given.y.max()) + 1
+    network = SkipNetwork(mlp(d, [HIDDEN], q), d, q)
+    if state is not None:
+        names = {"layers.0": "network.0", "layers.1": "network.2", "skip": "skip"}
+        split = {name: name.rpartition(".") for name in state}
+        network.load_state_dict({f"{names[split[n][0]]}.{split[n][2]}": value for n, value in state.items()})
+    return network
+
+
+def _objective(given: Table, state: Any, lam: float) -> float:
+    """L + λΣ‖θ_j‖ of their weights on the training rows, by our network."""
+    import torch
+
+    network = _network(given, state)
+    with torch.no_grad():
+        output = network(torch.from_numpy(given.X))
+        loss = torch.nn.functional.cross_entropy(output, torch.from_numpy(given.y))
+        return float(loss + lam * network.skip.weight.norm(dim=0).sum())
+
+
+class _one_thread:
+    """PyTorch on one thread: then the processor's time is that of the work."""
+
+    def __enter__(self) -> None:
+        import torch
+
+        self.before = torch.get_num_threads()
+        torch.set_num_threads(1)
+
+    def __exit__(self, *_: object) -> None:
+        import torch
+
+        torch.set_num_threads(self.before)
