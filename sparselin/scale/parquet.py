@@ -1,0 +1,75 @@
+"""Parquet by PyArrow, page by page: a row group need not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sparselin.scale.pieces import Failure, Piece, Source, Wanted, rows_of_chunk
+
+_BUFFER = 2**16  # bytes that are read of a column at a time
+
+
+def parquet(source: Any, wanted: Wanted) -> Source:
+    """A file, in chunks that do not cross row groups: those of each begin anew.
+
+    Without `pre_buffer`, and with a small buffer, PyArrow reads a column of a row group as a stream; by
+    default it reads all of it first (https://github.com/pola-rs/polars/issues/25307 is about a row group of
+    several GiB).
+    """
+    pq = _pyarrow()
+    file = source if hasattr(source, "iter_batches") else _opened(pq, source)
+    names = wanted.columns or list(file.schema_arrow.names)
+    missing = [name for name in names if name not in file.schema_arrow.names]
+    if missing:
+        raise ValueError(f"columns must be columns of the file; it has no {missing[0]!r}")
+    p = rows_of_chunk(wanted.memory, 8 * len(names), len(names))
+    groups = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
+
+    def chunks(start: int) -> Iterator[Piece]:
+        first = 0
+        for g, rows in enumerate(groups):
+            count = -(-rows // p)
+            if first + count > start:
+                yield from _group(file, g, names, p, max(0, start - first))
+            first += count
+
+    identity = f"Parquet {groups} by {p} {names}"
+    return Source(chunks, sum(groups), True, identity)
+
+
+def _group(file: Any, g: int, names: list[str], p: int, start: int) -> Iterator[Piece]:
+    """The chunks of a row group from `start` on. What cannot be read ends it."""
+    batches = file.iter_batches(p, row_groups=[g], columns=names, use_threads=False)
+    i, where = 0, f"row group {g}"
+    while True:
+        try:
+            batch = next(batches, None)
+        except (OSError, ValueError, RuntimeError) as error:  # ArrowInvalid is a ValueError
+            yield Piece(where, Failure(f"cannot be read: {error}"))
+            return
+        if batch is None:
+            return
+        if i >= start:
+            yield Piece(where, batch)
+        i += 1
+        del batch
+
+
+def _opened(pq: Any, path: Any) -> Any:
+    try:
+        return pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER, memory_map=False)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from None
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ModuleNotFoundError(
+            "Parquet needs pyarrow: pip install 'sparselin[scale]'", name="pyarrow"
+        ) from None
+    return pq
