@@ -72,8 +72,9 @@ def compress(
     on_bad : "raise", or "skip": leave out chunks that cannot be used. `problem.compressed.skipped` has
         their numbers, and why.
     memory : bytes for 4 chunks and 3 factors (6 with held_out), by which the size of chunks is set for a
-        memmap, zarr and Parquet. The bits of R depend on the chunks, and on the BLAS; of the same chunks on
-        one machine they are the same. For other sources it is the source that decides.
+        memmap, zarr and Parquet; of Parquet also for a page of each column, at most half of it. The bits of R
+        depend on the chunks, and on the BLAS; of the same chunks on one machine they are the same. For other
+        sources it is the source that decides.
     checkpoint : a file that the pass is written to every so many (`every`) chunks and however it ends, even
         by Ctrl-C. If it exists, the pass goes on from there, to the same bits.
     progress : called with a `Progress` after each chunk.

@@ -8,6 +8,7 @@ from typing import Any
 from sparselin.scale.pieces import Failure, Piece, Source, Wanted, rows_of_chunk
 
 _BUFFER = 2**16  # bytes that are read of a column at a time
+_PAGE = 2**20  # the usual size of a page, one of which is unpacked for each column
 
 
 def parquet(source: Any, wanted: Wanted) -> Source:
@@ -23,37 +24,36 @@ def parquet(source: Any, wanted: Wanted) -> Source:
     missing = [name for name in names if name not in file.schema_arrow.names]
     if missing:
         raise ValueError(f"columns must be columns of the file; it has no {missing[0]!r}")
-    p = rows_of_chunk(wanted.memory, 8 * len(names), len(names))
-    groups = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
+    every = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
+    groups = [group.num_rows for group in every]
+    pages = min(len(names) * (_PAGE + _BUFFER), max((group.total_byte_size for group in every), default=0))
+    memory = wanted.memory - min(pages, wanted.memory // 2)
+    p = rows_of_chunk(memory, 8 * len(names), len(names))
 
     def chunks(start: int) -> Iterator[Piece]:
         first = 0
         for g, rows in enumerate(groups):
             count = -(-rows // p)
             if first + count > start:
-                yield from _group(file, g, names, p, max(0, start - first))
+                yield from _group(file, g, names, p, range(max(0, start - first), count))
             first += count
 
     identity = f"Parquet {groups} by {p} {names}"
     return Source(chunks, sum(groups), True, identity)
 
 
-def _group(file: Any, g: int, names: list[str], p: int, start: int) -> Iterator[Piece]:
-    """The chunks of a row group from `start` on. What cannot be read ends it."""
+def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Iterator[Piece]:
+    """These chunks of a row group. Where one cannot be read, neither can those after it."""
     batches = file.iter_batches(p, row_groups=[g], columns=names, use_threads=False)
-    i, where = 0, f"row group {g}"
-    while True:
+    where, why = f"row group {g}", ""
+    for i in range(numbers.stop):
         try:
-            batch = next(batches, None)
-        except (OSError, ValueError, RuntimeError) as error:  # ArrowInvalid is a ValueError
-            yield Piece(where, Failure(f"cannot be read: {error}"))
-            return
-        if batch is None:
-            return
-        if i >= start:
-            yield Piece(where, batch)
-        i += 1
-        del batch
+            raw = Failure(why) if why else next(batches)
+        except (OSError, ValueError, RuntimeError, StopIteration) as error:  # ArrowInvalid is a ValueError
+            raw = Failure(why := f"cannot be read: {str(error) or 'it ends too early'}".strip())
+        if i in numbers:
+            yield Piece(where, raw)
+        del raw
 
 
 def _opened(pq: Any, path: Any) -> Any:

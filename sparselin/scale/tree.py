@@ -26,7 +26,7 @@ from sparselin.scale.checkpoint import Saved, load, save
 from sparselin.scale.chunks import Bad, TooManyLevels, chunk_of
 from sparselin.scale.finish import finish
 from sparselin.scale.form import Form
-from sparselin.scale.partial import Partial, absorb, merge, nothing, skip
+from sparselin.scale.partial import Partial, Slot, absorb, joined, merge, nothing, skip
 from sparselin.scale.passes import Options, size
 from sparselin.scale.pieces import Wanted
 from sparselin.scale.record import BadChunk, Progress
@@ -35,12 +35,24 @@ _AHEAD = 2  # leaves that are submitted for each thread
 
 
 class Leaf(NamedTuple):
-    """The part of one chunk, or why there is none; TooManyLevels is an error in any case."""
+    """The part of one chunk, its bytes, and why there is nothing in it, if so."""
 
     partial: Partial
     bytes: int
     why: str | None = None
-    too_many: bool = False
+
+
+class About(NamedTuple):
+    """What of a leaf the tree needs to know."""
+
+    bytes: int
+    rows: int
+    why: str | None
+    slots: tuple[Slot, ...]
+
+
+def about(of: Leaf) -> About:
+    return About(of.bytes, of.partial.rows + of.partial.held_rows, of.why, of.partial.slots)
 
 
 def leaf(raw: Any, beside: tuple[Any, ...], number: int, form: Form) -> Leaf:
@@ -50,8 +62,8 @@ def leaf(raw: Any, beside: tuple[Any, ...], number: int, form: Form) -> Leaf:
             raw = raw[0] if len(raw) == 1 else np.hstack(raw)
         chunk = chunk_of((raw, *beside) if beside else raw)
         return Leaf(absorb(nothing(form), chunk, number, form), size(chunk))
-    except (Bad, TooManyLevels) as error:
-        return Leaf(skip(nothing(form), number, str(error)), 0, str(error), isinstance(error, TooManyLevels))
+    except Bad as error:
+        return Leaf(skip(nothing(form), number, str(error)), 0, str(error))
 
 
 def part(of: Leaf) -> Partial:
@@ -85,6 +97,9 @@ class _Tree:
         self.number = self.saved = saved.chunks
         self.parts: list[tuple[int, Any]] = list(saved.parts)
         self.rows, self.bytes, self.total = sum(p.rows + p.held_rows for _, p in saved.parts), 0, total
+        self.slots: tuple[Slot, ...] = ()
+        for _, partial in saved.parts:
+            self.slots = joined(self.slots, partial.slots, form)
         self.started = time.perf_counter()
 
     def over(self, leaves: list[Any]) -> None:
@@ -103,20 +118,25 @@ class _Tree:
 
     def _take(self, future: Any) -> None:
         try:
-            bytes_, rows, why, too_many = self.executor.about(future)
+            of = self.executor.about(future)
+            self.slots = joined(self.slots, of.slots, self.form)
+        except TooManyLevels as error:
+            raise self._bad(f"is too much: {error}") from None
         except Exception as error:  # of what makes the chunk
-            bytes_, rows, too_many = 0, 0, False
             why = f"cannot be read: {type(error).__name__}: {error}"
             future = Leaf(skip(nothing(self.form), self.number, why), 0, why)
-        if why is not None and (too_many or not self.options.skips):
-            done = self.whole() if self.parts else nothing(self.form)
-            form, standardize = self.form, self.options.standardize
-            raise BadChunk(self.number, "", why, lambda: finish(done, form, standardize))
+            of = about(future)
+        if of.why is not None and not self.options.skips:
+            raise self._bad(of.why)
         self._push(self.executor.part(future))
-        self.number, self.rows, self.bytes = self.number + 1, self.rows + rows, self.bytes + bytes_
+        self.number, self.rows, self.bytes = self.number + 1, self.rows + of.rows, self.bytes + of.bytes
         if self.options.progress is not None:
             seconds = time.perf_counter() - self.started
             self.options.progress(Progress(self.rows, self.bytes, self.number, self.total, seconds))
+
+    def _bad(self, why: str) -> BadChunk:
+        done, form, standardize = self.whole(), self.form, self.options.standardize
+        return BadChunk(self.number, "", why, lambda: finish(done, form, standardize))
 
     def _push(self, new: Any) -> None:
         height = 0
@@ -151,9 +171,9 @@ class _Here:
     def leaf(self, delayed: Any, number: int, form: Form) -> Any:
         return delayed, number, form
 
-    def about(self, future: Any) -> tuple[int, int, str | None, bool]:
-        self._leaf: Leaf = future if isinstance(future, Leaf) else leaf(*_computed(future[0]), *future[1:])
-        return _about(self._leaf)
+    def about(self, future: Any) -> About:
+        self._leaf = leaf(*_computed(future[0]), *future[1:])
+        return about(self._leaf)
 
     def part(self, future: Any) -> Partial:
         return future.partial if isinstance(future, Leaf) else self._leaf.partial
@@ -180,8 +200,8 @@ class _Workers:
         raw, beside = delayed
         return self.client.compute(dask.delayed(leaf, pure=False)(raw, beside, number, form))
 
-    def about(self, future: Any) -> tuple[int, int, str | None, bool]:
-        found: tuple[int, int, str | None, bool] = self.client.submit(_about, future, pure=False).result()
+    def about(self, future: Any) -> About:
+        found: About = self.client.submit(about, future, pure=False).result()
         return found
 
     def part(self, future: Any) -> Any:
@@ -193,10 +213,6 @@ class _Workers:
     def result(self, one: Any) -> Partial:
         found: Partial = one if isinstance(one, Partial) else one.result()
         return found
-
-
-def _about(of: Leaf) -> tuple[int, int, str | None, bool]:
-    return of.bytes, of.partial.rows + of.partial.held_rows, of.why, of.too_many
 
 
 def _computed(delayed: Any) -> Any:
