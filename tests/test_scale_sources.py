@@ -1,5 +1,6 @@
 """Sources of `compress` that need packages of their own, and what memory they take; Dask with two workers."""
 
+import json
 import os
 import signal
 import subprocess
@@ -236,3 +237,58 @@ def test_two_workers_and_one_that_is_killed_give_the_same_bits(dask_array, colum
         assert (one.X == expected.X).all()
         assert (one.compressed.held_out.X == expected.compressed.held_out.X).all()
         assert one.compressed.eps == expected.compressed.eps
+
+
+def command(*arguments):
+    from click.testing import CliRunner
+
+    from sparselin.cli import cli
+
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        result = CliRunner().invoke(cli, ["select", *map(str, arguments)])
+    finally:
+        signal.signal(signal.SIGINT, handler)  # the command ignores Ctrl-C while it writes its report
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_the_command_selects_from_a_parquet_in_one_pass(parquet, columns, tmp_path):
+    output = tmp_path / "out"
+    options = ("--target", "y", "--k", 3, "--categories", "city", "--output", output, "--one-pass")
+    code, words = command(parquet, *options)
+    assert code == 0, words
+    assert "6,000 rows" in words
+    assert "KiB" in words
+    assert "5,400 rows in 3 chunks, 8 features, y = y" in words
+    lines = (output / "selected.csv").read_text().splitlines()
+    assert {line.split(",")[1] for line in lines[1:]} == {"a", "c", "city=Oslo"}
+    results = json.loads((output / "results.json").read_text())
+    problem = sl.compress(parquet, y="y", categories=["city"], intercept=True, standardize=True, held_out=10)
+    path = sl.omp(problem, 3)
+    found = [row["held_out_r2"] for row in results["selected"]]
+    assert found == pytest.approx(problem.compressed.held_out_r2(path)[1:].tolist())
+    assert found[-1] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--one-pass",), "needs --k"),
+        (("--one-pass", "--k", 2, "--folds", 5), "no effect with one pass"),
+        (("--one-pass", "--k", 2), "'city' is of string, no numbers: name it in categories"),
+        (("--one-pass", "--k", 2, "--drop", "cities"), "cities"),
+        (("--k", 2, "--categories", "city"), "no effect with a table in memory"),
+    ],
+)
+def test_the_command_refuses(parquet, tmp_path, options, message):
+    code, words = command(parquet, "--output", tmp_path / "out", *options)
+    assert code == 2
+    assert message in words
+
+
+def test_a_large_parquet_is_read_in_one_pass(parquet, monkeypatch):
+    from sparselin.cli import one_pass
+
+    assert not one_pass.is_large(parquet)
+    monkeypatch.setattr(one_pass, "available", lambda: 8 * 8 * 7 * N - 1.0)
+    assert one_pass.is_large(parquet)

@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from sparselin.parallel.threads import look_again
 from sparselin.results import FloatArray
 
 BLOCK = 1024  # most rows of a block, which shall stay in the cache of a core
@@ -61,6 +62,7 @@ def _tpqrt() -> Callable[..., None]:
     """SciPy's LAPACK, called without the GIL, so that a thread can read meanwhile."""
     from scipy.linalg import cython_lapack
 
+    look_again()
     capsule = cython_lapack.__pyx_capi__["dtpqrt"]
     name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -72,7 +74,7 @@ class Folder:
     """Folds blocks of at most `rows` rows into factors of `size` columns; it holds the space for LAPACK."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
+        self.size, self._tpqrt = size, _tpqrt()
         wide = size >= _WIDE
         self.rows = BLOCK // 2 if wide else BLOCK
         self._inner = min(2 * _INNER if wide else _INNER, size)
@@ -93,7 +95,7 @@ class Folder:
             return v.ctypes.data if isinstance(v, np.ndarray) else ctypes.addressof(v)
 
         order = (m, n, l, nb, R, lda, B, ldb, self._T, ldt, self._work, info)
-        _tpqrt()(*map(at, order))
+        self._tpqrt(*map(at, order))
         assert info.value == 0
 
     def finish(self, R: FloatArray) -> None:

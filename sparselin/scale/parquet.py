@@ -18,8 +18,7 @@ def parquet(source: Any, wanted: Wanted) -> Source:
     default it reads all of it first (https://github.com/pola-rs/polars/issues/25307 is about a row group of
     several GiB).
     """
-    pq = _pyarrow()
-    file = source if hasattr(source, "iter_batches") else _opened(pq, source)
+    file = source if hasattr(source, "iter_batches") else file_of(source)
     names = wanted.columns or list(file.schema_arrow.names)
     missing = [name for name in names if name not in file.schema_arrow.names]
     if missing:
@@ -56,7 +55,9 @@ def _group(file: Any, g: int, names: list[str], p: int, numbers: range) -> Itera
         del raw
 
 
-def _opened(pq: Any, path: Any) -> Any:
+def file_of(path: Any) -> Any:
+    """The file, opened to be read as a stream. FileNotFoundError, or ValueError if it is no Parquet."""
+    pq = _pyarrow()
     try:
         return pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER, memory_map=False)
     except FileNotFoundError:

@@ -95,14 +95,16 @@ def merge(a: Partial, b: Partial, form: Form) -> Partial:
     first = form.intercept + len(form.numbers)
     place = [*range(first), *(first + slots.index(slot) for slot in b.slots), first + len(slots)]
 
+    folder = factor.Folder(first + len(slots) + 1)  # before the threads of its BLAS are limited
+
     def both(R: FloatArray, S: FloatArray) -> FloatArray:
         R = widened(R, len(slots) - len(a.slots))
         if form.gram:
             R[np.ix_(place, place)] += S
             return R
-        B = factor.zeros(len(R))[: len(S)]
+        B = factor.empty(len(S), len(R))
+        B[:] = 0
         B[:, place] = S
-        folder = factor.Folder(len(R))
         folder.fold(R, B)
         folder.finish(R)
         return R
