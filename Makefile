@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test test-minimum neural dropin docs browser bench notebooks attack lint types check doctest install \
+.PHONY: verify ledger guarantee diversity test test-minimum neural dropin docs browser bench bench-scale notebooks attack lint types check doctest install \
 	clean
 
 verify: $(STAMP)
@@ -61,6 +61,11 @@ browser: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[plot]' --group bench
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# Data longer than memory, by `sl.compress`, in some ten minutes; e.g. `make bench-scale ARGS="--case overlap"`.
+bench-scale: $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[scale]' --group bench
+	$(BIN)/python -m benchmarks.scale $(ARGS)
 
 # All notebooks from the top, their outputs stored.
 notebooks: $(STAMP)
