@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import sparselin as sl
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleaved, timed
 from sparselin.scale import parquet as scale_parquet
 from sparselin.scale.chunks import chunk_of
 from sparselin.scale.form import form_of
@@ -96,17 +97,25 @@ def overlap(toy: bool) -> dict[str, Any]:
             for number, chunk in enumerate(kept):
                 partial = absorb(partial, chunk, number, form)
 
-        calls = {"read": read, "factor": factor, "both": lambda: sl.compress(path, y="c0")}
+        def apart() -> None:
+            thread = threading.Thread(target=read)
+            thread.start()
+            factor()
+            thread.join()
+
+        calls = {"read": read, "factor": factor, "both": lambda: sl.compress(path, y="c0"), "apart": apart}
         for call in calls.values():
             call()
-        seconds = interleaved(calls, runs=2 if toy else 9, least_runs=2, pause=0.0, budget=60.0)
-    ratios = [
-        b / max(r, f) for r, f, b in zip(*(seconds[k] for k in ("read", "factor", "both")), strict=True)
-    ]
-    ratio, middle = statistics.median(ratios), {k: statistics.median(v) for k, v in seconds.items()}
-    said = f"{ratio:.2f} × the slower (reading {middle['read']:.2f} s, factoring {middle['factor']:.2f} s, "
-    said += f"both {middle['both']:.2f} s; {rows:,} × {d})"
-    return answer(said, "≤ 1.2 ×", ratio <= 1.2, ratio=ratio, best=min(ratios), **middle)
+        seconds = interleaved(calls, runs=2 if toy else 9, least_runs=2 if toy else 5, pause=0.0, budget=60.0)
+    rounds = [dict(zip(seconds, values, strict=True)) for values in zip(*seconds.values(), strict=True)]
+    slower = [max(one["read"], one["factor"]) for one in rounds]
+    ratio = statistics.median(one["both"] / most for one, most in zip(rounds, slower, strict=True))
+    least = statistics.median(one["apart"] / most for one, most in zip(rounds, slower, strict=True))
+    middle = {name: statistics.median(values) for name, values in seconds.items()}
+    said = f"{ratio:.2f} × the slower (reading {middle['read']:.2f} s, factoring {middle['factor']:.2f} s; "
+    said += f"{rows:,} × {d}); as two threads that share nothing, which this machine then gave "
+    said += f"{least:.2f} ×: {ratio / least:.2f}"
+    return answer(said, "≤ 1.2 ×", ratio <= 1.2, ratio=ratio, apart=least, **middle)
 
 
 def status_of(field: str) -> int:
@@ -142,7 +151,7 @@ def generated(toy: bool) -> dict[str, Any]:
 
 
 def conditioned(toy: bool) -> dict[str, Any]:
-    """κ = 10⁸: the coefficients of a consistent system, and with noise ‖Xᵀr‖ over ‖X‖‖r‖."""
+    """κ = 10⁸: the coefficients of a consistent system, and with noise their backward error."""
     n, d, rng = (20_000 if toy else 400_000), 12, np.random.default_rng(0)
     V = np.linalg.qr(rng.standard_normal((d, d)))[0]
     U = np.linalg.qr(rng.standard_normal((n, d)))[0]
@@ -157,11 +166,19 @@ def conditioned(toy: bool) -> dict[str, Any]:
 
     ours, theirs = (float(np.abs(v - beta).max() / np.abs(beta).max()) for v in both(X @ beta))
     y = X @ beta + 1e-3 * rng.standard_normal(n) / np.sqrt(n)
-    left = [float(np.linalg.norm(X.T @ (y - X @ v)) / np.linalg.norm(y - X @ v)) for v in both(y)]
-    said = f"coefficients to {ours:.0e}, by normal equations to {theirs:.0e}; with noise ‖Xᵀr‖/‖X‖‖r‖ is "
-    said += f"{left[0]:.0e}, by normal equations {left[1]:.0e}"
+    left = [backward(U, np.logspace(0, -8, d), y - X @ v, v) for v in both(y)]
+    said = f"coefficients to {ours:.0e}, by normal equations to {theirs:.0e}; with noise the backward error "
+    said += f"is {left[0]:.0e}, by normal equations {left[1]:.0e}"
     return answer(said, "≤ 1e-7, normal equations wrong", ours <= 1e-7 and theirs > 1e-3, ours=ours,
                   normal=theirs, noisy=left)  # fmt: skip
+
+
+def backward(U: np.ndarray, s: np.ndarray, r: np.ndarray, v: np.ndarray) -> float:
+    """‖(XᵀX + ν²I)^(−½)Xᵀr‖/‖v‖, ν = ‖r‖/‖v‖, of X = U diag(s) V with ‖X‖ = 1: the least relative change of X
+    for which v solves the problem, to a factor below 2 (Karlson and Waldén, 1997).
+    """
+    nu = np.linalg.norm(r) / np.linalg.norm(v)
+    return float(np.linalg.norm(s / np.hypot(s, nu) * (U.T @ r)) / np.linalg.norm(v))
 
 
 def array(toy: bool) -> Any:
@@ -176,7 +193,7 @@ def workers(toy: bool) -> dict[str, Any]:
     """One and two workers, one that is killed, and the most memory of a worker."""
     import distributed
 
-    x, seconds, found, peak = array(toy), {}, [], 0
+    x, seconds, burns, found, peak = array(toy), {}, {}, [], 0
     for count in (1, 2):
         with (
             distributed.LocalCluster(n_workers=count, **CLUSTER) as cluster,
@@ -189,15 +206,26 @@ def workers(toy: bool) -> dict[str, Any]:
                 found.append(sl.compress(x, y=0))
                 times.append(time.perf_counter() - started)
             seconds[count] = statistics.median(times)
+            burns[count] = timed(lambda client=client: client.gather(client.map(burn, range(8), pure=False)))
             peak = max(peak, *client.run(status_of, "VmHWM").values())
             if count == 2:
                 found.append(sl.compress(x, y=0, progress=killer(client)))
     same = all((one.X == found[0].X).all() for one in found)
-    ratio = seconds[1] / seconds[2]
-    said = f"2 workers {ratio:.2f} × 1 ({seconds[1]:.1f} s, {seconds[2]:.1f} s); a worker killed: "
+    ratio, most = seconds[1] / seconds[2], burns[1] / burns[2]
+    said = f"2 workers {ratio:.2f} × 1 ({seconds[1]:.1f} s, {seconds[2]:.1f} s; tasks that share nothing "
+    said += f"gain {most:.2f} ×); a worker killed: "
     said += f"{'the same bits' if same else 'OTHER BITS'}; a worker takes {peak / 2**20:.0f} MiB at most"
     said += f" of {x.nbytes / 2**20:.0f} MiB"
-    return answer(said, "≥ 1.5 ×, same bits", same and ratio >= 1.5, ratio=ratio, same=same, peak=peak)
+    return answer(said, "≥ 1.5 ×, same bits", same and ratio >= 1.5, ratio=ratio, apart=most, same=same,
+                  peak=peak)  # fmt: skip
+
+
+def burn(number: int) -> None:
+    """Some tenths of a second of factoring."""
+    chunk = chunk_of(np.random.default_rng(number).standard_normal((100_000, 60)))
+    form = form_of(chunk, y=0, **FORM)
+    for _ in range(2):
+        absorb(nothing(form), chunk, 0, form)
 
 
 def killer(client: Any) -> Callable[[Any], None]:

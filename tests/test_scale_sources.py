@@ -1,5 +1,6 @@
 """Sources of `compress` that need packages of their own, and what memory they take; Dask with two workers."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -79,6 +80,17 @@ def test_of_a_parquet_only_the_columns_named_are_read(parquet, columns):
         sl.compress(parquet, y="y", columns=["z"])
 
 
+def test_other_packages_are_not_imported():
+    code = """
+import sys, numpy as np, sparselin as sl
+A = np.ones((5, 2))
+sl.compress(A, y=0), sl.compress([A, A], y=0), sl.compress([{"a": A[:, 0], "y": A[:, 1]}], y="y")
+print([name for name in ("pyarrow", "polars", "pandas", "duckdb", "zarr", "dask") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_zarr_with_columns_chunked_too(columns, tmp_path):
     zarr = pytest.importorskip("zarr")
     A = np.column_stack([columns[name] for name in (*COLUMNS, "y")])
@@ -134,7 +146,12 @@ sl.compress(small, y="c0", memory=memory)
 lines = open("/proc/self/status").read().splitlines()
 taken = int(next(line.split()[1] for line in lines if line.startswith("VmSize"))) * 1024
 resource.setrlimit(resource.RLIMIT_AS, (taken + memory + 3 * 2**23,) * 2)
-if how == "compress":
+if how == "dask":
+    import dask, dask.array as da
+    dask.config.set(scheduler="sync")
+    x = da.random.default_rng(0).standard_normal((60_000, 300), chunks=(1000, 150))
+    print(sl.compress(x, y=0).compressed.chunks)
+elif how == "compress":
     print(sl.compress(big, y="c0", memory=memory).compressed.rows)
 else:
     print(sum(batch.num_rows for batch in pq.ParquetFile(big).iter_batches(10000)))
@@ -160,6 +177,8 @@ def test_a_row_group_larger_than_the_address_space_left(tmp_path):
         command = [sys.executable, "-c", LIMITED, tmp_path / "small.parquet", tmp_path / "big.parquet", how]
         return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
+    if importlib.util.find_spec("dask") is not None:  # (60,000 × 300), in chunks of columns too, is 137 MiB
+        assert run("dask").stdout.strip() == "60"
     done = run("compress")
     assert done.stdout.strip() == str(n), done.stderr[-800:]
     assert "failed" in run("plain").stderr
