@@ -31,7 +31,8 @@ from sparselin.scale.passes import Options, size
 from sparselin.scale.pieces import Wanted
 from sparselin.scale.record import BadChunk, Progress
 
-_AHEAD = 2  # leaves that are submitted for each thread
+_AHEAD = 3  # leaves that are submitted for each thread
+_LOOK = 16  # after so many leaves it is asked which workers there are
 
 
 class Leaf(NamedTuple):
@@ -66,8 +67,12 @@ def leaf(raw: Any, beside: tuple[Any, ...], number: int, form: Form) -> Leaf:
         return Leaf(skip(nothing(form), number, str(error)), 0, str(error))
 
 
-def part(of: Leaf) -> Partial:
-    return of.partial
+def part(of: Leaf | Partial) -> Partial:
+    return of.partial if isinstance(of, Leaf) else of
+
+
+def merged(a: Leaf | Partial, b: Leaf | Partial, form: Form) -> Partial:
+    return merge(part(a), part(b), form)
 
 
 def run(source: Any, form_of_first: Callable[[Any], Form], options: Options, wanted: Wanted) -> Problem:
@@ -118,17 +123,17 @@ class _Tree:
 
     def _take(self, future: Any) -> None:
         try:
-            of = self.executor.about(future)
+            of, found = self.executor.about(future)
             self.slots = joined(self.slots, of.slots, self.form)
         except TooManyLevels as error:
             raise self._bad(f"is too much: {error}") from None
         except Exception as error:  # of what makes the chunk
             why = f"cannot be read: {type(error).__name__}: {error}"
-            future = Leaf(skip(nothing(self.form), self.number, why), 0, why)
-            of = about(future)
+            found = Leaf(skip(nothing(self.form), self.number, why), 0, why)
+            of = about(found)
         if of.why is not None and not self.options.skips:
             raise self._bad(of.why)
-        self._push(self.executor.part(future))
+        self._push(found)
         self.number, self.rows, self.bytes = self.number + 1, self.rows + of.rows, self.bytes + of.bytes
         if self.options.progress is not None:
             seconds = time.perf_counter() - self.started
@@ -171,25 +176,28 @@ class _Here:
     def leaf(self, delayed: Any, number: int, form: Form) -> Any:
         return delayed, number, form
 
-    def about(self, future: Any) -> About:
-        self._leaf = leaf(*_computed(future[0]), *future[1:])
-        return about(self._leaf)
+    def about(self, waiting: Any) -> tuple[About, Any]:
+        delayed, number, form = waiting
+        raw, beside = _computed(delayed)
+        found = leaf(raw, beside, number, form)
+        return about(found), found.partial
 
-    def part(self, future: Any) -> Partial:
-        return future.partial if isinstance(future, Leaf) else self._leaf.partial
+    def merge(self, a: Any, b: Any, form: Form) -> Partial:
+        return merged(a, b, form)
 
-    def merge(self, a: Partial, b: Partial, form: Form) -> Partial:
-        return merge(a, b, form)
-
-    def result(self, one: Partial) -> Partial:
-        return one
+    def result(self, one: Any) -> Partial:
+        return part(one)
 
 
 class _Workers:
-    """On the workers of a distributed client; keys are new each time, as nothing may be remembered."""
+    """On the workers of a distributed client; keys are new each time, as nothing may be remembered.
+
+    A chunk is made where it is factored: its blocks of columns would travel otherwise.
+    """
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        self.addresses: list[str] = []
 
     def threads(self) -> int:
         return max(1, sum(map(int, self.client.nthreads().values())))
@@ -197,22 +205,22 @@ class _Workers:
     def leaf(self, delayed: Any, number: int, form: Form) -> Any:
         import dask
 
-        raw, beside = delayed
-        return self.client.compute(dask.delayed(leaf, pure=False)(raw, beside, number, form))
+        if number % _LOOK == 0 or not self.addresses:
+            self.addresses = list(self.client.nthreads())
+        where: dict[str, Any] = {}
+        if self.addresses:
+            where = {"workers": [self.addresses[number % len(self.addresses)]], "allow_other_workers": True}
+        future = self.client.compute(dask.delayed(leaf, pure=False)(*delayed, number, form), **where)
+        return future, self.client.submit(about, future, pure=False)
 
-    def about(self, future: Any) -> About:
-        found: About = self.client.submit(about, future, pure=False).result()
-        return found
-
-    def part(self, future: Any) -> Any:
-        return future.partial if isinstance(future, Leaf) else self.client.submit(part, future, pure=False)
+    def about(self, waiting: Any) -> tuple[About, Any]:
+        return waiting[1].result(), waiting[0]
 
     def merge(self, a: Any, b: Any, form: Form) -> Any:
-        return self.client.submit(merge, a, b, form, pure=False)
+        return self.client.submit(merged, a, b, form, pure=False)
 
     def result(self, one: Any) -> Partial:
-        found: Partial = one if isinstance(one, Partial) else one.result()
-        return found
+        return part(one.result() if hasattr(one, "result") else one)
 
 
 def _computed(delayed: Any) -> Any:
