@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
+import functools
 import json
 import os
 import resource
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import sparselin as sl
-from benchmarks.timing import interleaved, timed
+from benchmarks.timing import interleaved
 from sparselin.scale import parquet as scale_parquet
 from sparselin.scale.chunks import chunk_of
 from sparselin.scale.form import form_of
@@ -199,42 +200,55 @@ def backward(U: np.ndarray, s: np.ndarray, r: np.ndarray, v: np.ndarray) -> floa
 
 
 def array(toy: bool) -> Any:
-    """A Dask array of rows made on the workers, 60 columns in two blocks, as in dask#3419 scaled down."""
+    """A Dask array that the workers make, its chunks in two blocks of columns, as in dask#3419 scaled down."""
     import dask.array as da
 
-    rows, block = (8_000, 500) if toy else (1_600_000, 20_000)
+    rows, block = (8_000, 500) if toy else (1_600_000, 40_000)
     return da.random.default_rng(0).standard_normal((rows, 120), chunks=(block, 60))
 
 
 def workers(toy: bool) -> dict[str, Any]:
-    """One and two workers, one that is killed, and the most memory of a worker."""
+    """One and two workers in turn, one that is killed, and the most memory of a worker."""
     import distributed
 
-    x, seconds, burns, found, peak = array(toy), {}, {}, [], 0
-    for count in (1, 2):
-        with (
-            distributed.LocalCluster(n_workers=count, **CLUSTER) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            sl.compress(x[: 2 * x.chunks[0][0]], y=0)
-            times = []
-            for _ in range(1 if toy else 3):
-                started = time.perf_counter()
+    x, found = array(toy), []
+    with contextlib.ExitStack() as stack:
+        clients = {}
+        for count in (1, 2):
+            cluster = stack.enter_context(distributed.LocalCluster(n_workers=count, **CLUSTER))
+            clients[count] = stack.enter_context(distributed.Client(cluster))
+
+        def compress(count: int) -> None:
+            with clients[count].as_current():
                 found.append(sl.compress(x, y=0))
-                times.append(time.perf_counter() - started)
-            seconds[count] = statistics.median(times)
-            burns[count] = timed(lambda client=client: client.gather(client.map(burn, range(8), pure=False)))
-            peak = max(peak, *client.run(status_of, "VmHWM").values())
-            if count == 2:
-                found.append(sl.compress(x, y=0, progress=killer(client)))
+
+        def apart(count: int) -> None:
+            clients[count].gather(clients[count].map(burn, range(8), pure=False))
+
+        calls = {
+            (f.__name__, count): functools.partial(f, count) for f in (compress, apart) for count in (1, 2)
+        }
+        for call in calls.values():
+            call()
+        runs = 1 if toy else 5
+        seconds = interleaved(calls, runs=runs, least_runs=runs, pause=0.0, budget=60.0)
+        peak = max(clients[2].run(status_of, "VmHWM").values())
+        with clients[2].as_current():
+            found.append(sl.compress(x, y=0, progress=killer(clients[2])))
     same = all((one.X == found[0].X).all() for one in found)
-    ratio, most = seconds[1] / seconds[2], burns[1] / burns[2]
-    said = f"2 workers {ratio:.2f} × 1 ({seconds[1]:.1f} s, {seconds[2]:.1f} s; tasks that share nothing "
-    said += f"gain {most:.2f} ×); a worker killed: "
-    said += f"{'the same bits' if same else 'OTHER BITS'}; a worker takes {peak / 2**20:.0f} MiB at most"
-    said += f" of {x.nbytes / 2**20:.0f} MiB"
-    return answer(said, "≥ 1.5 ×, same bits", same and ratio >= 1.5, ratio=ratio, apart=most, same=same,
-                  peak=peak)  # fmt: skip
+    gain, most = (
+        statistics.median(a / b for a, b in zip(seconds[name, 1], seconds[name, 2], strict=True))
+        for name in ("compress", "apart")
+    )
+    one, two = (statistics.median(seconds["compress", count]) for count in (1, 2))
+    said = (
+        f"2 workers {gain:.2f} × 1 ({one:.1f} s, {two:.1f} s; tasks that share nothing gain {most:.2f} ×); "
+    )
+    said += f"a worker killed: {'the same bits' if same else 'OTHER BITS'}; a worker takes "
+    said += f"{peak / 2**20:.0f} MiB at most of {x.nbytes / 2**20:.0f} MiB"
+    return answer(
+        said, "≥ 1.5 ×, same bits", same and gain >= 1.5, gain=gain, most=most, same=same, peak=peak
+    )
 
 
 def burn(number: int) -> None:

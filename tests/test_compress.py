@@ -401,3 +401,30 @@ def test_progress(data):
     assert [p.rows for p in seen] == [1024, 2048, 3000]
     assert [p.bytes for p in seen] == [8 * D * p.rows for p in seen]
     assert {p.total for p in seen} == {N}
+
+
+def test_a_chunk_that_is_bad_in_its_second_block_leaves_nothing_of_its_first(data):
+    X, y, _ = data
+    chunks = [(X[:500], y[:500]), (X[500:], y[500:].copy())]
+    chunks[1][1][2000] = np.nan
+    problem = sl.compress(chunks, on_bad="skip")
+    assert (problem.X == sl.compress(chunks[:1]).X).all()
+    assert problem.compressed.rows == 500
+
+
+def test_a_constant_column_of_a_long_chain_is_constant(rng):
+    """What is left of it has the rounding errors of 4000 steps, more than those of one."""
+    X = rng.standard_normal((4000, 3))
+    X[:, 1] = 0.1
+    y = X[:, 0] + rng.standard_normal(4000)
+    problem = sl.compress(parts(X, y, size=1), intercept=True, standardize=True)
+    left = np.linalg.norm(problem.X[1:, 1])
+    assert left > 12 * np.finfo(float).eps * np.linalg.norm(problem.X[:, 1])
+    assert problem.design.scale[1] == 1
+    path = sl.omp(problem, 3)
+    assert 1 not in path.support
+    assert path.status is sl.Status.RANK_EXHAUSTED
+
+
+def test_arrays_begin_at_a_cache_line():
+    assert not {factor.empty(k, 3).ctypes.data % 64 for k in range(1, 50)} - {0}

@@ -311,3 +311,11 @@ def test_a_large_parquet_is_read_in_one_pass(parquet, monkeypatch):
     assert not one_pass.is_large(parquet)
     monkeypatch.setattr(one_pass, "available", lambda: 8 * 8 * 7 * N - 1.0)
     assert one_pass.is_large(parquet)
+
+
+def test_levels_of_a_dictionary_that_do_not_appear_are_none():
+    pa = pytest.importorskip("pyarrow")
+    city = pa.DictionaryArray.from_arrays(pa.array([2, 2, 1, 2]), pa.array(["Bern", "Rome", "Oslo"]))
+    table = pa.table({"city": city, "y": [1.0, 2.0, 3.0, 4.0]})
+    problem = sl.compress([table], y="y", categories=["city"])
+    assert problem.compressed.levels == {"city": ("Oslo", "Rome")}
