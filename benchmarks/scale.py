@@ -200,7 +200,7 @@ def backward(U: np.ndarray, s: np.ndarray, r: np.ndarray, v: np.ndarray) -> floa
 
 
 def array(toy: bool) -> Any:
-    """A Dask array that the workers make, its chunks in two blocks of columns, as in dask#3419 scaled down."""
+    """A Dask array that the workers make, each chunk in two blocks of columns: dask#3419 scaled down."""
     import dask.array as da
 
     rows, block = (8_000, 500) if toy else (1_600_000, 40_000)
