@@ -21,9 +21,9 @@ bounds on ‖Ee_j‖/‖Ae_j‖ for each column j, whatever the scales of the co
   u²(N + d·p)‖Ae_j‖². A merge has for B the factor, of d rows, of another part of the rows, and on a level of
   a tree the squares of the parts sum to at most ‖Ae_j‖² again: u²·d² for each level.
 
-- They are not quite independent where many steps are nearly the same: chains of single rows of integers drift,
-  by .005·eps a step (measured up to N = 4·10⁵, beside 0.5·√N·eps), while those of 64 rows and more do not show
-  it up to N = 10⁵. `growth` adds N/256.
+- They are not quite independent where many steps are nearly the same: chains of single rows of integers
+  drift by .005·eps a step (measured up to N = 4·10⁵, beside 0.5·√N·eps), while those of 64 rows and more do
+  not show it up to N = 10⁵. `growth` adds N/256.
 
 So the error of a chain grows with its length, and that of a tree with the logarithm.
 """

@@ -21,9 +21,10 @@ class Compressed:
     rows, weight : how many rows are in the factor, and the sum of their weights.
     chunks, skipped : how many chunks there were, and (number, why) of those left out by on_bad="skip".
     eps : the columnwise backward error: the factor is exact for data whose columns differ from the given ones
-        by at most about eps of their lengths, for rounding errors that are independent and of mean zero:
-        2⁻⁵²·(√(N + (d + 2)·p + L·(d + 2)²) + N/256) for chains of N blocks of at most p = 1024 rows, merged by a tree
-        of depth L (`sparselin.scale.factor`). The bounds of the problem on errors take 8 times as much.
+        by at most about eps of their lengths, for rounding errors that are independent and of mean zero but
+        for a drift: 2⁻⁵²·(√(N + (d + 2)·p + L·(d + 2)²) + N/256) for chains of N blocks of at most p = 1024
+        rows, merged by a tree of depth L (`sparselin.scale.factor`). The bounds of the problem on errors take
+        8 times as much.
     worst_eps : the bound of the worst case, 8(d + 2)(N(p + 1) + L(d + 3))·2⁻⁵³.
     levels : of each category, in the order in which they first appeared; its features are named
         "category=level".
