@@ -26,7 +26,7 @@ def open_source(source: Any, wanted: Wanted) -> Source:
             "y and weights as arrays go with an array, a memmap or zarr; else they are columns of the "
             "source, or chunks are tuples (X, y) or (X, y, weights)"
         )
-    if package == "polars" and hasattr(source, "collect_batches"):
+    if type(source).__name__ == "LazyFrame":
         return _polars(source, wanted)
     if package == "duckdb":
         return _duckdb(source, wanted)
@@ -97,6 +97,8 @@ def _end_of_file(array: Any) -> int | None:
 
 def _polars(frame: Any, wanted: Wanted) -> Source:
     """A LazyFrame, by its streaming engine, which reads ahead itself."""
+    if not hasattr(frame, "collect_batches"):
+        raise TypeError("a LazyFrame needs polars ≥ 1.34, which gives it in batches: pass it collected")
     frame = frame if wanted.columns is None else frame.select(wanted.columns)
     width = len(frame.collect_schema().names())
     p = rows_of_chunk(wanted.memory, 8 * width, width)
