@@ -33,7 +33,7 @@ from sparselin.scale.pieces import Wanted
 HERE = Path(__file__).parent
 SETTINGS = {"intercept": False, "max_levels": 2, "held_out": 0, "gram": False}
 FORM = {"weights": None, "columns": None, "forced": (), "categories": (), **SETTINGS}
-CLUSTER = {"threads_per_worker": 1, "dashboard_address": None, "processes": True}
+CLUSTER = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": True}
 
 
 def answer(said: str, goal: str, met: bool | None, **numbers: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_t
 
 def lowest():
     """Lines "name==version", of the dependencies and of all extras but `scale`."""
+    extras = PROJECT["optional-dependencies"]
     wanted = [
         *PROJECT["dependencies"],
         *(

@@ -238,7 +238,7 @@ def test_two_workers_and_one_that_is_killed_give_the_same_bits(dask_array, colum
     _, array = dask_array
     distributed = pytest.importorskip("distributed")
     expected = sl.compress(array, y=4, held_out=4)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "processes": True}
     killed = []
 
     def kill(progress):
