@@ -17,12 +17,7 @@ def lowest():
     extras = PROJECT["optional-dependencies"]
     wanted = [
         *PROJECT["dependencies"],
-        *(
-            line
-            for name, extra in PROJECT["optional-dependencies"].items()
-            if name != "scale"
-            for line in extra
-        ),
+        *(line for name, extra in extras.items() if name != "scale" for line in extra),
     ]
     return sorted({line.replace(">=", "==") for line in wanted if re.fullmatch(r"[\w-]+>=[\d.]+", line)})
 
