@@ -8,8 +8,8 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test test-minimum neural dropin formal docs browser bench notebooks attack lint types check \
-	doctest install clean
+.PHONY: verify ledger guarantee diversity test test-minimum neural dropin formal docs browser bench bench-scale notebooks attack \
+	lint types check doctest install clean
 
 verify: $(STAMP)
 	$(BIN)/sparselin verify $(ARGS)
@@ -40,7 +40,7 @@ test-minimum: $(STAMP)
 # Networks: these tests skip without PyTorch, which the rest does not need (pip install torch).
 neural: $(STAMP)
 	$(BIN)/python -c 'import torch'
-	$(BIN)/pytest -q -n 2 tests/neural tests/test_notebooks.py -k 'neural or 10_networks'
+	$(BIN)/pytest -q -n 2 tests/neural 'tests/test_notebooks.py::test_notebook_runs_with_its_solutions[10_networks_that_choose]'
 	$(BIN)/pytest -q --doctest-modules sparselin/neural sparselin/experiments/networks $(wildcard sparselin/estimators/network*.py) \
 	    docs/guide/networks.md --doctest-glob='*.md'
 
@@ -67,6 +67,11 @@ browser: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[plot]' --group bench
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# Data longer than memory, by `sl.compress`, in some ten minutes; e.g. `make bench-scale ARGS="--case overlap"`.
+bench-scale: $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[scale]' --group bench
+	$(BIN)/python -m benchmarks.scale $(ARGS)
 
 # All notebooks from the top, their outputs stored.
 notebooks: $(STAMP)

@@ -61,6 +61,9 @@ from .results import SubmodularityRatio as SubmodularityRatio
 from .results import SubsetResult as SubsetResult
 from .results import SwappedSubset as SwappedSubset
 from .results import TheoremCheck as TheoremCheck
+from .scale.compress import compress as compress
+from .scale.record import BadChunk as BadChunk
+from .scale.record import Compressed as Compressed
 from .spectral.choice import choose_nu as choose_nu
 from .spectral.search import forward_regression as forward_regression
 from .spectral.search import greedy_local_search as greedy_local_search

@@ -87,12 +87,13 @@ class Problem(ErrorBounds):
     Attributes
     ----------
     X, y, dtype, eps : the data; X contiguous in C or Fortran order, or a CSC array; eps of dtype, or a larger
-        one, if they were projected: the relative error with which their lengths are known.
+        one, if they were projected or compressed: the relative error with which their lengths are known.
     n, n_features : the shape of X.
     design, d : the columns that methods see, and their number: n_features, and one more for an intercept,
         which comes last; in the attributes and methods below X stands for them.
     names : n_features names, or None.
     origin, removed : the problem from which columns were eliminated to get this one, or None, and which.
+    compressed : what `compress` recorded of its pass over the data, or None.
     kind : "dense"; "sparse"; "operator"; or "gram": X is a Cholesky factor, and the squared lengths of its
         columns are known to eps. Methods do not branch on it: what depends on it is a method of the problem.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
@@ -118,6 +119,7 @@ class Problem(ErrorBounds):
     ) -> None:
         self.origin: Problem | None = None
         self.removed: IndexArray = np.zeros(0, np.intp)
+        self.compressed: Any = None
         labels, numbers = (frame_names(X), frame_numbers(X)) if names is None else (None, ())
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
@@ -186,6 +188,33 @@ class Problem(ErrorBounds):
         problem = cls(*root_of_gram(gram, b, square), names=frame_names(G))
         vars(problem)["kind"] = "gram"
         problem._numbers = frame_numbers(G)
+        return problem
+
+    @classmethod
+    def from_factor(
+        cls,
+        design: Design,
+        y: FloatArray,
+        growth: float,
+        names: Names = None,
+        record: Any = None,
+        gram: bool = False,
+    ) -> Problem:
+        """The problem whose rows are those of the triangular factor of the data, as `compress` makes it.
+
+        design : its columns, with what the ones of an intercept became, and the scale of standardized ones.
+        growth : the factor is exact for data whose columns differ from the given ones by growth·eps of their
+            lengths. eps grows by it, and with eps the bounds on errors: of lengths e_ρ (`length_unit`·s), of
+            correlations e_c (`correlation_error`, `measured_error`).
+        gram : whether it is the Cholesky factor of a Gram matrix, known to growth·eps.
+        """
+        problem: Problem = object.__new__(cls)
+        problem.origin, problem.removed = None, np.zeros(0, np.intp)
+        problem.compressed, problem.names = record, names
+        problem._set(design, y)
+        vars(problem)["eps"] = growth * problem.eps
+        if gram:
+            vars(problem)["kind"] = "gram"
         return problem
 
     def _measure(self) -> None:
@@ -283,7 +312,7 @@ class Problem(ErrorBounds):
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
 
     def exact_columns(self, J: ArrayLike | None = None) -> FloatArray | None:
-        """X_J (n, |J|), or X, in float64, exactly; None where X is rounded: a factor of G, or projected."""
+        """X_J (n, |J|), or X, in float64, exactly; None where X is rounded: a factor, or projected."""
         if self._is_gram or self.is_rounded:
             return None
         whole = J is None and self.is_plain and isinstance(self.X, np.ndarray)
@@ -314,8 +343,8 @@ class Problem(ErrorBounds):
 
     @property
     def is_rounded(self) -> bool:
-        """Whether X and y are rounded: scaled, or projected."""
-        return self.origin is not None
+        """Whether X and y are rounded: scaled, projected, or compressed."""
+        return self.origin is not None or self.compressed is not None
 
     def in_double(self) -> Problem:
         """The problem with its data in float64, and with `double_eps`."""
@@ -336,10 +365,11 @@ class Problem(ErrorBounds):
         """The problem of these rows with their weights; standardized columns are standardized anew on them.
 
         (To a common factor without an intercept; not where all the weights are zero.) TypeError for a Gram
-        problem.
+        problem, and for a compressed one.
         """
-        if self._is_gram:
-            raise TypeError("rows of X are needed, which a Gram problem does not have: pass X and y")
+        if self._is_gram or self.compressed is not None:
+            which = "Gram" if self._is_gram else "compressed"
+            raise TypeError(f"rows of X are needed, which a {which} problem does not have: pass X and y")
         X, ones, scale = self.design
         X, ones = X[rows], None if ones is None else ones[rows]
         root = np.ones(len(rows), self.dtype) if ones is None else ones
@@ -397,7 +427,7 @@ class Problem(ErrorBounds):
     def _with(self, design: Design, y: FloatArray, origin: Problem | None = None) -> Problem:
         """Another design and y, of the same kind as this one: from a Gram matrix or not."""
         problem = object.__new__(Problem)
-        problem.origin, problem.removed = origin, self.removed
+        problem.origin, problem.removed, problem.compressed = origin, self.removed, self.compressed
         problem.names = self.names if design.X.shape[1] == self.n_features else None
         problem._set(design, y)
         same = self._is_gram or self.kind == "operator" or problem.dtype == self.dtype

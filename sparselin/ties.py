@@ -9,7 +9,9 @@ z_i + Fb_i and r + Fa, F the errors of its columns, so that c_i = ⟨X_i, r⟩ i
     (Fb_i)ᵀr + z_iᵀFa + …  ≤  e_i = u·(s(X_i)‖r‖ + ‖z_i‖s(y) + √n·‖z_i‖‖r‖),
 
 the last term being the rounding error of the sum. Rounding the entries of X and y to eps changes c_i by as
-much: no arithmetic decides below it. For a Gram problem, G being known to eps, e_i = u·s(X_i)s(y).
+much: no arithmetic decides below it. A compressed problem (`compress`) knows columns to ε > eps of their
+lengths: ε takes the place of eps, and what ties exactly in the data is tied to e_i. For a Gram problem, G
+being known to eps, e_i = u·s(X_i)s(y).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ STOREYS = {
     "studies": "ledger experiments",
     "theory": "explanations spectral guarantees",
     "methods": "lassonet certificates greedy lasso attention neural",
-    "border": "problem ensembles datasets testing linalg ties",
+    "border": "problem scale ensembles datasets testing linalg ties",
     "ground": "_kernels parallel memory validation results data",
 }
 FLOORS = [rooms.split() for rooms in reversed(STOREYS.values())]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sparselin as sl
-from benchmarks import checks, contest, designs, entrants, measures, report, scaling, textbook
+from benchmarks import checks, contest, designs, entrants, measures, report, scale, scaling, textbook
 from benchmarks.__main__ import main, select
 from benchmarks.cases import CASES, MEASURES
 from benchmarks.contest import PEERS, Case, Entrant, Goal, Job, Options, Outcome, missing, run_case, summarize
@@ -344,3 +344,17 @@ def test_a_registered_peer_is_in_rows_tables_and_versions(tmp_path, monkeypatch)
     assert "a toy" in results["rows"][0]["ways"][0]["peers"]
     assert "a toy" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert results["machine"]["peers"]["zlib"] == "not installed"  # as a distribution
+
+
+@pytest.mark.parametrize("name", ["factoring-40", "model", "generated", "conditioned", "resumed"])
+def test_figures_of_long_data_at_a_toy_size(name):
+    found = scale.FIGURES[name][1](True)
+    assert found["said"]
+    if name in ("generated", "conditioned", "resumed"):  # the others are times
+        assert found["met"]
+
+
+def test_the_page_of_long_data_is_that_of_its_figures():
+    found = json.loads((scale.HERE / "scale.json").read_text(encoding="utf-8"))
+    assert set(found) == set(scale.FIGURES)
+    assert (scale.HERE / "SCALE.md").read_text(encoding="utf-8") == scale.page(found)

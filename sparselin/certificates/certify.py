@@ -259,6 +259,11 @@ def certify(
     float, but not exactly, a path that picked the smaller one is refuted.
     The `status` of the path is not certified: it is decided to rounding.
 
+    Of a compressed problem (`compress`) the certificate is about its factor R, as it is in memory: a proof
+    for data whose columns differ from the given ones by `compressed.eps` of their lengths. What is tied in
+    the data is nearly tied in R: the path has it in its T, and takes the lowest index; where R exactly
+    decides for another, `certify` refutes the pick, with a ValueError.
+
     Parameters
     ----------
     X, y : design (n, d) and response (n,) as given to the method, or one `Problem`. A sparse X is made dense:
@@ -355,8 +360,9 @@ def _path(X: Any, y: ArrayLike | None, path: SelectionPath) -> tuple[Problem, In
 
 
 def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """X and y in float64, dense, exactly those of the problem."""
-    X = problem.exact_columns()
+    """X and y in float64, dense, exactly those of the problem; of a compressed one those of its factor."""
+    factor = None if problem.compressed is None else problem.columns(np.arange(problem.d))
+    X = problem.exact_columns() if factor is None else factor
     if X is None:
         raise ValueError(
             "a Gram problem has no certificate: it holds a rounded Cholesky factor, not the design; "

@@ -133,4 +133,5 @@ def refuse(names: Sequence[str], reason: str) -> None:
     context = click.get_current_context()
     for name in names:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.BadParameter(f"it has no effect with {reason}", param_hint=f"--{name}")
+            hint = f"--{name.replace('_', '-')}"
+            raise click.BadParameter(f"it has no effect with {reason}", param_hint=hint)

@@ -14,7 +14,18 @@ from click.core import ParameterSource
 from numpy.typing import NDArray
 from rich.console import Console
 
-from sparselin.cli.common import finish, ignore_interrupts, make_folder, output_option, seed_option, watch
+from sparselin.cli.common import (
+    finish,
+    ignore_interrupts,
+    make_folder,
+    output_option,
+    refuse,
+    seed_option,
+    watch,
+)
+from sparselin.cli.one_pass import is_large
+from sparselin.cli.one_pass import requested as one_pass_requested
+from sparselin.cli.one_pass import run as run_one_pass
 from sparselin.cli.tables import BadTable, Table, positions, read_table, split
 from sparselin.experiments.selection.cross_validation import (
     CrossValidation,
@@ -92,6 +103,29 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     callback=_folds,
     help="Parts of the rows that cross-validation leaves out in turn; 0 for no cross-validation.",
 )
+@click.option(
+    "--one-pass/--in-memory",
+    "one_pass",
+    default=None,
+    help="Read a .parquet once, in chunks, which needs --k.  "
+    "[default: if its table takes an eighth of the memory]",
+)
+@click.option("--categories", multiple=True, metavar="NAME,NAME", help="In one pass: columns of categories.")
+@click.option(
+    "--held-out",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="In one pass: every so manieth row checks the selection; 0 for none.",
+)
+@click.option(
+    "--skip-bad", is_flag=True, help="In one pass: leave out chunks that cannot be used, and say which."
+)
+@click.option(
+    "--checkpoint",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="In one pass: a file by which an interrupted pass goes on.",
+)
 @seed_option
 @output_option("report/select", "index.html, selected.csv, results.json and the figures")
 def select(
@@ -106,6 +140,11 @@ def select(
     standardize: bool,
     missing: str,
     folds: int,
+    one_pass: bool | None,
+    categories: tuple[str, ...],
+    held_out: int,
+    skip_bad: bool,
+    checkpoint: Path | None,
     seed: int,
     output: Path,
 ) -> None:
@@ -117,6 +156,7 @@ def select(
     \b
     sparselin select diabetes.csv --target progression --k 5
     sparselin select diabetes.csv --target progression --forced age,sex
+    sparselin select big.parquet --target y --k 20 --one-pass
 
     It prints the features in the order in which they are selected, with their coefficients, how close each
     decision was and what is explained, and writes a page with figures. Without --k the number of features is
@@ -124,6 +164,14 @@ def select(
 
     Exit status 0: done. 2: the table or an option cannot be used. 130: interrupted.
     """
+    if _in_one_pass(table, one_pass):
+        options = {"held_out": held_out, "skip_bad": skip_bad, "checkpoint": checkpoint}
+        request = one_pass_requested(
+            table, target, forced, drop, categories, weights,
+            intercept=intercept, standardize=standardize, **options,
+        )  # fmt: skip
+        run_one_pass(request, method, k, seed, output, _command(click.get_current_context()))
+    refuse(("categories", "held_out", "skip_bad", "checkpoint"), "a table in memory: add --one-pass")
     console = Console()
     started = time.perf_counter()
     source, data = _read(table, target, forced, drop, weights, missing)
@@ -152,6 +200,14 @@ def select(
     for line in job.cautions:
         console.print(f"Beware: {line}", **_PLAIN)
     finish(console, index, interrupted)
+
+
+def _in_one_pass(table: Path, asked: bool | None) -> bool:
+    """Whether it was asked for, or is needed. Raises click.UsageError for a .csv."""
+    parquet = table.suffix.lower() in (".parquet", ".pq")
+    if asked and not parquet:
+        raise click.UsageError(f"--one-pass reads a .parquet; {table} is none")
+    return is_large(table) if asked is None and parquet else bool(asked)
 
 
 def _read(

@@ -64,12 +64,13 @@ class Design(NamedTuple):
         return hstack([block, csc_array(ones)], "csc")[:, order]
 
 
-def unit_variance(X: Any, t: FloatArray, centred: bool) -> FloatArray:
+def unit_variance(X: Any, t: FloatArray, centred: bool, growth: float = 1.0) -> FloatArray:
     """√(tᵗt)/‖z_j‖ (m,), z_j = X_j − t·mean_j, or X_j where not `centred`; 1 where z_j is zero to rounding.
 
     t is a column of ones, or the square roots of weights: z_j times that has the variance, or mean square,
     one. mean_j = tᵀX_j/tᵀt is subtracted before squares are summed, and the sum is corrected for the rounding
-    of mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983).
+    of mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983). Entries are known to
+    growth·eps.
     """
     total, m = float(t @ t), X.shape[1]
     mean = np.asarray(X.T @ t, np.float64) / total if centred else np.zeros(m)
@@ -81,7 +82,7 @@ def unit_variance(X: Any, t: FloatArray, centred: bool) -> FloatArray:
         squares[here], sizes[here], drift = sums(X[:, here], t, mean[here])
         if centred:
             squares[here] -= drift**2 / total
-    constant = squares <= 2 * (8 * np.finfo(X.dtype).eps) ** 2 * sizes
+    constant = squares <= 2 * (8 * growth * np.finfo(X.dtype).eps) ** 2 * sizes
     return np.asarray(math.sqrt(total) / np.sqrt(np.where(constant, total, squares)), X.dtype)
 
 

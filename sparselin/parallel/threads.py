@@ -42,6 +42,11 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
+def look_again() -> None:
+    """Have `workers` limit a BLAS, too, that was loaded since it first looked for them: SciPy has its own."""
+    _controller.cache_clear()
+
+
 def _work(inbox: _Inbox) -> None:
     while (item := inbox.get()) is not None:
         task, outbox = item

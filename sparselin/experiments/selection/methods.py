@@ -70,13 +70,17 @@ class Model(NamedTuple):
 
 def select(data: Data, method: str, k: int, seed: int = 0) -> Selected:
     """At most k features by a method of METHODS."""
-    problem = data.problem()
+    return select_from(data.problem(), data.forced, method, k, seed)
+
+
+def select_from(problem: Problem, forced: tuple[str, ...], method: str, k: int, seed: int = 0) -> Selected:
+    """The same from a problem."""
     if method == "lasso":
-        return _by_lasso(problem, k, data.forced)
+        return _by_lasso(problem, k, forced)
     if method == "best-subset":
-        best = sl.best_subset(problem, k, forced=data.forced)
+        best = sl.best_subset(problem, k, forced=forced)
         return Selected(best, refit(problem, best.support), best.status, np.full(len(best.support), np.nan))
-    path = PURSUITS[method](problem, k, data.forced, seed)
+    path = PURSUITS[method](problem, k, forced, seed)
     return Selected(path, path, path.status, path.lam_star)
 
 

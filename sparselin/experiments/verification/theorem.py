@@ -70,7 +70,7 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
         )
     data = problem.exact_columns()
     if data is None:
-        raise ValueError("a Gram problem holds no samples, which the checks need: pass X and y")
+        raise ValueError("a Gram or compressed problem holds no samples, which the checks need: pass X and y")
     k = check_count(k, "k", 1, problem.d)
     response = np.asarray(problem.y, np.float64)
     path, supports, steps = verify_design(data, response, k, seed=rng, audit=bool(audit))

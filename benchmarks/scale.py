@@ -1,0 +1,390 @@
+"""`python -m benchmarks.scale`: `sl.compress` on long data, each figure in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import functools
+import json
+import os
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sparselin as sl
+from benchmarks.timing import interleaved
+from sparselin.scale import parquet as scale_parquet
+from sparselin.scale.chunks import chunk_of
+from sparselin.scale.form import form_of
+from sparselin.scale.partial import absorb, nothing
+from sparselin.scale.pieces import Wanted
+
+HERE = Path(__file__).parent
+SETTINGS = {"intercept": False, "max_levels": 2, "held_out": 0, "gram": False}
+FORM = {"weights": None, "columns": None, "forced": (), "categories": (), **SETTINGS}
+CLUSTER = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": True}
+
+
+def answer(said: str, goal: str, met: bool | None, **numbers: Any) -> dict[str, Any]:
+    return {"said": said, "goal": goal, "met": met, "numbers": numbers}
+
+
+def factoring(toy: bool, d: int, goal: float) -> dict[str, Any]:
+    """Rows a second of the processor's time on one core, chunks being in memory: the median of rounds."""
+    rates = rates_of(toy, d)
+    rate, best = statistics.median(rates), max(rates)
+    flops = 2 * d * d * rate / 1e9
+    said = f"{rate / 1e6:.2f}·10⁶ rows/s a core (best {best / 1e6:.2f}), {flops:.0f} GFlop/s by 2nd²"
+    return answer(said, f"≥ {goal / 1e6:g}·10⁶ rows/s", rate >= goal, rate=rate, best=best, d=d)
+
+
+def rates_of(toy: bool, d: int) -> list[float]:
+    """Rows of d numbers that are factored in a second of the processor's time, in each round."""
+    rows, rates = (20_000 if toy else 4 * 10**7 // d), []
+    chunk = chunk_of(np.random.default_rng(0).standard_normal((rows, d)))
+    form = form_of(chunk, y=d - 1, **FORM)
+    absorb(nothing(form), chunk, 0, form)
+    for _ in range(3 if toy else 15):
+        started = time.process_time()
+        absorb(nothing(form), chunk, 0, form)
+        rates.append(rows / (time.process_time() - started))
+    return rates
+
+
+def model(toy: bool) -> dict[str, Any]:
+    """Seconds a row are 8m/c + 2m²/f: c and f from m = 40 and 200, checked at m = 20, 80, 120 and 400."""
+    seconds = {m: 1 / statistics.median(rates_of(toy, m)) for m in (40, 200, 20, 80, 120, 400)}
+    sides = np.array([seconds[m] for m in (40, 200)])
+    c, f = 1 / np.linalg.solve([[8 * m, 2 * m * m] for m in (40, 200)], sides)
+    ratios = {m: seconds[m] / (8 * m / c + 2 * m * m / f) for m in (20, 80, 120, 400)}
+    said = f"c = {c / 1e9:.1f} GB/s, f = {f / 1e9:.0f} GFlop/s; measured over predicted: "
+    said += ", ".join(f"{ratio:.2f} at m = {m}" for m, ratio in ratios.items())
+    met = all(0.5 < ratio < 2 for ratio in ratios.values())
+    return answer(said, "within a factor of 2", met, c=c, f=f)
+
+
+def written(path: Path, rows: int, columns: int, group: int) -> None:
+    """A Parquet of noise, uncompressed, in row groups."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    names = [f"c{j}" for j in range(columns)]
+    schema = pa.schema([(name, pa.float64()) for name in names])
+    with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as writer:
+        for start in range(0, rows, group):
+            size = min(group, rows - start)
+            x = rng.standard_normal(size)
+            table = pa.table({name: np.roll(x, 7 * j) * (1 + x[j % size]) for j, name in enumerate(names)})
+            writer.write_table(table, row_group_size=size)
+
+
+def overlap(toy: bool) -> dict[str, Any]:
+    """Parquet: both at once against reading alone and factoring alone."""
+    rows, d = (30_000, 10) if toy else (600_000, 100)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.parquet"
+        written(path, rows, d, rows // 3)
+        wanted = Wanted(None, (), 2**28)
+
+        def chunks() -> Iterator[Any]:
+            for piece in scale_parquet.parquet(path, wanted).chunks(0):
+                yield chunk_of(piece.raw)
+
+        kept = list(chunks())
+        form = form_of(kept[0], y="c0", **FORM)
+
+        def read() -> None:
+            for chunk in chunks():
+                for column in chunk.columns:
+                    column.sum()  # as the check of entries does
+
+        def factor() -> None:
+            partial = nothing(form)
+            for number, chunk in enumerate(kept):
+                partial = absorb(partial, chunk, number, form)
+
+        def apart() -> None:
+            thread = threading.Thread(target=read)
+            thread.start()
+            factor()
+            thread.join()
+
+        calls = {"read": read, "factor": factor, "both": lambda: sl.compress(path, y="c0"), "apart": apart}
+        for call in calls.values():
+            call()
+        seconds = interleaved(calls, runs=2 if toy else 9, least_runs=2 if toy else 5, pause=0.0, budget=60.0)
+    rounds = [dict(zip(seconds, values, strict=True)) for values in zip(*seconds.values(), strict=True)]
+    slower = [max(one["read"], one["factor"]) for one in rounds]
+    ratio = statistics.median(one["both"] / most for one, most in zip(rounds, slower, strict=True))
+    least = statistics.median(one["apart"] / most for one, most in zip(rounds, slower, strict=True))
+    middle = {name: statistics.median(values) for name, values in seconds.items()}
+    said = f"{ratio:.2f} × the slower (reading {middle['read']:.2f} s, factoring {middle['factor']:.2f} s; "
+    said += f"{rows:,} × {d}); as two threads that share nothing, which this machine then gave "
+    said += f"{least:.2f} ×: {ratio / least:.2f}"
+    return answer(said, "≤ 1.2 ×", ratio <= 1.2, ratio=ratio, share=least, **middle)
+
+
+def status_of(field: str) -> int:
+    """Bytes of a field of /proc/self/status, or the peak of resident memory where there is none."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(field))) * 1024
+
+
+def generated(toy: bool) -> dict[str, Any]:
+    """39 features, of 10⁸ rows those that 5 minutes allow."""
+    rows, block = (200_000, 50_000) if toy else (10**8, 10**6)
+    rng, limit = np.random.default_rng(0), 5.0 if toy else 300.0
+    beta, started, made = np.arange(39) % 5 == 0, time.perf_counter(), [0, 0.0]
+
+    def chunks() -> Iterator[Any]:
+        while made[0] < rows and time.perf_counter() - started < limit:
+            at = time.perf_counter()
+            X = rng.standard_normal((block, 39), dtype=np.float32)
+            y = X @ beta.astype(np.float32) + rng.standard_normal(block, dtype=np.float32)
+            made[0], made[1] = made[0] + block, made[1] + time.perf_counter() - at
+            yield X, y
+
+    problem = sl.compress(chunks(), intercept=True)
+    path, seconds = sl.omp(problem, 8), time.perf_counter() - started
+    peak = status_of("VmHWM")
+    right = set(path.support.tolist()) == set(np.flatnonzero(beta).tolist())
+    rate = made[0] / (seconds - made[1])
+    said = f"{made[0]:.3g} rows in {seconds:.0f} s ({made[1]:.0f} s of it to make them, "
+    said += f"{rate / 1e6:.2f}·10⁶ rows/s besides), {peak / 2**20:.0f} MiB at most, "
+    said += "the right features" if right else "WRONG features"
+    met = right and peak < 10**9
+    return answer(said, "10⁸ rows, < 1 GB", met, rows=made[0], seconds=seconds, peak=peak, rate=rate)
+
+
+def conditioned(toy: bool) -> dict[str, Any]:
+    """κ = 10⁸: the coefficients of a consistent system, and with noise their backward error."""
+    n, d, rng = (20_000 if toy else 400_000), 12, np.random.default_rng(0)
+    V = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    U = np.linalg.qr(rng.standard_normal((n, d)))[0]
+    X = U * np.logspace(0, -8, d) @ V
+    beta = rng.standard_normal(d)
+
+    def both(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        parts = [(X[a : a + n // 20], y[a : a + n // 20]) for a in range(0, n, n // 20)]
+        normal = np.linalg.solve(sum(A.T @ A for A, _ in parts), sum(A.T @ b for A, b in parts))
+        problem = sl.compress(parts)
+        return np.linalg.lstsq(problem.X, problem.y, rcond=None)[0], normal
+
+    ours, theirs = (float(np.abs(v - beta).max() / np.abs(beta).max()) for v in both(X @ beta))
+    y = X @ beta + 1e-3 * rng.standard_normal(n) / np.sqrt(n)
+    left = [backward(U, np.logspace(0, -8, d), y - X @ v, v) for v in both(y)]
+    said = f"coefficients to {ours:.0e}, by normal equations to {theirs:.0e}; with noise the backward error "
+    said += f"is {left[0]:.0e}, by normal equations {left[1]:.0e}"
+    return answer(said, "≤ 1e-7, normal equations wrong", ours <= 1e-7 and theirs > 1e-3, ours=ours,
+                  normal=theirs, noisy=left)  # fmt: skip
+
+
+def backward(U: np.ndarray, s: np.ndarray, r: np.ndarray, v: np.ndarray) -> float:
+    """‖(XᵀX + ν²I)^(−½)Xᵀr‖/‖v‖, ν = ‖r‖/‖v‖, of X = U diag(s) V with ‖X‖ = 1: the least relative change of X
+    for which v solves the problem, to a factor below 2 (Karlson and Waldén, 1997).
+    """
+    nu = np.linalg.norm(r) / np.linalg.norm(v)
+    return float(np.linalg.norm(s / np.hypot(s, nu) * (U.T @ r)) / np.linalg.norm(v))
+
+
+def array(toy: bool) -> Any:
+    """A Dask array that the workers make, each chunk in two blocks of columns: dask#3419 scaled down."""
+    import dask.array as da
+
+    rows, block = (8_000, 500) if toy else (1_600_000, 40_000)
+    return da.random.default_rng(0).standard_normal((rows, 120), chunks=(block, 60))
+
+
+def workers(toy: bool) -> dict[str, Any]:
+    """One and two workers in turn, one that is killed, and the most memory of a worker."""
+    import distributed
+
+    x, found = array(toy), []
+    with contextlib.ExitStack() as stack:
+        clients = {}
+        for count in (1, 2):
+            cluster = stack.enter_context(distributed.LocalCluster(n_workers=count, **CLUSTER))
+            clients[count] = stack.enter_context(distributed.Client(cluster))
+
+        def compress(count: int) -> None:
+            with clients[count].as_current():
+                found.append(sl.compress(x, y=0))
+
+        def apart(count: int) -> None:
+            clients[count].gather(clients[count].map(burn, range(8), pure=False))
+
+        calls = {
+            (f.__name__, count): functools.partial(f, count) for f in (compress, apart) for count in (1, 2)
+        }
+        for call in calls.values():
+            call()
+        runs = 1 if toy else 5
+        seconds = interleaved(calls, runs=runs, least_runs=runs, pause=0.0, budget=60.0)
+        peak = max(clients[2].run(status_of, "VmHWM").values())
+        with clients[2].as_current():
+            found.append(sl.compress(x, y=0, progress=killer(clients[2])))
+    same = all((one.X == found[0].X).all() for one in found)
+    gain, most = (
+        statistics.median(a / b for a, b in zip(seconds[name, 1], seconds[name, 2], strict=True))
+        for name in ("compress", "apart")
+    )
+    one, two = (statistics.median(seconds["compress", count]) for count in (1, 2))
+    said = (
+        f"2 workers {gain:.2f} × 1 ({one:.1f} s, {two:.1f} s; tasks that share nothing gain {most:.2f} ×); "
+    )
+    said += f"a worker killed: {'the same bits' if same else 'OTHER BITS'}; a worker takes "
+    said += f"{peak / 2**20:.0f} MiB at most of {x.nbytes / 2**20:.0f} MiB"
+    return answer(
+        said, "≥ 1.5 ×, same bits", same and gain >= 1.5, gain=gain, most=most, same=same, peak=peak
+    )
+
+
+def burn(number: int) -> None:
+    """Some tenths of a second of factoring."""
+    chunk = chunk_of(np.random.default_rng(number).standard_normal((100_000, 60)))
+    form = form_of(chunk, y=0, **FORM)
+    for _ in range(2):
+        absorb(nothing(form), chunk, 0, form)
+
+
+def killer(client: Any) -> Callable[[Any], None]:
+    """Kills one of the workers in the middle."""
+    victims = list(client.run(os.getpid).values())[:1]
+
+    def kill(progress: Any) -> None:
+        if 2 * progress.rows > progress.total and victims:
+            os.kill(victims.pop(), signal.SIGKILL)
+
+    return kill
+
+
+def resumed(toy: bool) -> dict[str, Any]:
+    """A pass over a memmap that ends in the middle, and goes on."""
+    rows, d = (50_000, 8) if toy else (2_000_000, 40)
+    with tempfile.TemporaryDirectory() as folder:
+        A = np.memmap(Path(folder) / "A", np.float64, "w+", shape=(rows, d))
+        for a in range(0, rows, 50_000):
+            A[a : a + 50_000] = np.random.default_rng(a).standard_normal((len(A[a : a + 50_000]), d))
+        options = {"y": 0, "memory": 2**20 if toy else 2**26}
+        whole = sl.compress(A, **options)
+
+        def stop(progress: Any) -> None:
+            if 2 * progress.rows > rows:
+                raise KeyboardInterrupt
+
+        path = Path(folder) / "pass.npz"
+        with contextlib.suppress(KeyboardInterrupt):
+            sl.compress(A, checkpoint=path, progress=stop, **options)
+        again: list[int] = []
+        problem = sl.compress(A, checkpoint=path, progress=lambda p: again.append(p.chunks), **options)
+    same = bool((problem.X == whole.X).all())
+    said = (
+        f"{len(again)} of {whole.compressed.chunks} chunks read again, {'the same' if same else 'OTHER'} bits"
+    )
+    return answer(said, "same bits", same and len(again) <= whole.compressed.chunks // 2 + 1)
+
+
+def row_group(toy: bool) -> dict[str, Any]:
+    """A row group of 3 GiB under a limit on the address space: 256 MiB, and 24 for stack and allocator."""
+    rows, d, memory = (400_000, 20, 2**25) if toy else (3 * 2**30 // 320, 40, 2**28)
+    with tempfile.TemporaryDirectory() as folder:
+        path, small = Path(folder) / "x.parquet", Path(folder) / "small.parquet"
+        written(path, rows, d, rows)
+        written(small, 5000, d, 5000)
+        sl.compress(small, y="c0", memory=memory)
+        limit = status_of("VmSize") + memory + 3 * 2**23
+        before = status_of("VmRSS")
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        started = time.perf_counter()
+        problem = sl.compress(path, y="c0", memory=memory)
+        seconds, peak = time.perf_counter() - started, status_of("VmHWM") - before
+    size = rows * d * 8
+    said = (
+        f"{size / 2**30:.2g} GiB read within a limit of {memory / 2**20:.0f} MiB above what the process had, "
+    )
+    said += f"{size / seconds / 2**20:.0f} MiB/s"
+    return answer(said, "done", problem.compressed.rows == rows, peak=peak, seconds=seconds)
+
+
+FIGURES: dict[str, tuple[str, Callable[[bool], dict[str, Any]]]] = {
+    "factoring-40": ("factoring, d = 40", lambda toy: factoring(toy, 40, 4e6)),
+    "factoring-200": ("factoring, d = 200", lambda toy: factoring(toy, 200, 0.25e6)),
+    "model": ("the cost model", model),
+    "overlap": ("reading and factoring overlap", overlap),
+    "generated": ("39 features, generated", generated),
+    "conditioned": ("κ = 10⁸", conditioned),
+    "resumed": ("checkpoint and resume", resumed),
+    "row-group": ("a row group longer than the memory", row_group),
+    "workers": ("Dask", workers),
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    parser.add_argument("--case", nargs="+", choices=FIGURES, default=list(FIGURES))
+    parser.add_argument("--toy", action="store_true", help="tiny sizes: does everything run?")
+    parser.add_argument("--alone", action="store_true", help="in this process; prints JSON")
+    parser.add_argument("--output", type=Path, default=HERE, help="folder for scale.json and SCALE.md")
+    chosen = parser.parse_args(arguments)
+    if chosen.alone:
+        print(json.dumps(FIGURES[chosen.case[0]][1](chosen.toy)))  # noqa: T201
+        return 0
+    path = chosen.output / "scale.json"
+    found = json.loads(path.read_text()) if path.exists() else {}
+    for name in chosen.case:
+        found[name] = fresh(name, chosen.toy)
+        print(f"{name}: {found[name]['said']}", flush=True)  # noqa: T201
+    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (chosen.output / "SCALE.md").write_text(page(found), encoding="utf-8")
+    return 0
+
+
+def fresh(name: str, toy: bool) -> dict[str, Any]:
+    """The figure, measured in a process with one BLAS thread and one arena of memory."""
+    env = {
+        **os.environ,
+        "MALLOC_ARENA_MAX": "1",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        "OMP_NUM_THREADS": "1",
+    }
+    command = [sys.executable, "-m", "benchmarks.scale", "--alone", "--case", name, *["--toy"] * toy]
+    busy = os.getloadavg()[0]
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return {**found, "date": datetime.datetime.now(datetime.UTC).date().isoformat(), "load": round(busy, 1)}
+
+
+def page(found: dict[str, Any]) -> str:
+    lines = [
+        "# Data longer than memory",
+        "",
+        "Written by `make bench-scale`. *load*: the processes that ran on the two cores of the machine when "
+        "the figure was begun; ratios are medians over rounds, rates are of the processor's time.",
+        "",
+        "| figure | measured | goal | met | load | date |",
+        "| --- | --- | --- | --- | --: | --- |",
+    ]
+    for name, (words, _) in FIGURES.items():
+        if name in found:
+            one = found[name]
+            met = "yes" if one["met"] else "no"
+            lines.append(
+                f"| {words} | {one['said']} | {one['goal']} | {met} | {one['load']} | {one['date']} |"
+            )
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

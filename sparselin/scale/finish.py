@@ -1,0 +1,88 @@
+"""From the factor to the problem: columns in order, the intercept, standard deviations, error bounds."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from sparselin.data.design import Design, unit_variance
+from sparselin.data.gram import root_of_gram
+from sparselin.problem import Problem
+from sparselin.results import FloatArray
+from sparselin.scale import factor
+from sparselin.scale.form import Form
+from sparselin.scale.partial import Partial
+from sparselin.scale.record import Compressed
+from sparselin.validation import Names
+
+
+def finish(partial: Partial, form: Form, standardize: bool) -> Problem:
+    """The problem of the rows read so far. Raises ValueError if there are none, or all weigh nothing."""
+    if not partial.rows:
+        raise ValueError(
+            f"source has no rows: {partial.chunks} chunks, {len(partial.skipped)} of them skipped"
+        )
+    if not partial.weight > 0:
+        raise ValueError("weights must not be zero in every row")
+    size = len(partial.R)
+    growth = factor.growth(partial.steps, partial.merges, size)
+    eps = growth * float(np.finfo(np.float64).eps)
+    columns, names = _features(partial, form)
+    levels = {_label(form, j): tuple(v for i, v in partial.slots if i == j) for j in form.categories}
+    record = Compressed(
+        rows=partial.rows, weight=partial.weight, chunks=partial.chunks, skipped=partial.skipped, eps=eps,
+        worst_eps=factor.worst(partial.steps, partial.merges, size), levels=levels, held_out=None,
+    )  # fmt: skip
+    if partial.held is not None and partial.held_rows:
+        part = dataclasses.replace(record, rows=partial.held_rows)
+        held = _problem(partial.held, columns, names, form, growth, part, 0.0)
+        record = dataclasses.replace(record, held_out=held)
+    weight = partial.weight if standardize else 0.0
+    return _problem(partial.R, columns, names, form, growth, record, weight)
+
+
+def _problem(
+    R: FloatArray,
+    columns: list[int],
+    names: Names,
+    form: Form,
+    growth: float,
+    record: Compressed,
+    weight: float,
+) -> Problem:
+    """A weight, the sum of all, standardizes columns."""
+    if form.gram:
+        root, y = root_of_gram(R[:-1, :-1], R[:-1, -1], float(R[-1, -1]))
+    else:
+        root, y = R[:, :-1], R[:, -1].copy()
+    X = np.asfortranarray(root[:, columns])
+    ones = root[:, 0].copy() if form.intercept else None
+    scale = None
+    if weight:
+        t = np.zeros(len(X)) if ones is None else ones
+        t[0] = math.sqrt(weight) if ones is None else t[0]
+        scale = unit_variance(X, t, form.intercept, growth)
+    return Problem.from_factor(Design(X, ones, scale), y, growth, names, record, form.gram)
+
+
+def _features(partial: Partial, form: Form) -> tuple[list[int], Names]:
+    """The columns of the factor in the order of the source, the levels of a category side by side."""
+    at: dict[int, list[int]] = {j: [int(form.intercept) + i] for i, j in enumerate(form.numbers)}
+    first = form.intercept + len(form.numbers)
+    for j in form.categories:
+        at[j] = [first + i for i, (place, _) in enumerate(partial.slots) if place == j]
+    order = sorted(at)
+    if form.names is None and not form.categories:
+        return [i for j in order for i in at[j]], None
+    names = []
+    for j in order:
+        levels = [v for place, v in partial.slots if place == j]
+        label = _label(form, j)
+        names += [f"{label}={v}" for v in levels] if j in form.categories else [label]
+    return [i for j in order for i in at[j]], tuple(names)
+
+
+def _label(form: Form, j: int) -> str:
+    return f"x{j}" if form.names is None else form.names[j]

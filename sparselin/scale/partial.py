@@ -1,0 +1,211 @@
+"""What is kept of the rows read so far: their factor, and counts. It grows by chunks, and parts merge.
+
+For `gram=True` AᵀA stands wherever the factor R of A does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sparselin.parallel.threads import workers
+from sparselin.results import FloatArray
+from sparselin.scale import factor
+from sparselin.scale.chunks import Bad, Chunk, Codes, TooManyLevels, codes_of
+from sparselin.scale.form import Form
+
+# A column of zeros and ones: the category, by its place in a chunk, and the level.
+Slot: TypeAlias = tuple[int, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Partial:
+    """The factor of some rows of [1 numbers levels y], the ones only for an intercept, times √weight.
+
+    R, held : the factor of the rows, and of those held out, or None; slots of levels in the order in which
+        levels first appear.
+    rows, held_rows, weight : how many rows, and the sum of their weights, without those held out.
+    chunks : how many chunks, skipped ones too; skipped : their numbers, and why.
+    steps, merges : the length of the longest chain, and the depth of the tree above it.
+    """
+
+    R: FloatArray
+    held: FloatArray | None
+    slots: tuple[Slot, ...] = ()
+    rows: int = 0
+    held_rows: int = 0
+    weight: float = 0.0
+    chunks: int = 0
+    skipped: tuple[tuple[int, str], ...] = ()
+    steps: int = 0
+    merges: int = 0
+
+
+def nothing(form: Form) -> Partial:
+    """Of no rows."""
+    size = form.intercept + len(form.numbers) + 1
+    return Partial(factor.zeros(size), factor.zeros(size) if form.held_out else None)
+
+
+def skip(partial: Partial, number: int, why: str) -> Partial:
+    """Without chunk `number`."""
+    return dataclasses.replace(partial, chunks=partial.chunks + 1, skipped=(*partial.skipped, (number, why)))
+
+
+def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
+    """With the rows of a chunk; `partial` stays as it is. Raises Bad, TooManyLevels."""
+    form.check(chunk)
+    coded = {j: codes_of(chunk.column(j)) for j in form.categories}
+    seen = [(j, level) for j, codes in coded.items() for level in codes.levels]
+    slots = joined(partial.slots, seen, form)
+    R = widened(partial.R, len(slots) - len(partial.slots))
+    held = None if partial.held is None else widened(partial.held, len(slots) - len(partial.slots))
+    folder = _folder(form, len(R))
+    blocks = _Blocks(chunk, form, coded, slots, factor.empty(folder.rows, len(R)))
+    kept, steps = 0, 0
+    with workers(2.0 * chunk.rows * len(R) ** 2):
+        for start in range(0, chunk.rows, folder.rows):
+            B = blocks.take(start, start + folder.rows)
+            if held is not None:
+                out = (np.arange(start, start + len(B)) + number) % form.held_out == form.held_out - 1
+                folder.fold(held, _rows(B, out))
+                B = _rows(B, ~out)
+            kept, steps = kept + len(B), steps + 1
+            folder.fold(R, B)
+    folder.finish(R)
+    if held is not None:
+        folder.finish(held)
+    weight = form.weights(chunk)
+    if weight is not None and form.held_out:
+        weight = weight[(np.arange(chunk.rows) + number) % form.held_out != form.held_out - 1]
+    return dataclasses.replace(
+        partial, R=R, held=held, slots=slots,
+        rows=partial.rows + kept, held_rows=partial.held_rows + chunk.rows - kept,
+        weight=partial.weight + (kept if weight is None else float(weight.sum())),
+        chunks=partial.chunks + 1, steps=partial.steps + steps,
+    )  # fmt: skip
+
+
+def merge(a: Partial, b: Partial, form: Form) -> Partial:
+    """The rows of both; chunks of a come before those of b. Raises TooManyLevels."""
+    slots = joined(a.slots, b.slots, form)
+    first = form.intercept + len(form.numbers)
+    place = [*range(first), *(first + slots.index(slot) for slot in b.slots), first + len(slots)]
+
+    folder = factor.Folder(first + len(slots) + 1)  # before the threads of its BLAS are limited
+
+    def both(R: FloatArray, S: FloatArray) -> FloatArray:
+        R = widened(R, len(slots) - len(a.slots))
+        if form.gram:
+            R[np.ix_(place, place)] += S
+            return R
+        B = factor.empty(len(S), len(R))
+        B[:] = 0
+        B[:, place] = S
+        folder.fold(R, B)
+        folder.finish(R)
+        return R
+
+    with workers(4.0 * (first + len(slots) + 1) ** 3):
+        one_empty = not (a.chunks - len(a.skipped) and b.chunks - len(b.skipped))
+        R = both(a.R, b.R)
+        held = both(a.held, b.held) if a.held is not None and b.held is not None else None
+    return Partial(
+        R=R, held=held, slots=slots,
+        rows=a.rows + b.rows, held_rows=a.held_rows + b.held_rows, weight=a.weight + b.weight,
+        chunks=a.chunks + b.chunks, skipped=a.skipped + b.skipped,
+        steps=max(a.steps, b.steps), merges=max(a.merges, b.merges) + (not one_empty),
+    )  # fmt: skip
+
+
+def joined(slots: tuple[Slot, ...], others: Sequence[Slot], form: Form) -> tuple[Slot, ...]:
+    """The slots, and those of the others that are not among them. Raises TooManyLevels."""
+    known = set(slots)
+    found = (*slots, *dict.fromkeys(slot for slot in others if slot not in known))
+    for j in form.categories:
+        if (count := sum(place == j for place, _ in found)) > form.max_levels:
+            raise TooManyLevels(
+                f"{form.name(j)} has {count} levels or more, and max_levels is {form.max_levels}: leave it "
+                "out by `columns`, join rare levels, or raise max_levels, if memory is large enough"
+            )
+    return found
+
+
+def widened(R: FloatArray, count: int) -> FloatArray:
+    """A copy of R with `count` zero columns, and rows, before the last: the factor of A with such."""
+    size = len(R) + count
+    W = factor.zeros(size)
+    at = [*range(len(R) - 1), size - 1]
+    W[np.ix_(at, at)] = R
+    return W
+
+
+def _rows(B: FloatArray, mask: np.ndarray) -> FloatArray:
+    part = factor.empty(int(mask.sum()), B.shape[1])
+    part[:] = B[mask]
+    return part
+
+
+class _Sums(factor.Folder):
+    """AᵀA in place of R."""
+
+    def fold(self, R: FloatArray, B: FloatArray) -> None:
+        R += B.T @ B
+
+    def finish(self, R: FloatArray) -> None:
+        pass
+
+
+def _folder(form: Form, size: int) -> factor.Folder:
+    return _Sums(size) if form.gram else factor.Folder(size)
+
+
+class _Blocks:
+    """Blocks of rows of [1 numbers levels y]·√weight, each in the same space."""
+
+    def __init__(
+        self, chunk: Chunk, form: Form, coded: dict[int, Codes], slots: tuple[Slot, ...], space: FloatArray
+    ) -> None:
+        self.chunk, self.form, self.space = chunk, form, space
+        first = form.intercept + len(form.numbers)
+        place = {slot: first + i for i, slot in enumerate(slots)}
+        self.levels = slice(first, first + len(slots))
+        self.coded = [(c.codes, np.array([place[j, v] for v in c.levels], np.intp)) for j, c in coded.items()]
+        self.runs, self.y = form.runs(), form.response(chunk)
+        weight = form.weights(chunk)
+        self.root = None if weight is None else np.sqrt(weight)
+
+    def take(self, start: int, stop: int) -> FloatArray:
+        """Rows start..stop. Raises Bad if they are not finite."""
+        chunk, B = self.chunk, self.space[: min(stop, self.chunk.rows) - start]
+        here = slice(start, start + len(B))
+        if self.form.intercept:
+            B[:, 0] = 1
+        for source, target in self.runs:
+            if isinstance(chunk.columns, np.ndarray):
+                B[:, target] = chunk.columns[here, source]
+            else:
+                for j, at in zip(
+                    range(source.start, source.stop), range(target.start, target.stop), strict=True
+                ):
+                    B[:, at] = chunk.columns[j][here]
+        B[:, self.levels] = 0
+        for codes, places in self.coded:
+            B[np.arange(len(B)), places[codes[here]]] = 1
+        B[:, -1] = self.y[here]
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspect = not np.isfinite(B.sum())
+        if suspect and not np.isfinite(B).all():
+            i, j = (int(v[0]) for v in np.nonzero(~np.isfinite(B)))
+            raise Bad(f"has {B[i, j]} in {self._name(j)}, row {start + i} of it")
+        if self.root is not None:
+            B *= self.root[here, None]
+        return B
+
+    def _name(self, j: int) -> str:
+        if j == self.space.shape[1] - 1:
+            return "y" if self.form.y < 0 else self.form.name(self.form.y)
+        return self.form.name(self.form.numbers[j - self.form.intercept])

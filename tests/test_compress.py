@@ -1,0 +1,431 @@
+"""`compress`: the factor of [X y] in one pass, against the data themselves, exact sums, and bad chunks."""
+
+import numpy as np
+import pytest
+
+import sparselin as sl
+from sparselin.scale import factor
+from sparselin.scale.reading import ahead
+
+N, D = 3000, 7
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((N, D)) * 10.0 ** rng.integers(-3, 4, D) + rng.integers(-2, 3, D)
+    y = X[:, 1] / np.std(X[:, 1]) - 2 * X[:, 4] / np.std(X[:, 4]) + rng.standard_normal(N) + 5
+    return X, y, rng.integers(0, 4, N).astype(float)
+
+
+def parts(*arrays, size=700):
+    """Chunks of arrays; a tuple each if there are several."""
+    for a in range(0, len(arrays[0]), size):
+        chunk = tuple(v[a : a + size] for v in arrays)
+        yield chunk if len(chunk) > 1 else chunk[0]
+
+
+def table(X, y, size=700):
+    """Chunks of a table."""
+    for chunk in parts(X, y, size=size):
+        yield {**{f"a{j}": chunk[0][:, j] for j in range(X.shape[1])}, "y": chunk[1]}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", [{}, {"intercept": True}, {"standardize": True},
+                                     {"intercept": True, "standardize": True}], ids=str)  # fmt: skip
+def test_every_result_is_that_of_the_data(data, options, weighted):
+    X, y, w = data
+    whole = sl.Problem(X, y, sample_weight=w if weighted else None, **options)
+    problem = sl.compress(parts(X, y, w) if weighted else parts(X, y), **options)
+    assert problem.compressed.rows == N
+    for method in (sl.omp, sl.ols, sl.sequential_lasso):
+        ours, theirs = method(problem, 4), method(whole, 4)
+        assert ours.support.tolist() == theirs.support.tolist()
+        for field in ("coef", "lam_star", "residual_norm", "intercept"):
+            np.testing.assert_allclose(getattr(ours, field), getattr(theirs, field), rtol=1e-9)
+        assert ours.r2 == pytest.approx(theirs.r2, rel=1e-12)
+        np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-9)
+    ours, theirs = sl.lasso_path(problem), sl.lasso_path(whole)
+    np.testing.assert_allclose(ours.knots, theirs.knots, rtol=1e-9, atol=1e-9 * theirs.knots[0])
+    assert sl.best_subset(problem, 3).support.tolist() == sl.best_subset(whole, 3).support.tolist()
+    forced = sl.omp(problem, 4, forced=[6, 0]).support.tolist()
+    assert forced == sl.omp(whole, 4, forced=[6, 0]).support.tolist()
+
+
+@pytest.mark.parametrize("form", ["array", "memmap", "index", "table", "pandas", "polars", "forced"])
+def test_sources_give_the_same(data, form, tmp_path):
+    X, y, _ = data
+    A = np.column_stack([X[:, :3], y, X[:, 3:]])
+    expected = sl.compress(parts(X, y, size=1024), intercept=True)
+    if form in ("pandas", "polars"):
+        frames = pytest.importorskip(form)
+        problem = sl.compress(map(frames.DataFrame, table(X, y, 1024)), y="y", intercept=True)
+    elif form == "table":
+        problem = sl.compress(table(X, y, 1024), y="y", intercept=True)
+        assert problem.names == tuple(f"a{j}" for j in range(D))
+    elif form == "memmap":
+        on_disk = np.memmap(tmp_path / "A", np.float64, "w+", shape=A.shape)
+        on_disk[:] = A
+        memory = 24 * (A.shape[1] + 2) ** 2 + 4 * 8 * A.shape[1] * 1024
+        problem = sl.compress(on_disk, y=3, intercept=True, memory=memory)
+        assert problem.compressed.chunks == 3
+    elif form == "array":
+        memory = 24 * (D + 2) ** 2 + 4 * 8 * D * 1024
+        problem = sl.compress(X, y=y, intercept=True, memory=memory)
+    elif form == "forced":
+        problem = sl.compress(parts(X, y, size=1024), intercept=True, forced=[5, 2])
+        assert np.count_nonzero(problem.X[3:, [5, 2]]) == 0
+        np.testing.assert_allclose(problem.X.T @ problem.X, expected.X.T @ expected.X, rtol=1e-12)
+        return
+    else:
+        problem = sl.compress(parts(A, size=1024), y=3 - A.shape[1], intercept=True)
+    assert (problem.X == expected.X).all()
+    assert (problem.y == expected.y).all()
+
+
+def test_the_same_chunks_give_the_same_bits_wherever_they_are_in_memory(data):
+    X, y, _ = data
+    expected = sl.compress(parts(X, y))
+    for offset in range(1, 4):
+        raw = np.empty(X.size + offset)
+        moved = raw[offset:].reshape(X.shape)
+        moved[:] = X
+        problem = sl.compress(parts(np.asfortranarray(moved) if offset == 2 else moved, y))
+        assert (problem.X == expected.X).all()
+    assert (np.diag(expected.X) >= 0).all()
+
+
+def exact_error(R, G):
+    """max |RᵀR − G|_ij/(‖a_i‖‖a_j‖), G being exact, in integers: R and its product are scaled to such."""
+    whole = [[int(v) for v in row] for row in np.ldexp(R, 70 - np.frexp(np.abs(R).max())[1]).astype(object)]
+    shift = 2 * (70 - int(np.frexp(np.abs(R).max())[1]))
+    A = np.array(whole, object)
+    off = A.T @ A - np.array([[int(v) << shift for v in row] for row in G.tolist()], object)
+    lengths = np.sqrt(np.diag(G).astype(float))
+    return max(
+        abs(float(off[i, j]) / 2.0**shift) / (lengths[i] * lengths[j])
+        for i in range(len(G)) for j in range(len(G))
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("steps", "rows", "d"), [(1, 1024, 20), (40, 1024, 12), (3000, 3, 6), (3000, 1, 3)])
+def test_the_error_of_a_chain_is_within_the_stated_one(steps, rows, d):
+    """Integers, whose Gram matrix is exact. For many steps it is beyond 8·eps, and so had to be enlarged."""
+    rng = np.random.default_rng(steps)
+    R, G, folder = factor.zeros(d), np.zeros((d, d), np.int64), factor.Folder(d)
+    for _ in range(steps):
+        A = rng.integers(-9, 10, (rows, d)) * 10 ** np.arange(d)[::-1].clip(max=4)
+        G += A.T @ A
+        B = factor.empty(rows, d)
+        B[:] = A
+        folder.fold(R, B)
+    folder.finish(R)
+    error, eps = exact_error(R, G), np.finfo(float).eps
+    assert error <= 2 * 8 * factor.growth(steps, 0, d) * eps
+    assert error <= 2 * factor.worst(steps, 0, d)
+    if steps >= 3000:
+        assert error > 8 * eps
+
+
+def test_growth_is_that_of_length_and_logarithm():
+    assert factor.growth(10**8, 0, 3) == pytest.approx(1e4 + 10**8 / 256, rel=1e-3)
+    squares = [(factor.growth(1, merges, 100) - 1 / 256) ** 2 for merges in (10, 20)]
+    assert squares[1] - squares[0] == pytest.approx(10 * 100**2)
+
+
+def test_ties_of_integers_are_near_ties_and_a_certificate_is_of_the_factor(rng):
+    pytest.importorskip("flint")
+    X = rng.integers(-4, 5, (4000, 5)).astype(float)
+    X[:, 3] = X[rng.permutation(4000), 1]
+    X[:, 3] = np.where(np.arange(4000) % 2, X[:, 1], -X[:, 1])  # the same inner product with y = even rows
+    y = np.where(np.arange(4000) % 2, X[:, 1], 0.0) + 0.0 * X[:, 0]
+    problem = sl.compress(parts(X, y, size=300))
+    assert set(sl.omp(problem, 1).ties[0]) == set(sl.omp(X, y, 1).ties[0]) == {1, 3}
+    X, y = rng.standard_normal((4000, 5)), rng.standard_normal(4000)
+    problem = sl.compress(parts(X, y), intercept=True)
+    path = sl.omp(problem, 3)
+    certificate = sl.certify(problem, path)
+    assert certificate.verify(problem, exact=True)
+    assert certificate.shape == (len(problem.X), 6)
+    assert not certificate.verify(sl.compress(parts(X, y, size=699), intercept=True), exact=True)
+
+
+def test_dependent_and_zero_columns_stay_so(rng):
+    """A duplicate, a zero, a constant beside an intercept, and a sum of two columns are never selected."""
+    X = rng.standard_normal((5000, 7)) + 100
+    X[:, 2], X[:, 3], X[:, 4], X[:, 5] = X[:, 0], 0, 7, X[:, 0] + X[:, 1]
+    y = X @ [1, 2, 0, 0, 0, 0, 0.1] + rng.standard_normal(5000)
+    for standardize in (False, True):
+        problem = sl.compress(parts(X, y), intercept=True, standardize=standardize)
+        path = sl.omp(problem, 7)
+        assert path.status is sl.Status.RANK_EXHAUSTED
+        assert len(path) == 3
+        assert path.support[0] == 5 or {0, 2} <= set(path.ties[0]) or path.support[0] == 1
+
+
+def test_rows_held_out(data):
+    X, y, _ = data
+    problem = sl.compress(parts(X, y, size=500), intercept=True, held_out=5)
+    number, row = np.divmod(np.arange(N), 500)
+    out = (row + number) % 5 == 4
+    assert (problem.compressed.rows, problem.compressed.held_out.compressed.rows) == ((~out).sum(), out.sum())
+    path, same = sl.omp(problem, 3), sl.omp(X[~out], y[~out], 3, intercept=True)
+    np.testing.assert_allclose(path.coef, same.coef, rtol=1e-10)
+    r2 = problem.compressed.held_out_r2(path)
+    residual = y[out] - same.predict(X[out])
+    total = y[out] - y[out].mean()
+    assert r2[-1] == pytest.approx(1 - residual @ residual / (total @ total), rel=1e-10)
+    assert r2[0] == pytest.approx(1 - np.sum((y[out] - y[~out].mean()) ** 2) / (total @ total), abs=1e-12)
+    with pytest.raises(ValueError, match="no rows were held out"):
+        sl.compress(parts(X, y)).compressed.held_out_r2(path)
+
+
+def categorical(rng, n=2000):
+    city = np.array(["Rome", "Paris", "Oslo", "Bern"])[np.minimum(np.arange(n) // 600, 3)]
+    city[:300] = np.array(["Paris", "Oslo"])[rng.integers(0, 2, 300)]
+    x = rng.standard_normal(n)
+    return {"x": x, "city": city, "y": x + 9.0 * (city == "Oslo") + 0.1 * rng.standard_normal(n)}
+
+
+def test_levels_have_codes_that_stay_and_late_ones_widen_the_factor(rng):
+    columns = categorical(rng)
+    chunks = ({k: v[a : a + 250] for k, v in columns.items()} for a in range(0, 2000, 250))
+    problem = sl.compress(chunks, y="y", categories=["city"], intercept=True)
+    levels = problem.compressed.levels["city"]
+    assert levels == tuple(dict.fromkeys(columns["city"].tolist()))
+    assert problem.names == ("x", *(f"city={level}" for level in levels))
+    X = np.column_stack([columns["x"], *(columns["city"] == level for level in levels)])
+    whole = sl.omp(X, columns["y"], 3, intercept=True)
+    path = sl.omp(problem, 3)
+    assert path.support_names[0] == "city=Oslo"
+    assert path.support.tolist() == whole.support.tolist()
+    np.testing.assert_allclose(path.coef, whole.coef, rtol=1e-10)
+    chunks = [{k: v[a : a + 250] for k, v in columns.items()} for a in range(0, 2000, 250)]
+    with pytest.raises(sl.BadChunk, match=r"chunk 1 .*'city' has 3 levels .*max_levels is 2"):
+        sl.compress(chunks, y="y", categories=["city"], max_levels=2, on_bad="skip")
+    with pytest.raises(TypeError, match=r"'city' is of .*categories"):
+        sl.compress(chunks, y="y")
+
+
+def spoiled(data, how):
+    X, y, w = (v.copy() for v in data)
+    chunks = list(parts(X, y, w, size=1000))
+    A, b, c = chunks[1]
+    if how == "nan":
+        A[17, 2] = np.nan
+    elif how == "inf":
+        b[3] = np.inf
+    elif how == "weight":
+        c[5] = -1
+    elif how == "weight nan":
+        c[5] = np.nan
+    chunks[1] = {
+        "columns": (A[:, :-1], b, c), "dtype": (A.astype(np.float32), b, c), "lacks": (A, b),
+        "text": (A.astype(str), b, c), "short": (A, b[:-1], c), "vector": (A[:, 0], b, c),
+    }.get(how, (A, b, c))  # fmt: skip
+    return chunks
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("nan", "has nan in column 2, row 17"),
+        ("inf", "has inf in y, row 3"),
+        ("weight", r"the weight -1\.0 in its row 5"),
+        ("weight nan", "the weight nan in its row 5"),
+        ("columns", "has 6 columns; the first chunk has 7"),
+        ("dtype", "has entries of dtype float32; the first chunk has float64"),
+        ("lacks", "lacks weights beside X"),
+        ("text", "must hold real numbers"),
+        ("short", "has 1000 rows, and y of shape"),
+        ("vector", "must be a matrix"),
+    ],
+)
+def test_a_bad_chunk_is_named_and_what_was_done_stays(data, how, message):
+    X, y, w = data
+    chunks = spoiled(data, how)
+    with pytest.raises(sl.BadChunk, match="^chunk 1 .*" + message) as raised:
+        sl.compress(chunks)
+    assert raised.value.chunk == 1
+    assert (raised.value.problem().X == sl.compress([(X[:1000], y[:1000], w[:1000])]).X).all()
+    problem = sl.compress(chunks, on_bad="skip")
+    assert [number for number, _ in problem.compressed.skipped] == [1]
+    assert problem.compressed.rows == N - 1000
+    assert (problem.X == sl.compress([chunks[0], chunks[2]]).X).all()
+
+
+def test_a_source_that_fails_and_sources_without_rows(data):
+    X, y, _ = data
+
+    def broken():
+        yield from parts(X, y, size=1000)
+        raise OSError("the disk is gone")
+
+    with pytest.raises(sl.BadChunk, match=r"chunk 3 cannot be read: OSError: the disk is gone") as raised:
+        sl.compress(broken(), on_bad="skip")
+    assert raised.value.problem().compressed.rows == N
+    with pytest.raises(ValueError, match="no chunk that can be used: 0"):
+        sl.compress([])
+    with pytest.raises(ValueError, match="no chunk that can be used: 2"):
+        sl.compress(["a", "b"], on_bad="skip")
+    with pytest.raises(ValueError, match="weights must not be zero"):
+        sl.compress([(X, y, 0 * y)])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"y": 9}, ValueError, "y"),
+        ({"y": None}, ValueError, "y must name a column"),
+        ({"y": 1, "weights": 1}, ValueError, "same column"),
+        ({"y": 1, "forced": [1]}, ValueError, "forced must be features"),
+        ({"y": 1, "on_bad": "ignore"}, ValueError, "on_bad"),
+        ({"y": 1, "held_out": 1}, ValueError, "held_out"),
+        ({"y": 1, "memory": 1000}, ValueError, "memory must be at least"),
+        ({"y": np.ones(3)}, ValueError, r"shape \(3000,\)"),
+        ({"weights": np.ones(N), "y": 1}, ValueError, "y as an array too"),
+        ({"y": 1, "columns": [1]}, ValueError, "no column besides"),
+    ],
+)
+def test_arguments(data, options, error, message):
+    with pytest.raises(error, match=message):
+        sl.compress(data[0], **options)
+
+
+def test_a_source_of_no_kind(data):
+    with pytest.raises(TypeError, match="source must be an iterable"):
+        sl.compress(3, y=0)
+    with pytest.raises(TypeError, match="go with an array"):
+        sl.compress(iter([data[0]]), y=data[1])
+
+
+@pytest.mark.parametrize("held_out", [0, 3])
+def test_an_interrupted_pass_goes_on_to_the_same_bits(data, held_out, tmp_path):
+    X, y, _ = data
+    path = tmp_path / "pass.npz"
+    options = {"intercept": True, "held_out": held_out, "checkpoint": path, "every": 2}
+    expected = sl.compress(parts(X, y, size=200), intercept=True, held_out=held_out)
+
+    def stop(progress):
+        if progress.chunks == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sl.compress(parts(X, y, size=200), progress=stop, **options)
+    seen = []
+    problem = sl.compress(parts(X, y, size=200), progress=lambda p: seen.append(p.chunks), **options)
+    assert seen[0] == 6
+    assert (problem.X == expected.X).all()
+    assert (problem.y == expected.y).all()
+    if held_out:
+        assert (problem.compressed.held_out.X == expected.compressed.held_out.X).all()
+    with pytest.raises(ValueError, match="another form of chunks"):
+        sl.compress(parts(X, y, size=200), checkpoint=path)
+    path.write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="is none of a pass"):
+        sl.compress(parts(X, y, size=200), **options)
+
+
+def test_a_truncated_memmap_is_named(data, tmp_path):
+    """Reading beyond the end of the file would kill the process."""
+    A = np.memmap(tmp_path / "A", np.float64, "w+", shape=(N, D))
+    A[:] = data[0]
+    A.flush()
+    with open(tmp_path / "A", "r+b") as file:
+        file.truncate(A.nbytes // 2)
+    with pytest.raises(sl.BadChunk, match=r"chunk 0 \(rows 0\.\.2999\) cannot be read: .* was truncated"):
+        sl.compress(A, y=0)
+
+
+def test_gram_only_when_asked_and_with_its_warning(data):
+    X, y, w = data
+    options = {"intercept": True, "held_out": 4}
+    with pytest.warns(RuntimeWarning, match=r"gram=True knows lengths to √eps"):
+        problem = sl.compress(parts(X, y, w), gram=True, **options)
+    assert problem.power == 2
+    ours, theirs = sl.omp(problem, 3), sl.omp(sl.compress(parts(X, y, w), **options), 3)
+    np.testing.assert_allclose(ours.coef, theirs.coef, rtol=1e-6)
+    held = problem.compressed.held_out_r2(ours)
+    np.testing.assert_allclose(held, sl.compress(parts(X, y, w), **options).compressed.held_out_r2(theirs))
+
+
+def test_ill_conditioned_data_need_the_factor(rng):
+    """κ = 10⁸ and a consistent system: from R to 1e-7, from sums of squares not at all."""
+    U = np.linalg.qr(rng.standard_normal((4000, 5)))[0]
+    X = U * np.logspace(0, -8, 5) @ np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    X /= np.linalg.norm(X, axis=0)
+    beta = np.arange(1.0, 6)
+    path = sl.omp(sl.compress(parts(X, X @ beta)), 5)
+    assert len(path) == 5
+    assert np.abs(path.dense_coef() - beta).max() < 1e-7 * np.linalg.norm(beta)
+    normal = np.linalg.solve(X.T @ X, X.T @ (X @ beta))
+    assert np.abs(normal - beta).max() > 1e-3
+
+
+def test_what_needs_rows_refuses(data):
+    X, y, _ = data
+    problem = sl.compress(parts(X, y))
+    for call in (
+        lambda: sl.generalized_omp(problem, None, 2, loss="logistic"),
+        lambda: sl.stability_selection(problem, k=2),
+    ):
+        with pytest.raises(TypeError, match="rows"):
+            call()
+    with pytest.raises(ValueError, match="holds no samples"):
+        sl.verify(problem, k=2)
+
+
+def test_reading_ahead_keeps_one_chunk_and_passes_errors_on():
+    made, used = [], []
+
+    def items():
+        for i in range(20):
+            made.append(i)
+            yield i
+        raise OSError("the end")
+
+    def use():
+        for i in ahead(items()):
+            used.append(i)
+            assert len(made) <= i + 2
+
+    with pytest.raises(OSError, match="the end"):
+        use()
+    assert used == list(range(20))
+
+
+def test_progress(data):
+    X, y, _ = data
+    seen = []
+    sl.compress(X, y=y, memory=24 * 81 + 4 * 8 * D * 1024, progress=seen.append)
+    assert [p.rows for p in seen] == [1024, 2048, 3000]
+    assert [p.bytes for p in seen] == [8 * D * p.rows for p in seen]
+    assert {p.total for p in seen} == {N}
+
+
+def test_a_chunk_that_is_bad_in_its_second_block_leaves_nothing_of_its_first(data):
+    X, y, _ = data
+    chunks = [(X[:500], y[:500]), (X[500:], y[500:].copy())]
+    chunks[1][1][2000] = np.nan
+    problem = sl.compress(chunks, on_bad="skip")
+    assert (problem.X == sl.compress(chunks[:1]).X).all()
+    assert problem.compressed.rows == 500
+
+
+def test_a_constant_column_of_a_long_chain_is_constant(rng):
+    """What is left of it has the rounding errors of 4000 steps, more than those of one."""
+    X = rng.standard_normal((4000, 3))
+    X[:, 1] = 0.1
+    y = X[:, 0] + rng.standard_normal(4000)
+    problem = sl.compress(parts(X, y, size=1), intercept=True, standardize=True)
+    left = np.linalg.norm(problem.X[1:, 1])
+    assert left > 12 * np.finfo(float).eps * np.linalg.norm(problem.X[:, 1])
+    assert problem.design.scale[1] == 1
+    path = sl.omp(problem, 3)
+    assert 1 not in path.support
+    assert path.status is sl.Status.RANK_EXHAUSTED
+
+
+def test_arrays_begin_at_a_cache_line():
+    assert not {factor.empty(k, 3).ctypes.data % 64 for k in range(1, 50)} - {0}

@@ -1,0 +1,323 @@
+"""Sources of `compress` that need packages of their own, and what memory they take; Dask with two workers."""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import sparselin as sl
+
+N, COLUMNS = 6000, ("a", "b", "c", "d")
+KEPT = {"y": "y", "categories": ["city"], "intercept": True}
+SMALL = 24 * 24**2 + 8 * 64 * 1024  # memory for chunks of some thousand rows
+
+
+@pytest.fixture(scope="module")
+def columns():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((N, len(COLUMNS)))
+    city = np.array(["Rome", "Paris", "Oslo"])[np.minimum(np.arange(N) // 2500, 2)]
+    return {**dict(zip(COLUMNS, X.T.copy(), strict=True)), "flag": X[:, 0] > 1, "city": city,
+            "y": X[:, 2] - X[:, 0] + (city == "Oslo") + rng.standard_normal(N)}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def parquet(columns, tmp_path_factory):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path_factory.mktemp("scale") / "table.parquet"
+    pq.write_table(pa.table(columns), path, row_group_size=2000)
+    return path
+
+
+def same(problem, columns):
+    """It has the Gram matrix of the columns, and what is selected from it is what is selected from them."""
+    levels = ("Rome", "Paris", "Oslo")
+    assert problem.names == (*COLUMNS, "flag", *(f"city={level}" for level in levels))
+    X = [*(columns[name] for name in (*COLUMNS, "flag")), *(columns["city"] == level for level in levels)]
+    A = np.column_stack([*X, columns["y"]]).astype(float)
+    R = np.column_stack([problem.X, problem.y])
+    np.testing.assert_allclose(R.T @ R, A.T @ A, rtol=1e-12, atol=1e-10)
+    path = sl.omp(problem, 3)
+    assert set(path.support_names) == {"c", "a", "city=Oslo"}
+    assert problem.compressed.rows == N
+
+
+@pytest.mark.parametrize("package", ["pyarrow", "polars", "duckdb", "pandas", "batches", "dicts"])
+def test_each_package_gives_the_same(package, columns, parquet):
+    if package in ("polars", "duckdb", "pandas"):
+        module = pytest.importorskip(package)
+    if package == "polars":
+        source = module.scan_parquet(parquet)
+        if not hasattr(source, "collect_batches"):
+            pytest.skip("needs polars ≥ 1.34")
+    elif package == "duckdb":
+        source = module.read_parquet(str(parquet))
+    elif package == "pandas":
+        source = module.DataFrame(columns).astype({"city": "category"})
+    elif package == "batches":
+        import pyarrow.parquet as pq
+
+        source = pq.ParquetFile(parquet).iter_batches(700)
+    elif package == "dicts":
+        source = [{k: v[a : a + 1500] for k, v in columns.items()} for a in range(0, N, 1500)]
+    else:
+        source = parquet
+    same(sl.compress(source, memory=SMALL, **KEPT), columns)
+
+
+def test_of_a_parquet_only_the_columns_named_are_read(parquet, columns):
+    problem = sl.compress(parquet, y="y", weights="flag", columns=["c", "a"])
+    assert problem.names == ("c", "a")
+    w = columns["flag"]
+    expected = sl.Problem(np.column_stack([columns["c"], columns["a"]])[w], columns["y"][w])
+    np.testing.assert_allclose(sl.omp(problem, 2).coef, sl.omp(expected, 2).coef, rtol=1e-10)
+    with pytest.raises(ValueError, match="it has no 'z'"):
+        sl.compress(parquet, y="y", columns=["z"])
+
+
+def test_other_packages_are_not_imported():
+    code = """
+import sys, numpy as np, sparselin as sl
+A = np.ones((5, 2))
+sl.compress(A, y=0), sl.compress([A, A], y=0), sl.compress([{"a": A[:, 0], "y": A[:, 1]}], y="y")
+print([name for name in ("pyarrow", "polars", "pandas", "duckdb", "zarr", "dask") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_zarr_with_columns_chunked_too(columns, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    A = np.column_stack([columns[name] for name in (*COLUMNS, "y")])
+    array = zarr.create_array(str(tmp_path / "A"), shape=A.shape, chunks=(700, 2), dtype="f8")
+    array[:] = A
+    problem = sl.compress(array, y=4, memory=24 * 7**2 + 4 * 40 * 2048)
+    assert problem.compressed.chunks == -(-N // 1400)
+    np.testing.assert_allclose(sl.omp(problem, 3).coef, sl.omp(A[:, :4], A[:, 4], 3).coef, rtol=1e-10)
+
+
+def test_a_parquet_that_is_cut_or_spoiled_is_named(parquet, tmp_path):
+    import pyarrow.parquet as pq
+
+    bad = tmp_path / "bad.parquet"
+    whole = parquet.read_bytes()
+    bad.write_bytes(whole[:-500])
+    with pytest.raises(ValueError, match=r"bad\.parquet cannot be read as Parquet"):
+        sl.compress(bad, y="y")
+    with pytest.raises(FileNotFoundError):
+        sl.compress(tmp_path / "none.parquet", y="y")
+    at = pq.ParquetFile(parquet).metadata.row_group(1).column(2).data_page_offset
+    bad.write_bytes(whole[:at] + b"\xff" * 3000 + whole[at + 3000 :])
+    options = {"y": "y", "columns": ["a", "c"], "memory": SMALL}
+    with pytest.raises(sl.BadChunk, match=r"chunk \d \(row group 1\) cannot be read") as raised:
+        sl.compress(bad, **options)
+    assert raised.value.problem().compressed.rows == 2000
+    problem = sl.compress(bad, on_bad="skip", **options)
+    assert problem.compressed.rows == 4000
+    assert all("row group 1" in why for _, why in problem.compressed.skipped)
+
+
+def test_an_interrupted_pass_over_parquet_goes_on_to_the_same_bits(parquet, tmp_path):
+    expected = sl.compress(parquet, memory=SMALL, **KEPT)
+
+    def stop(progress):
+        if progress.chunks == 4:
+            raise KeyboardInterrupt
+
+    options = {"memory": SMALL, "checkpoint": tmp_path / "pass.npz", **KEPT}
+    with pytest.raises(KeyboardInterrupt):
+        sl.compress(parquet, progress=stop, **options)
+    problem = sl.compress(parquet, **options)
+    assert expected.compressed.chunks > 5
+    assert (problem.X == expected.X).all()
+    assert problem.compressed == expected.compressed
+
+
+LIMITED = """
+import resource, sys
+import pyarrow.parquet as pq, sparselin as sl
+small, big, how, memory = *sys.argv[1:4], 2**26
+sl.compress(small, y="c0", memory=memory)
+lines = open("/proc/self/status").read().splitlines()
+taken = int(next(line.split()[1] for line in lines if line.startswith("VmSize"))) * 1024
+resource.setrlimit(resource.RLIMIT_AS, (taken + memory + 3 * 2**23,) * 2)
+if how == "dask":
+    import dask, dask.array as da
+    dask.config.set(scheduler="sync")
+    x = da.random.default_rng(0).standard_normal((60_000, 300), chunks=(1000, 150))
+    print(sl.compress(x, y=0).compressed.chunks)
+elif how == "compress":
+    print(sl.compress(big, y="c0", memory=memory).compressed.rows)
+else:
+    print(sum(batch.num_rows for batch in pq.ParquetFile(big).iter_batches(10000)))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of the address space are of Linux")
+def test_a_row_group_larger_than_the_address_space_left(tmp_path):
+    """200 MiB with 64 MiB, and 24 for the stack of a thread and the allocator; PyArrow's usual way fails."""
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    n = 200 * 2**20 // 160
+    x = np.random.default_rng(0).standard_normal(n)
+    table = pa.table({f"c{j}": x if j else x * x for j in range(20)})
+    options = {"compression": "none", "use_dictionary": False, "row_group_size": n}
+    pq.write_table(table, tmp_path / "big.parquet", **options)
+    pq.write_table(table.slice(0, 5000), tmp_path / "small.parquet", **options)
+    env = {**os.environ, "MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system",
+           "OMP_NUM_THREADS": "1"}  # fmt: skip
+
+    def run(how):
+        command = [sys.executable, "-c", LIMITED, tmp_path / "small.parquet", tmp_path / "big.parquet", how]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+    if importlib.util.find_spec("dask") is not None:  # (60,000 × 300), in chunks of columns too, is 137 MiB
+        assert run("dask").stdout.strip() == "60"
+    done = run("compress")
+    assert done.stdout.strip() == str(n), done.stderr[-800:]
+    assert "failed" in run("plain").stderr
+
+
+@pytest.fixture(scope="module")
+def dask_array(columns):
+    da = pytest.importorskip("dask.array")
+    A = np.column_stack([columns[name] for name in (*COLUMNS, "y")])
+    return A, da.from_array(A, chunks=(250, 3))
+
+
+def test_dask_in_this_process(columns, dask_array):
+    A, array = dask_array
+    problem = sl.compress(array, y=4, intercept=True)
+    np.testing.assert_allclose(
+        sl.omp(problem, 3).coef, sl.omp(A[:, :4], A[:, 4], 3, intercept=True).coef, rtol=1e-10
+    )
+    apart = sl.compress(array[:, :4], y=array[:, 4], weights=np.ones(N), intercept=True)
+    assert (apart.X == problem.X).all()
+    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    frame = dd.from_pandas(pd.DataFrame(columns), npartitions=7)
+    same(sl.compress(frame, **KEPT), columns)
+    with pytest.raises(sl.BadChunk, match=r"chunk 5 .*'city' has 3 levels"):
+        sl.compress(frame, y="y", categories=["city"], max_levels=2)
+
+
+def test_dask_names_bad_chunks_and_goes_on(dask_array, tmp_path):
+    A, _ = dask_array
+    da = pytest.importorskip("dask.array")
+    bad = A.copy()
+    bad[1300, 2] = np.nan
+    array = da.from_array(bad, chunks=(250, 5))
+    with pytest.raises(sl.BadChunk, match=r"^chunk 5 has nan in column 2, row 50") as raised:
+        sl.compress(array, y=4)
+    assert raised.value.problem().compressed.rows == 1250
+    problem = sl.compress(array, y=4, on_bad="skip")
+    assert [number for number, _ in problem.compressed.skipped] == [5]
+    assert problem.compressed.rows == N - 250
+
+    def stop(progress):
+        if progress.chunks == 11:
+            raise KeyboardInterrupt
+
+    path, seen = tmp_path / "pass.npz", []
+    with pytest.raises(KeyboardInterrupt):
+        sl.compress(array, y=4, on_bad="skip", checkpoint=path, progress=stop)
+    again = sl.compress(array, y=4, on_bad="skip", checkpoint=path, progress=lambda p: seen.append(p.chunks))
+    assert seen[0] == 12
+    assert (again.X == problem.X).all()
+    assert again.compressed == problem.compressed
+
+
+def test_two_workers_and_one_that_is_killed_give_the_same_bits(dask_array, columns):
+    _, array = dask_array
+    distributed = pytest.importorskip("distributed")
+    expected = sl.compress(array, y=4, held_out=4)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "processes": True}
+    killed = []
+
+    def kill(progress):
+        if progress.chunks == 9 and not killed:
+            killed.append(workers[0])
+            os.kill(workers[0], signal.SIGKILL)
+
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        workers = list(client.run(os.getpid).values())
+        assert len(workers) == 2
+        problem = sl.compress(array, y=4, held_out=4)
+        again = sl.compress(array, y=4, held_out=4, progress=kill)
+        after = list(client.run(os.getpid).values())
+    assert killed
+    assert killed[0] not in after
+    for one in (problem, again):
+        assert (one.X == expected.X).all()
+        assert (one.compressed.held_out.X == expected.compressed.held_out.X).all()
+        assert one.compressed.eps == expected.compressed.eps
+
+
+def command(*arguments):
+    from click.testing import CliRunner
+
+    from sparselin.cli import cli
+
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        result = CliRunner().invoke(cli, ["select", *map(str, arguments)])
+    finally:
+        signal.signal(signal.SIGINT, handler)  # the command ignores Ctrl-C while it writes its report
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_the_command_selects_from_a_parquet_in_one_pass(parquet, columns, tmp_path):
+    output = tmp_path / "out"
+    options = ("--target", "y", "--k", 3, "--categories", "city", "--output", output, "--one-pass")
+    code, words = command(parquet, *options)
+    assert code == 0, words
+    assert "6,000 rows" in words
+    assert "KiB" in words
+    assert "5,400 rows in 3 chunks, 8 features, y = y" in words
+    lines = (output / "selected.csv").read_text().splitlines()
+    assert {line.split(",")[1] for line in lines[1:]} == {"a", "c", "city=Oslo"}
+    results = json.loads((output / "results.json").read_text())
+    problem = sl.compress(parquet, y="y", categories=["city"], intercept=True, standardize=True, held_out=10)
+    path = sl.omp(problem, 3)
+    found = [row["held_out_r2"] for row in results["selected"]]
+    assert found == pytest.approx(problem.compressed.held_out_r2(path)[1:].tolist())
+    assert found[-1] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--one-pass",), "needs --k"),
+        (("--one-pass", "--k", 2, "--folds", 5), "no effect with one pass"),
+        (("--one-pass", "--k", 2), "'city' is of string, no numbers: name it in categories"),
+        (("--one-pass", "--k", 2, "--drop", "cities"), "cities"),
+        (("--k", 2, "--categories", "city"), "no effect with a table in memory"),
+    ],
+)
+def test_the_command_refuses(parquet, tmp_path, options, message):
+    code, words = command(parquet, "--output", tmp_path / "out", *options)
+    assert code == 2
+    assert message in words
+
+
+def test_a_large_parquet_is_read_in_one_pass(parquet, monkeypatch):
+    from sparselin.cli import one_pass
+
+    assert not one_pass.is_large(parquet)
+    monkeypatch.setattr(one_pass, "available", lambda: 8 * 8 * 7 * N - 1.0)
+    assert one_pass.is_large(parquet)
+
+
+def test_levels_of_a_dictionary_that_do_not_appear_are_none():
+    pa = pytest.importorskip("pyarrow")
+    city = pa.DictionaryArray.from_arrays(pa.array([2, 2, 1, 2]), pa.array(["Bern", "Rome", "Oslo"]))
+    table = pa.table({"city": city, "y": [1.0, 2.0, 3.0, 4.0]})
+    problem = sl.compress([table], y="y", categories=["city"])
+    assert problem.compressed.levels == {"city": ("Oslo", "Rome")}
