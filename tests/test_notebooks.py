@@ -9,7 +9,8 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-NEEDS = {"10_networks_that_choose": "torch", "11_longer_than_memory": "pyarrow"}  # beyond the extra `notebooks`
+# beyond the extra `notebooks`
+NEEDS = {"10_networks_that_choose": "torch", "11_longer_than_memory": "pyarrow"}
 EXERCISE = re.compile(r"^### Exercise (\d+)", re.MULTILINE)
 SOLUTION = re.compile(r"<details>\s*<summary>Solution</summary>(.*?)</details>", re.DOTALL)
 CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
