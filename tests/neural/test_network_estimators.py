@@ -52,3 +52,10 @@ def test_a_number_of_features_that_is_none_is_named():
         SequentialAttentionClassifier("auto").fit(X, y)
     with pytest.raises(ValueError, match="a number is an int"):
         SequentialAttentionClassifier(2.0).fit(X, y)
+
+
+def test_a_path_that_falls_from_all_features_to_none_is_told():
+    X, y = np.random.default_rng(0).standard_normal((20, 4)), np.arange(20.0)
+    model = LassoNetRegressor(2, refit=False, **{**LASSONET, "lams": [1e6]})
+    with pytest.warns(UserWarning, match=r"from 4 features to none at once.*where 2 were asked for"):
+        assert model.fit(X, y).n_features_ == 0
