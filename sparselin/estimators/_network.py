@@ -143,8 +143,12 @@ class NetworkEstimator(SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # 
         given = self.n_features_to_select
         if isinstance(given, float | np.floating):
             if not 0 < given <= 1:
-                raise ValueError(f"n_features_to_select as a share must be in (0, 1]; got {given}")
+                raise ValueError(
+                    f"n_features_to_select as a share must be in (0, 1]; got {given}: a number is an int"
+                )
             return max(1, int(float(given) * d))
+        if given is None or isinstance(given, str):
+            raise TypeError(f"n_features_to_select must be an integer or a share in (0, 1]; got {given!r}")
         k = check_count(given, "n_features_to_select", 1)
         if k > d:
             raise ValueError(
@@ -225,11 +229,37 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # t
 def network_for(task: NetworkTask, n_features: int, estimator: Any) -> nn.Module:
     """A fresh network: `estimator.network(n_features, n_outputs)`, or of its hidden layers."""
     if estimator.network is not None:
-        made = estimator.network(n_features, task.n_outputs)
-        if not isinstance(made, nn.Module):
-            raise TypeError(f"network must be a function that makes a torch.nn.Module; it made {made!r}")
-        return made.to(task.rows.X)
+        return _made(task, n_features, estimator)
     widths = np.atleast_1d(estimator.hidden_layer_sizes).tolist()
     hidden = [check_count(width, "hidden_layer_sizes", 1) for width in widths]
     made = mlp(n_features, hidden, task.n_outputs, dropout=estimator.dropout, dtype=task.rows.X.dtype)
     return made.to(task.rows.X.device)
+
+
+def _made(task: NetworkTask, n_features: int, estimator: Any) -> nn.Module:
+    """`estimator.network(n_features, n_outputs)`, which has to read and give as many; a loss of one's own may
+    want other outputs."""
+    if isinstance(estimator.network, nn.Module) or not callable(estimator.network):
+        raise TypeError(
+            "network must be a function that makes a torch.nn.Module, as lambda d, q: mlp(d, [32], q) of "
+            "sparselin.neural, d the number of features, all or selected ones, and q that of outputs; "
+            f"got {type(estimator.network).__name__}"
+        )
+    made = estimator.network(n_features, task.n_outputs)
+    if not isinstance(made, nn.Module):
+        raise TypeError(f"network must be a function that makes a torch.nn.Module; it made {made!r}")
+    made = made.to(task.rows.X)
+    training = made.training
+    try:
+        with torch.no_grad():
+            shape = tuple(made.eval()(task.rows.X.new_zeros(2, n_features)).shape)
+    except RuntimeError as error:
+        raise ValueError(
+            f"network({n_features}, {task.n_outputs}) must read {n_features} features: {error}"
+        ) from error
+    if estimator.loss is None and shape != (2, task.n_outputs):
+        raise ValueError(
+            f"network({n_features}, {task.n_outputs}) must give {task.n_outputs} outputs for each row; "
+            f"of 2 rows it made {shape}"
+        )
+    return made.train(training)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -124,6 +125,13 @@ class _LassoNet(NetworkEstimator):
         else:
             row = len(self.path_) - 1
             self._choose(row, self._features_of(row))
+            if not self.n_features_:
+                warnings.warn(
+                    f"the path goes from {self.path_.n_selected[-2:][0]} features to none at once, and the "
+                    f"network predicts a constant, where {k} were asked for: a growth nearer to 1, another "
+                    "learning_rate, or refit=True, which takes the last to leave",
+                    stacklevel=4,
+                )
 
     def _choose(self, row: int, selected: IndexArray) -> None:
         self.row_, self.lam_ = row, float(self.path_.lam[row])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from sparselin.neural._reduced import Reduced
+from sparselin.neural.batches import from_array
 from sparselin.neural.networks import SkipNetwork, mlp
 from sparselin.neural.training import Loss, Rows, cross_entropy
 from sparselin.validation import FloatArray, check_weights
@@ -22,10 +23,8 @@ def as_tensor(data: Any, name: str) -> Tensor:
     if not isinstance(data, Tensor):
         array = np.asarray(data)
         if array.dtype.kind not in "fiub":
-            raise TypeError(f"{name} must be numeric; got dtype {array.dtype}")
-        # PyTorch takes no negative strides and warns of read-only memory.
-        usable = array.flags.writeable and min(array.strides, default=0) >= 0
-        data = torch.from_numpy(array if usable else array.copy())
+            raise TypeError(f"{name} must be numeric; got dtype {array.dtype}: encode classes as 0, 1, …")
+        data = from_array(array)
     if data.is_complex():
         raise TypeError(f"{name} must be real; got dtype {data.dtype}")
     if not torch.isfinite(data).all():
@@ -84,8 +83,13 @@ def as_skip_network(network: Any, X: Tensor, y: Tensor, loss: Loss) -> SkipNetwo
     if isinstance(network, nn.Module):
         kind = next(network.parameters(), X)
         with torch.no_grad():
-            output = network.eval()(X[:2].to(kind))
+            try:
+                output = network.eval()(X[:2].to(kind))
+            except RuntimeError as error:
+                raise ValueError(f"network must read the {d} columns of X: {error}") from error
         return SkipNetwork(network, d, output.shape[-1])
+    if not isinstance(network, Iterable):
+        raise TypeError(f"network must be hidden widths, such as [32], or a torch.nn.Module; got {network!r}")
     widths = [int(width) for width in network]
     if loss is cross_entropy:
         q = int(y.max()) + 1

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sparselin.neural.batches import Border
+from sparselin.neural.batches import Border, check_modules, check_repeatable
 from sparselin.neural.masks import FeatureMask, masked, squares
 from sparselin.neural.networks import first_linear
 from sparselin.neural.record import Record
@@ -115,6 +115,7 @@ class SequentialAttention:
         callback: Callback | None = None,
         device: torch.device | str | None = None,
     ) -> None:
+        check_modules(network, optimizer)
         first = next(network.parameters())
         d = getattr(inputs, "n_features", None) if n_features is None else n_features
         if d is None:
@@ -142,10 +143,10 @@ class SequentialAttention:
     def fit(self, batches: Iterable[Any], epochs: int = 50) -> AttentionPath:
         """Select k units, from the start, by so many passes through `batches`.
 
-        batches : what can be passed through again: a DataLoader, a list of (X, y) or (X, y, weight), tensors
-            or arrays, the weights with mean 1 over all rows. Without a length `steps_per_phase` is needed,
-            and with it the passes end when all units are selected. X is searched for NaN in the first pass,
-            and later where the loss is not finite.
+        batches : what can be passed through again: a DataLoader, a list of (X, y) or (X, y, weight), tensors,
+            arrays or frames, the weights with mean 1 over all rows. Without a length `steps_per_phase` is
+            needed, and with it the passes end when all units are selected. X is searched for NaN in the first
+            pass, and later where the loss is not finite.
 
         Returns the path, of what was done if Ctrl-C or the callback stopped it (STOPPED), or if the batches
         were too few (STREAM_ENDED).
@@ -156,12 +157,8 @@ class SequentialAttention:
             the outputs, fewer steps than phases.
         NonFiniteLoss : with phase and step.
         """
+        check_repeatable(batches)
         check_count(epochs, "epochs", 1)
-        if isinstance(batches, Iterator) or not isinstance(batches, Iterable):
-            raise TypeError(
-                "batches must be iterable more than once, as a list or a DataLoader is; got "
-                f"{type(batches).__name__}: fit_stream takes iterators"
-            )
         length = len(batches) if isinstance(batches, Sized) else None
         if length == 0:
             raise ValueError("batches must not be empty; got none")

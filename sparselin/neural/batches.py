@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sparselin.neural.training import Rows
 
@@ -39,7 +40,9 @@ class Border(NamedTuple):
         parts = tuple(batch) if isinstance(batch, (tuple, list)) else ()
         if not 2 <= len(parts) <= 3:
             kind = type(batch).__name__ + (f" of {len(parts)}" if parts else "")
-            raise TypeError(f"{name} must be (X, y) or (X, y, weight); got {kind}")
+            raise TypeError(
+                f"{name} must be (X, y) or (X, y, weight); got {kind}. All rows as one batch are [(X, y)]"
+            )
         X, y = _tensor(parts[0], f"X of {name}"), _tensor(parts[1], f"y of {name}")
         weight = None if len(parts) == 2 or parts[2] is None else _tensor(parts[2], f"weight of {name}")
         X = self._design(X, name)
@@ -61,8 +64,13 @@ class Border(NamedTuple):
             _check_finite(X, f"X of batch {number}")
 
     def check_labels(self, y: Tensor, output: Tensor, number: int) -> None:
-        """ValueError for a label outside 0, …, q − 1, of outputs (b, q)."""
+        """ValueError for a label outside 0, …, q − 1, of outputs (b, q), or a shape that is not (b,)."""
         if self.labels:
+            if y.ndim != output.ndim - 1:
+                raise ValueError(
+                    f"y of batch {number} must hold one class for each row; got shape {tuple(y.shape)} with "
+                    f"outputs {tuple(output.shape)}: ravel() a column, argmax(1) of what is one-hot"
+                )
             n_classes = output.shape[1]
             low, high = (int(bound) for bound in torch.aminmax(y))
             if low < 0 or high >= n_classes:
@@ -102,6 +110,30 @@ class Border(NamedTuple):
         return weight
 
 
+def check_repeatable(batches: Any) -> None:
+    """TypeError unless passes can be made through the batches: not X alone, an iterator or a function."""
+    if isinstance(batches, Tensor) or hasattr(batches, "__array__"):
+        kind = type(batches).__name__
+        raise TypeError(f"batches must be a DataLoader or a list of (X, y), such as [(X, y)]; got one {kind}")
+    if isinstance(batches, Iterator) or not isinstance(batches, Iterable):
+        raise TypeError(
+            "batches must be iterable more than once, as a list or a DataLoader is; got "
+            f"{type(batches).__name__}: fit_stream takes iterators"
+        )
+
+
+def check_modules(network: Any, optimizer: Any) -> None:
+    """TypeError unless one is a module and the other makes optimisers: the mask has parameters of its own."""
+    if not isinstance(network, nn.Module):
+        raise TypeError(f"network must be a torch.nn.Module, not a class or a function; got {network!r}")
+    if not callable(optimizer):
+        raise TypeError(
+            "optimizer must be a function of parameters that makes an optimiser, as torch.optim.Adam or "
+            "lambda p: torch.optim.Adam(p, lr=0.01), since the mask has parameters too; got "
+            f"{type(optimizer).__name__}"
+        )
+
+
 class Shuffled:
     """Rows in batches of a size, the last one smaller, in another order in each pass.
 
@@ -121,9 +153,18 @@ class Shuffled:
         return self._rows.batches(self._size, torch.default_generator)
 
 
+def from_array(data: Any) -> Tensor:
+    """A tensor that shares memory where PyTorch can: it takes no negative strides, and warns of read-only
+    memory, as that of frames is."""
+    array = np.asarray(data)
+    usable = array.flags.writeable and min(array.strides, default=0) >= 0
+    return torch.from_numpy(array if usable else array.copy())
+
+
 def _tensor(data: Any, name: str) -> Tensor:
     try:
-        tensor = torch.as_tensor(data)
+        arrays = hasattr(data, "__array__") and not isinstance(data, Tensor)
+        tensor = from_array(data) if arrays else torch.as_tensor(data)
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(f"{name} must be a tensor or an array of numbers: {error}") from None
     if tensor.is_complex() or not tensor.ndim:

@@ -47,8 +47,9 @@ LOSSES: dict[str, Loss] = {"squared": squared, "cross_entropy": cross_entropy}
 def as_loss(loss: str | nn.Module | Loss) -> Loss:
     """A loss by rows: (b, q) outputs and (b, …) targets to (b,).
 
-    By name, of LOSSES; a PyTorch loss, which is taken without its reduction; any function of numbers by rows.
-    Several numbers a row are summed.
+    By name, of LOSSES; a PyTorch loss, which is taken without its reduction and gets targets that are no
+    integers in the shape of the outputs; any function of numbers by rows. Several numbers a row are summed.
+    More numbers than outputs are an error: (b, 1) outputs and (b,) targets broadcast to (b, b).
     """
     if isinstance(loss, str):
         if loss not in LOSSES:
@@ -58,16 +59,25 @@ def as_loss(loss: str | nn.Module | Loss) -> Loss:
         return LOSSES[loss]
     if loss in LOSSES.values():
         return loss
-    if isinstance(loss, nn.Module) and hasattr(loss, "reduction"):
+    elementwise = isinstance(loss, nn.Module) and hasattr(loss, "reduction")
+    if elementwise:
         loss = copy.deepcopy(loss)
-        loss.reduction = "none"
+        loss.reduction = "none"  # type: ignore[union-attr]
     if not callable(loss):
         raise TypeError(f"loss must be a name, a PyTorch loss or a function; got {type(loss).__name__}")
 
     def by_rows(output: Tensor, target: Tensor) -> Tensor:
+        if elementwise and target.is_floating_point() and target.numel() == output.numel():
+            target = target.reshape(output.shape)
         value = loss(output, target)
         if value.ndim == 0:
             raise ValueError("loss must give one number a row, without a reduction; got a single number")
+        if value.numel() > output.numel():
+            raise ValueError(
+                f"loss must give no more numbers than there are outputs; got {tuple(value.shape)} of outputs "
+                f"{tuple(output.shape)} and targets {tuple(target.shape)}, that were broadcast: give targets "
+                "the shape of the outputs, and floats unless they are classes"
+            )
         return value.reshape(len(output), -1).sum(dim=1)
 
     return by_rows

@@ -377,3 +377,29 @@ def test_categorical_columns_are_units():
             inputs(torch.tensor([[0.0] * 5, [wrong, 0, 0, 0, 0]]))
     with pytest.raises(ValueError, match=r"a column of categories must be in 0\.\.4; got 5"):
         EmbeddedColumns(5, {5: 3})
+
+
+def test_faults_of_newcomers_say_what_to_pass():
+    X, y = torch.randn(12, 4), torch.arange(12) % 2
+    net = mlp(4, [3], 2)
+    with pytest.raises(TypeError, match=r"such as \[\(X, y\)\]; got one Tensor"):
+        SequentialAttention(net, 2, n_features=4).fit(X, y)
+    with pytest.raises(TypeError, match=r"All rows as one batch are \[\(X, y\)\]"):
+        SequentialAttention(net, 2, n_features=4).fit((X, y))
+    with pytest.raises(ValueError, match=r"one class for each row; got shape \(12, 1\)"):
+        SequentialAttention(net, 2, n_features=4).fit([(X, y[:, None])])
+    with pytest.raises(TypeError, match="not a class"):
+        SequentialAttention(nn.Linear, 2, n_features=4)
+    with pytest.raises(TypeError, match=r"that makes an optimiser.*got Adam"):
+        SequentialAttention(net, 2, n_features=4, optimizer=torch.optim.Adam(net.parameters()))
+
+
+def test_batches_may_be_frames():
+    pandas = pytest.importorskip("pandas")
+    X, y = np.random.default_rng(0).standard_normal((12, 4)), np.arange(12) % 2
+    found = []
+    for batch in ((X, y), (pandas.DataFrame(X), pandas.Series(y))):
+        with seeded(0):
+            net = mlp(4, [3], 2)
+        found.append(SequentialAttention(net, 2, n_features=4).fit([batch]).attention)
+    assert np.array_equal(*found)

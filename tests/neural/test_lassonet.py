@@ -343,3 +343,13 @@ def test_a_network_that_reads_X_elsewhere_is_refused():
     X, y = design()
     with pytest.raises(ValueError, match="nowhere else"):
         lassonet_path(Twice(), X.astype("f"), y, loss="squared")
+
+
+def test_networks_that_are_no_networks_of_these_columns_are_named():
+    X, y = np.eye(6, 4), np.arange(6) % 2
+    with pytest.raises(TypeError, match=r"hidden widths, such as \[32\].*got 8"):
+        lassonet_path(8, X, y, loss="cross_entropy")
+    with pytest.raises(ValueError, match="network must read the 4 columns of X"):
+        lassonet_path(mlp(3, [5], 2), X, y, loss="cross_entropy")
+    with pytest.raises(TypeError, match=r"y must be numeric.*encode classes"):
+        lassonet_path([8], X, np.where(y, "a", "b"), loss="cross_entropy")

@@ -25,6 +25,15 @@ def test_losses_are_by_rows():
         training.as_loss(lambda output, target: output.sum())(output, target)
 
 
+@pytest.mark.parametrize("loss", [nn.MSELoss(), nn.BCEWithLogitsLoss(), nn.HuberLoss()])
+def test_targets_of_a_pytorch_loss_are_not_broadcast_against_a_column_of_outputs(loss):
+    output, target = torch.randn(6, 1), torch.rand(6)
+    by_rows = training.as_loss(loss)
+    assert torch.equal(by_rows(output, target), by_rows(output, target[:, None]))
+    with pytest.raises(ValueError, match=r"\(6, 6\) of outputs \(6, 1\) and targets \(6,\)"):
+        training.as_loss(lambda output, target: (output - target) ** 2)(output, target)
+
+
 def test_batches_are_all_rows_once_in_an_order_of_the_seed():
     rows = training.Rows(torch.arange(10.0).reshape(10, 1), torch.arange(10), torch.ones(10))
 
