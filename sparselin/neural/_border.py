@@ -102,6 +102,11 @@ def check_groups(groups: Any, d: int) -> tuple[tuple[int, ...], ...] | None:
     """A partition of 0..d − 1, or None; ValueError says what is missing, or there twice."""
     if groups is None:
         return None
+    if any(np.ndim(group) != 1 for group in groups):
+        raise TypeError(
+            "groups must be sequences of features, as [[0, 1], [2]]; got numbers: of labels take "
+            "[np.flatnonzero(labels == g) for g in np.unique(labels)]"
+        )
     found = tuple(tuple(int(j) for j in group) for group in groups)
     counts = np.zeros(d, np.intp)
     for j in (j for group in found for j in group):

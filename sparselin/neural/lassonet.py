@@ -136,6 +136,8 @@ def lassonet_path(
         raise ValueError(
             "learning_rate must be positive, and epochs at least 0 for the dense network and 1 for λ"
         )
+    if any(value is not None and value < 1 for value in settings.patience):
+        raise ValueError(f"patience must be at least 1, or None: never; got {patience}")
     with seeded(rng) as order:
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
         model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, class_weight)

@@ -339,6 +339,7 @@ def test_a_loss_that_is_not_finite_keeps_the_path_so_far():
         ({"lam_start": 0.0}, ValueError, "lam_start"),
         ({"learning_rate": -1.0}, ValueError, "learning_rate"),
         ({"keep": "all"}, ValueError, "keep"),
+        ({"patience": 0}, ValueError, "patience must be"),
         ({"stop_on": "test"}, ValueError, "stop_on must be"),
         ({"loss": "cross_entropy"}, ValueError, "numbers of classes"),
         ({"class_weight": "balanced"}, ValueError, "sample_weight"),
