@@ -166,10 +166,10 @@ class NetworkEstimator(SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # 
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.dtype(self.dtype), reset=False)
         X = X[:, self.selected_] if self._narrow else X
-        device = next(self.network_.parameters()).device
+        like = next(self.network_.parameters())
         with torch.no_grad():
             parts = [
-                self.network_(torch.tensor(X[i : i + _ROWS_AT_ONCE], device=device)).cpu()
+                self.network_(torch.tensor(X[i : i + _ROWS_AT_ONCE]).to(like)).cpu()
                 for i in range(0, len(X), _ROWS_AT_ONCE)
             ]
         return np.asarray(torch.cat(parts).numpy())
@@ -206,24 +206,29 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
 
 
 class NetworkRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ignore[misc]
-    """Numbers, one or several for each row; networks see them with mean 0 and total variance q."""
+    """Numbers, one or several for each row; networks see them with mean 0 and total variance q.
+
+    Means and scale are float64 whatever `dtype`, and so are predictions: y may be far from 0, huge or tiny.
+    """
 
     _several = True
 
     def predict(self, X: Any) -> FloatArray:
         """(n,) or (n, q), as y was."""
-        outputs: FloatArray = self._outputs(X)
-        outputs = np.asarray(outputs * self._scale + self._mean)
+        outputs: FloatArray = np.asarray(self._outputs(X) * np.float64(self._scale) + self._mean)
         return outputs[:, 0] if self._single else outputs
 
     def _targets(self, y: Any, weight: FloatArray | None) -> tuple[FloatArray, FloatArray | None, int]:
         self._single = y.ndim == 1
-        y = np.asarray(y, self.dtype).reshape(len(y), -1)
-        self._mean = np.average(y, axis=0, weights=weight)
-        y = y - self._mean
+        y = np.asarray(y, float).reshape(len(y), -1)
+        largest = float(np.abs(y).max()) or 1.0
+        y = y / largest
+        mean = np.average(y, axis=0, weights=weight)
+        y = y - mean
         spread = math.sqrt(np.average(np.square(y), axis=0, weights=weight).mean())
-        self._scale = y.dtype.type(spread or 1.0)
-        return y / self._scale, weight, y.shape[1]
+        spread = spread if spread > 16 * np.finfo(float).eps else 0.0  # a constant is predicted as it is
+        self._mean, self._scale = largest * mean, largest * spread
+        return (y / (spread or 1.0)).astype(self.dtype), weight, y.shape[1]
 
 
 def network_for(task: NetworkTask, n_features: int, estimator: Any) -> nn.Module:

@@ -21,7 +21,7 @@ from sparselin.estimators._network import (
 )
 from sparselin.neural.lassonet import lassonet_path, network_at
 from sparselin.neural.networks import SkipNetwork
-from sparselin.neural.refit import refit
+from sparselin.neural.refit import constant, refit
 from sparselin.neural.training import Rows, seeded
 from sparselin.results import IndexArray, LassoNetPath
 from sparselin.validation import check_count, check_real
@@ -121,9 +121,15 @@ class _LassoNet(NetworkEstimator):
             row = int(np.flatnonzero(losses == losses.min())[-1])
             self._choose(row, self._features_of(row))
         elif self.refit:
-            self._choose(self.path_.row_at(k), self.path_.ranking()[:k])
+            self._choose(self.path_.row_at(k), self._first_of_ranking(k))
         else:
             row = len(self.path_) - 1
+            if self.path_.n_selected[row] > k:
+                warnings.warn(
+                    f"the path ends with {self.path_.n_selected[row]} features, more than {k}: give larger "
+                    "lams, or none",
+                    stacklevel=5,
+                )
             self._choose(row, self._features_of(row))
             if not self.n_features_:
                 warnings.warn(
@@ -132,6 +138,17 @@ class _LassoNet(NetworkEstimator):
                     "learning_rate, or refit=True, which takes the last to leave",
                     stacklevel=4,
                 )
+
+    def _first_of_ranking(self, k: int) -> IndexArray:
+        """The k most important features; fewer where k would part a group."""
+        ranking: IndexArray = self.path_.ranking()
+        if self.path_.groups is None:
+            return ranking[:k]
+        number = np.empty(len(ranking), np.intp)
+        for g, members in enumerate(self.path_.groups):
+            number[list(members)] = g
+        ends = np.flatnonzero(np.diff(number[ranking], append=-1)) + 1
+        return ranking[: ends[ends <= k].max(initial=0)]
 
     def _choose(self, row: int, selected: IndexArray) -> None:
         self.row_, self.lam_ = row, float(self.path_.lam[row])
@@ -164,6 +181,8 @@ class _LassoNet(NetworkEstimator):
         first = [value[0] if isinstance(value, (tuple, list)) else value
                  for value in (self.learning_rate, self.epochs, self.patience)]  # fmt: skip
         rate, epochs, patience = first
+        if not len(selected):
+            return constant(task.rows, task.n_outputs, task.loss)
         return refit(
             network, task.rows.X, task.rows.y, selected.tolist(), loss=task.loss, learning_rate=rate,
             epochs=epochs, patience=patience, tol=self.tol, batch_size=self.batch_size,
@@ -216,7 +235,7 @@ class LassoNetClassifier(NetworkClassifier, _LassoNet):
         training rows decide about stopping.
     refit : whether the network that predicts is trained again on the selected features, without penalty.
         Without, it is the network of the row, which has at most k features (λ need not meet k), and `at`
-        gives others.
+        gives others. A group is never parted: with `groups` there may be fewer than k.
     class_weight : None, "balanced", or a dict of the weights of classes.
     device : "cpu", "cuda", …; by default a GPU where there is one.
     dtype : "float32" or "float64", of all computations.
@@ -301,7 +320,7 @@ class LassoNetRegressor(NetworkRegressor, _LassoNet):
         training rows decide about stopping.
     refit : whether the network that predicts is trained again on the selected features, without penalty.
         Without, it is the network of the row, which has at most k features (λ need not meet k), and `at`
-        gives others.
+        gives others. A group is never parted: with `groups` there may be fewer than k.
     device : "cpu", "cuda", …; by default a GPU where there is one.
     dtype : "float32" or "float64", of all computations.
     random_state : a seed for the same result each time, on the CPU; None for a new one.

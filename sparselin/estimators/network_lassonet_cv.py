@@ -10,7 +10,7 @@ from torch import nn
 
 from sparselin.estimators._network import NetworkClassifier, NetworkRegressor, NetworkTask
 from sparselin.estimators.network_lassonet import _LassoNet
-from sparselin.results import FloatArray, IndexArray
+from sparselin.results import FloatArray, IndexArray, Status
 
 
 class _LassoNetCV(_LassoNet):
@@ -68,10 +68,12 @@ class _LassoNetCV(_LassoNet):
         self.random_state = random_state
 
     def _path_and_row(self, task: NetworkTask, network: nn.Module) -> None:
-        self.path_ = self._path(task, network, task.rows, None, k=0)
         classifies = hasattr(self, "class_weight")
         y = task.rows.y.cpu().numpy()
         folds = list(check_cv(self.cv, y, classifier=classifies).split(np.empty((len(y), 0)), y))
+        if self.one_standard_error and len(folds) < 2:
+            raise ValueError(f"one_standard_error needs at least 2 folds; cv has {len(folds)}")
+        self.path_ = self._path(task, network, task.rows, None, k=0)
         losses = [self._losses(task, network, *fold) for fold in folds]
         self.validation_losses_ = np.column_stack(losses)
         self._choose_row(self.validation_losses_)
@@ -84,6 +86,8 @@ class _LassoNetCV(_LassoNet):
             task, network, task.rows.part(train), task.rows.part(test), lams=self.path_.lam[1:],
             stop_on="training",
         )  # fmt: skip
+        if path.status is Status.STOPPED:
+            raise KeyboardInterrupt
         return np.pad(path.validation_loss, (0, len(self.path_) - len(path)), mode="edge")
 
     def _choose_row(self, losses: FloatArray) -> None:
@@ -113,6 +117,14 @@ class LassoNetClassifierCV(NetworkClassifier, _LassoNetCV):
     ----------
     validation_losses_ : (L, folds) the mean loss on the rows left out, for each row of the path.
     The others as in `LassoNetClassifier`.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_iris(return_X_y=True)
+    >>> options = {"hidden_layer_sizes": (9,), "growth": 1.5, "learning_rate": 0.01, "random_state": 0}
+    >>> model = LassoNetClassifierCV(cv=2, one_standard_error=True, **options).fit(scale(X), y)
+    >>> model.validation_losses_.shape == (len(model.path_), 2), model.score(scale(X), y) > 0.9
+    (True, True)
     """
 
     def __init__(
@@ -168,4 +180,12 @@ class LassoNetRegressorCV(NetworkRegressor, _LassoNetCV):
     ----------
     validation_losses_ : (L, folds) the mean loss on the rows left out, for each row of the path, y scaled.
     The others as in `LassoNetRegressor`.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> options = {"hidden_layer_sizes": (10,), "growth": 1.5, "learning_rate": 1e-2, "random_state": 0}
+    >>> model = LassoNetRegressorCV(cv=3, one_standard_error=True, **options).fit(scale(X), y)
+    >>> {2, 8} <= set(model.selected_), model.score(scale(X), y) > 0.4
+    (True, True)
     """

@@ -13,7 +13,7 @@ from sparselin.neural._reduced import Reduced
 from sparselin.neural.batches import from_array
 from sparselin.neural.networks import SkipNetwork, mlp
 from sparselin.neural.training import Loss, Rows, cross_entropy
-from sparselin.validation import FloatArray, check_weights
+from sparselin.validation import FloatArray, check_count, check_level, check_real, check_weights
 
 
 def as_tensor(data: Any, name: str) -> Tensor:
@@ -106,6 +106,11 @@ def check_groups(groups: Any, d: int) -> tuple[tuple[int, ...], ...] | None:
     """A partition of 0..d − 1, or None; ValueError says what is missing, or there twice."""
     if groups is None:
         return None
+    if any(np.ndim(group) != 1 for group in groups):
+        raise TypeError(
+            "groups must be sequences of features, as [[0, 1], [2]]; got numbers: of labels take "
+            "[np.flatnonzero(labels == g) for g in np.unique(labels)]"
+        )
     found = tuple(tuple(int(j) for j in group) for group in groups)
     counts = np.zeros(d, np.intp)
     for j in (j for group in found for j in group):
@@ -150,3 +155,24 @@ def pair(value: Any, name: str, kind: type = float) -> tuple[Any, Any]:
     else:
         first = second = value
     return tuple(None if part is None else kind(part) for part in (first, second))  # type: ignore[return-value]
+
+
+def check_numbers(growth: float, M: float, momentum: float, tol: float, l2: float, rounds: int) -> None:
+    """Of `lassonet_path`: ValueError for a number out of its range."""
+    check_level(M, "M")
+    check_level(l2, "l2")
+    check_count(rounds, "rounds", 0)
+    if not check_real(growth, "growth") > 1:
+        raise ValueError(f"growth must be more than 1, by how much λ is multiplied; got {growth}")
+    if not 0 <= check_real(momentum, "momentum") < 1:
+        raise ValueError(f"momentum must be in [0, 1); got {momentum}")
+    if not 0 < check_real(tol, "tol") <= 1:
+        raise ValueError(f"tol must be in (0, 1]: the share of the best objective to get below; got {tol}")
+
+
+def check_choices(keep: str, stop_on: str) -> None:
+    """Of `lassonet_path`: ValueError for an unknown name."""
+    if keep not in ("support", "states"):
+        raise ValueError(f'keep must be "support" or "states"; got {keep!r}')
+    if stop_on not in ("validation", "training"):
+        raise ValueError(f'stop_on must be "validation" or "training"; got {stop_on!r}')

@@ -47,6 +47,7 @@ class Settings(NamedTuple):
     patience: tuple[int | None, int | None]
     tol: float
     backtrack: bool
+    stop_on: str = "validation"
 
 
 def _reading(rows: Rows, columns: Tensor) -> Rows:
@@ -70,8 +71,9 @@ class Training:
         size = settings.batch_size
         self.full = size is None or size >= len(rows)
         parts = [m for m in reduced.network.modules() if m is not reduced.given]
+        self.decides = validation is not None and settings.stop_on == "validation"
         # Then the loss that decides about stopping is the loss of the next step.
-        self.reuse = self.full and validation is None and all(type(m) in _SAME_IN_TRAINING for m in parts)
+        self.reuse = self.full and not self.decides and all(type(m) in _SAME_IN_TRAINING for m in parts)
         self.weights = [p for p in reduced.rest if p.ndim > 1]
         self.where = "the dense network"
         self.shorter = 1.0
@@ -116,13 +118,13 @@ class Training:
         return value
 
     def objective(self, lam: float) -> float:
-        """What stopping is decided by: on the rows for validation, or else those of the training."""
+        """What stopping is decided by: on the rows for validation, if they decide, or the training."""
         if self.reuse:
             self.reduced.network.train()
             self.pending = self.active.mean(self.settings.loss, self.reduced.output(self.active.X))
             value = self.pending.item()
         else:
-            value = self.mean_loss(self.judge)
+            value = self.mean_loss(self.judge if self.decides else self.active)
         check_finite_loss(value, self.where)
         return float(value) + self.penalty(lam)
 

@@ -18,7 +18,7 @@ from sparselin.neural._reduced import Reduced
 from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.training import NonFiniteLoss, Rows, as_loss, cross_entropy, seeded
 from sparselin.results import LassoNetPath, Status
-from sparselin.validation import check_count, check_level, check_names, check_real, frame_names
+from sparselin.validation import check_count, check_names, check_real, frame_names
 
 
 class LassoNetStep(NamedTuple):
@@ -53,6 +53,7 @@ def lassonet_path(
     patience: int | tuple[int | None, int | None] | None = (100, 10),
     tol: float = 0.99,
     validation: tuple[Any, Any] | None = None,
+    stop_on: str = "validation",
     sample_weight: Any = None,
     class_weight: Any = None,
     l2: float = 0.0,
@@ -96,10 +97,11 @@ def lassonet_path(
     batch_size : rows of a step; None for all. Batches are in random order, the last of an epoch may be small.
     learning_rate, epochs, patience : for the dense network (Adam) and for each λ (proximal steps with
         `momentum`), or one value for both. Training at a λ ends after `patience` epochs (None: never) in
-        which the objective on `validation`, or else on the training rows, has not come below `tol` of its
-        best, and after `epochs`; so does each further round. Without epochs for it, the network is taken for
-        trained already.
-    validation : (X, y), rows to decide by about stopping.
+        which the objective on the rows of `stop_on` has not come below `tol` of its best, and after `epochs`;
+        so does each further round. Without epochs for it, the network is taken for trained already.
+    validation : (X, y), rows whose mean loss is recorded at each λ.
+    stop_on : "validation", where there is any, or "training": the rows that decide about stopping and, with
+        `backtrack`, about the best epoch.
     sample_weight, class_weight : (n,) weights, and a weight for each class or "balanced"; their product ω is
         scaled to mean 1.
     backtrack : end each λ with the network of the best epoch, not the last.
@@ -123,16 +125,19 @@ def lassonet_path(
     (array([3]), np.float64(inf))
     """
     by_rows = as_loss(loss)
-    _check_numbers(growth, M, momentum, tol, l2, rounds, keep)
+    border.check_numbers(growth, M, momentum, tol, l2, rounds)
+    border.check_choices(keep, stop_on)
     settings = Settings(
         by_rows, float(M), float(l2), None if batch_size is None else check_count(batch_size, "batch_size",
         1), border.pair(learning_rate, "learning_rate"), float(momentum), border.pair(epochs, "epochs", int),
-        border.pair(patience, "patience", int), float(tol), backtrack,
+        border.pair(patience, "patience", int), float(tol), backtrack, stop_on,
     )  # fmt: skip
     if min(settings.learning_rate) <= 0 or settings.epochs[0] < 0 or settings.epochs[1] < 1:
         raise ValueError(
             "learning_rate must be positive, and epochs at least 0 for the dense network and 1 for λ"
         )
+    if any(value is not None and value < 1 for value in settings.patience):
+        raise ValueError(f"patience must be at least 1, or None: never; got {patience}")
     with seeded(rng) as order:
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
         model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, class_weight)
@@ -143,22 +148,6 @@ def lassonet_path(
         training = Training(reduced, rows, judge, settings, order)
         history = _History(float(M), check_count(k, "k", 0, d), partition, named, keep == "states", training)
         return _follow(training, history, _lambdas(lams, lam_start, growth, training), rounds, callback)
-
-
-def _check_numbers(
-    growth: float, M: float, momentum: float, tol: float, l2: float, rounds: int, keep: str
-) -> None:
-    check_level(M, "M")
-    check_level(l2, "l2")
-    check_count(rounds, "rounds", 0)
-    if not check_real(growth, "growth") > 1:
-        raise ValueError(f"growth must be more than 1, by how much λ is multiplied; got {growth}")
-    if not 0 <= check_real(momentum, "momentum") < 1:
-        raise ValueError(f"momentum must be in [0, 1); got {momentum}")
-    if not 0 < check_real(tol, "tol") <= 1:
-        raise ValueError(f"tol must be in (0, 1]: the share of the best objective to get below; got {tol}")
-    if keep not in ("support", "states"):
-        raise ValueError(f'keep must be "support" or "states"; got {keep!r}')
 
 
 def prepare(

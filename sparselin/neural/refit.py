@@ -14,7 +14,7 @@ from sparselin.neural._path_training import Settings, Training
 from sparselin.neural._reduced import Reduced
 from sparselin.neural.lassonet import prepare
 from sparselin.neural.networks import SkipNetwork, first_linear
-from sparselin.neural.training import as_loss, seeded
+from sparselin.neural.training import Loss, Rows, as_loss, backward, seeded
 from sparselin.validation import check_indices
 
 
@@ -92,3 +92,20 @@ def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:
         layer.weight = nn.Parameter(layer.weight.detach()[:, features.to(layer.weight.device)].clone())
         layer.in_features = len(features)
     return model
+
+
+def constant(rows: Rows, n_outputs: int, loss: Loss) -> nn.Linear:
+    """The best network of no features: a bias, by L-BFGS."""
+    network = nn.Linear(1, n_outputs).to(rows.X)
+    network.weight = nn.Parameter(network.weight.detach()[:, :0])
+    network.in_features = 0
+    nn.init.zeros_(network.bias)
+    nothing = rows.columns([])
+    optimizer = torch.optim.LBFGS([network.bias], max_iter=100, line_search_fn="strong_wolfe")
+
+    def closure() -> float:
+        optimizer.zero_grad()
+        return float(backward(network, nothing, loss, "the training without features").detach())
+
+    optimizer.step(closure)
+    return network

@@ -83,11 +83,19 @@ class LassoNetPath(Named):
     def ranking(self) -> IndexArray:
         """(d,) features, the most important first; of those that leave together the one with largest ‖θ_j‖.
 
-        ‖θ_j‖ is that of the last row that has the feature; of equal ones the first in X is first.
+        ‖θ_j‖ is that of the last row that has the feature; of equal ones the first in X is first. Groups stay
+        together, ranked by the largest importance in them and ‖θ_g‖.
         """
         last = len(self) - 1 - np.argmax(self.mask[::-1], axis=0)
-        strength = self.theta_norm[last, np.arange(self.n_features)]
-        return np.lexsort((-strength, -self.importances)).astype(np.intp)
+        strength, importance = self.theta_norm[last, np.arange(self.n_features)], self.importances
+        if self.groups is None:
+            return np.lexsort((-strength, -importance)).astype(np.intp)
+        of_group, group_strength, number = importance.copy(), strength.copy(), np.empty(len(last), np.intp)
+        for g, members in enumerate(self.groups):
+            at = list(members)
+            number[at], of_group[at] = g, importance[at].max()
+            group_strength[at] = np.linalg.norm(strength[at])
+        return np.lexsort((-strength, number, -group_strength, -of_group)).astype(np.intp)
 
     def support(self, k: int | None = None) -> IndexArray:
         """The k first of `ranking`, ascending; without k the features of the last row.

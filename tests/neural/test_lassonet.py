@@ -185,6 +185,30 @@ def test_minibatches_float32_and_tensors():
     assert path.support(1).tolist() == [3]
 
 
+@pytest.mark.parametrize("batch_size", [None, 20])
+@pytest.mark.parametrize("backtrack", [False, True])
+def test_rows_for_validation_are_only_measured_where_training_decides(batch_size, backtrack):
+    """The path without them, and the mean loss on them of each row's network."""
+    X, y = design(n=80)
+    other = torch.from_numpy(X[60:]), torch.from_numpy(-5 * y[60:])
+    net = skip_network(6)
+    options = {
+        "loss": "squared", "keep": "states", "patience": (5, 2), "batch_size": batch_size,
+        "backtrack": backtrack, **QUICK,
+    }  # fmt: skip
+    alone = lassonet_path(net, X[:60], y[:60], **options)
+    path = lassonet_path(net, X[:60], y[:60], validation=other, stop_on="training", **options)
+    for name in ("lam", "objective", "epochs", "theta_norm"):
+        assert np.array_equal(getattr(path, name), getattr(alone, name)), name
+    with torch.no_grad():
+        found = [
+            training.squared(network_at(net, path, i)(other[0]), other[1]).mean() for i in range(len(path))
+        ]
+    np.testing.assert_allclose(path.validation_loss, found, rtol=1e-10)
+    decided = lassonet_path(net, X[:60], y[:60], validation=other, **options)
+    assert not np.array_equal(decided.epochs, path.epochs)
+
+
 def test_given_network_and_data_are_not_modified():
     X, y = design()
     net = skip_network(6)
@@ -315,6 +339,8 @@ def test_a_loss_that_is_not_finite_keeps_the_path_so_far():
         ({"lam_start": 0.0}, ValueError, "lam_start"),
         ({"learning_rate": -1.0}, ValueError, "learning_rate"),
         ({"keep": "all"}, ValueError, "keep"),
+        ({"patience": 0}, ValueError, "patience must be"),
+        ({"stop_on": "test"}, ValueError, "stop_on must be"),
         ({"loss": "cross_entropy"}, ValueError, "numbers of classes"),
         ({"class_weight": "balanced"}, ValueError, "sample_weight"),
         ({"sample_weight": -np.ones(60)}, ValueError, "nonnegative"),

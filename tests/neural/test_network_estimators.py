@@ -1,19 +1,24 @@
 """The estimators of networks: scikit-learn's conventions, classes, weights, prediction."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from sklearn.model_selection import KFold, ShuffleSplit  # noqa: E402
 from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
 
 from sparselin.estimators import (  # noqa: E402
     LassoNetClassifier,
+    LassoNetClassifierCV,
     LassoNetRegressor,
+    LassoNetRegressorCV,
     SequentialAttentionClassifier,
     SequentialAttentionRegressor,
 )
-from sparselin.neural import mlp  # noqa: E402
+from sparselin.neural import lassonet_path, mlp  # noqa: E402
 
 # On full batches in float64, so that repeating rows, or their order, changes rounding only.
 SMALL = {"hidden_layer_sizes": (8,), "batch_size": None, "dtype": "float64", "random_state": 0}
@@ -26,7 +31,8 @@ CHECKED = [
     (SequentialAttentionClassifier(1.0, **ATTENTION), {}),
     (SequentialAttentionRegressor(**ATTENTION), {}),
     (LassoNetClassifier(1.0, **LASSONET), {}),
-    (LassoNetRegressor(0.5, **LASSONET), {}),
+    # Of these checks some have columns of mean 100: steps longer than about 1e-4 diverge.
+    (LassoNetRegressor(0.5, **{**LASSONET, "learning_rate": (0.03, 1e-5)}), {}),
 ]
 
 
@@ -59,3 +65,149 @@ def test_a_path_that_falls_from_all_features_to_none_is_told():
     model = LassoNetRegressor(2, refit=False, **{**LASSONET, "lams": [1e6]})
     with pytest.warns(UserWarning, match=r"from 4 features to none at once.*where 2 were asked for"):
         assert model.fit(X, y).n_features_ == 0
+
+
+QUICK = {
+    "hidden_layer_sizes": (6,), "growth": 1.6, "learning_rate": 0.01, "epochs": (80, 10), "random_state": 0,
+}  # fmt: skip
+ATTENTIVE = {"hidden_layer_sizes": (6,), "epochs": 20, "learning_rate": 0.01, "random_state": 0}
+
+
+def design(n=60):
+    X = np.random.default_rng(0).standard_normal((n, 5))
+    return X, 2 * X[:, 1] + X[:, 3]
+
+
+@pytest.mark.parametrize("refit", [True, False])
+@pytest.mark.parametrize("kind", [LassoNetClassifierCV, LassoNetRegressorCV])
+def test_cross_validation_finds_what_matters(kind, refit):
+    """The row of least mean loss, the sparsest of equal ones; or within a standard error of it."""
+    X, y = design(120)
+    y = np.where(y > 0, "b", "a") if kind is LassoNetClassifierCV else y
+    model = kind(cv=3, refit=refit, **QUICK).fit(X, y)
+    losses = model.validation_losses_
+    assert losses.shape == (len(model.path_), 3)
+    assert {1, 3} <= set(model.selected_)
+    assert model.score(X, y) > 0.9
+    assert losses.mean(axis=1)[model.row_] == losses.mean(axis=1).min()
+    assert sorted(model.selected_) == np.flatnonzero(model.path_.mask[model.row_]).tolist()
+    sparser = kind(cv=3, refit=refit, one_standard_error=True, **QUICK).fit(X, y)
+    best = losses[model.row_]
+    mean = losses.mean(axis=1) - best.mean() - best.std(ddof=1) / np.sqrt(3)
+    assert sparser.row_ == np.flatnonzero(mean <= 0)[-1]
+    assert sparser.n_features_ <= model.n_features_
+
+
+def test_losses_of_cross_validation_are_of_rows_left_out():
+    """Each fold's path by hand: the same λ's, stopped by its training rows."""
+    X, y = design()
+    model = LassoNetRegressorCV(cv=KFold(3), refit=False, dtype="float64", **QUICK).fit(X, y)
+    y = (y - y.mean()) / y.std()
+    task = model._task(X, y, None)
+    with torch.random.fork_rng():
+        torch.manual_seed(int(np.random.default_rng(task.seed).integers(2**63)))
+        network = model._network(task)
+    options = {"learning_rate": 0.01, "epochs": (80, 10), "growth": 1.6, "rng": task.seed}
+    for fold, (train, test) in enumerate(KFold(3).split(X)):
+        path = lassonet_path(
+            network, X[train], y[train], loss="squared", lams=model.path_.lam[1:], stop_on="training",
+            validation=(X[test], y[test]), **options,
+        )  # fmt: skip
+        found = model.validation_losses_[:, fold]
+        np.testing.assert_allclose(found[: len(path)], path.validation_loss, rtol=1e-6)
+        assert (found[len(path) :] == found[len(path) - 1]).all()
+
+
+def test_noise_selects_nothing_and_the_constant_is_predicted():
+    X, _ = design()
+    y = np.random.default_rng(1).standard_normal(60) + 5
+    model = LassoNetRegressorCV(cv=3, **QUICK).fit(X, y)
+    assert model.selected_.tolist() == []
+    np.testing.assert_allclose(model.predict(X), y.mean(), rtol=1e-5)
+    labels = np.random.default_rng(0).permutation(np.repeat(["a", "b"], [45, 15]))
+    classes = LassoNetClassifierCV(cv=3, one_standard_error=True, **QUICK).fit(X, labels)
+    assert classes.selected_.tolist() == []
+    np.testing.assert_allclose(classes.predict_proba(X), [[0.75, 0.25]] * 60, rtol=1e-3)
+
+
+def test_a_standard_error_needs_two_folds():
+    X, y = design()
+    cv = ShuffleSplit(1, random_state=0)
+    with pytest.raises(ValueError, match="one_standard_error needs at least 2 folds; cv has 1"):
+        LassoNetRegressorCV(cv=cv, one_standard_error=True, **QUICK).fit(X, y)
+
+
+def test_an_interrupted_fold_ends_the_cross_validation():
+    X, y = design()
+    calls = iter(range(10**6))
+
+    def loss(output, target):
+        if next(calls) == stop:
+            raise KeyboardInterrupt
+        return 0.5 * (output - target).square().sum(dim=1)
+
+    options = {
+        **QUICK,
+        "cv": 3,
+        "loss": loss,
+        "lams": [0.1],
+        "refit": False,
+        "epochs": (10, 80),
+        "patience": None,
+    }
+    stop = -1
+    LassoNetRegressorCV(**options).fit(X, y)
+    stop, calls = int(0.7 * next(calls)), iter(range(10**6))  # at the λ of the second fold
+    with pytest.raises(KeyboardInterrupt):
+        LassoNetRegressorCV(**options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "model", [LassoNetRegressor(2, **QUICK), SequentialAttentionRegressor(2, **ATTENTIVE)], ids=["LN", "SA"]
+)
+@pytest.mark.parametrize(("factor", "shift"), [(2.0**100, 0), (2.0**-100, 0), (1, 2.0**27)])
+def test_units_of_y_do_not_matter(model, factor, shift):
+    """Also where y, its square or its variation are beyond float32."""
+    X, y = design()
+    y = np.round(y * 2**20) / 2**20
+    expected = model.fit(X, y).predict(X)
+    found = model.fit(X, factor * y + shift).predict(X)
+    np.testing.assert_allclose((found - shift) / factor, expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e30])
+@pytest.mark.parametrize(
+    "model", [LassoNetRegressor(2, **QUICK), SequentialAttentionRegressor(2, **ATTENTIVE)], ids=["LN", "SA"]
+)
+def test_a_constant_is_predicted(model, value):
+    X, _ = design()
+    found = model.fit(X, np.full(60, value)).predict(X)
+    np.testing.assert_allclose(found, value, rtol=1e-14)
+
+
+def test_groups_are_not_parted():
+    X, y = design()
+    groups = [[0, 1], [2, 3, 4]]
+    for k in (2, 3, 4):
+        model = LassoNetRegressor(k, groups=groups, **QUICK).fit(X, y)
+        assert sorted(model.selected_) in ([0, 1], [2, 3, 4])
+        assert [sorted(part) in groups for part in np.split(model.path_.ranking(), [2])].count(True) in (0, 2)
+    with pytest.raises(TypeError, match=r"groups must be sequences of features.*labels"):
+        LassoNetRegressor(2, groups=[0, 0, 1, 1, 1], **QUICK).fit(X, y)
+
+
+def test_lams_that_end_early_are_said():
+    X, y = design()
+    with pytest.warns(UserWarning, match="ends with 5 features, more than 2"):
+        LassoNetRegressor(2, lams=[1e-3], refit=False, **QUICK).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LassoNetRegressor(2, refit=False, **QUICK).fit(X, y)
+
+
+def test_a_network_that_was_moved_predicts():
+    X, y = design()
+    model = LassoNetRegressor(2, **QUICK).fit(X, y)
+    before = model.predict(X)
+    model.network_.double()
+    np.testing.assert_allclose(model.predict(X), before, rtol=1e-4, atol=1e-5)
