@@ -149,7 +149,8 @@ def test_a_proof_about_other_data_is_refused(tmp_path):
 
 
 AXIOM = "Axiom anything : forall P : Prop, P.\nTheorem"
-TRIVIAL = """Definition sequential_lasso_picks {n d} (X : 'M[rat]_(n, d)) (y : 'cV[rat]_n) (forced picks : seq nat) := True.
+TRIVIAL = """Definition sequential_lasso_picks {n d} (X : 'M[rat]_(n, d)) (y : 'cV[rat]_n)
+  (forced picks : seq nat) := True.
 Theorem"""
 
 

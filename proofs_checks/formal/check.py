@@ -3,9 +3,9 @@
     python -m proofs_checks.formal.check FILE.v DATA.npz
 
 DATA.npz holds X and y. Coq proves a goal about the literals of the file; whether they are those of X and y no
-kernel can know, and the file may define or print what it likes. So the goal is stated once more from X and y, in a
-file that takes the given one as its proof alone; Coq prints what it has read of that, and it is compared here with X
-and y, as fractions.
+kernel can know, and the file may define or print what it likes. So the goal is stated once more from X and y,
+in a file that takes the given one as its proof alone; Coq prints what it has read of that, and it is compared
+here with X and y, as fractions.
 `make formal` comes first.
 """
 
@@ -31,7 +31,19 @@ def has_rocq():
 
 def printed_by_coq(filename, folder, seconds=600):
     """What Coq prints of the file, folder being the library `given`; ValueError where it does not compile."""
-    command = ["coqc", "-q", "-w", "-all", "-Q", str(LIBRARY), "sparselin", "-Q", str(folder), "given", filename]
+    command = [
+        "coqc",
+        "-q",
+        "-w",
+        "-all",
+        "-Q",
+        str(LIBRARY),
+        "sparselin",
+        "-Q",
+        str(folder),
+        "given",
+        filename,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     if done.returncode:
         raise ValueError(f"Coq does not accept {Path(filename).name}: {done.stderr.strip()}")
@@ -62,10 +74,10 @@ def about(printed, data, response):
 
 
 def check(filename, X, y):
-    """The goal about X, or X and ones, and y that Coq has proved without axioms; ValueError unless it has.
+    """The goal about X and y that Coq has proved without axioms; ValueError unless it has.
 
-    The file may define the words of its goal anew, print what it likes and name its axioms or not. So the goal is
-    stated once more, from X and y, in a file of ours, with the theorem of the given one as its proof.
+    The file may define the words of its goal anew, print what it likes and name its axioms or not. So the goal
+    is stated once more, from X and y, in a file of ours, with the theorem of the given one as its proof.
     """
     with tempfile.TemporaryDirectory() as given, tempfile.TemporaryDirectory() as ours:
         shutil.copy(filename, Path(given, "picks.v"))
@@ -79,7 +91,7 @@ def check(filename, X, y):
         try:
             printed = printed_by_coq(Path(ours, "restated.v"), given)
         except ValueError as error:
-            raise ValueError(f"{filename} proves another goal than it prints, not about this X and y") from error
+            raise ValueError(f"{filename} proves another goal than the one about this X and y") from error
     if not printed.endswith("Closed under the global context\n") or "Axioms:" in printed:
         raise ValueError(f"{filename} uses axioms")
     return about(printed, data, response)
