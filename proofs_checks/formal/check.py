@@ -30,20 +30,9 @@ def has_rocq():
 
 
 def printed_by_coq(filename, folder, seconds=600):
-    """What Coq prints of the file, folder being the library `given`; ValueError where it does not compile."""
-    command = [
-        "coqc",
-        "-q",
-        "-w",
-        "-all",
-        "-Q",
-        str(LIBRARY),
-        "sparselin",
-        "-Q",
-        str(folder),
-        "given",
-        filename,
-    ]
+    """What Coq prints of the file, with folder as the library `given`; ValueError with Coq's error."""
+    libraries = ["-Q", str(LIBRARY), "sparselin", "-Q", str(folder), "given"]
+    command = ["coqc", "-q", "-w", "-all", *libraries, str(filename)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     if done.returncode:
         raise ValueError(f"Coq does not accept {Path(filename).name}: {done.stderr.strip()}")
@@ -76,8 +65,8 @@ def about(printed, data, response):
 def check(filename, X, y):
     """The goal about X and y that Coq has proved without axioms; ValueError unless it has.
 
-    The file may define the words of its goal anew, print what it likes and name its axioms or not. So the goal
-    is stated once more, from X and y, in a file of ours, with the theorem of the given one as its proof.
+    The file may define the words of its goal anew, print what it likes and hide its axioms. So the goal is
+    stated once more, from X and y, in a file of ours, with the theorem of the given one as its proof.
     """
     with tempfile.TemporaryDirectory() as given, tempfile.TemporaryDirectory() as ours:
         shutil.copy(filename, Path(given, "picks.v"))
