@@ -227,7 +227,7 @@ def test_nothing_is_active_above_the_threshold(check):
 
     Tolerance: 1e-12‖y‖ between P_S^⊥y and sl.project_dual
 
-    In Coq: above_lambda_star
+    In Coq: above_lambda_star, dual_projection
     """
     check.refutes(
         is_solution(*TWINS, (0,), vector([fmpq(0), fmpq(1)]), fmpq(0)),

@@ -216,7 +216,7 @@ def test_fit_and_dual_point(check):
 
     Hypotheses: independent S with λ* > 0; exactly in the middle of the window, in floats at λ*/7
 
-    In Coq: dual_projection
+    In Coq: dual_projection, residual_exists_unique
     """
 
     def related(selection):

@@ -140,19 +140,54 @@ def test_the_kernel_refuses_what_is_forged(tmp_path, old, new):
 
 
 @needs_rocq
-def test_a_proof_about_other_data_or_from_an_axiom_is_refused(tmp_path):
-    """Coq accepts both: the second is about 2y, with the same picks."""
-    certificate, file = certified(TIED_X, 2 * TIED_Y, 1), tmp_path / "picks.v"
-    certificate.to_rocq(file, TIED_X, 2 * TIED_Y)
+def test_a_proof_about_other_data_is_refused(tmp_path):
+    """Coq accepts it, with the same picks."""
+    file = tmp_path / "picks.v"
+    certified(TIED_X, 2 * TIED_Y, 1).to_rocq(file, TIED_X, 2 * TIED_Y)
     with pytest.raises(ValueError, match="is not about this X and y"):
         check(file, TIED_X, TIED_Y)
-    text = file.read_text(encoding="utf-8")
-    text = forged(text, "Theorem", "Axiom anything : forall P : Prop, P.\nTheorem")
-    text = forged(text, "Proof.*Qed", "Proof. exact: anything. Qed")
-    file.write_text(text, encoding="utf-8")
-    assert "anything" in printed_by_coq(file)
-    with pytest.raises(ValueError, match="axioms"):
-        check(file, TIED_X, 2 * TIED_Y)
+
+
+AXIOM = "Axiom anything : forall P : Prop, P.\nTheorem"
+TRIVIAL = """Definition sequential_lasso_picks {n d} (X : 'M[rat]_(n, d)) (y : 'cV[rat]_n)
+  (forced picks : seq nat) := True.
+Theorem"""
+
+
+@needs_rocq
+@pytest.mark.parametrize(
+    ("before", "proof", "prints", "message"),
+    [
+        (AXIOM, "exact: anything", "picks_are_right", "axioms"),
+        (AXIOM, "exact: anything", "nat", "axioms"),  # prints that nat has none
+        (TRIVIAL, "exact: I", "picks_are_right", "another goal"),
+    ],
+)
+def test_a_file_that_prints_more_than_it_proves_is_refused(tmp_path, before, proof, prints, message):
+    """Coq accepts each, of the pick 2 that A(S) does not have, and prints the goal as it should be."""
+    file = tmp_path / "picks.v"
+    certified(TIED_X, TIED_Y, 2).to_rocq(file, TIED_X, TIED_Y)
+    text = forged(file.read_text(encoding="utf-8"), r"\[:: 0; 1\]\.", "[:: 2; 1].")
+    text = forged(forged(text, "Theorem", before), "Proof.*Qed", f"Proof. {proof}. Qed")
+    file.write_text(forged(text, "Assumptions .*", f"Assumptions {prints}."), encoding="utf-8")
+    assert "[:: 2; 1]" in printed_by_coq(file, tmp_path)
+    with pytest.raises(ValueError, match=message):
+        check(file, TIED_X, TIED_Y)
+
+
+@needs_rocq
+def test_a_goal_about_some_of_the_columns_is_refused(tmp_path):
+    """X has a third column, which OMP would pick; the file shows it, and its goal has the first two."""
+    X, y, file = np.array([[1.0, 0.0, 9.0], [0.0, 1.0, 9.0]]), np.array([2.0, 1.0]), tmp_path / "picks.v"
+    certified(X[:, :2], y, 1).to_rocq(file, X[:, :2], y)
+    text = forged(file.read_text(encoding="utf-8"), r"\[:: 0; 1\]\]%BZ", "[:: 0; 1]; [:: 9; 9]]%BZ")
+    text = forged(text, "Theorem", "Definition two : seq column := [:: [:: 1; 0]; [:: 0; 1]]%BZ.\nTheorem")
+    same = "have -> : dyadic_matrix 2 2 0 columns = dyadic_matrix 2 2 0 two"
+    same += " by apply/matrixP=> k [[|[|]] //= j]; rewrite !mxE."
+    file.write_text(forged(text, "Proof.", f"Proof. {same}"), encoding="utf-8")
+    assert "9%BZ; 9%BZ]]" in printed_by_coq(file, tmp_path)
+    with pytest.raises(ValueError, match="another goal"):
+        check(file, X, y)
 
 
 def words(text):

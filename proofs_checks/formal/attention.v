@@ -103,15 +103,25 @@ have [on off] := (imbalance_eq0 w theta).1 zero; split=> // b.
 by have := at_most b; rewrite zero mulr0 addr0 ler_pmul2l.
 Qed.
 
-(* Theorem 1.1, for lam in the window: (5) at 2 lam selects a feature of largest correlation. *)
+Theorem attention_minimiser_exists lam : 0 < lam ->
+  exists w theta, attention_minimiser (2%:R * lam) w theta.
+Proof.
+move=> lam0; have [b min] := minimiser_exists X y S (ltW lam0).
+have [w [theta [E /imbalance_eq0[on off]]]] := balanced b.
+by exists w, theta; apply/(attention_minimisers w theta lam0); rewrite E.
+Qed.
+
+(* Theorem 1.1, for lam in the window: (5) at 2 lam selects a member of A(S), of largest correlation. *)
 Theorem theorem_1_1 (M : 'I_d -> R) lam w theta i : bounds X y S M -> 0 < lambda_star X S y ->
   window_start X y S M < lam -> lam < lambda_star X S y ->
   attention_minimiser (2%:R * lam) w theta ->
-  i \notin S -> (forall j, j \notin S -> `|w j 0| <= `|w i 0|) -> i \in tied X S y.
+  i \notin S -> (forall j, j \notin S -> `|w j 0| <= `|w i 0|) ->
+  active X y S i /\ i \in tied X S y.
 Proof.
 move=> Mb L0 start lt att iS largest; have lam0 := lam_gt0 start.
 have [min on off] := (attention_minimisers w theta lam0).1 att.
-apply: (nonzeros_are_tied Mb L0 start lt min iS); rewrite mxE (negbTE iS).
+suff act : active X y S i by split=> //; exact: active_tied act.
+apply/(active_nonzero L0 Mb start lt iS); exists (hadamard w theta) => //; rewrite mxE (negbTE iS).
 have wi : w i 0 != 0; last by rewrite mulf_neq0 // -normr_eq0 -off // normr_eq0.
 have [j jS bj] := nonzero_below (ltW lam0) lt min.
 rewrite -normr_gt0; apply: lt_le_trans (largest j jS); rewrite normr_gt0.

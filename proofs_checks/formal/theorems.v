@@ -19,11 +19,11 @@ Notation lambda_star := (lambda_star X S y).
 Notation lambda_1 := (window_start X y S (mean_bound X y S)).
 
 (* 0. The residual r, by its two properties *)
-Theorem residual_exists_unique : exists2 r, is_residual X S y r &
-  forall r', is_residual X S y r' -> r' = r.
+Theorem residual_exists_unique : is_residual X S y (residual X S y) /\
+  forall r, is_residual X S y r -> r = residual X S y.
 Proof.
-exists (residual X S y); first exact: residual_exists.
-by move=> r' H; apply: residual_unique H (residual_exists X S y).
+split; first exact: residual_exists.
+by move=> r H; apply: residual_unique H (residual_exists X S y).
 Qed.
 
 (* 1. Optimality *)
@@ -117,11 +117,15 @@ Theorem attention_is_lasso (R : rcfType) n d (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (
       forall i, i \notin S -> `|w i 0| = `|theta i 0|].
 Proof. exact: attention_minimisers. Qed.
 
+Theorem attention_minimisers_exist (R : rcfType) n d (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (S : {set 'I_d})
+    (lam : R) : 0 < lam -> exists w theta, attention_minimiser X y S (2%:R * lam) w theta.
+Proof. exact: attention_minimiser_exists. Qed.
+
 Theorem theorem_1_1_holds (R : rcfType) n d (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (S : {set 'I_d})
     (lam : R) (w theta : 'cV[R]_d) (i : 'I_d) : 0 < lambda_star X S y ->
   window_start X y S (mean_bound X y S) < lam -> lam < lambda_star X S y ->
   attention_minimiser X y S (2%:R * lam) w theta ->
-  i \notin S -> (forall j, j \notin S -> `|w j 0| <= `|w i 0|) -> i \in tied X S y.
+  i \notin S -> (forall j, j \notin S -> `|w j 0| <= `|w i 0|) -> active X y S i /\ i \in tied X S y.
 Proof. exact: theorem_1_1 (mean_bounds X y S). Qed.
 
 (* 7. Runs *)
@@ -174,6 +178,7 @@ Print Assumptions dual_projection.
 Print Assumptions dual_difference.
 Print Assumptions lemma_3_4_is_false.
 Print Assumptions attention_is_lasso.
+Print Assumptions attention_minimisers_exist.
 Print Assumptions theorem_1_1_holds.
 Print Assumptions step_is_active.
 Print Assumptions both_end_together.

@@ -28,6 +28,13 @@ GOALS = {
     "omp": ("omp_picks", "omp_checked"),
 }
 _WIDTH = 110
+_PRINTS = """
+Set Printing Depth 10000000.
+Print columns.
+Print entries.
+Check picks_are_right.
+Print Assumptions picks_are_right.
+"""
 
 
 def check_expressible(filename: str | Path, claim: Any, normalized: Any, steps: Any) -> None:
@@ -47,43 +54,39 @@ def document(
     X: FloatArray, y: FloatArray, claim: str, forced: Indices, steps: Sequence[StepCertificate]
 ) -> str:
     """The file: the literals, the goal and its proof by computation."""
-    (n, d), theorem = X.shape, GOALS[claim][1]
-    columns, e = _integers(X.T)
-    entries, f = _integers(y)
-    rows = ";\n".join(_sequence(columns[j * n : (j + 1) * n], "  ") for j in range(d))
-    proofs = ";\n".join(_step(step, d, f - e) for step in steps)
+    proofs = ";\n".join(_step(step, X.shape[1], _exponent(y) - _exponent(X)) for step in steps)
     picks = tuple(step.pick for step in steps)
     return f"""(* {_spoken(claim)}, proved.
    coqc -Q proofs_checks/formal sparselin THIS-FILE, after `make formal`, in the repository of sparselin.
-   X is {n} x {d}, features are numbered from 0: X_kj = columns_jk / 2^{e}, y_k = entries_k / 2^{f}. *)
-From Coq Require Import ZArith.
-From mathcomp Require Import all_ssreflect all_algebra.
-From sparselin Require Import certificate.
-
-Definition columns : seq column := [::
-{rows}]%BZ.
-
-Definition entries : column :=
-{_sequence(entries, "  ")}%BZ.
-
+   X is {X.shape[0]} x {X.shape[1]}, features are numbered from 0: X_kj = columns_jk / 2^{_exponent(X)}, \
+y_k = entries_k / 2^{_exponent(y)}. *)
+{_literals(X, y)}
 (* pick, D, fit, E, dir of each step *)
 Definition steps : seq step_certificate := [::
 {proofs}].
 
 Theorem picks_are_right :
-  {statement(claim, n, d, e, f, forced, picks)}.
-Proof. apply: (@{theorem} _ _ _ _ _ _ _ _ steps); vm_cast_no_check (erefl true). Qed.
-
-Set Printing Depth 10000000.
-Print columns.
-Print entries.
-Check picks_are_right.
-Print Assumptions picks_are_right.
-"""
+  {statement(X, y, claim, forced, picks)}.
+Proof. apply: (@{GOALS[claim][1]} _ _ _ _ _ _ _ _ steps); vm_cast_no_check (erefl true). Qed.
+{_PRINTS}"""
 
 
-def statement(claim: str, n: int, d: int, e: int, f: int, forced: Indices, picks: Indices) -> str:
+def restatement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices, proof: str) -> str:
+    """The same goal in a file of its own, which has it from the theorem `proof` of another library.
+
+    What that library defines, denotes and prints has no effect here: it is required, not imported.
+    """
+    return f"""Require {proof.rpartition(".")[0]}.
+{_literals(X, y)}
+Definition picks_are_right :
+  {statement(X, y, claim, forced, picks)} :=
+  {proof}.
+{_PRINTS}"""
+
+
+def statement(X: FloatArray, y: FloatArray, claim: str, forced: Indices, picks: Indices) -> str:
     """The goal, on one line."""
+    (n, d), e, f = X.shape, _exponent(X), _exponent(y)
     return (
         f"{GOALS[claim][0]} (dyadic_matrix {n} {d} {e} columns) (dyadic_column {n} {f} entries) "
         f"{_naturals(forced)} {_naturals(picks)}"
@@ -132,6 +135,27 @@ def _literal(text: str, name: str, exponent: int) -> list[Fraction]:
     if found is None:
         raise ValueError(f"the text must define {name}; it does not")
     return [Fraction(int(digits), 2**exponent) for digits in re.findall(r"-?\d+", found[1])]
+
+
+def _literals(X: FloatArray, y: FloatArray) -> str:
+    """X and y as integers; their exponents are in the goal."""
+    n, d = X.shape
+    columns = _integers(X.T)[0]
+    rows = ";\n".join(_sequence(columns[j * n : (j + 1) * n], "  ") for j in range(d))
+    return f"""From Coq Require Import ZArith.
+From mathcomp Require Import all_ssreflect all_algebra.
+From sparselin Require Import certificate.
+
+Definition columns : seq column := [::
+{rows}]%BZ.
+
+Definition entries : column :=
+{_sequence(_integers(y)[0], "  ")}%BZ.
+"""
+
+
+def _exponent(values: FloatArray) -> int:
+    return _integers(values)[1]
 
 
 def _integers(values: FloatArray) -> tuple[list[int], int]:
