@@ -2,9 +2,9 @@
 
 The λ's are those of lassonet's own path, from its λ_start until no feature is left. Its proximal steps
 have length α, and its velocity rests at ∇L/(1 − μ): it solves for (1 − μ)λ in place of λ. Hence two rows:
-at the same λ's, and (`matched`) at (1 − μ)λ for ours, where both solve the same problem. There ours has
-tol = 0.999 in place of 0.99: theirs decides when to stop by an objective with λ/(1 − μ), which falls for longer, and trains
-longer. Times are of the processor. SPARSELIN_DATA names the folder of the data.
+at the same λ's, and (`matched`) at (1 − μ)λ for ours, where both solve the same problem. There ours has tol =
+0.999 in place of 0.99: theirs decides when to stop by an objective with λ/(1 − μ), which falls for longer.
+Times are of the processor. SPARSELIN_DATA names the folder of the data.
 """
 
 from __future__ import annotations

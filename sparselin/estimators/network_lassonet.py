@@ -100,14 +100,16 @@ class _LassoNet(NetworkEstimator):
     def _fit(self, task: NetworkTask) -> Fitted:
         with seeded(task.seed):
             network = self._network(task)
-        self._path_and_row(task, network)
+        rows, validation = self._split(task)
+        self._path_and_row(task, network, rows, validation)
         chosen = self.selected_
         if not self.refit:
             return Fitted(chosen, network_at(network, self.path_, self.row_), False, self.path_)
-        return Fitted(chosen, self._retrained(task, network, chosen), True, self.path_)
+        return Fitted(chosen, self._retrained(task, network, rows, validation), True, self.path_)
 
-    def _path_and_row(self, task: NetworkTask, network: nn.Module) -> None:
-        rows, validation = self._split(task)
+    def _path_and_row(
+        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
+    ) -> None:
         given = self.n_features_to_select
         if isinstance(given, str):
             if given != "auto":
@@ -124,20 +126,23 @@ class _LassoNet(NetworkEstimator):
             self._choose(self.path_.row_at(k), self._first_of_ranking(k))
         else:
             row = len(self.path_) - 1
-            if self.path_.n_selected[row] > k:
-                warnings.warn(
-                    f"the path ends with {self.path_.n_selected[row]} features, more than {k}: give larger "
-                    "lams, or none",
-                    stacklevel=5,
-                )
             self._choose(row, self._features_of(row))
-            if not self.n_features_:
-                warnings.warn(
-                    f"the path goes from {self.path_.n_selected[-2:][0]} features to none at once, and the "
-                    f"network predicts a constant, where {k} were asked for: a growth nearer to 1, another "
-                    "learning_rate, or refit=True, which takes the last to leave",
-                    stacklevel=4,
-                )
+            self._warn_of_number(k)
+
+    def _warn_of_number(self, k: int) -> None:
+        """Of more than k features, where `lams` ended above, and of none."""
+        before, left = [0, *self.path_.n_selected.tolist()][-2:]
+        if left > k:
+            warnings.warn(
+                f"the path ends with {left} features, more than {k}: give larger lams, or none", stacklevel=6
+            )
+        elif not left:
+            warnings.warn(
+                f"the path goes from {before} features to none at once, and the network predicts a constant, "
+                f"where {k} were asked for: a growth nearer to 1, another learning_rate, or refit=True, "
+                "which takes the last to leave",
+                stacklevel=6,
+            )
 
     def _first_of_ranking(self, k: int) -> IndexArray:
         """The k most important features; fewer where k would part a group."""
@@ -173,20 +178,25 @@ class _LassoNet(NetworkEstimator):
             groups=self.groups, l2=self.l2, batch_size=self.batch_size, learning_rate=self.learning_rate,
             momentum=self.momentum, epochs=self.epochs, patience=self.patience, tol=self.tol,
             backtrack=self.backtrack, sample_weight=rows.weight, names=task.names, rng=task.seed,
-            validation=None if validation is None else (validation.X, validation.y),
+            validation=_triple(validation),
             keep="support" if self.refit else "states", **options,
         )  # fmt: skip
 
-    def _retrained(self, task: NetworkTask, network: nn.Module, selected: IndexArray) -> nn.Module:
-        first = [value[0] if isinstance(value, (tuple, list)) else value
-                 for value in (self.learning_rate, self.epochs, self.patience)]  # fmt: skip
-        rate, epochs, patience = first
-        if not len(selected):
+    def _retrained(
+        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
+    ) -> nn.Module:
+        """A network of the selected features; of the best epoch, where there are rows for validation."""
+        if not self.n_features_:
             return constant(task.rows, task.n_outputs, task.loss)
+        rate, epochs, patience = (
+            value[0] if isinstance(value, (tuple, list)) else value
+            for value in (self.learning_rate, self.epochs, self.patience)
+        )
         return refit(
-            network, task.rows.X, task.rows.y, selected.tolist(), loss=task.loss, learning_rate=rate,
+            network, rows.X, rows.y, self.selected_.tolist(), loss=task.loss, learning_rate=rate,
             epochs=epochs, patience=patience, tol=self.tol, batch_size=self.batch_size,
-            sample_weight=task.rows.weight, l2=self.l2, rng=task.seed,
+            sample_weight=rows.weight, l2=self.l2, rng=task.seed, validation=_triple(validation),
+            backtrack=self.backtrack or validation is not None,
         )  # fmt: skip
 
     def _split(self, task: NetworkTask) -> tuple[Rows, Rows | None]:
@@ -208,6 +218,10 @@ class _LassoNet(NetworkEstimator):
                 if stratify is None:
                     raise
         return task.rows.part(apart[0]), task.rows.part(apart[1])
+
+
+def _triple(rows: Rows | None) -> tuple[Any, ...] | None:
+    return None if rows is None else (rows.X, rows.y, rows.weight)
 
 
 class LassoNetClassifier(NetworkClassifier, _LassoNet):

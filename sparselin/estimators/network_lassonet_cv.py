@@ -10,6 +10,7 @@ from torch import nn
 
 from sparselin.estimators._network import NetworkClassifier, NetworkRegressor, NetworkTask
 from sparselin.estimators.network_lassonet import _LassoNet
+from sparselin.neural.training import Rows
 from sparselin.results import FloatArray, IndexArray, Status
 
 
@@ -67,13 +68,18 @@ class _LassoNetCV(_LassoNet):
         self.dtype = dtype
         self.random_state = random_state
 
-    def _path_and_row(self, task: NetworkTask, network: nn.Module) -> None:
+    def _split(self, task: NetworkTask) -> tuple[Rows, Rows | None]:
+        return task.rows, None
+
+    def _path_and_row(
+        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
+    ) -> None:
         classifies = hasattr(self, "class_weight")
         y = task.rows.y.cpu().numpy()
         folds = list(check_cv(self.cv, y, classifier=classifies).split(np.empty((len(y), 0)), y))
         if self.one_standard_error and len(folds) < 2:
             raise ValueError(f"one_standard_error needs at least 2 folds; cv has {len(folds)}")
-        self.path_ = self._path(task, network, task.rows, None, k=0)
+        self.path_ = self._path(task, network, rows, validation, k=0)
         losses = [self._losses(task, network, *fold) for fold in folds]
         self.validation_losses_ = np.column_stack(losses)
         self._choose_row(self.validation_losses_)

@@ -17,7 +17,7 @@ from sparselin.neural.masks import FeatureMask, masked, squares
 from sparselin.neural.networks import first_linear
 from sparselin.neural.record import Record
 from sparselin.neural.schedule import PerStep, Schedule, divided, repeated
-from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, seeded
+from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, cross_entropy, seeded
 from sparselin.results import AttentionPath, Names, Status
 from sparselin.validation import Columns, check_count, check_indices, check_level, check_names
 
@@ -134,7 +134,8 @@ class SequentialAttention:
         self.masked_network.to(first.device if device is None else device)
         self._penalty = penalty if callable(penalty) else check_level(penalty, "penalty")
         self._layer = None if penalty == 0 else first_linear(network, self.mask.n_features)[1]
-        self._loss, self._labels = as_loss(loss), isinstance(loss, str) and loss == "cross_entropy"
+        self._loss = as_loss(loss)
+        self._labels = self._loss is cross_entropy
         self._optimizer, self._reset_moments = optimizer, reset_moments
         self._per_step, self._warm_up, self._steps_per_phase = features_per_step, warm_up, steps_per_phase
         self._callback, self._rng = callback, np.random.default_rng(rng)

@@ -52,7 +52,7 @@ def lassonet_path(
     epochs: int | tuple[int, int] = (1000, 100),
     patience: int | tuple[int | None, int | None] | None = (100, 10),
     tol: float = 0.99,
-    validation: tuple[Any, Any] | None = None,
+    validation: tuple[Any, ...] | None = None,
     stop_on: str = "validation",
     sample_weight: Any = None,
     class_weight: Any = None,
@@ -99,7 +99,7 @@ def lassonet_path(
         `momentum`), or one value for both. Training at a λ ends after `patience` epochs (None: never) in
         which the objective on the rows of `stop_on` has not come below `tol` of its best, and after `epochs`;
         so does each further round. Without epochs for it, the network is taken for trained already.
-    validation : (X, y), rows whose mean loss is recorded at each λ.
+    validation : (X, y) or (X, y, weight), rows whose mean loss is recorded at each λ.
     stop_on : "validation", where there is any, or "training": the rows that decide about stopping and, with
         `backtrack`, about the best epoch.
     sample_weight, class_weight : (n,) weights, and a weight for each class or "balanced"; their product ω is
@@ -167,11 +167,10 @@ def prepare(
         )
     rows = border.as_rows(raw, target, loss, like)
     q = model.skip.out_features
-    judge = (
-        None
-        if validation is None
-        else border.as_rows(validation[0], validation[1], loss, like, name="X_validation")
-    )
+    judge = None
+    if validation is not None:
+        X_v, y_v, weight_v = (*validation, None)[:3]
+        judge = border.as_rows(X_v, y_v, loss, like, "X_validation", weight_v)
     for part in filter(None, (rows, judge)):
         if loss is cross_entropy and int(part.y.max()) >= q:
             raise ValueError(

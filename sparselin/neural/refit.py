@@ -30,7 +30,7 @@ def refit(
     patience: int | None = 100,
     tol: float = 0.99,
     batch_size: int | None = None,
-    validation: tuple[Any, Any] | None = None,
+    validation: tuple[Any, ...] | None = None,
     sample_weight: Any = None,
     class_weight: Any = None,
     l2: float = 0.0,
@@ -67,7 +67,7 @@ def refit(
         backtrack,
     )
     if validation is not None:
-        validation = (border.as_tensor(validation[0], "X_validation")[:, chosen], validation[1])
+        validation = (border.as_tensor(validation[0], "X_validation")[:, chosen], *validation[1:])
     with seeded(rng) as order:
         if isinstance(network, nn.Module):
             whole = border.as_skip_network(network, raw, border.as_tensor(y, "y"), by_rows)

@@ -59,6 +59,8 @@ def as_loss(loss: str | nn.Module | Loss) -> Loss:
         return LOSSES[loss]
     if loss in LOSSES.values():
         return loss
+    if isinstance(loss, nn.CrossEntropyLoss) and repr(vars(loss)) == repr(vars(nn.CrossEntropyLoss())):
+        return cross_entropy
     elementwise = isinstance(loss, nn.Module) and hasattr(loss, "reduction")
     if elementwise:
         loss = copy.deepcopy(loss)

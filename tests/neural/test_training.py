@@ -17,6 +17,8 @@ def test_losses_are_by_rows():
     output, target = torch.randn(6, 3), torch.tensor([0, 1, 2, 0, 1, 2])
     ours = training.as_loss("cross_entropy")(output, target)
     assert torch.equal(ours, training.as_loss(nn.CrossEntropyLoss())(output, target))
+    assert training.as_loss(nn.CrossEntropyLoss()) is training.cross_entropy
+    assert training.as_loss(nn.CrossEntropyLoss(label_smoothing=0.1)) is not training.cross_entropy
     squares = training.as_loss(nn.MSELoss())(output, torch.zeros(6, 3))
     assert torch.allclose(squares, 2 * training.as_loss("squared")(output, torch.zeros(6, 3)))
     with pytest.raises(ValueError, match="'squared'"):
