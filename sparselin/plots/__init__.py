@@ -26,6 +26,7 @@ from sparselin.plots.geometry import (
 )
 from sparselin.plots.guarantees import achieved, promised, worst_ratios
 from sparselin.plots.hoff import hoff_descent
+from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, lasso_path
 from sparselin.plots.penalty import contours, penalties, penalty_panels
 from sparselin.plots.pictures import show
@@ -66,6 +67,7 @@ __all__ = [
     "animation",
     "around_several",
     "around_y",
+    "attention",
     "batch_selection",
     "close",
     "coefficient_errors",
@@ -86,6 +88,7 @@ __all__ = [
     "interval",
     "l1_ball",
     "lasso_path",
+    "lassonet",
     "normalised_diversity",
     "nu_choice",
     "penalties",
@@ -94,6 +97,7 @@ __all__ = [
     "pixel_maps",
     "promised",
     "r_squared",
+    "ranking",
     "residual_angles",
     "selected_pixels",
     "selection",

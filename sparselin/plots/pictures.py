@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparselin import results
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
+from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, lasso_path
 from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_value
 from sparselin.plots.selection import selection
@@ -37,6 +38,9 @@ PICTURES: dict[type, Callable[..., Axes]] = {
     results.Interval: interval,
     results.SparseEigenvalues: sparse_eigenvalues,
     results.GuaranteeBounds: guarantee_bounds,
+    results.AttentionPath: attention,
+    results.LassoNetPath: lassonet,
+    results.FeatureRanking: ranking,
 }
 
 

@@ -1,0 +1,84 @@
+"""Pictures of what selects features of networks: attention, LassoNet's path, rankings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparselin.plots.style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    height,
+    integers,
+    legend,
+    name,
+    note,
+    panel,
+    picture,
+    positive_axis,
+    rows,
+)
+from sparselin.results import AttentionPath, FeatureRanking, LassoNetPath
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def attention(path: AttentionPath, *, ax: Axes | None = None) -> Axes:
+    """The attention at the end of each phase, as a multiple of what each would have if all had the same.
+
+    A dot is a unit that is left; the large one the pick, with its name. Picks that stand out little from the
+    rest were made by little: train for longer.
+    """
+    phases, units = path.attention.shape
+    ax = picture(ax, "attention, over the mean of what is left", "phase", "", (6.6, height(phases)))
+    if not phases:
+        return note(ax, "no phase has ended")
+    labels = []
+    for p in range(phases):
+        left = np.setdiff1d(np.arange(units), path.order[path.phase <= p])
+        picks = path.order[path.phase == p + 1]
+        share = path.attention[p] / path.attention[p, left].mean()
+        dots: dict[str, Any] = {"color": BLUE, "alpha": 0.35, "markersize": 4, "label": "units that are left"}
+        ax.plot(share[left], np.full(len(left), p), ".", **dots)
+        ax.plot(share[picks], np.full(len(picks), p), "o", color=ORANGE, markersize=7, label="picked")
+        labels.append(f"{p + 1}  {', '.join(name(path.names, int(j)) for j in picks[:3])}")
+    rows(ax, labels)
+    legend(ax)
+    return ax
+
+
+def lassonet(path: LassoNetPath, *, ax: Axes | None = None) -> Axes:
+    """How many features are left at each λ, and on the right the loss there."""
+    ax = picture(ax, r"$\lambda$", "features left")
+    lam = path.lam[path.lam > 0]
+    if not len(lam):
+        return note(ax, "the path has the dense network only")
+    shown = path.lam > 0
+    look: dict[str, Any] = {"markersize": 4, "linewidth": 1.3}
+    ax.plot(lam, path.n_selected[shown], "o-", color=BLUE, drawstyle="steps-post", **look)
+    ax.set_ylim(bottom=0)
+    right = panel(ax, r"$\lambda$", "loss", 1.0, shared=False)
+    right.plot(lam, path.loss[shown], "o-", color=GREEN, label="training rows", **look)
+    if np.isfinite(path.validation_loss[shown]).any():
+        right.plot(lam, path.validation_loss[shown], "s-", color=ORANGE, label="rows for validation", **look)
+        legend(right, 1)
+    for one in (ax, right):
+        positive_axis(one, lam)
+    return ax
+
+
+def ranking(found: FeatureRanking, *, ax: Axes | None = None) -> Axes:
+    """The scores of the features that were selected, in order."""
+    ax = picture(ax, f"score by {found.method}", "", "", (6.6, height(len(found))))
+    scores = found.scores[found.support]
+    finite = np.isfinite(scores)
+    if not finite.any():
+        return note(ax, f"{found.method} has no finite scores")
+    ax.barh(np.flatnonzero(finite), scores[finite], height=0.6, color=BLUE)
+    rows(ax, [name(found.names, int(j)) for j in found.support])
+    if (scores[finite] % 1 == 0).all():
+        integers(ax)
+    return ax
