@@ -22,7 +22,7 @@ from torch import nn
 from sparselin.estimators._common import names_of
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Loss, Rows, as_loss
-from sparselin.results import FloatArray, IndexArray, Names
+from sparselin.results import FloatArray, IndexArray, Names, Status
 from sparselin.validation import check_count
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -268,3 +268,9 @@ def _made(task: NetworkTask, n_features: int, estimator: Any) -> nn.Module:
             f"of 2 rows it made {shape}"
         )
     return made.train(training)
+
+
+def unless_stopped(path: Any) -> None:
+    """KeyboardInterrupt where one has ended a path, which took it: there is no model to fit on."""
+    if path.status is Status.STOPPED:
+        raise KeyboardInterrupt

@@ -14,6 +14,7 @@ from sparselin.estimators._network import (
     NetworkRegressor,
     NetworkTask,
     network_for,
+    unless_stopped,
 )
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.batches import Shuffled
@@ -81,6 +82,8 @@ class _Attention(NetworkEstimator):
                 forced=self.forced, names=names, rng=task.seed,
             )  # fmt: skip
             path = selector.fit(Shuffled(task.rows, self.batch_size), epochs=self.epochs)
+            self.path_ = path
+            unless_stopped(path)
             selected = np.concatenate([np.flatnonzero(units == unit) for unit in path.order])
             final = network_for(task, len(selected), self)
             rows = task.rows.columns(selected)

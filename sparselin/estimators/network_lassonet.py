@@ -18,6 +18,7 @@ from sparselin.estimators._network import (
     NetworkRegressor,
     NetworkTask,
     network_for,
+    unless_stopped,
 )
 from sparselin.neural.lassonet import lassonet_path, network_at
 from sparselin.neural.networks import SkipNetwork
@@ -118,12 +119,13 @@ class _LassoNet(NetworkEstimator):
                 raise ValueError('n_features_to_select="auto" needs validation_fraction > 0')
         k = 0 if isinstance(given, str) else self._number_to_select(task.n_features)
         self.path_ = self._path(task, network, rows, validation, k=k)
+        unless_stopped(self.path_)
         if isinstance(given, str):
             losses = self.path_.validation_loss
             row = int(np.flatnonzero(losses == losses.min())[-1])
             self._choose(row, self._features_of(row))
         elif self.refit:
-            self._choose(self.path_.row_at(k), self._first_of_ranking(k))
+            self._choose(self.path_.row_at(k), self.path_.leading(k))
         else:
             row = len(self.path_) - 1
             self._choose(row, self._features_of(row))
@@ -143,17 +145,6 @@ class _LassoNet(NetworkEstimator):
                 "which takes the last to leave",
                 stacklevel=6,
             )
-
-    def _first_of_ranking(self, k: int) -> IndexArray:
-        """The k most important features; fewer where k would part a group."""
-        ranking: IndexArray = self.path_.ranking()
-        if self.path_.groups is None:
-            return ranking[:k]
-        number = np.empty(len(ranking), np.intp)
-        for g, members in enumerate(self.path_.groups):
-            number[list(members)] = g
-        ends = np.flatnonzero(np.diff(number[ranking], append=-1)) + 1
-        return ranking[: ends[ends <= k].max(initial=0)]
 
     def _choose(self, row: int, selected: IndexArray) -> None:
         self.row_, self.lam_ = row, float(self.path_.lam[row])

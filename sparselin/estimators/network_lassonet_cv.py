@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.model_selection import check_cv
 from torch import nn
 
-from sparselin.estimators._network import NetworkClassifier, NetworkRegressor, NetworkTask
+from sparselin.estimators._network import NetworkClassifier, NetworkRegressor, NetworkTask, unless_stopped
 from sparselin.estimators.network_lassonet import _LassoNet
 from sparselin.neural.training import Rows
-from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.results import FloatArray, IndexArray
 
 
 class _LassoNetCV(_LassoNet):
@@ -80,6 +80,7 @@ class _LassoNetCV(_LassoNet):
         if self.one_standard_error and len(folds) < 2:
             raise ValueError(f"one_standard_error needs at least 2 folds; cv has {len(folds)}")
         self.path_ = self._path(task, network, rows, validation, k=0)
+        unless_stopped(self.path_)
         losses = [self._losses(task, network, *fold) for fold in folds]
         self.validation_losses_ = np.column_stack(losses)
         self._choose_row(self.validation_losses_)
@@ -92,8 +93,7 @@ class _LassoNetCV(_LassoNet):
             task, network, task.rows.part(train), task.rows.part(test), lams=self.path_.lam[1:],
             stop_on="training",
         )  # fmt: skip
-        if path.status is Status.STOPPED:
-            raise KeyboardInterrupt
+        unless_stopped(path)
         return np.pad(path.validation_loss, (0, len(self.path_) - len(path)), mode="edge")
 
     def _choose_row(self, losses: FloatArray) -> None:

@@ -154,7 +154,13 @@ def pair(value: Any, name: str, kind: type = float) -> tuple[Any, Any]:
         first, second = value
     else:
         first = second = value
-    return tuple(None if part is None else kind(part) for part in (first, second))  # type: ignore[return-value]
+    return _one(first, name, kind), _one(second, name, kind)
+
+
+def _one(value: Any, name: str, kind: type) -> Any:
+    if value is None:
+        return None
+    return check_count(value, name, 0) if kind is int else check_real(value, name)
 
 
 def check_numbers(growth: float, M: float, momentum: float, tol: float, l2: float, rounds: int) -> None:

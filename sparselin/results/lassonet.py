@@ -97,16 +97,23 @@ class LassoNetPath(Named):
             group_strength[at] = np.linalg.norm(strength[at])
         return np.lexsort((-strength, number, -group_strength, -of_group)).astype(np.intp)
 
-    def support(self, k: int | None = None) -> IndexArray:
-        """The k first of `ranking`, ascending; without k the features of the last row.
+    def leading(self, k: int) -> IndexArray:
+        """The k first of `ranking`, in this order; fewer where k would part a group.
 
         λ need not meet k: k features may never be selected at one λ. ValueError for a k out of 0..d.
         """
-        if k is None:
-            return np.flatnonzero(self.mask[-1])
         if not 0 <= k <= self.n_features:
             raise ValueError(f"k must be in 0..{self.n_features}, the number of features; got {k}")
-        return np.sort(self.ranking()[:k])
+        ranking = self.ranking()
+        label = np.arange(self.n_features)
+        for group, members in enumerate(self.groups or ()):
+            label[list(members)] = group
+        ends = np.flatnonzero(np.diff(label[ranking], append=-1)) + 1
+        return ranking[: ends[ends <= k].max(initial=0)]
+
+    def support(self, k: int | None = None) -> IndexArray:
+        """`leading(k)`, ascending; without k the features of the last row."""
+        return np.flatnonzero(self.mask[-1]) if k is None else np.sort(self.leading(k))
 
     def row_at(self, k: int) -> int:
         """The last row with at least k features: its network is the sparsest that `support(k)` was chosen of.

@@ -379,3 +379,18 @@ def test_networks_that_are_no_networks_of_these_columns_are_named():
         lassonet_path(mlp(3, [5], 2), X, y, loss="cross_entropy")
     with pytest.raises(TypeError, match=r"y must be numeric.*encode classes"):
         lassonet_path([8], X, np.where(y, "a", "b"), loss="cross_entropy")
+
+
+@pytest.mark.parametrize("name", ["epochs", "patience"])
+def test_numbers_of_epochs_are_whole(name):
+    with pytest.raises(TypeError, match=name):
+        lassonet_path([2], np.eye(4), np.arange(4.0), loss="squared", **{name: 1.5})
+
+
+def test_a_support_of_k_features_parts_no_group():
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    path = lassonet_path(
+        [2], X, X[:, 0] + X[:, 1], loss="squared", groups=[[0, 1], [2, 3]], lams=[1e3], epochs=(5, 5), rng=0
+    )
+    assert [len(path.support(k)) for k in range(5)] == [0, 0, 2, 2, 4]
+    assert path.support(3).tolist() in ([0, 1], [2, 3])

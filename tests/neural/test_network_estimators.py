@@ -211,3 +211,27 @@ def test_a_network_that_was_moved_predicts():
     before = model.predict(X)
     model.network_.double()
     np.testing.assert_allclose(model.predict(X), before, rtol=1e-4, atol=1e-5)
+
+
+def test_ctrl_c_in_the_path_ends_the_fit_and_keeps_the_path(monkeypatch):
+    X, y = design()
+    monkeypatch.setattr("sparselin.neural._path_training.Training.settle", interrupted)
+    model = LassoNetRegressor(2, **QUICK)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert len(model.path_) == 1
+    assert not hasattr(model, "network_")
+
+
+def test_ctrl_c_in_a_phase_ends_the_fit_and_keeps_the_path(monkeypatch):
+    X, y = design()
+    monkeypatch.setattr("sparselin.neural.attention.SequentialAttention._pick", interrupted)
+    model = SequentialAttentionRegressor(2, **ATTENTIVE)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert len(model.path_.order) == 0
+    assert not hasattr(model, "network_")
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
