@@ -29,7 +29,7 @@ WARM_UP = 0.1
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Of a data set: passes to select and to fit, rows of a batch, Adam's step lr·rate^(t/steps) at step t."""
+    """Of a data set: passes to select and to fit, rows of a batch, and Adam's steps lr·rate^(t/steps)."""
 
     epochs: int
     epochs_fit: int
@@ -65,7 +65,8 @@ class Switches:
 
     Attributes
     ----------
-    first_at_random : the first pick falls when the warm-up ends, before w was trained (sequential_attention.py).
+    first_at_random : the first pick falls when the warm-up ends, before w is trained, at random
+        (sequential_attention.py, as the next two).
     last_wasted : the phase after the last pick is trained.
     counts_features : phases are compared with numbers of features, so that m > 1 at a time pick too few; the
         others are then those with the lowest numbers (top_k in run.py).
@@ -134,7 +135,7 @@ def reference_attention(
         )
         order: list[int] = selector.fit(batches, settings.epochs).order.tolist()
     left = np.setdiff1d(np.arange(d), order)
-    return order + left[: k - len(order)].tolist()
+    return [*order, *left[: k - len(order)].tolist()]
 
 
 def reference_accuracy(
@@ -209,7 +210,7 @@ class _Batches:
         n = len(self._rows)
         order = buffered(n, 100) if self._buffer else torch.randperm(n)
         for part in order[: len(self) * self._size].split(self._size):
-            yield self._rows.part(part)
+            yield Rows(self._rows.X.index_select(0, part), self._rows.y[part])
 
 
 def buffered(n: int, size: int) -> Tensor:
@@ -219,7 +220,7 @@ def buffered(n: int, size: int) -> Tensor:
 
     >>> with seeded(0):
     ...     order = buffered(1000, 100)
-    >>> bool((order - torch.arange(1000)).max() < 100), bool((order.sort().values == torch.arange(1000)).all())
+    >>> bool((order - torch.arange(1000)).max() < 100), order.sort().values.equal(torch.arange(1000))
     (True, True)
     """
     size = min(size, n)
@@ -258,9 +259,7 @@ def optimizer(
     if switches.optimizer == "rmsprop 2.10":
         return lambda parameters: torch.optim.RMSprop(parameters, lr=1e-3, alpha=0.9, eps=1e-7)
     if switches.optimizer != "adam":
-        raise ValueError(
-            f'optimizer must be "rmsprop", "rmsprop 2.10" or "adam"; got {switches.optimizer!r}'
-        )
+        raise ValueError(f'optimizer must be "rmsprop", "rmsprop 2.10" or "adam"; got {switches.optimizer!r}')
     return lambda parameters: _decaying_adam(parameters, settings)
 
 
