@@ -57,28 +57,6 @@ def markdown(records: Sequence[Record], date: datetime.date) -> str:
         "(n − 1). Seconds are means over seeds, by one thread. p is of the exact sign-flip test over seeds: of "
         "five it is at least 0.0625, of three 0.25.\n"
     )
-    printed = list(figures(data))
-            if name == TIMES:
-                base = next(one for one in printed if one.method == AGAINST)
-                found += [
-                    verdict_of_times((one, base), (clocks.get(one.address), clocks.get(base.address)))
-                    for one in printed
-                    if one is not base
-                ]
-            else:
-                found += [verdict(one, scores.get(one.address)) for one in printed]
-    return found
-
-
-def markdown(records: Sequence[Record], date: datetime.date) -> str:
-    """Two kinds of tables: what is printed beside ours, and all means by study and data set."""
-    if not records:
-        return "No records are stored yet: `sparselin neural --full`, some hours, makes them.\n"
-    head = (
-        f"Made on {date.isoformat()} from {len(records):,} records. ± is the standard deviation over seeds "
-        "(n − 1); seconds are means over seeds, by one thread. p is of the exact sign-flip test over seeds: five have "
-        "p ≥ 0.0625, three p ≥ 0.25.\n"
-    )
     printed = "\n".join(_printed(judged_all(records)))
     means = _means([one for one in summary(records) if one.learner not in ASIDE])
     return f"{head}\n## What is printed, and ours\n\n{printed}\n## All means\n\n{means}"
