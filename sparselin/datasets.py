@@ -1,4 +1,4 @@
-"""Images for experiments: MNIST if SPARSELIN_DATA names a folder that has it, else digits.
+"""Files of the folder that SPARSELIN_DATA names, and images: MNIST if it is there, else digits.
 
 Nothing is downloaded. The folder holds the files of the MNIST database as they are distributed,
 `mnist/train-images-idx3-ubyte.gz` and `mnist/train-labels-idx1-ubyte.gz`; there is no default folder.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import os
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -44,28 +46,39 @@ def images(source: Source = "auto") -> Images:
     "auto" is MNIST if SPARSELIN_DATA names a folder with its two files, else the digits, and `note`
     says why. Raises FileNotFoundError for "mnist" without the files, and ValueError for malformed files.
     """
-    missing = None if source == "digits" else _missing()
+    missing = None if source == "digits" else absent("MNIST", MNIST)
     if source == "digits" or (source == "auto" and missing):
         return _digits(f"scikit-learn's digits ({missing or 'as asked'}).")
-    if missing:
-        raise FileNotFoundError(missing)
-    folder = Path(os.environ[FOLDER])
-    pixels, labels = (read_idx(folder / name) for name in MNIST)
-    if pixels.ndim != 3 or labels.shape != pixels.shape[:1] or not len(labels):
-        raise ValueError(
-            f"{MNIST[0]} and {MNIST[1]} must hold as many images as labels; "
-            f"got shapes {pixels.shape} and {labels.shape}"
-        )
+    pixels, labels = read_images("MNIST", MNIST)
     return Images("MNIST", pixels, labels, f"MNIST's {len(labels)} training images.")
 
 
-def _missing() -> str | None:
-    """Why MNIST cannot be read, or None."""
+def absent(title: str, names: Sequence[str]) -> str | None:
+    """Why the files of a data set cannot be read, or None; `names` of files in the folder."""
     folder = os.environ.get(FOLDER)
     if not folder:
-        return f"MNIST needs {FOLDER}, a folder with mnist/*-ubyte.gz, which is not set"
-    absent = [name for name in MNIST if not (Path(folder) / name).is_file()]
-    return f"the folder that {FOLDER} names has no {absent[0]}" if absent else None
+        return f"{title} needs {FOLDER}, a folder with {names[0]}, which is not set"
+    missing = [name for name in names if not (Path(folder) / name).is_file()]
+    return f"the folder that {FOLDER} names has no {missing[0]}" if missing else None
+
+
+def files(title: str, names: Sequence[str]) -> list[Path]:
+    """The paths of these files of a data set; FileNotFoundError where one is absent."""
+    why = absent(title, names)
+    if why:
+        raise FileNotFoundError(why)
+    return [Path(os.environ[FOLDER]) / name for name in names]
+
+
+def read_images(title: str, names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Images (n, height, width) and labels (n,) of two IDX files; ValueError unless they are that."""
+    pixels, labels = (read_idx(path) for path in files(title, names))
+    if pixels.ndim != 3 or labels.shape != pixels.shape[:1] or not len(labels):
+        raise ValueError(
+            f"{names[0]} and {names[1]} must hold as many images as labels; "
+            f"got shapes {pixels.shape} and {labels.shape}"
+        )
+    return pixels, labels
 
 
 def _digits(note: str) -> Images:
@@ -83,8 +96,8 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     """
     try:
         data = gzip.decompress(path.read_bytes())
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise ValueError(f"{path} must be gzipped: {error}") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} must be gzipped, and whole: {error}. Fetch the file again") from None
     if len(data) < 4 or data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * data[3]:
         raise ValueError(f"{path} must be an IDX file of bytes; it begins with {data[:4].hex() or 'nothing'}")
     shape = tuple(int(size) for size in np.frombuffer(data, ">i4", data[3], 4))

@@ -1,0 +1,235 @@
+"""The data sets of the papers' tables, read and checked: from files, and two that scikit-learn has.
+
+Nothing is downloaded. The folder that SPARSELIN_DATA names holds
+
+    mice/Data_Cortex_Nuclear.csv      Mice Protein (UCI 342)
+    mnist/, fashion-mnist/            {train,t10k}-{images-idx3,labels-idx1}-ubyte.gz
+    isolet/isolet_full_int16.npz      ISOLET (UCI 54): X_train_e4, y_train, X_test_e4, y_test
+    coil20/coil20_20x20.npz           COIL-20: bicubic, y
+    activity/                         Activity (UCI 240): {X_train,y_train,X_test,y_test}.txt
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import functools
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparselin.datasets import FOLDER, files, read_images
+from sparselin.results import FloatArray, IndexArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of a data set as they are in its files.
+
+    Attributes
+    ----------
+    name, title : a key of `DATA`; as in the papers.
+    X : (n, d) float32 or float64 in its own units, NaN where missing; not to be written to.
+    y : (n,) classes 0, …, classes − 1.
+    classes : how many.
+    groups : (n,) what a row belongs to, the mouse, as numbers 0, 1, …; None: every row is by itself.
+    n_train : the first so many rows are the official training rows; None without an official split.
+    image : (height, width) where the features are the pixels of one; they have a unit in common.
+    note : where it comes from.
+    """
+
+    name: str
+    title: str
+    X: FloatArray | NDArray[np.float32]
+    y: IndexArray
+    classes: int
+    groups: IndexArray | None
+    n_train: int | None
+    image: tuple[int, int] | None
+    note: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """The title of a data set, and what its rows have to be: how many, official training rows, d, classes."""
+
+    title: str
+    rows: int
+    n_train: int | None
+    d: int
+    classes: int
+    image: tuple[int, int] | None = None
+
+
+FORMS = {
+    "mice": Form("Mice Protein", 1080, None, 77, 8),
+    "mnist": Form("MNIST", 70_000, 60_000, 784, 10, (28, 28)),
+    "fashion": Form("MNIST-Fashion", 70_000, 60_000, 784, 10, (28, 28)),
+    "isolet": Form("ISOLET", 7797, 6238, 617, 26),
+    "coil20": Form("COIL-20", 1440, None, 400, 20, (20, 20)),
+    "activity": Form("Activity", 10_299, 7352, 561, 6),
+    "digits": Form("digits", 1797, None, 64, 10, (8, 8)),
+    "breast_cancer": Form("breast cancer", 569, None, 30, 2),
+}
+EMBEDDED = ("digits", "breast_cancer")
+OURS = ("mice", "mnist", "fashion", "isolet", "coil20")
+
+
+def table(name: str) -> Table:
+    """A data set by its name, a key of `DATA`; read once in a process.
+
+    Raises
+    ------
+    ValueError : another name, a damaged file, or one whose shapes are not those of the data set; it names
+        the file, and says what it must hold.
+    FileNotFoundError : a file that is not there, or SPARSELIN_DATA is not set.
+
+    >>> found = table("digits")
+    >>> found.X.shape, found.classes, found.image
+    ((1797, 64), 10, (8, 8))
+    """
+    if name not in DATA:
+        raise ValueError(f"data must be one of {', '.join(DATA)}; got {name!r}")
+    return _read(name, None if name in EMBEDDED else os.environ.get(FOLDER))
+
+
+@functools.cache
+def _read(name: str, folder: str | None) -> Table:
+    form, (source, X, labels, groups) = FORMS[name], DATA[name]()
+    y = np.asarray(labels, np.intp)
+    found = (*X.shape, len(y), int(y.max(initial=-1)) + 1)
+    wanted = (form.rows, form.d, form.rows, form.classes)
+    if found != wanted or y.min() < 0 or len(np.unique(y)) != form.classes:
+        raise ValueError(
+            f"{source} must hold {form.rows} rows of {form.d} features, labels of them in {form.classes} "
+            f"classes; got X of shape {X.shape}, {len(y)} labels in {len(np.unique(y))} classes from "
+            f"{int(y.min(initial=0))} to {found[3] - 1}. Fetch the file again"
+        )
+    if np.isinf(X).any():
+        raise ValueError(f"{source} must hold finite numbers; got infinite ones. Fetch the file again")
+    X.setflags(write=False)
+    return Table(name, form.title, X, y, form.classes, groups, form.n_train, form.image, source)
+
+
+Read = tuple[str, Any, Any, IndexArray | None]  # what it was read from, X, y, groups
+
+MICE = "mice/Data_Cortex_Nuclear.csv"
+
+
+def _mice() -> Read:
+    """77 proteins, the columns …_N; an empty cell is missing. MouseID is mouse_replicate."""
+    (path,) = files(FORMS["mice"].title, [MICE])
+    with path.open(newline="", encoding="utf-8") as file:
+        head, *lines = [line for line in csv.reader(file) if line] or [[]]
+    proteins = [j for j, name in enumerate(head) if name.endswith("_N")]
+    absent = [name for name in ("MouseID", "class") if name not in head]
+    if absent or len(proteins) != FORMS["mice"].d:
+        raise ValueError(
+            f"{path} must have the columns MouseID, class, and {FORMS['mice'].d} proteins ending in _N; got "
+            f"{len(proteins)} proteins{''.join(f', no {name}' for name in absent)}. Fetch the file again"
+        )
+    for i, line in enumerate(lines):
+        if len(line) != len(head):
+            raise ValueError(f"{path} must have {len(head)} cells in row {i + 1}; got {len(line)}")
+    try:
+        X = np.array([[float(line[j] or "nan") for j in proteins] for line in lines]).reshape(
+            -1, len(proteins)
+        )
+    except ValueError as error:
+        raise ValueError(f"{path} must hold numbers in the columns …_N: {error}") from None
+    y = np.unique([line[head.index("class")] for line in lines], return_inverse=True)[1]
+    mice = [line[head.index("MouseID")].rpartition("_")[0] for line in lines]
+    return str(path), X, y, np.unique(mice, return_inverse=True)[1]
+
+
+def _idx(name: str, folder: str) -> Read:
+    """MNIST and Fashion-MNIST as they are distributed: training images, then the 10,000 of t10k."""
+    title = FORMS[name].title
+    parts = [
+        read_images(title, [f"{folder}/{of}-{kind}-ubyte.gz" for kind in ("images-idx3", "labels-idx1")])
+        for of in ("train", "t10k")
+    ]
+    X = np.concatenate([pixels.reshape(len(pixels), -1) for pixels, _ in parts]).astype(np.float32)
+    _check_train(f"{folder}/train-images-idx3-ubyte.gz", len(parts[0][0]), name)
+    return f"{folder}/*-ubyte.gz", X, np.concatenate([labels for _, labels in parts]), None
+
+
+def _isolet() -> Read:
+    """617 numbers in [−1, 1], in the file times 10⁴; letters 1, …, 26; isolet1+2+3+4, then isolet5."""
+    (path,) = files(FORMS["isolet"].title, ["isolet/isolet_full_int16.npz"])
+    names = ("X_train_e4", "y_train", "X_test_e4", "y_test")
+    train, y_train, test, y_test = _arrays(path, names)
+    _check_train(str(path), len(train), "isolet")
+    return str(path), _stacked(path, train, test) / 1e4, _stacked(path, y_train, y_test) - 1, None
+
+
+def _coil20() -> Read:
+    """20×20 pixels, the images of 128×128 reduced bicubically; 72 views of each of 20 objects."""
+    (path,) = files(FORMS["coil20"].title, ["coil20/coil20_20x20.npz"])
+    X, y = _arrays(path, ("bicubic", "y"))
+    return str(path), X.astype(np.float32), y.astype(np.intp), None
+
+
+def _activity() -> Read:
+    """UCI's text files: 561 numbers in [−1, 1] separated by blanks, and labels 1, …, 6."""
+    paths = files(
+        FORMS["activity"].title, [f"activity/{n}.txt" for n in ("X_train", "y_train", "X_test", "y_test")]
+    )
+    parts = []
+    for path in paths:
+        try:
+            parts.append(np.loadtxt(path, ndmin=2))
+        except ValueError as error:
+            raise ValueError(f"{path} must hold rows of as many numbers: {error}") from None
+    train, y_train, test, y_test = parts
+    _check_train(str(paths[0]), len(train), "activity")
+    y = _stacked(paths[1], y_train, y_test).ravel()
+    return str(paths[0]), _stacked(paths[2], train, test), y.astype(np.intp) - 1, None
+
+
+def _embedded(name: str) -> Read:
+    from sklearn import datasets
+
+    found = getattr(datasets, f"load_{name}")()
+    return f"scikit-learn's load_{name}", found.data.astype(float), found.target, None
+
+
+def _arrays(path: Path, names: Sequence[str]) -> list[Any]:
+    """These arrays of an npz; ValueError where one is missing, or the file is damaged."""
+    try:
+        with np.load(path) as stored:
+            return [stored[name] for name in names]
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError) as error:
+        raise ValueError(
+            f"{path} must be a whole npz file with the arrays {', '.join(names)}: {error}. Fetch it again"
+        ) from None
+
+
+def _stacked(path: Path, *parts: Any) -> Any:
+    if len({part.shape[1:] for part in parts}) != 1:
+        raise ValueError(f"{path} must have rows as long as those for training: {[p.shape for p in parts]}")
+    return np.concatenate([np.asarray(part, np.float64 if part.ndim == 2 else np.intp) for part in parts])
+
+
+def _check_train(source: str, n: int, name: str) -> None:
+    if n != FORMS[name].n_train:
+        raise ValueError(f"{source} must hold {FORMS[name].n_train} rows; got {n}. Fetch the file again")
+
+
+DATA: dict[str, Callable[[], Read]] = {
+    "mice": _mice,
+    "mnist": functools.partial(_idx, "mnist", "mnist"),
+    "fashion": functools.partial(_idx, "fashion", "fashion-mnist"),
+    "isolet": _isolet,
+    "coil20": _coil20,
+    "activity": _activity,
+    "digits": functools.partial(_embedded, "digits"),
+    "breast_cancer": functools.partial(_embedded, "breast_cancer"),
+}
+"""Name → what reads its files."""
