@@ -89,9 +89,13 @@ class Verdict(enum.Enum):
     FALSE = "false as printed"
     EMPIRICAL = "empirical"
     OPEN = "open"
+    REPRODUCED = "reproduced"
+    NOT_REPRODUCED = "not reproduced"
+    CONTRADICTED = "contradicted by the paper's own tables"
+    NEEDS_DATA = "needs data"
 
 
-HOLDS, CORRECTED, FALSE, EMPIRICAL, OPEN = Verdict
+HOLDS, CORRECTED, FALSE, EMPIRICAL, OPEN, REPRODUCED, NOT_REPRODUCED, CONTRADICTED, NEEDS_DATA = Verdict
 
 
 @dataclasses.dataclass(frozen=True)

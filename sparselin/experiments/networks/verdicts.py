@@ -1,0 +1,294 @@
+"""Means over seeds, a paired test of two methods, and whether a printed figure was met.
+
+The rules were fixed before the run. A printed mean m ± s and ours, m' ± s', are taken as two draws of the same
+experiment: their difference has the variance s² + s'², and the figure is REPRODUCED if
+
+    |m' − m| ≤ 2·max(√(s² + s'²), √(p(1 − p)/n_test)),   p = (m + m')/2.
+
+The second term is the standard error of an accuracy on n_test rows. Standard deviations of five seeds may be
+far below it by chance, as one test row of COIL-20, 1/288, is three times the 0.001 in print; and a test set
+that all seeds share is not in them at all. It is one standard error, not √2 of them: the smaller choice. It
+stands for s where print has none. Where a figure has a tolerance of its own, `Printed.within`, that is taken.
+
+Seconds are of another machine: what is compared is a method's time divided by Sequential Attention's on the
+same rows and epochs; REPRODUCED if the two ratios differ by a factor of `FACTOR` at most.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from sparselin.experiments.networks.figures import Printed
+from sparselin.experiments.networks.pieces import Record
+from sparselin.ledger import Verdict
+
+WIDTH = 2.0
+"""Standard deviations within which a figure is met."""
+FACTOR = 2.0
+"""How many times as large a ratio of times may be."""
+LEAST_SEEDS = 2
+"""Of one seed no standard deviation is known."""
+LEAST_ROWS = 0.7
+"""The share of the protocol's training rows below which a figure is of another experiment."""
+MOST_SEEDS = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """The records of one method in one setting, over seeds.
+
+    Attributes
+    ----------
+    study, data, method, k, setting : of all its pieces.
+    learner : the key of the scores that are summarised.
+    values : seed ↦ score.
+    seconds : "selecting" and "fitting" ↦ the mean over seeds.
+    rows : the least and the most training rows; a split by groups varies them.
+    notes : what the records say to their reader, each once.
+    """
+
+    study: str
+    data: str
+    method: str
+    k: int
+    setting: str
+    learner: str
+    values: Mapping[int, float]
+    seconds: Mapping[str, float]
+    rows: tuple[int, int]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> tuple[str, str, str, int, str, str]:
+        """Study, data, method, k, setting, learner."""
+        return self.study, self.data, self.method, self.k, self.setting, self.learner
+
+    @property
+    def mean(self) -> float:
+        """Over seeds."""
+        return math.fsum(self.values.values()) / len(self.values)
+
+    @property
+    def std(self) -> float:
+        """√(Σ(x − x̄)²/(n − 1)); NaN for one seed."""
+        n, mean = len(self.values), self.mean
+        return (
+            math.sqrt(math.fsum((x - mean) ** 2 for x in self.values.values()) / (n - 1))
+            if n > 1
+            else math.nan
+        )
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} ± {self.std:.3f}" if len(self.values) > 1 else f"{self.mean:.3f}"
+
+
+def summary(records: Iterable[Record], *, times: bool = False) -> tuple[Summary, ...]:
+    """A row for each study, data set, method, k, setting and learner, in the order in which they first occur.
+
+    With `times` the keys of `Record.seconds` are the learners, and seconds the values. Raises ValueError for
+    two records of one piece, and for a score that is not finite.
+
+    >>> piece = [Piece("paper", "mice", "random", 50, seed) for seed in (1, 2)]
+    >>> a, b = (Record(p, {"network": x}, (), {"fitting": 1.0}, 756) for p, x in zip(piece, (0.9, 0.95)))
+    >>> print(*summary([a, b]))
+    0.925 ± 0.035
+    """
+    found: dict[tuple[str, str, str, int, str], list[Record]] = defaultdict(list)
+    keys: set[str] = set()
+    for record in records:
+        piece = record.piece
+        if piece.key in keys:
+            raise ValueError(
+                f"records must be of different pieces; {piece.key} is there twice: keep one of them"
+            )
+        keys.add(piece.key)
+        found[piece.study, piece.data, piece.method, piece.k, piece.setting].append(record)
+    return tuple(one for address, those in found.items() for one in _summaries(address, those, times))
+
+
+def _summaries(
+    address: tuple[str, str, str, int, str], records: list[Record], times: bool
+) -> Iterable[Summary]:
+    """One for each learner of these records."""
+    measured = [(record, record.seconds if times else record.scores) for record in records]
+    for learner in dict.fromkeys(name for _, values in measured for name in values):
+        own = [record for record, values in measured if learner in values]
+        values = {
+            record.piece.seed: float(values[learner]) for record, values in measured if learner in values
+        }
+        for record in own:
+            if not math.isfinite(values[record.piece.seed]):
+                raise ValueError(
+                    f"scores must be finite; {learner} of {record.piece.key} is not: run it again"
+                )
+        names = dict.fromkeys(name for record in own for name in record.seconds)
+        seconds = {
+            name: math.fsum(record.seconds.get(name, 0.0) for record in own) / len(own) for name in names
+        }
+        sizes = [record.rows for record in own]
+        notes = tuple(dict.fromkeys(record.note for record in own if record.note))
+        yield Summary(*address, learner, values, seconds, (min(sizes), max(sizes)), notes)
+
+
+class Paired(NamedTuple):
+    """The difference of two methods over the seeds that both have.
+
+    Attributes
+    ----------
+    n : how many seeds.
+    difference : the mean of first − second.
+    p : of the two-sided test, see `paired`.
+    """
+
+    n: int
+    difference: float
+    p: float
+
+
+def paired(first: Summary, second: Summary) -> Paired:
+    """Fisher's exact test that the differences over seeds are symmetric about 0 (1935; Pitman 1937).
+
+    p is the share of the 2ⁿ choices of signs for which |Σ ±δ_i| ≥ |Σ δ_i|. All signs as they are, and all
+    turned, are among them, so that p ≥ 2/2ⁿ: 0.25 for three seeds, 0.0625 for five. Below six seeds no
+    difference, however large, is significant at 5 %. Seeds with δ_i = 0 do not change p; if all are, p = 1.
+
+    Raises ValueError if there is no common seed, or more than 20 of them.
+
+    >>> a, b = (Summary("s", "d", m, 5, "", "network", dict(enumerate(x)), {}, (9, 9)) for m, x in
+    ...         (("A", [0.9, 0.8, 0.9]), ("B", [0.7, 0.7, 0.8])))
+    >>> paired(a, b).p
+    0.25
+    """
+    seeds = sorted(set(first.values) & set(second.values))
+    if not 0 < len(seeds) <= MOST_SEEDS:
+        raise ValueError(
+            f"first and second must have 1 to {MOST_SEEDS} seeds in common; got {len(seeds)}: "
+            f"{first.method}, {sorted(first.values)}; {second.method}, {sorted(second.values)}"
+        )
+    delta = np.array([first.values[seed] - second.values[seed] for seed in seeds])
+    sums = np.zeros(1)
+    for one in delta:
+        sums = np.concatenate([sums + one, sums - one])
+    # sums of n terms, each rounded n times at most: equal ones differ by less than 2n·eps·Σ|δ|
+    slack = 2 * len(seeds) * np.finfo(np.float64).eps * np.abs(delta).sum()
+    share = float(np.mean(np.abs(sums) >= abs(delta.sum()) - slack))
+    return Paired(len(seeds), float(delta.mean()), share)
+
+
+class Judged(NamedTuple):
+    """A printed figure, ours, and the verdict.
+
+    Attributes
+    ----------
+    printed, ours : what is compared; `ours` None where there is no record.
+    verdict : REPRODUCED, NOT_REPRODUCED or NEEDS_DATA.
+    difference : ours − printed; of times log₂ of the quotient of the ratios; NaN where there is none.
+    tolerance : what |difference| may be at most.
+    lacking : what NEEDS_DATA lacks; else "".
+    """
+
+    printed: Printed
+    ours: Summary | None
+    verdict: Verdict
+    difference: float
+    tolerance: float
+    lacking: str = ""
+
+
+def floor(mean: float, n_test: int) -> float:
+    """√(p(1 − p)/n_test), the standard error of a share p of n_test rows.
+
+    >>> round(floor(0.9, 900), 3)
+    0.01
+    """
+    return math.sqrt(mean * (1 - mean) / n_test)
+
+
+def verdict(printed: Printed, ours: Summary | None) -> Judged:
+    """Whether an accuracy was met, by the rule above.
+
+    NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds, or with less than `LEAST_ROWS` of the
+    protocol's training rows: of half of the rows a lower accuracy says nothing. ValueError for no share.
+    """
+    lacking = _lacking(printed, ours)
+    if ours is None or lacking:
+        return Judged(printed, ours, Verdict.NEEDS_DATA, math.nan, math.nan, lacking)
+    if not 0 <= ours.mean <= 1:
+        raise ValueError(
+            f"ours must be a share in [0, 1]; got {ours.mean} for {'|'.join(map(str, ours.address))}"
+        )
+    least = floor((printed.mean + ours.mean) / 2, printed.n_test)
+    std = least if printed.std is None else printed.std
+    tolerance = WIDTH * max(math.hypot(std, ours.std), least) if printed.within is None else printed.within
+    difference = ours.mean - printed.mean
+    return Judged(printed, ours, _met(difference, tolerance), difference, tolerance)
+
+
+def verdict_of_times(printed: tuple[Printed, Printed], ours: tuple[Summary | None, Summary | None]) -> Judged:
+    """Whether a method's time, the first of a pair, divided by Sequential Attention's, the second, was met."""
+    lacking = next(filter(None, map(_lacking, printed, ours)), "")
+    first, second = ours
+    if first is None or second is None or lacking:
+        return Judged(printed[0], first, Verdict.NEEDS_DATA, math.nan, math.nan, lacking)
+    ratio, expected = first.mean / second.mean, printed[0].mean / printed[1].mean
+    difference, tolerance = math.log2(ratio / expected), math.log2(FACTOR)
+    return Judged(printed[0], first, _met(difference, tolerance), difference, tolerance)
+
+
+def _met(difference: float, tolerance: float) -> Verdict:
+    return Verdict.REPRODUCED if abs(difference) <= tolerance else Verdict.NOT_REPRODUCED
+
+
+def _lacking(printed: Printed, ours: Summary | None) -> str:
+    """What of a run a figure lacks, or ""."""
+    if ours is None:
+        return "no record"
+    if len(ours.values) < LEAST_SEEDS:
+        return f"{len(ours.values)} seed"
+    if ours.rows[0] < LEAST_ROWS * printed.n_train:
+        return f"{ours.rows[0]} of {printed.n_train} training rows"
+    return ""
+
+
+def together(verdicts: Iterable[Verdict]) -> Verdict:
+    """Of several figures: NOT_REPRODUCED if one is not, else NEEDS_DATA if one needs it, else REPRODUCED.
+
+    Raises ValueError for none.
+
+    >>> together([Verdict.REPRODUCED, Verdict.NEEDS_DATA]).value
+    'needs data'
+    """
+    found = set(verdicts)
+    for one in (Verdict.NOT_REPRODUCED, Verdict.NEEDS_DATA, Verdict.REPRODUCED):
+        if one in found:
+            return one
+    raise ValueError(
+        "verdicts must have at least one that is reproduced, not reproduced, or needs data; got none"
+    )
+
+
+def stored(path: Path) -> tuple[Record, ...]:
+    """The records of a file of lines, each as `Record.as_json` has it; () where there is no file.
+
+    Raises ValueError that names the line which is none.
+    """
+    if not path.exists():
+        return ()
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            found.append(Record.from_json(json.loads(line)))
+        except (ValueError, KeyError, TypeError) as error:
+            words = f"{type(error).__name__}: {error}"
+            raise ValueError(
+                f"{path}, line {number}, must be a record; got {line[:60]!r} ({words})"
+            ) from None
+    return tuple(found)
