@@ -120,15 +120,20 @@ def _holds(results: Path) -> str:
 
 def chosen(ensembles: str, known: Sequence[str]) -> tuple[str, ...]:
     """The names of a list with commas, each once; "all" is all that are known."""
-    return tuple(known) if ensembles == "all" else listed(ensembles, known, "ensemble", "--ensembles")
+    return (
+        tuple(known)
+        if ensembles == "all"
+        else listed(ensembles, known, ("ensemble", "ensembles"), "--ensembles")
+    )
 
 
-def listed(text: str, known: Sequence[str], what: str, option: str) -> tuple[str, ...]:
+def listed(text: str, known: Sequence[str], kind: tuple[str, str], option: str) -> tuple[str, ...]:
     """The names of a list with commas, each once; of names that have commas themselves the longest.
 
-    Raises click.BadParameter for one that is not known; `what` is its kind, with an s for several.
+    Raises click.BadParameter for one that is not known; `kind` is what it should be, one and several.
 
-    >>> listed("group LASSO, λ fixed, OMP", ("OMP", "group LASSO", "group LASSO, λ fixed"), "method", "")
+    >>> known = ("OMP", "group LASSO", "group LASSO, λ fixed")
+    >>> listed("group LASSO, λ fixed, OMP", known, ("method", "methods"), "--methods")
     ('group LASSO, λ fixed', 'OMP')
     """
     parts = [part.strip() for part in text.split(",")]
@@ -136,7 +141,7 @@ def listed(text: str, known: Sequence[str], what: str, option: str) -> tuple[str
     while parts:
         ends = [i for i in range(len(parts), 0, -1) if ", ".join(parts[:i]) in known]
         if not ends:
-            words = f"unknown {what} {parts[0]!r}; the {what}s are {', '.join(known)}"
+            words = f"unknown {kind[0]} {parts[0]!r}; the {kind[1]} are {', '.join(known)}"
             raise click.BadParameter(words, param_hint=option)
         names[", ".join(parts[: ends[0]])] = None
         parts = parts[ends[0] :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -75,10 +76,17 @@ def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -
     outcome: Outcome
     try:
         with _interrupts_unheard():
-            outcome = run(piece, scale)
+            outcome = _checked(run(piece, scale))
     except Exception as error:
         outcome = Failure(piece, f"{type(error).__name__}: {error}")
     return Computed(outcome, time.perf_counter() - began)
+
+
+def _checked(record: Record) -> Record:
+    for name, score in record.scores.items():
+        if not math.isfinite(score):
+            raise ValueError(f"the score {name!r} is {score}: the training did not converge")
+    return record
 
 
 def run(
@@ -158,6 +166,17 @@ def failures_in_words(failures: Iterable[Failure]) -> list[str]:
 def _counted(pieces: Sequence[Piece]) -> str:
     first = in_words(pieces[0])
     return first if len(pieces) == 1 else f"{len(pieces)} pieces, the first {first}"
+
+
+def duration(hours: float) -> str:
+    """Hours for a line of text.
+
+    >>> duration(7.25), duration(0.41), duration(0.001)
+    ('7.2 h', '25 min', '4 s')
+    """
+    if hours >= 1:
+        return f"{hours:.1f} h"
+    return f"{60 * hours:.0f} min" if hours >= 1 / 60 else f"{3600 * hours:.0f} s"
 
 
 def in_words(piece: Piece) -> str:

@@ -54,6 +54,10 @@ class Estimates:
                     return statistics.fmean(known[like])
         return _UNKNOWN
 
+    def measured(self, piece: Piece) -> bool:
+        """Whether pieces of the same study, data and method are known, here or in the table."""
+        return any(like in known for like in [*_likes(piece)][:2] for known in (self._done, self._table))
+
     def hours(self, groups: Iterable[Iterable[Piece]], jobs: int) -> float:
         """Of groups of pieces, each on one process: their share, but no less than the longest group."""
         seconds = [sum(map(self.of, group)) for group in groups]

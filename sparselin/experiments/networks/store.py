@@ -1,4 +1,4 @@
-"""Records on disk, a JSON line each, written as soon as there is one; an interrupted run leaves whole lines."""
+"""Records on disk, a JSON line each, written as soon as there is one."""
 
 from __future__ import annotations
 
