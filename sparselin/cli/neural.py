@@ -31,6 +31,7 @@ from sparselin.experiments.networks.data import DATA, EMBEDDED, OURS, table
 from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Scale, Study
 from sparselin.experiments.networks.store import NAME, Failure, Store
 from sparselin.reports import neural as report
+from sparselin.reports.neural_rows import AGAINST
 
 _LOG = 60.0  # without a terminal a line comes at most so often, in seconds
 
@@ -52,6 +53,12 @@ _LOG = 60.0  # without a terminal a line comes at most so often, in seconds
 @click.option("--hours", type=click.FloatRange(0, min_open=True), help="Begin no piece after so many.")
 @jobs_option
 @output_option("report/neural", f"index.html, results.json, the figures and {NAME}, which the next run reads")
+@click.option(
+    "--against",
+    default=AGAINST,
+    show_default=True,
+    help="The method with which the page compares the others, seed by seed.",
+)
 @click.option("--plan", "only_plan", is_flag=True, help="Say what would run, and for how long; run nothing.")
 def neural(
     study_names: str | None,
@@ -63,6 +70,7 @@ def neural(
     hours: float | None,
     jobs: int,
     output: Path,
+    against: str,
     only_plan: bool,
 ) -> None:
     """The tables of Sequential Attention and LassoNet again, and honestly, beside what the papers print.
@@ -80,6 +88,7 @@ def neural(
     pieces = _pieces(studies, names, scale, method_names)
     store = _store(console, output, scale)
     todo = runs.left(pieces, store)
+    _check_against(against, pieces, store)
     estimates = _estimates(store)
     console.print(_plan(pieces, store, estimates))
     console.print(_hours_line(todo, estimates, jobs), highlight=False)
@@ -97,7 +106,7 @@ def neural(
         raise SystemExit(1)
     if not store.records:
         raise SystemExit(130 if ended.interrupted else 1)
-    run = report.Run(command, time.perf_counter() - started, jobs, ended.interrupted, len(remaining))
+    run = report.Run(command, time.perf_counter() - started, jobs, ended.interrupted, len(remaining), against)
     try:
         index = report.write(output, studies, store, run)
     except OSError as error:
@@ -172,6 +181,14 @@ def _pieces(
     known = tuple(dict.fromkeys(piece.method for piece in pieces))
     methods = listed(method_names, known, ("method", "methods"), "--methods")
     return [piece for piece in pieces if piece.method in methods]
+
+
+def _check_against(against: str, pieces: Sequence[Piece], store: Store) -> None:
+    known = dict.fromkeys(piece.method for piece in [*pieces, *(r.piece for r in store.records.values())])
+    if against not in known and against != AGAINST:
+        raise click.BadParameter(
+            f"unknown method {against!r}; the methods of this run are {', '.join(known)}", param_hint="--against"
+        )
 
 
 def _store(console: Console, output: Path, scale: Scale) -> Store:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +106,7 @@ def picked_pixels(
         rows, columns = np.unravel_index(np.array(list(share), np.intp), shape)
         look_of: dict[str, Any] = {"color": ORANGE, "edgecolor": "black", "linewidth": 0.4, "marker": "s"}
         look_of["alpha"] = 0.15 + 0.85 * np.array(list(share.values()))
-        ax.scatter(columns, rows, s=(85 / max(shape)) ** 2, **look_of)
+        ax.scatter(columns, rows, s=(85 / max(shape)) ** 2, rasterized=True, **look_of)
     return panels
 
 
@@ -126,13 +125,11 @@ def _panels(names: Sequence[str], xlabel: str, ylabel: str, titles: Mapping[str,
 
 
 def _line(ax: Axes, mine: Sequence[Any], x: Callable[[Any], float], shown: dict[str, Any]) -> None:
-    if not mine:
-        return
-    std = [0.0 if math.isnan(one.std) else one.std for one in mine]
-    places = [x(one) for one in mine]
-    ax.errorbar(
-        places, [one.mean for one in mine], std, markersize=4.5, linewidth=1.2, elinewidth=0.7, **shown
-    )
+    if mine:
+        places, means = [x(one) for one in mine], np.array([one.mean for one in mine])
+        std = np.nan_to_num([one.std for one in mine])
+        ax.plot(places, means, markersize=4.5, linewidth=1.2, **shown)
+        ax.vlines(places, means - std, means + std, color=shown["color"], linewidth=0.7)
 
 
 def _legend(panels: Sequence[Axes], columns: int) -> None:

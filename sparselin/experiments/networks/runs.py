@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import math
 import signal
+import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import FrameType
@@ -69,9 +70,8 @@ class Computed(NamedTuple):
 
 def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -> Computed:
     """The record of a piece, or how it failed, by one thread."""
-    import torch
-
-    torch.set_num_threads(1)
+    if "torch" in sys.modules:  # that is where `run` needs it
+        sys.modules["torch"].set_num_threads(1)
     began = time.perf_counter()
     outcome: Outcome
     try:
