@@ -187,7 +187,8 @@ def _check_against(against: str, pieces: Sequence[Piece], store: Store) -> None:
     known = dict.fromkeys(piece.method for piece in [*pieces, *(r.piece for r in store.records.values())])
     if against not in known and against != AGAINST:
         raise click.BadParameter(
-            f"unknown method {against!r}; the methods of this run are {', '.join(known)}", param_hint="--against"
+            f"unknown method {against!r}; the methods of this run are {', '.join(known)}",
+            param_hint="--against",
         )
 
 

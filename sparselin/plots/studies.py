@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparselin.plots.pixels import grey_image
-from sparselin.plots.style import GREY, ORANGE, POINTS, axes, look, pyplot
+from sparselin.plots.style import GREY, ORANGE, POINTS, axes, look, positive_axis, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDE = 3  # panels in a row
+_MANY = 8  # more lines than that have no bars, and larger panels
 _PICTURES = 6  # images in a row
+_SHORTEST = 1e-3  # seconds: records have them to three digits
 
 
 def study_lines(
@@ -27,7 +28,9 @@ def study_lines(
     printed: Mapping[str, Sequence[tuple[float, float]]] | None = None,
     logarithmic: bool = True,
 ) -> list[Axes]:
-    """Mean scores of methods against x, a panel for each data set, bars of one standard deviation.
+    """Mean scores of methods against x, a panel for each data set.
+
+    Lines of up to eight methods have bars of one standard deviation.
 
     Parameters
     ----------
@@ -39,12 +42,12 @@ def study_lines(
     """
     methods = list(dict.fromkeys(one.method for one in summaries))
     names = list(dict.fromkeys(one.data for one in summaries))
-    panels = _panels(names, xlabel, ylabel, titles or {})
+    panels = _panels(names, xlabel, ylabel, titles or {}, 3 if len(methods) <= _MANY else 2)
     for name, ax in zip(names, panels, strict=True):
         places = sorted({x(one) for one in summaries if one.data == name})
         for i, method in enumerate(methods):
             mine = [one for one in summaries if (one.data, one.method) == (name, method)]
-            _line(ax, sorted(mine, key=x), x, look(i) | {"label": method})
+            _line(ax, sorted(mine, key=x), x, look(i) | {"label": method}, len(methods) <= _MANY)
         if printed and name in printed:
             shown: dict[str, Any] = {"color": GREY, "marker": "_", "linestyle": "--", "label": "in print"}
             ax.plot(*zip(*printed[name], strict=True), linewidth=1.2, markersize=9, **shown)
@@ -69,14 +72,15 @@ def study_times(
     """
     methods = list(dict.fromkeys(one.method for one in summaries))
     names = list(dict.fromkeys(one.data for one in summaries))
-    panels = _panels(names, "seconds of the selection", ylabel, titles or {})
+    panels = _panels(names, "seconds of the selection", ylabel, titles or {}, 2)
     for one in summaries:
         ax, style = panels[names.index(one.data)], look(methods.index(one.method))
         filled = {"markerfacecolor": "none"} if style["linestyle"] != "-" else {}
         shown = style | filled | {"label": one.method, "linestyle": "none"}
-        ax.plot([max(one.seconds["selecting"], 1e-3)], [one.mean], markersize=7, **shown)
-    for ax in panels:
-        ax.set_xscale("log")
+        ax.plot([max(one.seconds["selecting"], _SHORTEST)], [one.mean], markersize=7, **shown)
+    for name, ax in zip(names, panels, strict=True):
+        took = [one.seconds["selecting"] for one in summaries if one.data == name]
+        positive_axis(ax, np.maximum(took, _SHORTEST))
     _legend(panels, 4)
     return panels
 
@@ -110,10 +114,12 @@ def picked_pixels(
     return panels
 
 
-def _panels(names: Sequence[str], xlabel: str, ylabel: str, titles: Mapping[str, str]) -> list[Axes]:
-    wide = min(_WIDE, len(names))
-    high = -(-len(names) // wide)
-    size = {"figsize": (4.2 * wide if wide > 1 else 6.4, 3.2 * high + 1.2), "layout": "constrained"}
+def _panels(
+    names: Sequence[str], xlabel: str, ylabel: str, titles: Mapping[str, str], columns: int
+) -> list[Axes]:
+    wide = min(columns, len(names))
+    high, width = -(-len(names) // wide), 12.6 / columns
+    size = {"figsize": (max(width * wide, 6.4), 0.7 * width * high + 1.2), "layout": "constrained"}
     _, grid = pyplot().subplots(high, wide, squeeze=False, **size)
     panels: list[Axes] = list(grid.flat)[: len(names)]
     for unused in list(grid.flat)[len(names) :]:
@@ -124,11 +130,15 @@ def _panels(names: Sequence[str], xlabel: str, ylabel: str, titles: Mapping[str,
     return panels
 
 
-def _line(ax: Axes, mine: Sequence[Any], x: Callable[[Any], float], shown: dict[str, Any]) -> None:
-    if mine:
-        places, means = [x(one) for one in mine], np.array([one.mean for one in mine])
+def _line(
+    ax: Axes, mine: Sequence[Any], x: Callable[[Any], float], shown: dict[str, Any], bars: bool
+) -> None:
+    if not mine:
+        return
+    places, means = [x(one) for one in mine], np.array([one.mean for one in mine])
+    ax.plot(places, means, markersize=4.5, linewidth=1.2, **shown)
+    if bars:
         std = np.nan_to_num([one.std for one in mine])
-        ax.plot(places, means, markersize=4.5, linewidth=1.2, **shown)
         ax.vlines(places, means - std, means + std, color=shown["color"], linewidth=0.7)
 
 

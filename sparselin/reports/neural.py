@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sparselin import plots
-from sparselin.experiments.networks.data import FORMS, table
-from sparselin.experiments.networks.figures import ALL
+from sparselin.experiments.networks.data import FORMS
 from sparselin.experiments.networks.pieces import Record, Study
 from sparselin.experiments.networks.runs import duration, failures_in_words
 from sparselin.experiments.networks.store import Store
 from sparselin.reports import page
+from sparselin.reports.neural_figures import SCORES, TITLES, figures
 from sparselin.reports.neural_rows import (
     AGAINST,
     LONG,
+    TEXT,
     Row,
     cells,
     counts,
@@ -28,7 +29,6 @@ from sparselin.reports.neural_rows import (
 )
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
-TITLES = {name: form.title for name, form in FORMS.items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Run:
 
 
 def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) -> Path:
-    """Write index.html, results.json and the figures (PNG and SVG) of all records of the store to a folder."""
+    """Write index.html, results.json and the figures (PNG and SVG) of the store's records to a folder."""
     records = sorted(store.records.values(), key=_order(studies, store))
     judged = judged_all(records, store.scale)
     found = rows(records, judged, run.against)
@@ -83,6 +83,7 @@ def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) ->
         "counts": counts(judged),
         "studies": [_section(output, studies.get(name), name, found, records) for name in names],
         "long": LONG,
+        "text": TEXT,
     }
     return page.write_page(output, "neural.html.j2", context)
 
@@ -106,16 +107,24 @@ def _section(
     """What the template shows of one study."""
     mine = [row for row in found if row.ours.study == name]
     sets = list(dict.fromkeys(row.ours.data for row in mine))
-    long = [(TITLES.get(data, data), [row for row in mine if row.ours.data == data]) for data in sets]
-    figures = _figures(name, mine, [record for record in records if record.piece.study == name])
+    long = [(data, sorted((row for row in mine if row.ours.data == data), key=_place(mine))) for data in sets]
+    drawn = figures(name, mine, [record for record in records if record.piece.study == name])
     return {
         "name": name,
         "title": study.title if study else name,
         "source": study.source if study else "",
         "matrices": [_matrix(size, mine) for size in _sizes(mine)],
-        "long": [(title, [(cells(row), _failed(row)) for row in those]) for title, those in long],
-        "figures": [page.figure(output, f"{name}-{what}", *rest) for what, *rest in figures],
+        "long": [
+            (TITLES.get(data, data), [(cells(row), _failed(row)) for row in rows]) for data, rows in long
+        ],
+        "figures": [page.figure(output, f"{name}-{what}", *rest) for what, *rest in drawn],
     }
+
+
+def _place(mine: Sequence[Row]) -> Any:
+    """By learner, then the largest k first; all features at the end."""
+    learners = list(dict.fromkeys(row.ours.learner for row in mine))
+    return lambda row: (learners.index(row.ours.learner), -(row.size or 0))
 
 
 def _failed(row: Row) -> bool:
@@ -134,20 +143,23 @@ def _matrix(size: int | None, mine: Sequence[Row]) -> dict[str, Any]:
     columns = list(dict.fromkeys((row.ours.data, row.ours.learner) for row in chosen))
     methods = sorted(dict.fromkeys((row.size is None, row.method) for row in chosen), key=lambda one: one[0])
     at = {(row.method, row.ours.data, row.ours.learner): row for row in chosen}
-    best = {
-        column: max(row.ours.mean for row in chosen if (row.ours.data, row.ours.learner) == column)
-        for column in columns
-    }
+    best = {column: _best(chosen, column) for column in columns}
     learners = list(dict.fromkeys(learner for _, learner in columns))
     return {
         "title": "all features" if size is None else f"k = {size}",
-        "learners": learners,
+        "of": SCORES.get(learners[0], learners[0]) if len(learners) == 1 else "",
         "columns": [(TITLES.get(data, data), learner) for data, learner in columns],
         "rows": [
             (method, [_cell(at.get((method, *column)), best[column]) for column in columns])
             for _, method in methods
         ],
     }
+
+
+def _best(chosen: Sequence[Row], column: tuple[str, str]) -> float:
+    """The best mean of what was selected."""
+    means = [row.ours.mean for row in chosen if (row.ours.data, row.ours.learner) == column and row.size]
+    return max(means, default=math.nan)
 
 
 def _cell(row: Row | None, best: float) -> dict[str, Any] | None:
@@ -164,91 +176,3 @@ def _cell(row: Row | None, best: float) -> dict[str, Any] | None:
         "word": verdict_words(row.judged),
         "fails": word == "not reproduced",
     }
-
-
-# --- figures ---------------------------------------------------------------------------------------------
-
-
-def _figures(name: str, mine: Sequence[Row], records: Sequence[Record]) -> Iterator[tuple[str, str, Any]]:
-    """(name, caption, figure) of what there is to draw of a study."""
-    selected = [row.ours for row in mine if row.size is not None]
-    for learner in dict.fromkeys(one.learner for one in selected):
-        those = [one for one in selected if one.learner == learner]
-        plain = [one for one in those if not one.setting]
-        if len({one.k for one in plain}) > 1:
-            drawn = plots.study_lines(
-                plain, lambda one: one.k, "number of features k", learner, titles=TITLES
-            )
-            yield f"k-{_word(learner)}", f"{learner} against k: mean ± standard deviation.", drawn[0].figure
-        numbered = [one for one in those if one.setting.isdigit()]
-        if numbered:
-            drawn = plots.study_lines(
-                numbered, lambda one: int(one.setting), _numbers(name), learner, titles=TITLES,
-                printed=_in_print([row for row in mine if row.ours in numbered]),
-            )  # fmt: skip
-            yield f"setting-{_word(learner)}", f"{learner} against {_numbers(name)}.", drawn[0].figure
-    timed = [one for one in selected if "selecting" in one.seconds and not one.setting]
-    if len({one.method for one in timed}) > 1:
-        most = max(one.k for one in timed)
-        first = timed[0].learner
-        shown = [one for one in timed if one.k == most and one.learner == first]
-        caption = f"{first} at k = {most} against the seconds of the selection, by one thread."
-        yield "seconds", caption, plots.study_times(shown, first, TITLES)[0].figure
-    for data in dict.fromkeys(record.piece.data for record in records):
-        shape = FORMS[data].image if data in FORMS else None
-        if shape and (shares := _shares(data, records)):
-            caption = f"{TITLES[data]}: the pixels picked, k = {_most(data, records)}, on the mean image."
-            drawn = plots.picked_pixels(shares, shape, _mean_image(data))
-            yield f"pixels-{data}", caption, drawn[0].figure
-
-
-def _numbers(study: str) -> str:
-    """What the settings of a study are where they are numbers."""
-    return {"adaptivity": "features at a time", "signals": "features in all"}.get(study, "setting")
-
-
-def _word(learner: str) -> str:
-    """A learner in the name of a file."""
-    return "".join(letter if letter.isalnum() else "-" for letter in learner)
-
-
-def _in_print(mine: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
-    found: dict[str, list[tuple[float, float]]] = {}
-    for row in mine:
-        if row.judged:
-            found.setdefault(row.ours.data, []).append((int(row.ours.setting), row.judged.printed.mean))
-    return {data: sorted(points) for data, points in found.items()}
-
-
-def _picked(data: str, records: Sequence[Record]) -> list[Record]:
-    return [
-        record
-        for record in records
-        if record.piece.data == data and record.support and record.piece.method != ALL
-    ]
-
-
-def _most(data: str, records: Sequence[Record]) -> int:
-    return max(record.piece.k for record in _picked(data, records))
-
-
-def _shares(data: str, records: Sequence[Record]) -> dict[str, dict[int, float]]:
-    """Method ↦ (pixel ↦ the share of the seeds that pick it), at the largest k and in the plain setting."""
-    there = _picked(data, records)
-    most = max((record.piece.k for record in there), default=0)
-    counted: dict[str, list[tuple[int, ...]]] = {}
-    for record in there:
-        if record.piece.k == most and not record.piece.setting:
-            counted.setdefault(record.piece.method, []).append(record.support)
-    return {
-        method: {j: sum(j in one for one in supports) / len(supports) for one in supports for j in one}
-        for method, supports in counted.items()
-    }
-
-
-def _mean_image(data: str) -> Any:
-    """None where the data cannot be read any more."""
-    try:
-        return table(data).X.mean(axis=0)
-    except (OSError, ValueError):
-        return None

@@ -183,30 +183,54 @@ def verdict_words(judged: Judged | None) -> str:
 
 
 LONG = (
-    *("method", "k", "by", "ours", "in print", "difference", "tolerance", "verdict", "− the other", "p"),
-    *("seeds", "training rows", "selecting [s]", "fitting [s]", "note"),
+    *(
+        "method",
+        "k",
+        "by",
+        "ours",
+        "− the other",
+        "p",
+        "seeds",
+        "training rows",
+        "selecting [s]",
+        "fitting [s]",
+    ),
+    *("in print", "difference", "tolerance", "verdict", "note"),
 )
 """The headings over `cells`."""
+TEXT = ("method", "by", "verdict", "note")
+"""Those of them that are over words."""
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """A row of the long table."""
-    one, judged, test = row.ours, row.judged, row.test
+    one, test = row.ours, row.test
     low, high = one.rows
-    compared = judged is not None and math.isfinite(judged.difference)
     return (
         row.method,
         str(one.k),
         one.learner,
         spread(one.mean, one.std),
-        printed_words(judged),
-        f"{judged.difference:+.3f}" if judged and compared else "",
-        f"{judged.tolerance:.3f}" if judged and compared else "",
-        verdict_words(judged),
         f"{test.difference:+.3f}" if test else "",
         f"{test.p:.3g}" if test else "",
         str(len(one.values)),
         str(low) if low == high else f"{low} to {high}",
         *(f"{one.seconds[name]:.1f}" if name in one.seconds else "" for name in ("selecting", "fitting")),
-        "; ".join(one.notes),
+        printed_words(row.judged),
+        *_difference(row.judged),
+        verdict_words(row.judged),
+        "; ".join([*one.notes, *_times(row.times)]),
     )
+
+
+def _difference(judged: Judged | None) -> tuple[str, str]:
+    """From what is printed, and what it may be."""
+    if judged is None or math.isnan(judged.difference):
+        return "", ""
+    return f"{judged.difference:+.3f}", f"{judged.tolerance:.3f}"
+
+
+def _times(judged: Judged | None) -> list[str]:
+    if judged is None:
+        return []
+    return [f"selecting, in print: {printed_words(judged)} s ({verdict_words(judged)})"]

@@ -1,6 +1,7 @@
-"""`sparselin neural`: what is stored survives, nothing is computed twice, the page has the records' numbers."""
+"""`sparselin neural`: what is stored stays, nothing is computed twice, the page has the records' numbers."""
 
 import dataclasses
+import html
 import json
 import os
 import re
@@ -17,15 +18,17 @@ from click.testing import CliRunner
 pytest.importorskip("torch")
 mpl.use("Agg")
 
-from sparselin.cli import cli  # noqa: E402
-from sparselin.datasets import FOLDER  # noqa: E402
-from sparselin.experiments.networks import seconds, studies  # noqa: E402
-from sparselin.experiments.networks.data import table  # noqa: E402
-from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Record, Scale, Study  # noqa: E402
-from sparselin.experiments.networks.runs import compute, grouped, in_words, planned  # noqa: E402
-from sparselin.experiments.networks.store import Failure, Line, Store, bearing  # noqa: E402
-from sparselin.parallel.processes import Lost, run_groups  # noqa: E402
-from sparselin.reports import neural as report  # noqa: E402
+from sparselin import plots
+from sparselin.cli import cli
+from sparselin.datasets import FOLDER
+from sparselin.experiments.networks import seconds, studies
+from sparselin.experiments.networks.data import table
+from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Record, Scale, Study
+from sparselin.experiments.networks.runs import compute, grouped, in_words, planned
+from sparselin.experiments.networks.store import Failure, Line, Store, bearing
+from sparselin.experiments.networks.verdicts import Summary
+from sparselin.parallel.processes import Lost, run_groups
+from sparselin.reports import neural as report
 
 METHODS = ("Sequential Attention", "random", "group LASSO, λ fixed")
 CALLS = []  # the keys of the pieces that were computed in this process
@@ -64,7 +67,7 @@ def toy(monkeypatch, request):
     """And no figures but for the tests that look at them: they take a second."""
     CALLS.clear()
     if "drawn" not in request.fixturenames:
-        monkeypatch.setattr(report, "_figures", lambda *arguments: ())
+        monkeypatch.setattr(report, "figures", lambda *arguments: ())
     with_run(monkeypatch, nearest_mean)
 
 
@@ -130,7 +133,7 @@ def test_an_interrupt_keeps_what_was_done_and_the_next_run_goes_on(tmp_path, mon
 
 
 def test_an_interrupt_that_a_path_would_take_for_its_end_makes_no_record(monkeypatch):
-    """`lassonet_path` returns what it has at KeyboardInterrupt; the record would be that of an unfinished path."""
+    """`lassonet_path` returns what it has at KeyboardInterrupt, an unfinished path."""
 
     def path(piece, scale):
         try:
@@ -165,7 +168,10 @@ def test_a_failed_piece_is_kept_in_words_and_tried_again(tmp_path, monkeypatch):
     with_run(monkeypatch, fails)
     result = invoke(tmp_path, *DIGITS)
     assert result.exit_code == 1
-    assert "Failed: 2 pieces, the first toy: random on digits, k = 10, seed 2: ValueError: no features" in said(result)
+    assert (
+        "Failed: 2 pieces, the first toy: random on digits, k = 10, seed 2: ValueError: no features"
+        in said(result)
+    )
     assert "the score 'network' is nan" in said(result)
     assert len(lines(tmp_path)) == ALL
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
@@ -212,7 +218,9 @@ def test_a_torn_last_line_is_dropped_and_its_piece_computed(tmp_path):
     assert kept == [{**json.loads(line), "seconds": 0} for line in whole.splitlines()]
 
 
-@pytest.mark.parametrize("damage", ['{"record": 5}', "", "not JSON", '{"failure":{"piece":{}}}', "[1]", "\xff"])
+@pytest.mark.parametrize(
+    "damage", ['{"record": 5}', "", "not JSON", '{"failure":{"piece":{}}}', "[1]", "\xff"]
+)
 def test_a_damaged_line_is_named(tmp_path, damage):
     invoke(tmp_path, *DIGITS, "--methods", "random")
     path = tmp_path / "records.jsonl"
@@ -398,7 +406,7 @@ from pathlib import Path
 from sparselin.experiments.networks.pieces import Piece, Record, Study
 
 def pieces(names, scale):
-    return [Piece("slow", "digits", "random", k, 1) for k in (3, 2)] + [Piece("slow", "digits", "random", 1, 2)]
+    return [Piece("slow", "digits", "random", k, seed) for k, seed in ((3, 1), (2, 1), (1, 2))]
 
 def run(piece, scale):
     if piece.k == 2:
@@ -440,6 +448,140 @@ def test_ctrl_c_ends_the_processes_at_once(tmp_path):
     assert process.returncode == 130, printed
     assert len(lines(tmp_path)) == 2
     assert "1 pieces are left; 2 records are kept" in " ".join(printed.split())
+
+
+# --- the page --------------------------------------------------------------------------------------------
+
+PRINTED = Scale(rows=None)
+
+
+def stored_accuracies(folder, scale=PRINTED):
+    """Of Mice Protein, where Table 2 has .993 ± .008 for Sequential Attention and .981 ± .005 for LLY."""
+    store = Store(folder / "records.jsonl", scale)
+    found = {
+        ("Sequential Attention", 50): [0.990, 0.980, 1.000, 0.985, 0.995],
+        ("Sequential Attention", 5): [0.90, 0.80, 0.85, 0.90, 0.80],
+        ("feature mask (LLY)", 50): [0.930, 0.920, 0.940, 0.925, 0.915],
+        ("random", 50): [0.991, 0.979, 1.000, 0.984, 0.994],
+    }
+    for (method, k), values in found.items():
+        for seed, value in enumerate(values, 1):
+            piece = Piece("paper", "mice", method, k, seed)
+            support = tuple(range(seed, k + seed))
+            note = "prefix of 50" if k == 5 else ""
+            record = Record(piece, {"network": value}, support, {"selecting": 2.0 * seed}, 756, note)
+            store.add(record, 1800.0)
+    return store, found
+
+
+def texts(page, tag):
+    """Of each <tag> … </tag>: its text, blanks reduced."""
+    found = re.findall(f"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page, re.S)
+    return [" ".join(html.unescape(re.sub("<[^>]*>", " ", one)).split()) for one in found]
+
+
+def table_after(page, words):
+    """The rows of the first table after these words, as lists of cells."""
+    part = page[page.index(words) :]
+    body = part[: part.index("</table>")]
+    rows = re.findall("<tr[ >].*?</tr>", body, re.S)
+    return [texts(re.sub(r"<(/?)th\b", r"<\1td", row), "td") for row in rows]
+
+
+def written(folder, scale=PRINTED, **options):
+    store, found = stored_accuracies(folder, scale)
+    study = Study("paper", "The paper's protocol", "Table 2", ("mice",), pieces, nearest_mean)
+    run = report.Run("sparselin neural", 5.0, 1, False, 0, **options)
+    index = report.write(folder, {"paper": study}, store, run)
+    return index.read_text(encoding="utf-8"), found
+
+
+def test_the_page_has_the_numbers_of_the_records_and_what_is_printed(tmp_path):
+    page, found = written(tmp_path)
+    matrix = table_after(page, "<summary>k = 50")
+    assert matrix[0] == ["", "Mice Protein"]
+    cells = dict(matrix[1:])
+    mean, std = np.mean(found["random", 50]), np.std(found["random", 50], ddof=1)
+    assert cells["random"] == f"{mean:.3f} ± {std:.3f}"
+    assert cells["Sequential Attention"] == "0.990 ± 0.008 0.993 ± 0.008 ✓"
+    assert cells["feature mask (LLY)"] == "0.926 ± 0.010 0.981 ± 0.005 ✗"
+    assert "<strong>0.990 ± 0.008</strong>" in page
+    assert dict(table_after(page, "<summary>k = 5:")[1:]) == {"Sequential Attention": "0.850 ± 0.050"}
+    assert table_after(page, "In print, and here")[1] == ["SA-table-2", "6", "1", "1", "4"]
+    assert "20 pieces are done; they took 10.0 h" in " ".join(page.split())
+
+
+def test_the_long_table_has_seeds_rows_seconds_and_the_paired_test(tmp_path):
+    page, _ = written(tmp_path)
+    heads, *rows = table_after(page, "All numbers: Mice Protein")
+    by_method = {(row[0], row[1]): dict(zip(heads, row, strict=True)) for row in rows}
+    assert [row[1] for row in rows] == ["50", "50", "50", "5"]
+    own, worse, near = (
+        by_method[name, "50"] for name in ("Sequential Attention", "feature mask (LLY)", "random")
+    )
+    assert (own["− the other"], own["p"]) == ("", "")
+    assert (worse["− the other"], worse["p"]) == ("-0.064", "0.0625")  # all five have the same sign
+    # differences in thousandths 1, −1, 0, −1, −1: |sum| = 2 or more in 10 of the 16 choices of four signs
+    assert (near["− the other"], near["p"]) == ("-0.000", "0.625")
+    assert (worse["seeds"], worse["training rows"], worse["selecting [s]"]) == ("5", "756", "6.0")
+    assert (own["in print"], own["difference"], own["verdict"]) == ("0.993 ± 0.008", "-0.003", "reproduced")
+    # 2·√(0.008² + 0.0079²)
+    assert own["tolerance"] == "0.022"
+    assert by_method["Sequential Attention", "5"]["note"] == "prefix of 50"
+    stored = json.loads((tmp_path / "results.json").read_text("utf-8"))["rows"]
+    (row,) = (one for one in stored if one["method"] == "random")
+    assert row["values"] == {"1": 0.991, "2": 0.979, "3": 1.0, "4": 0.984, "5": 0.994}
+    assert row["test"]["p"] == 0.625
+
+
+def test_another_method_to_compare_with(tmp_path):
+    page, _ = written(tmp_path, against="random")
+    heads, *rows = table_after(page, "All numbers: Mice Protein")
+    found = {row[0]: dict(zip(heads, row, strict=True))["p"] for row in rows if row[1] == "50"}
+    assert found == {"Sequential Attention": "0.625", "feature mask (LLY)": "0.0625", "random": ""}
+    assert "mean difference from random" in page
+
+
+def test_with_a_share_of_the_epochs_nothing_is_met_or_missed(tmp_path):
+    page, _ = written(tmp_path, QUICK)
+    assert table_after(page, "In print, and here")[1] == ["SA-table-2", "6", "0", "0", "6"]
+    assert "✓</span>" not in page
+    assert "10 % of the epochs" in page
+
+
+def test_the_figures_of_a_run(tmp_path, drawn):
+    """Accuracy against k, seconds against accuracy, the pixels picked; each in words too."""
+    result = invoke(tmp_path, "--data", "digits", "--seeds", "1")
+    assert result.exit_code == 0, result.output
+    names = ("toy-k-network", "toy-seconds", "toy-pixels-digits")
+    assert {path.name for path in tmp_path.glob("*.png")} == {f"{name}.png" for name in names}
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert page.count("data:image/svg+xml;base64,") == 3
+    assert "digits: the pixels picked, k = 10" in page
+    assert "group LASSO, λ fixed" in page
+
+
+def test_pixels_have_the_share_of_the_seeds():
+    panels = plots.picked_pixels({"a": {0: 1.0, 5: 0.5}, "b": {1: 0.5}}, (2, 3))
+    points = panels[0].collections[0]
+    assert points.get_offsets().tolist() == [[0, 0], [2, 1]]
+    assert points.get_alpha()[0] == 1 > points.get_alpha()[1]
+
+
+def test_lines_of_settings_have_what_is_printed_beside_them():
+    rows = [
+        Summary("adaptivity", "mice", "SA", 64, str(2**i), "network", {1: 0.9, 2: 0.9 + 0.02 * i}, {}, (9, 9))
+        for i in range(3)
+    ]
+    (ax,) = plots.study_lines(
+        rows, lambda one: int(one.setting), "features at a time", "accuracy", printed={"mice": [(1, 0.99)]}
+    )
+    ours, printed = ax.lines
+    assert ours.get_xdata().tolist() == [1, 2, 4]
+    assert ours.get_ydata() == pytest.approx([0.9, 0.91, 0.92])
+    assert (printed.get_label(), list(printed.get_ydata())) == ("in print", [0.99])
+    lengths = [abs(bar[1][1] - bar[0][1]) / 2 for bar in ax.collections[0].get_segments()]
+    assert lengths == pytest.approx([one.std for one in rows])
 
 
 # --- arguments -------------------------------------------------------------------------------------------
