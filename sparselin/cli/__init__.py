@@ -9,7 +9,7 @@ import click
 import sparselin
 
 # a module each, loaded at its first use
-COMMANDS = ("select", "verify", "ledger", "diversity", "guarantee", "sweep", "explore", "warm-up")
+COMMANDS = ("select", "verify", "ledger", "diversity", "guarantee", "neural", "sweep", "explore", "warm-up")
 
 
 class _Lazy(click.Group):

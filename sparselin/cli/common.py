@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -52,16 +53,18 @@ def watch(
     stream: Iterator[_Item],
     take: Callable[[_Item], tuple[int, str]],
     stopped: str = "",
+    alike: bool = True,
 ) -> bool:
     """Pass each item of a stream to `take`, under a progress bar; it returns a count and the bar's text.
 
-    Ctrl-C closes the stream, prints `stopped` and returns True; the items taken so far remain.
+    Ctrl-C closes the stream, prints `stopped` and returns True; the items taken so far remain. The bar says
+    how much time remains if the items are alike, that is take about as long.
     """
     columns = (
         TextColumn("[progress.description]{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
+        *([TimeRemainingColumn(elapsed_when_finished=True)] if alike else []),
         TextColumn("{task.fields[state]}"),
     )
     with Progress(*columns, console=console) as progress, contextlib.closing(stream):  # type: ignore[type-var]
@@ -117,15 +120,48 @@ def _holds(results: Path) -> str:
 
 def chosen(ensembles: str, known: Sequence[str]) -> tuple[str, ...]:
     """The names of a list with commas, each once; "all" is all that are known."""
-    if ensembles == "all":
-        return tuple(known)
-    names = tuple(dict.fromkeys(name.strip() for name in ensembles.split(",")))
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise click.BadParameter(
-            f"unknown ensemble {unknown[0]!r}; the ensembles are {', '.join(known)}", param_hint="--ensembles"
-        )
-    return names
+    return (
+        tuple(known)
+        if ensembles == "all"
+        else listed(ensembles, known, ("ensemble", "ensembles"), "--ensembles")
+    )
+
+
+def listed(text: str, known: Sequence[str], kind: tuple[str, str], option: str) -> tuple[str, ...]:
+    """The names of a list with commas, each once; of names that have commas themselves the longest.
+
+    Raises click.BadParameter for one that is not known; `kind` is what it should be, one and several.
+
+    >>> known = ("OMP", "group LASSO", "group LASSO, λ fixed")
+    >>> listed("group LASSO, λ fixed, OMP", known, ("method", "methods"), "--methods")
+    ('group LASSO, λ fixed', 'OMP')
+    """
+    parts = [part.strip() for part in text.split(",")]
+    names: dict[str, None] = {}
+    while parts:
+        ends = [i for i in range(len(parts), 0, -1) if ", ".join(parts[:i]) in known]
+        if not ends:
+            words = f"unknown {kind[0]} {parts[0]!r}; the {kind[1]} are {', '.join(known)}"
+            raise click.BadParameter(words, param_hint=option)
+        names[", ".join(parts[: ends[0]])] = None
+        parts = parts[ends[0] :]
+    return tuple(names)
+
+
+def as_typed(without: Sequence[str] = ()) -> str:
+    """The command line of the command that runs, without these options: it repeats the run."""
+    context = click.get_current_context()
+    words = ["sparselin", str(context.info_name)]
+    for option in context.command.params:
+        given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+        if not given or option.name in without:
+            continue
+        value = context.params[str(option.name)]
+        if isinstance(value, bool):
+            words.append(option.opts[0] if value else option.secondary_opts[0])
+        else:
+            words += [option.opts[0], str(value)]
+    return shlex.join(words)
 
 
 def refuse(names: Sequence[str], reason: str) -> None:

@@ -7,13 +7,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from typing import Any
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, NamedTuple, TypeAlias
+
+Job: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def run_jobs(
-    jobs: Iterator[tuple[Callable[..., Any], tuple[Any, ...]]],
+    jobs: Iterator[Job],
     count: int,
     prepare: Callable[[], object] | None = None,
 ) -> Iterator[Any]:
@@ -44,6 +47,68 @@ def run_jobs(
                     yield future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Lost(NamedTuple):
+    """In place of a job's result: its process was killed, as the system does for lack of memory."""
+
+    arguments: tuple[Any, ...]
+
+
+def run_groups(groups: Iterator[Iterable[Job]], count: int) -> Iterator[Any]:
+    """The results of groups of jobs (function, arguments) in order of completion.
+
+    A group stays in one process, so that what one of its jobs keeps in memory serves the next. Groups, and
+    the jobs of one, are asked for when a process is free. There are `count` spawned processes, see
+    `run_jobs`, or this one if count is 1. Closing the iterator ends them at once, with what they were at.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if count == 1:
+        with threadpool_limits(1):
+            yield from (function(*arguments) for group in groups for function, arguments in group)
+        return
+    before = set(multiprocessing.active_children())
+    pools = [_alone() for _ in range(count)]
+    rest: list[Iterator[Job]] = [iter(()) for _ in range(count)]
+    pending: dict[Future[Any], tuple[int, Job]] = {}
+    idle = set(range(count))
+    try:
+        while True:
+            for i in sorted(idle):
+                if (job := _following(rest, i, groups)) is not None:
+                    pending[pools[i].submit(job[0], *job[1])] = (i, job)
+            if not pending:
+                return
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            ended = {future: pending.pop(future) for future in done}
+            idle = {i for i, _ in ended.values()}
+            for future, (i, job) in ended.items():
+                if isinstance(future.exception(), BrokenProcessPool):
+                    pools[i].shutdown(wait=False)
+                    pools[i] = _alone()
+                    yield Lost(job[1])
+                else:
+                    yield future.result()
+    finally:
+        for pool in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+
+
+def _following(rest: list[Iterator[Job]], i: int, groups: Iterator[Iterable[Job]]) -> Job | None:
+    """The next job of the group that process i is at, or the first of the next group that has one."""
+    while (job := next(rest[i], None)) is None:
+        group = next(groups, None)
+        if group is None:
+            return None
+        rest[i] = iter(group)
+    return job
+
+
+def _alone() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (None,))
 
 
 def _begin(prepare: Callable[[], object] | None) -> None:

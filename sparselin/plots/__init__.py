@@ -35,6 +35,7 @@ from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability
+from sparselin.plots.studies import picked_pixels, study_lines, study_times
 from sparselin.plots.style import (
     BLUE,
     BROWN,
@@ -94,6 +95,7 @@ __all__ = [
     "penalties",
     "penalty_panels",
     "penalty_value",
+    "picked_pixels",
     "pixel_maps",
     "promised",
     "r_squared",
@@ -104,6 +106,8 @@ __all__ = [
     "show",
     "sparse_eigenvalues",
     "stability",
+    "study_lines",
+    "study_times",
     "subset",
     "window",
     "windows",

@@ -46,14 +46,25 @@ def write_page(output: Path, template: str, context: dict[str, Any]) -> Path:
     escape = select_autoescape(["html", "j2"])
     page = Environment(loader=loader, autoescape=escape, undefined=StrictUndefined).get_template(template)
     index = output / "index.html"
-    index.write_text(page.render(context), encoding="utf-8")
+    _put(index, page.render(context))
     return index
 
 
 def write_json(output: Path, results: Any) -> None:
     """results.json in the folder."""
     text = json.dumps(_finite(results), indent=1, ensure_ascii=False)
-    (output / "results.json").write_text(text + "\n", encoding="utf-8")
+    _put(output / "results.json", text + "\n")
+
+
+def _put(path: Path, text: str) -> None:
+    """Write a file whole or, on a full disk, not at all: what was there stays."""
+    other = path.with_name(path.name + ".part")
+    try:
+        other.write_text(text, encoding="utf-8")
+        other.replace(path)
+    except OSError:
+        other.unlink(missing_ok=True)
+        raise
 
 
 def figure(output: Path, name: str, caption: str, drawn: Any) -> dict[str, str]:

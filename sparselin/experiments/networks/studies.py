@@ -1,0 +1,14 @@
+"""All studies by name."""
+
+from __future__ import annotations
+
+from sparselin.experiments.networks.pieces import Study
+from sparselin.validation import check_new
+
+STUDIES: dict[str, Study] = {}
+
+
+def register(study: Study) -> Study:
+    """Add a study; ValueError for a name that is taken."""
+    STUDIES[check_new(study.name, STUDIES, "a study")] = study
+    return study

@@ -1,0 +1,151 @@
+"""Figures of the studies of networks: accuracies of methods on data sets, and the pixels that they pick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparselin.plots.pixels import grey_image
+from sparselin.plots.style import GREY, ORANGE, POINTS, axes, look, positive_axis, pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MANY = 8  # more lines than that have no bars, and larger panels
+_PICTURES = 6  # images in a row
+_SHORTEST = 1e-3  # seconds: records have them to three digits
+
+
+def study_lines(
+    summaries: Sequence[Any],
+    x: Callable[[Any], float],
+    xlabel: str,
+    ylabel: str,
+    *,
+    titles: Mapping[str, str] | None = None,
+    printed: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    logarithmic: bool = True,
+) -> list[Axes]:
+    """Mean scores of methods against x, a panel for each data set.
+
+    Lines of up to eight methods have bars of one standard deviation.
+
+    Parameters
+    ----------
+    summaries : with `data`, `method`, `mean` and `std`.
+    x : a summary ↦ its place on the horizontal axis.
+    titles : data set ↦ its title.
+    printed : data set ↦ points (x, score) of a paper.
+    logarithmic : whether the x, which are positive then, have a logarithmic axis.
+    """
+    methods = list(dict.fromkeys(one.method for one in summaries))
+    names = list(dict.fromkeys(one.data for one in summaries))
+    panels = _panels(names, xlabel, ylabel, titles or {}, 3 if len(methods) <= _MANY else 2)
+    for name, ax in zip(names, panels, strict=True):
+        places = sorted({x(one) for one in summaries if one.data == name})
+        for i, method in enumerate(methods):
+            mine = [one for one in summaries if (one.data, one.method) == (name, method)]
+            _line(ax, sorted(mine, key=x), x, look(i) | {"label": method}, len(methods) <= _MANY)
+        if printed and name in printed:
+            shown: dict[str, Any] = {"color": GREY, "marker": "_", "linestyle": "--", "label": "in print"}
+            ax.plot(*zip(*printed[name], strict=True), linewidth=1.2, markersize=9, **shown)
+        if logarithmic:
+            ax.set_xscale("log")
+        ax.set_xticks(places, [f"{place:g}" for place in places])
+        ax.minorticks_off()
+    _legend(panels, 4)
+    return panels
+
+
+def study_times(
+    summaries: Sequence[Any], ylabel: str = "accuracy", titles: Mapping[str, str] | None = None
+) -> list[Axes]:
+    """Mean scores against the seconds of the selection, a panel for each data set, a mark for each method.
+
+    Parameters
+    ----------
+    summaries : with `data`, `method`, `mean`, `std` and `seconds` that have "selecting".
+    ylabel : what the scores are.
+    titles : data set ↦ its title.
+    """
+    methods = list(dict.fromkeys(one.method for one in summaries))
+    names = list(dict.fromkeys(one.data for one in summaries))
+    panels = _panels(names, "seconds of the selection", ylabel, titles or {}, 2)
+    for one in summaries:
+        ax, style = panels[names.index(one.data)], look(methods.index(one.method))
+        filled = {"markerfacecolor": "none"} if style["linestyle"] != "-" else {}
+        shown = style | filled | {"label": one.method, "linestyle": "none"}
+        ax.plot([max(one.seconds["selecting"], _SHORTEST)], [one.mean], markersize=7, **shown)
+    for name, ax in zip(names, panels, strict=True):
+        took = [one.seconds["selecting"] for one in summaries if one.data == name]
+        positive_axis(ax, np.maximum(took, _SHORTEST))
+    _legend(panels, 4)
+    return panels
+
+
+def picked_pixels(
+    shares: Mapping[str, Mapping[int, float]], shape: tuple[int, int], background: Any = None
+) -> list[Axes]:
+    """Where in the image the features of each method lie: the darker a square, the more of the seeds pick it.
+
+    Parameters
+    ----------
+    shares : method ↦ (feature ↦ the share of the seeds in which it was picked).
+    shape : (height, width) of an image; feature j = width·row + column.
+    background : (height·width,) an image, as the mean of all; None for a blank one.
+    """
+    wide = min(_PICTURES, len(shares))
+    high = -(-len(shares) // wide)
+    size = {"figsize": (2.1 * wide, 2.4 * high), "layout": "constrained"}
+    _, grid = pyplot().subplots(high, wide, squeeze=False, **size)
+    panels: list[Axes] = list(grid.flat)[: len(shares)]
+    for unused in list(grid.flat)[len(shares) :]:
+        unused.set_axis_off()
+    image = np.zeros(shape) if background is None else np.reshape(background, shape)
+    for (method, share), ax in zip(shares.items(), panels, strict=True):
+        axes(ax, method.replace(", ", ",\n").replace(" of ", "\nof "))
+        grey_image(ax, image, alpha=0.5)
+        rows, columns = np.unravel_index(np.array(list(share), np.intp), shape)
+        look_of: dict[str, Any] = {"color": ORANGE, "edgecolor": "black", "linewidth": 0.4, "marker": "s"}
+        look_of["alpha"] = 0.15 + 0.85 * np.array(list(share.values()))
+        ax.scatter(columns, rows, s=(85 / max(shape)) ** 2, rasterized=True, **look_of)
+    return panels
+
+
+def _panels(
+    names: Sequence[str], xlabel: str, ylabel: str, titles: Mapping[str, str], columns: int
+) -> list[Axes]:
+    wide = min(columns, len(names))
+    high, width = -(-len(names) // wide), 12.6 / columns
+    size = {"figsize": (max(width * wide, 6.4), 0.7 * width * high + 1.2), "layout": "constrained"}
+    _, grid = pyplot().subplots(high, wide, squeeze=False, **size)
+    panels: list[Axes] = list(grid.flat)[: len(names)]
+    for unused in list(grid.flat)[len(names) :]:
+        unused.set_axis_off()
+    for i, (name, ax) in enumerate(zip(names, panels, strict=True)):
+        axes(ax, titles.get(name, name), xlabel, ylabel if i % wide == 0 else "")
+        ax.grid(linewidth=0.4, alpha=0.5)
+    return panels
+
+
+def _line(
+    ax: Axes, mine: Sequence[Any], x: Callable[[Any], float], shown: dict[str, Any], bars: bool
+) -> None:
+    if not mine:
+        return
+    places, means = [x(one) for one in mine], np.array([one.mean for one in mine])
+    ax.plot(places, means, markersize=4.5, linewidth=1.2, **shown)
+    if bars:
+        std = np.nan_to_num([one.std for one in mine])
+        ax.vlines(places, means - std, means + std, color=shown["color"], linewidth=0.7)
+
+
+def _legend(panels: Sequence[Axes], columns: int) -> None:
+    """One for all panels, below them."""
+    handles = {
+        label: handle for ax in panels for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    place = {"loc": "outside lower center", "ncols": min(columns, len(handles)), "frameon": False}
+    panels[0].figure.legend(handles.values(), handles, fontsize=POINTS, **place)

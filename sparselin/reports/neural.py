@@ -1,0 +1,178 @@
+"""The page of `sparselin neural`: a section for each study, with what is printed beside ours."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sparselin.experiments.networks.data import FORMS
+from sparselin.experiments.networks.pieces import Record, Study
+from sparselin.experiments.networks.runs import duration, failures_in_words
+from sparselin.experiments.networks.store import Store
+from sparselin.reports import page
+from sparselin.reports.neural_figures import SCORES, TITLES, figures
+from sparselin.reports.neural_rows import (
+    AGAINST,
+    LONG,
+    TEXT,
+    Row,
+    cells,
+    counts,
+    judged_all,
+    printed_words,
+    rows,
+    spread,
+    verdict_words,
+)
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """How the records came about.
+
+    Attributes
+    ----------
+    command : the line that repeats the run, or goes on with it.
+    seconds : of this run.
+    jobs : its processes.
+    interrupted : whether Ctrl-C ended it.
+    left : how many pieces have no record yet.
+    against : the method that the others are compared with.
+    """
+
+    command: str
+    seconds: float
+    jobs: int
+    interrupted: bool
+    left: int
+    against: str = AGAINST
+
+
+def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) -> Path:
+    """Write index.html, results.json and the figures (PNG and SVG) of the store's records to a folder."""
+    records = sorted(store.records.values(), key=_order(studies, store))
+    judged = judged_all(records, store.scale)
+    found = rows(records, judged, run.against)
+    described = page.describe(run.command, run.seconds, run.jobs, 1, run.interrupted, packages=PACKAGES)
+    failed = failures_in_words(store.failures.values())
+    page.write_json(
+        output,
+        {
+            "run": described,
+            "scale": dataclasses.asdict(store.scale),
+            "left": run.left,
+            "failures": failed,
+            "against": run.against,
+            "rows": [row.as_json() for row in found],
+        },
+    )
+    names = dict.fromkeys(row.ours.study for row in found)
+    context = {
+        "run": described,
+        "scale": store.scale,
+        "left": run.left,
+        "hours": duration(sum(store.seconds.values()) / 3600),
+        "records": len(records),
+        "failures": failed,
+        "against": run.against,
+        "counts": counts(judged),
+        "studies": [_section(output, studies.get(name), name, found, records) for name in names],
+        "long": LONG,
+        "text": TEXT,
+    }
+    return page.write_page(output, "neural.html.j2", context)
+
+
+def _order(studies: Mapping[str, Study], store: Store) -> Any:
+    """By study, data set and k as the studies have them; methods as they came."""
+    place = {name: i for i, name in enumerate(studies)}
+    sets = {name: i for i, name in enumerate([*FORMS, *(d for s in studies.values() for d in s.data)])}
+    came = {key: i for i, key in enumerate(store.records)}
+
+    def key(record: Record) -> tuple[int, int, int]:
+        piece = record.piece
+        return place.get(piece.study, len(place)), sets.get(piece.data, len(sets)), came[piece.key]
+
+    return key
+
+
+def _section(
+    output: Path, study: Study | None, name: str, found: Sequence[Row], records: Sequence[Record]
+) -> dict[str, Any]:
+    """What the template shows of one study."""
+    mine = [row for row in found if row.ours.study == name]
+    sets = list(dict.fromkeys(row.ours.data for row in mine))
+    long = [(data, sorted((row for row in mine if row.ours.data == data), key=_place(mine))) for data in sets]
+    drawn = figures(name, mine, [record for record in records if record.piece.study == name])
+    return {
+        "name": name,
+        "title": study.title if study else name,
+        "source": study.source if study else "",
+        "matrices": [_matrix(size, mine) for size in _sizes(mine)],
+        "long": [
+            (TITLES.get(data, data), [(cells(row), _failed(row)) for row in rows]) for data, rows in long
+        ],
+        "figures": [page.figure(output, f"{name}-{what}", *rest) for what, *rest in drawn],
+    }
+
+
+def _place(mine: Sequence[Row]) -> Any:
+    """By learner, then the largest k first; all features at the end."""
+    learners = list(dict.fromkeys(row.ours.learner for row in mine))
+    return lambda row: (learners.index(row.ours.learner), -(row.size or 0))
+
+
+def _failed(row: Row) -> bool:
+    return row.judged is not None and row.judged.verdict.value == "not reproduced"
+
+
+def _sizes(mine: Sequence[Row]) -> list[int | None]:
+    """The largest k first; all features by themselves only where nothing was selected."""
+    sizes = sorted({row.size for row in mine if row.size is not None}, reverse=True)
+    return [*sizes] or [None]
+
+
+def _matrix(size: int | None, mine: Sequence[Row]) -> dict[str, Any]:
+    """Methods by data set and learner at one k, and all features in the last rows."""
+    chosen = [row for row in mine if row.size in (size, None)]
+    columns = list(dict.fromkeys((row.ours.data, row.ours.learner) for row in chosen))
+    methods = sorted(dict.fromkeys((row.size is None, row.method) for row in chosen), key=lambda one: one[0])
+    at = {(row.method, row.ours.data, row.ours.learner): row for row in chosen}
+    best = {column: _best(chosen, column) for column in columns}
+    learners = list(dict.fromkeys(learner for _, learner in columns))
+    return {
+        "title": "all features" if size is None else f"k = {size}",
+        "of": SCORES.get(learners[0], learners[0]) if len(learners) == 1 else "",
+        "columns": [(TITLES.get(data, data), learner) for data, learner in columns],
+        "rows": [
+            (method, [_cell(at.get((method, *column)), best[column]) for column in columns])
+            for _, method in methods
+        ],
+    }
+
+
+def _best(chosen: Sequence[Row], column: tuple[str, str]) -> float:
+    """The best mean of what was selected."""
+    means = [row.ours.mean for row in chosen if (row.ours.data, row.ours.learner) == column and row.size]
+    return max(means, default=math.nan)
+
+
+def _cell(row: Row | None, best: float) -> dict[str, Any] | None:
+    """Ours, what is printed, and the verdict as a mark."""
+    if row is None:
+        return None
+    marks = {"reproduced": "✓", "not reproduced": "✗"}
+    word = row.judged.verdict.value if row.judged else ""
+    return {
+        "ours": spread(row.ours.mean, row.ours.std),
+        "best": row.ours.mean == best,
+        "printed": printed_words(row.judged),
+        "mark": marks.get(word, ""),
+        "word": verdict_words(row.judged),
+        "fails": word == "not reproduced",
+    }

@@ -1,0 +1,117 @@
+"""The figures of the page of `sparselin neural`: scores against k, seconds and settings; pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sparselin import plots
+from sparselin.experiments.networks.data import FORMS, table
+from sparselin.experiments.networks.figures import ALL
+from sparselin.experiments.networks.pieces import Record
+from sparselin.experiments.networks.verdicts import Summary
+from sparselin.reports.neural_rows import Row
+
+TITLES = {name: form.title for name, form in FORMS.items()}
+SCORES = {"network": "accuracy of a network on the picks", "precision": "precision of the picks"}
+"""A learner, or a measure ↦ in words; the others are names of learners."""
+_NUMBERS = {"adaptivity": "features at a time", "signals": "features in all"}
+"""A study ↦ what its settings are, where they are numbers."""
+
+Figure = tuple[str, str, Any]  # name, caption, figure
+
+
+def figures(study: str, mine: Sequence[Row], records: Sequence[Record]) -> Iterator[Figure]:
+    """What there is to draw of a study, its rows and its records."""
+    selected = [row for row in mine if row.size is not None]
+    for learner in dict.fromkeys(row.ours.learner for row in selected):
+        those = [row for row in selected if row.ours.learner == learner]
+        yield from _against_k([row.ours for row in those if not row.ours.setting], learner)
+        yield from _against_setting(study, [row for row in those if row.ours.setting.isdigit()], learner)
+    yield from _against_seconds([row.ours for row in selected])
+    for data in dict.fromkeys(record.piece.data for record in records):
+        yield from _pixels(data, records)
+
+
+def _words(learner: str) -> str:
+    return SCORES.get(learner, f"accuracy of {learner}")
+
+
+def _caption(learner: str, rest: str) -> str:
+    words = _words(learner)
+    return words[:1].upper() + words[1:] + rest
+
+
+def _file(learner: str) -> str:
+    """A learner in the name of a file."""
+    return "".join(letter if letter.isalnum() else "-" for letter in learner)
+
+
+def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
+    if len({one.k for one in plain}) > 1:
+        drawn = plots.study_lines(plain, lambda one: one.k, "features", _words(learner), titles=TITLES)
+        words = _caption(learner, " against their number k: means over seeds.")
+        yield f"k-{_file(learner)}", words, drawn[0].figure
+
+
+def _against_setting(study: str, numbered: Sequence[Row], learner: str) -> Iterator[Figure]:
+    """Where the settings are numbers, with what is printed."""
+    if not numbered:
+        return
+    printed: dict[str, list[tuple[float, float]]] = {}
+    for row in numbered:
+        if row.judged:
+            printed.setdefault(row.ours.data, []).append((int(row.ours.setting), row.judged.printed.mean))
+    what = _NUMBERS.get(study, "setting")
+    drawn = plots.study_lines(
+        [row.ours for row in numbered],
+        lambda one: int(one.setting),
+        what,
+        _words(learner),
+        titles=TITLES,
+        printed={data: sorted(points) for data, points in printed.items()},
+    )
+    yield (
+        f"setting-{_file(learner)}",
+        _caption(learner, f" against {what}: means over seeds."),
+        drawn[0].figure,
+    )
+
+
+def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
+    """At the largest k, by the first learner: the selection is the same for all of them."""
+    timed = [one for one in selected if "selecting" in one.seconds and not one.setting]
+    if len({one.method for one in timed}) < 2:
+        return
+    most, learner = max(one.k for one in timed), timed[0].learner
+    shown = [one for one in timed if (one.k, one.learner) == (most, learner)]
+    drawn = plots.study_times(shown, _words(learner), TITLES)
+    words = _caption(learner, f" at k = {most} against the seconds of the selection, by one thread.")
+    yield "seconds", words, drawn[0].figure
+
+
+def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
+    """Of images: at the largest k and in the plain setting, the share of the seeds that pick a pixel."""
+    shape = FORMS[data].image if data in FORMS else None
+    picked = [r for r in records if r.piece.data == data and r.support and r.piece.method != ALL]
+    most = max((record.piece.k for record in picked), default=0)
+    supports: dict[str, list[tuple[int, ...]]] = {}
+    for record in picked:
+        if record.piece.k == most and not record.piece.setting:
+            supports.setdefault(record.piece.method, []).append(record.support)
+    if shape is None or not supports:
+        return
+    shares = {
+        method: {j: sum(j in one for one in those) / len(those) for one in those for j in one}
+        for method, those in supports.items()
+    }
+    words = f"{TITLES[data]}: the pixels picked, k = {most}, on the mean image; the darker, the more seeds."
+    yield f"pixels-{data}", words, plots.picked_pixels(shares, shape, _mean_image(data))[0].figure
+
+
+def _mean_image(data: str) -> Any:
+    """None where the data cannot be read any more."""
+    try:
+        return table(data).X.mean(axis=0)
+    except (OSError, ValueError):
+        return None

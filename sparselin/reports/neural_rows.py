@@ -1,0 +1,236 @@
+"""The rows of the page of `sparselin neural`: ours, what is printed, the verdict, and a paired test."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sparselin.experiments.networks.figures import ALL, TABLES, Printed
+from sparselin.experiments.networks.pieces import Record, Scale
+from sparselin.experiments.networks.printed import TITLES
+from sparselin.experiments.networks.verdicts import (
+    Judged,
+    Paired,
+    Summary,
+    paired,
+    summary,
+    verdict,
+    verdict_of_times,
+)
+from sparselin.ledger import Verdict
+
+AGAINST = "Sequential Attention"
+_TIMES = "SA-table-6"  # a printed table of seconds
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A method on a data set.
+
+    Attributes
+    ----------
+    ours : the summary of its records.
+    judged : beside what is printed; None where nothing is.
+    times : its seconds beside the printed ones; None where none are.
+    test : its scores minus those of the method that it is compared with; None for that method itself.
+    """
+
+    ours: Summary
+    judged: Judged | None
+    times: Judged | None
+    test: Paired | None
+
+    @property
+    def method(self) -> str:
+        """The method and the setting."""
+        return f"{self.ours.method}, {self.ours.setting}" if self.ours.setting else self.ours.method
+
+    @property
+    def size(self) -> int | None:
+        """k, but None for all features, which are as many as the data have."""
+        return None if self.ours.method == ALL else self.ours.k
+
+    def as_json(self) -> dict[str, Any]:
+        """Numbers and words for results.json."""
+        one = self.ours
+        found = dict(zip(("study", "data", "method", "k", "setting", "learner"), one.address, strict=True))
+        found |= {"mean": one.mean, "std": one.std, "values": dict(one.values)}
+        found |= {"rows": list(one.rows), "seconds": dict(one.seconds), "notes": list(one.notes)}
+        found |= {"printed": _judged_json(self.judged), "printed_seconds": _judged_json(self.times)}
+        return found | {"test": self.test._asdict() if self.test else None}
+
+
+def rows(records: Sequence[Record], judged: Iterable[Judged], against: str = AGAINST) -> list[Row]:
+    """A row for each summary of the records, in the order in which they came.
+
+    judged : of `judged_all`. against : the method that the others are compared with, seed by seed.
+    """
+    found = summary(records)
+    by_address = {one.address: one for one in found}
+    accuracies, times = {}, {}
+    for one_judged in judged:
+        if one_judged.printed.table == _TIMES:
+            times[one_judged.printed.address[:5]] = one_judged
+        else:
+            accuracies[one_judged.printed.address] = one_judged
+    return [
+        Row(
+            one,
+            accuracies.get(one.address),
+            times.get(one.address[:5]),
+            _test(one, by_address, against),
+        )
+        for one in found
+    ]
+
+
+def judged_all(records: Sequence[Record], scale: Scale) -> list[Judged]:
+    """Every printed figure of a study and a data set that have a record, with its verdict.
+
+    With a share of the epochs only, as with one of the rows, none can be met or missed.
+    """
+    there = {(record.piece.study, record.piece.data) for record in records}
+    scores = {one.address: one for one in summary(records)}
+    clocks = {one.address: one for one in summary(records, times=True)}
+    found = []
+    for name, figures in TABLES.items():
+        for data in TITLES:
+            printed = [one for one in figures(data) if (one.study, one.data) in there]
+            if name == _TIMES:
+                found += _judged_times(printed, clocks)
+            else:
+                found += [verdict(one, scores.get(one.address)) for one in printed]
+    if scale.epochs >= 1:
+        return found
+    lacking, nan = f"{scale.epochs:.0%} of the epochs", math.nan
+    return [Judged(one.printed, one.ours, Verdict.NEEDS_DATA, nan, nan, lacking) for one in found]
+
+
+def _judged_times(printed: Sequence[Printed], clocks: dict[Any, Summary]) -> list[Judged]:
+    """Each beside Sequential Attention's, whose own ratio is 1 and judged nowhere."""
+    base = next((one for one in printed if one.method == AGAINST), None)
+    if base is None:
+        return []
+    return [
+        verdict_of_times((one, base), (clocks.get(one.address), clocks.get(base.address)))
+        for one in printed
+        if one is not base
+    ]
+
+
+class Count(NamedTuple):
+    """Of a printed table: its figures on the data sets that were run, by verdict."""
+
+    table: str
+    figures: int
+    verdicts: dict[str, int]
+
+
+def counts(judged: Iterable[Judged]) -> list[Count]:
+    """By table, in their order."""
+    by_table: dict[str, Counter[str]] = {}
+    for one in judged:
+        by_table.setdefault(one.printed.table, Counter())[one.verdict.value] += 1
+    return [Count(table, sum(found.values()), dict(found)) for table, found in by_table.items()]
+
+
+def _test(one: Summary, by_address: dict[Any, Summary], against: str) -> Paired | None:
+    """Against that method in the same setting, or else in the plain one."""
+    for setting in dict.fromkeys((one.setting, "")):
+        other = by_address.get((one.study, one.data, against, one.k, setting, one.learner))
+        if other is not None and other is not one and set(one.values) & set(other.values):
+            return paired(one, other)
+    return None
+
+
+def _judged_json(judged: Judged | None) -> dict[str, Any] | None:
+    if judged is None:
+        return None
+    printed = judged.printed
+    found = {"table": printed.table, "mean": printed.mean, "std": printed.std}
+    found |= {"verdict": judged.verdict.value, "lacking": judged.lacking}
+    return found | {"difference": judged.difference, "tolerance": judged.tolerance}
+
+
+# --- in words --------------------------------------------------------------------------------------------
+
+
+def spread(mean: float, std: float | None) -> str:
+    """Mean ± standard deviation, which one seed does not have.
+
+    >>> spread(0.9563, 0.002), spread(57.5, 1.5), spread(0.96, None)
+    ('0.956 ± 0.002', '57.5 ± 1.5', '0.960')
+    """
+    digits = 1 if mean >= 10 else 3
+    if std is None or math.isnan(std):
+        return f"{mean:.{digits}f}"
+    return f"{mean:.{digits}f} ± {std:.{digits}f}"
+
+
+def printed_words(judged: Judged | None) -> str:
+    """What is printed, "" for nothing."""
+    return "" if judged is None else spread(judged.printed.mean, judged.printed.std)
+
+
+def verdict_words(judged: Judged | None) -> str:
+    """The verdict, and what it lacks."""
+    if judged is None:
+        return ""
+    return f"{judged.verdict.value}: {judged.lacking}" if judged.lacking else judged.verdict.value
+
+
+LONG = (
+    *(
+        "method",
+        "k",
+        "by",
+        "ours",
+        "− the other",
+        "p",
+        "seeds",
+        "training rows",
+        "selecting [s]",
+        "fitting [s]",
+    ),
+    *("in print", "difference", "tolerance", "verdict", "note"),
+)
+"""The headings over `cells`."""
+TEXT = ("method", "by", "verdict", "note")
+"""Those of them that are over words."""
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row of the long table."""
+    one, test = row.ours, row.test
+    low, high = one.rows
+    return (
+        row.method,
+        str(one.k),
+        one.learner,
+        spread(one.mean, one.std),
+        f"{test.difference:+.3f}" if test else "",
+        f"{test.p:.3g}" if test else "",
+        str(len(one.values)),
+        str(low) if low == high else f"{low} to {high}",
+        *(f"{one.seconds[name]:.1f}" if name in one.seconds else "" for name in ("selecting", "fitting")),
+        printed_words(row.judged),
+        *_difference(row.judged),
+        verdict_words(row.judged),
+        "; ".join([*one.notes, *_times(row.times)]),
+    )
+
+
+def _difference(judged: Judged | None) -> tuple[str, str]:
+    """From what is printed, and what it may be."""
+    if judged is None or math.isnan(judged.difference):
+        return "", ""
+    return f"{judged.difference:+.3f}", f"{judged.tolerance:.3f}"
+
+
+def _times(judged: Judged | None) -> list[str]:
+    if judged is None:
+        return []
+    return [f"selecting, in print: {printed_words(judged)} s ({verdict_words(judged)})"]
