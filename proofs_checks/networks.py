@@ -52,7 +52,9 @@ def close(a, b):
 
 def command(study, data):
     """What makes the records of a study on a data set."""
-    return f"`sparselin neural --full --study {study} --data {data}`, then `python -m proofs_checks.networks`"
+    return (
+        f"sparselin neural --full --study {study} --data {data}, then python -m proofs_checks.networks FILE"
+    )
 
 
 # --- printed figures -------------------------------------------------------------------------------------

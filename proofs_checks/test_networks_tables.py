@@ -47,8 +47,11 @@ def words(table, keep=lambda method: True, data=TITLES):
     """What the statements of a table's rows need."""
     found = {}
     for name in data:
+        digits = 1 if table == "SA-table-6" else 3
         printed = [
-            f"{one.setting or one.method} {one.mean:g}" + ("" if one.std is None else f" ± {one.std:g}")
+            f"{one.mean:.{digits}f}"
+            + ("" if one.std is None else f" ± {one.std:.{digits}f}")
+            + f" ({one.setting or one.method})"
             for one in figures(table, name, keep)
         ]
         found[name] = {"title": TITLES[name], "figures": ", ".join(printed)}
@@ -249,7 +252,7 @@ def test_criteo(check, table):
     others: SA-figure-4, SA-figure-4-variance.
     """
     check.measured(
-        "the data are not here: `sparselin.experiments.networks.streams` runs on a copy of one's own"
+        "the data are not here; sparselin.experiments.networks.streams runs on a copy of one's own"
     )
     check.concludes(NEEDS_DATA)
 

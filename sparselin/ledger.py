@@ -331,8 +331,9 @@ def claim(
 
     def mark(function: Callable[[Check], None]) -> Callable[[], None]:
         made = _made(function, inspect.getdoc(function) or "", id, number, method, verdict, shared)
-        test = _as_test(function, [dataclasses.replace(made, cases=cases, ci_cases=ci_cases)])
-        test.claim = test.claims[0]  # type: ignore[attr-defined]
+        only = dataclasses.replace(made, cases=cases, ci_cases=ci_cases)
+        test = _as_test(function, [only])
+        vars(test)["claim"] = only
         return test
 
     return mark
@@ -393,13 +394,13 @@ def _made(
         ci_cases=40,
         test=f"{function.__module__.rpartition('.')[2]}.py::{function.__name__}",
         function=function,
-        **(texts | _stated(docstring) | shared),
+        **{**texts, **_stated(docstring), **shared},
     )
     _check_fields(made)
     return made
 
 
-def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Any:
+def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Callable[[], None]:
     """A function without arguments, which pytest runs: all claims decided, AssertionError if one fails."""
 
     def test() -> None:
@@ -410,7 +411,7 @@ def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Any:
 
     # not functools.wraps: pytest would unwrap it, and treat `check` as a fixture
     test.__name__, test.__doc__, test.__module__ = function.__name__, function.__doc__, function.__module__
-    test.claims = tuple(made)  # type: ignore[attr-defined]
+    vars(test)["claims"] = tuple(made)
     return test
 
 

@@ -25,6 +25,11 @@ AGAINST = "Sequential Attention"
 # scores that are not of test rows
 ASIDE = ("validation", "steps")
 TIMES = "SA-table-6"
+_NAMES = {
+    **{f"SA-table-{i}": f"Sequential Attention, Table {i}" for i in (2, 3, 5, 6, 9, 10)},
+    **{f"LN-table-{i}": f"LassoNet, Table {i}" for i in (1, 2)},
+    "anchors": "All features with three learners",
+}
 _TITLES = {**TITLES, "digits": "digits", "breast_cancer": "breast cancer"}
 
 
@@ -54,23 +59,32 @@ def markdown(records: Sequence[Record], date: datetime.date) -> str:
         return "No records are stored yet: `sparselin neural --full`, some hours, makes them.\n"
     head = (
         f"Made on {date.isoformat()} from {len(records):,} records. ± is the standard deviation over seeds "
-        "(n − 1). Seconds are means over seeds, by one thread. p is of the exact sign-flip test over seeds: of "
-        "five it is at least 0.0625, of three 0.25.\n"
+        "(n − 1). Seconds are means over seeds, by one thread. p is of the exact sign-flip test over seeds: "
+        "of five it is at least 0.0625, of three 0.25.\n"
     )
     printed = "\n".join(_printed(judged_all(records)))
     means = _means([one for one in summary(records) if one.learner not in ASIDE])
     return f"{head}\n## What is printed, and ours\n\n{printed}\n## All means\n\n{means}"
 
 
-def _printed(judged: Iterable[Judged]) -> Iterator[str]:
-    """A table for each printed one: a line a figure."""
-    for name, those in groupby(judged, key=lambda one: one.printed.table):
-        yield f"### {name}\n"
+def _printed(judged: Sequence[Judged]) -> Iterator[str]:
+    """A table for each printed one: a line a figure; last the studies of a data set that have no record."""
+    there = {(one.printed.study, one.printed.data) for one in judged if one.ours is not None}
+    run = [one for one in judged if (one.printed.study, one.printed.data) in there]
+    for name, those in groupby(run, key=lambda one: one.printed.table):
+        yield f"### {_NAMES.get(name, name)}\n"
         unit = "log₂ of the ratios" if name == TIMES else "ours − printed"
         yield f"| data | method | by | printed | ours | seeds | training rows | {unit} | at most | verdict |"
         yield "|---|---|---|--:|--:|--:|--:|--:|--:|---|"
         yield from (_figure(one) for one in those)
         yield ""
+    left: dict[str, dict[str, None]] = {}
+    for one in judged:
+        if (one.printed.study, one.printed.data) not in there:
+            left.setdefault(_title(one.printed.data), {})[one.printed.study] = None
+    if left:
+        words = "; ".join(f"{data} ({', '.join(studies)})" for data, studies in left.items())
+        yield f"Not run here: {words}.\n"
 
 
 def _figure(judged: Judged) -> str:
@@ -85,7 +99,7 @@ def _figure(judged: Judged) -> str:
     if judged.lacking:
         told += ["", "", f"{judged.verdict.value}: {judged.lacking}"]
     else:
-        told += [f"{judged.difference:+.3f}", f"{judged.tolerance:.3f}", judged.verdict.value]
+        told += [_signed(judged.difference), f"{judged.tolerance:.3f}", judged.verdict.value]
     return _line(told)
 
 
@@ -116,7 +130,7 @@ def _mean(one: Summary, other: Summary | None) -> str:
     if other is None or other is one or not set(one.values) & set(other.values):
         return _line([*told, "", ""])
     test = paired(one, other)
-    return _line([*told, f"{test.difference:+.3f}", f"{test.p:.3g}"])
+    return _line([*told, _signed(test.difference), f"{test.p:.3g}"])
 
 
 def _title(data: str) -> str:
@@ -137,6 +151,10 @@ def _ours(one: Summary, digits: int) -> str:
 
 def _spread(mean: float, std: float | None, digits: int) -> str:
     return f"{mean:.{digits}f}" if std is None else f"{mean:.{digits}f} ± {std:.{digits}f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")
 
 
 def _line(cells: Iterable[str]) -> str:

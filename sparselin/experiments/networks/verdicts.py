@@ -174,12 +174,14 @@ def paired(first: Summary, second: Summary) -> Paired:
             f"first and second must have 1 to {MOST_SEEDS} seeds in common; got {len(seeds)}: "
             f"{first.method}, {sorted(first.values)}; {second.method}, {sorted(second.values)}"
         )
-    delta = np.array([first.values[seed] - second.values[seed] for seed in seeds])
+    a, b = (np.array([one.values[seed] for seed in seeds]) for one in (first, second))
+    delta = a - b
     sums = np.zeros(1)
     for one in delta:
         sums = np.concatenate([sums + one, sums - one])
-    # sums of n terms, each rounded n times at most: equal ones differ by less than 2n·eps·Σ|δ|
-    slack = 2 * len(seeds) * np.finfo(np.float64).eps * np.abs(delta).sum()
+    # scores are rounded, their differences too, and sums of these n times: two sums that are equal in exact
+    # arithmetic differ by less than 2(n + 2)·eps·Σ(|a_i| + |b_i|)
+    slack = 2 * (len(seeds) + 2) * np.finfo(np.float64).eps * (np.abs(a) + np.abs(b)).sum()
     share = float(np.mean(np.abs(sums) >= abs(delta.sum()) - slack))
     return Paired(len(seeds), float(delta.mean()), share)
 
