@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -20,8 +21,9 @@ mpl.use("Agg")
 
 from sparselin import plots
 from sparselin.cli import cli
+from sparselin.cli.common import listed
 from sparselin.datasets import FOLDER
-from sparselin.experiments.networks import seconds, studies
+from sparselin.experiments.networks import seconds, store, studies
 from sparselin.experiments.networks.data import table
 from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Record, Scale, Study
 from sparselin.experiments.networks.runs import compute, grouped, in_words, planned
@@ -264,8 +266,6 @@ def test_a_full_disk_keeps_what_was_stored(tmp_path, monkeypatch):
         def fileno(self):
             return self.file.fileno()
 
-    from sparselin.experiments.networks import store
-
     whole = store._write
     monkeypatch.setattr(store, "_write", lambda file, line: whole(Full(file), line))
     result = invoke(tmp_path, *DIGITS)
@@ -283,9 +283,7 @@ def test_a_full_disk_keeps_what_was_stored(tmp_path, monkeypatch):
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
     invoke(tmp_path, *DIGITS, "--methods", "random")
-    old = (tmp_path / "index.html").read_text(encoding="utf-8")
-    from pathlib import Path
-
+    old = [(tmp_path / name).read_text(encoding="utf-8") for name in ("index.html", "results.json")]
     whole = Path.write_text
 
     def full(self, text, **options):
@@ -296,7 +294,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
     result = invoke(tmp_path, *DIGITS)
     assert result.exit_code == 1
     assert "the page cannot be written" in said(result)
-    assert (tmp_path / "index.html").read_text(encoding="utf-8") == old
+    assert old == [(tmp_path / name).read_text(encoding="utf-8") for name in ("index.html", "results.json")]
     assert not list(tmp_path.glob("*.part"))
     assert len(lines(tmp_path)) == ALL
 
@@ -505,7 +503,8 @@ def test_the_page_has_the_numbers_of_the_records_and_what_is_printed(tmp_path):
     assert cells["random"] == f"{mean:.3f} ± {std:.3f}"
     assert cells["Sequential Attention"] == "0.990 ± 0.008 0.993 ± 0.008 ✓"
     assert cells["feature mask (LLY)"] == "0.926 ± 0.010 0.981 ± 0.005 ✗"
-    assert "<strong>0.990 ± 0.008</strong>" in page
+    start = page.index("<summary>k = 50")
+    assert texts(page[start : page.index("</table>", start)], "strong") == ["0.990 ± 0.008"]
     assert dict(table_after(page, "<summary>k = 5:")[1:]) == {"Sequential Attention": "0.850 ± 0.050"}
     assert table_after(page, "In print, and here")[1] == ["SA-table-2", "6", "1", "1", "4"]
     assert "20 pieces are done; they took 10.0 h" in " ".join(page.split())
@@ -610,6 +609,8 @@ def test_a_method_with_a_comma_in_its_name(tmp_path):
     result = invoke(tmp_path, *DIGITS, "--methods", "group LASSO, λ fixed,random")
     assert result.exit_code == 0, result.output
     assert {key.split("|")[2] for key in CALLS} == {"group LASSO, λ fixed", "random"}
+    known = ("group LASSO", "group LASSO, λ fixed")
+    assert listed("group LASSO, group LASSO, λ fixed", known, ("method", "methods"), "") == known
 
 
 def test_the_folder_of_another_report_is_refused(tmp_path):
