@@ -81,7 +81,7 @@ def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float 
 
     d/3 hidden units, as in the code; the validation rows end the training of the dense network.
     """
-    begin = time.perf_counter()
+    begin = time.process_time()
     batches = math.ceil(len(sets.X) / LASSONET["batch_size"])
     epochs = (scale.epochs_of(math.ceil(DENSE / batches)), math.ceil(AT_LAMBDA / batches))
     path = lassonet_path(
@@ -89,7 +89,7 @@ def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float 
         loss="cross_entropy", M=M, k=smallest, epochs=epochs, patience=(10, None),
         validation=(sets.X_val, sets.y_val), rng=seed, **LASSONET,
     )  # fmt: skip
-    return Picks(tuple(path.ranking().tolist()), time.perf_counter() - begin)
+    return Picks(tuple(path.ranking().tolist()), time.process_time() - begin)
 
 
 def decoder(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> tuple[Fit, int]:
@@ -149,10 +149,10 @@ def run(piece: Piece, scale: Scale) -> Record:
             taken = found.seconds
         else:
             notes.append(f"of the run with k = {few[0]}, which has its seconds")
-    begin = time.perf_counter()
+    begin = time.process_time()
     network, width = decoder(sets, order, seed, scale)
     scores = {"network": network.accuracy, "ExtraTrees": trees(sets, order, seed)}
-    seconds = {"selecting": taken, "fitting": time.perf_counter() - begin}
+    seconds = {"selecting": taken, "fitting": time.process_time() - begin}
     note = "; ".join([f"{width} hidden units", *notes])
     return Record(piece, scores, () if method == ALL else order, seconds, len(sets.y), note)
 
@@ -171,8 +171,8 @@ def _picks(data: str, method: str, setting: str, k: int, seed: int, scale: Scale
     if method == "LassoNet":
         return lassonet_order(sets, smallest, seed, scale, 30.0 if setting == WIDER else 10.0)
     if method == PFA:
-        begin = time.perf_counter()
-        return Picks(tuple(principal_features(sets.X, k, seed)), time.perf_counter() - begin)
+        begin = time.process_time()
+        return Picks(tuple(principal_features(sets.X, k, seed)), time.process_time() - begin)
     return pick(method, sets.X, sets.y, k, smallest, seed, with_epochs(method, {}, scale))
 
 

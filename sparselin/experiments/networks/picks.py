@@ -49,13 +49,13 @@ def pick(
     (0, 1)
     """
     given = dict(options or {})
-    begin = time.perf_counter()
+    begin = time.process_time()
     if method == "LassoNet":
         given["down_to"] = smallest
     run = min(k, smallest) if method == "group LASSO" else k
     ranking = METHODS[method](X, y, run, rng=seed, **given)
     order = ranking.support if run == k else np.argsort(-ranking.scores, kind="stable")[:k]
-    return Picks(tuple(order.tolist()), time.perf_counter() - begin)
+    return Picks(tuple(order.tolist()), time.process_time() - begin)
 
 
 def with_epochs(method: str, options: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
