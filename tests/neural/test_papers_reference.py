@@ -27,7 +27,7 @@ from sparselin.experiments.networks.reference import (  # noqa: E402
     reference_attention,
 )
 from sparselin.neural import SequentialAttention, mlp  # noqa: E402
-from sparselin.neural.schedule import Schedule, divided, sizes_of  # noqa: E402
+from sparselin.neural.schedule import Schedule, divided  # noqa: E402
 from sparselin.neural.training import Rows, seeded  # noqa: E402
 
 DEFECTS = {"first_at_random": True, "last_wasted": True, "counts_features": True}
@@ -243,7 +243,7 @@ def test_what_is_off_the_picks_has_no_effect():
     assert not large[0].weight.grad[:, [0, 2, 3, 5]].any()
 
 
-def xor(n=400, d=8, seed=0):
+def quadrants(n=400, d=8, seed=0):
     """Classes by the signs of features 6 and 3."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, d)).astype(np.float32)
@@ -260,30 +260,37 @@ SMALL = Settings(25, 30, 16, 1e-2, 1.0, 100)
 )
 def test_the_features_that_matter_are_picked_but_for_the_first(switches, form):
     orders = [
-        reference_attention(xor(), 3, seed, settings=SMALL, switches=switches, parametrization=form)
+        reference_attention(quadrants(), 3, seed, settings=SMALL, switches=switches, parametrization=form)
         for seed in range(3)
     ]
     assert all({3, 6} <= set(order) for order in orders)
     first = [order[0] for order in orders]
     assert (set(first) <= {3, 6}) == (switches is MENDED)
-    again = reference_attention(xor(), 3, 1, settings=SMALL, switches=switches, parametrization=form)
+    again = reference_attention(quadrants(), 3, 1, settings=SMALL, switches=switches, parametrization=form)
     assert orders[1] == again
 
 
 def test_too_few_picks_are_filled_with_the_lowest_numbers():
-    sets = xor()
-    assert sizes_of(6, 2) == (2, 2, 2)
+    sets = quadrants(d=20)
     order = reference_attention(sets, 6, 0, settings=SMALL, features_per_step=2)
-    assert order[4:] == sorted(set(range(8)) - set(order[:4]))[:2]
+    assert len(set(order)) == 6
+    assert order[4:] == sorted(set(range(20)) - set(order[:4]))[:2]
     whole = dataclasses.replace(AS_RELEASED, counts_features=False)
     mended = reference_attention(sets, 6, 0, settings=SMALL, features_per_step=2, switches=whole)
     assert len(set(mended)) == 6
-    assert {3, 6} <= set(mended[:4])
+    assert {3, 6} <= set(mended)
     assert mended[:2] == order[:2]
+    assert mended[4:] != order[4:]
+
+
+def test_the_steps_of_adam_are_those_of_the_settings():
+    """With steps of 10⁻²⁰ all features keep the same attention: the lowest numbers are picked."""
+    slow = dataclasses.replace(SMALL, learning_rate=1e-20)
+    assert reference_attention(quadrants(), 3, 0, settings=slow, switches=MENDED) == [0, 1, 2]
 
 
 def test_accuracy_is_of_the_picks():
-    sets = xor()
+    sets = quadrants()
     good = reference_accuracy(sets, [6, 3], 0, settings=SMALL)
     assert good > 0.9 > 0.6 > reference_accuracy(sets, [0, 1], 0, settings=SMALL)
     assert good == reference_accuracy(sets, np.array([6, 3]), 0, settings=SMALL)
