@@ -184,3 +184,41 @@ STUDY = Study(
     pieces,
     run,
 )
+
+
+def _pair_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
+    """One seed; 220 pixels are those that the figure shows."""
+    for data, k in itertools.product(names, (220, 100, *sorted(scale.sizes, reverse=True))):
+        if k < FORMS[data].d:
+            yield Piece("lassonet-pixels", data, "LassoNet", k, 1)
+
+
+def _run_pair(piece: Piece, scale: Scale) -> Record:
+    """The pixels, and the accuracy of a decoder on them."""
+    sets, found = _pair(piece.data, piece.seed, scale)
+    order = found.order[: piece.k]
+    begin = time.perf_counter()
+    network, width = decoder(sets, order, piece.seed, scale)
+    seconds = {"selecting": found.seconds, "fitting": time.perf_counter() - begin}
+    note = f"{width} hidden units; the seconds of selecting are of one path for all k"
+    return Record(piece, {"network": network.accuracy}, order, seconds, len(sets.y), note)
+
+
+@functools.lru_cache(maxsize=1)
+def _pair(data: str, seed: int, scale: Scale) -> tuple[Sets, Picks]:
+    """The images of 5 and 6, a fifth of them to test on, and the order of the pixels on LassoNet's path."""
+    whole = table(data)
+    rows = np.isin(whole.y, (5, 6))
+    pair = dataclasses.replace(whole, X=whole.X[rows], y=whole.y[rows] - 5, classes=2, n_train=None)
+    sets = split(pair, PAPER, seed, scale.rows)
+    return sets, lassonet_order(sets, min(scale.sizes), seed, scale)
+
+
+PIXELS = Study(
+    "lassonet-pixels",
+    "Pixels that tell 5 from 6",
+    "LassoNet (JMLR 22(127), 2021), Figure 2",
+    ("digits", "mnist"),
+    _pair_pieces,
+    _run_pair,
+)
