@@ -252,7 +252,7 @@ def test_criteo(check, table):
     others: SA-figure-4, SA-figure-4-variance.
     """
     check.measured(
-        "the data are not here; python -m sparselin.experiments.networks.streams FILE runs on a copy of one's own"
+        "the data are not here; python -m sparselin.experiments.networks.streams FILE reads a copy that one has"
     )
     check.concludes(NEEDS_DATA)
 
