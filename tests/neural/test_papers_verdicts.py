@@ -73,12 +73,6 @@ def test_rows_of_the_released_protocol(data, rows):
     assert attention_rows(data) == rows
 
 
-def test_the_methods_of_the_tables_are_there():
-    methods = pytest.importorskip("sparselin.experiments.networks.methods")
-    assert set(NAMES.values()) - {NAMES["PFA"]} <= set(methods.METHODS)
-    assert ALL not in methods.METHODS
-
-
 def test_nothing_here_needs_torch():
     """Of a fresh interpreter, where its import fails."""
     names = ["sparselin.experiments.networks.verdicts", "proofs_checks.test_networks_tables"]
