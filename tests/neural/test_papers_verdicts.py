@@ -18,7 +18,7 @@ import pytest
 from made_up_records import made_up
 
 from sparselin.experiments.networks import verdicts
-from sparselin.experiments.networks.figures import ALL, NAMES, OWN, TABLES, Printed, attention_rows
+from sparselin.experiments.networks.figures import NAMES, OWN, TABLES, Printed, attention_rows
 from sparselin.experiments.networks.pieces import FULL, Piece, Record
 from sparselin.experiments.networks.printed import TABLE_2, TITLES
 from sparselin.experiments.networks.verdicts import (
