@@ -1,5 +1,7 @@
 """Printed figures beside made-up records: means, the paired test, verdicts, rows of the ledger, the page."""
 
+import contextlib
+import dataclasses
 import datetime
 import importlib
 import itertools
@@ -16,7 +18,7 @@ import pytest
 from made_up_records import made_up
 
 from sparselin.experiments.networks import verdicts
-from sparselin.experiments.networks.figures import ALL, NAMES, TABLES, Printed, attention_rows
+from sparselin.experiments.networks.figures import NAMES, OWN, TABLES, Printed, attention_rows
 from sparselin.experiments.networks.pieces import FULL, Piece, Record
 from sparselin.experiments.networks.printed import TABLE_2, TITLES
 from sparselin.experiments.networks.verdicts import (
@@ -69,12 +71,6 @@ def test_figures_are_those_of_the_tables_and_no_two_have_one_address():
 )
 def test_rows_of_the_released_protocol(data, rows):
     assert attention_rows(data) == rows
-
-
-def test_the_methods_of_the_tables_are_there():
-    methods = pytest.importorskip("sparselin.experiments.networks.methods")
-    assert set(NAMES.values()) <= set(methods.METHODS)
-    assert ALL not in methods.METHODS
 
 
 def test_nothing_here_needs_torch():
@@ -211,6 +207,11 @@ def test_what_a_figure_lacks(ours, lacking):
     assert math.isnan(found.difference)
 
 
+def test_of_a_figure_with_its_own_tolerance_one_seed_is_enough():
+    assert verdict(figure(0.9, None, within=0.003), of(0.902)).verdict is REPRODUCED
+    assert verdict(figure(0.9, None, within=0.003), of(0.896)).verdict is NOT_REPRODUCED
+
+
 def test_percents_are_no_shares():
     with pytest.raises(ValueError, match=r"ours must be a share in \[0, 1\]; got 99.3 for paper\|mice\|"):
         verdict(figure(), of(99.3, 99.3))
@@ -261,7 +262,9 @@ def test_of_a_run_the_last_full_record_of_each_piece_is_kept(full_of):
         {"failure": {"piece": {}, "error": ""}, "scale": scale},
         {"record": first.as_json() | {"rows": 1}, "scale": scale},
         {"record": first.as_json(), "scale": scale},
-        {"record": first.as_json() | {"rows": 2}, "scale": scale | {"epochs": 0.1}},
+        {"record": first.as_json() | {"rows": 2}, "scale": scale},
+        {"record": first.as_json() | {"rows": 9999}, "scale": scale | {"epochs": 0.1}},
+        {"record": first.as_json() | {"rows": 9999}, "scale": scale | {"rows": 1000}},
     ]
     assert full_of(map(json.dumps, lines)) == [first, second]
 
@@ -321,7 +324,7 @@ def test_without_records_every_row_of_an_experiment_says_what_makes_them(rows_of
 def test_figures_that_are_met_and_missed(rows_of, shift, expected):
     found = rows_of(made_up(shift))
     tables = [id for id in found if re.match(r"(SA|LN)-table-\d+-(?!.*activity)|ours-anchors", id)]
-    assert len(tables) == 54
+    assert len(tables) == 64
     for id in tables:
         right = REPRODUCED if id.startswith("SA-table-6") else expected
         assert found[id].verdict is right, id
@@ -348,16 +351,80 @@ def test_sentences_follow_the_records(rows_of):
     assert good["LN-fig-5-again"] is REPRODUCED
     assert good["LN-fig-12"] is good["SA-table-7"] is good["SA-figure-11"] is NEEDS_DATA
     assert good["LN-fig-1-again"] is NOT_REPRODUCED
+    assert good["LN-fig-10"] is REPRODUCED
+    assert good["LN-fig-10-forty"] is REPRODUCED
     bad = rows_of(made_up(-0.2))
     assert bad["SA-section-4.2-baselines-again"].verdict is NOT_REPRODUCED
 
 
-def test_a_stored_verdict_that_the_records_do_not_support_is_refused(rows_of):
-    import dataclasses
+def test_pictures_follow_the_supports(rows_of):
+    """Pixels far apart, or in a row; those of Sequential LASSO one to the right, or elsewhere."""
+    apart, row = tuple(range(0, 784, 15))[:50], tuple(range(50))
+    beside, elsewhere = tuple(pixel + 1 for pixel in apart), tuple(range(734, 784))
+    sa, sl = NAMES["SA"], NAMES["SL"]
 
+    def verdicts_of(first, second, others):
+        def support(one):
+            piece = one.piece
+            if (piece.study, piece.data) != ("paper", "mnist") or not one.support:
+                return one.support
+            # the seeds of Sequential Attention are two rows of pixels apart
+            moved = tuple((pixel + 56 * piece.seed) % 784 for pixel in first)
+            return moved if piece.method == sa else second(moved) if piece.method == sl else others
+
+        made = [dataclasses.replace(one, support=support(one)) for one in made_up()]
+        found = rows_of(made)
+        assert (
+            decide(found["SA-B.1-diverse"]).failure
+            is decide(found["SA-B.1-sequential-lasso"]).failure
+            is None
+        )
+        return [found[id].verdict for id in ("SA-B.1-diverse", "SA-B.1-sequential-lasso")]
+
+    assert verdicts_of(apart, lambda ours: tuple(pixel + 1 for pixel in ours), row) == [REPRODUCED] * 2
+    assert verdicts_of(row, lambda ours: beside, apart) == [NOT_REPRODUCED, REPRODUCED]
+    assert verdicts_of(apart, lambda ours: elsewhere, row)[1] is NOT_REPRODUCED
+
+
+def test_a_stored_verdict_that_the_records_do_not_support_is_refused(rows_of):
     made = rows_of(made_up())["SA-table-2-mice"]
     lie = dataclasses.replace(made, verdict=NOT_REPRODUCED)
     assert decide(lie).failure == "'not reproduced', and the records say 'reproduced'"
+
+
+@pytest.fixture
+def studies():
+    """All studies by name."""
+    found = pytest.importorskip("sparselin.experiments.networks.studies").STUDIES
+    if "paper" not in found:
+        pytest.skip("no studies are registered")
+    return found
+
+
+def test_each_figure_and_sentence_has_the_pieces_that_compute_it(rows_of, studies):
+    """But those of data that are not here, and of the one study that is not."""
+    rows_of([])
+    here = sys.modules["proofs_checks.networks"].HERE
+    keys, known = set(), set()
+    for study in studies.values():
+        with contextlib.suppress(FileNotFoundError):  # some look into the data for their pieces
+            there = [data for data in here if data in study.data]
+            keys |= {(p.study, p.data, p.method, p.k, p.setting) for p in study.pieces(there, FULL)}
+            known.add(study.name)
+    figures = [one.address for table in TABLES.values() for data in here for one in table(data)]
+    assert [one for one in figures if one[0] in known and one[:5] not in keys] == []
+    cases = [case for name in ROWS for value in vars(sys.modules[f"proofs_checks.{name}"]).values()
+             for case in _cases(value)]  # fmt: skip
+    asked = {address for case in cases if case.data in here for address in case.addresses}
+    assert len(asked) > 100
+    assert [one for one in sorted(asked) if one[0] in known and one[:5] not in keys] == []
+
+
+def _cases(value):
+    """The cases in a member of a module."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [one for one in (value if isinstance(value, list) else [value]) if hasattr(one, "addresses")]
 
 
 def test_each_row_turns_red_when_its_function_lies(rows_of, monkeypatch):
@@ -392,6 +459,23 @@ def test_the_page_has_every_figure_and_every_mean(tmp_path):
     assert "### paper: Mice Protein" in text
     assert "| Mice Protein | LassoNet" in text
     assert {one.count("|") for one in text.splitlines() if one.startswith("|")} == {11}
+
+
+def test_methods_are_compared_on_as_many_rows():
+    """A record a seed of a baseline, of Sequential Attention as released with more rows, and as ours."""
+
+    def lines(*those):
+        made = [
+            Record(Piece("paper", "mice", method, 50, seed, setting), {"network": 0.5 + k}, (), {}, rows)
+            for method, setting, k, rows in those for seed in (1, 2, 3)
+        ]  # fmt: skip
+        text = networks_tables.markdown(made, DATE)
+        return [one for one in text.splitlines() if one.startswith("| random | 50 | network")][-1]
+
+    baseline, released = ("random", "", 0.25, 500), ("Sequential Attention", "", 0.0, 1000)
+    assert lines(baseline, released).endswith("| 500 |  |  |  |  |")
+    own = "Sequential Attention", OWN, 0.125, 500
+    assert lines(baseline, released, own).endswith("| 500 |  |  | +0.125 | 0.25 |")
 
 
 def test_the_words_around_the_tables_stay(tmp_path):
