@@ -24,10 +24,10 @@ from flint import arb, ctx, fmpq, fmpq_mat
 import sparselin as sl
 from proofs_checks.rational import fraction, inner, rational, segment, step
 from proofs_checks.test_penalty_lemma_3_2 import balls, softmax, total
+from sparselin.experiments.networks.printed import MASKS, TABLE_10
 from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
 SECTION = "Section 4.2 (ICLR, NeurIPS submission)"
-MASKS = ("softmax", "l1", "l2", "l1_normalized", "l2_normalized")
 
 
 def rational_of(q):
@@ -368,17 +368,6 @@ def test_how_often_each_mask_agrees(check):
         check.tally(sum(map(len, picks.values())), int(strange), f"{share}")
         told = ", ".join(f"{name} {100 * share[name]:.1f} %" for name in MASKS)
         check.measured(f"n = {n}, d = {d}: {told} of {len(picks['l1'])} steps each")
-
-
-# accuracies and standard deviations in thousandths: softmax, ℓ₁, ℓ₂, ℓ₁ normalised, ℓ₂ normalised
-TABLE_10 = {
-    "Mice Protein": ((990, 6), (993, 10), (993, 10), (994, 6), (988, 8)),
-    "MNIST": ((958, 2), (957, 1), (958, 2), (958, 1), (957, 1)),
-    "MNIST-Fashion": ((850, 2), (843, 4), (850, 3), (853, 1), (852, 2)),
-    "ISOLET": ((920, 3), (894, 14), (908, 9), (921, 3), (921, 3)),
-    "COIL-20": ((997, 4), (997, 4), (995, 6), (996, 5), (996, 4)),
-    "Activity": ((922, 5), (906, 15), (908, 12), (933, 10), (935, 7)),
-}
 
 
 def apart(a, b):

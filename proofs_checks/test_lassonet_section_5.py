@@ -2,41 +2,17 @@
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.1, 3.1, 5 and 7,
 Appendices A and C, Table 1 (decoder networks) and Table 2 (tree-based learners), both for k = 50 features,
-copied below. Only printed figures are compared; no experiment is run again. The tables are an extraction of
-the text.
+of `sparselin.experiments.networks.printed`. Only printed figures are compared here; whether experiments that
+are run again give them is decided in test_networks_tables.py. The tables are an extraction of the text.
 """
 
 from fractions import Fraction
 from itertools import chain
 
+from sparselin.experiments.networks.printed import DECODER, TREES
+from sparselin.experiments.networks.printed import LASSONET_DATA as DATA
 from sparselin.ledger import CORRECTED, EMPIRICAL, FALSE, HOLDS, claim, mutants
 
-# Thousandths: Fisher, HSIC-Lasso, PFA, LassoNet.
-DECODER = {
-    "Mice Protein": (944, 958, 939, 958),
-    "MNIST": (813, 870, 873, 873),
-    "MNIST-Fashion": (671, 785, 793, 800),
-    "ISOLET": (793, 877, 863, 885),
-    "COIL-20": (986, 972, 975, 991),
-    "Activity": (769, 829, 779, 849),
-}
-TREES = {
-    "Mice Protein": (996, 996, 997, 997),
-    "MNIST": (818, 869, 879, 892),
-    "MNIST-Fashion": (660, 775, 784, 794),
-    "ISOLET": (818, 888, 855, 891),
-    "COIL-20": (996, 993, 993, 993),
-    "Activity": (794, 845, 808, 860),
-}
-# (n, d), classes, and the accuracies of all features, by decoder and by trees
-DATA = {
-    "Mice Protein": (1080, 77, 8, 990, 997),
-    "MNIST": (10000, 784, 10, 928, 941),
-    "MNIST-Fashion": (10000, 784, 10, 833, 831),
-    "ISOLET": (7797, 617, 26, 953, 951),
-    "COIL-20": (1440, 400, 20, 996, 996),
-    "Activity": (5744, 561, 6, 853, 859),
-}
 BOTH = [*((name, row, 3) for name, row in DECODER.items()), *((name, row, 4) for name, row in TREES.items())]
 
 

@@ -27,13 +27,14 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import importlib
 import inspect
 import multiprocessing
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -96,6 +97,9 @@ class Verdict(enum.Enum):
 
 
 HOLDS, CORRECTED, FALSE, EMPIRICAL, OPEN, REPRODUCED, NOT_REPRODUCED, CONTRADICTED, NEEDS_DATA = Verdict
+REFUTED = (CORRECTED, FALSE, CONTRADICTED)
+EXPERIMENTAL = (REPRODUCED, NOT_REPRODUCED, NEEDS_DATA)
+UNCHECKED = (OPEN, NEEDS_DATA)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,6 +194,7 @@ class Check:
         self.unsettled = 0
         self.witnesses: list[str] = []
         self.found: list[str] = []
+        self.conclusion: Verdict | None = None
         self.only = only
         self.call = 0
         self.failing: Any = None
@@ -256,6 +261,10 @@ class Check:
         """Record a measurement, the same in every run with the same seed and number of cases."""
         self.found.append(sentence)
 
+    def concludes(self, verdict: Verdict) -> None:
+        """What the records of an experiment come to: one of `EXPERIMENTAL`, and the row's verdict."""
+        self.conclusion = verdict
+
     def _one(self, value: Any, holds: Callable[[Any], Any]) -> None:
         self.failing = value
         if not holds(value):
@@ -321,37 +330,89 @@ def claim(
     """
 
     def mark(function: Callable[[Check], None]) -> Callable[[], None]:
-        texts = dict.fromkeys(LABELS.values(), "") | {"tolerance": "none"}
-        made = Claim(
-            id=id,
-            paper=id.partition("-")[0],
-            number=number,
-            method=method,
-            verdict=verdict,
-            mutants=vars(function).get("mutants", ()),
-            cases=cases,
-            ci_cases=ci_cases,
-            test=f"{function.__module__.rpartition('.')[2]}.py::{function.__name__}",
-            function=function,
-            **(texts | _stated(inspect.getdoc(function) or "") | shared),
-        )
-        _check_fields(made)
-
-        def test() -> None:
-            outcome = decide(made, made.ci_cases)
-            if outcome.failure:
-                raise AssertionError(f"{made.id}: {outcome.failure}")
-
-        # not functools.wraps: pytest would unwrap it, and treat `check` as a fixture
-        test.__name__, test.__doc__, test.__module__ = (
-            function.__name__,
-            function.__doc__,
-            function.__module__,
-        )
-        test.claim = made  # type: ignore[attr-defined]
+        made = _made(function, inspect.getdoc(function) or "", id, number, method, verdict, shared)
+        only = dataclasses.replace(made, cases=cases, ci_cases=ci_cases)
+        test = _as_test(function, [only])
+        vars(test)["claim"] = only
         return test
 
     return mark
+
+
+def claims(
+    each: Mapping[str, Mapping[str, str]],
+    id: str,
+    number: str,
+    method: str,
+    verdict: Callable[[str], Verdict],
+) -> Callable[[Callable[[Check, str], None]], Callable[[], None]]:
+    """Mark a check of (check, key) as the one that decides a row for each key of `each`.
+
+    The row's id is that of `claim` with "-key" at its end, its verdict `verdict(key)`. In the docstring
+    {name} stands for each[key][name]. The test decides all rows; its attribute `claims` has their `Claim`s.
+    """
+
+    def mark(function: Callable[[Check, str], None]) -> Callable[[], None]:
+        text = inspect.getdoc(function) or ""
+        made = [
+            _made(_at(function, key), text.format(**words), f"{id}-{key}", number, method, verdict(key), {})
+            for key, words in each.items()
+        ]
+        return _as_test(function, made)
+
+    return mark
+
+
+def _at(function: Callable[[Check, str], None], key: str) -> Callable[[Check], None]:
+    """The check of one key, with the name and the marks of that of all."""
+
+    @functools.wraps(function)
+    def check_one(check: Check) -> None:
+        function(check, key)
+
+    return check_one
+
+
+def _made(
+    function: Callable[[Check], None],
+    docstring: str,
+    id: str,
+    number: str,
+    method: str,
+    verdict: Verdict,
+    shared: Mapping[str, str],
+) -> Claim:
+    texts = dict.fromkeys(LABELS.values(), "") | {"tolerance": "none"}
+    made = Claim(
+        id=id,
+        paper=id.partition("-")[0],
+        number=number,
+        method=method,
+        verdict=verdict,
+        mutants=vars(function).get("mutants", ()) if verdict is not NEEDS_DATA else (),
+        cases=1000,
+        ci_cases=40,
+        test=f"{function.__module__.rpartition('.')[2]}.py::{function.__name__}",
+        function=function,
+        **{**texts, **_stated(docstring), **shared},
+    )
+    _check_fields(made)
+    return made
+
+
+def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Callable[[], None]:
+    """A function without arguments, which pytest runs: all claims decided, AssertionError if one fails."""
+
+    def test() -> None:
+        outcomes = [(one.id, decide(one, one.ci_cases)) for one in made]
+        failures = [f"{id}: {outcome.failure}" for id, outcome in outcomes if outcome.failure]
+        if failures:
+            raise AssertionError("\n".join(failures))
+
+    # not functools.wraps: pytest would unwrap it, and treat `check` as a fixture
+    test.__name__, test.__doc__, test.__module__ = function.__name__, function.__doc__, function.__module__
+    vars(test)["claims"] = tuple(made)
+    return test
 
 
 def _stated(docstring: str) -> dict[str, str]:
@@ -390,10 +451,10 @@ def _check_fields(made: Claim) -> None:
         raise ValueError(f"{made.id}: method must be among {', '.join(METHODS)}; got {unknown[0]!r}")
     if ("formal" in made.method.split(", ")) != bool(made.formal):
         raise ValueError(f"{made.id}: the method formal and the label In Coq belong together")
-    corrected = made.verdict in (Verdict.CORRECTED, Verdict.FALSE)
-    if corrected != bool(made.correction):
-        raise ValueError(f"{made.id}: a correction belongs to {Verdict.CORRECTED} and {Verdict.FALSE} alone")
-    if not made.mutants and made.verdict is not Verdict.OPEN:
+    if (made.verdict in REFUTED) != bool(made.correction):
+        words = ", ".join(verdict.name for verdict in REFUTED)
+        raise ValueError(f"{made.id}: a correction belongs to {words} alone")
+    if not made.mutants and made.verdict not in UNCHECKED:
         raise ValueError(f"{made.id}: mutants must name what the check would notice; got none")
 
 
@@ -424,13 +485,16 @@ def decide(
 
 def _unsupported(made: Claim, check: Check) -> str | None:
     """Why what was found does not support the verdict, or None."""
-    refuted = made.verdict in (Verdict.CORRECTED, Verdict.FALSE)
-    if refuted != bool(check.witnesses):
-        return f"'{made.verdict.value}' with {len(check.witnesses)} witnesses against the printed statement"
-    if made.verdict is Verdict.EMPIRICAL and not check.found:
-        return "'empirical' with nothing measured"
-    if made.verdict is not Verdict.OPEN and not check.counted:
-        return f"'{made.verdict.value}' with no case checked"
+    verdict = made.verdict
+    if (verdict in REFUTED) != bool(check.witnesses):
+        return f"'{verdict.value}' with {len(check.witnesses)} witnesses against the printed statement"
+    if check.conclusion is not (verdict if verdict in EXPERIMENTAL else None):
+        found = f"'{check.conclusion.value}'" if check.conclusion else "nothing"
+        return f"'{verdict.value}', and the records say {found}"
+    if verdict in (EMPIRICAL, *EXPERIMENTAL) and not check.found:
+        return f"'{verdict.value}' with nothing measured"
+    if verdict not in UNCHECKED and not check.counted:
+        return f"'{verdict.value}' with no case checked"
     return None
 
 
@@ -450,14 +514,20 @@ def collect(folder: Path, paper: str | None = None, pattern: str | None = None) 
     claims = dict(CLAIMS)
     for module in modules:
         for value in vars(module).values():
-            made = getattr(value, "claim", None)
-            if isinstance(made, Claim) and made.function.__module__ == module.__name__:
-                other = claims.setdefault(made.id.lower(), made)
-                if other is not made:
-                    raise ValueError(f"{made.id} is claimed by {other.test} and by {made.test}")
+            for made in _claims_of(value):
+                if made.function.__module__ == module.__name__:
+                    other = claims.setdefault(made.id.lower(), made)
+                    if other is not made:
+                        raise ValueError(f"{made.id} is claimed by {other.test} and by {made.test}")
     start = (pattern or "").lower()
     chosen = [made for key, made in claims.items() if key.startswith(start) and paper in (None, made.paper)]
     return sorted(chosen, key=lambda made: order(made.paper, made.id))
+
+
+def _claims_of(value: Any) -> tuple[Claim, ...]:
+    """Those of a test; () for anything else, a module with a member `claims` among it."""
+    made = getattr(value, "claims", ())
+    return made if isinstance(made, tuple) and all(isinstance(one, Claim) for one in made) else ()
 
 
 def _imported(name: str) -> Any:
@@ -486,13 +556,14 @@ def decide_all(
     with multiprocessing.get_context("spawn").Pool(jobs, work_quietly, (sys.path,)) as pool:
         # a claim's function is hidden behind its test, so it travels by name; longest first
         names = [
-            (place, made.function.__module__, made.function.__name__, cases, seed)
+            (place, made.function.__module__, made.function.__name__, made.id, cases, seed)
             for place, made in sorted(enumerate(claims), key=lambda item: -item[1].cases)
         ]
         for place, outcome in pool.imap_unordered(_decide_named, names):
             yield claims[place], outcome
 
 
-def _decide_named(named: tuple[int, str, str, int | None, int]) -> tuple[int, Outcome]:
-    place, module, name, cases, seed = named
-    return place, decide(getattr(importlib.import_module(module), name).claim, cases, seed)
+def _decide_named(named: tuple[int, str, str, str, int | None, int]) -> tuple[int, Outcome]:
+    place, module, name, id, cases, seed = named
+    made = {one.id: one for one in getattr(importlib.import_module(module), name).claims}
+    return place, decide(made[id], cases, seed)

@@ -60,12 +60,33 @@ def test_a_failing_case_is_shrunk_and_reported():
         (Verdict.FALSE, lambda check: check.refutes(False, "w"), "the printed statement is not refuted by w"),
         (Verdict.EMPIRICAL, lambda check: check.tally(3), "'empirical' with nothing measured"),
         (Verdict.HOLDS, lambda check: check.tally(9, 2, "this"), "2 of 9 cases fail, the first: this"),
+        (
+            Verdict.CONTRADICTED,
+            lambda check: check.tally(3),
+            "'contradicted by the paper's own tables' with 0",
+        ),
+        (Verdict.REPRODUCED, lambda check: check.tally(3), "'reproduced', and the records say nothing"),
+        (
+            Verdict.NOT_REPRODUCED,
+            lambda check: check.concludes(Verdict.REPRODUCED),
+            "'not reproduced', and the records say 'reproduced'",
+        ),
+        (
+            Verdict.NEEDS_DATA,
+            lambda check: check.concludes(Verdict.NEEDS_DATA),
+            "'needs data' with nothing measured",
+        ),
+        (
+            Verdict.HOLDS,
+            lambda check: [check.tally(3), check.concludes(Verdict.REPRODUCED)],
+            "'holds', and the records say 'reproduced'",
+        ),
         (Verdict.HOLDS, lambda check: check.over([1, 0], bool), "counterexample: 0"),
         (Verdict.HOLDS, lambda check: 1 / 0, "ZeroDivisionError: division by zero"),
     ],
 )
 def test_a_verdict_needs_its_evidence(verdict, check, failure):
-    correction = "c" if verdict in (Verdict.CORRECTED, Verdict.FALSE) else ""
+    correction = "c" if verdict in (Verdict.CORRECTED, Verdict.FALSE, Verdict.CONTRADICTED) else ""
     assert decide(a_claim(check, verdict=verdict, correction=correction).claim).failure.startswith(failure)
 
 
@@ -76,9 +97,11 @@ def test_the_evidence_for_each_verdict():
         check.measured("m")
         if check.cases == 7:
             check.refutes(True, "w")
+        if verdict in machinery.EXPERIMENTAL:
+            check.concludes(verdict)
 
     for verdict in Verdict:
-        refuted = verdict in (Verdict.CORRECTED, Verdict.FALSE)
+        refuted = verdict in (Verdict.CORRECTED, Verdict.FALSE, Verdict.CONTRADICTED)
         outcome = decide(a_claim(both, verdict=verdict, correction="c" * refuted).claim, 7 if refuted else 8)
         assert outcome == machinery.Outcome(2, 1, ("w",) * refuted, ("m",), None)
 
@@ -121,6 +144,33 @@ def test_the_docstring_is_the_statement():
     assert (made.hypotheses, made.correction) == ("x real", "x ≤ x + 1 and more")
     assert (made.paper, made.number, made.mutants) == ("SA", "Lemma 0", ("sl.omp",))
     assert (made.tolerance, made.unchecked, made.reading_of, made.consequences) == ("shared", "", "", "")
+
+
+VERDICTS = {"a": "HOLDS", "b": "REPRODUCED"}
+
+
+@machinery.claims(
+    {"a": {"x": "1"}, "b": {"x": "2"}}, "SA-x", "Table 0", "exact", lambda key: Verdict[VERDICTS[key]]
+)
+@mutants("VERDICTS")
+def of_each(check, key):
+    """{x} ≥ 1.
+
+    Hypotheses: none, {x}
+    """
+    check.over([key], lambda key: key == "a")
+    check.measured(key)
+
+
+def test_a_row_for_each_key_of_one_check():
+    first, second = of_each.claims
+    assert (first.id, second.id) == ("SA-x-a", "SA-x-b")
+    assert (first.statement, second.hypotheses) == ("1 ≥ 1.", "none, 2")
+    assert (first.verdict, second.verdict) == (Verdict.HOLDS, Verdict.REPRODUCED)
+    assert first.test == second.test == "test_ledger.py::of_each"
+    assert decide(first).found == ("a",)
+    with pytest.raises(AssertionError, match=r"^SA-x-b: counterexample: 'b'$"):
+        of_each()
 
 
 def test_randomness_depends_on_seed_and_id_alone():

@@ -79,7 +79,7 @@ def test_the_filters_offer_what_the_rows_have(page):
         return set(re.findall(r'value="([^"]+)"', select))
 
     assert offered("paper") == {row["paper"] for row in ROWS} <= set(PAPERS)
-    assert offered("verdict") == {verdict.value for verdict in Verdict} == {row["verdict"] for row in ROWS}
+    assert offered("verdict") == {row["verdict"] for row in ROWS} <= {verdict.value for verdict in Verdict}
 
 
 def test_the_symbols_offered_are_those_of_the_rows(page, shown):

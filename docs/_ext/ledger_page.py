@@ -19,8 +19,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from sparselin.ledger import PAPERS, Verdict
-from sparselin.reports.ledger import JSON, NOTATION, read
+from sparselin.ledger import PAPERS
+from sparselin.reports.ledger import JSON, NOTATION, occurring, read
 
 HERE = Path(__file__).parent
 CHECKS = HERE.parents[1] / "proofs_checks"
@@ -107,7 +107,7 @@ def table(address: Callable[[str], str]) -> str:
     return template.render(
         rows=rows,
         papers={key: title for key, title in PAPERS.items() if any(row["paper"] == key for row in rows)},
-        verdicts=[verdict.value for verdict in Verdict],
+        verdicts=occurring(rows),
         notation=NOTATION,
         symbols=Counter(symbol for row in rows for symbol in row["symbols"]).most_common(),
     )

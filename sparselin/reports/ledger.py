@@ -115,9 +115,9 @@ def markdown(ledger: Mapping[str, Any]) -> str:
     rows = ledger["rows"]
     dates, seeds = (sorted({str(row[name]) for row in rows}) for name in ("date", "seed"))
     papers = {key: [row for row in rows if row["paper"] == key] for key in PAPERS}
+    verdicts = occurring(rows)
     counts = {
-        key: [sum(row["verdict"] == verdict.value for row in papers[key]) for verdict in Verdict]
-        for key in PAPERS
+        key: [sum(row["verdict"] == verdict for row in papers[key]) for verdict in verdicts] for key in PAPERS
     }
     return environment.get_template("ledger.md.j2").render(
         ledger=ledger,
@@ -128,9 +128,19 @@ def markdown(ledger: Mapping[str, Any]) -> str:
         central=CENTRAL,
         papers=papers,
         counts=counts,
-        verdicts=[verdict.value for verdict in Verdict],
+        verdicts=verdicts,
         errata=[row for row in rows if row["witnesses"]],
     )
+
+
+def occurring(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The verdicts of rows, in the order of `Verdict`.
+
+    >>> occurring([{"verdict": "open"}, {"verdict": "holds"}, {"verdict": "open"}])
+    ['holds', 'open']
+    """
+    found = {row["verdict"] for row in rows}
+    return [verdict.value for verdict in Verdict if verdict.value in found]
 
 
 def _text(words: str) -> str:

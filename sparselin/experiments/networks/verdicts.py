@@ -1,6 +1,6 @@
 """Means over seeds, a paired test of two methods, and whether a printed figure was met.
 
-The rules were fixed before the run. A printed mean m ± s and ours, m' ± s', are taken as two draws of the same
+The rules were fixed before the run. A printed mean m ± s and ours, m' ± s', are taken as two draws of one
 experiment: their difference has the variance s² + s'², and the figure is REPRODUCED if
 
     |m' − m| ≤ 2·max(√(s² + s'²), √(p(1 − p)/n_test)),   p = (m + m')/2.
@@ -96,6 +96,7 @@ def summary(records: Iterable[Record], *, times: bool = False) -> tuple[Summary,
     With `times` the keys of `Record.seconds` are the learners, and seconds the values. Raises ValueError for
     two records of one piece, and for a score that is not finite.
 
+    >>> from sparselin.experiments.networks.pieces import Piece
     >>> piece = [Piece("paper", "mice", "random", 50, seed) for seed in (1, 2)]
     >>> a, b = (Record(p, {"network": x}, (), {"fitting": 1.0}, 756) for p, x in zip(piece, (0.9, 0.95)))
     >>> print(*summary([a, b]))
@@ -173,12 +174,14 @@ def paired(first: Summary, second: Summary) -> Paired:
             f"first and second must have 1 to {MOST_SEEDS} seeds in common; got {len(seeds)}: "
             f"{first.method}, {sorted(first.values)}; {second.method}, {sorted(second.values)}"
         )
-    delta = np.array([first.values[seed] - second.values[seed] for seed in seeds])
+    a, b = (np.array([one.values[seed] for seed in seeds]) for one in (first, second))
+    delta = a - b
     sums = np.zeros(1)
     for one in delta:
         sums = np.concatenate([sums + one, sums - one])
-    # sums of n terms, each rounded n times at most: equal ones differ by less than 2n·eps·Σ|δ|
-    slack = 2 * len(seeds) * np.finfo(np.float64).eps * np.abs(delta).sum()
+    # scores are rounded, their differences too, and sums of these n times: two sums that are equal in exact
+    # arithmetic differ by less than 2(n + 2)·eps·Σ(|a_i| + |b_i|)
+    slack = 2 * (len(seeds) + 2) * np.finfo(np.float64).eps * (np.abs(a) + np.abs(b)).sum()
     share = float(np.mean(np.abs(sums) >= abs(delta.sum()) - slack))
     return Paired(len(seeds), float(delta.mean()), share)
 
@@ -233,7 +236,7 @@ def verdict(printed: Printed, ours: Summary | None) -> Judged:
 
 
 def verdict_of_times(printed: tuple[Printed, Printed], ours: tuple[Summary | None, Summary | None]) -> Judged:
-    """Whether a method's time, the first of a pair, divided by Sequential Attention's, the second, was met."""
+    """Whether a method's time, the first of a pair, by Sequential Attention's, the second, was met."""
     lacking = next(filter(None, map(_lacking, printed, ours)), "")
     first, second = ours
     if first is None or second is None or lacking:

@@ -1,0 +1,189 @@
+"""The records of the papers' experiments, run again, and what rows of the ledger ask of them.
+
+`python -m proofs_checks.networks FILE` stores those of a run, whose records.jsonl FILE is: its records at
+full scale, sorted, a line each as `Record.as_json` has it, in networks_records.jsonl. Of them it makes the
+tables of docs/networks-tables.md. The rows of the ledger read them; `sparselin ledger --write` stores their
+verdicts.
+"""
+
+import datetime
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+from proofs_checks.test_attention_masks import apart
+from sparselin.experiments.networks.figures import NAMES, TABLES
+from sparselin.experiments.networks.pieces import FULL, Record
+from sparselin.experiments.networks.printed import TITLES
+from sparselin.experiments.networks.verdicts import LEAST_ROWS, LEAST_SEEDS, stored, summary, together
+from sparselin.ledger import Verdict
+from sparselin.reports.networks_tables import write
+
+FILE = Path(__file__).with_name("networks_records.jsonl")
+PAGE = Path(__file__).parents[1] / "docs" / "networks-tables.md"
+# the data sets that studies can read; Activity is not among them
+HERE = ("mice", "mnist", "fashion", "isolet", "coil20")
+SA, LASSONET = NAMES["SA"], NAMES["LassoNet"]
+
+RECORDS = stored(FILE)
+OURS = {one.address: one for one in summary(RECORDS)}
+CLOCKS = {one.address: one for one in summary(RECORDS, times=True)}
+BY_PIECE = defaultdict(list)
+for _record in RECORDS:
+    _piece = _record.piece
+    BY_PIECE[_piece.study, _piece.data, _piece.method, _piece.k, _piece.setting].append(_record)
+
+
+def by_hand(address):
+    """Mean and standard deviation of the same, or of seconds, by Python's own."""
+    *piece, learner = address
+    values = [one.scores.get(learner, one.seconds.get(learner)) for one in BY_PIECE[tuple(piece)]]
+    values = [value for value in values if value is not None]
+    return fmean(values), stdev(values)
+
+
+def close(a, b):
+    """Equal but for the rounding of sums of a few numbers of size 1 or a."""
+    return abs(a - b) <= 1e-12 * max(abs(a), abs(b), 1)
+
+
+def command(study, data):
+    """What makes the records of a study on a data set."""
+    return (
+        f"sparselin neural --full --study {study} --data {data}, then python -m proofs_checks.networks FILE"
+    )
+
+
+# --- printed figures -------------------------------------------------------------------------------------
+
+
+def figures(table, data, keep=lambda method: True):
+    """The printed figures of a table on a data set, of some methods."""
+    return [one for one in TABLES[table](data) if keep(one.method)]
+
+
+def told(judged):
+    """A figure's verdict, a sentence."""
+    printed, ours = judged.printed, judged.ours
+    name = ", ".join(filter(None, (printed.method, printed.setting)))
+    if judged.lacking:
+        return f"{name}: {judged.lacking}; {command(printed.study, printed.data)}"
+    rows = " to ".join(map(str, dict.fromkeys(ours.rows)))
+    return (
+        f"{name}: {ours} ({len(ours.values)} seeds, {rows} training rows) where {printed.mean:g} is printed; "
+        f"difference {judged.difference:+.3f}, at most {judged.tolerance:.3f}: {judged.verdict.value}"
+    )
+
+
+# --- sentences -------------------------------------------------------------------------------------------
+
+
+def figure(address):
+    """Mean and standard deviation of the records of (study, data, method, k, setting, learner)."""
+    return OURS[address].mean, OURS[address].std
+
+
+def attention(study, data, setting="", k=50, method=SA):
+    """The address of a network's accuracy."""
+    return study, data, method, k, setting, "network"
+
+
+def as_good(first, second):
+    """Whether the mean is not lower, or the intervals, mean ± standard deviation, meet."""
+    a, b = figure(first), figure(second)
+    return a[0] >= b[0] or not apart(a, b)
+
+
+class Case(NamedTuple):
+    """What a sentence says of one data set: the addresses that it compares, and whether it holds of them."""
+
+    data: str
+    addresses: tuple
+    holds: object
+
+    @property
+    def lacking(self):
+        """What of the records is not there, or not to be compared; "" for nothing."""
+        missing = [one for one in self.addresses if one not in OURS]
+        if missing:
+            return f"no record of {missing[0][2]}, k = {missing[0][3]}: {command(*missing[0][:2])}"
+        found = [OURS[one] for one in self.addresses]
+        if min(len(one.values) for one in found) < LEAST_SEEDS:
+            return f"a single seed; {command(*self.addresses[0][:2])}"
+        sizes = [size for one in found for size in one.rows]
+        return "unlike numbers of training rows" if min(sizes) < LEAST_ROWS * max(sizes) else ""
+
+    @property
+    def verdict(self):
+        """NEEDS_DATA, REPRODUCED or NOT_REPRODUCED."""
+        if self.lacking:
+            return Verdict.NEEDS_DATA
+        return Verdict.REPRODUCED if self.holds() else Verdict.NOT_REPRODUCED
+
+
+def concluded(cases):
+    """The verdict of a sentence that is said of each case."""
+    return together(case.verdict for case in cases)
+
+
+def most(cases):
+    """The verdict of a sentence that is said of more than half of them."""
+    found = [case.verdict for case in cases]
+    if 2 * found.count(Verdict.REPRODUCED) > len(found):
+        return Verdict.REPRODUCED
+    return (
+        Verdict.NOT_REPRODUCED
+        if 2 * found.count(Verdict.NOT_REPRODUCED) >= len(found)
+        else Verdict.NEEDS_DATA
+    )
+
+
+def settle(check, cases, figure):
+    """Check `figure`, address ↦ (mean, standard deviation), on all addresses; say what was found."""
+    for case in cases:
+        if case.lacking:
+            check.measured(f"{TITLES[case.data]}: {case.lacking}")
+            continue
+        check.over(case.addresses, lambda one: all(map(close, figure(one), by_hand(one))))
+        words = ", ".join(dict.fromkeys(f"{_name(one)}: {OURS[one]}" for one in case.addresses))
+        check.measured(f"{TITLES[case.data]}: {case.verdict.value}; {words}")
+
+
+def _name(address):
+    _, _, method, k, setting, learner = address
+    return " ".join(filter(None, (method, setting, f"k = {k}", learner if learner != "network" else "")))
+
+
+# --- the command -----------------------------------------------------------------------------------------
+
+
+def full(lines):
+    """The last record of each piece among the lines of a run at full scale, by key; failures are left out."""
+    found = {}
+    scale = {"rows": FULL.rows, "epochs": FULL.epochs, "sizes": list(FULL.sizes)}
+    for line in lines:
+        made = json.loads(line)
+        if "record" in made and made["scale"] == scale:
+            record = Record.from_json(made["record"])
+            found[record.piece.key] = record
+    return [found[key] for key in sorted(found)]
+
+
+def main(run=None):
+    """Store the records of a run, if one is given; make the page of the stored ones."""
+    if run is not None:
+        records = full(Path(run).read_text(encoding="utf-8").splitlines())
+        if not records:
+            raise SystemExit(f"{run} has no record of a run at full scale: run `sparselin neural --full`")
+        lines = [json.dumps(one.as_json(), ensure_ascii=False, separators=(",", ":")) for one in records]
+        FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    records = stored(FILE)
+    write(PAGE, records, datetime.date.today())
+    sys.stdout.write(f"{len(records)} records in {FILE.name}; their tables are in {PAGE.name}.\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

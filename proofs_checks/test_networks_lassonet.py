@@ -1,0 +1,182 @@
+"""LassoNet's sentences about experiments: whether they hold of our stored records.
+
+Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.1 and 5.3,
+Appendix A, Figures 1, 2 and 5 to 14. Its Tables 1 and 2: test_networks_tables.py. Of the methods that it
+compares with, Fisher's score alone is here, whose order is that of the correlation ratio, "largest
+correlation".
+"""
+
+from proofs_checks.networks import HERE, LASSONET, OURS, Case, as_good, concluded, figure, settle
+from sparselin.experiments.networks.figures import ALL, NAMES
+from sparselin.experiments.networks.printed import TABLE_1, TITLES
+from sparselin.ledger import OPEN, claim, claims, mutants
+
+FISHER = NAMES["Fisher"]
+NETWORK_AND_TREES = ("network", "ExtraTrees")
+SIZES = (5, 10, 25, 50)
+
+
+def beside_fisher(data, holds, sizes=SIZES):
+    """A case with LassoNet and Fisher's score for both learners and these k; `holds` of each pair."""
+    pairs = [
+        tuple(("lassonet", data, method, k, "", learner) for method in (LASSONET, FISHER))
+        for learner in NETWORK_AND_TREES
+        for k in sizes
+    ]
+    return Case(
+        data, tuple(one for pair in pairs for one in pair), lambda: all(holds(*pair) for pair in pairs)
+    )
+
+
+TIES = [beside_fisher(data, as_good, (50,)) for data in HERE]
+
+
+@claim("LN-sec-5.3-again", "section 5.3, Tables 1 and 2", "float", concluded(TIES))
+@mutants("figure")
+def test_beside_fisher_again(check):
+    """On each data set and for both learners LassoNet's mean accuracy is not below that of Fisher's score, or
+    the intervals, mean ± standard deviation, meet.
+
+    Reading of: “our method either ties or outperforms the remaining methods in all instances”
+
+    Hypotheses: our records of Tables 1 and 2, k = 50; of the remaining methods Fisher's score alone is here
+
+    Consequences: What the printed figures say of it: LN-sec-5.3.
+
+    Unchecked: Activity, HSIC-Lasso, PFA
+    """
+    settle(check, TIES, figure)
+    check.concludes(concluded(TIES))
+
+
+HIGHEST = beside_fisher("isolet", lambda first, second: figure(first)[0] > figure(second)[0])
+
+
+@claim("LN-fig-5-again", "Figure 5", "float", HIGHEST.verdict)
+@mutants("figure")
+def test_isolet_again(check):
+    """On ISOLET, for both learners and k = 5, 10, 25, 50, LassoNet's mean accuracy exceeds that of Fisher's
+    score.
+
+    Reading of: “across all values of k tested, and for both learners, LassoNet has highest classification
+    accuracy”
+
+    Hypotheses: our records; of the other methods Fisher's score alone is here
+
+    Consequences: What the printed figures say of it at k = 50: LN-fig-5.
+
+    Unchecked: HSIC-Lasso, PFA
+    """
+    settle(check, [HIGHEST], figure)
+    check.concludes(HIGHEST.verdict)
+
+
+IN_FIGURES = {"11": "coil20", "12": "activity", "13": "mice", "14": "mnist"}
+HIGH = {number: beside_fisher(data, as_good) for number, data in IN_FIGURES.items()}
+
+
+@claims(
+    {number: {"title": TITLES[data]} for number, data in IN_FIGURES.items()},
+    "LN-fig",
+    "Figures 11 to 14, Appendix A",
+    "float",
+    lambda number: HIGH[number].verdict,
+)
+@mutants("figure")
+def test_other_k(check, number):
+    """On {title}, for both learners and k = 5, 10, 25, 50, LassoNet's mean accuracy is not below that of
+    Fisher's score, or the intervals, mean ± standard deviation, meet.
+
+    Reading of: “we find that LassoNet continues to achieve high (though not always highest) accuracy”
+
+    Hypotheses: our records; the figures have no numbers in print
+
+    Unchecked: HSIC-Lasso, PFA
+    """
+    settle(check, [HIGH[number]], figure)
+    check.concludes(HIGH[number].verdict)
+
+
+def reached(limit, share):
+    """On Mice Protein: whether LassoNet has `share` of the accuracy of all features with `limit` of them.
+
+    It has if it has with fewer, and has not if it has not with more; between them only k = limit tells.
+    """
+    at = {k: ("lassonet", "mice", LASSONET, k, "", "network") for k in (*SIZES, limit)}
+    everything = "lassonet", "mice", ALL, TABLE_1["Mice Protein"][1], "", "network"
+
+    def enough(k):
+        mean, std = figure(at[k])
+        target, its_std = figure(everything)
+        return mean + std >= share * (target - its_std)
+
+    there = [k for k in sorted(at) if at[k] in OURS] if everything in OURS else []
+    few = [k for k in there if k <= limit and enough(k)]
+    many = [k for k in there if k >= limit and not enough(k)]
+    telling = at[few[0] if few else many[0] if many else limit]
+    return Case("mice", (everything, telling), lambda: bool(few))
+
+
+CURVE = {"again": (35, 1.0), "seventy": (15, 0.7)}
+REACHED = {key: reached(*given) for key, given in CURVE.items()}
+
+
+@claims(
+    {
+        "again": {
+            "k": "35",
+            "share": "all",
+            "words": "only about 35 proteins are needed to obtain maximal …",
+        },
+        "seventy": {"k": "15", "share": "70 %", "words": "70% of the signal with about 20% of the features"},
+    },
+    "LN-fig-1",
+    "section 1.1, Figure 1",
+    "float",
+    lambda key: REACHED[key].verdict,
+)
+@mutants("figure")
+def test_thirty_five_proteins_again(check, key):
+    """On Mice Protein {k} of the 77 features have {share} of the accuracy of all, up to both standard
+    deviations.
+
+    Reading of: “{words}”
+
+    Hypotheses: our records of Table 1's experiment; a smaller k that has it decides too, and a larger one
+    that has it not
+
+    Consequences: What the printed figures say at k = 50: LN-fig-1.
+    """
+    settle(check, [REACHED[key]], figure)
+    check.concludes(REACHED[key].verdict)
+
+
+@claim("LN-fig-2", "section 1.1, Figure 2", "float", OPEN)
+def test_digits_five_and_six(check):
+    """On the digits 5 and 6 of MNIST 220 pixels suffice, and the bottom left of the 6 matters most.
+
+    Hypotheses: accuracies and a picture, without numbers
+
+    Unchecked: all of it; no study of ours runs it
+    """
+
+
+@claim("LN-fig-6", "section 6, Figures 6 to 9", "float", OPEN)
+def test_reconstructed_digits(check):
+    """Digits of MNIST reconstructed from about 50 pixels, selected without labels, are generally identified.
+
+    Hypotheses: pictures, without numbers
+
+    Unchecked: all of it; no study of ours runs it
+    """
+
+
+@claim("LN-fig-10", "section 7, Figure 10", "float", OPEN)
+def test_imputation(check):
+    """On Mice Protein LassoNet's error of imputation is about 30 % below Soft-Impute's, and with about 40
+    proteins it is similar to it.
+
+    Hypotheses: 25 trials; a tenth of the entries for the test
+
+    Unchecked: all of it; no study of ours runs it
+    """

@@ -1,0 +1,320 @@
+"""The papers' experiments on networks, run again: which printed figures our stored records meet.
+
+Source: *Sequential Attention for Feature Selection* (ICLR; the NeurIPS submission has the same numbers),
+Tables 2, 3 and 5 to 10, Figures 3, 4, 6, 7, 8 and 10; *LassoNet* (JMLR 22(127), 2021), Tables 1 and 2. Their
+sentences: test_networks_sentences.py, test_networks_lassonet.py. What the tables themselves say of sentences
+is in test_attention_tables.py, test_attention_masks.py and test_lassonet_section_5.py.
+
+The verdicts are computed from `networks_records.jsonl`, the records of `sparselin neural`, by the rules of
+`sparselin.experiments.networks.verdicts`, written down before the run. A figure is met if
+
+    |ours − printed| ≤ 2·max(√(s² + s'²), √(p(1 − p)/n_test)).
+
+A row fails where its verdict does not follow from means and standard deviations of Python's `statistics`.
+"""
+
+import math
+
+from proofs_checks.networks import CLOCKS, OURS, SA, by_hand, close, figures, told
+from sparselin.experiments.networks.printed import ANCHORS, LEARNERS, TITLES
+from sparselin.experiments.networks.verdicts import together, verdict, verdict_of_times
+from sparselin.ledger import NEEDS_DATA, REPRODUCED, claims, mutants
+
+ICLR = "(ICLR, NeurIPS submission)"
+
+
+def own(method):
+    """Whether a figure is of the method that the paper proposes."""
+    return method == SA
+
+
+def other(method):
+    """Whether it is of another one."""
+    return method != SA
+
+
+def judged(table, data, keep):
+    """Each figure of a table on a data set beside our records."""
+    return [(one, verdict(one, OURS.get(one.address))) for one in figures(table, data, keep)]
+
+
+def conclusion(table, keep=lambda method: True):
+    """The verdict on a data set's figures of a table."""
+    return lambda data: together(found.verdict for _, found in judged(table, data, keep))
+
+
+def words(table, keep=lambda method: True, data=TITLES):
+    """What the statements of a table's rows need."""
+    found = {}
+    for name in data:
+        digits = 1 if table == "SA-table-6" else 3
+        printed = [
+            f"{one.mean:.{digits}f}"
+            + ("" if one.std is None else f" ± {one.std:.{digits}f}")
+            + f" ({one.setting or one.method})"
+            for one in figures(table, name, keep)
+        ]
+        found[name] = {"title": TITLES[name], "figures": ", ".join(printed)}
+    return found
+
+
+def met(figure, found):
+    """Whether a verdict follows from the figure and the records, by the rule written out again."""
+    mean, std = by_hand(figure.address)
+    p = (mean + figure.mean) / 2
+    least = math.sqrt(p * (1 - p) / figure.n_test)
+    printed_std = least if figure.std is None else figure.std
+    tolerance = figure.within or 2 * max(math.sqrt(printed_std**2 + std**2), least)
+    difference = mean - figure.mean
+    right = close(found.difference, difference) and close(found.tolerance, tolerance)
+    return right and (found.verdict is REPRODUCED) == (abs(difference) <= tolerance)
+
+
+def met_again(check, table, data, keep=lambda method: True):
+    """Decide a row of a table of accuracies."""
+    found = judged(table, data, keep)
+    check.over([one for one in found if not one[1].lacking], lambda one: met(*one))
+    for _, one in found:
+        check.measured(told(one))
+    check.concludes(together(one.verdict for _, one in found))
+
+
+# --- Sequential Attention ---------------------------------------------------------------------------------
+
+
+@claims(
+    words("SA-table-2", own),
+    "SA-table-2",
+    f"Table 2, Figure 3 {ICLR}",
+    "float",
+    conclusion("SA-table-2", own),
+)
+@mutants("verdict")
+def test_table_2(check, data):
+    """On {title} the network retrained on 50 features has the mean accuracy {figures}.
+
+    Hypotheses: the released protocol with its leaks; five seeds; one hidden layer, 67 units
+
+    Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test))
+    """
+    met_again(check, "SA-table-2", data, own)
+
+
+@claims(
+    words("SA-table-2", other),
+    "SA-table-2-baselines",
+    f"Table 2, Figure 3 {ICLR}",
+    "float",
+    conclusion("SA-table-2", other),
+)
+@mutants("verdict")
+def test_table_2_baselines(check, data):
+    """On {title} the baselines' 50 features have the mean accuracies {figures}; all five.
+
+    Hypotheses: the released protocol with its leaks; our implementations, untuned, of the five methods
+
+    Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), of each figure by itself
+    """
+    met_again(check, "SA-table-2", data, other)
+
+
+@claims(words("SA-table-3"), "SA-table-3", f"Table 3, B.2.1 {ICLR}", "float", conclusion("SA-table-3"))
+@mutants("verdict")
+def test_table_3(check, data):
+    """On {title} the network has the accuracy {figures}.
+
+    Hypotheses: the released protocol; the column “This paper”; no standard deviation is printed
+
+    Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), s the second term
+    """
+    met_again(check, "SA-table-3", data)
+
+
+@claims(
+    words("SA-table-5", own),
+    "SA-table-5",
+    f"Table 5, Figure 6, B.2.3 {ICLR}",
+    "float",
+    conclusion("SA-table-5", own),
+)
+@mutants("verdict")
+def test_table_5(check, data):
+    """On {title}, with the epochs and batches of Table 4, 50 features have the mean accuracy {figures}.
+
+    Hypotheses: the released protocol otherwise
+
+    Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test))
+    """
+    met_again(check, "SA-table-5", data, own)
+
+
+@claims(
+    words("SA-table-5", other),
+    "SA-table-5-baselines",
+    f"Table 5, Figure 6, B.2.3 {ICLR}",
+    "float",
+    conclusion("SA-table-5", other),
+)
+@mutants("verdict")
+def test_table_5_baselines(check, data):
+    """On {title}, with the epochs and batches of Table 4, the baselines have {figures}; all five.
+
+    Hypotheses: the released protocol otherwise
+
+    Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), of each figure by itself
+    """
+    met_again(check, "SA-table-5", data, other)
+
+
+def times(data):
+    """Each baseline's time divided by Sequential Attention's, printed and ours."""
+    base, *others = figures("SA-table-6", data)
+    pairs = [((one, base), (CLOCKS.get(one.address), CLOCKS.get(base.address))) for one in others]
+    return [(printed, verdict_of_times(printed, ours)) for printed, ours in pairs]
+
+
+@claims(
+    words("SA-table-6"),
+    "SA-table-6",
+    f"Table 6, Figure 7, B.2.3 {ICLR}",
+    "float",
+    lambda data: together(found.verdict for _, found in times(data)),
+)
+@mutants("verdict_of_times")
+def test_table_6(check, data):
+    """On {title} selection takes, in seconds, {figures}: compared are the ratios to Sequential Attention's.
+
+    Hypotheses: the epochs and batches of Table 4; our implementations and machine; times of selection
+
+    Consequences: What the printed times say of the sentence on efficiency: SA-table-6.
+
+    Tolerance: a factor of 2
+    """
+    found = times(data)
+
+    def right(pair):
+        (one, base), this = pair
+        ratio = by_hand(one.address)[0] / by_hand(base.address)[0] / (one.mean / base.mean)
+        return close(2**this.difference, ratio) and (this.verdict is REPRODUCED) == (0.5 <= ratio <= 2)
+
+    check.over([pair for pair in found if not pair[1].lacking], right)
+    for _, one in found:
+        check.measured(told(one))
+    check.concludes(together(one.verdict for _, one in found))
+
+
+@claims(
+    words("SA-table-9"), "SA-table-9", f"Table 9, Figure 8, B.4 {ICLR}", "float", conclusion("SA-table-9")
+)
+@mutants("verdict")
+def test_table_9(check, data):
+    """On {title}, for 64 features selected 1, 2, 4, … at a time, the mean accuracies are {figures}; all
+    seven.
+
+    Hypotheses: the released protocol, without its defect in selecting several at a time
+
+    Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), of each figure by itself
+    """
+    met_again(check, "SA-table-9", data)
+
+
+@claims(
+    words("SA-table-10"),
+    "SA-table-10",
+    f"Table 10, Figure 10, B.5 {ICLR}",
+    "float",
+    conclusion("SA-table-10"),
+)
+@mutants("verdict")
+def test_table_10(check, data):
+    """On {title} 50 features selected by each of five masks have the mean accuracies {figures}; all five.
+
+    Hypotheses: the released protocol
+
+    Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), of each figure by itself
+    """
+    met_again(check, "SA-table-10", data)
+
+
+@claims(
+    {"7": {"of": "AUC"}, "8": {"of": "log loss"}},
+    "SA-table",
+    f"Tables 7 and 8, Figure 4, B.3 {ICLR}",
+    "float",
+    lambda table: NEEDS_DATA,
+)
+def test_criteo(check, table):
+    """On Criteo, for k = 5, 10, …, 35 features, the {of} is that of Table 7 or 8 for each of seven methods.
+
+    Hypotheses: three billion examples, one pass; three hidden layers
+
+    Consequences: What the printed figures say of the sentence that Sequential Attention outperforms the
+    others: SA-figure-4, SA-figure-4-variance.
+    """
+    check.measured(
+        "the data are not here; sparselin.experiments.networks.streams runs on a copy of one's own"
+    )
+    check.concludes(NEEDS_DATA)
+
+
+# --- LassoNet ---------------------------------------------------------------------------------------------
+
+
+@claims(words("LN-table-1"), "LN-table-1", "Table 1, section 5.3", "float", conclusion("LN-table-1"))
+@mutants("verdict")
+def test_lassonet_table_1(check, data):
+    """On {title} a network on 50 features has the accuracies {figures}; all three.
+
+    Hypotheses: Fisher's score has the order of “largest correlation”, the correlation ratio; no standard
+    deviations are printed
+
+    Unchecked: HSIC-Lasso and PFA, which are not here
+
+    Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), s the second term, of each figure by itself
+    """
+    met_again(check, "LN-table-1", data)
+
+
+@claims(words("LN-table-2"), "LN-table-2", "Table 2, Appendix C", "float", conclusion("LN-table-2"))
+@mutants("verdict")
+def test_lassonet_table_2(check, data):
+    """On {title} extremely randomised trees, 50 of them, on 50 features have the accuracies {figures}; all
+    three.
+
+    Hypotheses: Fisher's score has the order of “largest correlation”, the correlation ratio; no standard
+    deviations are printed
+
+    Unchecked: HSIC-Lasso and PFA, which are not here
+
+    Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), s the second term, of each figure by itself
+    """
+    met_again(check, "LN-table-2", data)
+
+
+# --- all features with three learners ---------------------------------------------------------------------
+
+WITH_ANCHORS = {data: title for data, title in TITLES.items() if title in ANCHORS}
+
+
+@claims(
+    {
+        data: {
+            "title": title,
+            "figures": ", ".join(f"{x:g} % of {n}" for n, x in zip(LEARNERS, ANCHORS[title], strict=True)),
+        }
+        for data, title in WITH_ANCHORS.items()
+    },
+    "ours-anchors",
+    "Atashgahi et al. 2023; Li et al. 2024",
+    "float",
+    conclusion("anchors"),
+)
+@mutants("verdict")
+def test_anchors(check, data):
+    """On {title} all features have the accuracies {figures}, with scikit-learn's defaults and 50 trees.
+
+    Hypotheses: the accuracies that later papers print for all features
+
+    Tolerance: 0.3 points
+    """
+    met_again(check, "anchors", data)

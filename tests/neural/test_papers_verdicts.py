@@ -1,0 +1,420 @@
+"""Printed figures beside made-up records: means, the paired test, verdicts, rows of the ledger, the page."""
+
+import datetime
+import importlib
+import itertools
+import json
+import math
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_up_records import made_up
+
+from sparselin.experiments.networks import verdicts
+from sparselin.experiments.networks.figures import ALL, NAMES, TABLES, Printed, attention_rows
+from sparselin.experiments.networks.pieces import FULL, Piece, Record
+from sparselin.experiments.networks.printed import TABLE_2, TITLES
+from sparselin.experiments.networks.verdicts import (
+    Summary,
+    paired,
+    stored,
+    summary,
+    together,
+    verdict,
+    verdict_of_times,
+)
+from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, decide
+from sparselin.reports import networks_tables
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from liars import liars  # noqa: E402
+
+ROWS = ("networks", "test_networks_tables", "test_networks_sentences", "test_networks_lassonet")
+DATE = datetime.date(2026, 11, 23)
+
+
+def of(*values, rows=(756, 756), **fields):
+    """A summary of these values, seeds 1, 2, …"""
+    address = {"study": "paper", "data": "mice", "method": "Sequential Attention", "k": 50, "setting": ""}
+    given = address | {"learner": "network"} | fields
+    return Summary(**given, values=dict(enumerate(values, 1)), seconds={}, rows=rows)
+
+
+def figure(mean=0.993, std=0.008, n_test=216, within=None):
+    """Table 2, Mice Protein, or another."""
+    return Printed("t", "paper", "mice", "SA", 50, "", "network", mean, std, 756, n_test, within)
+
+
+# --- printed figures -------------------------------------------------------------------------------------
+
+
+def test_figures_are_those_of_the_tables_and_no_two_have_one_address():
+    for name, table in TABLES.items():
+        addresses = [one.address for data in TITLES for one in table(data)]
+        assert len(addresses) == len(set(addresses)) > 0, name
+        assert all(one.table == name for data in TITLES for one in table(data))
+    for data, title in TITLES.items():
+        found = [(round(1000 * one.mean), round(1000 * one.std)) for one in TABLES["SA-table-2"](data)]
+        assert found == list(TABLE_2[title])
+
+
+@pytest.mark.parametrize(
+    ("data", "rows"), [("mice", (756, 216)), ("fashion", (52_500, 10_000)), ("isolet", (5458, 1559))]
+)
+def test_rows_of_the_released_protocol(data, rows):
+    assert attention_rows(data) == rows
+
+
+def test_the_methods_of_the_tables_are_there():
+    methods = pytest.importorskip("sparselin.experiments.networks.methods")
+    assert set(NAMES.values()) <= set(methods.METHODS)
+    assert ALL not in methods.METHODS
+
+
+def test_nothing_here_needs_torch():
+    """Of a fresh interpreter, where its import fails."""
+    names = ["sparselin.experiments.networks.verdicts", "proofs_checks.test_networks_tables"]
+    code = f"import sys; sys.modules['torch'] = None; import {', '.join(names)}"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+# --- means -----------------------------------------------------------------------------------------------
+
+
+def records(values, study="paper", **scores):
+    piece = [Piece(study, "mice", "random", 50, seed) for seed in range(1, 1 + len(values))]
+    return [
+        Record(one, {"network": x} | scores, (1,), {"selecting": float(one.seed)}, 700 + one.seed, "of 50")
+        for one, x in zip(piece, values, strict=True)
+    ]
+
+
+def test_a_summary_is_mean_and_deviation_over_seeds():
+    values = (0.91, 0.96, 0.92)
+    (found,) = summary(records(values))
+    assert found.address == ("paper", "mice", "random", 50, "", "network")
+    assert found.mean == pytest.approx(statistics.fmean(values), rel=1e-15)
+    assert found.std == pytest.approx(statistics.stdev(values), rel=1e-14)
+    assert (found.seconds, found.rows, found.notes) == ({"selecting": 2.0}, (701, 703), ("of 50",))
+    assert str(found) == "0.930 ± 0.026"
+
+
+def test_of_one_seed_there_is_no_deviation():
+    (found,) = summary(records((0.9,)))
+    assert math.isnan(found.std)
+    assert str(found) == "0.900"
+
+
+def test_learners_studies_and_times_are_rows_of_their_own_in_their_order():
+    made = [*records((0.9, 0.8), SVC=0.5), *records((0.7,), "honest")]
+    found = [(one.study, one.learner, len(one.values)) for one in summary(made)]
+    assert found == [("paper", "network", 2), ("paper", "SVC", 2), ("honest", "network", 1)]
+    assert [one.mean for one in summary(made, times=True)] == [1.5, 1.0]
+
+
+def test_a_score_that_one_seed_lacks_is_of_the_others():
+    made = records((0.9, 0.8))
+    made[0].scores["SVC"] = 0.5
+    assert [dict(one.values) for one in summary(made)] == [{1: 0.9, 2: 0.8}, {1: 0.5}]
+
+
+def test_records_that_are_no_summary():
+    with pytest.raises(ValueError, match=r"paper\|mice\|random\|50\|1\| is there twice"):
+        summary(records((0.9,)) * 2)
+    with pytest.raises(ValueError, match=r"network of paper\|mice\|random\|50\|2\| is not"):
+        summary(records((0.9, math.nan)))
+
+
+# --- the paired test -------------------------------------------------------------------------------------
+
+
+def by_enumeration(delta):
+    """The share of signs with at least the observed sum, in integers."""
+    sums = [abs(sum(a * b for a, b in zip(signs, delta, strict=True)))
+            for signs in itertools.product((-1, 1), repeat=len(delta))]  # fmt: skip
+    return sum(one >= abs(sum(delta)) for one in sums) / len(sums)
+
+
+def test_p_is_the_share_of_signs_ties_and_zeros_too(rng):
+    for _ in range(200):
+        delta = rng.integers(-3, 4, rng.integers(1, 7)).tolist()
+        base = rng.integers(80, 90, len(delta))
+        found = paired(of(*((base + delta) / 100)), of(*(base / 100)))
+        assert found.p == by_enumeration(delta), delta
+        assert found.difference == pytest.approx(np.mean(delta) / 100, abs=1e-15)
+
+
+@pytest.mark.parametrize(("n", "least"), [(1, 1.0), (3, 0.25), (5, 0.0625), (6, 0.03125)])
+def test_the_least_p_of_few_seeds(n, least):
+    first, second = of(*np.linspace(0.8, 0.9, n)), of(*np.linspace(0.1, 0.3, n))
+    assert paired(first, second).p == paired(second, first).p == least
+    assert paired(first, first) == (n, 0.0, 1.0)
+
+
+def test_only_common_seeds_are_compared():
+    first, second = of(0.9, 0.8, 0.7), of(0.5, 0.6)
+    assert paired(first, second)[:2] == (2, pytest.approx(0.3))
+    with pytest.raises(ValueError, match=r"1 to 20 seeds in common; got 0: .*\[1\].*\[\]"):
+        paired(of(0.9), of())
+    with pytest.raises(ValueError, match="got 21"):
+        paired(of(*[0.5] * 21), of(*[0.4] * 21))
+
+
+# --- verdicts --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("printed", "values", "tolerance"),
+    [
+        # s = 0.008 and s' = 0.006: 2·0.01
+        (figure(0.9, 0.008, 10**6), (0.9 - 0.006 / 2**0.5, 0.9 + 0.006 / 2**0.5), 0.02),
+        # no deviation to speak of, 100 rows, p = 0.9 in the middle: 2·0.03
+        (figure(0.9, 0.0, 100), (0.9, 0.9), 0.06),
+        # none in print: 2·√(0.03² + 0.04²)
+        (figure(0.9, None, 100), (0.9 - 0.04 / 2**0.5, 0.9 + 0.04 / 2**0.5), 0.1),
+        (figure(0.9, 0.1, 100, within=0.003), (0.9, 0.9), 0.003),
+    ],
+)
+def test_the_tolerance_of_a_figure(printed, values, tolerance):
+    found = verdict(printed, of(*values))
+    assert (found.verdict, found.lacking) == (REPRODUCED, "")
+    assert found.tolerance == pytest.approx(tolerance, rel=1e-12)
+    assert found.difference == pytest.approx(0, abs=1e-15)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_figure_is_met_up_to_the_tolerance_on_both_sides(sign):
+    printed = figure(0.5, 0.02, 10**9)
+    assert verdict(printed, of(*[0.5 + sign * 0.0399] * 3)).verdict is REPRODUCED
+    found = verdict(printed, of(*[0.5 + sign * 0.0401] * 3))
+    assert found.verdict is NOT_REPRODUCED
+    assert found.difference == pytest.approx(sign * 0.0401)
+
+
+@pytest.mark.parametrize(
+    ("ours", "lacking"),
+    [
+        (None, "no record"),
+        (of(0.993), "1 seed"),
+        (of(0.99, 0.99, rows=(500, 756)), "500 of 756 training rows"),
+    ],
+)
+def test_what_a_figure_lacks(ours, lacking):
+    found = verdict(figure(), ours)
+    assert (found.verdict, found.lacking) == (NEEDS_DATA, lacking)
+    assert math.isnan(found.difference)
+
+
+def test_percents_are_no_shares():
+    with pytest.raises(ValueError, match=r"ours must be a share in \[0, 1\]; got 99.3 for paper\|mice\|"):
+        verdict(figure(), of(99.3, 99.3))
+
+
+def test_times_are_compared_as_ratios():
+    """Printed: twice the time of the other."""
+    printed = figure(100.0, 1.0), figure(50.0, 1.0)
+    for seconds, expected in (
+        (1.01, REPRODUCED),
+        (3.99, REPRODUCED),
+        (0.99, NOT_REPRODUCED),
+        (4.01, NOT_REPRODUCED),
+    ):
+        found = verdict_of_times(printed, (of(seconds, seconds), of(1.0, 1.0)))
+        assert found.verdict is expected
+        assert found.difference == pytest.approx(math.log2(seconds / 2))
+    assert verdict_of_times(printed, (of(2.0, 2.0), None)).lacking == "no record"
+
+
+def test_of_several_the_worst_counts():
+    assert together([REPRODUCED, NEEDS_DATA, NOT_REPRODUCED]) is NOT_REPRODUCED
+    assert together([REPRODUCED, NEEDS_DATA]) is NEEDS_DATA
+    assert together([REPRODUCED] * 3) is REPRODUCED
+    with pytest.raises(ValueError, match="got none"):
+        together([])
+
+
+# --- stored records --------------------------------------------------------------------------------------
+
+
+def test_records_are_read_back(tmp_path):
+    made = records((0.9, 0.8))
+    file = tmp_path / "records.jsonl"
+    assert stored(file) == ()
+    file.write_text("".join(json.dumps(one.as_json()) + "\n" for one in made), encoding="utf-8")
+    assert list(stored(file)) == made
+    file.write_text(file.read_text() + '{"piece": 3}\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"records.jsonl, line 3, must be a record"):
+        stored(file)
+
+
+def test_of_a_run_the_last_full_record_of_each_piece_is_kept(full_of):
+    first, second = records((0.9, 0.8))
+    scale = {"rows": FULL.rows, "epochs": FULL.epochs, "sizes": list(FULL.sizes)}
+    lines = [
+        {"record": second.as_json(), "scale": scale},
+        {"failure": {"piece": {}, "error": ""}, "scale": scale},
+        {"record": first.as_json() | {"rows": 1}, "scale": scale},
+        {"record": first.as_json(), "scale": scale},
+        {"record": first.as_json() | {"rows": 2}, "scale": scale | {"epochs": 0.1}},
+    ]
+    assert full_of(map(json.dumps, lines)) == [first, second]
+
+
+# --- rows of the ledger ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rows_of(monkeypatch):
+    """Records ↦ the claims of the three files, read from these records."""
+    before = {name: sys.modules.pop(f"proofs_checks.{name}", None) for name in ROWS}
+
+    def load(made):
+        monkeypatch.setattr(verdicts, "stored", lambda path: tuple(made))
+        for name in ROWS:
+            sys.modules.pop(f"proofs_checks.{name}", None)
+        modules = [importlib.import_module(f"proofs_checks.{name}") for name in ROWS]
+        claims = [
+            made for module in modules for test in vars(module).values() for made in _claims(test, module)
+        ]
+        return {made.id: made for made in claims}
+
+    monkeypatch.syspath_prepend(str(ROOT))
+    yield load
+    for name, module in before.items():
+        sys.modules.pop(f"proofs_checks.{name}", None)
+        if module is not None:
+            sys.modules[f"proofs_checks.{name}"] = module
+            setattr(sys.modules["proofs_checks"], name, module)
+
+
+def _claims(test, module):
+    made = getattr(test, "claims", ())
+    return (
+        [one for one in made if one.function.__module__ == module.__name__] if isinstance(made, tuple) else []
+    )
+
+
+@pytest.fixture
+def full_of(rows_of):
+    rows_of([])
+    return sys.modules["proofs_checks.networks"].full
+
+
+def test_without_records_every_row_of_an_experiment_says_what_makes_them(rows_of):
+    for made in rows_of([]).values():
+        outcome = decide(made)
+        assert outcome.failure is None, made.id
+        if made.verdict is NEEDS_DATA:
+            assert any("sparselin neural --full --study" in one or "not here" in one for one in outcome.found)
+    assert {"SA-table-2-mice", "SA-table-10-activity", "LN-table-2-coil20", "ours-anchors-isolet"} <= set(
+        rows_of([])
+    )
+
+
+@pytest.mark.parametrize(("shift", "expected"), [(0.0, REPRODUCED), (-0.2, NOT_REPRODUCED)])
+def test_figures_that_are_met_and_missed(rows_of, shift, expected):
+    found = rows_of(made_up(shift))
+    tables = [id for id in found if re.match(r"(SA|LN)-table-\d+-(?!.*activity)|ours-anchors", id)]
+    assert len(tables) == 54
+    for id in tables:
+        right = REPRODUCED if id.startswith("SA-table-6") else expected
+        assert found[id].verdict is right, id
+        assert decide(found[id]).failure is None, id
+
+
+@pytest.mark.parametrize(
+    ("given", "lacking"), [({"seeds": (1,)}, "1 seed"), ({"share": 0.5}, "training rows")]
+)
+def test_few_seeds_or_rows_decide_nothing(rows_of, given, lacking):
+    made = rows_of(made_up(**given))["SA-table-2-mice"]
+    assert made.verdict is NEEDS_DATA
+    assert lacking in decide(made).found[0]
+
+
+def test_sentences_follow_the_records(rows_of):
+    good = {id: made.verdict for id, made in rows_of(made_up()).items()}
+    # the figures of Tables 2, 9 and 10 say the same of the sentences as our records, which have their means
+    assert good["SA-figure-3-again"] is REPRODUCED
+    assert good["SA-section-4.2-baselines-again"] is REPRODUCED
+    assert good["SA-B.4-adaptivity-again"] is REPRODUCED
+    assert good["SA-B.4-mice-again"] is NOT_REPRODUCED
+    assert good["SA-section-4.2-lassonet-same-rows"] is NEEDS_DATA
+    assert good["LN-fig-5-again"] is REPRODUCED
+    assert good["LN-fig-12"] is good["SA-table-7"] is good["SA-figure-11"] is NEEDS_DATA
+    assert good["LN-fig-1-again"] is NOT_REPRODUCED
+    bad = rows_of(made_up(-0.2))
+    assert bad["SA-section-4.2-baselines-again"].verdict is NOT_REPRODUCED
+
+
+def test_a_stored_verdict_that_the_records_do_not_support_is_refused(rows_of):
+    import dataclasses
+
+    made = rows_of(made_up())["SA-table-2-mice"]
+    lie = dataclasses.replace(made, verdict=NOT_REPRODUCED)
+    assert decide(lie).failure == "'not reproduced', and the records say 'reproduced'"
+
+
+def test_each_row_turns_red_when_its_function_lies(rows_of, monkeypatch):
+    for shift in (0.0, -0.2):
+        for made in rows_of(made_up(shift)).values():
+            for name in made.mutants:
+                module = sys.modules[made.function.__module__]
+                truth = getattr(module, name)
+                for _, lying in liars(truth):
+                    monkeypatch.setattr(module, name, lying)
+                    if decide(made, shrink=False).failure:
+                        break
+                else:
+                    pytest.fail(f"{made.id} stands although {name} lies")
+                monkeypatch.setattr(module, name, truth)
+
+
+# --- the page --------------------------------------------------------------------------------------------
+
+
+def test_the_page_has_every_figure_and_every_mean(tmp_path):
+    made = made_up()
+    text = networks_tables.markdown(made, DATE)
+    line = (
+        "| Mice Protein | Sequential Attention | network | 0.993 ± 0.008 | 0.992 ± 0.008 | 5 | 756 | −0.001 |"
+    )
+    assert line in text
+    assert "Not run here: Activity (paper, " in text
+    assert text.count("reproduced |") == sum(
+        one.verdict in (REPRODUCED, NOT_REPRODUCED) for one in networks_tables.judged_all(made)
+    )
+    assert "### paper: Mice Protein" in text
+    assert "| Mice Protein | LassoNet" in text
+    assert {one.count("|") for one in text.splitlines() if one.startswith("|")} == {11}
+
+
+def test_the_words_around_the_tables_stay(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        f"before\n\n{networks_tables.BEGIN}\nold\n{networks_tables.END}\nafter\n", encoding="utf-8"
+    )
+    networks_tables.write(page, made_up(), DATE)
+    once = page.read_text(encoding="utf-8")
+    networks_tables.write(page, made_up(), DATE)
+    assert page.read_text(encoding="utf-8") == once
+    assert once.startswith("before\n")
+    assert once.endswith("\nafter\n")
+    assert "old" not in once
+    page.write_text("nothing", encoding="utf-8")
+    with pytest.raises(ValueError, match="must have the lines"):
+        networks_tables.write(page, [], DATE)
+
+
+def test_the_page_in_docs_is_made_of_the_stored_records():
+    text = (ROOT / "docs" / "networks-tables.md").read_text(encoding="utf-8")
+    inside = text.split(networks_tables.BEGIN)[1].split(networks_tables.END)[0]
+    found = re.search(r"Made on (\S+) from", inside)
+    date = datetime.date.fromisoformat(found[1]) if found else DATE
+    made = stored(ROOT / "proofs_checks" / "networks_records.jsonl")
+    assert inside == f"\n\n{networks_tables.markdown(made, date)}\n"
