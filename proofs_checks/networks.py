@@ -8,6 +8,7 @@ verdicts.
 
 import datetime
 import json
+import math
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -15,7 +16,7 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from proofs_checks.test_attention_masks import apart
-from sparselin.experiments.networks.figures import NAMES, TABLES
+from sparselin.experiments.networks.figures import NAMES, OWN, TABLES
 from sparselin.experiments.networks.pieces import FULL, Record
 from sparselin.experiments.networks.printed import TITLES
 from sparselin.experiments.networks.verdicts import LEAST_ROWS, LEAST_SEEDS, stored, summary, together
@@ -42,7 +43,7 @@ def by_hand(address):
     *piece, learner = address
     values = [one.scores.get(learner, one.seconds.get(learner)) for one in BY_PIECE[tuple(piece)]]
     values = [value for value in values if value is not None]
-    return fmean(values), stdev(values)
+    return fmean(values), stdev(values) if len(values) > 1 else math.nan
 
 
 def close(a, b):
@@ -52,9 +53,7 @@ def close(a, b):
 
 def command(study, data):
     """What makes the records of a study on a data set."""
-    return (
-        f"sparselin neural --full --study {study} --data {data}, then python -m proofs_checks.networks FILE"
-    )
+    return f"sparselin neural --full --study {study} --data {data}; python -m proofs_checks.networks FILE"
 
 
 # --- printed figures -------------------------------------------------------------------------------------
@@ -70,7 +69,8 @@ def told(judged):
     printed, ours = judged.printed, judged.ours
     name = ", ".join(filter(None, (printed.method, printed.setting)))
     if judged.lacking:
-        return f"{name}: {judged.lacking}; {command(printed.study, printed.data)}"
+        rows = " --rows 60000" if "training rows" in judged.lacking else ""
+        return f"{name}: {judged.lacking}; {command(printed.study, printed.data + rows)}"
     rows = " to ".join(map(str, dict.fromkeys(ours.rows)))
     return (
         f"{name}: {ours} ({len(ours.values)} seeds, {rows} training rows) where {printed.mean:g} is printed; "
@@ -89,6 +89,11 @@ def figure(address):
 def attention(study, data, setting="", k=50, method=SA):
     """The address of a network's accuracy."""
     return study, data, method, k, setting, "network"
+
+
+def on_like_rows(data):
+    """Sequential Attention beside others in the study "paper": the released one has all rows of the images."""
+    return attention("paper", data, OWN if data in ("mnist", "fashion") else "")
 
 
 def as_good(first, second):
@@ -161,14 +166,19 @@ def _name(address):
 
 
 def full(lines):
-    """The last record of each piece among the lines of a run at full scale, by key; failures are left out."""
+    """Of the lines of a run at full scale, or with more rows, the record of most rows of each piece, by key.
+
+    Of as many rows the last one; failures, and shares of the epochs, are left out.
+    """
     found = {}
-    scale = {"rows": FULL.rows, "epochs": FULL.epochs, "sizes": list(FULL.sizes)}
     for line in lines:
         made = json.loads(line)
-        if "record" in made and made["scale"] == scale:
+        scale = made["scale"]
+        if "record" in made and scale["epochs"] == FULL.epochs and (scale["rows"] or math.inf) >= FULL.rows:
             record = Record.from_json(made["record"])
-            found[record.piece.key] = record
+            before = found.get(record.piece.key)
+            if before is None or record.rows >= before.rows:
+                found[record.piece.key] = record
     return [found[key] for key in sorted(found)]
 
 

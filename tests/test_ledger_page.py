@@ -76,7 +76,7 @@ def test_every_link_to_a_check_ends_at_its_function(site, shown):
 def test_the_filters_offer_what_the_rows_have(page):
     def offered(name):
         select = re.search(rf'<select name="{name}">(.*?)</select>', page, re.S)[1]
-        return set(re.findall(r'value="([^"]+)"', select))
+        return set(map(html.unescape, re.findall(r'value="([^"]+)"', select)))
 
     assert offered("paper") == {row["paper"] for row in ROWS} <= set(PAPERS)
     assert offered("verdict") == {row["verdict"] for row in ROWS} <= {verdict.value for verdict in Verdict}

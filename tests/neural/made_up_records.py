@@ -1,10 +1,11 @@
 """Records as a run would leave them, made up: every printed figure met, or missed by as much as one wants."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 
-from sparselin.experiments.networks.figures import ALL, NAMES, TABLES, lassonet_rows
+from sparselin.experiments.networks.figures import ALL, NAMES, OWN, TABLES, lassonet_rows
 from sparselin.experiments.networks.pieces import Piece, Record
 from sparselin.experiments.networks.printed import LEARNERS
 
@@ -14,12 +15,16 @@ SEEDS = (1, 2, 3, 4, 5)
 _CURVES = itertools.product(
     ("lassonet",),
     ("mice", "mnist", "isolet", "coil20"),
-    ("LassoNet", NAMES["Fisher"]),
+    ("LassoNet", NAMES["Fisher"], NAMES["PFA"]),
     (5, 10, 25),
     ("network", "ExtraTrees"),
 )
 _LASSONET = [("paper", data, "LassoNet", 50, "network") for data in DATA[:5]]
-OTHERS = (*_CURVES, *_LASSONET)
+_IMPUTED = [
+    ("completion", "mice", method, k, "mse")
+    for method, k in (("LassoNet", 77), ("LassoNet", 40), ("soft-impute", 77))
+]
+OTHERS = (*_CURVES, *_LASSONET, *_IMPUTED)
 
 
 def made_up(shift=0.0, seeds=SEEDS, share=1.0, missing=("activity",), rng=None):
@@ -33,9 +38,14 @@ def made_up(shift=0.0, seeds=SEEDS, share=1.0, missing=("activity",), rng=None):
     for figure in itertools.chain.from_iterable(table(data) for table in TABLES.values() for data in DATA):
         if figure.data not in missing:
             _add(found, figure, shift, seeds, round(share * figure.n_train), rng)
+    for data in ("mnist", "fashion"):
+        for figure in TABLES["SA-table-2"](data):
+            if figure.method == NAMES["SA"]:
+                own = dataclasses.replace(figure, setting=OWN)
+                _add(found, own, shift, seeds, round(share * figure.n_train), rng)
     for (study, data, method, k, learner), seed in itertools.product(OTHERS, seeds):
         if data not in missing:
-            value = 0.6 + 0.001 * (k + seed) + 0.05 * (method == "LassoNet")
+            value = 0.6 + 0.001 * (k + seed) + (method == "LassoNet") * (-0.15 if learner == "mse" else 0.05)
             # of "paper" fewer rows than Sequential Attention's
             rows = lassonet_rows(data)[0] if study == "lassonet" else 100
             _put(found, Piece(study, data, method, k, seed), learner, value, rows, rng)
@@ -60,7 +70,7 @@ def _put(found, piece, learner, value, rows, rng):
     """Add a score to the record of a piece, which is made if it is not there."""
     if piece.key not in found:
         d = {"mnist": 784, "fashion": 784, "isolet": 617, "coil20": 400}.get(piece.data, 77)
-        none = piece.method == ALL or piece.method in LEARNERS
+        none = piece.method in (ALL, *LEARNERS)
         support = () if none else tuple(rng.permutation(d)[: piece.k].tolist())
         found[piece.key] = Record(piece, {}, support, {"selecting": 1.0, "fitting": 2.0}, rows)
     record = found[piece.key]

@@ -218,8 +218,9 @@ def floor(mean: float, n_test: int) -> float:
 def verdict(printed: Printed, ours: Summary | None) -> Judged:
     """Whether an accuracy was met, by the rule above.
 
-    NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds, or with less than `LEAST_ROWS` of the
-    protocol's training rows: of half of the rows a lower accuracy says nothing. ValueError for no share.
+    NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds by that rule, or with less than
+    `LEAST_ROWS` of the protocol's training rows: of half of them a lower accuracy says nothing. Raises
+    ValueError for a mean that is no share.
     """
     lacking = _lacking(printed, ours)
     if ours is None or lacking:
@@ -254,7 +255,7 @@ def _lacking(printed: Printed, ours: Summary | None) -> str:
     """What of a run a figure lacks, or ""."""
     if ours is None:
         return "no record"
-    if len(ours.values) < LEAST_SEEDS:
+    if len(ours.values) < LEAST_SEEDS and printed.within is None:
         return f"{len(ours.values)} seed"
     if ours.rows[0] < LEAST_ROWS * printed.n_train:
         return f"{ours.rows[0]} of {printed.n_train} training rows"
