@@ -13,15 +13,15 @@ from sparselin.experiments.networks.pieces import Record, Study
 from sparselin.experiments.networks.runs import duration, failures_in_words
 from sparselin.experiments.networks.store import Store
 from sparselin.reports import page
+from sparselin.reports.networks_tables import AGAINST
 from sparselin.reports.neural_figures import SCORES, TITLES, figures
 from sparselin.reports.neural_rows import (
-    AGAINST,
     LONG,
     TEXT,
     Row,
     cells,
     counts,
-    judged_all,
+    judged_here,
     printed_words,
     rows,
     spread,
@@ -56,7 +56,7 @@ class Run:
 def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) -> Path:
     """Write index.html, results.json and the figures (PNG and SVG) of the store's records to a folder."""
     records = sorted(store.records.values(), key=_order(studies, store))
-    judged = judged_all(records, store.scale)
+    judged = judged_here(records, store.scale)
     found = rows(records, judged, run.against)
     described = page.describe(run.command, run.seconds, run.jobs, 1, run.interrupted, packages=PACKAGES)
     failed = failures_in_words(store.failures.values())
