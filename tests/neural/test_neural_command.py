@@ -399,7 +399,7 @@ def test_a_group_stays_in_one_process_and_a_killed_one_is_replaced():
 
 
 SLEEPER = """
-import sys, time
+import sys, time, types
 from pathlib import Path
 from sparselin.experiments.networks.pieces import Piece, Record, Study
 
@@ -413,11 +413,12 @@ def run(piece, scale):
     return Record(piece, {"network": 0.5}, (1,), {}, 9)
 
 if __name__ == "__main__":
+    # not the studies themselves: importing them takes seconds
+    studies = types.ModuleType("sparselin.experiments.networks.studies")
+    studies.STUDIES = {"slow": Study("slow", "Slow", "", ("digits",), pieces, run)}
+    sys.modules[studies.__name__] = studies
     from sparselin.cli import cli
-    from sparselin.experiments.networks import studies
 
-    studies.STUDIES.clear()
-    studies.register(Study("slow", "Slow", "", ("digits",), pieces, run))
     cli(["neural", "--jobs", "2", "--output", sys.argv[1]])
 """
 
