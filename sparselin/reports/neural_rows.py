@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -125,6 +126,16 @@ def _judged_json(judged: Judged | None) -> dict[str, Any] | None:
     found = {"table": printed.table, "mean": printed.mean, "std": printed.std}
     found |= {"verdict": judged.verdict.value, "lacking": judged.lacking}
     return found | {"difference": judged.difference, "tolerance": judged.tolerance}
+
+
+def number_of(setting: str) -> tuple[int, str] | None:
+    """A setting that begins with a number: that, and what follows; None for another.
+
+    >>> number_of("128"), number_of("p=128"), number_of("8, as released"), number_of("softmax")
+    ((128, ''), (128, ''), (8, ', as released'), None)
+    """
+    found = re.match(r"(?:\w+=)?(\d+)\b(.*)", setting)
+    return (int(found[1]), found[2]) if found else None
 
 
 # --- in words --------------------------------------------------------------------------------------------
