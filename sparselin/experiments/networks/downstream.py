@@ -38,10 +38,10 @@ ALL = "all features"
 
 
 class Preparation(NamedTuple):
-    """How the all-feature anchors are prepared; the first of each is what NeuroFS has (`load_data`, utils.py).
+    """How the rows of the all-feature anchors are scaled and divided.
 
-    scaling : "features" each to [0, 1] over training and test rows, as in NeuroFS; "together" one range for
-        all of them; "standard" mean 0 and variance 1, over the same rows; "none".
+    scaling : "features" each to [0, 1] over training and test rows, as in NeuroFS (`load_data` in utils.py);
+        "together" one range for all of them; "standard" mean 0 and variance 1, over the same rows; "none".
     rows : "released" as in NeuroFS: the official test rows of the images, else scikit-learn's
         train_test_split(test_size=0.2, random_state=42); "official"; "drawn" a fifth by the seed.
     """
@@ -88,7 +88,7 @@ def _scaled(X: Any, scaling: str) -> NDArray[np.float32]:
         low, span = X.min(axis=axis), np.ptp(X, axis=axis)
     else:
         raise ValueError(f"scaling must be features, together, standard or none; got {scaling!r}")
-    return ((X - low) / np.where(span > 0, span, 1)).astype(np.float32)
+    return np.asarray((X - low) / np.where(span > 0, span, 1), np.float32)
 
 
 def _rows(found: Table, rows: str, seed: int) -> tuple[IndexArray, IndexArray]:
@@ -157,7 +157,8 @@ def shortened(method: str, scale: Scale, **options: Any) -> dict[str, Any]:
 
 
 def _sizes(d: int) -> list[int]:
-    return [k for k in SIZES if k < d]
+    """The K below d, the largest first: the others are its prefixes."""
+    return [k for k in reversed(SIZES) if k < d]
 
 
 def _downstream(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
@@ -166,7 +167,7 @@ def _downstream(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
         for seed in scale.seeds_of(data):
             yield Piece("downstream", data, ALL, d, seed)
             for method in METHODS:
-                for k in reversed(_sizes(d)):
+                for k in _sizes(d):
                     yield Piece("downstream", data, method, k, seed)
 
 
@@ -190,7 +191,7 @@ def _learned(piece: Piece, scale: Scale) -> Record:
     rows = _sets(piece.data, piece.seed, scale.rows)
     support, seconds, note = tuple(range(piece.k)), 0.0, ""
     if piece.method != ALL:
-        longest = piece.k if piece.method in NOT_NESTED else _sizes(rows.X.shape[1])[-1]
+        longest = piece.k if piece.method in NOT_NESTED else _sizes(rows.X.shape[1])[0]
         ranking, seconds = _ranking(piece.data, piece.method, longest, piece.seed, scale)
         support = tuple(ranking.support[: piece.k].tolist())
         note = "" if longest == piece.k else f"prefix of {longest}"
