@@ -25,7 +25,7 @@ from sparselin.reports.networks_tables import write
 
 FILE = Path(__file__).with_name("networks_records.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "networks-tables.md"
-# the data sets that studies can read; Activity is not among them
+# the data sets of the papers that are here; Activity is one to bring, see `data.table`
 HERE = ("mice", "mnist", "fashion", "isolet", "coil20")
 SA, LASSONET = NAMES["SA"], NAMES["LassoNet"]
 
@@ -92,7 +92,7 @@ def attention(study, data, setting="", k=50, method=SA):
 
 
 def on_like_rows(data):
-    """Sequential Attention beside others in the study "paper": the released one has all rows of the images."""
+    """Sequential Attention beside others in the study "paper": of images the released one has all rows."""
     return attention("paper", data, OWN if data in ("mnist", "fashion") else "")
 
 

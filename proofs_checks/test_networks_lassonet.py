@@ -216,8 +216,8 @@ def test_imputation(check):
 @claim("LN-fig-10-forty", "section 7, Figure 10", "float", WITH_FORTY.verdict)
 @mutants("figure")
 def test_imputation_by_forty(check):
-    """On Mice Protein LassoNet's mean squared error of imputation with 40 proteins is not above Soft-Impute's,
-    or the intervals, mean ± standard deviation, meet.
+    """On Mice Protein LassoNet's mean squared error of imputation by 40 proteins is not above that of
+    Soft-Impute, or the intervals, mean ± standard deviation, meet.
 
     Reading of: “we can achieve a similar MSE to Soft-Impute using only about 40 proteins”
 

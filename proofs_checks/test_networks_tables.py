@@ -252,7 +252,7 @@ def test_criteo(check, table):
     others: SA-figure-4, SA-figure-4-variance.
     """
     check.measured(
-        "the data are not here; sparselin.experiments.networks.streams runs on a copy of one's own"
+        "the data are not here; python -m sparselin.experiments.networks.streams FILE reads one's own"
     )
     check.concludes(NEEDS_DATA)
 
