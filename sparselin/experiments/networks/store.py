@@ -65,7 +65,7 @@ class Line:
 
 
 def bearing(scale: Scale) -> dict[str, Any]:
-    """What of a scale bears on a record, as JSON gives it back: all but what only says which pieces there are.
+    """What of a scale bears on a record, as JSON gives it back: not what says only which pieces there are.
 
     >>> bearing(Scale(rows=1000, seeds=2, sizes=(5, 10)))
     {'rows': 1000, 'epochs': 1.0, 'sizes': [5, 10], 'whole': True}
