@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from rich import box
@@ -31,7 +31,7 @@ from sparselin.experiments.networks.data import DATA, EMBEDDED, OURS, table
 from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Scale, Study
 from sparselin.experiments.networks.store import NAME, Failure, Store
 from sparselin.reports import neural as report
-from sparselin.reports.neural_rows import AGAINST
+from sparselin.reports.networks_tables import AGAINST
 
 _LOG = 60.0  # without a terminal a line comes at most so often, in seconds
 
@@ -99,6 +99,7 @@ def neural(
     started = time.perf_counter()
     ended = _collect(console, _Work(studies, todo, store, estimates, jobs, hours))
     ignore_interrupts()
+    store = Store(store.path, store.scale)  # Ctrl-C may have come between a line and what is known of it
     remaining = runs.left(pieces, store)
     for line in _ending(ended, remaining, store, command):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
@@ -165,8 +166,10 @@ def _scale(quick: bool | None, seeds: int | None, rows: int | None) -> Scale:
         quick = not os.environ.get(FOLDER)
     scale = QUICK if quick else FULL
     if seeds is not None:
-        scale = dataclasses.replace(scale, seeds=seeds, image_seeds=seeds)
-    return scale if rows is None else dataclasses.replace(scale, rows=rows)
+        names = (field.name for field in dataclasses.fields(scale) if field.name.endswith("seeds"))
+        changed: dict[str, Any] = dict.fromkeys(names, seeds)
+        scale = dataclasses.replace(scale, **changed)
+    return scale if rows is None else dataclasses.replace(scale, rows=rows, whole=False)
 
 
 def _pieces(

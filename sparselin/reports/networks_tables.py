@@ -118,17 +118,18 @@ def _means(summaries: Sequence[Summary]) -> str:
             "|---|--:|---|--:|--:|--:|--:|--:|--:|--:|",
         ]
         for one in sorted(those, key=lambda one: (one.learner, one.k, -one.mean)):
-            lines.append(_mean(one, _other(one, by_address)))
+            lines.append(_mean(one, other(one, by_address)))
         lines.append("")
     return "\n".join(lines)
 
 
-def _other(one: Summary, by_address: Mapping[Any, Summary]) -> Summary | None:
-    """Sequential Attention in the same setting, else as released or ours, on as many training rows."""
+def other(one: Summary, by_address: Mapping[Any, Summary], against: str = AGAINST) -> Summary | None:
+    """What a row is compared with: that method in the same setting, else as released or ours, on as many
+    training rows; None for that method itself."""
     for setting in (one.setting, "", OWN):
-        found = by_address.get((one.study, one.data, AGAINST, one.k, setting, one.learner))
+        found = by_address.get((one.study, one.data, against, one.k, setting, one.learner))
         if found is not None and found.rows == one.rows:
-            return found
+            return None if found is one else found
     return None
 
 

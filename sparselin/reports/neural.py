@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,19 +12,17 @@ from sparselin.experiments.networks.pieces import Record, Study
 from sparselin.experiments.networks.runs import duration, failures_in_words
 from sparselin.experiments.networks.store import Store
 from sparselin.reports import page
-from sparselin.reports.neural_figures import SCORES, TITLES, figures
+from sparselin.reports.networks_tables import AGAINST
+from sparselin.reports.neural_figures import TITLES, figures
+from sparselin.reports.neural_matrices import matrices
 from sparselin.reports.neural_rows import (
-    AGAINST,
     LONG,
     TEXT,
     Row,
     cells,
     counts,
-    judged_all,
-    printed_words,
+    judged_here,
     rows,
-    spread,
-    verdict_words,
 )
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
@@ -56,7 +53,7 @@ class Run:
 def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) -> Path:
     """Write index.html, results.json and the figures (PNG and SVG) of the store's records to a folder."""
     records = sorted(store.records.values(), key=_order(studies, store))
-    judged = judged_all(records, store.scale)
+    judged = judged_here(records, store.scale)
     found = rows(records, judged, run.against)
     described = page.describe(run.command, run.seconds, run.jobs, 1, run.interrupted, packages=PACKAGES)
     failed = failures_in_words(store.failures.values())
@@ -113,7 +110,7 @@ def _section(
         "name": name,
         "title": study.title if study else name,
         "source": study.source if study else "",
-        "matrices": [_matrix(size, mine) for size in _sizes(mine)],
+        "matrices": matrices(mine),
         "long": [
             (TITLES.get(data, data), [(cells(row), _failed(row)) for row in rows]) for data, rows in long
         ],
@@ -129,50 +126,3 @@ def _place(mine: Sequence[Row]) -> Any:
 
 def _failed(row: Row) -> bool:
     return row.judged is not None and row.judged.verdict.value == "not reproduced"
-
-
-def _sizes(mine: Sequence[Row]) -> list[int | None]:
-    """The largest k first; all features by themselves only where nothing was selected."""
-    sizes = sorted({row.size for row in mine if row.size is not None}, reverse=True)
-    return [*sizes] or [None]
-
-
-def _matrix(size: int | None, mine: Sequence[Row]) -> dict[str, Any]:
-    """Methods by data set and learner at one k, and all features in the last rows."""
-    chosen = [row for row in mine if row.size in (size, None)]
-    columns = list(dict.fromkeys((row.ours.data, row.ours.learner) for row in chosen))
-    methods = sorted(dict.fromkeys((row.size is None, row.method) for row in chosen), key=lambda one: one[0])
-    at = {(row.method, row.ours.data, row.ours.learner): row for row in chosen}
-    best = {column: _best(chosen, column) for column in columns}
-    learners = list(dict.fromkeys(learner for _, learner in columns))
-    return {
-        "title": "all features" if size is None else f"k = {size}",
-        "of": SCORES.get(learners[0], learners[0]) if len(learners) == 1 else "",
-        "columns": [(TITLES.get(data, data), learner) for data, learner in columns],
-        "rows": [
-            (method, [_cell(at.get((method, *column)), best[column]) for column in columns])
-            for _, method in methods
-        ],
-    }
-
-
-def _best(chosen: Sequence[Row], column: tuple[str, str]) -> float:
-    """The best mean of what was selected."""
-    means = [row.ours.mean for row in chosen if (row.ours.data, row.ours.learner) == column and row.size]
-    return max(means, default=math.nan)
-
-
-def _cell(row: Row | None, best: float) -> dict[str, Any] | None:
-    """Ours, what is printed, and the verdict as a mark."""
-    if row is None:
-        return None
-    marks = {"reproduced": "✓", "not reproduced": "✗"}
-    word = row.judged.verdict.value if row.judged else ""
-    return {
-        "ours": spread(row.ours.mean, row.ours.std),
-        "best": row.ours.mean == best,
-        "printed": printed_words(row.judged),
-        "mark": marks.get(word, ""),
-        "word": verdict_words(row.judged),
-        "fails": word == "not reproduced",
-    }

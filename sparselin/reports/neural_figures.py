@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,10 +11,16 @@ from sparselin.experiments.networks.data import FORMS, table
 from sparselin.experiments.networks.figures import ALL
 from sparselin.experiments.networks.pieces import Record
 from sparselin.experiments.networks.verdicts import Summary
-from sparselin.reports.neural_rows import Row
+from sparselin.reports.neural_rows import Row, number_of
 
 TITLES = {name: form.title for name, form in FORMS.items()}
-SCORES = {"network": "accuracy of a network on the picks", "precision": "precision of the picks"}
+SCORES = {
+    "network": "accuracy of a network on the picks",
+    "mse": "mean squared error of the test entries",
+    "first k": "true features among the first k",
+    "first 2k": "true features among the first 2k, over k",
+    "related in first k": "related features among the first k",
+}
 """A learner, or a measure ↦ in words; the others are names of learners."""
 _NUMBERS = {"adaptivity": "features at a time", "signals": "features in all"}
 """A study ↦ what its settings are, where they are numbers."""
@@ -27,7 +34,7 @@ def figures(study: str, mine: Sequence[Row], records: Sequence[Record]) -> Itera
     for learner in dict.fromkeys(row.ours.learner for row in selected):
         those = [row for row in selected if row.ours.learner == learner]
         yield from _against_k([row.ours for row in those if not row.ours.setting], learner)
-        yield from _against_setting(study, [row for row in those if row.ours.setting.isdigit()], learner)
+        yield from _against_setting(study, [row for row in those if number_of(row.ours.setting)], learner)
     yield from _against_seconds([row.ours for row in selected])
     for data in dict.fromkeys(record.piece.data for record in records):
         yield from _pixels(data, records)
@@ -61,11 +68,11 @@ def _against_setting(study: str, numbered: Sequence[Row], learner: str) -> Itera
     printed: dict[str, list[tuple[float, float]]] = {}
     for row in numbered:
         if row.judged:
-            printed.setdefault(row.ours.data, []).append((int(row.ours.setting), row.judged.printed.mean))
+            printed.setdefault(row.ours.data, []).append((_number(row.ours), row.judged.printed.mean))
     what = _NUMBERS.get(study, "setting")
     drawn = plots.study_lines(
-        [row.ours for row in numbered],
-        lambda one: int(one.setting),
+        [_named(row.ours) for row in numbered],
+        _number,
         what,
         _words(learner),
         titles=TITLES,
@@ -76,6 +83,17 @@ def _against_setting(study: str, numbered: Sequence[Row], learner: str) -> Itera
         _caption(learner, f" against {what}: means over seeds."),
         drawn[0].figure,
     )
+
+
+def _number(one: Summary) -> int:
+    found = number_of(one.setting)
+    return found[0] if found else 0
+
+
+def _named(one: Summary) -> Summary:
+    """What follows the number in the setting is in the name of the method, of which there is a line each."""
+    found = number_of(one.setting)
+    return dataclasses.replace(one, method=one.method + found[1]) if found else one
 
 
 def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sparselin.experiments.networks.figures import ALL, TABLES, Printed
+from sparselin.experiments.networks.data import FORMS
+from sparselin.experiments.networks.figures import ALL
 from sparselin.experiments.networks.pieces import Record, Scale
-from sparselin.experiments.networks.printed import TITLES
 from sparselin.experiments.networks.verdicts import (
     Judged,
     Paired,
     Summary,
     paired,
     summary,
-    verdict,
-    verdict_of_times,
 )
 from sparselin.ledger import Verdict
-
-AGAINST = "Sequential Attention"
-_TIMES = "SA-table-6"  # a printed table of seconds
+from sparselin.reports.networks_tables import AGAINST, ASIDE, TIMES, judged_all, other
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,13 +32,13 @@ class Row:
     ours : the summary of its records.
     judged : beside what is printed; None where nothing is.
     times : its seconds beside the printed ones; None where none are.
-    test : its scores minus those of the method that it is compared with; None for that method itself.
+    other : what it is compared with, see `other`; None for that method itself.
     """
 
     ours: Summary
     judged: Judged | None
     times: Judged | None
-    test: Paired | None
+    other: Summary | None
 
     @property
     def method(self) -> str:
@@ -49,9 +46,17 @@ class Row:
         return f"{self.ours.method}, {self.ours.setting}" if self.ours.setting else self.ours.method
 
     @property
+    def test(self) -> Paired | None:
+        """Its scores minus the other's, over the seeds that both have."""
+        if self.other is None or not set(self.ours.values) & set(self.other.values):
+            return None
+        return paired(self.ours, self.other)
+
+    @property
     def size(self) -> int | None:
         """k, but None for all features, which are as many as the data have."""
-        return None if self.ours.method == ALL else self.ours.k
+        d = FORMS[self.ours.data].d if self.ours.data in FORMS else None
+        return None if self.ours.method == ALL or self.ours.k == d else self.ours.k
 
     def as_json(self) -> dict[str, Any]:
         """Numbers and words for results.json."""
@@ -60,65 +65,42 @@ class Row:
         found |= {"mean": one.mean, "std": one.std, "values": dict(one.values)}
         found |= {"rows": list(one.rows), "seconds": dict(one.seconds), "notes": list(one.notes)}
         found |= {"printed": _judged_json(self.judged), "printed_seconds": _judged_json(self.times)}
-        return found | {"test": self.test._asdict() if self.test else None}
+        test, than = self.test, self.other
+        compared = None if test is None or than is None else {**test._asdict(), "other": than.setting}
+        return found | {"test": compared}
 
 
 def rows(records: Sequence[Record], judged: Iterable[Judged], against: str = AGAINST) -> list[Row]:
     """A row for each summary of the records, in the order in which they came.
 
-    judged : of `judged_all`. against : the method that the others are compared with, seed by seed.
+    judged : of `judged_here`. against : the method that the others are compared with, seed by seed.
     """
-    found = summary(records)
+    found = [one for one in summary(records) if one.learner not in ASIDE]
     by_address = {one.address: one for one in found}
     accuracies, times = {}, {}
-    for one_judged in judged:
-        if one_judged.printed.table == _TIMES:
-            times[one_judged.printed.address[:5]] = one_judged
+    for beside in judged:
+        address = beside.printed.address
+        if beside.printed.table == TIMES:
+            times[address[:5]] = beside
         else:
-            accuracies[one_judged.printed.address] = one_judged
+            accuracies[address] = beside
     return [
-        Row(
-            one,
-            accuracies.get(one.address),
-            times.get(one.address[:5]),
-            _test(one, by_address, against),
-        )
+        Row(one, accuracies.get(one.address), times.get(one.address[:5]), other(one, by_address, against))
         for one in found
     ]
 
 
-def judged_all(records: Sequence[Record], scale: Scale) -> list[Judged]:
+def judged_here(records: Sequence[Record], scale: Scale) -> list[Judged]:
     """Every printed figure of a study and a data set that have a record, with its verdict.
 
     With a share of the epochs only, as with one of the rows, none can be met or missed.
     """
     there = {(record.piece.study, record.piece.data) for record in records}
-    scores = {one.address: one for one in summary(records)}
-    clocks = {one.address: one for one in summary(records, times=True)}
-    found = []
-    for name, figures in TABLES.items():
-        for data in TITLES:
-            printed = [one for one in figures(data) if (one.study, one.data) in there]
-            if name == _TIMES:
-                found += _judged_times(printed, clocks)
-            else:
-                found += [verdict(one, scores.get(one.address)) for one in printed]
+    found = [one for one in judged_all(records) if (one.printed.study, one.printed.data) in there]
     if scale.epochs >= 1:
         return found
     lacking, nan = f"{scale.epochs:.0%} of the epochs", math.nan
     return [Judged(one.printed, one.ours, Verdict.NEEDS_DATA, nan, nan, lacking) for one in found]
-
-
-def _judged_times(printed: Sequence[Printed], clocks: dict[Any, Summary]) -> list[Judged]:
-    """Each beside Sequential Attention's, whose own ratio is 1 and judged nowhere."""
-    base = next((one for one in printed if one.method == AGAINST), None)
-    if base is None:
-        return []
-    return [
-        verdict_of_times((one, base), (clocks.get(one.address), clocks.get(base.address)))
-        for one in printed
-        if one is not base
-    ]
 
 
 class Count(NamedTuple):
@@ -137,15 +119,6 @@ def counts(judged: Iterable[Judged]) -> list[Count]:
     return [Count(table, sum(found.values()), dict(found)) for table, found in by_table.items()]
 
 
-def _test(one: Summary, by_address: dict[Any, Summary], against: str) -> Paired | None:
-    """Against that method in the same setting, or else in the plain one."""
-    for setting in dict.fromkeys((one.setting, "")):
-        other = by_address.get((one.study, one.data, against, one.k, setting, one.learner))
-        if other is not None and other is not one and set(one.values) & set(other.values):
-            return paired(one, other)
-    return None
-
-
 def _judged_json(judged: Judged | None) -> dict[str, Any] | None:
     if judged is None:
         return None
@@ -153,6 +126,16 @@ def _judged_json(judged: Judged | None) -> dict[str, Any] | None:
     found = {"table": printed.table, "mean": printed.mean, "std": printed.std}
     found |= {"verdict": judged.verdict.value, "lacking": judged.lacking}
     return found | {"difference": judged.difference, "tolerance": judged.tolerance}
+
+
+def number_of(setting: str) -> tuple[int, str] | None:
+    """A setting that begins with a number: that, and what follows; None for another.
+
+    >>> number_of("128"), number_of("p=128"), number_of("8, as released"), number_of("softmax")
+    ((128, ''), (128, ''), (8, ', as released'), None)
+    """
+    found = re.match(r"(?:\w+=)?(\d+)\b(.*)", setting)
+    return (int(found[1]), found[2]) if found else None
 
 
 # --- in words --------------------------------------------------------------------------------------------
@@ -219,7 +202,7 @@ def cells(row: Row) -> tuple[str, ...]:
         printed_words(row.judged),
         *_difference(row.judged),
         verdict_words(row.judged),
-        "; ".join([*one.notes, *_times(row.times)]),
+        "; ".join([*one.notes, *_times(row.times), *_other(row)]),
     )
 
 
@@ -228,6 +211,13 @@ def _difference(judged: Judged | None) -> tuple[str, str]:
     if judged is None or math.isnan(judged.difference):
         return "", ""
     return f"{judged.difference:+.3f}", f"{judged.tolerance:.3f}"
+
+
+def _other(row: Row) -> list[str]:
+    """Which setting it is compared with, where that is not its own or none."""
+    if row.other is None or row.other.setting in ("", row.ours.setting):
+        return []
+    return [f"the other: {row.other.method}, {row.other.setting}"]
 
 
 def _times(judged: Judged | None) -> list[str]:

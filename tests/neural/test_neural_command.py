@@ -31,6 +31,8 @@ from sparselin.experiments.networks.store import Failure, Line, Store, bearing
 from sparselin.experiments.networks.verdicts import Summary
 from sparselin.parallel.processes import Lost, run_groups
 from sparselin.reports import neural as report
+from sparselin.reports.neural_matrices import matrices
+from sparselin.reports.neural_rows import Row
 
 METHODS = ("Sequential Attention", "random", "group LASSO, λ fixed")
 CALLS = []  # the keys of the pieces that were computed in this process
@@ -399,7 +401,7 @@ def test_a_group_stays_in_one_process_and_a_killed_one_is_replaced():
 
 
 SLEEPER = """
-import sys, time
+import sys, time, types
 from pathlib import Path
 from sparselin.experiments.networks.pieces import Piece, Record, Study
 
@@ -413,11 +415,12 @@ def run(piece, scale):
     return Record(piece, {"network": 0.5}, (1,), {}, 9)
 
 if __name__ == "__main__":
+    # not the studies themselves: importing them takes seconds
+    studies = types.ModuleType("sparselin.experiments.networks.studies")
+    studies.STUDIES = {"slow": Study("slow", "Slow", "", ("digits",), pieces, run)}
+    sys.modules[studies.__name__] = studies
     from sparselin.cli import cli
-    from sparselin.experiments.networks import studies
 
-    studies.STUDIES.clear()
-    studies.register(Study("slow", "Slow", "", ("digits",), pieces, run))
     cli(["neural", "--jobs", "2", "--output", sys.argv[1]])
 """
 
@@ -558,6 +561,31 @@ def test_the_figures_of_a_run(tmp_path, drawn):
     assert page.count("data:image/svg+xml;base64,") == 3
     assert "digits: the pixels picked, k = 10" in page
     assert "group LASSO, λ fixed" in page
+
+
+def test_numbers_that_several_methods_have_as_settings_go_across():
+    """And of an error the least is the best; what took all features is last, and never the best."""
+    made = [
+        Summary("s", "RING", method, k, setting, learner, {1: 0.5 + 0.1 * len(method + setting)}, {}, (9, 9))
+        for method, k, setting in (
+            ("all features", 64, ""),
+            ("a", 2, "p=8"),
+            ("bb", 2, "p=8"),
+            ("a", 2, "p=32"),
+        )
+        for learner in ("first k", "mse")
+    ]
+    first, second = matrices([Row(one, None, None, None) for one in made])
+    assert (first["title"], first["of"]) == ("k = 2", "true features among the first k")
+    assert first["columns"] == [("RING", ""), ("RING", "p=8"), ("RING", "p=32")]
+    assert [name for name, _ in first["rows"]] == ["a", "bb", "all features"]
+    best = [
+        [[bool(cell and cell["best"]) for cell in row] for _, row in one["rows"]] for one in (first, second)
+    ]
+    assert best[0] == [[False, False, True], [False, True, False], [False, False, False]]
+    assert best[1] == [[False, True, True], [False, False, False], [False, False, False]]
+    (alone,) = matrices([Row(made[2], None, None, None)])
+    assert [name for name, _ in alone["rows"]] == ["a, p=8"]
 
 
 def test_pixels_have_the_share_of_the_seeds():

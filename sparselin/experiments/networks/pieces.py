@@ -82,11 +82,12 @@ class Scale:
     Attributes
     ----------
     rows : the most training rows of MNIST and Fashion-MNIST; None for all. Of other sets all are taken.
-    seeds : of the small sets; MNIST and Fashion-MNIST take `image_seeds`.
+    seeds : of the small sets; MNIST, Fashion-MNIST and synthetic signals take `image_seeds`.
     epochs : the share of the epochs of each method's settings, at least one epoch.
     sizes : the numbers of features k.
     whole : whether what the papers' own figures hang on, Sequential Attention as released and the anchors,
         takes all rows and `seeds` seeds of every data set.
+    features : the most features of synthetic signals.
     """
 
     rows: int | None = 10_000
@@ -95,6 +96,7 @@ class Scale:
     epochs: float = 1.0
     sizes: tuple[int, ...] = (5, 10, 25, 50)
     whole: bool = True
+    features: int = 2048
 
     def seeds_of(self, data: str) -> range:
         """The seeds for a data set: 1, 2, … as in the released experiments."""
@@ -110,7 +112,7 @@ class Scale:
 
 
 FULL = Scale()
-QUICK = Scale(rows=1000, seeds=2, image_seeds=2, epochs=0.1, sizes=(5, 10), whole=False)
+QUICK = Scale(rows=1000, seeds=2, image_seeds=2, epochs=0.1, sizes=(5, 10), whole=False, features=32)
 
 
 class Study(NamedTuple):

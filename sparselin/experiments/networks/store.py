@@ -65,13 +65,13 @@ class Line:
 
 
 def bearing(scale: Scale) -> dict[str, Any]:
-    """What of a scale bears on a record, as JSON gives it back: all but the seeds, which the piece has.
+    """What of a scale bears on a record, as JSON gives it back: not what says only which pieces there are.
 
     >>> bearing(Scale(rows=1000, seeds=2, sizes=(5, 10)))
-    {'rows': 1000, 'epochs': 1.0, 'sizes': [5, 10]}
+    {'rows': 1000, 'epochs': 1.0, 'sizes': [5, 10], 'whole': True}
     """
     fields = dataclasses.asdict(scale)
-    kept = {name: value for name, value in fields.items() if name not in ("seeds", "image_seeds")}
+    kept = {n: value for n, value in fields.items() if not n.endswith("seeds") and n != "features"}
     return dict(json.loads(json.dumps(kept)))
 
 

@@ -1,0 +1,241 @@
+"""Downstream learners, signals in noise and streams of clicks, on data that is embedded or made here."""
+
+import dataclasses
+import gzip
+import itertools
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
+
+torch = pytest.importorskip("torch")
+
+from sparselin.experiments.networks import downstream, signals, streams  # noqa: E402
+from sparselin.experiments.networks.data import table  # noqa: E402
+from sparselin.experiments.networks.pieces import FULL, QUICK, Record  # noqa: E402
+
+SMALL = dataclasses.replace(QUICK, image_seeds=1, seeds=1, epochs=0.08)
+
+
+def share_of_xor(margin):
+    """P(ab ≥ margin) of a, b uniform in [−½, ½]: 2∫ (½ − margin/a) da over [2·margin, ½]."""
+    return 0.5 - 2 * margin * (1 + (math.log(1 / (4 * margin)) if margin else 0))
+
+
+@pytest.mark.parametrize(("name", "shares"), [
+    ("RING", [4 * math.pi * 0.35 * 0.1151]),
+    ("XOR", [share_of_xor(0)]),
+    ("RING+XOR", [4 * math.pi * 0.35 * 0.0704, share_of_xor(0.0337)]),
+    ("RING+XOR+SUM", [4 * math.pi * 0.35 * 0.0479, share_of_xor(0.0598), 0.1957]),
+])  # fmt: skip
+def test_labels_are_a_function_of_the_true_features(name, shares):
+    n = 200_000
+    rows = signals.signal(name, 8, 1, n)
+    wanted = 1 - np.prod([1 - share for share in shares])
+    assert abs(rows.y.mean() - wanted) < 4 * math.sqrt(0.25 / n)
+    assert abs(wanted - 0.5) < 0.02
+    decoys = np.setdiff1d(np.arange(8), rows.relevant)
+    signs = (rows.X > 0) @ (1 << np.arange(8))  # each true feature matters: y depends on the orthant
+    true = np.bitwise_and(signs, sum(1 << j for j in rows.relevant))
+    spread = np.ptp([rows.y[true == v].mean() for v in np.unique(true)])
+    other = np.bitwise_and(signs, sum(1 << j for j in decoys))
+    assert spread > 0.1 or name == "RING"
+    assert np.ptp([rows.y[other == v].mean() for v in np.unique(other)]) < 8 * math.sqrt(64 / n)
+
+
+@pytest.mark.parametrize("name", ["RING", "XOR", "RING+XOR"])
+def test_correlations_do_not_see_what_is_said_not_to_be_seen(name):
+    """|corr| ≤ 4/√n of all features, and the square of a true feature of RING is seen."""
+    n = 100_000
+    rows = signals.signal(name, 8, 3, n)
+    assert np.abs(np.corrcoef(rows.X.T, rows.y)[-1][:-1]).max() < 4 / math.sqrt(n)
+    squares = np.abs(np.corrcoef(rows.X.T**2, rows.y)[-1][:-1])
+    assert (name == "XOR") == (squares.max() < 4 / math.sqrt(n))
+
+
+def test_the_graph_has_ancestors_and_relatives():
+    rows = signals.signal("DAG", 100, 2, 20_000)
+    assert rows.X.shape == (20_000, 100)
+    assert abs(rows.X).max() <= 1
+    assert abs(rows.y.mean() - 0.5) < 1e-3
+    assert set(rows.relevant) <= set(rows.related)
+    assert len(rows.relevant) == 7
+    seen = np.abs(np.corrcoef(rows.X.T, rows.y)[-1][:-1])
+    unrelated = np.setdiff1d(np.arange(100), rows.related)
+    assert seen[rows.relevant].max() > 0.1
+    assert seen[unrelated].max() < 4.5 / math.sqrt(20_000)
+
+
+def test_a_signal_is_that_of_its_seed_and_its_range():
+    assert np.array_equal(signals.signal("RING", 9, 5).X, signals.signal("RING", 9, 5).X)
+    assert not np.array_equal(signals.signal("RING", 9, 5).X, signals.signal("RING", 9, 6).X)
+    with pytest.raises(ValueError, match="p must be"):
+        signals.signal("RING+XOR", 3, 0)
+
+
+def test_pieces_of_signals():
+    pieces = list(signals.STUDY.pieces(["XOR", "DAG"], SMALL))
+    assert {(p.data, p.setting) for p in pieces} == {("XOR", "p=8"), ("XOR", "p=32")}
+    assert {p.setting for p in signals.STUDY.pieces(["DAG"], FULL)} == {"p=2000"}
+    assert len({p.key for p in pieces}) == len(pieces)
+    forest = next(p for p in pieces if p.method == "random forest" and p.setting == "p=8")
+    record = signals.STUDY.run(forest, SMALL)
+    assert record.scores["first k"] == record.scores["first 2k"] == 1
+    assert len(record.support) == 4
+    assert Record.from_json(record.as_json()).support == record.support
+
+
+def test_anchors_are_by_the_released_rows_and_scaling():
+    found = table("digits")
+    rows = downstream.prepared_rows(found, downstream.PREPARATIONS["as released"], 7)
+    span = np.maximum(np.ptp(found.X, axis=0), 1e-9)
+    X, X_test, y, y_test = train_test_split(
+        (found.X - found.X.min(axis=0)) / span, found.y, test_size=0.2, random_state=42
+    )
+    assert np.allclose(rows.X, X, atol=1e-7)
+    assert np.allclose(rows.X_test, X_test, atol=1e-7)
+    assert np.array_equal(rows.y, y)
+    assert np.array_equal(rows.y_test, y_test)
+    standard = downstream.prepared_rows(found, downstream.PREPARATIONS["z-scores"], 7)
+    both = np.vstack([standard.X, standard.X_test]).astype(float)
+    assert np.allclose(both.std(axis=0), np.ptp(found.X, axis=0) > 0, atol=1e-6)
+    together = downstream.prepared_rows(found, downstream.PREPARATIONS["one range"], 7)
+    assert np.allclose(together.X * 16, rows.X * span, rtol=1e-5, atol=1e-5)
+    drawn = [
+        downstream.prepared_rows(found, downstream.PREPARATIONS["rows by the seed"], s).y for s in (1, 2)
+    ]
+    assert not np.array_equal(*drawn)
+    with pytest.raises(ValueError, match="no official"):
+        downstream.prepared_rows(found, downstream.PREPARATIONS["official rows"], 7)
+
+
+def test_pieces_of_anchors():
+    pieces = list(downstream.ANCHORS.pieces(["digits"], SMALL))
+    assert {p.setting for p in pieces} == set(downstream.PREPARATIONS) - {"official rows"}
+    first = [p for p in pieces if p.setting == "as released"]
+    shares = {p.method: downstream.ANCHORS.run(p, FULL).scores[p.method] for p in first}
+    assert shares["SVC"] > 0.98
+    assert shares["1-NN"] > 0.98
+    assert shares["ExtraTrees"] > 0.95
+    assert downstream.ANCHORS.run(first[0], dataclasses.replace(QUICK, rows=200)).rows == 200
+
+
+def test_smaller_k_are_prefixes_of_the_largest():
+    pieces = [p for p in downstream.DOWNSTREAM.pieces(["digits"], SMALL) if p.method == "linear OMP"]
+    assert [p.k for p in pieces] == [50, 25]
+    long, short = (downstream.DOWNSTREAM.run(p, SMALL) for p in pieces)
+    assert short.support == long.support[:25]
+    assert (long.note, short.note) == ("", "prefix of 50")
+    assert set(short.scores) == set(downstream.LEARNERS)
+    assert min(long.scores.values()) > 0.9
+
+
+def test_sequential_attention_is_run_anew_for_each_k():
+    pieces = downstream.DOWNSTREAM.pieces(["breast_cancer"], SMALL)
+    attention = next(p for p in pieces if p.method == "Sequential Attention")
+    record = downstream.DOWNSTREAM.run(attention, SMALL)
+    assert record.note == ""
+    assert len(record.support) == attention.k == 25
+
+
+def test_all_features_learn_from_all_rows_but_the_test_rows():
+    piece = next(iter(downstream.DOWNSTREAM.pieces(["breast_cancer"], SMALL)))
+    record = downstream.DOWNSTREAM.run(piece, SMALL)
+    assert (piece.method, piece.k, record.support) == (downstream.ALL, 30, ())
+    assert record.rows == 399 + 57
+
+
+SETTINGS = streams.Settings(buckets=500, dimension=4, hidden=(32,), batch_size=64, learning_rate=5e-3)
+
+
+def test_columns_that_decide_are_picked(tmp_path):
+    """7 of 39: by chance 1.3 of them would be among the 7 picks, and 4 or more with probability 0.015."""
+    relevant = streams.criteo_like(tmp_path / "clicks.gz", 3000, 1)
+    (record,) = streams.records(tmp_path / "clicks.gz", SETTINGS, sizes=(7, 40), seeds=(1,))
+    assert len({*record.support} & {*relevant}) >= 6
+    assert record.scores["AUC"] > 0.75
+    assert record.rows == 2700
+    others = [j for j in range(39) if j not in relevant][:7]
+    network = streams.train(tmp_path / "clicks.gz", others, 1, SETTINGS)
+    without = streams.evaluate(tmp_path / "clicks.gz", others, network, SETTINGS)
+    assert without["AUC"] < 0.6
+    assert without["log loss"] > record.scores["log loss"]
+
+
+def test_batches_are_those_of_the_lines(tmp_path):
+    path = tmp_path / "plain"
+    fields = [str(c) for c in (0, 1, -3, 7, *range(9))] + [f"{c:08x}" for c in range(26)]
+    path.write_text("\n".join("\t".join([str(i % 2), *fields]) for i in range(25)))
+    parts = list(streams.batches(path, dataclasses.replace(SETTINGS, batch_size=10)))
+    assert [len(y) for _, y in parts] == [10, 10, 3]
+    X = torch.cat([X for X, _ in parts])
+    assert torch.allclose(X[0, :4], torch.tensor([0, math.log(2), -math.log(4), math.log(8)]))
+    assert X[:, 13:].min() >= 0
+    assert X[:, 13:].max() < 500
+    assert torch.equal(X[:, 13:], X[:, 13:].round())
+    (held,) = streams.batches(path, SETTINGS, test=True)
+    assert held[1].tolist() == [1, 1]  # rows 10 and 20, of which the labels are 9 % 2 and 19 % 2
+    assert streams.count_rows(path, SETTINGS) == 25
+    assert streams.count_rows(path, dataclasses.replace(SETTINGS, rows=7)) == 7
+
+
+@pytest.mark.parametrize(("line", "fault"), [
+    ("1\t2\t3", "40 fields"),
+    ("2" + "\t" * 39, "label"),
+    ("\t" * 39, "label"),
+    ("1\tx" + "\t" * 38, "no number"),
+    ("1\tinf" + "\t" * 38, "not finite"),
+    ("", "40 fields"),
+])  # fmt: skip
+def test_a_malformed_line_is_named_after_the_batches_before_it(tmp_path, line, fault):
+    good = "1" + "\t" * 39
+    path = tmp_path / "clicks"
+    path.write_text("\n".join([good] * 100 + [line] + [good] * 10))
+    found = streams.batches(path, dataclasses.replace(SETTINGS, batch_size=30))
+    assert sum(len(y) for _, y in itertools.islice(found, 3)) == 90
+    with pytest.raises(streams.MalformedLine, match=f"line 101.*{fault}") as raised:
+        next(found)
+    assert raised.value.number == 101
+
+
+def test_no_more_than_a_batch_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "clicks"
+    path.write_text(("1" + "\t" * 39 + "\n") * 1000)
+    read = []
+    lines = streams._lines
+    monkeypatch.setattr(streams, "_lines", lambda *given: (read.append(1) or line for line in lines(*given)))
+    next(streams.batches(path, dataclasses.replace(SETTINGS, batch_size=50)))
+    assert len(read) <= 60
+
+
+def test_a_file_cut_off_a_single_class_and_a_header(tmp_path):
+    path = tmp_path / "clicks.gz"
+    streams.criteo_like(path, 500, 1)
+    whole = gzip.decompress(path.read_bytes())
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(streams.MalformedLine, match="Fetch the file again"):
+        list(streams.batches(path, SETTINGS))
+    path.write_bytes(b"".join(line for line in whole.splitlines(True) if line[:1] == b"0"))
+    with pytest.raises(ValueError, match="both classes"):
+        streams.run(path, 3, 1, SETTINGS)
+    row = ["5", "u", "c", *"0000", "1", *"00", "0.25", "0", "-1", *map(str, range(9))]
+    path.write_text("timestamp\tuid\n" + "\t".join(row) + "\n")
+    ((X, y),) = streams.batches(path, dataclasses.replace(SETTINGS, layout=streams.ATTRIBUTION))
+    assert X.shape == (1, 12)
+    assert X[0, 0] == pytest.approx(math.log(1.25))
+    assert y.tolist() == [1]
+
+
+def test_scores_are_of_the_rows_held_out(tmp_path):
+    streams.criteo_like(tmp_path / "clicks", 600, 2)
+    network = streams.train(tmp_path / "clicks", (0, 20), 1, SETTINGS)
+    ((X, y),) = streams.batches(tmp_path / "clicks", SETTINGS, test=True)
+    assert len(y) == 60
+    with torch.no_grad():
+        odds = network(X[:, [0, 20]]) @ torch.tensor([-1.0, 1.0])
+    ours = streams.evaluate(tmp_path / "clicks", (0, 20), network, SETTINGS)
+    assert ours["AUC"] == pytest.approx(roc_auc_score(y, odds))
+    wanted = torch.nn.functional.binary_cross_entropy_with_logits(odds, y.float())
+    assert ours["log loss"] == pytest.approx(float(wanted), rel=1e-4)
