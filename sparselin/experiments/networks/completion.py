@@ -106,7 +106,7 @@ class Imputed(NamedTuple):
 def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imputed:
     """Algorithm 5 with two hidden layers of d/3 units, by each of EPOCHS; the one whose completed matrix has
     the least error on the validation entries."""
-    begin = time.perf_counter()
+    begin = time.process_time()
     rows, d = given.train.any(axis=1), given.Z.shape[1]
     Z = np.where(given.train, given.Z, np.nan)[rows]
     best, least = None, np.inf
@@ -121,7 +121,7 @@ def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imp
         if best is None or error < least:
             best, least = Imputed(X, found.path.ranking(), epochs, 0.0), error
     assert best is not None
-    return best._replace(seconds=time.perf_counter() - begin)
+    return best._replace(seconds=time.process_time() - begin)
 
 
 def from_columns(given: Parts, X: FloatArray, support: Sequence[int], seed: int, scale: Scale) -> FloatArray:
@@ -163,18 +163,18 @@ def run(piece: Piece, scale: Scale) -> Record:
     """The mean squared error of the test entries."""
     data, seed, k = piece.data, piece.seed, piece.k
     given = parts(np.asarray(table(data).X, float), seed)
-    begin, support, selecting = time.perf_counter(), (), 0.0
+    begin, support, selecting = time.process_time(), (), 0.0
     if piece.method == SOFT:
         X, note = soft_impute(given)
     else:
         found = _imputed(data, seed, scale)
-        begin, X, note = time.perf_counter(), found.X, f"{found.epochs} epochs a round"
+        begin, X, note = time.process_time(), found.X, f"{found.epochs} epochs a round"
         if k < X.shape[1] or piece.setting == AGAIN:
             support = tuple(found.order[:k].tolist())
             X = from_columns(given, X, support, seed, scale)
         else:
             selecting = found.seconds
-    seconds = {"selecting": selecting, "fitting": time.perf_counter() - begin}
+    seconds = {"selecting": selecting, "fitting": time.process_time() - begin}
     scores = {"mse": given.error(X, given.test), "validation mse": given.error(X, given.validation)}
     return Record(piece, scores, support, seconds, int(given.train.any(axis=1).sum()), note)
 

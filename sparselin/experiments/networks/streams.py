@@ -238,11 +238,11 @@ def run(path: Path | str, k: int, seed: int, settings: Settings | None = None) -
     settings = settings or Settings()
     rows = count_rows(path, settings)
     trained = rows - rows // settings.test_every
-    begin = time.perf_counter()
+    begin = time.process_time()
     S = select(path, k, seed, settings, steps=-(-trained // settings.batch_size))
-    selected = time.perf_counter()
+    selected = time.process_time()
     network = train(path, S, seed, settings)
-    timed = {"selecting": selected - begin, "fitting": time.perf_counter() - selected}
+    timed = {"selecting": selected - begin, "fitting": time.process_time() - selected}
     piece = Piece("streams", Path(path).name, "Sequential Attention", k, seed)
     return Record(piece, evaluate(path, S, network, settings), S, timed, trained)
 
