@@ -47,7 +47,7 @@ class Record:
     piece : which.
     scores : by learner or measure, on the test rows: "network", "SVC", "precision", …; shares, not percents.
     support : the features in the order in which they were picked; () where none were.
-    seconds : "selecting" and "fitting", of the processor, by one thread: other work on the machine hardly counts.
+    seconds : "selecting" and "fitting", of the processor, by one thread: other work hardly counts.
     rows : training rows.
     note : what a reader has to know: "prefix of 50", the setting that validation chose, …
     """
