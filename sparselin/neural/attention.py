@@ -16,7 +16,7 @@ from sparselin.neural.batches import Border, check_modules, check_repeatable
 from sparselin.neural.masks import FeatureMask, masked, squares
 from sparselin.neural.networks import first_linear
 from sparselin.neural.record import Record
-from sparselin.neural.schedule import PerStep, Schedule, divided, repeated
+from sparselin.neural.schedule import PerStep, Plan, Schedule
 from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, cross_entropy, seeded
 from sparselin.results import AttentionPath, Names, Status
 from sparselin.validation import Columns, check_count, check_indices, check_level, check_names
@@ -57,6 +57,8 @@ class SequentialAttention:
     features_per_step : units that a phase picks: a number, or "double" for 1, 2, 4, … (Appendix B.4).
     warm_up : before the phases, a share of all steps (of the authors: 0.1), or an integer of steps.
     steps_per_phase : steps of each phase; by default `fit` divides its steps.
+    schedule : steps ↦ when and how many units are picked, in place of `features_per_step` and `warm_up`:
+        `schedule.divided` has switches. Units of a phase without steps are drawn from `rng`.
     folded : whether s goes into the first linear layer, which is faster ("auto": where it can, `masked`).
     reset_moments : whether the optimiser forgets its state at each pick; the authors' does not.
     penalty : λ ≥ 0, or a function of the units of S, asked at the start of each phase.
@@ -105,6 +107,7 @@ class SequentialAttention:
         features_per_step: PerStep = 1,
         warm_up: float = 0.1,
         steps_per_phase: int | None = None,
+        schedule: Callable[[int], Schedule] | None = None,
         folded: bool | str = "auto",
         reset_moments: bool = False,
         penalty: Penalty = 0.0,
@@ -137,9 +140,10 @@ class SequentialAttention:
         self._loss = as_loss(loss)
         self._labels = self._loss is cross_entropy
         self._optimizer, self._reset_moments = optimizer, reset_moments
-        self._per_step, self._warm_up, self._steps_per_phase = features_per_step, warm_up, steps_per_phase
+        left = self.k - len(self._forced)
+        self._plan = Plan(left, features_per_step, warm_up, steps_per_phase, schedule)
         self._callback, self._rng = callback, np.random.default_rng(rng)
-        self._restart(self._repeated() if steps_per_phase is not None else self._divided(2**40))
+        self._restart(self._plan(2**40, "steps"))
 
     def fit(self, batches: Iterable[Any], epochs: int = 50) -> AttentionPath:
         """Select k units, from the start, by so many passes through `batches`.
@@ -185,7 +189,7 @@ class SequentialAttention:
 
         Once all units are selected (`done`) nothing is done any more. Raises as `fit`.
         """
-        if self._steps_per_phase is None:
+        if self._plan.steps_per_phase is None:
             raise ValueError("partial_fit needs steps_per_phase: it cannot know how many batches will come")
         with self._training():
             self._advance((X, y, weight))
@@ -200,19 +204,6 @@ class SequentialAttention:
     def path(self) -> AttentionPath:
         """The path of what was done so far."""
         return self._record.path(self._status)
-
-    def _repeated(self) -> Schedule:
-        return repeated(self.k - len(self._forced), self._per_step, self._steps_per_phase or 0, self._warm_up)
-
-    def _divided(self, steps: int) -> Schedule:
-        return divided(self.k - len(self._forced), self._per_step, steps, self._warm_up)
-
-    def _plan(self, steps: int | None, name: str) -> Schedule:
-        if self._steps_per_phase is not None:
-            return self._repeated()
-        if steps is None:
-            raise ValueError(f"batches without a length need steps_per_phase, or {name} of a known number")
-        return self._divided(check_count(steps, name, 1))
 
     def _restart(self, schedule: Schedule) -> None:
         """S = forced ones, a new optimiser."""
@@ -245,6 +236,7 @@ class SequentialAttention:
     def _consume(self, batches: Iterable[Any]) -> AttentionPath:
         try:
             with self._training():
+                self._picks()
                 stream = iter(batches)
                 while not self.done and self._status is None:
                     try:
@@ -265,8 +257,7 @@ class SequentialAttention:
         record.add(self._step(rows))
         if record.total == self.schedule.warm_up:
             self._begin()
-        elif record.phase_ends:
-            self._pick()
+        self._picks()
 
     def _step(self, rows: Rows) -> float:
         """A step of the optimiser; the loss before it, without penalty."""
@@ -292,13 +283,19 @@ class SequentialAttention:
         assert self._layer is not None
         return 0.5 * self._lam * squares(self.mask, self._layer)
 
+    def _picks(self) -> None:
+        """Those that are due after this step: several where phases have no step."""
+        while not self.done and self._status is None and self._record.phase_ends:
+            self._pick()
+
     def _pick(self) -> None:
         record, attention = self._record, self.mask.attention()
         check_finite_loss(float(attention.sum()), f"the end of {record.where} (its attention)")
         if record.vanished(attention):
             self._status = Status.NO_ATTENTION
             return
-        self.mask.select(record.pick(attention, self._lam))
+        order = self._rng.permutation(len(attention)) if record.phase_is_empty else None
+        self.mask.select(record.pick(attention, self._lam, order))
         if self._reset_moments:
             self._stepper.state.clear()
         self._begin()

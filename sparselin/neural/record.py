@@ -48,6 +48,11 @@ class Record:
         """Whether the last step was the last one of its phase."""
         return self.total == self._schedule.ends[len(self._loss)]
 
+    @property
+    def phase_is_empty(self) -> bool:
+        """Whether the present phase has no step: all units that are left have the same attention."""
+        return self._schedule.length(len(self._loss)) == 0
+
     def add(self, loss: float) -> None:
         """A step, and its loss."""
         self.total += 1
@@ -60,12 +65,15 @@ class Record:
         left = np.delete(attention, self.order)
         return not self._mask.form.normalized and bool(left.max() <= _VANISHED / len(left))
 
-    def pick(self, attention: FloatArray, lam: float) -> list[int]:
-        """The units of largest attention, as many as the phase picks; of equal ones the lowest number."""
+    def pick(self, attention: FloatArray, lam: float, order: IndexArray | None = None) -> list[int]:
+        """The units of largest attention, as many as the phase picks; of equal ones the lowest number, or
+        the first in `order`, a permutation."""
         size = self._schedule.sizes[len(self._loss)]
         left = attention.copy()
         left[self.order] = -1
-        ranked = np.argsort(-left, kind="stable")
+        if order is None:
+            order = np.arange(len(left))
+        ranked = order[np.argsort(-left[order], kind="stable")]
         picks: list[int] = ranked[:size].tolist()
         runners = np.append(left[ranked[1 : size + 1]], 0.0)[:size].clip(min=0)
         best = left[picks]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ class Schedule:
     ----------
     warm_up : its steps of the optimiser.
     ends : the number of steps after which each phase ends, from the start of the warm-up.
-    sizes : units picked at the end of each phase.
+    sizes : units picked at the end of each phase; at random where the phase has no step.
 
     >>> divided(7, "double", 100, 0.1)
     Schedule(warm_up=10, ends=(40, 70, 100), sizes=(1, 2, 4))
@@ -53,23 +54,48 @@ def sizes_of(k: int, features_per_step: PerStep) -> tuple[int, ...]:
     return (*sizes[:-1], k - sum(sizes[:-1])) if sizes else ()
 
 
-def divided(k: int, features_per_step: PerStep, steps: int, warm_up: float) -> Schedule:
+def divided(
+    k: int,
+    features_per_step: PerStep,
+    steps: int,
+    warm_up: float,
+    *,
+    first_at_random: bool = False,
+    last_wasted: bool = False,
+    counts_features: bool = False,
+) -> Schedule:
     """`steps` in all: after the warm-up, phases of the same length, but for rounding.
 
-    warm_up : its steps if an integer, else its share of `steps`, below 1.
+    The switches are what the released code of *Sequential Attention* does. Of p phases p − 1 are trained with
+    the first of them alone, p + 1 with the second, p with both.
 
-    Raises ValueError where a phase would have no step.
+    warm_up : its steps if an integer, else its share of `steps`, below 1.
+    first_at_random : the first phase has no step: its units are drawn when the warm-up ends.
+    last_wasted : a phase follows after the last pick. `steps` counts it; the schedule ends before it.
+    counts_features : phase i = 0, 1, … picks only if i is at least the number of *units* picked before it,
+        so that with m at a time the phases 0, m, 2m, … do, and about k/m units are picked instead of k.
+
+    Raises ValueError where a phase would have no step but for `first_at_random`.
+
+    >>> divided(6, 2, 40, 0.1, first_at_random=True, last_wasted=True)
+    Schedule(warm_up=4, ends=(4, 16, 28), sizes=(2, 2, 2))
+    >>> divided(6, 2, 40, 0.1, first_at_random=True, last_wasted=True, counts_features=True)
+    Schedule(warm_up=4, ends=(4, 28), sizes=(2, 2))
     """
     sizes = sizes_of(k, features_per_step)
     first, share = _warm_up(warm_up)
     first += math.floor(share * steps)
     rest, p = steps - first, len(sizes)
-    if rest < p:
+    trained = p - first_at_random + last_wasted
+    if rest < trained:
         raise ValueError(
-            f"{p} phases need a step each; got {steps} steps, {first} of them for the warm-up. Take more "
-            "epochs, smaller batches, or more features_per_step"
+            f"{trained} phases need a step each; got {steps} steps, {first} of them for the warm-up. Take "
+            "more epochs, smaller batches, or more features_per_step"
         )
-    return Schedule(first, tuple(first + (t + 1) * rest // p for t in range(p)), sizes)
+    picking = [sum(sizes[:t]) for t in range(p)] if counts_features else range(p)
+    picking = [phase for phase in picking if phase < p]
+    ends = (first + (phase + 1 - first_at_random) * rest // max(trained, 1) for phase in picking)
+    return Schedule(first, tuple(ends), sizes[: len(picking)])
 
 
 def repeated(k: int, features_per_step: PerStep, steps_per_phase: int, warm_up: float) -> Schedule:
@@ -83,6 +109,34 @@ def repeated(k: int, features_per_step: PerStep, steps_per_phase: int, warm_up: 
     first, share = _warm_up(warm_up)
     first += round(length * len(sizes) * share / (1 - share))
     return Schedule(first, tuple(first + length * (t + 1) for t in range(len(sizes))), sizes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The schedule for a number of steps, of k units: `repeated` with `steps_per_phase`, `schedule(steps)` if
+    that is given, else `divided`."""
+
+    k: int
+    features_per_step: PerStep
+    warm_up: float
+    steps_per_phase: int | None
+    schedule: Callable[[int], Schedule] | None
+
+    def __call__(self, steps: int | None, name: str) -> Schedule:
+        """For `steps` in all, an argument `name`; ValueError where it is needed, and None or below 1."""
+        if self.steps_per_phase is not None:
+            return repeated(self.k, self.features_per_step, self.steps_per_phase, self.warm_up)
+        if steps is None:
+            raise ValueError(f"batches without a length need steps_per_phase, or {name} of a known number")
+        check_count(steps, name, 1)
+        if self.schedule is None:
+            return divided(self.k, self.features_per_step, steps, self.warm_up)
+        found = self.schedule(steps)
+        if sum(found.sizes) != self.k:
+            raise ValueError(
+                f"schedule must pick {self.k} units, k less the forced ones; got {sum(found.sizes)}: {found}"
+            )
+        return found
 
 
 def _warm_up(value: Any) -> tuple[int, float]:

@@ -16,6 +16,7 @@ from sparselin.neural.networks import mlp
 from sparselin.neural.schedule import PerStep
 from sparselin.neural.training import planned, seeded
 from sparselin.results import FeatureRanking
+from sparselin.validation import check_count
 
 
 def sequential_attention(
@@ -72,6 +73,7 @@ def lassonet(
     epochs: tuple[int, int] = (200, 20),
     batch_size: int | None = None,
     learning_rate: float | tuple[float, float] = (1e-3, 1e-2),
+    down_to: int | None = None,
     standardize: bool = False,
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
@@ -79,9 +81,12 @@ def lassonet(
     """The k features that stay longest on the path of `sparselin.neural.lassonet_path`, the last ones first.
 
     M, growth, epochs, batch_size, learning_rate : as there.
+    down_to : the path ends when at most so many features are left; None: k. Those that are left at the end
+        are in the order of ‖θ_j‖, so that one path is for several k only if it goes on to the least of them.
     The others as in `sparselin.neural.baselines`; `scores` and `lam` are the λ up to which a feature stayed.
     """
     data = prepared(X, y, k, task, sample_weight, standardize)
+    last = data.k if down_to is None else min(data.k, check_count(down_to, "down_to", 1))
     if not len(data.kept):
         return data.ranking("LassoNet", [], np.zeros(0))
     rows = data.rows
@@ -96,7 +101,7 @@ def lassonet(
         batch_size=batch_size,
         learning_rate=learning_rate,
         sample_weight=data.weight,
-        k=data.k,
+        k=last,
         rng=rng,
     )
     return data.ranking("LassoNet", path.ranking()[: data.k], path.importances, path.importances)

@@ -86,6 +86,8 @@ class Scale:
     epochs : the share of the epochs of each method's settings, at least one epoch.
     sizes : the numbers of features k.
     features : the most features of synthetic signals.
+    whole : whether what the papers' own figures hang on, Sequential Attention as released and the anchors,
+        takes all rows and `seeds` seeds of every data set.
     """
 
     rows: int | None = 10_000
@@ -94,10 +96,15 @@ class Scale:
     epochs: float = 1.0
     sizes: tuple[int, ...] = (5, 10, 25, 50)
     features: int = 2048
+    whole: bool = True
 
     def seeds_of(self, data: str) -> range:
         """The seeds for a data set: 1, 2, … as in the released experiments."""
         return range(1, 1 + (self.image_seeds if data in ("mnist", "fashion") else self.seeds))
+
+    def rows_of(self, data: str, whole: bool = False) -> int | None:
+        """The most training rows of a data set; `whole`: all of them, unless the scale forbids it."""
+        return self.rows if data in ("mnist", "fashion") and not (whole and self.whole) else None
 
     def epochs_of(self, epochs: int) -> int:
         """So many epochs instead of `epochs`."""
@@ -105,7 +112,7 @@ class Scale:
 
 
 FULL = Scale()
-QUICK = Scale(rows=1000, seeds=2, image_seeds=2, epochs=0.1, sizes=(5, 10), features=32)
+QUICK = Scale(rows=1000, seeds=2, image_seeds=2, epochs=0.1, sizes=(5, 10), features=32, whole=False)
 
 
 class Study(NamedTuple):
