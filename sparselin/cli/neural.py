@@ -211,7 +211,7 @@ def _store(console: Console, output: Path, scale: Scale) -> Store:
 
 def _estimates(store: Store) -> seconds.Estimates:
     done = ((store.records[key].piece, took) for key, took in store.seconds.items())
-    return seconds.Estimates(done, seconds.stored(store.scale))
+    return seconds.Estimates(done, seconds.stored(store.scale), store.scale.epochs)
 
 
 def _plan(pieces: Sequence[Piece], store: Store, estimates: seconds.Estimates) -> Table:

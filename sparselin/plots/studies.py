@@ -96,13 +96,7 @@ def picked_pixels(
     shape : (height, width) of an image; feature j = width·row + column.
     background : (height·width,) an image, as the mean of all; None for a blank one.
     """
-    wide = min(_PICTURES, len(shares))
-    high = -(-len(shares) // wide)
-    size = {"figsize": (2.1 * wide, 2.4 * high), "layout": "constrained"}
-    _, grid = pyplot().subplots(high, wide, squeeze=False, **size)
-    panels: list[Axes] = list(grid.flat)[: len(shares)]
-    for unused in list(grid.flat)[len(shares) :]:
-        unused.set_axis_off()
+    panels = _grid(len(shares), _PICTURES, 2.4)
     image = np.zeros(shape) if background is None else np.reshape(background, shape)
     for (method, share), ax in zip(shares.items(), panels, strict=True):
         axes(ax, method.replace(", ", ",\n").replace(" of ", "\nof "))
@@ -114,16 +108,20 @@ def picked_pixels(
     return panels
 
 
-def _panels(
-    names: Sequence[str], xlabel: str, ylabel: str, titles: Mapping[str, str], columns: int
-) -> list[Axes]:
-    wide = min(columns, len(names))
-    high, width = -(-len(names) // wide), 12.6 / columns
-    size = {"figsize": (max(width * wide, 6.4), 0.7 * width * high + 1.2), "layout": "constrained"}
+def _grid(count: int, wide: int, height: float) -> list[Axes]:
+    """So many panels in rows of `wide`, on a figure that is as wide for fewer: its letters are as large."""
+    high = -(-count // wide)
+    size = {"figsize": (12.6, height * high), "layout": "constrained"}
     _, grid = pyplot().subplots(high, wide, squeeze=False, **size)
-    panels: list[Axes] = list(grid.flat)[: len(names)]
-    for unused in list(grid.flat)[len(names) :]:
+    for unused in list(grid.flat)[count:]:
         unused.set_axis_off()
+    return list(grid.flat)[:count]
+
+
+def _panels(
+    names: Sequence[str], xlabel: str, ylabel: str, titles: Mapping[str, str], wide: int
+) -> list[Axes]:
+    panels = _grid(len(names), wide, 9 / wide + 0.4)
     for i, (name, ax) in enumerate(zip(names, panels, strict=True)):
         axes(ax, titles.get(name, name), xlabel, ylabel if i % wide == 0 else "")
         ax.grid(linewidth=0.4, alpha=0.5)

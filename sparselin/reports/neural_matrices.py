@@ -77,7 +77,7 @@ def _cell(row: Row | None, best: float) -> dict[str, Any] | None:
     word = row.judged.verdict.value if row.judged else ""
     return {
         "ours": spread(row.ours.mean, row.ours.std),
-        "best": row.ours.mean == best,
+        "best": row.ours.mean == best and row.size is not None,
         "printed": printed_words(row.judged),
         "mark": _MARKS.get(word, ""),
         "word": verdict_words(row.judged),

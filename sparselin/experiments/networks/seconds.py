@@ -18,7 +18,7 @@ from sparselin.experiments.networks.pieces import Piece, Record, Scale
 from sparselin.experiments.networks.store import Line, bearing
 
 TABLE = Path(__file__).with_name("seconds.json")
-_UNKNOWN = 10.0  # of a piece like no other
+_UNKNOWN = 10.0  # of a piece like no other, with all epochs
 _Like = tuple[Any, ...]
 
 
@@ -30,8 +30,17 @@ class Estimates:
     before the table.
     """
 
-    def __init__(self, done: Iterable[tuple[Piece, float]] = (), table: Mapping[str, float] | None = None):
-        """done : pieces and their seconds. table : "study|data|method" ↦ seconds of a piece in the mean."""
+    def __init__(
+        self,
+        done: Iterable[tuple[Piece, float]] = (),
+        table: Mapping[str, float] | None = None,
+        epochs: float = 1.0,
+    ):
+        """done : pieces and their seconds. table : "study|data|method" ↦ seconds of a piece in the mean.
+
+        epochs : the share of them, of the scale.
+        """
+        self._unknown = _UNKNOWN * epochs
         self._done: defaultdict[_Like, list[float]] = defaultdict(list)
         self._table: defaultdict[_Like, list[float]] = defaultdict(list)
         for piece, seconds in done:
@@ -52,7 +61,7 @@ class Estimates:
             for known in (self._done, self._table):
                 if like in known:
                     return statistics.fmean(known[like])
-        return _UNKNOWN
+        return self._unknown
 
     def measured(self, piece: Piece) -> bool:
         """Whether pieces of the same study, data and method are known, here or in the table."""
