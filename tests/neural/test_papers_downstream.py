@@ -83,7 +83,7 @@ def test_pieces_of_signals():
     forest = next(p for p in pieces if p.method == "random forest" and p.setting == "p=8")
     record = signals.STUDY.run(forest, SMALL)
     assert record.scores["first k"] == record.scores["first 2k"] == 1
-    assert len(record.support) == 4
+    assert len(record.support) == 2
     assert Record.from_json(record.as_json()).support == record.support
 
 
@@ -119,7 +119,10 @@ def test_pieces_of_anchors():
     assert shares["SVC"] > 0.98
     assert shares["1-NN"] > 0.98
     assert shares["ExtraTrees"] > 0.95
-    assert downstream.ANCHORS.run(first[0], dataclasses.replace(QUICK, rows=200)).rows == 200
+    large = list(downstream.ANCHORS.pieces(["mnist", "isolet"], FULL))
+    assert {p.setting for p in large if p.data == "mnist"} == {"as released"}
+    assert sorted(p.seed for p in large if p.data == "mnist") == [1, 1, 1, 2, 3, 4, 5]
+    assert "official rows" in {p.setting for p in large if p.data == "isolet"}
 
 
 def test_smaller_k_are_prefixes_of_the_largest():
@@ -127,7 +130,8 @@ def test_smaller_k_are_prefixes_of_the_largest():
     assert [p.k for p in pieces] == [50, 25]
     long, short = (downstream.DOWNSTREAM.run(p, SMALL) for p in pieces)
     assert short.support == long.support[:25]
-    assert (long.note, short.note) == ("", "prefix of 50")
+    assert (long.note, short.note) == ("", "prefix of 50, which has the seconds")
+    assert long.seconds["selecting"] > short.seconds["selecting"] == 0
     assert set(short.scores) == set(downstream.LEARNERS)
     assert min(long.scores.values()) > 0.9
 

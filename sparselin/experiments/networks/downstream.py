@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,11 +14,13 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from sparselin.experiments.networks.data import Table, table
+from sparselin.experiments.networks.data import FORMS, Table, table
 from sparselin.experiments.networks.methods import METHODS, Split
+from sparselin.experiments.networks.papers import ALL, sets_of
+from sparselin.experiments.networks.picks import Picks, pick, run_length, with_epochs
 from sparselin.experiments.networks.pieces import Piece, Record, Scale, Study
-from sparselin.experiments.networks.protocol import HONEST, split
-from sparselin.results import FeatureRanking, IndexArray
+from sparselin.experiments.networks.protocol import HONEST
+from sparselin.results import IndexArray
 
 SIZES = (25, 50, 75, 100)
 """Features selected, K of both papers; those below d."""
@@ -30,11 +31,6 @@ LEARNERS: dict[str, Callable[[int], Any]] = {
     "ExtraTrees": lambda seed: ExtraTreesClassifier(50, random_state=seed),
 }
 """Name → a classifier for a seed, as scikit-learn has it by default; `cache_size` changes the time only."""
-
-NOT_NESTED = ("Sequential Attention", "concrete autoencoder", "concrete autoencoder of y")
-"""Methods whose k features are not the first of the k + 1 of a longer run: for each k a run of its own."""
-
-ALL = "all features"
 
 
 class Preparation(NamedTuple):
@@ -118,91 +114,76 @@ def score(name: str, rows: Split, support: Any, seed: int) -> tuple[float, float
 
 def _anchors(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for data in (name for name in _DATA if name in names):
-        found = table(data)
+        form = FORMS[data]
         for setting, preparation in PREPARATIONS.items():
-            large = found.n_train is not None and found.image is not None
-            if large and setting != "as released":
-                continue  # the official rows of both, and one range of pixels: the same to 0.1 points
-            if preparation.rows == "official" and found.n_train is None:
+            if _large(data) and setting != "as released":
+                continue  # SVC takes minutes on 60,000 rows, and what is released meets the anchors
+            if preparation.rows == "official" and form.n_train is None:
                 continue
             for learner in LEARNERS:
                 fixed = preparation.rows != "drawn" and learner != "ExtraTrees"
                 for seed in (1,) if fixed else range(1, scale.seeds + 1):
-                    yield Piece("anchors", data, learner, found.X.shape[1], seed, setting)
+                    yield Piece("anchors", data, learner, form.d, seed, setting)
+
+
+def _large(data: str) -> bool:
+    """Of the images that have official rows."""
+    return FORMS[data].image is not None and FORMS[data].n_train is not None
 
 
 def _anchor(piece: Piece, scale: Scale) -> Record:
     rows = prepared_rows(table(piece.data), PREPARATIONS[piece.setting], piece.seed)
-    if scale.rows is not None and scale.rows < _LEAST_FOR_ANCHORS:
-        chosen = np.random.default_rng(piece.seed).permutation(len(rows.X))[: scale.rows]
+    most = scale.rows_of(piece.data, whole=True)
+    if most is not None:
+        chosen = np.random.default_rng(piece.seed).permutation(len(rows.X))[:most]
         rows = rows._replace(X=rows.X[chosen], y=rows.y[chosen])
     share, seconds = score(piece.method, rows, range(piece.k), piece.seed)
     timed = {"selecting": 0.0, "fitting": seconds}
-    return Record(piece, {piece.method: share}, (), timed, len(rows.X), "all features")
+    return Record(piece, {piece.method: share}, (), timed, len(rows.X), ALL)
 
 
-def shortened(method: str, scale: Scale, **options: Any) -> dict[str, Any]:
-    """Options for METHODS[method]: these, or its own, with `scale.epochs` of the epochs.
-
-    >>> shortened("LassoNet", Scale(epochs=0.1)), shortened("random", Scale(epochs=0.1))
-    ({'epochs': (20, 2)}, {})
-    """
-    for name in ("epochs", "dense_epochs"):
-        known = inspect.signature(METHODS[method]).parameters
-        if name in known:
-            given = options.get(name, known[name].default)
-            parts = tuple(scale.epochs_of(e) for e in given) if isinstance(given, tuple) else None
-            options[name] = parts or scale.epochs_of(given)
-    return options
-
-
-def _sizes(d: int) -> list[int]:
+def _sizes(data: str) -> list[int]:
     """The K below d, the largest first: the others are its prefixes."""
-    return [k for k in reversed(SIZES) if k < d]
+    return [k for k in reversed(SIZES) if k < FORMS[data].d]
 
 
 def _downstream(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for data in (name for name in _DATA if name in names):
-        d = table(data).X.shape[1]
         for seed in scale.seeds_of(data):
-            yield Piece("downstream", data, ALL, d, seed)
+            yield Piece("downstream", data, ALL, FORMS[data].d, seed)
             for method in METHODS:
-                for k in _sizes(d):
-                    yield Piece("downstream", data, method, k, seed)
+                yield from (Piece("downstream", data, method, k, seed) for k in _sizes(data))
 
 
 @functools.lru_cache(maxsize=1)
-def _sets(data: str, seed: int, rows: int | None) -> Split:
-    """Training rows, those for validation among them, as nothing is chosen by validation here."""
-    sets = split(table(data), HONEST, seed, rows)
+def _rows_of(data: str, seed: int, scale: Scale) -> Split:
+    """Training rows, those for validation among them: nothing is chosen by validation here."""
+    sets = sets_of(data, HONEST, seed, scale.rows_of(data))
     X, y = np.concatenate([sets.X, sets.X_val]), np.concatenate([sets.y, sets.y_val])
     return Split(X, y, sets.X_test, sets.y_test)
 
 
-@functools.lru_cache(maxsize=2)
-def _ranking(data: str, method: str, k: int, seed: int, scale: Scale) -> tuple[FeatureRanking, float]:
-    rows = _sets(data, seed, scale.rows)
-    begin = time.perf_counter()
-    found = METHODS[method](rows.X, rows.y, k, rng=seed, **shortened(method, scale))
-    return found, time.perf_counter() - begin
+@functools.lru_cache(maxsize=4)
+def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> Picks:
+    rows = _rows_of(data, seed, scale)
+    return pick(method, rows.X, rows.y, k, SIZES[0], seed, with_epochs(method, {}, scale))
 
 
 def _learned(piece: Piece, scale: Scale) -> Record:
-    rows = _sets(piece.data, piece.seed, scale.rows)
-    support, seconds, note = tuple(range(piece.k)), 0.0, ""
+    rows = _rows_of(piece.data, piece.seed, scale)
+    picks, note = Picks(tuple(range(piece.k)), 0.0), ""
     if piece.method != ALL:
-        longest = piece.k if piece.method in NOT_NESTED else _sizes(rows.X.shape[1])[0]
-        ranking, seconds = _ranking(piece.data, piece.method, longest, piece.seed, scale)
-        support = tuple(ranking.support[: piece.k].tolist())
-        note = "" if longest == piece.k else f"prefix of {longest}"
-    results = {name: score(name, rows, support, piece.seed) for name in LEARNERS}
-    timed = {"selecting": seconds, "fitting": sum(spent for _, spent in results.values())}
+        run = run_length(piece.method, piece.k, _sizes(piece.data)[0])
+        picks = _picks(piece.data, piece.method, run, piece.seed, scale)
+        note = "" if run == piece.k else f"prefix of {run}, which has the seconds"
+        picks = picks._replace(order=picks.order[: piece.k], seconds=picks.seconds if not note else 0.0)
+    results = {name: score(name, rows, picks.order, piece.seed) for name in LEARNERS}
+    timed = {"selecting": picks.seconds, "fitting": sum(spent for _, spent in results.values())}
     shares = {name: share for name, (share, _) in results.items()}
-    return Record(piece, shares, () if piece.method == ALL else support, timed, len(rows.X), note)
+    return Record(piece, shares, () if piece.method == ALL else picks.order, timed, len(rows.X), note)
 
 
 _DATA = ("breast_cancer", "digits", "coil20", "isolet", "mnist", "fashion")
-_LEAST_FOR_ANCHORS = 10_000
 
 _SOURCE = "Atashgahi et al., NeuroFS (TMLR 2023), Section 4; Li et al. (2024)"
 
