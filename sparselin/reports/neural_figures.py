@@ -16,7 +16,7 @@ from sparselin.reports.neural_rows import Row, number_of
 TITLES = {name: form.title for name, form in FORMS.items()}
 SCORES = {
     "network": "accuracy of a network on the picks",
-    "mse": "mean squared error of the test entries",
+    "mse": "mean squared error",
     "first k": "true features among the first k",
     "first 2k": "true features among the first 2k, over k",
     "related in first k": "related features among the first k",
@@ -57,7 +57,7 @@ def _file(learner: str) -> str:
 def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
     if len({one.k for one in plain}) > 1:
         drawn = plots.study_lines(plain, lambda one: one.k, "features", _words(learner), titles=TITLES)
-        words = _caption(learner, " against their number k: means over seeds.")
+        words = _caption(learner, " against k: means over seeds.")
         yield f"k-{_file(learner)}", words, drawn[0].figure
 
 

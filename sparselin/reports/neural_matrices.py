@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from sparselin.experiments.networks.figures import ALL
 from sparselin.reports.neural_figures import SCORES, TITLES
 from sparselin.reports.neural_rows import Row, number_of, printed_words, spread, verdict_words
 
@@ -39,9 +40,9 @@ def matrices(mine: Sequence[Row]) -> list[dict[str, Any]]:
 
 def _matrix(size: int | None, chosen: Sequence[Row], across: bool) -> dict[str, Any]:
     """Each row at its method and its column."""
-    at = {(_name(row, across), _column(row, across)): row for row in chosen}
+    at = {(_name(row, size, across), _column(row, across)): row for row in chosen}
     columns = list(dict.fromkeys(column for _, column in at))
-    whole = {_name(row, across) for row in chosen if row.size is None}
+    whole = {_name(row, size, across) for row in chosen if row.size is None}
     names = sorted(dict.fromkeys(name for name, _ in at), key=lambda name: name in whole)
     best = {column: _best([row for row in chosen if _column(row, across) == column]) for column in columns}
     learner = chosen[0].ours.learner
@@ -55,8 +56,10 @@ def _matrix(size: int | None, chosen: Sequence[Row], across: bool) -> dict[str, 
     }
 
 
-def _name(row: Row, across: bool) -> str:
-    return row.ours.method if across and number_of(row.ours.setting) else row.method
+def _name(row: Row, size: int | None, across: bool) -> str:
+    """The method may be there twice, with k features and with all of them."""
+    name = row.ours.method if across and number_of(row.ours.setting) else row.method
+    return f"{name}, {ALL}" if row.size != size and name != ALL else name
 
 
 def _column(row: Row, across: bool) -> Column:

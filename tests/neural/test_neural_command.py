@@ -598,6 +598,18 @@ def test_numbers_that_several_methods_have_as_settings_go_across():
     assert [name for name, _ in alone["rows"]] == ["a, p=8"]
 
 
+def test_a_method_with_k_features_and_with_all_of_them_has_two_rows():
+    made = [
+        Summary("s", "digits", "LassoNet", k, "", "mse", {1: mean}, {}, (9, 9))
+        for k, mean in ((64, 0.5), (5, 0.5))
+    ]
+    (one,) = matrices([Row(row, None, None, None) for row in made])
+    assert [(name, row[0]["best"]) for name, row in one["rows"]] == [
+        ("LassoNet", True),
+        ("LassoNet, all features", False),
+    ]
+
+
 def test_pixels_have_the_share_of_the_seeds():
     panels = plots.picked_pixels({"a": {0: 1.0, 5: 0.5}, "b": {1: 0.5}}, (2, 3))
     points = panels[0].collections[0]

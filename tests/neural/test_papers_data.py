@@ -112,8 +112,8 @@ def test_damaged_images_are_named(folder, monkeypatch):
         table("mnist")
     broken = folder / "mnist/t10k-labels-idx1-ubyte.gz"
     whole = broken.read_bytes()
-    # a byte of the stream; a part of it; nothing
-    for content in (whole[:12] + b"\xff\xff" + whole[14:], whole[:-9], b""):
+    # a type of blocks that there is not, after the header of 10 bytes; a part of it; no checksum; nothing
+    for content in (whole[:10] + b"\xff" + whole[11:], whole[:-9], whole[:-4], b""):
         broken.write_bytes(content)
         with pytest.raises(ValueError, match=r"t10k-labels.* must"):
             table("mnist")
@@ -154,7 +154,11 @@ def test_damaged_arrays_are_named(folder, monkeypatch):
     with pytest.raises(ValueError, match=r"5 rows of 2 features.*got X of shape \(500, 2\), 4 labels"):
         table("coil20")
     whole = (folder / name).read_bytes()
-    for content in (b"no zip", b"", whole[: len(whole) // 2], whole[:200] + b"???" + whole[203:]):
+    np.savez_compressed(folder / name, bicubic=X, y=X[:, 0])
+    packed = (folder / name).read_bytes()
+    begin = 30 + int.from_bytes(packed[26:28], "little") + int.from_bytes(packed[28:30], "little")
+    broken = packed[:begin] + b"\xff" + packed[begin + 1 :]
+    for content in (b"no zip", b"", whole[: len(whole) // 2], whole[:200] + b"???" + whole[203:], broken):
         (folder / name).write_bytes(content)
         with pytest.raises(ValueError, match="must be a whole npz file"):
             table("coil20")
@@ -268,7 +272,8 @@ def test_the_official_test_rows_and_fewer_training_rows(leaky):
     rows = np.arange(120)
     known = made(rows[:, None], rows % 3, n_train=90)
     sets = split(known, dataclasses.replace(leaky, scale_on_all=True), 1, rows=30)
-    # the range is that of the drawn rows: the last row is there, and some first one
+    # in the range of the drawn rows, up to 119; the first 30 rows would be below 29/119
+    assert max(sets.X.max(), sets.X_val.max()) > 1 / 2
     assert len(sets.X_test) == 30
     np.testing.assert_array_equal(sets.y_test, rows[90:] % 3)
     assert (np.diff(sets.X_test[:, 0]) > 0).all()

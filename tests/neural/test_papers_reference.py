@@ -328,6 +328,23 @@ def test_the_table_is_met_by_all_rows_and_seeds():
     assert {"random", "linear OMP", "random forest"} <= {p.method for p in pieces}
 
 
+@pytest.mark.parametrize(
+    ("k", "setting", "scale", "rows"), [(50, "", FULL, None), (25, "", FULL, 10_000), (10, "", QUICK, 1000)]
+)
+def test_only_the_figure_of_the_table_takes_all_rows(monkeypatch, k, setting, scale, rows):
+    seen = []
+
+    def sets_of(data, protocol, seed, most):
+        seen.append(most)
+        return quadrants()
+
+    monkeypatch.setattr(papers, "sets_of", sets_of)
+    monkeypatch.setattr(papers, "reference_attention", lambda sets, k, seed, **options: list(range(k)))
+    monkeypatch.setattr(papers, "reference_accuracy", lambda sets, order, seed, **options: 1.0)
+    STUDIES["paper"].run(Piece("paper", "mnist", papers.SA, k, 1, setting), scale)
+    assert seen == [rows]
+
+
 def test_differences_are_those_that_a_data_set_has():
     assert "means of training rows" in papers.differences("mice")
     assert "means of training rows" not in papers.differences("coil20")

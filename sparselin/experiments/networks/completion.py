@@ -175,8 +175,9 @@ def run(piece: Piece, scale: Scale) -> Record:
         else:
             selecting = found.seconds
     seconds = {"selecting": selecting, "fitting": time.process_time() - begin}
-    scores = {"mse": given.error(X, given.test), "validation mse": given.error(X, given.validation)}
-    return Record(piece, scores, support, seconds, int(given.train.any(axis=1).sum()), note)
+    note += f"; {given.error(X, given.validation):.3f} on the validation entries"
+    rows = int(given.train.any(axis=1).sum())
+    return Record(piece, {"mse": given.error(X, given.test)}, support, seconds, rows, note)
 
 
 @functools.lru_cache(maxsize=1)

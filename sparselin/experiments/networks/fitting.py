@@ -25,7 +25,7 @@ from sparselin.validation import check_count
 if TYPE_CHECKING:
     from sparselin.experiments.networks.protocol import Sets
 
-STEPS, PATIENCE, EVERY = 5_000, 500, 100
+STEPS, PATIENCE, EVERY = 5_000, 500, 25
 """Of Adam at most, without a lower validation loss at most, and between two looks at the validation rows.
 
 Steps and not epochs: an epoch is 5 of them on Mice, 70 on 8,750 images. 20,000 steps of a fifth of the length

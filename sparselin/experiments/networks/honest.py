@@ -100,20 +100,21 @@ def run(piece: Piece, scale: Scale) -> Record:
     """The accuracy of the network on the picks, on the test rows."""
     data, method, k, seed = piece.data, piece.method, piece.k, piece.seed
     sets = _sets(data, seed, scale)
-    order, seconds, note = tuple(range(FORMS[data].d)), {"selecting": 0.0}, ""
+    order, seconds, notes = tuple(range(FORMS[data].d)), {"selecting": 0.0}, []
     if method != ALL:
-        order, seconds, note = _support(data, method, k, seed, scale)
+        order, seconds, notes = _support(data, method, k, seed, scale)
     begin = time.process_time()
     found = judged(sets, order, seed, scale)
     seconds["fitting"] = time.process_time() - begin
-    scores = {"network": found.accuracy, "validation": found.validation, "steps": float(found.steps)}
-    return Record(piece, scores, () if method == ALL else order, seconds, len(sets.y), note)
+    notes.append(f"{found.steps} steps, with {found.validation:.3f} of the validation rows right")
+    support = () if method == ALL else order
+    return Record(piece, {"network": found.accuracy}, support, seconds, len(sets.y), "; ".join(notes))
 
 
 def _support(
     data: str, method: str, k: int, seed: int, scale: Scale
-) -> tuple[tuple[int, ...], dict[str, float], str]:
-    """The picks, the seconds of what was run for this k, and the note."""
+) -> tuple[tuple[int, ...], dict[str, float], list[str]]:
+    """The picks, the seconds of what was run for this k, and what a reader has to know."""
     largest = max(sizes(data, scale))
     length = run_length(method, k, largest)
     picks, seconds, notes = _picks(data, method, length, seed, scale), {}, []
@@ -124,7 +125,7 @@ def _support(
             seconds["tuning"] = chosen.seconds
     if k < length:
         notes.append(f"prefix of {length}, which has the seconds")
-    return picks.order[:k], {"selecting": picks.seconds if k == length else 0.0, **seconds}, "; ".join(notes)
+    return picks.order[:k], {"selecting": picks.seconds if k == length else 0.0, **seconds}, notes
 
 
 @functools.lru_cache(maxsize=2)

@@ -85,9 +85,9 @@ class Scale:
     seeds : of the small sets; MNIST, Fashion-MNIST and synthetic signals take `image_seeds`.
     epochs : the share of the epochs of each method's settings, at least one epoch.
     sizes : the numbers of features k.
+    features : the most features of synthetic signals.
     whole : whether what the papers' own figures hang on, Sequential Attention as released and the anchors,
         takes all rows and `seeds` seeds of every data set.
-    features : the most features of synthetic signals.
     """
 
     rows: int | None = 10_000
@@ -95,8 +95,8 @@ class Scale:
     image_seeds: int = 3
     epochs: float = 1.0
     sizes: tuple[int, ...] = (5, 10, 25, 50)
-    whole: bool = True
     features: int = 2048
+    whole: bool = True
 
     def seeds_of(self, data: str) -> range:
         """The seeds for a data set: 1, 2, … as in the released experiments."""
@@ -112,7 +112,7 @@ class Scale:
 
 
 FULL = Scale()
-QUICK = Scale(rows=1000, seeds=2, image_seeds=2, epochs=0.1, sizes=(5, 10), whole=False, features=32)
+QUICK = Scale(rows=1000, seeds=2, image_seeds=2, epochs=0.1, sizes=(5, 10), features=32, whole=False)
 
 
 class Study(NamedTuple):

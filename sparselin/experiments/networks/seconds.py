@@ -101,7 +101,7 @@ def measured(records: Path, machine: str) -> list[dict[str, Any]]:
         line = Line.parse(text)
         if isinstance(line.outcome, Record):
             piece = line.outcome.piece
-            of_scale = found.setdefault(json.dumps(line.scale), defaultdict(list))
+            of_scale = found.setdefault(json.dumps(line.scale, sort_keys=True), defaultdict(list))
             of_scale[f"{piece.study}|{piece.data}|{piece.method}"].append(line.seconds)
     tables = [
         {
