@@ -100,7 +100,8 @@ def run(piece: Piece, scale: Scale) -> Record:
     """The accuracy of the network on the picks, on the test rows."""
     data, method, k, seed = piece.data, piece.method, piece.k, piece.seed
     sets = _sets(data, seed, scale)
-    order, seconds, notes = tuple(range(FORMS[data].d)), {"selecting": 0.0}, []
+    order, seconds = tuple(range(FORMS[data].d)), {"selecting": 0.0}
+    notes: list[str] = []
     if method != ALL:
         order, seconds, notes = _support(data, method, k, seed, scale)
     begin = time.process_time()

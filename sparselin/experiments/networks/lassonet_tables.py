@@ -58,7 +58,8 @@ def principal_features(X: Any, k: int, seed: int) -> list[int]:
 
     Row j of A_q ∈ ℝᵈˣ𐞥 are the loadings of feature j on the first q principal components of the standardized
     columns, q the least that explain half of the variance, as in LassoNet's evaluate.py; k-means makes k
-    clusters of the rows; of each, the one nearest to the centre. Large clusters come first.
+    clusters of the rows; of each, the one nearest to the centre, of copies the first. Large clusters come
+    first.
 
     Lu, Cohen, Zhou and Tian, *Feature selection using principal feature analysis* (2007).
 
@@ -73,7 +74,9 @@ def principal_features(X: Any, k: int, seed: int) -> list[int]:
     distance = np.linalg.norm(loadings - clusters.cluster_centers_[clusters.labels_], axis=1)
     order = np.argsort(-np.bincount(clusters.labels_, minlength=k), kind="stable")
     members = (np.flatnonzero(clusters.labels_ == c) for c in order)
-    return [int(one[np.argmin(distance[one])]) for one in members if len(one)]
+    # columns of A_q have length 1: copies differ by rounding of numbers up to 1
+    least = 64 * np.finfo(float).eps
+    return [int(one[np.argmax(distance[one] <= distance[one].min() + least)]) for one in members if len(one)]
 
 
 def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float = 10.0) -> Picks:
