@@ -11,9 +11,13 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from sparselin.experiments.networks import papers, reference  # noqa: E402
+from sparselin.experiments.networks import papers, reference, studies  # noqa: E402
 from sparselin.experiments.networks.data import FORMS, table  # noqa: E402
+from sparselin.experiments.networks.figures import TABLES  # noqa: E402
+from sparselin.experiments.networks.methods import METHODS  # noqa: E402
+from sparselin.experiments.networks.picks import pick  # noqa: E402
 from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
+from sparselin.experiments.networks.printed import TITLES  # noqa: E402
 from sparselin.experiments.networks.protocol import PAPER, Sets, split  # noqa: E402
 from sparselin.experiments.networks.reference import (  # noqa: E402
     AS_RELEASED,
@@ -350,6 +354,33 @@ def test_differences_are_those_that_a_data_set_has():
     assert "means of training rows" not in papers.differences("coil20")
     assert "split by group and class" in papers.differences("coil20")
     assert "split by group and class" not in papers.differences("isolet")
+    assert "scaled by training rows" in papers.differences("isolet")
+    assert "scaled by training rows" not in papers.differences("digits")
+    on_training_rows = dataclasses.replace(PAPER, scale_on_all=False)
+    for first, second in zip(
+        *(split(table("digits"), one, 1) for one in (PAPER, on_training_rows)), strict=True
+    ):
+        assert np.array_equal(first, second)
+
+
+def test_every_printed_figure_has_a_study_that_knows_its_data():
+    for of in TABLES.values():
+        for figure in (figure for data in TITLES for figure in of(data)):
+            assert figure.data in studies.STUDIES[figure.study].data, figure.address
+
+
+def test_a_record_tells_how_many_features_were_picked():
+    piece = Piece("paper", "breast_cancer", "group LASSO, λ fixed", 10, 1)
+    sets = papers.sets_of("breast_cancer", PAPER, 1, None)
+    ranking = METHODS[piece.method](sets.X, sets.y, 10, lam=0.05, dense_epochs=60, rng=1)
+    picked = len(ranking.picks)
+    assert 0 < picked < 10
+    options = {"lam": 0.05, "dense_epochs": 60}
+    found = pick(piece.method, sets.X, sets.y, 10, 5, 1, options)
+    assert found.order == tuple(ranking.support)
+    assert papers._record(piece, sets, QUICK, found).note == f"{picked} picked, {10 - picked} filled up"
+    short = pick(piece.method, sets.X, sets.y, picked, picked, 1, options)
+    assert short.filled(picked) == ""
 
 
 @pytest.mark.parametrize(

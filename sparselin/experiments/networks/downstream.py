@@ -177,6 +177,7 @@ def _learned(piece: Piece, scale: Scale) -> Record:
         picks = _picks(piece.data, piece.method, run, piece.seed, scale)
         note = "" if run == piece.k else f"prefix of {run}, which has the seconds"
         picks = picks._replace(order=picks.order[: piece.k], seconds=picks.seconds if not note else 0.0)
+        note = "; ".join(filter(None, (note, picks.filled(piece.k))))
     results = {name: score(name, rows, picks.order, piece.seed) for name in LEARNERS}
     timed = {"selecting": picks.seconds, "fitting": sum(spent for _, spent in results.values())}
     shares = {name: share for name, (share, _) in results.items()}

@@ -77,7 +77,8 @@ def _record(
     found = reference_accuracy(sets, picks.order, piece.seed, settings=settings, switches=switches)
     seconds = {"selecting": picks.seconds, "fitting": time.process_time() - begin}
     support = () if piece.method == ALL else picks.order
-    return Record(piece, {"network": found}, support, seconds, len(sets.y), note)
+    notes = "; ".join(filter(None, (note, picks.filled(piece.k))))
+    return Record(piece, {"network": found}, support, seconds, len(sets.y), notes)
 
 
 def _attention(
@@ -120,7 +121,8 @@ def _paper(piece: Piece, scale: Scale) -> Record:
     picks = _picks(data, piece.method, run, seed, scale)
     if run == k:
         return _record(piece, sets, scale, picks)
-    return _record(piece, sets, scale, Picks(picks.order[:k], 0.0), f"prefix of {run}, which has the seconds")
+    part = picks._replace(order=picks.order[:k], seconds=0.0)
+    return _record(piece, sets, scale, part, f"prefix of {run}, which has the seconds")
 
 
 @functools.lru_cache(maxsize=4)
@@ -149,8 +151,10 @@ DIFFERENCES: Mapping[str, tuple[Protocol, Switches]] = {
 
 def differences(data: str) -> list[str]:
     """Those that change something on a data set: rows are split by their group where no split is official,
-    and only Mice Protein has missing values."""
+    only Mice Protein has missing values, and pixels have one range, whose ends the training rows have too."""
     without = set() if data == "mice" else {"means of training rows"}
+    if FORMS[data].image is not None:
+        without.add("scaled by training rows")
     if FORMS[data].n_train is not None:
         without.add("split by group and class")
     return [name for name in DIFFERENCES if name not in without]

@@ -21,10 +21,25 @@ PATHS = frozenset({"LassoNet", "group LASSO"})
 
 
 class Picks(NamedTuple):
-    """The features in the order of a method, the best or first first, and the seconds that it took."""
+    """The features in the order of a method, the best or first first, and the seconds that it took.
+
+    picked : how many of them it picked itself; the others fill up, by their scores and then by their number
+        (`Status.FILLED`). None for all.
+    """
 
     order: tuple[int, ...]
     seconds: float
+    picked: int | None = None
+
+    def filled(self, k: int) -> str:
+        """What a reader of the first k has to know; "" where all of them were picked.
+
+        >>> Picks((4, 2, 0), 1.0, picked=1).filled(3), Picks((4, 2, 0), 1.0, picked=1).filled(1)
+        ('1 picked, 2 filled up', '')
+        """
+        if self.picked is None or k <= self.picked:
+            return ""
+        return f"{self.picked} picked, {k - self.picked} filled up"
 
 
 def run_length(method: str, k: int, largest: int) -> int:
@@ -55,7 +70,9 @@ def pick(
     run = min(k, smallest) if method == "group LASSO" else k
     ranking = METHODS[method](X, y, run, rng=seed, **given)
     order = ranking.support if run == k else np.argsort(-ranking.scores, kind="stable")[:k]
-    return Picks(tuple(order.tolist()), time.process_time() - begin)
+    picked = len(set(ranking.picks.tolist())) if run == k else k
+    seconds = time.process_time() - begin
+    return Picks(tuple(order.tolist()), seconds, picked if picked < k else None)
 
 
 def with_epochs(method: str, options: Mapping[str, Any], scale: Scale) -> dict[str, Any]:

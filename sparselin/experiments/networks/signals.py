@@ -222,10 +222,12 @@ def _run(piece: Piece, scale: Scale) -> Record:
     rows = _signal(piece.data, p, piece.seed)
     options = with_epochs(piece.method, SETTINGS.get(piece.method, {}), scale)
     twice = pick(piece.method, rows.X, rows.y, min(2 * k, p), k, piece.seed, options)
-    first, seconds, note = twice.order[:k], twice.seconds, f"first k of {2 * k}"
+    first, seconds, note = twice.order[:k], twice.seconds, f"first k of {len(twice.order)}"
     if piece.method in ALONE:
         again = pick(piece.method, rows.X, rows.y, k, k, piece.seed, options)
-        first, seconds, note = again.order, seconds + again.seconds, f"runs for {k} and for {2 * k}"
+        first, seconds = again.order, seconds + again.seconds
+        note = f"runs for {k} and for {len(twice.order)}"
+    note = "; ".join(filter(None, (note, twice.filled(len(twice.order)))))
     timed = {"selecting": seconds, "fitting": 0.0}
     return Record(piece, found(rows, first, twice.order, k), first, timed, len(rows.X), note)
 
