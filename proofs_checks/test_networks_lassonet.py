@@ -154,11 +154,13 @@ def test_thirty_five_proteins_again(check, key):
 
 @claim("LN-fig-2", "section 1.1, Figure 2", "float", OPEN)
 def test_digits_five_and_six(check):
-    """On the digits 5 and 6 of MNIST 220 pixels suffice, and the bottom left of the 6 matters most.
+    """On the digits 5 and 6 of MNIST the pixels at the bottom left of the 6 matter most to a network of 220.
+
+    Reading of: “This confirms that the bottom left pixels of digit 6 are the most important”
 
     Hypotheses: accuracies and a picture, without numbers
 
-    Unchecked: all of it; no study of ours runs it
+    Unchecked: all of it; the study “lassonet-pixels” has our accuracies and pixels, not their importance
     """
 
 

@@ -82,7 +82,8 @@ class Scale:
     Attributes
     ----------
     rows : the most training rows of MNIST and Fashion-MNIST; None for all. Of other sets all are taken.
-    seeds : of the small sets; MNIST, Fashion-MNIST and synthetic signals take `image_seeds`.
+    seeds : of the small sets. MNIST, Fashion-MNIST and synthetic signals take `image_seeds`, and so do all
+        sets in "switches", "efficiency", "adaptivity", "masks", and "lassonet" its other k and settings.
     epochs : the share of the epochs of each method's settings, at least one epoch.
     sizes : the numbers of features k.
     features : the most features of synthetic signals.
