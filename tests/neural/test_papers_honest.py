@@ -132,15 +132,18 @@ def test_prefixes_are_the_picks_of_shorter_runs(method):
     assert pick(method, sets.X, sets.y, 3, 3, 1, options).order == long[:3]
 
 
-def test_paths_go_down_to_the_smallest_k():
-    """Those that stay longest are first; a path that ended at k = 6 would order its six by length."""
-    assert {"LassoNet", "group LASSO"} == PATHS
-    sets = split(table("breast_cancer"), HONEST, seed=1)
-    options = {"growth": 1.3, "epochs": (10, 2), "down_to": 3}
-    ranking = METHODS["LassoNet"](sets.X, sets.y, 6, rng=1, **options)
-    assert np.isinf(ranking.scores).sum() <= 3
-    assert len(ranking) == 6
-    assert np.all(np.diff(ranking.lam[np.isfinite(ranking.lam)]) <= 0)
+@pytest.mark.parametrize("method", sorted(PATHS))
+def test_paths_go_down_to_the_smallest_k(method):
+    """A path that ends at k = 24 would order the last ones by their length."""
+    sets = split(table("digits"), HONEST, seed=1, rows=300)
+    options = {
+        "LassoNet": {"growth": 1.2, "epochs": (10, 2)},
+        "group LASSO": {"factor": 1.3, "dense_epochs": 5},
+    }
+    long, down = (pick(method, sets.X, sets.y, 24, least, 1, options[method]).order for least in (24, 4))
+    assert len(set(down)) == 24
+    assert pick(method, sets.X, sets.y, 4, 4, 1, options[method]).order == down[:4]
+    assert down != long
 
 
 def test_honest_pieces_and_records():
