@@ -63,3 +63,19 @@ def test_a_loss_that_is_not_finite_says_when():
     X, y = data()
     with pytest.raises(NonFiniteLoss, match="epoch 1"):
         marginal_gains(mlp(5, [4], 3), X * torch.nan, y, [])
+
+
+def test_the_study_of_figure_11():
+    """Of its pieces no feature of S is a candidate, and the correlation is that of the two rankings."""
+    from sparselin.experiments.networks import marginal
+    from sparselin.experiments.networks.pieces import QUICK
+
+    found = list(marginal.pieces(["breast_cancer", "mnist"], QUICK))
+    assert [(p.data, p.k) for p in found if p.seed == 1] == [
+        ("breast_cancer", 0), ("breast_cancer", 9), ("mnist", 0), ("mnist", 9), ("mnist", 49)
+    ]  # fmt: skip
+    record = marginal.run(found[1], QUICK)
+    assert len(set(record.support)) == 9
+    assert record.note == "21 candidates"
+    assert -1 <= record.scores["Spearman"] <= 1
+    assert record.scores == marginal.run(found[1], QUICK).scores

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from sparselin.experiments.networks import completion, downstream, honest, lassonet_tables, papers, signals
+from sparselin.experiments.networks import (
+    completion,
+    downstream,
+    honest,
+    lassonet_tables,
+    marginal,
+    papers,
+    signals,
+)
 from sparselin.experiments.networks.pieces import Study
 from sparselin.validation import check_new
 
@@ -14,6 +22,7 @@ STUDIES: dict[str, Study] = {
         lassonet_tables.STUDY,
         lassonet_tables.PIXELS,
         completion.STUDY,
+        marginal.STUDY,
         downstream.ANCHORS,
         downstream.DOWNSTREAM,
         signals.STUDY,
