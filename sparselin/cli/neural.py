@@ -47,8 +47,10 @@ _LOG = 60.0  # without a terminal a line comes at most so often, in seconds
 @click.option("--methods", "method_names", help="Comma-separated.  [default: all]")
 @click.option("--seeds", type=click.IntRange(1), help="How many.  [default: 5, of MNIST and Fashion-MNIST 3]")
 @click.option(
-    "--quick/--full", default=None, help=f"Fewer rows, epochs, k and seeds; the default without {FOLDER}, "
-    "or where its folder has none of them."
+    "--quick/--full",
+    default=None,
+    help=f"Fewer rows, epochs, k and seeds; the default without {FOLDER}, "
+    "or where its folder has none of them.",
 )
 @click.option("--rows", type=click.IntRange(20), help="The most training rows of MNIST and Fashion-MNIST.")
 @click.option("--hours", type=click.FloatRange(0, min_open=True), help="Begin no piece after so many.")

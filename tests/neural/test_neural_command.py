@@ -656,15 +656,30 @@ def test_wrong_arguments(tmp_path, arguments, words):
 
 
 def test_a_folder_without_data_sets_gives_a_look_not_hours(tmp_path):
-    line = ["neural", "--output", str(tmp_path / "out"), "--plan"]
+    line = ["neural", "--output", str(tmp_path / "out"), "--jobs", "1", "--plan"]
     result = CliRunner().invoke(cli, line, env={FOLDER: str(tmp_path), "COLUMNS": "200"})
     assert said(result).split("\u2500 ")[-1] == said(invoke(tmp_path / "out", "--plan")).split("\u2500 ")[-1]
     full = invoke(tmp_path / "out", "--plan", "--full")
     assert said(full).split("\u2500 ")[-1] != said(result).split("\u2500 ")[-1]
 
 
+def test_no_piece_has_the_import_of_the_first_optimiser():
+    words = """
+import sys, torch
+from sparselin.experiments.networks.pieces import QUICK, Piece, Record
+from sparselin.experiments.networks.runs import compute
+def run(piece, scale):
+    before = set(sys.modules)
+    torch.optim.Adam([torch.zeros(1, requires_grad=True)])
+    return Record(piece, {"new": len(set(sys.modules) - before)}, (), {}, 1)
+print(compute(run, Piece("toy", "digits", "random", 1, 1), QUICK).outcome.scores["new"] < 50)
+"""
+    found = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "True"
+
+
 def test_a_folder_that_may_not_be_written_into(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write everywhere
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may write everywhere
     result = invoke(tmp_path, *DIGITS)
     assert (result.exit_code, CALLS) == (2, [])
     assert "nothing can be written into" in said(result)
