@@ -18,6 +18,7 @@ if importlib.util.find_spec("torch") is None:
         "sparselin/estimators/*network*",
         "sparselin/experiments/networks/*",
         "docs/guide/networks.md",
+        "docs/networks-tables.md",
     ]
 
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 _Item = TypeVar("_Item")
 
@@ -63,7 +64,7 @@ def watch(
     columns = (
         TextColumn("[progress.description]{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        MofNCompleteColumn(table_column=Column(min_width=2 * len(str(total)) + 1, no_wrap=True)),
         *([TimeRemainingColumn(elapsed_when_finished=True)] if alike else []),
         TextColumn("{task.fields[state]}"),
     )
@@ -94,12 +95,15 @@ def finish(console: Console, index: Path, interrupted: bool, failed: bool = Fals
 def make_folder(output: Path, command: str) -> None:
     """Make the folder of a command's report, before the work that fills it.
 
-    Raises click.BadParameter where that cannot be, or where the report of another command is.
+    Raises click.BadParameter where that cannot be, may not be written into, or has another command's report.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise click.BadParameter(f"cannot make {output}: {error.strerror}", param_hint="--output") from None
+    if not os.access(output, os.W_OK):
+        words = f"nothing can be written into {output}: choose another folder, or change its rights"
+        raise click.BadParameter(words, param_hint="--output")
     other = _holds(output / "results.json")
     if other not in ("", f"a report of `sparselin {command}`"):
         raise click.BadParameter(

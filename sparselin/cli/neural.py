@@ -47,7 +47,9 @@ _LOG = 60.0  # without a terminal a line comes at most so often, in seconds
 @click.option("--methods", "method_names", help="Comma-separated.  [default: all]")
 @click.option("--seeds", type=click.IntRange(1), help="How many.  [default: 5, of MNIST and Fashion-MNIST 3]")
 @click.option(
-    "--quick/--full", default=None, help=f"Fewer rows, epochs, k and seeds; the default without {FOLDER}."
+    "--quick/--full",
+    default=None,
+    help=f"Fewer rows, epochs, k, seeds; the default without data in {FOLDER}.",
 )
 @click.option("--rows", type=click.IntRange(20), help="The most training rows of MNIST and Fashion-MNIST.")
 @click.option("--hours", type=click.FloatRange(0, min_open=True), help="Begin no piece after so many.")
@@ -84,7 +86,7 @@ def neural(
     console = Console()
     studies = _studies(study_names)
     names = _data(console, data_names, studies)
-    scale = _scale(quick, seeds, rows)
+    scale = _scale(quick, seeds, rows, data_names is not None or not set(names).isdisjoint(OURS))
     pieces = _pieces(studies, names, scale, method_names)
     store = _store(console, output, scale)
     todo = runs.left(pieces, store)
@@ -161,10 +163,10 @@ def _unreadable(name: str) -> str | None:
     return None
 
 
-def _scale(quick: bool | None, seeds: int | None, rows: int | None) -> Scale:
-    if quick is None:
-        quick = not os.environ.get(FOLDER)
-    scale = QUICK if quick else FULL
+def _scale(quick: bool | None, seeds: int | None, rows: int | None, here: bool) -> Scale:
+    """What was asked for; else all, if the folder with data is there and not without them (`here`)."""
+    full = bool(os.environ.get(FOLDER) and here) if quick is None else not quick
+    scale = FULL if full else QUICK
     if seeds is not None:
         names = (field.name for field in dataclasses.fields(scale) if field.name.endswith("seeds"))
         changed: dict[str, Any] = dict.fromkeys(names, seeds)

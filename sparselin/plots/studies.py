@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +124,7 @@ def _panels(
 ) -> list[Axes]:
     panels = _grid(len(names), wide, 9 / wide + 0.4)
     for i, (name, ax) in enumerate(zip(names, panels, strict=True)):
-        axes(ax, titles.get(name, name), xlabel, ylabel if i % wide == 0 else "")
+        axes(ax, titles.get(name, name), xlabel, textwrap.fill(ylabel, 24) if i % wide == 0 else "")
         ax.grid(linewidth=0.4, alpha=0.5)
     return panels
 

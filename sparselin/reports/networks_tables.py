@@ -26,7 +26,7 @@ AGAINST = "Sequential Attention"
 # scores that are not of test rows
 ASIDE = ("validation", "steps", "validation mse")
 TIMES = "SA-table-6"
-_NAMES = {
+NAMES = {
     **{f"SA-table-{i}": f"Sequential Attention, Table {i}" for i in (2, 3, 5, 6, 9, 10)},
     **{f"LN-table-{i}": f"LassoNet, Table {i}" for i in (1, 2)},
     "anchors": "All features with three learners",
@@ -73,7 +73,7 @@ def _printed(judged: Sequence[Judged]) -> Iterator[str]:
     there = {(one.printed.study, one.printed.data) for one in judged if one.ours is not None}
     run = [one for one in judged if (one.printed.study, one.printed.data) in there]
     for name, those in groupby(run, key=lambda one: one.printed.table):
-        yield f"### {_NAMES.get(name, name)}\n"
+        yield f"### {NAMES.get(name, name)}\n"
         unit = "log₂ of the ratios" if name == TIMES else "ours − printed"
         yield f"| data | method | by | printed | ours | seeds | training rows | {unit} | at most | verdict |"
         yield "|---|---|---|--:|--:|--:|--:|--:|--:|---|"

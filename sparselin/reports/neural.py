@@ -12,7 +12,7 @@ from sparselin.experiments.networks.pieces import Record, Study
 from sparselin.experiments.networks.runs import duration, failures_in_words
 from sparselin.experiments.networks.store import Store
 from sparselin.reports import page
-from sparselin.reports.networks_tables import AGAINST
+from sparselin.reports.networks_tables import AGAINST, NAMES
 from sparselin.reports.neural_figures import TITLES, figures
 from sparselin.reports.neural_matrices import matrices
 from sparselin.reports.neural_rows import (
@@ -78,6 +78,7 @@ def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) ->
         "failures": failed,
         "against": run.against,
         "counts": counts(judged),
+        "names": NAMES,
         "studies": [_section(output, studies.get(name), name, found, records) for name in names],
         "long": LONG,
         "text": TEXT,

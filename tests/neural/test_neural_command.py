@@ -509,7 +509,7 @@ def test_the_page_has_the_numbers_of_the_records_and_what_is_printed(tmp_path):
     start = page.index("<summary>k = 50")
     assert texts(page[start : page.index("</table>", start)], "strong") == ["0.990 ± 0.008"]
     assert dict(table_after(page, "<summary>k = 5:")[1:]) == {"Sequential Attention": "0.850 ± 0.050"}
-    assert table_after(page, "In print, and here")[1] == ["SA-table-2", "6", "1", "1", "4"]
+    assert table_after(page, "In print, and here")[1] == ["Sequential Attention, Table 2", "6", "1", "1", "4"]
     assert "20 pieces are done; they took 10.0 h" in " ".join(page.split())
 
 
@@ -546,7 +546,7 @@ def test_another_method_to_compare_with(tmp_path):
 
 def test_with_a_share_of_the_epochs_nothing_is_met_or_missed(tmp_path):
     page, _ = written(tmp_path, QUICK)
-    assert table_after(page, "In print, and here")[1] == ["SA-table-2", "6", "0", "0", "6"]
+    assert table_after(page, "In print, and here")[1] == ["Sequential Attention, Table 2", "6", "0", "0", "6"]
     assert "✓</span>" not in page
     assert "10 % of the epochs" in page
 
@@ -653,6 +653,36 @@ def test_wrong_arguments(tmp_path, arguments, words):
     assert result.exit_code == 2
     assert words in " ".join(result.output.replace("│", "").split())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_without_data_sets_gives_a_look_not_hours(tmp_path):
+    line = ["neural", "--output", str(tmp_path / "out"), "--jobs", "1", "--plan"]
+    result = CliRunner().invoke(cli, line, env={FOLDER: str(tmp_path), "COLUMNS": "200"})
+    assert said(result).split("\u2500 ")[-1] == said(invoke(tmp_path / "out", "--plan")).split("\u2500 ")[-1]
+    full = invoke(tmp_path / "out", "--plan", "--full")
+    assert said(full).split("\u2500 ")[-1] != said(result).split("\u2500 ")[-1]
+
+
+def test_no_piece_has_the_import_of_the_first_optimiser():
+    words = """
+import sys, torch
+from sparselin.experiments.networks.pieces import QUICK, Piece, Record
+from sparselin.experiments.networks.runs import compute
+def run(piece, scale):
+    before = set(sys.modules)
+    torch.optim.Adam([torch.zeros(1, requires_grad=True)])
+    return Record(piece, {"new": len(set(sys.modules) - before)}, (), {}, 1)
+print(compute(run, Piece("toy", "digits", "random", 1, 1), QUICK).outcome.scores["new"] < 50)
+"""
+    found = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "True"
+
+
+def test_a_folder_that_may_not_be_written_into(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may write everywhere
+    result = invoke(tmp_path, *DIGITS)
+    assert (result.exit_code, CALLS) == (2, [])
+    assert "nothing can be written into" in said(result)
 
 
 def test_a_method_with_a_comma_in_its_name(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import itertools
 import math
 import signal
@@ -72,6 +73,7 @@ def compute(run: Callable[[Piece, Scale], Record], piece: Piece, scale: Scale) -
     """The record of a piece, or how it failed, by one thread."""
     if "torch" in sys.modules:  # that is where `run` needs it
         sys.modules["torch"].set_num_threads(1)
+        importlib.import_module("torch._dynamo")  # else a second of the first optimiser's
     began = time.perf_counter()
     outcome: Outcome
     try:
