@@ -136,6 +136,15 @@ def test_smaller_k_are_prefixes_of_the_largest():
     assert min(long.scores.values()) > 0.9
 
 
+def test_settings_reach_the_method(monkeypatch):
+    given = {}
+    monkeypatch.setattr(downstream, "pick", lambda *a: given.update(a[6]) or downstream.Picks((0, 1), 0.0))
+    downstream._picks.cache_clear()
+    downstream._picks("digits", "Sequential LASSO", 50, 1, SMALL)
+    downstream._picks.cache_clear()
+    assert given == {"decrease": 0.02, "epochs": 1}
+
+
 def test_sequential_attention_is_run_anew_for_each_k():
     pieces = downstream.DOWNSTREAM.pieces(["breast_cancer"], SMALL)
     attention = next(p for p in pieces if p.method == "Sequential Attention")

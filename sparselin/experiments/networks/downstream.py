@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,10 @@ LEARNERS: dict[str, Callable[[int], Any]] = {
     "ExtraTrees": lambda seed: ExtraTreesClassifier(50, random_state=seed),
 }
 """Name → a classifier for a seed, as scikit-learn has it by default; `cache_size` changes the time only."""
+
+SETTINGS: Mapping[str, Mapping[str, Any]] = {"Sequential LASSO": {"decrease": 0.02}}
+"""What differs from the defaults of a method. λ falls by 2 % instead of 0.1 % at a time, which for k = 10 on
+COIL-20 takes 1.4 s instead of 8.9 s. To first order the picks are OMP's either way."""
 
 
 class Preparation(NamedTuple):
@@ -166,7 +170,9 @@ def _rows_of(data: str, seed: int, scale: Scale) -> Split:
 @functools.lru_cache(maxsize=4)
 def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> Picks:
     rows = _rows_of(data, seed, scale)
-    return pick(method, rows.X, rows.y, k, SIZES[0], seed, with_epochs(method, {}, scale))
+    return pick(
+        method, rows.X, rows.y, k, SIZES[0], seed, with_epochs(method, SETTINGS.get(method, {}), scale)
+    )
 
 
 def _learned(piece: Piece, scale: Scale) -> Record:
