@@ -16,13 +16,18 @@ _CURVES = itertools.product(
     ("lassonet",),
     ("mice", "mnist", "isolet", "coil20"),
     ("LassoNet", NAMES["Fisher"], NAMES["PFA"]),
-    (5, 10, 25),
+    (5, 10, 25, 75, 100),
+    ("",),
     ("network", "ExtraTrees"),
 )
-_LASSONET = [("paper", data, "LassoNet", 50, "network") for data in DATA[:5]]
+_LASSONET = [("paper", data, "LassoNet", 50, "", "network") for data in DATA[:5]]
 _IMPUTED = [
-    ("completion", "mice", method, k, "mse")
-    for method, k in (("LassoNet", 77), ("LassoNet", 40), ("soft-impute", 77))
+    ("completion", "mice", method, k, setting, "mse")
+    for method, k, setting in (
+        ("LassoNet", 77, "trained again"),
+        ("LassoNet", 40, ""),
+        ("soft-impute", 77, ""),
+    )
 ]
 OTHERS = (*_CURVES, *_LASSONET, *_IMPUTED)
 
@@ -43,12 +48,12 @@ def made_up(shift=0.0, seeds=SEEDS, share=1.0, missing=("activity",), rng=None):
             if figure.method == NAMES["SA"]:
                 own = dataclasses.replace(figure, setting=OWN)
                 _add(found, own, shift, seeds, round(share * figure.n_train), rng)
-    for (study, data, method, k, learner), seed in itertools.product(OTHERS, seeds):
+    for (study, data, method, k, setting, learner), seed in itertools.product(OTHERS, seeds):
         if data not in missing:
             value = 0.6 + 0.001 * (k + seed) + (method == "LassoNet") * (-0.15 if learner == "mse" else 0.05)
             # of "paper" fewer rows than Sequential Attention's
             rows = lassonet_rows(data)[0] if study == "lassonet" else 100
-            _put(found, Piece(study, data, method, k, seed), learner, value, rows, rng)
+            _put(found, Piece(study, data, method, k, seed, setting), learner, value, rows, rng)
     return [found[key] for key in sorted(found)]
 
 
