@@ -57,8 +57,8 @@ HIGHEST = beside_others("isolet", lambda first, second: figure(first)[0] > figur
 @claim("LN-fig-5-again", "Figure 5", "float", HIGHEST.verdict)
 @mutants("figure")
 def test_isolet_again(check):
-    """On ISOLET, for both learners and k = 25, 50, 75, 100, LassoNet's mean accuracy exceeds those of Fisher's
-    score and PFA.
+    """On ISOLET, for both learners and k = 25, 50, 75, 100, LassoNet's mean accuracy exceeds those of
+    Fisher's score and PFA.
 
     Reading of: “across all values of k tested, and for both learners, LassoNet has highest classification
     accuracy”
@@ -86,8 +86,8 @@ HIGH = {number: beside_others(data, as_good) for number, data in IN_FIGURES.item
 )
 @mutants("figure")
 def test_other_k(check, number):
-    """On {title}, for both learners and those k = 25, 50, 75, 100 that are below d, LassoNet's mean accuracy is
-    not below those of Fisher's score and PFA, or the intervals, mean ± standard deviation, meet.
+    """On {title}, for both learners and those k = 25, 50, 75, 100 that are below d, LassoNet's mean accuracy
+    is not below those of Fisher's score and PFA, or the intervals, mean ± standard deviation, meet.
 
     Reading of: “we find that LassoNet continues to achieve high (though not always highest) accuracy”
 
