@@ -2,7 +2,8 @@
 
 Behaviour of google-research/sequential_attention, sequential_attention/experiments (Apache 2.0): a batch
 normalisation of the inputs, the mask, 67 ReLU, softmax. Its train and retrain steps are those of Keras:
-initial weights of Glorot and Bengio (2010), ε = 10⁻⁷, batch statistics with momentum .99 and ε = 10⁻³.
+initial weights of Glorot and Bengio (2010), ε = 10⁻⁷, batch statistics with momentum .99 and ε = 10⁻³. What
+has no switch: w begins a phase at 0, and theirs with noise, N(0, 10⁻¹⁰).
 """
 
 from __future__ import annotations
