@@ -134,6 +134,8 @@ def _support(
             seconds["tuning"] = chosen.seconds
     if k < length:
         notes.append(f"prefix of {length}, which has the seconds")
+    if filled := picks.filled(k):
+        notes.append(filled)
     return picks.order[:k], {"selecting": picks.seconds if k == length else 0.0, **seconds}, notes
 
 
@@ -164,7 +166,7 @@ STUDY = Study(
     "honest",
     "Accuracy of a network on k features, without leaks",
     "ours, after Tables 2, 5 and 6 of Sequential Attention (ICLR 2023)",
-    (*EMBEDDED, *OURS),
+    (*EMBEDDED, *OURS, "activity"),
     pieces,
     run,
 )
