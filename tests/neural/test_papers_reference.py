@@ -390,6 +390,7 @@ def test_a_record_tells_how_many_features_were_picked():
         Piece("paper", "breast_cancer", papers.SA, 3, 1),
         Piece("paper", "breast_cancer", papers.SA, 2, 1, papers.OWN),
         Piece("paper", "breast_cancer", "linear OMP", 2, 1),
+        Piece("paper", "breast_cancer", "Sequential LASSO", 3, 1),
         Piece("switches", "breast_cancer", papers.SA, 3, 1, "all"),
         *(Piece("efficiency", "breast_cancer", method, 3, 1) for method in papers.EFFICIENT),
         Piece("adaptivity", "breast_cancer", papers.SA, 8, 1, "4, as released"),
@@ -404,7 +405,11 @@ def test_pieces_are_computed(piece):
     assert 0.3 <= record.scores["network"] <= 1
     assert len(set(record.support)) == (0 if piece.method == papers.ALL else piece.k)
     assert record.rows == 399
-    expected = {"linear OMP": "prefix of 3", "4, as released": "4 picked, 4 with the lowest numbers"}
+    expected = {
+        "linear OMP": "prefix of 3",
+        "Sequential LASSO": "decrease 0.02" * (piece.study == "paper"),
+        "4, as released": "4 picked, 4 with the lowest numbers",
+    }
     words = next((note for word, note in expected.items() if word in (piece.method, piece.setting)), "")
     assert record.note.startswith(words)
     assert bool(record.note) == bool(words)
