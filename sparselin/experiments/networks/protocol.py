@@ -136,7 +136,7 @@ def _drawn(
 
 
 def _filled(table: Table, protocol: Protocol, train: IndexArray) -> Any:
-    """X without NaN; a feature that no training row has is 0."""
+    """X without NaN. A feature that no training row has is 0 on all of them, and so 0 when it is scaled."""
     missing = np.isnan(table.X)
     if not missing.any():
         return table.X
@@ -148,9 +148,7 @@ def _filled(table: Table, protocol: Protocol, train: IndexArray) -> Any:
     known = ~missing[train]
     counts = known.sum(axis=0)
     means = np.where(known, table.X[train], 0).sum(axis=0) / np.maximum(counts, 1)
-    X = np.where(missing, means, table.X)
-    X[:, counts == 0] = 0
-    return X
+    return np.where(missing, means, table.X)
 
 
 def _range(X: FloatArray, together: bool) -> tuple[Any, Any]:

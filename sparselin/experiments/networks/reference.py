@@ -264,13 +264,21 @@ def optimizer(
 
 
 def _decaying_adam(parameters: Any, settings: Settings) -> torch.optim.Optimizer:
-    adam = torch.optim.Adam(parameters, lr=settings.rate(0), eps=1e-7)
+    """Keras' Adam: lr_t·√(1 − .999ᵗ)/(1 − .9ᵗ)·m/(√v + 10⁻⁷) in step t = 1, 2, …
+
+    PyTorch's is lr_t/(1 − .9ᵗ)·m/(√(v/(1 − .999ᵗ)) + ε): the same with ε_t = 10⁻⁷/√(1 − .999ᵗ).
+    """
+    adam = torch.optim.Adam(parameters, lr=settings.rate(0), eps=_epsilon(1))
     done = 0
 
     def after(*_: Any) -> None:
         nonlocal done
         done += 1
-        adam.param_groups[0]["lr"] = settings.rate(done)
+        adam.param_groups[0].update(lr=settings.rate(done), eps=_epsilon(done + 1))
 
     adam.register_step_post_hook(after)
     return adam
+
+
+def _epsilon(t: int) -> float:
+    return 1e-7 / math.sqrt(1 - 0.999**t)

@@ -1,0 +1,390 @@
+"""Sequential Attention as released: when it picks, its network and optimisers, and the studies on it."""
+
+import dataclasses
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from sparselin.experiments.networks import papers, reference  # noqa: E402
+from sparselin.experiments.networks.data import FORMS, table  # noqa: E402
+from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
+from sparselin.experiments.networks.protocol import PAPER, Sets, split  # noqa: E402
+from sparselin.experiments.networks.reference import (  # noqa: E402
+    AS_RELEASED,
+    MENDED,
+    SETTINGS,
+    BatchNorm,
+    Settings,
+    buffered,
+    optimizer,
+    reference_accuracy,
+    reference_attention,
+)
+from sparselin.neural import SequentialAttention, mlp  # noqa: E402
+from sparselin.neural.schedule import Schedule, divided  # noqa: E402
+from sparselin.neural.training import Rows, seeded  # noqa: E402
+
+DEFECTS = {"first_at_random": True, "last_wasted": True, "counts_features": True}
+
+
+# --- when ------------------------------------------------------------------------------------------------
+
+
+def released(k, m, steps):
+    """(steps before it, features) of each pick, by the rule of the released code, step by step."""
+    phases, picks, selected = k // m, [], 0
+    for step in range(steps):
+        index = min(
+            math.floor((Fraction(step, steps) - Fraction(1, 10)) / Fraction(9, 10) * phases), phases - 1
+        )
+        if index >= selected:
+            picks.append((step, m))
+            selected += m
+    return picks
+
+
+@pytest.mark.parametrize("steps", [300, 1234])
+@pytest.mark.parametrize(("k", "m"), [(50, 1), (50, 5), (64, 2), (64, 8), (64, 32), (64, 64), (6, 3)])
+def test_all_defects_are_the_released_rule(k, m, steps):
+    plan = divided(k, m, steps, 0.1, **DEFECTS)
+    expected = released(k, m, steps)
+    assert plan.sizes == tuple(size for _, size in expected)
+    # steps are rounded down twice here, up once there: they differ by less than 3
+    assert all(0 <= there - here <= 2 for here, (there, _) in zip(plan.ends, expected, strict=True))
+
+
+def test_fifty_by_five_are_ten():
+    assert sum(divided(50, 5, 1000, 0.1, counts_features=True).sizes) == 10
+    assert sum(divided(50, 5, 1000, 0.1).sizes) == 50
+    assert [sum(divided(64, 2**i, 1000, 0.1, **DEFECTS).sizes) for i in range(7)] == [
+        64,
+        32,
+        16,
+        8,
+        16,
+        32,
+        64,
+    ]
+    # with 1, 2, 4, … at a time phase i has 2^i − 1 before it
+    assert divided(15, "double", 100, 0, counts_features=True) == Schedule(0, (25, 50, 100), (1, 2, 4))
+
+
+@pytest.mark.parametrize(
+    ("switch", "lengths", "steps"), [((), [30] * 3, 100), (("last_wasted",), [22, 23, 22], 77),
+    (("first_at_random",), [0, 45, 45], 100), (("first_at_random", "last_wasted"), [0, 30, 30], 70)]
+)  # fmt: skip
+def test_each_defect_by_itself(switch, lengths, steps):
+    plan = divided(3, 1, 100, 0.1, **dict.fromkeys(switch, True))
+    assert [plan.length(t) for t in range(3)] == lengths
+    assert (plan.warm_up, plan.steps, plan.sizes) == (10, steps, (1, 1, 1))
+
+
+def test_phases_that_have_no_step_are_named():
+    assert divided(1, 1, 1, 0, first_at_random=True).ends == (0,)
+    assert divided(3, 1, 2, 0, first_at_random=True).ends == (0, 1, 2)
+    with pytest.raises(ValueError, match="3 phases need a step each; got 2 steps"):
+        divided(3, 1, 2, 0, first_at_random=True, last_wasted=True)
+
+
+def planted(d=8, n=64):
+    X = torch.randn(n, d, generator=torch.Generator().manual_seed(0))
+    return X, (3 * X[:, 5] + 2 * X[:, 2])[:, None]
+
+
+def selector(k, plan, rng=0, **options):
+    with seeded(0):
+        network = mlp(8, (8,), 1)
+    adam = {"optimizer": lambda parameters: torch.optim.Adam(parameters, lr=0.02), "loss": "squared"}
+    return SequentialAttention(network, k, n_features=8, schedule=plan, rng=rng, **adam, **options)
+
+
+@pytest.mark.parametrize("warm_up", [0, 0.1])
+def test_units_of_a_phase_without_steps_are_drawn(warm_up):
+    def plan(steps):
+        return divided(3, 1, steps, warm_up, first_at_random=True)
+
+    paths = [selector(3, plan, rng).fit([planted()], 60) for rng in range(8)]
+    first = [int(path.order[0]) for path in paths]
+    assert len(set(first)) >= 3
+    assert all({2, 5} <= set(path.order) for path in paths)
+    assert selector(3, plan, 7).fit([planted()], 60).order.tolist() == paths[7].order.tolist()
+    np.testing.assert_allclose(paths[0].attention[0], 1 / 8)
+    np.testing.assert_array_equal(paths[0].steps, [0, plan(60).length(1), plan(60).length(2)])
+
+
+def test_a_forced_unit_is_not_drawn_and_several_are():
+    found = set()
+    for rng in range(20):
+        path = selector(4, lambda steps: Schedule(1, (1,), (3,)), rng, forced=[3]).fit([planted()], 2)
+        assert path.order[0] == 3
+        assert len(set(path.order.tolist())) == 4
+        found |= set(path.order[1:].tolist())
+    assert found == {0, 1, 2, 4, 5, 6, 7}
+
+
+def test_a_schedule_picks_k():
+    with pytest.raises(ValueError, match="schedule must pick 3 units, k less the forced ones; got 2"):
+        selector(3, lambda steps: divided(2, 1, steps, 0.1))
+    made = selector(3, lambda steps: divided(3, 1, steps, 0.1))
+    assert made.fit([planted()], 40).order.tolist() == selector(3, None).fit([planted()], 40).order.tolist()
+
+
+# --- how -------------------------------------------------------------------------------------------------
+
+
+def test_batch_normalisation_is_keras():
+    rng = np.random.default_rng(0)
+    layer, mean, variance = BatchNorm(3), np.zeros(3), np.ones(3)
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor([1.0, 2.0, -1.0]))
+        layer.bias.copy_(torch.tensor([0.0, 1.0, 5.0]))
+    gamma, beta = (parameter.detach().numpy() for parameter in (layer.weight, layer.bias))
+    for _ in range(50):
+        X = rng.random((4, 3)).astype(np.float32) * [1, 10, 0]
+        m, v = X.mean(axis=0), X.var(axis=0)
+        found = layer(torch.from_numpy(X.astype(np.float32))).detach().numpy()
+        np.testing.assert_allclose(found, (X - m) / np.sqrt(v + 1e-3) * gamma + beta, rtol=1e-4, atol=1e-5)
+        mean, variance = 0.99 * mean + 0.01 * m, 0.99 * variance + 0.01 * v
+    layer.eval()
+    found = layer(torch.from_numpy(X.astype(np.float32))).detach().numpy()
+    np.testing.assert_allclose(found, (X - mean) / np.sqrt(variance + 1e-3) * gamma + beta, rtol=1e-4)
+
+
+def keras(name, settings):
+    """(step number from 1, gradient, state) ↦ the change of a weight, as Keras has it."""
+
+    def rmsprop(t, g, state):
+        v = state["v"] = 0.9 * state.get("v", 0.0) + 0.1 * g**2
+        return -1e-3 * g / (np.sqrt(v + 1e-7) if name == "rmsprop" else np.sqrt(v) + 1e-7)
+
+    def adam(t, g, state):
+        m = state["m"] = 0.9 * state.get("m", 0.0) + 0.1 * g
+        v = state["v"] = 0.999 * state.get("v", 0.0) + 0.001 * g**2
+        rate = settings.learning_rate * settings.decay_rate ** ((t - 1) / settings.decay_steps)
+        return -rate * np.sqrt(1 - 0.999**t) / (1 - 0.9**t) * m / (np.sqrt(v) + 1e-7)
+
+    return adam if name == "adam" else rmsprop
+
+
+@pytest.mark.parametrize("name", ["rmsprop", "rmsprop 2.10", "adam"])
+def test_optimisers_are_keras(name):
+    """Gradients from 10⁻⁸, where ε matters, to 1."""
+    settings = Settings(1, 1, 1, 0.1, 0.5, 10)
+    g = 10.0 ** torch.arange(-8, 1, dtype=torch.float64)
+    w = nn.Parameter(torch.zeros(9, dtype=torch.float64))
+    frozen = nn.Parameter(torch.ones(1))  # as w of the mask in the warm-up
+    stepper = optimizer(settings, dataclasses.replace(AS_RELEASED, optimizer=name))([w, frozen])
+    expected, state, change = np.zeros(9), {}, keras(name, settings)
+    for t in range(1, 31):
+        stepper.zero_grad()
+        (w @ (g * math.cos(t))).backward()
+        stepper.step()
+        expected += change(t, g.numpy() * math.cos(t), state)
+        np.testing.assert_allclose(w.detach().numpy(), expected, rtol=1e-9)
+    assert frozen.item() == 1
+
+
+def test_an_unknown_optimiser_is_named_and_a_schedule_that_is_0_by_0_is_replaced():
+    with pytest.raises(ValueError, match=r'"rmsprop 2.10" or "adam"; got \'sgd\''):
+        optimizer(SETTINGS["mice"], dataclasses.replace(AS_RELEASED, optimizer="sgd"))
+    assert SETTINGS["mice"].rate(0) == SETTINGS["fashion"].rate(1000) == 2e-4
+    assert SETTINGS["mnist"].rate(660) == pytest.approx(6e-3 * 0.37**2)
+
+
+def test_batches_have_one_size_and_come_through_a_buffer():
+    rows = Rows(torch.arange(250.0)[:, None], torch.arange(250))
+    with seeded(0):
+        for buffer in (True, False):
+            batches = reference._Batches(rows, 40, buffer)
+            passes = [[batch.y for batch in batches] for _ in range(20)]
+            assert len(batches) == len(passes[0]) == 6
+            assert all(len(part) == 40 for part in passes[0])
+            # row i is 99 places early at most, of all rows the first batch has any
+            highest = max(int(parts[0].max()) for parts in passes)
+            assert (highest < 140) == buffer
+            assert not torch.equal(passes[0][0], passes[1][0])
+        assert len(reference._Batches(rows, 1000, True)) == 1
+        late = torch.stack([buffered(1000, 100).argsort()[0] for _ in range(400)]).double()
+        # the first row leaves with chance 1/100 at each place
+        assert abs(float(late.mean()) - 99) < 5 * 100 / math.sqrt(400)
+        assert sorted(buffered(7, 100).tolist()) == list(range(7))
+
+
+def test_weights_begin_as_those_of_the_layer_for_all_features():
+    with seeded(0):
+        first, _, last = reference._network(50, 400, 20)
+    for layer, inputs in ((first, 400), (last, 67)):
+        bound = math.sqrt(6 / (inputs + layer.out_features))
+        assert 0.99 * bound < float(layer.weight.detach().abs().max()) <= bound
+        assert not layer.bias.detach().any()
+
+
+def test_what_is_off_the_picks_has_no_effect():
+    """The network of all d features with x∘1_S after the normalisation, and that of S: outputs, gradients."""
+    X, S = torch.rand(30, 6), [4, 1]
+    with seeded(0):
+        small, large = reference._network(2, 6, 3), reference._network(6, 6, 3)
+    large.load_state_dict(small.state_dict() | {"0.weight": large[0].weight.detach()})
+    with torch.no_grad():
+        large[0].weight[:, S] = small[0].weight
+    mask = torch.zeros(6)
+    mask[S] = 1
+    one = small(BatchNorm(2)(X[:, S])).logsumexp(1).sum()
+    other = large(BatchNorm(6)(X) * mask).logsumexp(1).sum()
+    torch.testing.assert_close(one, other)
+    one.backward(), other.backward()
+    torch.testing.assert_close(small[0].weight.grad, large[0].weight.grad[:, S])
+    assert not large[0].weight.grad[:, [0, 2, 3, 5]].any()
+
+
+def quadrants(n=400, d=8, seed=0):
+    """Classes by the signs of features 6 and 3."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d)).astype(np.float32)
+    y = (2 * (X[:, 6] > 0.5) + (X[:, 3] > 0.5)).astype(np.intp)
+    half = n // 2
+    return Sets(X[:half], y[:half], X[:0], y[:0], X[half:], y[half:], 4)
+
+
+SMALL = Settings(25, 30, 16, 1e-2, 1.0, 100)
+
+
+@pytest.mark.parametrize(
+    ("switches", "form"), [(AS_RELEASED, "softmax"), (AS_RELEASED, "l1"), (MENDED, "softmax")]
+)
+def test_the_features_that_matter_are_picked_but_for_the_first(switches, form):
+    orders = [
+        reference_attention(quadrants(), 3, seed, settings=SMALL, switches=switches, parametrization=form)
+        for seed in range(3)
+    ]
+    assert all({3, 6} <= set(order) for order in orders)
+    first = [order[0] for order in orders]
+    assert (set(first) <= {3, 6}) == (switches is MENDED)
+    again = reference_attention(quadrants(), 3, 1, settings=SMALL, switches=switches, parametrization=form)
+    assert orders[1] == again
+
+
+def test_too_few_picks_are_filled_with_the_lowest_numbers():
+    sets = quadrants(d=20)
+    order = reference_attention(sets, 6, 0, settings=SMALL, features_per_step=2)
+    assert len(set(order)) == 6
+    assert order[4:] == sorted(set(range(20)) - set(order[:4]))[:2]
+    whole = dataclasses.replace(AS_RELEASED, counts_features=False)
+    mended = reference_attention(sets, 6, 0, settings=SMALL, features_per_step=2, switches=whole)
+    assert len(set(mended)) == 6
+    assert {3, 6} <= set(mended)
+    assert mended[:2] == order[:2]
+    assert mended[4:] != order[4:]
+
+
+def test_the_steps_of_adam_are_those_of_the_settings():
+    """With steps of 10⁻²⁰ all features keep the same attention: the lowest numbers are picked."""
+    slow = dataclasses.replace(SMALL, learning_rate=1e-20)
+    assert reference_attention(quadrants(), 3, 0, settings=slow, switches=MENDED) == [0, 1, 2]
+
+
+def test_accuracy_is_of_the_picks():
+    sets = quadrants()
+    good = reference_accuracy(sets, [6, 3], 0, settings=SMALL)
+    assert good > 0.9 > 0.6 > reference_accuracy(sets, [0, 1], 0, settings=SMALL)
+    assert good == reference_accuracy(sets, np.array([6, 3]), 0, settings=SMALL)
+    slow = dataclasses.replace(MENDED, optimizer="adam")
+    settings = dataclasses.replace(SMALL, learning_rate=1e-7)
+    assert reference_accuracy(sets, [6, 3], 0, settings=settings, switches=slow) < 0.9
+
+
+# --- studies ---------------------------------------------------------------------------------------------
+
+STUDIES = {study.name: study for study in papers.PAPERS}
+TINY = Scale(rows=400, seeds=1, image_seeds=1, epochs=0.02, sizes=(2, 3, 40), whole=False)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("scale", [FULL, QUICK])
+def test_pieces_are_different_and_possible(name, scale):
+    study = STUDIES[name]
+    pieces = list(study.pieces(study.data, scale))
+    assert len({piece.key for piece in pieces}) == len(pieces)
+    assert {piece.data for piece in pieces} == set(study.data)
+    for piece in pieces:
+        assert piece.study == name
+        assert 1 <= piece.k < FORMS[piece.data].d or piece.method == papers.ALL
+    assert {piece.data for piece in study.pieces(["digits"], scale)} == {"digits"}
+
+
+def test_the_table_is_met_by_all_rows_and_seeds():
+    pieces = list(STUDIES["paper"].pieces(["mnist"], FULL))
+    released = [p for p in pieces if p.method == papers.SA and not p.setting]
+    assert [p.seed for p in released if p.k == 50] == [1, 2, 3, 4, 5]
+    assert {p.seed for p in released if p.k < 50} == {1, 2, 3}
+    assert FULL.rows_of("mnist", whole=True) is FULL.rows_of("isolet") is None
+    assert (FULL.rows_of("mnist"), QUICK.rows_of("mnist", whole=True)) == (10_000, 1000)
+    assert {"random", "linear OMP", "random forest"} <= {p.method for p in pieces}
+
+
+@pytest.mark.parametrize(
+    ("k", "setting", "scale", "rows"), [(50, "", FULL, None), (25, "", FULL, 10_000), (10, "", QUICK, 1000)]
+)
+def test_only_the_figure_of_the_table_takes_all_rows(monkeypatch, k, setting, scale, rows):
+    seen = []
+
+    def sets_of(data, protocol, seed, most):
+        seen.append(most)
+        return quadrants()
+
+    monkeypatch.setattr(papers, "sets_of", sets_of)
+    monkeypatch.setattr(papers, "reference_attention", lambda sets, k, seed, **options: list(range(k)))
+    monkeypatch.setattr(papers, "reference_accuracy", lambda sets, order, seed, **options: 1.0)
+    STUDIES["paper"].run(Piece("paper", "mnist", papers.SA, k, 1, setting), scale)
+    assert seen == [rows]
+
+
+def test_differences_are_those_that_a_data_set_has():
+    assert "means of training rows" in papers.differences("mice")
+    assert "means of training rows" not in papers.differences("coil20")
+    assert "split by group and class" in papers.differences("coil20")
+    assert "split by group and class" not in papers.differences("isolet")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        Piece("paper", "breast_cancer", papers.ALL, 30, 1),
+        Piece("paper", "breast_cancer", papers.SA, 3, 1),
+        Piece("paper", "breast_cancer", papers.SA, 2, 1, papers.OWN),
+        Piece("paper", "breast_cancer", "linear OMP", 2, 1),
+        Piece("paper", "breast_cancer", "Sequential LASSO", 3, 1),
+        Piece("switches", "breast_cancer", papers.SA, 3, 1, "all"),
+        *(Piece("efficiency", "breast_cancer", method, 3, 1) for method in papers.EFFICIENT),
+        Piece("adaptivity", "breast_cancer", papers.SA, 8, 1, "4, as released"),
+        Piece("adaptivity", "breast_cancer", papers.SA, 8, 1, "4"),
+        Piece("masks", "breast_cancer", papers.SA, 3, 1, "l1_normalized"),
+    ],
+    ids=lambda piece: piece.key,
+)
+def test_pieces_are_computed(piece):
+    record = STUDIES[piece.study].run(piece, TINY)
+    assert record.piece == piece
+    assert 0.3 <= record.scores["network"] <= 1
+    assert len(set(record.support)) == (0 if piece.method == papers.ALL else piece.k)
+    assert record.rows == 399
+    expected = {
+        "linear OMP": "prefix of 3",
+        "Sequential LASSO": "decrease 0.02" * (piece.study == "paper"),
+        "4, as released": "4 picked, 4 with the lowest numbers",
+    }
+    words = next((note for word, note in expected.items() if word in (piece.method, piece.setting)), "")
+    assert record.note.startswith(words)
+    assert bool(record.note) == bool(words)
+
+
+def test_a_prefix_is_that_of_the_method_itself():
+    sets = split(table("breast_cancer"), PAPER, 1)
+    record = STUDIES["paper"].run(Piece("paper", "breast_cancer", "linear OMP", 2, 1), TINY)
+    assert record.support == tuple(papers.METHODS["linear OMP"](sets.X, sets.y, 3).support[:2].tolist())
