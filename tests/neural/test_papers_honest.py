@@ -204,6 +204,14 @@ def test_decoder_takes_the_width_that_validates_best(monkeypatch):
     assert found.validation == 0.7
 
 
+def test_the_path_of_the_tables_goes_down_to_the_smallest_k(monkeypatch):
+    monkeypatch.setitem(lassonet_tables.LASSONET, "growth", 1.1)
+    sets = split(table("digits"), HONEST, seed=1, rows=300)
+    long, down = (lassonet_tables.lassonet_order(sets, least, 1, TINY).order for least in (30, 4))
+    assert sorted(long) == sorted(down) == list(range(64))
+    assert long != down
+
+
 def test_lassonet_tables_have_both_learners(monkeypatch):
     monkeypatch.setitem(lassonet_tables.LASSONET, "growth", 1.2)
     pieces = list(lassonet_tables.pieces(["breast_cancer"], TINY))
