@@ -205,11 +205,23 @@ def test_decoder_takes_the_width_that_validates_best(monkeypatch):
 
 
 def test_the_path_of_the_tables_goes_down_to_the_smallest_k(monkeypatch):
+    """And the validation rows are those of the split; the paths themselves are kept to look at them."""
+    kept = []
+
+    def watched(*given, **options):
+        kept.append((options["validation"], lassonet_path(*given, **options)))
+        return kept[-1][1]
+
+    lassonet_path = lassonet_tables.lassonet_path
+    monkeypatch.setattr(lassonet_tables, "lassonet_path", watched)
     monkeypatch.setitem(lassonet_tables.LASSONET, "growth", 1.1)
-    sets = split(table("digits"), HONEST, seed=1, rows=300)
-    long, down = (lassonet_tables.lassonet_order(sets, least, 1, TINY).order for least in (30, 4))
-    assert sorted(long) == sorted(down) == list(range(64))
-    assert long != down
+    sets = split(table("breast_cancer"), HONEST, seed=1)
+    for least in (20, 4):
+        order = lassonet_tables.lassonet_order(sets, least, 1, TINY).order
+        validation, path = kept[-1]
+        assert path.n_selected[-1] <= least < path.n_selected[-2]
+        assert order == tuple(path.ranking())
+        assert validation[0] is sets.X_val
 
 
 def test_lassonet_tables_have_both_learners(monkeypatch):
