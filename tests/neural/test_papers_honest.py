@@ -38,7 +38,7 @@ def fresh(monkeypatch):
     """Tuned on the embedded data, with three settings; nothing that is kept is of another test."""
     monkeypatch.setattr(honest, "TUNED", ("breast_cancer",))
     for method, settings in honest.SETTINGS.items():
-        shorter = {"growth": 1.3} if method == "LassoNet" else {}
+        shorter = {"growth": 1.6} if method == "LassoNet" else {}
         monkeypatch.setitem(honest.SETTINGS, method, tuple({**one, **shorter} for one in settings[::3]))
     kept = (honest._sets, honest._chosen, honest._picks)
     for function in kept:
@@ -114,13 +114,13 @@ def test_the_fit_keeps_its_best_step_and_stops():
     """Labels at random: the validation loss is least at once, and the training goes on without use."""
     sets = split(table("digits"), HONEST, seed=1)
     y = np.random.default_rng(0).permutation(sets.y)
-    found = fitting.fit(sets._replace(y=y), np.arange(64), 1, steps=1000, patience=200)
-    long = fitting.fit(sets._replace(y=y), np.arange(64), 1, steps=1000, patience=1000)
+    found = fitting.fit(sets._replace(y=y), np.arange(64), 1, steps=500, patience=200)
+    long = fitting.fit(sets._replace(y=y), np.arange(64), 1, steps=500, patience=500)
     assert found == long
     assert found.steps < 500
     short = fitting.fit(sets._replace(y=y), np.arange(64), 1, steps=found.steps)
     assert short == found
-    assert fitting.fit(sets, np.arange(64), 1, steps=600, patience=100).steps > 200
+    assert fitting.fit(sets, np.arange(64), 1, steps=400, patience=100).steps > 200
 
 
 @pytest.mark.parametrize("method", sorted(METHODS.keys() - ALONE - SLOW))
@@ -204,8 +204,28 @@ def test_decoder_takes_the_width_that_validates_best(monkeypatch):
     assert found.validation == 0.7
 
 
+def test_the_path_of_the_tables_goes_down_to_the_smallest_k(monkeypatch):
+    """And the validation rows are those of the split; the paths themselves are kept to look at them."""
+    kept = []
+
+    def watched(*given, **options):
+        kept.append((options["validation"], lassonet_path(*given, **options)))
+        return kept[-1][1]
+
+    lassonet_path = lassonet_tables.lassonet_path
+    monkeypatch.setattr(lassonet_tables, "lassonet_path", watched)
+    monkeypatch.setitem(lassonet_tables.LASSONET, "growth", 1.4)
+    sets = split(table("breast_cancer"), HONEST, seed=1)
+    for least in (20, 4):
+        order = lassonet_tables.lassonet_order(sets, least, 1, TINY).order
+        validation, path = kept[-1]
+        assert path.n_selected[-1] <= least < path.n_selected[-2]
+        assert order == tuple(path.ranking())
+        assert validation[0] is sets.X_val
+
+
 def test_lassonet_tables_have_both_learners(monkeypatch):
-    monkeypatch.setitem(lassonet_tables.LASSONET, "growth", 1.2)
+    monkeypatch.setitem(lassonet_tables.LASSONET, "growth", 1.4)
     pieces = list(lassonet_tables.pieces(["breast_cancer"], TINY))
     assert len(pieces) == len(set(pieces)) == 1 + 2 * 4 + 4 + 1
     records = {
