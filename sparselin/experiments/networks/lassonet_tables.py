@@ -217,7 +217,7 @@ def _run_pair(piece: Piece, scale: Scale) -> Record:
     sets, found = _pair(piece.data, piece.seed, scale)
     order = found.order[: piece.k]
     begin = time.process_time()
-    network, width = decoder(sets, order, piece.seed, scale)
+    network, width = decoder(sets, order, piece.seed, scale, (3,))
     seconds = {"selecting": found.seconds, "fitting": time.process_time() - begin}
     note = f"{width} hidden units; the seconds of selecting are of one path for all k"
     return Record(piece, {"network": network.accuracy}, order, seconds, len(sets.y), note)
