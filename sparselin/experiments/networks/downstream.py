@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from sparselin.experiments.networks.data import FORMS, Table, table
 from sparselin.experiments.networks.methods import METHODS, Split
 from sparselin.experiments.networks.papers import ALL, sets_of
-from sparselin.experiments.networks.picks import Picks, pick, run_length, with_epochs
+from sparselin.experiments.networks.picks import Picks, called_with, pick, run_length
 from sparselin.experiments.networks.pieces import Piece, Record, Scale, Study
 from sparselin.experiments.networks.protocol import HONEST
 from sparselin.results import IndexArray
@@ -31,10 +31,6 @@ LEARNERS: dict[str, Callable[[int], Any]] = {
     "ExtraTrees": lambda seed: ExtraTreesClassifier(50, random_state=seed),
 }
 """Name → a classifier for a seed, as scikit-learn has it by default; `cache_size` changes the time only."""
-
-SETTINGS: Mapping[str, Mapping[str, Any]] = {"Sequential LASSO": {"decrease": 0.02}}
-"""What differs from the defaults of a method. λ falls by 2 % instead of 0.1 % at a time, which for k = 10 on
-COIL-20 takes 1.4 s instead of 8.9 s. To first order the picks are OMP's either way."""
 
 
 class Preparation(NamedTuple):
@@ -170,9 +166,8 @@ def _rows_of(data: str, seed: int, scale: Scale) -> Split:
 @functools.lru_cache(maxsize=4)
 def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> Picks:
     rows = _rows_of(data, seed, scale)
-    return pick(
-        method, rows.X, rows.y, k, SIZES[0], seed, with_epochs(method, SETTINGS.get(method, {}), scale)
-    )
+    options = called_with(method, len(rows.y), scale)
+    return pick(method, rows.X, rows.y, k, SIZES[0], seed, options)
 
 
 def _learned(piece: Piece, scale: Scale) -> Record:

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from sparselin.experiments.networks.data import EMBEDDED, FORMS, OURS, table
 from sparselin.experiments.networks.fitting import PATIENCE, STEPS, Fit, fit
-from sparselin.experiments.networks.lassonet_tables import LASSONET, path_epochs
 from sparselin.experiments.networks.methods import METHODS
-from sparselin.experiments.networks.picks import Picks, pick, run_length, with_epochs
+from sparselin.experiments.networks.picks import Picks, called_with, pick, run_length
 from sparselin.experiments.networks.pieces import Piece, Record, Scale, Study
 from sparselin.experiments.networks.protocol import HONEST, Sets, split
 
@@ -40,7 +39,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {
     # The mask begins uniform, 1/d: whether it has left that depends on length and number of the steps.
     "feature mask (LLY)": _grid(learning_rate=(1e-3, 1e-2), epochs=(100, 300), mask_width=(32, 128)),
 }
-"""Eight settings each, fixed before the run; the rest is as in METHODS, or in `lassonet_tables`."""
+"""Eight settings each, fixed before the run; the rest is as in `picks.called_with`."""
 
 TUNED = ("mice", "isolet")
 
@@ -67,20 +66,13 @@ def tuned(method: str, sets: Sets, k: int, smallest: int, seed: int, scale: Scal
     blind = sets._replace(X_test=sets.X_val, y_test=sets.y_val)
     tried: list[tuple[Fit, Picks, dict[str, Any]]] = []
     for setting in SETTINGS[method]:
-        options = _options(method, setting, len(sets.y), scale)
+        options = called_with(method, len(sets.y), scale, setting)
         picks = pick(method, sets.X, sets.y, k, smallest, seed, options)
         tried.append((judged(blind, picks.order, seed, scale), picks, setting))
     _, picks, setting = max(tried, key=lambda one: (one[0].validation, -one[0].loss))
     words = ", ".join(f"{name} {value}" for name, value in setting.items())
     note = f"chosen of {len(tried)} by {len(sets.y_val)} validation rows: {words}"
-    return Chosen(_options(method, setting, len(sets.y), scale), picks, time.process_time() - begin, note)
-
-
-def _options(method: str, setting: Mapping[str, Any], rows: int, scale: Scale) -> dict[str, Any]:
-    """What the method is called with for a setting."""
-    if method == "LassoNet":
-        return {**LASSONET, "epochs": path_epochs(rows, scale), **setting}
-    return with_epochs(method, setting, scale)
+    return Chosen(called_with(method, len(sets.y), scale, setting), picks, time.process_time() - begin, note)
 
 
 def judged(sets: Sets, support: Sequence[int], seed: int, scale: Scale) -> Fit:
@@ -153,7 +145,7 @@ def _chosen(data: str, method: str, seed: int, scale: Scale) -> Chosen:
 @functools.lru_cache(maxsize=4)
 def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> Picks:
     sets, few = _sets(data, seed, scale), sizes(data, scale)
-    options = _options(method, {}, len(sets.y), scale)
+    options = called_with(method, len(sets.y), scale)
     if data in TUNED and method in SETTINGS:
         chosen = _chosen(data, method, seed, scale)
         if k == few[0]:

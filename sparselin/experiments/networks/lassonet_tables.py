@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import math
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,7 +23,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from sparselin.experiments.networks.data import EMBEDDED, FORMS, OURS, table
 from sparselin.experiments.networks.fitting import PATIENCE, STEPS, Fit, fit
-from sparselin.experiments.networks.picks import Picks, pick, run_length, with_epochs
+from sparselin.experiments.networks.picks import LASSONET, Picks, called_with, path_epochs, pick, run_length
 from sparselin.experiments.networks.pieces import Piece, Record, Scale, Study
 from sparselin.experiments.networks.protocol import PAPER, Sets, split
 from sparselin.neural.lassonet import lassonet_path
@@ -42,15 +41,6 @@ RELEASED, WIDER = "released split", "M = 30"
 PRINTED = dataclasses.replace(PAPER, test_images=0.8)
 """The leaks of the code; of the images 7,000, 1,000 and 2,000."""
 
-LASSONET: dict[str, Any] = {"growth": 1.02, "batch_size": 256, "learning_rate": (1e-3, 1e-3)}
-"""As in paper and code."""
-DENSE, AT_LAMBDA = 1000, 20
-"""Steps of the dense network, unless 10 epochs do not bring the validation loss down, and at each λ.
-
-The code's 100 epochs at each λ, with all rows in a batch, take 117 s for a path of ISOLET and not 24, and its
-50 features are no better on the validation rows (0.841, 0.886). With a growth of 1.1 a third of the features
-leaves at one λ.
-"""
 TREES = 50
 
 
@@ -78,16 +68,6 @@ def principal_features(X: Any, k: int, seed: int) -> list[int]:
     # columns of A_q have length 1: copies differ by rounding of numbers up to 1
     least = 64 * np.finfo(float).eps
     return [int(one[np.argmax(distance[one] <= distance[one].min() + least)]) for one in members if len(one)]
-
-
-def path_epochs(rows: int, scale: Scale) -> tuple[int, int]:
-    """The epochs that have DENSE steps, a share of them by the scale, and those that have AT_LAMBDA.
-
-    >>> path_epochs(735, Scale()), path_epochs(8750, Scale())
-    ((334, 7), (29, 1))
-    """
-    batches = math.ceil(rows / LASSONET["batch_size"])
-    return scale.epochs_of(math.ceil(DENSE / batches)), math.ceil(AT_LAMBDA / batches)
 
 
 def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float = 10.0) -> Picks:
@@ -192,7 +172,8 @@ def _picks(data: str, method: str, setting: str, k: int, seed: int, scale: Scale
     if method == PFA:
         begin = time.process_time()
         return Picks(tuple(principal_features(sets.X, k, seed)), time.process_time() - begin)
-    return pick(method, sets.X, sets.y, k, smallest, seed, with_epochs(method, {}, scale))
+    options = called_with(method, len(sets.y), scale)
+    return pick(method, sets.X, sets.y, k, smallest, seed, options)
 
 
 STUDY = Study(

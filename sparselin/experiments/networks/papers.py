@@ -11,7 +11,7 @@ from typing import Any
 
 from sparselin.experiments.networks.data import FORMS, table
 from sparselin.experiments.networks.methods import METHODS
-from sparselin.experiments.networks.picks import Picks, pick, run_length, with_epochs
+from sparselin.experiments.networks.picks import OPTIONS, Picks, called_with, pick, run_length
 from sparselin.experiments.networks.pieces import Piece, Record, Scale, Study
 from sparselin.experiments.networks.printed import MASKS, TABLE_4, TITLES
 from sparselin.experiments.networks.protocol import HONEST, PAPER, Protocol, Sets, split
@@ -26,9 +26,6 @@ from sparselin.experiments.networks.reference import (
     reference_attention,
 )
 
-# steps of λ of 2 %, not .1 %: seconds instead of minutes, and as good on Mice Protein
-OPTIONS: Mapping[str, Mapping[str, Any]] = {"Sequential LASSO": {"decrease": 0.02}}
-"""What of the methods' defaults is changed in Table 2."""
 SA, ALL, OWN = "Sequential Attention", "all features", "own defaults"
 
 
@@ -132,7 +129,7 @@ def _paper(piece: Piece, scale: Scale) -> Record:
 @functools.lru_cache(maxsize=4)
 def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> Picks:
     sets = sets_of(data, PAPER, seed, scale.rows_of(data))
-    options = with_epochs(method, OPTIONS.get(method, {}), scale)
+    options = called_with(method, len(sets.y), scale)
     return pick(method, sets.X, sets.y, k, min(scale.sizes), seed, options)
 
 
