@@ -58,6 +58,8 @@ def absent(title: str, names: Sequence[str]) -> str | None:
     folder = os.environ.get(FOLDER)
     if not folder:
         return f"{title} needs {FOLDER}, a folder with {names[0]}, which is not set"
+    if not Path(folder).is_dir():
+        return f"{title} needs {FOLDER} to name a folder; there is none at {folder}"
     missing = [name for name in names if not (Path(folder) / name).is_file()]
     return f"the folder that {FOLDER} names has no {missing[0]}" if missing else None
 

@@ -145,7 +145,8 @@ def listed(text: str, known: Sequence[str], kind: tuple[str, str], option: str) 
     while parts:
         ends = [i for i in range(len(parts), 0, -1) if ", ".join(parts[:i]) in known]
         if not ends:
-            words = f"unknown {kind[0]} {parts[0]!r}; the {kind[1]} are {', '.join(known)}"
+            separator = "; " if any("," in name for name in known) else ", "
+            words = f"unknown {kind[0]} {parts[0]!r}; the {kind[1]} are {separator.join(known)}"
             raise click.BadParameter(words, param_hint=option)
         names[", ".join(parts[: ends[0]])] = None
         parts = parts[ends[0] :]

@@ -31,7 +31,7 @@ from sparselin.experiments.networks.data import DATA, EMBEDDED, OURS, table
 from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Scale, Study
 from sparselin.experiments.networks.store import NAME, Failure, Store
 from sparselin.reports import neural as report
-from sparselin.reports.networks_tables import AGAINST
+from sparselin.reports.neural_rows import AGAINST
 
 _LOG = 60.0  # without a terminal a line comes at most so often, in seconds
 

@@ -8,63 +8,28 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sparselin.experiments.networks.figures import ALL, OWN, TABLES
 from sparselin.experiments.networks.pieces import Record
 from sparselin.experiments.networks.printed import TITLES
-from sparselin.experiments.networks.verdicts import (
-    Judged,
-    Summary,
-    paired,
-    summary,
-    verdict,
-    verdict_of_times,
-)
+from sparselin.experiments.networks.verdicts import Judged, Summary
+from sparselin.reports.neural_matrices import matrices
+from sparselin.reports.neural_rows import NAMES, TIMES, Row, judged_all, rows
 
 BEGIN = "<!-- tables: made by `python -m proofs_checks.networks`, not by hand -->"
 END = "<!-- end of the tables -->"
-AGAINST = "Sequential Attention"
-# scores that are not of test rows
-ASIDE = ("validation", "steps", "validation mse")
-TIMES = "SA-table-6"
-NAMES = {
-    **{f"SA-table-{i}": f"Sequential Attention, Table {i}" for i in (2, 3, 5, 6, 9, 10)},
-    **{f"LN-table-{i}": f"LassoNet, Table {i}" for i in (1, 2)},
-    "anchors": "All features with three learners",
-}
 _TITLES = {**TITLES, "digits": "digits", "breast_cancer": "breast cancer"}
 
 
-def judged_all(records: Sequence[Record]) -> list[Judged]:
-    """Every printed figure, in the order of the tables, beside its records."""
-    scores = {one.address: one for one in summary(records)}
-    clocks = {one.address: one for one in summary(records, times=True)}
-    found = []
-    for name, figures in TABLES.items():
-        for data in TITLES:
-            printed = list(figures(data))
-            if name == TIMES:
-                base = next(one for one in printed if one.method == AGAINST)
-                found += [
-                    verdict_of_times((one, base), (clocks.get(one.address), clocks.get(base.address)))
-                    for one in printed
-                    if one is not base
-                ]
-            else:
-                found += [verdict(one, scores.get(one.address)) for one in printed]
-    return found
-
-
 def markdown(records: Sequence[Record], date: datetime.date) -> str:
-    """Two kinds of tables: what is printed beside ours, and all means by study and data set."""
+    """Two kinds of tables: what is printed beside ours, and all means by study."""
     if not records:
         return "No records are stored yet: `sparselin neural --full`, some hours, makes them.\n"
     head = (
         f"Made on {date.isoformat()} from {len(records):,} records. ± is the standard deviation over seeds "
-        "(n − 1). Seconds are means over seeds, by one thread. p is of the exact sign-flip test over seeds: "
-        "of five it is at least 0.0625, of three 0.25.\n"
+        "(n − 1), bold the best of a column. Seconds are means over seeds, by one thread. Tests of pairs, "
+        "seed by seed, are on the page that `sparselin neural` makes.\n"
     )
     printed = "\n".join(_printed(judged_all(records)))
-    means = _means([one for one in summary(records) if one.learner not in ASIDE])
+    means = "\n".join(_means(rows(records, ())))
     return f"{head}\n## What is printed, and ours\n\n{printed}\n## All means\n\n{means}"
 
 
@@ -104,43 +69,64 @@ def _figure(judged: Judged) -> str:
     return _line(told)
 
 
-def _means(summaries: Sequence[Summary]) -> str:
-    """A table for each study and data set, with the paired test against Sequential Attention."""
-    by_address = {one.address: one for one in summaries}
-    lines: list[str] = []
-    for (study, data), those in groupby(
-        sorted(summaries, key=lambda one: (one.study, one.data)), key=lambda one: (one.study, one.data)
-    ):
-        lines += [
-            f"### {study}: {_title(data)}\n",
-            "| method | k | by | mean | seeds | training rows | selecting [s] | fitting [s] | − Sequential "
-            "Attention | p |",
-            "|---|--:|---|--:|--:|--:|--:|--:|--:|--:|",
-        ]
-        for one in sorted(those, key=lambda one: (one.learner, one.k, -one.mean)):
-            lines.append(_mean(one, other(one, by_address)))
-        lines.append("")
-    return "\n".join(lines)
+def _means(found: Sequence[Row]) -> Iterator[str]:
+    """Of each study the matrices of methods by data sets, and one of the seconds of the selection."""
+    for study in dict.fromkeys(row.ours.study for row in found):
+        mine = [row for row in found if row.ours.study == study]
+        yield f"### {study}\n\n{'; '.join(_sizes([row.ours for row in mine]))}.\n"
+        for one in matrices(mine):
+            columns = [", ".join(filter(None, column)) for column in one["columns"]]
+            lines = [(name, list(map(_cell, cells))) for name, cells in one["rows"]]
+            yield from _matrix(f"{one['title']}: {one['of']}", columns, lines)
+        yield from _seconds([row.ours for row in mine if row.size is not None])
 
 
-def other(one: Summary, by_address: Mapping[Any, Summary], against: str = AGAINST) -> Summary | None:
-    """What a row is compared with: that method in the same setting, else as released or ours, on as many
-    training rows; None for that method itself."""
-    for setting in (one.setting, "", OWN):
-        found = by_address.get((one.study, one.data, against, one.k, setting, one.learner))
-        if found is not None and found.rows == one.rows:
-            return None if found is one else found
-    return None
+def _sizes(mine: Sequence[Summary]) -> Iterator[str]:
+    """Seeds and training rows of each data set; of what differs from most of it by name."""
+    for data in dict.fromkeys(one.data for one in mine):
+        those: dict[str, list[Summary]] = {}
+        for one in mine:
+            if one.data == data:
+                seeds = f"{len(one.values)} seed{'s' * (len(one.values) > 1)}"
+                those.setdefault(f"{seeds}, {_rows(one)} rows", []).append(one)
+        usual, *others = sorted(those, key=lambda words: -len(those[words]))
+        exceptions = "; ".join(f"{words}: {', '.join(_distinct(those[words]))}" for words in others)
+        yield f"{_title(data)} {usual}" + (f" ({exceptions})" if exceptions else "")
 
 
-def _mean(one: Summary, other: Summary | None) -> str:
-    told = [_method(one.method, one.setting), "all" if one.method == ALL else str(one.k), one.learner]
-    told += [_ours(one, 3), str(len(one.values)), _rows(one)]
-    told += [f"{one.seconds[name]:.1f}" if name in one.seconds else "" for name in ("selecting", "fitting")]
-    if other is None or other is one or not set(one.values) & set(other.values):
-        return _line([*told, "", ""])
-    test = paired(one, other)
-    return _line([*told, _signed(test.difference), f"{test.p:.3g}"])
+def _distinct(those: Iterable[Summary]) -> dict[str, None]:
+    return dict.fromkeys(_method(one.method, one.setting) for one in those)
+
+
+def _matrix(title: str, columns: Sequence[str], lines: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    yield f"**{title}**\n"
+    yield _line(["method", *columns])
+    yield "|---" + "|--:" * len(columns) + "|"
+    yield from (_line([name, *cells]) for name, cells in lines)
+    yield ""
+
+
+def _cell(cell: Mapping[str, Any] | None) -> str:
+    """The best of a column in bold."""
+    if cell is None:
+        return ""
+    return f"**{cell['ours']}**" if cell["best"] else str(cell["ours"])
+
+
+def _seconds(mine: Sequence[Summary]) -> Iterator[str]:
+    """At the largest k of a method, whose run has the picks of the others too; what learns is the same."""
+    took: dict[tuple[str, str], str] = {}
+    for one in sorted(mine, key=lambda one: one.k):
+        if one.seconds.get("selecting"):
+            took[_method(one.method, one.setting), one.data] = f"{one.seconds['selecting']:.1f}"
+    names = dict.fromkeys(one.data for one in mine)
+    lines = [
+        (method, [took.get((method, data), "") for data in names])
+        for method in _distinct(mine)
+        if any((method, data) in took for data in names)
+    ]
+    if lines:
+        yield from _matrix("seconds of the selection, at the largest k", list(map(_title, names)), lines)
 
 
 def _title(data: str) -> str:

@@ -12,11 +12,12 @@ from sparselin.experiments.networks.pieces import Record, Study
 from sparselin.experiments.networks.runs import duration, failures_in_words
 from sparselin.experiments.networks.store import Store
 from sparselin.reports import page
-from sparselin.reports.networks_tables import AGAINST, NAMES
 from sparselin.reports.neural_figures import TITLES, figures
 from sparselin.reports.neural_matrices import matrices
 from sparselin.reports.neural_rows import (
+    AGAINST,
     LONG,
+    NAMES,
     TEXT,
     Row,
     cells,

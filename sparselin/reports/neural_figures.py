@@ -55,6 +55,11 @@ def _file(learner: str) -> str:
 
 
 def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
+    """A line joins what was trained on as many rows, the fewest of its method."""
+    fewest = {
+        (one.data, one.method): one.rows for one in sorted(plain, key=lambda one: one.rows, reverse=True)
+    }
+    plain = [one for one in plain if one.rows == fewest[one.data, one.method]]
     if len({one.k for one in plain}) > 1:
         drawn = plots.study_lines(plain, lambda one: one.k, "features", _words(learner), titles=TITLES)
         words = _caption(learner, " against k: means over seeds.")
@@ -109,14 +114,15 @@ def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
 
 
 def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
-    """Of images: at the largest k and in the plain setting, the share of the seeds that pick a pixel."""
+    """Of images: at the largest k the share of the seeds that pick a pixel, by method and setting."""
     shape = FORMS[data].image if data in FORMS else None
     picked = [r for r in records if r.piece.data == data and r.support and r.piece.method != ALL]
     most = max((record.piece.k for record in picked), default=0)
     supports: dict[str, list[tuple[int, ...]]] = {}
     for record in picked:
-        if record.piece.k == most and not record.piece.setting:
-            supports.setdefault(record.piece.method, []).append(record.support)
+        if record.piece.k == most:
+            name = ", ".join(filter(None, (record.piece.method, record.piece.setting)))
+            supports.setdefault(name, []).append(record.support)
     if shape is None or not supports:
         return
     shares = {

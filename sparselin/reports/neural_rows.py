@@ -6,21 +6,35 @@ import dataclasses
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sparselin.experiments.networks.data import FORMS
-from sparselin.experiments.networks.figures import ALL
+from sparselin.experiments.networks.figures import ALL, OWN, TABLES
 from sparselin.experiments.networks.pieces import Record, Scale
+from sparselin.experiments.networks.printed import TITLES
 from sparselin.experiments.networks.verdicts import (
     Judged,
     Paired,
     Summary,
     paired,
     summary,
+    verdict,
+    verdict_of_times,
 )
 from sparselin.ledger import Verdict
-from sparselin.reports.networks_tables import AGAINST, ASIDE, TIMES, judged_all, other
+
+AGAINST = "Sequential Attention"
+# scores that are not of test rows
+ASIDE = ("validation", "steps", "validation mse")
+TIMES = "SA-table-6"
+BASES = {"switches": "as released", "adaptivity": "1", "masks": "softmax"}
+"""A study ↦ the setting with which its others are compared, where that is not the plain one."""
+NAMES = {
+    **{f"SA-table-{i}": f"Sequential Attention, Table {i}" for i in (2, 3, 5, 6, 9, 10)},
+    **{f"LN-table-{i}": f"LassoNet, Table {i}" for i in (1, 2)},
+    "anchors": "All features with three learners",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +102,38 @@ def rows(records: Sequence[Record], judged: Iterable[Judged], against: str = AGA
         Row(one, accuracies.get(one.address), times.get(one.address[:5]), other(one, by_address, against))
         for one in found
     ]
+
+
+def other(one: Summary, by_address: Mapping[Any, Summary], against: str = AGAINST) -> Summary | None:
+    """What a row is compared with, on as many training rows, if it is there: that method in the same setting,
+    else as in print or ours; that method itself with what its study begins with."""
+    base = BASES.get(one.study, "")
+    settings = (base,) if one.method == against else (one.setting, base, OWN)
+    for setting in settings:
+        found = by_address.get((one.study, one.data, against, one.k, setting, one.learner))
+        if found is not None and found.rows == one.rows:
+            return None if found is one else found
+    return None
+
+
+def judged_all(records: Sequence[Record]) -> list[Judged]:
+    """Every printed figure, in the order of the tables, beside its records."""
+    scores = {one.address: one for one in summary(records)}
+    clocks = {one.address: one for one in summary(records, times=True)}
+    found = []
+    for name, figures in TABLES.items():
+        for data in TITLES:
+            printed = list(figures(data))
+            if name == TIMES:
+                base = next(one for one in printed if one.method == AGAINST)
+                found += [
+                    verdict_of_times((one, base), (clocks.get(one.address), clocks.get(base.address)))
+                    for one in printed
+                    if one is not base
+                ]
+            else:
+                found += [verdict(one, scores.get(one.address)) for one in printed]
+    return found
 
 
 def judged_here(records: Sequence[Record], scale: Scale) -> list[Judged]:

@@ -31,6 +31,7 @@ from sparselin.experiments.networks.store import Failure, Line, Store, bearing
 from sparselin.experiments.networks.verdicts import Summary
 from sparselin.parallel.processes import Lost, run_groups
 from sparselin.reports import neural as report
+from sparselin.reports.neural_figures import figures
 from sparselin.reports.neural_matrices import matrices
 from sparselin.reports.neural_rows import Row
 
@@ -617,6 +618,27 @@ def test_pixels_have_the_share_of_the_seeds():
     assert points.get_alpha()[0] == 1 > points.get_alpha()[1]
 
 
+def test_a_line_against_k_joins_what_was_trained_on_as_many_rows():
+    """Sequential Attention as released has all rows at the largest k, and the others fewer."""
+    made = [
+        Summary("paper", "digits", method, k, "", "network", {1: 0.01 * k}, {}, (n, n))
+        for method, k, n in [("a", 50, 900), ("a", 25, 100), ("a", 5, 100), ("b", 50, 100), ("b", 5, 100)]
+    ]
+    found = list(figures("paper", [Row(one, None, None, None) for one in made], []))
+    panel = found[0][2].axes[0]
+    assert [line.get_xdata().tolist() for line in panel.lines[:2]] == [[5, 25], [5, 50]]
+
+
+def test_pixels_of_each_setting_are_drawn():
+    made = [
+        Record(Piece("adaptivity", "digits", "SA", 2, 1, setting), {"network": 0.5}, pixels, {}, 9)
+        for setting, pixels in [("1", (0, 63)), ("2", (3, 4))]
+    ]
+    ((name, _, drawn),) = figures("adaptivity", [], made)
+    assert name == "pixels-digits"
+    assert [ax.get_title() for ax in drawn.axes[:2]] == ["SA,\n1", "SA,\n2"]
+
+
 def test_lines_of_settings_have_what_is_printed_beside_them():
     rows = [
         Summary("adaptivity", "mice", "SA", 64, str(2**i), "network", {1: 0.9, 2: 0.9 + 0.02 * i}, {}, (9, 9))
@@ -642,7 +664,7 @@ def test_lines_of_settings_have_what_is_printed_beside_them():
         (["--study", "tales"], "unknown study 'tales'; the studies are toy"),
         (["--data", "moons"], "unknown data set 'moons'"),
         (["--data", "mice"], "mice: Mice Protein needs SPARSELIN_DATA"),
-        (["--methods", "OMP"], "unknown method 'OMP'; the methods are Sequential Attention, random, group"),
+        (["--methods", "OMP"], "unknown method 'OMP'; the methods are Sequential Attention; random; group"),
         (["--against", "OMP"], "unknown method 'OMP'"),
         (["--hours", "0"], "--hours"),
         (["--seeds", "0"], "--seeds"),

@@ -32,6 +32,7 @@ from sparselin.experiments.networks.verdicts import (
 )
 from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, decide
 from sparselin.reports import networks_tables
+from sparselin.reports.neural_rows import judged_all, rows
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -454,34 +455,73 @@ def test_the_page_has_every_figure_and_every_mean(tmp_path):
     assert line in text
     assert "Not run here: Activity (paper, " in text
     assert text.count("reproduced |") == sum(
-        one.verdict in (REPRODUCED, NOT_REPRODUCED) for one in networks_tables.judged_all(made)
+        one.verdict in (REPRODUCED, NOT_REPRODUCED) for one in judged_all(made)
     )
-    assert "### paper: Mice Protein" in text
     assert "| Mice Protein | LassoNet" in text
-    assert {one.count("|") for one in text.splitlines() if one.startswith("|")} == {11}
+    printed, means = text.split("## All means")
+    assert {one.count("|") for one in printed.splitlines() if one.startswith("|")} == {11}
+    assert "### paper\n" in means
+
+
+def _scores(*those):
+    """Three records each of a study on Mice Protein: method, setting, score, training rows."""
+    return [
+        Record(Piece("paper", "mice", method, 50, seed, setting), {"network": score}, (), {"selecting": 2}, n)
+        for method, setting, score, n in those for seed in (1, 2, 3)
+    ]  # fmt: skip
+
+
+def test_means_have_a_row_for_each_method_and_setting_and_the_best_in_bold():
+    made = _scores(("random", "", 0.75, 500), ("OMP", "", 0.5, 500), ("all features", "", 0.875, 1000))
+    means = networks_tables.markdown(made, DATE).split("## All means")[1]
+    assert "Mice Protein 3 seeds, 500 rows (3 seeds, 1,000 rows: all features)." in means
+    found = [line for line in means.splitlines() if line.startswith("|")]
+    assert found[2:5] == [
+        "| random | **0.750 ± 0.000** |",
+        "| OMP | 0.500 ± 0.000 |",
+        "| all features | 0.875 ± 0.000 |",
+    ]
+    assert found[-2:] == ["| random | 2.0 |", "| OMP | 2.0 |"]
 
 
 def test_methods_are_compared_on_as_many_rows():
-    """A record a seed of a baseline, of Sequential Attention as released with more rows, and as ours."""
+    """A baseline, and Sequential Attention as released with more rows, and as ours."""
 
-    def lines(*those):
+    def compared(*those):
+        (found,) = (row for row in rows(_scores(*those), ()) if row.ours.method == "random")
+        return found.test and (found.test.difference, found.test.p)
+
+    baseline, released = ("random", "", 0.75, 500), ("Sequential Attention", "", 0.5, 1000)
+    assert compared(baseline, released) is None
+    assert compared(baseline, released, ("Sequential Attention", OWN, 0.625, 500)) == (0.125, 0.25)
+
+
+def test_settings_of_one_method_are_compared_with_the_first():
+    """As released with each thing mended, and the plain one with ours."""
+
+    def compared(study, *settings):
         made = [
-            Record(Piece("paper", "mice", method, 50, seed, setting), {"network": 0.5 + k}, (), {}, rows)
-            for method, setting, k, rows in those for seed in (1, 2, 3)
-        ]  # fmt: skip
-        text = networks_tables.markdown(made, DATE)
-        return [one for one in text.splitlines() if one.startswith("| random | 50 | network")][-1]
+            dataclasses.replace(one, piece=dataclasses.replace(one.piece, study=study))
+            for one in _scores(
+                *(("Sequential Attention", s, 0.5 + i / 8, 500) for i, s in enumerate(settings))
+            )
+        ]
+        return {row.ours.setting: row.test and row.test.difference for row in rows(made, ())}
 
-    baseline, released = ("random", "", 0.25, 500), ("Sequential Attention", "", 0.0, 1000)
-    assert lines(baseline, released).endswith("| 500 |  |  |  |  |")
-    own = "Sequential Attention", OWN, 0.125, 500
-    assert lines(baseline, released, own).endswith("| 500 |  |  | +0.125 | 0.25 |")
+    assert compared("switches", "as released", "Adam") == {"as released": None, "Adam": 0.125}
+    assert compared("adaptivity", "1", "2", "2, as released") == {
+        "1": None,
+        "2": 0.125,
+        "2, as released": 0.25,
+    }
+    assert compared("masks", "l1", "softmax") == {"l1": -0.125, "softmax": None}
+    assert compared("paper", "", OWN) == {"": None, OWN: 0.125}
 
 
 def test_the_words_around_the_tables_stay(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
-        f"before\n\n{networks_tables.BEGIN}\nold\n{networks_tables.END}\nafter\n", encoding="utf-8"
+        f"before\n\n{networks_tables.BEGIN}\nstale\n{networks_tables.END}\nafter\n", encoding="utf-8"
     )
     networks_tables.write(page, made_up(), DATE)
     once = page.read_text(encoding="utf-8")
@@ -489,7 +529,7 @@ def test_the_words_around_the_tables_stay(tmp_path):
     assert page.read_text(encoding="utf-8") == once
     assert once.startswith("before\n")
     assert once.endswith("\nafter\n")
-    assert "old" not in once
+    assert "stale" not in once
     page.write_text("nothing", encoding="utf-8")
     with pytest.raises(ValueError, match="must have the lines"):
         networks_tables.write(page, [], DATE)
