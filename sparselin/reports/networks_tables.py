@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from sparselin.experiments.networks.data import FORMS
 from sparselin.experiments.networks.pieces import Record
 from sparselin.experiments.networks.printed import TITLES
 from sparselin.experiments.networks.verdicts import Judged, Summary
@@ -16,6 +17,11 @@ from sparselin.reports.neural_rows import NAMES, TIMES, Row, judged_all, rows
 
 BEGIN = "<!-- tables: made by `python -m proofs_checks.networks`, not by hand -->"
 END = "<!-- end of the tables -->"
+ORDER = (
+    *("honest", "paper", "switches", "efficiency", "adaptivity", "masks", "lassonet", "lassonet-pixels"),
+    *("completion", "gains", "anchors", "downstream", "signals"),
+)
+"""The studies, in the order of the page; others come after them."""
 _TITLES = {**TITLES, "digits": "digits", "breast_cancer": "breast cancer"}
 
 
@@ -29,8 +35,14 @@ def markdown(records: Sequence[Record], date: datetime.date) -> str:
         "seed by seed, are on the page that `sparselin neural` makes.\n"
     )
     printed = "\n".join(_printed(judged_all(records)))
-    means = "\n".join(_means(rows(records, ())))
+    means = "\n".join(_means(rows(sorted(records, key=_place), ())))
     return f"{head}\n## What is printed, and ours\n\n{printed}\n## All means\n\n{means}"
+
+
+def _place(record: Record) -> tuple[int, int]:
+    """Its study's, and its data set's."""
+    known, sets = (*ORDER, record.piece.study), (*FORMS, record.piece.data)
+    return known.index(record.piece.study), sets.index(record.piece.data)
 
 
 def _printed(judged: Sequence[Judged]) -> Iterator[str]:
@@ -70,14 +82,14 @@ def _figure(judged: Judged) -> str:
 
 
 def _means(found: Sequence[Row]) -> Iterator[str]:
-    """Of each study the matrices of methods by data sets, and one of the seconds of the selection."""
+    """Of each study the matrices of methods by data sets, all but the first folded, and the seconds."""
     for study in dict.fromkeys(row.ours.study for row in found):
         mine = [row for row in found if row.ours.study == study]
         yield f"### {study}\n\n{'; '.join(_sizes([row.ours for row in mine]))}.\n"
-        for one in matrices(mine):
+        for i, one in enumerate(matrices(mine)):
             columns = [", ".join(filter(None, column)) for column in one["columns"]]
             lines = [(name, list(map(_cell, cells))) for name, cells in one["rows"]]
-            yield from _matrix(f"{one['title']}: {one['of']}", columns, lines)
+            yield from _matrix(f"{one['title']}: {one['of']}", columns, lines, folded=i > 0)
         yield from _seconds([row.ours for row in mine if row.size is not None])
 
 
@@ -90,7 +102,9 @@ def _sizes(mine: Sequence[Summary]) -> Iterator[str]:
                 seeds = f"{len(one.values)} seed{'s' * (len(one.values) > 1)}"
                 those.setdefault(f"{seeds}, {_rows(one)} rows", []).append(one)
         usual, *others = sorted(those, key=lambda words: -len(those[words]))
-        exceptions = "; ".join(f"{words}: {', '.join(_distinct(those[words]))}" for words in others)
+        exceptions = "; ".join(
+            f"{words}: {', '.join(f'*{name}*' for name in _distinct(those[words]))}" for words in others
+        )
         yield f"{_title(data)} {usual}" + (f" ({exceptions})" if exceptions else "")
 
 
@@ -98,12 +112,14 @@ def _distinct(those: Iterable[Summary]) -> dict[str, None]:
     return dict.fromkeys(_method(one.method, one.setting) for one in those)
 
 
-def _matrix(title: str, columns: Sequence[str], lines: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
-    yield f"**{title}**\n"
+def _matrix(
+    title: str, columns: Sequence[str], lines: Iterable[tuple[str, Sequence[str]]], folded: bool = True
+) -> Iterator[str]:
+    yield f"<details><summary>{title}</summary>\n" if folded else f"**{title}**\n"
     yield _line(["method", *columns])
     yield "|---" + "|--:" * len(columns) + "|"
     yield from (_line([name, *cells]) for name, cells in lines)
-    yield ""
+    yield "\n</details>\n" if folded else ""
 
 
 def _cell(cell: Mapping[str, Any] | None) -> str:

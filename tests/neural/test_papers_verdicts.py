@@ -474,7 +474,7 @@ def _scores(*those):
 def test_means_have_a_row_for_each_method_and_setting_and_the_best_in_bold():
     made = _scores(("random", "", 0.75, 500), ("OMP", "", 0.5, 500), ("all features", "", 0.875, 1000))
     means = networks_tables.markdown(made, DATE).split("## All means")[1]
-    assert "Mice Protein 3 seeds, 500 rows (3 seeds, 1,000 rows: all features)." in means
+    assert "Mice Protein 3 seeds, 500 rows (3 seeds, 1,000 rows: *all features*)." in means
     found = [line for line in means.splitlines() if line.startswith("|")]
     assert found[2:5] == [
         "| random | **0.750 ± 0.000** |",
