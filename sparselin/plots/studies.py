@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MANY = 8  # more lines than that have no bars, and larger panels
 _PICTURES = 6  # images in a row
+_FILLS: dict[str, Any] = {"-": "full", "--": "none", ":": "left"}  # of marks, in place of lines
 _SHORTEST = 1e-3  # seconds: records have them to three digits
 
 
@@ -76,8 +77,7 @@ def study_times(
     panels = _panels(names, "seconds of the selection", ylabel, titles or {}, 2)
     for one in summaries:
         ax, style = panels[names.index(one.data)], look(methods.index(one.method))
-        filled = {"markerfacecolor": "none"} if style["linestyle"] != "-" else {}
-        shown = style | filled | {"label": one.method, "linestyle": "none"}
+        shown = style | {"label": one.method, "linestyle": "none", "fillstyle": _FILLS[style["linestyle"]]}
         ax.plot([max(one.seconds["selecting"], _SHORTEST)], [one.mean], markersize=7, **shown)
     for name, ax in zip(names, panels, strict=True):
         took = [one.seconds["selecting"] for one in summaries if one.data == name]

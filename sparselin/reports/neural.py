@@ -90,7 +90,8 @@ def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) ->
 def _order(studies: Mapping[str, Study], store: Store) -> Any:
     """By study, data set and k as the studies have them; methods as they came."""
     place = {name: i for i, name in enumerate(studies)}
-    sets = {name: i for i, name in enumerate([*FORMS, *(d for s in studies.values() for d in s.data)])}
+    names = dict.fromkeys([*FORMS, *(name for study in studies.values() for name in study.data)])
+    sets = {name: i for i, name in enumerate(names)}
     came = {key: i for i, key in enumerate(store.records)}
 
     def key(record: Record) -> tuple[int, int, int]:

@@ -118,10 +118,12 @@ def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
     shape = FORMS[data].image if data in FORMS else None
     picked = [r for r in records if r.piece.data == data and r.support and r.piece.method != ALL]
     most = max((record.piece.k for record in picked), default=0)
+    methods = {record.piece.method for record in picked}
     supports: dict[str, list[tuple[int, ...]]] = {}
     for record in picked:
         if record.piece.k == most:
-            name = ", ".join(filter(None, (record.piece.method, record.piece.setting)))
+            method, setting = record.piece.method, record.piece.setting
+            name = ", ".join(filter(None, (method, setting))) if len(methods) > 1 else setting or method
             supports.setdefault(name, []).append(record.support)
     if shape is None or not supports:
         return
@@ -129,7 +131,10 @@ def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
         method: {j: sum(j in one for one in those) / len(those) for one in those for j in one}
         for method, those in supports.items()
     }
-    words = f"{TITLES[data]}: the pixels picked, k = {most}, on the mean image; the darker, the more seeds."
+    by = f" by {', '.join(methods)}" if len(methods) == 1 else ""
+    words = (
+        f"{TITLES[data]}: the pixels picked{by}, k = {most}, on the mean image; the darker, the more seeds."
+    )
     yield f"pixels-{data}", words, plots.picked_pixels(shares, shape, _mean_image(data))[0].figure
 
 

@@ -634,9 +634,24 @@ def test_pixels_of_each_setting_are_drawn():
         Record(Piece("adaptivity", "digits", "SA", 2, 1, setting), {"network": 0.5}, pixels, {}, 9)
         for setting, pixels in [("1", (0, 63)), ("2", (3, 4))]
     ]
-    ((name, _, drawn),) = figures("adaptivity", [], made)
+    ((name, words, drawn),) = figures("adaptivity", [], made)
     assert name == "pixels-digits"
-    assert [ax.get_title() for ax in drawn.axes[:2]] == ["SA,\n1", "SA,\n2"]
+    assert "picked by SA, k = 2" in words
+    assert [ax.get_title() for ax in drawn.axes[:2]] == ["1", "2"]
+    other = dataclasses.replace(made[0], piece=dataclasses.replace(made[0].piece, method="OMP"))
+    ((_, _, drawn),) = figures("adaptivity", [], [*made, other])
+    assert [ax.get_title() for ax in drawn.axes[:3]] == ["SA,\n1", "SA,\n2", "OMP,\n1"]
+
+
+def test_marks_of_seconds_are_told_apart():
+    names = [f"method {i}" for i in range(17)]
+    made = [
+        Summary("paper", "digits", name, 5, "", "network", {1: 0.5}, {"selecting": 1.0}, (9, 9))
+        for name in names
+    ]
+    (panel,) = plots.study_times(made)
+    marks = [(line.get_color(), line.get_marker(), line.get_fillstyle()) for line in panel.lines]
+    assert len(set(marks)) == 17
 
 
 def test_lines_of_settings_have_what_is_printed_beside_them():
