@@ -2,8 +2,8 @@
 
 `python -m proofs_checks.networks FILE` stores those of a run, whose records.jsonl FILE is: its records at
 full scale, sorted, a line each as `Record.as_json` has it, in networks_records.jsonl. Of them it makes the
-tables of docs/networks-tables.md. The rows of the ledger read them; `sparselin ledger --write` stores their
-verdicts.
+tables and the pictures of docs/networks-tables.md. The rows of the ledger read them; `sparselin ledger
+--write` stores their verdicts.
 """
 
 import datetime
@@ -16,12 +16,15 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from proofs_checks.test_attention_masks import apart
+from sparselin import plots
 from sparselin.experiments.networks.figures import NAMES, OWN, TABLES
 from sparselin.experiments.networks.pieces import FULL, Record
 from sparselin.experiments.networks.printed import TITLES
 from sparselin.experiments.networks.verdicts import LEAST_ROWS, LEAST_SEEDS, stored, summary, together
 from sparselin.ledger import Verdict
-from sparselin.reports.networks_tables import write
+from sparselin.reports import neural_figures
+from sparselin.reports.networks_tables import place, write
+from sparselin.reports.neural_rows import rows
 
 FILE = Path(__file__).with_name("networks_records.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "networks-tables.md"
@@ -182,6 +185,23 @@ def full(lines):
     return [found[key] for key in sorted(found)]
 
 
+PICTURES = {
+    ("honest", "seconds"): "networks-seconds.png",
+    ("adaptivity", "pixels-coil20"): "networks-pixels.png",
+}
+"""A study and a figure of its page ↦ the file that docs/networks-tables.md shows."""
+
+
+def draw(records):
+    """Those PICTURES for which there are records."""
+    for study in {study for study, _ in PICTURES}:
+        mine = sorted((one for one in records if one.piece.study == study), key=place)
+        for name, _, drawn in neural_figures.figures(study, rows(mine, ()), mine):
+            if (study, name) in PICTURES:
+                drawn.savefig(PAGE.parent / PICTURES[study, name], dpi=80)
+            plots.close(drawn)
+
+
 def main(run=None):
     """Store the records of a run, if one is given; make the page of the stored ones."""
     if run is not None:
@@ -192,6 +212,7 @@ def main(run=None):
         FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     records = stored(FILE)
     write(PAGE, records, datetime.date.today())
+    draw(records)
     sys.stdout.write(f"{len(records)} records in {FILE.name}; their tables are in {PAGE.name}.\n")
 
 

@@ -35,12 +35,12 @@ def markdown(records: Sequence[Record], date: datetime.date) -> str:
         "seed by seed, are on the page that `sparselin neural` makes.\n"
     )
     printed = "\n".join(_printed(judged_all(records)))
-    means = "\n".join(_means(rows(sorted(records, key=_place), ())))
+    means = "\n".join(_means(rows(sorted(records, key=place), ())))
     return f"{head}\n## What is printed, and ours\n\n{printed}\n## All means\n\n{means}"
 
 
-def _place(record: Record) -> tuple[int, int]:
-    """Its study's, and its data set's."""
+def place(record: Record) -> tuple[int, int]:
+    """Of a record on the page: its study's, and its data set's."""
     known, sets = (*ORDER, record.piece.study), (*FORMS, record.piece.data)
     return known.index(record.piece.study), sets.index(record.piece.data)
 
