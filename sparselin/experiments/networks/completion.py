@@ -33,6 +33,8 @@ MORE = (35, 40)
 EPOCHS = (20, 80, 160)
 """Of training in a round of imputation. All known entries are read and reconstructed too, so that the
 identity is an optimum, and what is imputed is owed to stopping early: the validation entries choose."""
+AT_LAMBDA = 20
+"""Epochs at each λ of the path."""
 ROUNDS, GROWTH, RATE = 20, 1.05, 3e-3
 REFIT, PATIENCE = 2000, 50
 """Epochs of the network that reads k columns: at most, and without a lower error of validation entries."""
@@ -104,15 +106,16 @@ class Imputed(NamedTuple):
 
 
 def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imputed:
-    """Algorithm 5 with two hidden layers of d/3 units, by each of EPOCHS; the one whose completed matrix has
-    the least error on the validation entries."""
+    """Algorithm 5 with two hidden layers of d/3 units, by each of EPOCHS, of a share of them by the first; the
+    one whose completed matrix has the least error on the validation entries."""
     begin = time.process_time()
     rows, d = given.train.any(axis=1), given.Z.shape[1]
     Z = np.where(given.train, given.Z, np.nan)[rows]
     best, least = None, np.inf
-    for epochs in EPOCHS:
+    for epochs in EPOCHS if scale.epochs >= 1 else EPOCHS[:1]:
         found = matrix_completion(
-            [max(1, d // 3)] * 2, Z, rounds=ROUNDS, epochs=(scale.epochs_of(epochs), 20), growth=GROWTH,
+            [max(1, d // 3)] * 2, Z, rounds=scale.epochs_of(ROUNDS),
+            epochs=(scale.epochs_of(epochs), scale.epochs_of(AT_LAMBDA)), growth=GROWTH,
             learning_rate=RATE, k=smallest, rng=seed,
         )  # fmt: skip
         X = given.Z.copy()
@@ -162,7 +165,7 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 def run(piece: Piece, scale: Scale) -> Record:
     """The mean squared error of the test entries."""
     data, seed, k = piece.data, piece.seed, piece.k
-    given = parts(np.asarray(table(data).X, float), seed)
+    given = _parts(data, seed, scale)
     begin, support, selecting = time.process_time(), (), 0.0
     if piece.method == SOFT:
         X, note = soft_impute(given)
@@ -180,9 +183,14 @@ def run(piece: Piece, scale: Scale) -> Record:
     return Record(piece, {"mse": given.error(X, given.test)}, support, seconds, rows, note)
 
 
+def _parts(data: str, seed: int, scale: Scale) -> Parts:
+    """Of as many rows as the scale has at most: the first, whatever the seed."""
+    return parts(np.asarray(table(data).X[: scale.rows], float), seed)
+
+
 @functools.lru_cache(maxsize=1)
 def _imputed(data: str, seed: int, scale: Scale) -> Imputed:
-    given = parts(np.asarray(table(data).X, float), seed)
+    given = _parts(data, seed, scale)
     return lassonet_impute(given, min(sizes(data, scale)), seed, scale)
 
 

@@ -92,13 +92,13 @@ def pick(
 
 
 def path_epochs(rows: int, scale: Scale) -> tuple[int, int]:
-    """The epochs that have DENSE steps, a share of them by the scale, and those that have AT_LAMBDA.
+    """The epochs that have DENSE steps, and those that have AT_LAMBDA, or the scale's share of them.
 
     >>> path_epochs(735, Scale()), path_epochs(8750, Scale())
     ((334, 7), (29, 1))
     """
     batches = math.ceil(rows / LASSONET["batch_size"])
-    return scale.epochs_of(math.ceil(DENSE / batches)), math.ceil(AT_LAMBDA / batches)
+    return scale.epochs_of(math.ceil(DENSE / batches)), scale.epochs_of(math.ceil(AT_LAMBDA / batches))
 
 
 def called_with(
