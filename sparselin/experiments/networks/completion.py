@@ -106,8 +106,8 @@ class Imputed(NamedTuple):
 
 
 def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imputed:
-    """Algorithm 5 with two hidden layers of d/3 units, by each of EPOCHS, of a share of them by the first; the
-    one whose completed matrix has the least error on the validation entries."""
+    """Algorithm 5 with two hidden layers of d/3 units, by each of EPOCHS, or by the first (a share of epochs);
+    the one whose completed matrix has the least error on the validation entries."""
     begin = time.process_time()
     rows, d = given.train.any(axis=1), given.Z.shape[1]
     Z = np.where(given.train, given.Z, np.nan)[rows]
