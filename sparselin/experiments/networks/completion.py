@@ -106,7 +106,7 @@ class Imputed(NamedTuple):
 
 
 def lassonet_impute(given: Parts, smallest: int, seed: int, scale: Scale) -> Imputed:
-    """Algorithm 5 with two hidden layers of d/3 units, by each of EPOCHS, or by the first (a share of epochs);
+    """Algorithm 5, two hidden layers of d/3 units, by each of EPOCHS, or by the first (a share of epochs);
     the one whose completed matrix has the least error on the validation entries."""
     begin = time.process_time()
     rows, d = given.train.any(axis=1), given.Z.shape[1]
