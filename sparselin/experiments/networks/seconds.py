@@ -108,7 +108,9 @@ def measured(records: Path, machine: str) -> list[dict[str, Any]]:
             "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
             "machine": machine,
             "scale": json.loads(scale),
-            "seconds": {words: round(statistics.fmean(s), 2) for words, s in sorted(seconds.items())},
+            "seconds": {
+                words: max(0.01, round(statistics.fmean(s), 2)) for words, s in sorted(seconds.items())
+            },
         }
         for scale, seconds in found.items()
     ]
