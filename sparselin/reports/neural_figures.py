@@ -120,7 +120,7 @@ def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
     most = max((record.piece.k for record in picked), default=0)
     methods = {record.piece.method for record in picked}
     supports: dict[str, list[tuple[int, ...]]] = {}
-    for record in picked:
+    for record in sorted(picked, key=lambda record: number_of(record.piece.setting) or (0, "")):
         if record.piece.k == most:
             method, setting = record.piece.method, record.piece.setting
             name = ", ".join(filter(None, (method, setting))) if len(methods) > 1 else setting or method
