@@ -10,7 +10,6 @@ from typing import Any
 
 from sparselin.experiments.networks.data import FORMS
 from sparselin.experiments.networks.pieces import Record
-from sparselin.experiments.networks.printed import TITLES
 from sparselin.experiments.networks.verdicts import Judged, Summary
 from sparselin.reports.neural_matrices import matrices
 from sparselin.reports.neural_rows import NAMES, TIMES, Row, judged_all, rows
@@ -22,7 +21,6 @@ ORDER = (
     *("completion", "gains", "anchors", "downstream", "signals"),
 )
 """The studies, in the order of the page; others come after them."""
-_TITLES = {**TITLES, "digits": "digits", "breast_cancer": "breast cancer"}
 
 
 def markdown(records: Sequence[Record], date: datetime.date) -> str:
@@ -146,7 +144,7 @@ def _seconds(mine: Sequence[Summary]) -> Iterator[str]:
 
 
 def _title(data: str) -> str:
-    return _TITLES.get(data, data)
+    return FORMS[data].title if data in FORMS else data
 
 
 def _method(method: str, setting: str) -> str:

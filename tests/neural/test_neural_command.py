@@ -692,6 +692,25 @@ def test_wrong_arguments(tmp_path, arguments, words):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    line = ["neural", "--output", str(tmp_path / "out"), "--plan", "--data", "mice"]
+    result = CliRunner().invoke(cli, line, env={FOLDER: str(tmp_path / "dta"), "COLUMNS": "400"})
+    assert result.exit_code == 2
+    assert f"to name a folder; there is none at {tmp_path / 'dta'}" in result.output
+
+
+def test_data_sets_stand_in_the_order_of_the_papers(tmp_path):
+    """Also where a study has them in another one."""
+    kept = Store(tmp_path / "records.jsonl", FULL)
+    for data in ("coil20", "mnist", "mice"):
+        kept.add(Record(Piece("toy", data, "random", 5, 1), {"network": 0.5}, (), {}, 9), 1.0)
+    toy = TOY._replace(data=("coil20", "mnist", "mice"))
+    run = report.Run("sparselin neural", 1.0, 1, False, 0)
+    page = report.write(tmp_path, {"toy": toy}, kept, run).read_text("utf-8")
+    titles = ["Mice Protein", "MNIST", "COIL-20"]
+    assert re.findall(r"<th>(Mice Protein|MNIST|COIL-20)</th>", page)[:3] == titles
+
+
 def test_a_folder_without_data_sets_gives_a_look_not_hours(tmp_path):
     line = ["neural", "--output", str(tmp_path / "out"), "--jobs", "1", "--plan"]
     result = CliRunner().invoke(cli, line, env={FOLDER: str(tmp_path), "COLUMNS": "200"})
