@@ -11,7 +11,7 @@ from sparselin.experiments.networks import completion, fitting, honest, lassonet
 from sparselin.experiments.networks.data import table  # noqa: E402
 from sparselin.experiments.networks.methods import METHODS  # noqa: E402
 from sparselin.experiments.networks.picks import ALONE, PATHS, pick, run_length, with_epochs  # noqa: E402
-from sparselin.experiments.networks.pieces import QUICK, Piece, Scale  # noqa: E402
+from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
 from sparselin.experiments.networks.protocol import HONEST, PAPER, Protocol, split  # noqa: E402
 
 TINY = Scale(rows=300, seeds=1, image_seeds=1, epochs=0.02, sizes=(3, 6))
@@ -301,3 +301,9 @@ def test_networks_impute_from_few_columns():
     assert given.error(found, given.test) < 0.5
     blind = given._replace(Z=np.where(given.test, 9.0, given.Z))
     assert np.array_equal(completion.from_columns(blind, X, range(12), 1, scale), found)
+
+
+def test_imputation_reads_as_many_rows_as_the_scale_has():
+    less = dataclasses.replace(TINY, rows=50)
+    assert completion._parts("digits", 1, less).Z.shape == (50, 64)
+    assert len(completion._parts("digits", 1, FULL).Z) == len(table("digits").y)
