@@ -71,7 +71,7 @@ def figure(output: Path, name: str, caption: str, drawn: Any) -> dict[str, str]:
     """Save a figure as PNG and SVG and close it; the entry for a page, with its SVG as data and in words."""
     words = plots.describe(drawn)
     drawn.savefig(output / f"{name}.png", dpi=_DPI)
-    drawn.set_layout_engine("none")  # its places are found: they need not be found again
+    drawn.set_layout_engine(None)  # its places are found; "none" would draw it once more for them
     buffer = io.BytesIO()
     drawn.savefig(buffer, format="svg", metadata={"Date": None}, dpi=_DPI)
     (output / f"{name}.svg").write_bytes(buffer.getvalue())
