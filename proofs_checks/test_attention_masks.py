@@ -390,7 +390,7 @@ def test_table_10(check):
     Hypotheses: the figures of Table 10; the sentence is informal, and the intervals, mean ± standard
     deviation, are ours
 
-    Unchecked: the figures themselves; significance (five runs each)
+    Unchecked: the figures themselves; significance: of how many runs the figures are is not said
     """
     lower = {name: row[0][0] - row[1][0] for name, row in TABLE_10.items()}
     worst = max(lower, key=lower.get)

@@ -4,8 +4,8 @@ Source: *Sequential Attention for Feature Selection*, Sections 4.1 and 4.2, Figu
 10, Appendices B.2 to B.4 (ICLR and NeurIPS submission, with the same numbers); *LassoNet* (JMLR 22(127),
 2021), Tables 1 and 2, for the baselines. Only printed figures are compared here; whether experiments that are
 run again give them is decided in test_networks_tables.py. "Outperforms" is read as a better mean, strictly.
-What the differences mean is another question: the standard deviations are of three runs in Tables 7 and 8, of
-five in the others.
+What the differences mean is another question: behind ± are five runs in Tables 2, 5 and 6, three in 7 and 8;
+of 9 and 10 it is not said.
 """
 
 from fractions import Fraction
@@ -116,7 +116,8 @@ def test_on_criteo(check):
     Hypotheses: the figures of Tables 7 and 8; k = 15, 20, 25, 30, 35; AUC and log loss
 
     Instead: In AUC for k = 15, 20, 25, in log loss for k = 15, 20. A generalized LASSO has the better AUC for
-    k = 30, 35, and the better log loss for k = 25, 30, 35; the differences are below the standard deviations.
+    k = 30, 35, and the better log loss for k = 25, 30, 35; the differences are below the two
+    standard deviations added.
 
     Consequences: For k ≥ 15 it is among the best.
 
@@ -155,7 +156,7 @@ def test_variance_on_criteo(check):
     5, …, 35
 
     Instead: In 47 of 56 comparisons: in 24 of 28 for AUC, in 23 of 28 for log loss. It is less than half of
-    the LASSO's in 43.
+    the LASSO's in 43. For the k of Figure 4, without 5: in 40 of 48, less than half in 36.
 
     Unchecked: the experiments; standard deviations of three runs are known to a factor of two at best
     """
@@ -164,9 +165,14 @@ def test_variance_on_criteo(check):
     check.refutes(
         (25, "GL(1e-4)", 13, 4) in spreads(LOG_LOSS), "log loss, k = 25: SA 0.00013, GL (λ = 1e-4) 0.00004"
     )
-    less = [sum(ours < theirs for _, _, ours, theirs in spreads(table)) for table in (AUC, LOG_LOSS)]
-    half = sum(2 * ours < theirs for table in (AUC, LOG_LOSS) for _, _, ours, theirs in spreads(table))
-    check.tally(56, int((*less, half) != (24, 23, 43)), f"{less}, {half}")
+    found = [one for table in (AUC, LOG_LOSS) for one in spreads(table)]
+    plotted = [one for one in found if one[0] >= 10]
+    counts = [
+        sum(factor * ours < theirs for _, _, ours, theirs in those)
+        for those in (found[:28], found[28:], plotted)
+        for factor in (1, 2)
+    ]
+    check.tally(56, int(counts != [24, 21, 23, 22, 40, 36]), f"{counts}")
 
 
 def least_lead(name, baselines):
@@ -275,7 +281,7 @@ def test_bold_type(check):
 
     Hypotheses: the means in print
 
-    Instead: In five of six: on COIL-20 the generalized LASSO is best with 0.997 ± 0.000, and SA and SL, with
+    Instead: In five of six: on COIL-20 the group LASSO is best with 0.997 ± 0.000, and SA and SL, with
     0.993 ± 0.004, are in bold.
 
     Unchecked: the experiments

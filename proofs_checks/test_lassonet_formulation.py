@@ -276,7 +276,7 @@ def test_the_linear_part_moves_to_the_hidden_units(check):
     the constraint, at the same loss, with ‖θ‖₁ as small as one likes. So the infimum of (2) over K + 2 units
     is at most that of L over K units with a skip layer, without penalty or constraint, for all λ, M > 0.
 
-    Consequences: "A penalty is introduced that encourages feature sparsity" (section 3.1): if the number of
+    Consequences: "A penalty is introduced … that encourages feature sparsity" (section 3.1): if the number of
     units is free (section 3.1: “the width and depth of the network are arbitrary”), the infimum of (2) is
     that of L, for every λ, and no θ_j is 0 where it is approached so. Where the units are too few, λ has a
     price (LN-sec-3.2-M-infinity).

@@ -154,7 +154,7 @@ def test_how_significant_the_leads_are(check):
     )
 
 
-# (n, d), classes as section 5.1 has them; None where it does not say
+# (n, d), classes as section 5.1 has them, “hand-written digits” 10; None where it does not say
 DESCRIBED = {
     "MNIST": (None, 28 * 28, 10),
     "MNIST-Fashion": (None, 28 * 28, 10),

@@ -54,7 +54,7 @@ def test_small_scale_again(check):
 
     Consequences: What the printed figures say of it: SA-figure-3.
 
-    Unchecked: Activity; significance, which five seeds cannot show
+    Unchecked: Activity; significance, which five seeds or fewer cannot show
     """
     settle(check, COMPETITIVE, figure)
     check.concludes(concluded(COMPETITIVE))
@@ -378,7 +378,8 @@ def test_omp_for_networks(check):
 
     Hypotheses: the means of Table 2
 
-    Instead: On five. On Mice Protein OMP has the best mean of all six methods.
+    Instead: On five, MNIST with its pixels among them (0.912, Sequential Attention 0.956). On Mice Protein
+    OMP has the best mean of all six methods.
 
     Unchecked: the experiments: SA-table-2-baselines-mice
     """

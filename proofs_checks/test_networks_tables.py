@@ -142,7 +142,7 @@ def test_table_3(check, data):
 def test_table_5(check, data):
     """On {title}, with the epochs and batches of Table 4, 50 features have the mean accuracy {figures}.
 
-    Hypotheses: the released protocol otherwise; three seeds, five in print
+    Hypotheses: the released protocol otherwise; five trials in print, our seeds as found
 
     Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test))
     """
@@ -160,7 +160,7 @@ def test_table_5(check, data):
 def test_table_5_baselines(check, data):
     """On {title}, with the epochs and batches of Table 4, the baselines have {figures}; all five.
 
-    Hypotheses: the released protocol otherwise; three seeds, five in print
+    Hypotheses: the released protocol otherwise; five trials in print, our seeds as found
 
     Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), of each figure by itself
     """
@@ -212,8 +212,8 @@ def test_table_9(check, data):
     """On {title}, for 64 features selected 1, 2, 4, … at a time, the mean accuracies are {figures}; all
     seven.
 
-    Hypotheses: the released protocol, without its defect in selecting several at a time; three seeds, five
-    in print
+    Hypotheses: the released protocol, without its defect in selecting several at a time; our seeds as found;
+    how many runs the printed figures are of is not said
 
     Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), of each figure by itself
     """
@@ -231,7 +231,8 @@ def test_table_9(check, data):
 def test_table_10(check, data):
     """On {title} 50 features selected by each of five masks have the mean accuracies {figures}; all five.
 
-    Hypotheses: the released protocol; three seeds, five in print
+    Hypotheses: the released protocol; our seeds as found; how many runs the printed figures are of is not
+    said
 
     Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), of each figure by itself
     """
@@ -273,7 +274,8 @@ def test_criteo(check, table):
 def test_lassonet_table_1(check, data):
     """On {title} a network on 50 features has the accuracy {figures}.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed
+    Hypotheses: a 70-10-20 split; no standard deviations are printed; reading, split and LassoNet's own width
+    as in the code, not as in print: `lassonet_tables`
 
     Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), s the second term
     """
@@ -291,8 +293,8 @@ def test_lassonet_table_1(check, data):
 def test_lassonet_table_1_others(check, data):
     """On {title} a network on 50 features, or all, has the accuracies {figures}; all three.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed; Fisher's score has the order of “largest
-    correlation”, the correlation ratio
+    Hypotheses: a 70-10-20 split; no standard deviations are printed; reading and split as in the code, not as
+    in print: `lassonet_tables`; Fisher's score has the order of “largest correlation”, the correlation ratio
 
     Unchecked: HSIC-Lasso, which is not here
 
@@ -312,7 +314,8 @@ def test_lassonet_table_1_others(check, data):
 def test_lassonet_table_2(check, data):
     """On {title} 50 extremely randomised trees on 50 features have the accuracy {figures}.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed
+    Hypotheses: a 70-10-20 split; no standard deviations are printed; reading, split and LassoNet's own width
+    as in the code, not as in print: `lassonet_tables`
 
     Tolerance: 2·max(√(s² + s'²), √(p(1 − p)/n_test)), s the second term
     """
@@ -331,8 +334,8 @@ def test_lassonet_table_2_others(check, data):
     """On {title} 50 extremely randomised trees on 50 features, or all, have the accuracies {figures}; all
     three.
 
-    Hypotheses: a 70-10-20 split; no standard deviations are printed; Fisher's score has the order of “largest
-    correlation”, the correlation ratio
+    Hypotheses: a 70-10-20 split; no standard deviations are printed; reading and split as in the code, not as
+    in print: `lassonet_tables`; Fisher's score has the order of “largest correlation”, the correlation ratio
 
     Unchecked: HSIC-Lasso, which is not here
 

@@ -69,8 +69,8 @@ def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) 
     """Draw training, validation and test rows, fill what is missing, and scale to [0, 1].
 
     The official test rows where there are some; else a fifth. Of the training rows an eighth are for
-    validation, in the papers as here. Without `by_row` whole groups are drawn within each class, at least
-    one of each class that has two on each side.
+    validation, as LassoNet prints and both codes do. Without `by_row` whole groups are drawn within each
+    class, at least one of each class that has two on each side.
 
     Features with a unit in common, pixels, have one least and largest value; of others each feature has its
     own. What is constant, or missing, on all rows that it is scaled by is 0 on all rows.

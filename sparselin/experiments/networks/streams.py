@@ -5,10 +5,10 @@
 
 Figure 4 and Tables 7, 8 of *Sequential Attention*. **Which data that is.** The paper cites Diemert et al.
 (2017), Criteo's attribution data: 16 million rows, and no 39 features. What it describes are the Click Logs
-of 24 days (1 TB): 13 counts, 26 categories, more than 3 billion rows. Its Table 8 agrees: the generalized
-LASSO with λ = 10⁻⁴ has AUC 0.50 at k = 5 and a log loss of 0.14519, which is the entropy of a constant
-chance p for p = 3.3 %. In Kaggle's Display Advertising sample, of the same layout, a quarter of the rows are
-clicks, which has an entropy of 0.57.
+of 24 days (1 TB): 13 counts, 26 categories, more than 3 billion rows. Its Tables 7 and 8 agree: the
+generalized LASSO with λ = 10⁻⁴ has AUC 0.50 at k = 5 and a log loss of 0.14519, which is the entropy of a
+constant chance p for p = 3.3 %. In Kaggle's Display Advertising sample, of the same layout, a quarter of the
+rows are clicks, which has an entropy of 0.57.
 
 Activity (UCI 240, 561 numbers), the other set that is not here, needs no stream: with its four files in
 SPARSELIN_DATA/activity (`data.table`) it is one more data set of the studies.
