@@ -68,20 +68,22 @@ def study_times(
 
     Parameters
     ----------
-    summaries : with `data`, `method`, `mean`, `std` and `seconds` that have "selecting".
+    summaries : with `data`, `method`, `mean`, `std` and `seconds` that have "selecting", and "tuning" where
+        the method was tuned: then that is counted too.
     ylabel : what the scores are.
     titles : data set ↦ its title.
     """
     methods = list(dict.fromkeys(one.method for one in summaries))
     names = list(dict.fromkeys(one.data for one in summaries))
+    took = [one.seconds["selecting"] + one.seconds.get("tuning", 0) for one in summaries]
     panels = _panels(names, "seconds of the selection", ylabel, titles or {}, 2)
-    for one in summaries:
+    for one, seconds in zip(summaries, took, strict=True):
         ax, style = panels[names.index(one.data)], look(methods.index(one.method))
         shown = style | {"label": one.method, "linestyle": "none", "fillstyle": _FILLS[style["linestyle"]]}
-        ax.plot([max(one.seconds["selecting"], _SHORTEST)], [one.mean], markersize=7, **shown)
+        ax.plot([max(seconds, _SHORTEST)], [one.mean], markersize=7, **shown)
     for name, ax in zip(names, panels, strict=True):
-        took = [one.seconds["selecting"] for one in summaries if one.data == name]
-        positive_axis(ax, np.maximum(took, _SHORTEST))
+        mine = [seconds for one, seconds in zip(summaries, took, strict=True) if one.data == name]
+        positive_axis(ax, np.maximum(mine, _SHORTEST))
     _legend(panels, 4)
     return panels
 

@@ -12,7 +12,7 @@ from sparselin.experiments.networks.data import FORMS
 from sparselin.experiments.networks.pieces import Record
 from sparselin.experiments.networks.verdicts import Judged, Summary
 from sparselin.reports.neural_matrices import matrices
-from sparselin.reports.neural_rows import NAMES, TIMES, Row, judged_all, rows
+from sparselin.reports.neural_rows import CAVEATS, NAMES, TIMES, Row, judged_all, rows
 
 BEGIN = "<!-- tables: made by `python -m proofs_checks.networks`, not by hand -->"
 END = "<!-- end of the tables -->"
@@ -29,7 +29,9 @@ def markdown(records: Sequence[Record], date: datetime.date) -> str:
         return "No records are stored yet: `sparselin neural --full`, some hours, makes them.\n"
     head = (
         f"Made on {date.isoformat()} from {len(records):,} records. ± is the standard deviation over seeds "
-        "(n − 1), bold the best of a column. Seconds are means over seeds, by one thread. Tests of pairs, "
+        "(n − 1), bold the best selection of a column, of those on as many training rows as most have. "
+        "Seconds are means over seeds, by one thread. What else one has to know of a study stands under its "
+        "name. Tests of pairs, "
         "seed by seed, are on the page that `sparselin neural` makes.\n"
     )
     printed = "\n".join(_printed(judged_all(records)))
@@ -83,7 +85,7 @@ def _means(found: Sequence[Row]) -> Iterator[str]:
     """Of each study the matrices of methods by data sets, all but the first folded, and the seconds."""
     for study in dict.fromkeys(row.ours.study for row in found):
         mine = [row for row in found if row.ours.study == study]
-        yield f"### {study}\n\n{'; '.join(_sizes([row.ours for row in mine]))}.\n"
+        yield f"### {study}\n\n{'; '.join(_sizes([row.ours for row in mine]))}. {CAVEATS.get(study, '')}\n"
         for i, one in enumerate(matrices(mine)):
             columns = [", ".join(filter(None, column)) for column in one["columns"]]
             lines = [(name, list(map(_cell, cells))) for name, cells in one["rows"]]
@@ -132,7 +134,8 @@ def _seconds(mine: Sequence[Summary]) -> Iterator[str]:
     took: dict[tuple[str, str], str] = {}
     for one in sorted(mine, key=lambda one: one.k):
         if one.seconds.get("selecting"):
-            took[_method(one.method, one.setting), one.data] = f"{one.seconds['selecting']:.1f}"
+            tuning = f" + {one.seconds['tuning']:.0f}" if "tuning" in one.seconds else ""
+            took[_method(one.method, one.setting), one.data] = f"{one.seconds['selecting']:.1f}{tuning}"
     names = dict.fromkeys(one.data for one in mine)
     lines = [
         (method, [took.get((method, data), "") for data in names])
@@ -140,7 +143,9 @@ def _seconds(mine: Sequence[Summary]) -> Iterator[str]:
         if any((method, data) in took for data in names)
     ]
     if lines:
-        yield from _matrix("seconds of the selection, at the largest k", list(map(_title, names)), lines)
+        title = "seconds of the selection, at the largest k that a method is run for"
+        title += " + of its tuning" * any("tuning" in one.seconds for one in mine)
+        yield from _matrix(title, list(map(_title, names)), lines)
 
 
 def _title(data: str) -> str:

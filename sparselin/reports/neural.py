@@ -16,6 +16,7 @@ from sparselin.reports.neural_figures import TITLES, figures
 from sparselin.reports.neural_matrices import matrices
 from sparselin.reports.neural_rows import (
     AGAINST,
+    CAVEATS,
     LONG,
     NAMES,
     TEXT,
@@ -113,6 +114,7 @@ def _section(
         "name": name,
         "title": study.title if study else name,
         "source": study.source if study else "",
+        "caveat": CAVEATS.get(name, ""),
         "matrices": matrices(mine),
         "long": [
             (TITLES.get(data, data), [(cells(row), _failed(row)) for row in rows]) for data, rows in long

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sparselin import plots
 from sparselin.experiments.networks.data import FORMS, table
-from sparselin.experiments.networks.figures import ALL
+from sparselin.experiments.networks.figures import OWN
 from sparselin.experiments.networks.pieces import Record
 from sparselin.experiments.networks.verdicts import Summary
 from sparselin.reports.neural_rows import Row, number_of
@@ -20,6 +21,7 @@ SCORES = {
     "first k": "true features among the first k",
     "first 2k": "true features among the first 2k, over k",
     "related in first k": "related features among the first k",
+    "Spearman": "rank correlation of marginal gains and attention",
 }
 """A learner, or a measure ↦ in words; the others are names of learners."""
 _NUMBERS = {"adaptivity": "features at a time", "signals": "features in all"}
@@ -61,7 +63,10 @@ def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
     }
     plain = [one for one in plain if one.rows == fewest[one.data, one.method]]
     if len({one.k for one in plain}) > 1:
-        drawn = plots.study_lines(plain, lambda one: one.k, "features", _words(learner), titles=TITLES)
+        logarithmic = all(one.k > 0 for one in plain)
+        drawn = plots.study_lines(
+            plain, lambda one: one.k, "features", _words(learner), titles=TITLES, logarithmic=logarithmic
+        )
         words = _caption(learner, " against k: means over seeds.")
         yield f"k-{_file(learner)}", words, drawn[0].figure
 
@@ -102,21 +107,34 @@ def _named(one: Summary) -> Summary:
 
 
 def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
-    """At the largest k, by the first learner: the selection is the same for all of them."""
-    timed = [one for one in selected if "selecting" in one.seconds and not one.setting]
+    """By the first learner, the selection being the same for all; at the k at which most methods took time,
+    the largest of those: one run may have the picks for all k. On as many training rows as most have."""
+    timed = [one for one in selected if "selecting" in one.seconds and one.setting in ("", OWN)]
+    timed = [one for one in timed if one.learner == timed[0].learner]
     if len({one.method for one in timed}) < 2:
         return
-    most, learner = max(one.k for one in timed), timed[0].learner
-    shown = [one for one in timed if (one.k, one.learner) == (most, learner)]
-    drawn = plots.study_times(shown, _words(learner), TITLES)
-    words = _caption(learner, f" at k = {most} against the seconds of the selection, by one thread.")
+    took = Counter(one.k for one in timed if one.seconds["selecting"])
+    k = max({one.k for one in timed}, key=lambda k: (took[k], k))
+    sizes = Counter((one.data, one.rows) for one in timed if one.k == k)
+    usual = {data: rows for (data, rows), _ in reversed(sizes.most_common())}
+    shown = {
+        (one.data, one.method): one
+        for one in sorted(timed, key=lambda one: one.setting, reverse=True)
+        if one.k == k and one.rows == usual[one.data]
+    }
+    learner = timed[0].learner
+    drawn = plots.study_times([one for one in timed if one in shown.values()], _words(learner), TITLES)
+    tuned = ", with its tuning" if any("tuning" in one.seconds for one in shown.values()) else ""
+    words = _caption(learner, f" at k = {k} against the seconds of the selection{tuned}, by one thread.")
     yield "seconds", words, drawn[0].figure
 
 
 def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
     """Of images: at the largest k the share of the seeds that pick a pixel, by method and setting."""
     shape = FORMS[data].image if data in FORMS else None
-    picked = [r for r in records if r.piece.data == data and r.support and r.piece.method != ALL]
+    if shape is None:
+        return
+    picked = [r for r in records if r.piece.data == data and 0 < len(r.support) < FORMS[data].d]
     most = max((record.piece.k for record in picked), default=0)
     methods = {record.piece.method for record in picked}
     supports: dict[str, list[tuple[int, ...]]] = {}
@@ -125,7 +143,7 @@ def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
             method, setting = record.piece.method, record.piece.setting
             name = ", ".join(filter(None, (method, setting))) if len(methods) > 1 else setting or method
             supports.setdefault(name, []).append(record.support)
-    if shape is None or not supports:
+    if not supports:
         return
     shares = {
         method: {j: sum(j in one for one in those) / len(those) for one in those for j in one}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -44,15 +44,15 @@ def _matrix(size: int | None, chosen: Sequence[Row], across: bool) -> dict[str, 
     columns = list(dict.fromkeys(column for _, column in at))
     whole = {_name(row, size, across) for row in chosen if row.size is None}
     names = sorted(dict.fromkeys(name for name, _ in at), key=lambda name: name in whole)
-    best = {column: _best([row for row in chosen if _column(row, across) == column]) for column in columns}
+    best = [
+        one for column in columns for one in _best([row for row in chosen if _column(row, across) == column])
+    ]
     learner = chosen[0].ours.learner
     return {
         "title": "all features" if size is None else f"k = {size}",
         "of": SCORES.get(learner, learner),
         "columns": [(TITLES.get(one.data, one.data), one.setting) for one in columns],
-        "rows": [
-            (name, [_cell(at.get((name, column)), best[column]) for column in columns]) for name in names
-        ],
+        "rows": [(name, [_cell(at.get((name, column)), best) for column in columns]) for name in names],
     }
 
 
@@ -66,21 +66,26 @@ def _column(row: Row, across: bool) -> Column:
     return Column(row.ours.data, row.ours.setting if across and number_of(row.ours.setting) else "")
 
 
-def _best(rows: Sequence[Row]) -> float:
-    """The best mean of what was selected."""
-    means = [row.ours.mean for row in rows if row.size is not None]
-    lower = bool(rows) and rows[0].ours.learner in LOWER
-    return (min if lower else max)(means, default=math.nan)
+def _best(rows: Sequence[Row]) -> list[Row]:
+    """Those of the best mean, where methods or settings compete: on as many training rows as most have."""
+    selected = [row for row in rows if row.ours.method != ALL]
+    sizes = Counter(row.ours.rows for row in selected)
+    alike = [row for row in selected if sizes[row.ours.rows] == max(sizes.values())]
+    if len(alike) < 2:
+        return []
+    least = alike[0].ours.learner in LOWER
+    best = (min if least else max)(row.ours.mean for row in alike)
+    return [row for row in alike if row.ours.mean == best]
 
 
-def _cell(row: Row | None, best: float) -> dict[str, Any] | None:
+def _cell(row: Row | None, best: Sequence[Row]) -> dict[str, Any] | None:
     """Ours, what is printed, and the verdict as a mark."""
     if row is None:
         return None
     word = row.judged.verdict.value if row.judged else ""
     return {
         "ours": spread(row.ours.mean, row.ours.std),
-        "best": row.ours.mean == best and row.size is not None,
+        "best": row in best,
         "printed": printed_words(row.judged),
         "mark": _MARKS.get(word, ""),
         "word": verdict_words(row.judged),

@@ -23,7 +23,7 @@ from sparselin import plots
 from sparselin.cli import cli
 from sparselin.cli.common import listed
 from sparselin.datasets import FOLDER
-from sparselin.experiments.networks import seconds, store, studies
+from sparselin.experiments.networks import lassonet_tables, papers, seconds, store, studies
 from sparselin.experiments.networks.data import table
 from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Record, Scale, Study
 from sparselin.experiments.networks.runs import compute, grouped, in_words, planned
@@ -31,9 +31,10 @@ from sparselin.experiments.networks.store import Failure, Line, Store, bearing
 from sparselin.experiments.networks.verdicts import Summary
 from sparselin.parallel.processes import Lost, run_groups
 from sparselin.reports import neural as report
+from sparselin.reports.networks_tables import ORDER
 from sparselin.reports.neural_figures import figures
 from sparselin.reports.neural_matrices import matrices
-from sparselin.reports.neural_rows import Row
+from sparselin.reports.neural_rows import CAVEATS, ELSEWHERE, Row, rows
 
 METHODS = ("Sequential Attention", "random", "group LASSO, λ fixed")
 CALLS = []  # the keys of the pieces that were computed in this process
@@ -565,7 +566,8 @@ def test_the_figures_of_a_run(tmp_path, drawn):
 
 
 def test_numbers_that_several_methods_have_as_settings_go_across():
-    """And of an error the least is the best; what took all features is last, and never the best."""
+    """And of an error the least is the best; what took all features is last, and never the best, nor is what
+    nothing competes with."""
     made = [
         Summary(
             "s",
@@ -593,8 +595,8 @@ def test_numbers_that_several_methods_have_as_settings_go_across():
     best = [
         [[bool(cell and cell["best"]) for cell in row] for _, row in one["rows"]] for one in (first, second)
     ]
-    assert best[0] == [[False, False, True], [False, True, False], [False, False, False]]
-    assert best[1] == [[False, True, True], [False, False, False], [False, False, False]]
+    assert best[0] == [[False, False, False], [False, True, False], [False, False, False]]
+    assert best[1] == [[False, True, False], [False, False, False], [False, False, False]]
     (alone,) = matrices([Row(made[2], None, None, None)])
     assert [name for name, _ in alone["rows"]] == ["a, p=8"]
 
@@ -602,13 +604,22 @@ def test_numbers_that_several_methods_have_as_settings_go_across():
 def test_a_method_with_k_features_and_with_all_of_them_has_two_rows():
     made = [
         Summary("s", "digits", "LassoNet", k, "", "mse", {1: mean}, {}, (9, 9))
-        for k, mean in ((64, 0.5), (5, 0.5))
+        for k, mean in ((64, 0.5), (5, 0.6))
     ]
     (one,) = matrices([Row(row, None, None, None) for row in made])
     assert [(name, row[0]["best"]) for name, row in one["rows"]] == [
-        ("LassoNet", True),
-        ("LassoNet, all features", False),
+        ("LassoNet", False),
+        ("LassoNet, all features", True),
     ]
+
+
+def test_the_best_is_of_those_on_as_many_rows_as_most():
+    made = [
+        Summary("paper", "digits", method, 5, "", "network", {1: mean}, {}, (n, n))
+        for method, mean, n in (("a", 0.9, 900), ("b", 0.7, 100), ("c", 0.8, 100))
+    ]
+    (one,) = matrices([Row(row, None, None, None) for row in made])
+    assert [name for name, row in one["rows"] if row[0]["best"]] == ["c"]
 
 
 def test_pixels_have_the_share_of_the_seeds():
@@ -627,6 +638,71 @@ def test_a_line_against_k_joins_what_was_trained_on_as_many_rows():
     found = list(figures("paper", [Row(one, None, None, None) for one in made], []))
     panel = found[0][2].axes[0]
     assert [line.get_xdata().tolist() for line in panel.lines[:2]] == [[5, 25], [5, 50]]
+
+
+def seconds_shown(made):
+    """{method: (seconds, score)} of the figure of seconds, and its caption."""
+    drawn = figures("s", [Row(one, None, None, None) for one in made], [])
+    found = {name: (words, one) for name, words, one in drawn}
+    words, drawn = found["seconds"]
+    return {x.get_label(): (x.get_xdata()[0], x.get_ydata()[0]) for x in drawn.axes[0].lines}, words
+
+
+def test_seconds_are_shown_where_they_were_taken():
+    """Two of three methods have a run for all k, which has its seconds at k = 50: k = 60 would show zeros."""
+    made = [
+        Summary("s", "digits", method, k, "", "network", {1: k / 100}, {"selecting": taken}, (9, 9))
+        for method, at in (("a", {50: 7.0, 60: 0.0}), ("b", {50: 3.0, 60: 0.0}), ("c", {50: 1.0, 60: 2.0}))
+        for k, taken in at.items()
+    ]
+    shown, words = seconds_shown(made)
+    assert shown == {"a": (7.0, 0.5), "b": (3.0, 0.5), "c": (1.0, 0.5)}
+    assert "at k = 50 against the seconds of the selection, by one thread" in words
+
+
+def test_seconds_are_of_like_rows_and_with_the_tuning():
+    plain = {"a": (9.0, 900, ""), "b": (2.0, 100, ""), "c": (3.0, 100, "")}
+    made = [
+        Summary("s", "digits", method, 5, setting, "network", {1: 0.5}, {"selecting": taken}, (n, n))
+        for method, (taken, n, setting) in [*plain.items(), ("a", (1.0, 100, "own defaults"))]
+    ]
+    assert seconds_shown(made)[0] == {"a": (1.0, 0.5), "b": (2.0, 0.5), "c": (3.0, 0.5)}
+    assert set(seconds_shown(made[:3])[0]) == {"b", "c"}
+    tuned = dataclasses.replace(made[1], seconds={"selecting": 2.0, "tuning": 40.0})
+    shown, words = seconds_shown([tuned, made[2]])
+    assert shown["b"][0] == 42
+    assert "with its tuning" in words
+
+
+def test_gains_begin_at_no_feature():
+    made = [
+        Summary("gains", "digits", "SA", k, "", "Spearman", {1: 0.5 - k / 100}, {}, (9, 9))
+        for k in (0, 9, 19)
+    ]
+    ((_, words, drawn),) = figures("gains", [Row(row, None, None, None) for row in made], [])
+    ax = drawn.axes[0]
+    assert (ax.get_xscale(), ax.get_xticks().tolist()) == ("linear", [0, 9, 19])
+    assert words.startswith("Rank correlation of marginal gains and attention against k")
+
+
+def test_pixels_of_all_features_are_not_drawn():
+    made = Record(Piece("completion", "digits", "LassoNet", 64, 1), {"mse": 0.5}, tuple(range(64)), {}, 9)
+    assert not list(figures("completion", [], [made]))
+
+
+def test_other_rows_are_no_pairs():
+    """A setting that draws other rows is compared with none but its own."""
+    made = [
+        Record(Piece("switches", "mice", method, 50, seed, setting), {"network": 0.5}, (1,), {}, 9)
+        for method, setting in [("SA", "as released"), ("SA", "all"), ("SA", "Adam"), ("OMP", "all")]
+        for seed in (1, 2)
+    ]
+    found = {row.method: row.other and row.other.setting for row in rows(made, (), "SA")}
+    assert found == {"SA, as released": None, "SA, all": None, "SA, Adam": "as released", "OMP, all": "all"}
+    drawn = {name for name, (protocol, _) in papers.DIFFERENCES.items() if not protocol.by_row}
+    assert set(ELSEWHERE["switches"]) == drawn
+    assert ELSEWHERE["lassonet"] == (lassonet_tables.RELEASED,)
+    assert set(CAVEATS) <= set(ORDER)
 
 
 def test_pixels_of_each_setting_are_drawn():

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from sparselin.experiments.networks import papers, reference, studies  # noqa: E402
+from sparselin.experiments.networks import papers, reference, released, studies  # noqa: E402
 from sparselin.experiments.networks.data import FORMS, table  # noqa: E402
 from sparselin.experiments.networks.figures import TABLES  # noqa: E402
 from sparselin.experiments.networks.methods import METHODS  # noqa: E402
@@ -25,11 +25,13 @@ from sparselin.experiments.networks.reference import (  # noqa: E402
     SETTINGS,
     BatchNorm,
     Settings,
+    Switches,
     buffered,
     optimizer,
     reference_accuracy,
     reference_attention,
 )
+from sparselin.experiments.networks.released import Gradients, reference_mask, reference_omp  # noqa: E402
 from sparselin.neural import SequentialAttention, mlp  # noqa: E402
 from sparselin.neural.schedule import Schedule, divided  # noqa: E402
 from sparselin.neural.training import Rows, seeded  # noqa: E402
@@ -40,7 +42,7 @@ DEFECTS = {"first_at_random": True, "last_wasted": True, "counts_features": True
 # --- when ------------------------------------------------------------------------------------------------
 
 
-def released(k, m, steps):
+def by_steps(k, m, steps):
     """(steps before it, features) of each pick, by the rule of the released code, step by step."""
     phases, picks, selected = k // m, [], 0
     for step in range(steps):
@@ -57,7 +59,7 @@ def released(k, m, steps):
 @pytest.mark.parametrize(("k", "m"), [(50, 1), (50, 5), (64, 2), (64, 8), (64, 32), (64, 64), (6, 3)])
 def test_all_defects_are_the_released_rule(k, m, steps):
     plan = divided(k, m, steps, 0.1, **DEFECTS)
-    expected = released(k, m, steps)
+    expected = by_steps(k, m, steps)
     assert plan.sizes == tuple(size for _, size in expected)
     # steps are rounded down twice here, up once there: they differ by less than 3
     assert all(0 <= there - here <= 2 for here, (there, _) in zip(plan.ends, expected, strict=True))
@@ -205,7 +207,7 @@ def test_batches_have_one_size_and_come_through_a_buffer():
     rows = Rows(torch.arange(250.0)[:, None], torch.arange(250))
     with seeded(0):
         for buffer in (True, False):
-            batches = reference._Batches(rows, 40, buffer)
+            batches = reference.Batches(rows, 40, Switches(buffer=buffer))
             passes = [[batch.y for batch in batches] for _ in range(20)]
             assert len(batches) == len(passes[0]) == 6
             assert all(len(part) == 40 for part in passes[0])
@@ -213,7 +215,12 @@ def test_batches_have_one_size_and_come_through_a_buffer():
             highest = max(int(parts[0].max()) for parts in passes)
             assert (highest < 140) == buffer
             assert not torch.equal(passes[0][0], passes[1][0])
-        assert len(reference._Batches(rows, 1000, True)) == 1
+        assert len(reference.Batches(rows, 1000)) == 1
+        for size, counts in ((40, [40] * 6 + [10]), (83, [83] * 3)):
+            batches = reference.Batches(rows, size, Switches(drop_remainder=False))
+            parts = [len(batch) for batch in batches]
+            assert parts == counts
+            assert len(batches) == len(parts)
         late = torch.stack([buffered(1000, 100).argsort()[0] for _ in range(400)]).double()
         # the first row leaves with chance 1/100 at each place
         assert abs(float(late.mean()) - 99) < 5 * 100 / math.sqrt(400)
@@ -222,7 +229,7 @@ def test_batches_have_one_size_and_come_through_a_buffer():
 
 def test_weights_begin_as_those_of_the_layer_for_all_features():
     with seeded(0):
-        first, _, last = reference._network(50, 400, 20)
+        first, _, last = reference.perceptron(50, 400, 20)
     for layer, inputs in ((first, 400), (last, 67)):
         bound = math.sqrt(6 / (inputs + layer.out_features))
         assert 0.99 * bound < float(layer.weight.detach().abs().max()) <= bound
@@ -233,7 +240,7 @@ def test_what_is_off_the_picks_has_no_effect():
     """The network of all d features with x∘1_S after the normalisation, and that of S: outputs, gradients."""
     X, S = torch.rand(30, 6), [4, 1]
     with seeded(0):
-        small, large = reference._network(2, 6, 3), reference._network(6, 6, 3)
+        small, large = reference.perceptron(2, 6, 3), reference.perceptron(6, 6, 3)
     large.load_state_dict(small.state_dict() | {"0.weight": large[0].weight.detach()})
     with torch.no_grad():
         large[0].weight[:, S] = small[0].weight
@@ -272,6 +279,76 @@ def test_the_features_that_matter_are_picked_but_for_the_first(switches, form):
     assert (set(first) <= {3, 6}) == (switches is MENDED)
     again = reference_attention(quadrants(), 3, 1, settings=SMALL, switches=switches, parametrization=form)
     assert orders[1] == again
+
+
+def test_omp_as_released_ranks_by_random_weights_and_mended_by_those_of_the_picks():
+    """58 of 60 features mean nothing. With W = 0 hidden units are 0 at first, without slope: 0 is picked."""
+    sets = quadrants(n=120, d=60)
+
+    def found(**switches):
+        gradients = Gradients(**switches)
+        return [reference_omp(sets, 3, s, settings=SMALL, gradients=gradients) for s in range(4)]
+
+    both, plain = found(random_off=False, one_batch=False), found()
+    assert all(order[0] == 0 and set(order[1:]) == {3, 6} for order in both)
+    assert any(order[0] != 0 for order in plain)
+    assert not all({3, 6} <= set(order) for order in plain)
+    assert found() == plain
+    assert found(random_off=False) != both != found(one_batch=False)
+
+
+def test_gradients_that_rank_are_those_of_the_network_with_and_without_its_other_weights():
+    sets, mask = quadrants(), torch.zeros(8)
+    mask[[1, 6]] = 1
+    with seeded(0):
+        network, inputs = reference.perceptron(8, 8, 4), BatchNorm(8)
+    rows = reference.rows_of(sets.X, sets.y)
+    for random_off in (True, False):
+        kept = network[0].weight.detach().clone()
+        with torch.no_grad():
+            network[0].weight *= 1 if random_off else mask
+        network.zero_grad()
+        nn.functional.cross_entropy(network(inputs(rows.X)), rows.y).backward()
+        expected = network[0].weight.grad.square().sum(dim=0).sqrt()
+        with torch.no_grad():
+            network[0].weight.copy_(kept)
+        torch.testing.assert_close(released._norms(network, inputs, rows, mask, random_off), expected)
+
+
+def test_a_phase_of_omp_begins_with_its_pick(monkeypatch):
+    """ceil(t·k/T) features in step t = 0, 1, …, T − 1, and gradients of the batch before."""
+    seen, asked = [], []
+    monkeypatch.setattr(
+        released, "backward", lambda network, rows, *rest: seen.append((rows, int(network[1]._mask.sum())))
+    )
+
+    def norms(network, inputs, rows, mask, random_off):
+        asked.append((len(seen), rows))
+        return torch.arange(8.0)
+
+    monkeypatch.setattr(released, "_norms", norms)
+    sets, settings = quadrants(), dataclasses.replace(SMALL, epochs=3, batch_size=60)
+    assert reference_omp(sets, 4, 0, settings=settings) == [7, 6, 5, 4]
+    assert [count for _, count in seen] == [math.ceil(Fraction(4 * t, 9)) for t in range(9)]
+    assert all(rows is seen[step - 1][0] for step, rows in asked)
+    with pytest.raises(ValueError, match="got 9 steps, k = 9"):
+        reference_omp(quadrants(d=9), 9, 0, settings=settings)
+
+
+def test_the_mask_as_released_is_trained_on_normalised_rows_and_read_on_others():
+    sets = quadrants()
+    for normalised in (False, True):
+        order = reference_mask(sets, 2, 0, settings=SMALL, normalised=normalised)
+        assert set(order) == {3, 6}
+    shifted = sets._replace(X=sets.X + np.float32(1000))
+    plain, read = (
+        [reference_mask(rows, 8, 0, settings=SMALL, normalised=normalised) for rows in (sets, shifted)]
+        for normalised in (False, True)
+    )
+    assert plain[0] != plain[1]
+    assert set(read[1][:2]) == {3, 6}
+    shares = released._Mask(5).shares(torch.rand(7, 5))
+    assert float(shares.detach().sum()) == pytest.approx(1, abs=1e-6)
 
 
 def test_too_few_picks_are_filled_with_the_lowest_numbers():

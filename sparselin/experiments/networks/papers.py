@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sparselin.experiments.networks.data import FORMS, table
@@ -25,6 +25,7 @@ from sparselin.experiments.networks.reference import (
     reference_accuracy,
     reference_attention,
 )
+from sparselin.experiments.networks.released import Gradients, reference_mask, reference_omp
 
 SA, ALL, OWN = "Sequential Attention", "all features", "own defaults"
 
@@ -162,19 +163,41 @@ def differences(data: str) -> list[str]:
     return [name for name in DIFFERENCES if name not in without]
 
 
+BASELINES: Mapping[tuple[str, str], Callable[..., list[int]]] = {
+    ("OMP", "as released"): reference_omp,
+    ("OMP", "W = 0 off the picks"): functools.partial(reference_omp, gradients=Gradients(random_off=False)),
+    ("OMP", "gradients of all rows"): functools.partial(reference_omp, gradients=Gradients(one_batch=False)),
+    ("OMP", "both"): functools.partial(reference_omp, gradients=Gradients(False, False)),
+    ("feature mask (LLY)", "as released"): reference_mask,
+    ("feature mask (LLY)", "read normalised"): functools.partial(reference_mask, normalised=True),
+}
+"""A method and what is mended in its released form ↦ its picks, by the released protocol."""
+
+
 def _switches_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for seed in range(1, 1 + scale.image_seeds):
         for data in names:
             k = largest(data, scale)
             yield from (Piece("switches", data, SA, k, seed, name) for name in differences(data))
+            yield from (Piece("switches", data, method, k, seed, name) for method, name in BASELINES)
 
 
 def _switches(piece: Piece, scale: Scale) -> Record:
+    if (piece.method, piece.setting) in BASELINES:
+        return _baseline(piece, scale)
     protocol, switches = DIFFERENCES[piece.setting]
     sets = sets_of(piece.data, protocol, piece.seed, scale.rows_of(piece.data))
     settings = settings_of(piece.data, sets, scale, piece.k)
     picks = _attention(sets, piece.k, piece.seed, settings, switches)
     return _record(piece, sets, scale, picks, switches=switches)
+
+
+def _baseline(piece: Piece, scale: Scale) -> Record:
+    sets = sets_of(piece.data, PAPER, piece.seed, scale.rows_of(piece.data))
+    settings = settings_of(piece.data, sets, scale, piece.k)
+    begin = time.process_time()
+    order = BASELINES[piece.method, piece.setting](sets, piece.k, piece.seed, settings=settings)
+    return _record(piece, sets, scale, Picks(tuple(order), time.process_time() - begin))
 
 
 # --- Tables 5 and 6: the same passes over the data for all methods ----------------------------------------
@@ -218,7 +241,8 @@ def _efficiency(piece: Piece, scale: Scale) -> Record:
     if piece.method == SA:
         epochs = max(epochs, least_epochs(sets, batch_size, k))
         settings = dataclasses.replace(SETTINGS[piece.data], epochs=epochs, batch_size=batch_size)
-        return _record(piece, sets, scale, _attention(sets, k, piece.seed, settings))
+        all_rows = dataclasses.replace(AS_RELEASED, drop_remainder=False)  # as the others have
+        return _record(piece, sets, scale, _attention(sets, k, piece.seed, settings, all_rows))
     options = {"batch_size": batch_size} | _within(piece.method, epochs, k)
     return _record(piece, sets, scale, pick(piece.method, sets.X, sets.y, k, k, piece.seed, options))
 

@@ -72,6 +72,7 @@ class Switches:
     counts_features : phases are compared with numbers of features, so that m > 1 at a time pick too few; the
         others are then those with the lowest numbers (top_k in run.py).
     buffer : rows are shuffled within a buffer of 100 (dataset.py), not all of them.
+    drop_remainder : rows that do not fill a batch are left out of a pass (dataset.py).
     optimizer : "rmsprop", with steps of 10⁻³: mlp.py makes an Adam with the settings' rate, but `compile` is
         called without it and sets Keras' default; "rmsprop 2.10", the same in TensorFlow up to 2.10, where ε
         is outside the root; "adam", what the settings are for.
@@ -82,6 +83,7 @@ class Switches:
     counts_features: bool = True
     buffer: bool = True
     optimizer: str = "rmsprop"
+    drop_remainder: bool = True
 
     def schedule(self, k: int, features_per_step: PerStep, steps: int) -> Schedule:
         """When and how many features are picked."""
@@ -120,10 +122,10 @@ def reference_attention(
     3
     """
     d = sets.X.shape[1]
-    batches = _Batches(_rows(sets.X, sets.y), settings.batch_size, switches.buffer)
+    batches = Batches(rows_of(sets.X, sets.y), settings.batch_size, switches)
     schedule = switches.schedule(k, features_per_step, len(batches) * settings.epochs)
     with seeded(seed):
-        network, inputs = _network(d, d, sets.classes), BatchNorm(d)
+        network, inputs = perceptron(d, d, sets.classes), BatchNorm(d)
         selector = SequentialAttention(
             network,
             sum(schedule.sizes),
@@ -149,9 +151,9 @@ def reference_accuracy(
     """
     S = np.asarray(support, np.intp)
     with seeded(seed):
-        body = _network(len(S), sets.X.shape[1], sets.classes)
+        body = perceptron(len(S), sets.X.shape[1], sets.classes)
         network = nn.Sequential(BatchNorm(len(S)), body)
-        batches = _Batches(_rows(sets.X[:, S], sets.y), settings.batch_size, switches.buffer)
+        batches = Batches(rows_of(sets.X[:, S], sets.y), settings.batch_size, switches)
         stepper = optimizer(settings, switches)(list(network.parameters()))
         for _ in range(settings.epochs_fit):
             for batch in batches:
@@ -160,15 +162,16 @@ def reference_accuracy(
                 stepper.step()
         network.eval()
         with torch.no_grad():
-            test = _rows(sets.X_test[:, S], sets.y_test)
+            test = rows_of(sets.X_test[:, S], sets.y_test)
             return float((network(test.X).argmax(dim=1) == test.y).double().mean())
 
 
-def _rows(X: Any, y: IndexArray) -> Rows:
+def rows_of(X: Any, y: IndexArray) -> Rows:
+    """X (n, d) and the classes, for PyTorch."""
     return Rows(torch.from_numpy(np.ascontiguousarray(X)), torch.from_numpy(y))
 
 
-def _network(width: int, d: int, classes: int) -> nn.Sequential:
+def perceptron(width: int, d: int, classes: int) -> nn.Sequential:
     """`width` → 67 ReLU → classes; zero biases, weights uniform in ±√(6/(inputs + outputs)), of d inputs."""
     layers = nn.Linear(width, HIDDEN), nn.Linear(HIDDEN, classes)
     for layer, inputs in zip(layers, (d, HIDDEN), strict=True):
@@ -198,19 +201,24 @@ class BatchNorm(nn.BatchNorm1d):
         return normalised
 
 
-class _Batches:
-    """Batches of one size, rows that are left over dropped, in another order in each pass."""
+class Batches:
+    """Batches of one size, in another order in each pass; rows left over make one more or are dropped.
 
-    def __init__(self, rows: Rows, size: int, buffer: bool) -> None:
-        self._rows, self._size, self._buffer = rows, min(size, len(rows)), buffer
+    A single row is dropped, too: it has no variance by which to normalise it.
+    """
+
+    def __init__(self, rows: Rows, size: int, switches: Switches = AS_RELEASED) -> None:
+        self._rows, self._size, self._buffer = rows, min(size, len(rows)), switches.buffer
+        rest = len(rows) % self._size
+        self._taken = len(rows) - rest * (switches.drop_remainder or rest == 1)
 
     def __len__(self) -> int:
-        return len(self._rows) // self._size
+        return -(-self._taken // self._size)
 
     def __iter__(self) -> Iterator[Rows]:
         n = len(self._rows)
         order = buffered(n, 100) if self._buffer else torch.randperm(n)
-        for part in order[: len(self) * self._size].split(self._size):
+        for part in order[: self._taken].split(self._size):
             yield Rows(self._rows.X.index_select(0, part), self._rows.y[part])
 
 
