@@ -668,6 +668,8 @@ def test_seconds_are_of_like_rows_and_with_the_tuning():
     ]
     assert seconds_shown(made)[0] == {"a": (1.0, 0.5), "b": (2.0, 0.5), "c": (3.0, 0.5)}
     assert set(seconds_shown(made[:3])[0]) == {"b", "c"}
+    alike = dataclasses.replace(made[0], rows=(100, 100))
+    assert seconds_shown([alike, *made[1:]])[0]["a"] == (9.0, 0.5)
     tuned = dataclasses.replace(made[1], seconds={"selecting": 2.0, "tuning": 40.0})
     shown, words = seconds_shown([tuned, made[2]])
     assert shown["b"][0] == 42
