@@ -76,7 +76,10 @@ def study_times(
     methods = list(dict.fromkeys(one.method for one in summaries))
     names = list(dict.fromkeys(one.data for one in summaries))
     took = [one.seconds["selecting"] + one.seconds.get("tuning", 0) for one in summaries]
-    panels = _panels(names, "seconds of the selection", ylabel, titles or {}, 2)
+    xlabel = "seconds of the selection" + ", with its tuning" * any(
+        "tuning" in one.seconds for one in summaries
+    )
+    panels = _panels(names, xlabel, ylabel, titles or {}, 2)
     for one, seconds in zip(summaries, took, strict=True):
         ax, style = panels[names.index(one.data)], look(methods.index(one.method))
         shown = style | {"label": one.method, "linestyle": "none", "fillstyle": _FILLS[style["linestyle"]]}

@@ -673,6 +673,7 @@ def test_seconds_are_of_like_rows_and_with_the_tuning():
     tuned = dataclasses.replace(made[1], seconds={"selecting": 2.0, "tuning": 40.0})
     shown, words = seconds_shown([tuned, made[2]])
     assert shown["b"][0] == 42
+    assert plots.study_times([tuned])[0].get_xlabel() == "seconds of the selection, with its tuning"
     assert "with its tuning" in words
 
 
