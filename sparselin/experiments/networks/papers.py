@@ -168,6 +168,9 @@ BASELINES: Mapping[tuple[str, str], Callable[..., list[int]]] = {
     ("OMP", "W = 0 off the picks"): functools.partial(reference_omp, gradients=Gradients(random_off=False)),
     ("OMP", "gradients of all rows"): functools.partial(reference_omp, gradients=Gradients(one_batch=False)),
     ("OMP", "both"): functools.partial(reference_omp, gradients=Gradients(False, False)),
+    ("OMP", "both, rows as they are"): functools.partial(
+        reference_omp, gradients=Gradients(False, False), normalised=False
+    ),
     ("feature mask (LLY)", "as released"): reference_mask,
     ("feature mask (LLY)", "read normalised"): functools.partial(reference_mask, normalised=True),
 }

@@ -41,8 +41,8 @@ class Gradients:
     Attributes
     ----------
     random_off : of the network in which the W_j of unselected features have the random values that they were
-        drawn with, and all features are passed on; else W_j = 0 off S, as in OMP. All hidden units are 0 then
-        while S = ∅, where ReLU has no slope: the first pick is feature 0.
+        drawn with, all features being passed on; else W_j = 0 off S, as in OMP, from the second pick on: for
+        S = ∅ all hidden units are 0 then, where ReLU has no slope.
     one_batch : over the batch of the step before; else over all training rows.
     """
 
@@ -51,10 +51,18 @@ class Gradients:
 
 
 def reference_omp(
-    sets: Sets, k: int, seed: int, *, settings: Settings, gradients: Gradients | None = None
+    sets: Sets,
+    k: int,
+    seed: int,
+    *,
+    settings: Settings,
+    gradients: Gradients | None = None,
+    normalised: bool = True,
 ) -> list[int]:
     """k features in the order of picking: k phases of the steps, in which the network sees x∘1_S; each begins
     with argmax_{j ∉ S} ‖∂L/∂W_j‖₂ joining S, the first with step 1: the gradients are of the step before.
+
+    normalised : whether the batch normalisation, as released, comes first; else the network reads X.
 
     Raises ValueError for fewer than k + 1 steps.
 
@@ -70,7 +78,8 @@ def reference_omp(
     if steps <= k:
         raise ValueError(f"OMP needs a step more than features; got {steps} steps, k = {k}: take more epochs")
     with seeded(seed):
-        network, inputs, mask = perceptron(d, d, sets.classes), BatchNorm(d), torch.zeros(d)
+        network, mask = perceptron(d, d, sets.classes), torch.zeros(d)
+        inputs: nn.Module = BatchNorm(d) if normalised else nn.Identity()
         stepper = optimizer(settings, AS_RELEASED)([*inputs.parameters(), *network.parameters()])
         through = nn.Sequential(inputs, _Times(mask), network)
         order: list[int] = []
@@ -78,7 +87,8 @@ def reference_omp(
         before = rows
         for step, batch in enumerate(passes):
             if math.ceil(step * k / steps) > len(order):
-                norms = _norms(network, inputs, before if chosen.one_batch else rows, mask, chosen.random_off)
+                random = chosen.random_off or not order
+                norms = _norms(network, inputs, before if chosen.one_batch else rows, mask, random)
                 norms[order] = -1
                 order.append(int(np.argmax(norms.numpy())))  # of equal ones the first
                 mask[order[-1]] = 1
