@@ -39,8 +39,9 @@ SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {
     # The mask begins uniform, 1/d: whether it has left that depends on length and number of the steps.
     "feature mask (LLY)": _grid(learning_rate=(1e-3, 1e-2), epochs=(100, 300), mask_width=(32, 128)),
 }
-"""Eight settings each; the rest is as in `picks.called_with`. Fixed before the run, but for LassoNet's: they
-were drawn anew after one tuned record had been seen, of paths on which most features left at one λ."""
+"""Eight settings each, of which one is chosen at the largest k; the rest is as in `picks.called_with`. Fixed
+before the run, but for LassoNet's: they were drawn anew after one tuned record had been seen, of paths on
+which most features left at one λ."""
 
 TUNED = ("mice", "isolet")
 

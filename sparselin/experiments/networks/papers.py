@@ -149,7 +149,8 @@ DIFFERENCES: Mapping[str, tuple[Protocol, Switches]] = {
     "all but the optimiser": (HONEST, dataclasses.replace(MENDED, optimizer="rmsprop")),
     "all": (HONEST, MENDED),
 }
-"""What is mended, in the words of `Piece.setting`; `counts_features` matters for several at a time only."""
+"""What is mended, in the words of `Piece.setting`, in selecting and in training again; `counts_features`
+matters for several at a time only."""
 
 
 def differences(data: str) -> list[str]:

@@ -72,10 +72,10 @@ class Switches:
     counts_features : phases are compared with numbers of features, so that m > 1 at a time pick too few; the
         others are then those with the lowest numbers (top_k in run.py).
     buffer : rows are shuffled within a buffer of 100 (dataset.py), not all of them.
-    drop_remainder : rows that do not fill a batch are left out of a pass (dataset.py).
     optimizer : "rmsprop", with steps of 10⁻³: mlp.py makes an Adam with the settings' rate, but `compile` is
         called without it and sets Keras' default; "rmsprop 2.10", the same in TensorFlow up to 2.10, where ε
-        is outside the root; "adam", what the settings are for.
+        is outside the root; "adam", what the settings are for (`Settings.rate`).
+    drop_remainder : rows that do not fill a batch are left out of a pass (dataset.py).
     """
 
     first_at_random: bool = True
@@ -100,6 +100,7 @@ class Switches:
 
 AS_RELEASED = Switches()
 MENDED = Switches(False, False, False, False, "adam")
+"""All but `drop_remainder`."""
 
 
 def reference_attention(

@@ -1,9 +1,10 @@
 """Two baselines of Sequential Attention as its authors released them, what is odd in each with a switch.
 
 Behaviour of google-research/sequential_attention, experiments/models/mlp_omp.py and mlp_lly.py, and its
-folder benchmarks (Apache 2.0); network, batches and optimiser as in `reference`. Their group LASSO and
-Sequential LASSO (mlp_seql.py) cannot be run as they are: the constructor does not hand the layers on to that
-of MLPModel, which ends with a TypeError. Nor are concrete autoencoders among what was released.
+folder benchmarks (Apache 2.0); network, batches, optimiser and settings are those of Sequential Attention, in
+`reference`. Their group LASSO and Sequential LASSO (mlp_seql.py) cannot be run as they are: the constructor
+does not hand the layers on to that of MLPModel, which ends with a TypeError. Nor are concrete autoencoders
+among what was released.
 """
 
 from __future__ import annotations
