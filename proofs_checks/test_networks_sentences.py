@@ -381,7 +381,7 @@ def test_omp_for_networks(check):
     Instead: On five, MNIST with its pixels among them (0.912, Sequential Attention 0.956). On Mice Protein
     OMP has the best mean of all six methods.
 
-    Consequences: Why it is so: SA-B.1-omp-again.
+    Consequences: What OMP has by other gradients: SA-B.1-omp-again.
 
     Unchecked: the experiments: SA-table-2-baselines-mice
     """
@@ -415,8 +415,9 @@ def test_omp_for_networks_again(check):
     generalize well from least squares regression and generalized linear models to deep neural networks”
 
     Hypotheses: our records by the released protocol; OMP by the gradients of all rows where W_j = 0 for the
-    unselected features, as for a model that is linear in W. The released code takes those of one batch, of a
-    network in which these W_j have random values and all features are passed on
+    unselected features, as for a model that is linear in W (the first pick by random W, since for W = 0 all
+    gradients vanish). The released code takes those of one batch, of a network in which these W_j have random
+    values and all features are passed on
 
     Consequences: What comes of each of the two: the study “switches”, in docs/networks-tables.md. What the
     printed figures say of the sentence: SA-B.1-omp.

@@ -150,8 +150,8 @@ def other(one: Summary, by_address: Mapping[Any, Summary], against: str = AGAINS
     settings = (base,) if one.method == against else (one.setting, base, OWN)
     for setting in settings:
         found = by_address.get((one.study, one.data, against, one.k, setting, one.learner))
-        elsewhere = {setting, one.setting} & {*ELSEWHERE.get(one.study, ())} if setting != one.setting else ()
-        if found is not None and found.rows == one.rows and not elsewhere:
+        alike = setting == one.setting or not {setting, one.setting} & {*ELSEWHERE.get(one.study, ())}
+        if found is not None and found.rows == one.rows and alike:
             return None if found is one else found
     return None
 

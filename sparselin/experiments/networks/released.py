@@ -65,7 +65,7 @@ def reference_omp(
 
     normalised : whether the batch normalisation, as released, comes first; else the network reads X.
 
-    Raises ValueError for fewer than k + 1 steps.
+    Raises ValueError for fewer than k + 1 steps, and for k > d.
 
     >>> from sparselin.experiments.networks import data, protocol, reference
     >>> sets = protocol.split(data.table("breast_cancer"), protocol.PAPER, 1)
@@ -76,6 +76,8 @@ def reference_omp(
     rows = rows_of(sets.X, sets.y)
     batches = Batches(rows, settings.batch_size)
     steps = len(batches) * settings.epochs
+    if k > d:
+        raise ValueError(f"k must be at most the number of features; got k = {k}, {d} features")
     if steps <= k:
         raise ValueError(f"OMP needs a step more than features; got {steps} steps, k = {k}: take more epochs")
     with seeded(seed):
