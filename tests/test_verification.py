@@ -508,6 +508,17 @@ class TestCommandLine:
         assert other.exit_code == 2
         assert "results.json of something else" in " ".join(other.output.replace("│", "").split())
 
+    def test_a_page_of_somebody_else_stays(self, tmp_path):
+        """In `.`, say, the folder of a web site."""
+        (tmp_path / "index.html").write_text("home")
+        for command in (["verify"], ["diversity", "--quick"], ["guarantee", "--quick"]):
+            refused = CliRunner().invoke(cli, [*command, "--output", str(tmp_path)])
+            assert refused.exit_code == 2, refused.output
+            words = " ".join(refused.output.replace("│", "").split())
+            assert "holds an index.html of something else" in words
+        assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
+        assert (tmp_path / "index.html").read_text() == "home"
+
     def test_every_command_has_a_folder_of_its_own(self):
         folders = [
             next(option.default for option in cli.get_command(None, name).params if option.name == "output")

@@ -95,7 +95,7 @@ def finish(console: Console, index: Path, interrupted: bool, failed: bool = Fals
 def make_folder(output: Path, command: str) -> None:
     """Make the folder of a command's report, before the work that fills it.
 
-    Raises click.BadParameter where that cannot be, may not be written into, or has another command's report.
+    Raises click.BadParameter where that cannot be, may not be written into, or has another report or page.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def make_folder(output: Path, command: str) -> None:
     if not os.access(output, os.W_OK):
         words = f"nothing can be written into {output}: choose another folder, or change its rights"
         raise click.BadParameter(words, param_hint="--output")
-    other = _holds(output / "results.json")
+    other = _holds(output)
     if other not in ("", f"a report of `sparselin {command}`"):
         raise click.BadParameter(
             f"{output} holds {other}, which would be mixed with this one: choose another folder or remove it",
@@ -112,12 +112,13 @@ def make_folder(output: Path, command: str) -> None:
         )
 
 
-def _holds(results: Path) -> str:
-    """Whose report a folder holds, "" if it holds none."""
+def _holds(output: Path) -> str:
+    """Whose report a folder holds, "" if it holds none. Ours write results.json before index.html."""
     try:
-        return "a report of `{} {}`".format(*json.loads(results.read_text("utf-8"))["run"]["command"].split())
+        results = json.loads((output / "results.json").read_text("utf-8"))
+        return "a report of `{} {}`".format(*results["run"]["command"].split())
     except FileNotFoundError:
-        return ""
+        return "an index.html of something else" if (output / "index.html").exists() else ""
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return "a results.json of something else"
 
