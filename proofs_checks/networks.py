@@ -1,9 +1,9 @@
 """The records of the papers' experiments, run again, and what rows of the ledger ask of them.
 
 `python -m proofs_checks.networks FILE` stores those of a run, whose records.jsonl FILE is: its records at
-full scale, sorted, a line each as `Record.as_json` has it, in networks_records.jsonl. Of them it makes the
-tables and the pictures of docs/networks-tables.md. The rows of the ledger read them; `sparselin ledger
---write` stores their verdicts.
+full scale, in the order of a run, a line each as `Record.as_json` has it, in networks_records.jsonl. Of
+them it makes the tables and the pictures of docs/networks-tables.md. The rows of the ledger read them;
+`sparselin ledger --write` stores their verdicts.
 """
 
 import datetime
@@ -20,6 +20,7 @@ from sparselin import plots
 from sparselin.experiments.networks.figures import NAMES, OWN, TABLES
 from sparselin.experiments.networks.pieces import FULL, Record
 from sparselin.experiments.networks.printed import TITLES
+from sparselin.experiments.networks.runs import planned
 from sparselin.experiments.networks.verdicts import LEAST_ROWS, LEAST_SEEDS, stored, summary, together
 from sparselin.ledger import Verdict
 from sparselin.reports import neural_figures
@@ -182,7 +183,16 @@ def full(lines):
             before = found.get(record.piece.key)
             if before is None or record.rows >= before.rows:
                 found[record.piece.key] = record
-    return [found[key] for key in sorted(found)]
+    return in_order(found.values())
+
+
+def in_order(records):
+    """As a run of all has them, methods in the order of METHODS; then those of no study's pieces, by key."""
+    from sparselin.experiments.networks.studies import STUDIES  # with PyTorch, as the run that made them
+
+    sets = {name for study in STUDIES.values() for name in study.data}
+    place = {piece.key: i for i, piece in enumerate(planned(STUDIES.values(), sets, FULL))}
+    return sorted(records, key=lambda one: (place.get(one.piece.key, len(place)), one.piece.key))
 
 
 PICTURES = {

@@ -12,7 +12,7 @@ from sparselin.experiments.networks.data import FORMS
 from sparselin.experiments.networks.pieces import Record
 from sparselin.experiments.networks.verdicts import Judged, Summary
 from sparselin.reports.neural_matrices import matrices
-from sparselin.reports.neural_rows import CAVEATS, NAMES, TIMES, Row, judged_all, rows
+from sparselin.reports.neural_rows import CAVEATS, NAMES, TIMES, Row, judged_all, rows, spread
 
 BEGIN = "<!-- tables: made by `python -m proofs_checks.networks`, not by hand -->"
 END = "<!-- end of the tables -->"
@@ -20,7 +20,7 @@ ORDER = (
     *("honest", "paper", "switches", "efficiency", "adaptivity", "masks", "lassonet", "lassonet-pixels"),
     *("completion", "gains", "anchors", "downstream", "signals"),
 )
-"""The studies, in the order of the page; others come after them."""
+"""The studies, in the order of the tables, what is without leaks first; others come after them."""
 
 
 def markdown(records: Sequence[Record], date: datetime.date) -> str:
@@ -69,11 +69,11 @@ def _figure(judged: Judged) -> str:
     printed, ours = judged.printed, judged.ours
     digits = 1 if printed.table == TIMES else 3
     told = [_title(printed.data), _method(printed.method, printed.setting), printed.learner]
-    told.append(_spread(printed.mean, printed.std, digits))
+    told.append(spread(printed.mean, printed.std, digits))
     if ours is None:
         told += [""] * 3
     else:
-        told += [_ours(ours, digits), str(len(ours.values)), _rows(ours)]
+        told += [spread(ours.mean, ours.std, digits), str(len(ours.values)), _rows(ours)]
     if judged.lacking:
         told += ["", "", f"{judged.verdict.value}: {judged.lacking}"]
     else:
@@ -158,14 +158,6 @@ def _method(method: str, setting: str) -> str:
 
 def _rows(one: Summary) -> str:
     return " to ".join(f"{size:,}" for size in dict.fromkeys(one.rows))
-
-
-def _ours(one: Summary, digits: int) -> str:
-    return _spread(one.mean, one.std if len(one.values) > 1 else None, digits)
-
-
-def _spread(mean: float, std: float | None, digits: int) -> str:
-    return f"{mean:.{digits}f}" if std is None else f"{mean:.{digits}f} ± {std:.{digits}f}"
 
 
 def _signed(value: float) -> str:

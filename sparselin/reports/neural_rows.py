@@ -227,13 +227,16 @@ def number_of(setting: str) -> tuple[int, str] | None:
 # --- in words --------------------------------------------------------------------------------------------
 
 
-def spread(mean: float, std: float | None) -> str:
+def spread(mean: float, std: float | None, digits: int | None = None) -> str:
     """Mean ± standard deviation, which one seed does not have.
 
-    >>> spread(0.9563, 0.002), spread(57.5, 1.5), spread(0.96, None)
-    ('0.956 ± 0.002', '57.5 ± 1.5', '0.960')
+    digits : after the point; None for 3, from 10 on 1.
+
+    >>> spread(0.9563, 0.002), spread(57.5, 1.5), spread(0.96, None), spread(9.5, 1.5, digits=1)
+    ('0.956 ± 0.002', '57.5 ± 1.5', '0.960', '9.5 ± 1.5')
     """
-    digits = 1 if mean >= 10 else 3
+    if digits is None:
+        digits = 1 if mean >= 10 else 3
     if std is None or math.isnan(std):
         return f"{mean:.{digits}f}"
     return f"{mean:.{digits}f} ± {std:.{digits}f}"

@@ -270,6 +270,25 @@ def test_of_a_run_the_last_full_record_of_each_piece_is_kept(full_of):
     assert full_of(map(json.dumps, lines)) == [first, second]
 
 
+def test_records_are_stored_in_the_order_of_a_run(full_of, studies):
+    """Methods as METHODS has them, not by the alphabet or as they came; at the end what no run has."""
+    pieces = [
+        Piece(study, data, method, 50, 1)
+        for study, data, method in [
+            ("paper", "mice", "Sequential Attention"),
+            ("paper", "mice", "LassoNet"),
+            ("paper", "mice", "concrete autoencoder"),
+            ("honest", "mice", "LassoNet"),
+            ("another", "mice", "A"),
+        ]
+    ]
+    scale = dataclasses.asdict(FULL)
+    lines = [
+        {"record": Record(piece, {"network": 0.5}, (), {}, 1).as_json(), "scale": scale} for piece in pieces
+    ]
+    assert [one.piece for one in full_of(map(json.dumps, lines[::-1]))] == pieces
+
+
 # --- rows of the ledger ----------------------------------------------------------------------------------
 
 
