@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import importlib.util
 import os
 import time
@@ -105,7 +106,7 @@ def neural(
     remaining = runs.left(pieces, store)
     for line in _ending(ended, remaining, store, command):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
-    if ended.disk:
+    if ended.refused:
         raise SystemExit(1)
     if not store.records:
         raise SystemExit(130 if ended.interrupted else 1)
@@ -253,10 +254,10 @@ class _Work(NamedTuple):
 
 
 class _Ended(NamedTuple):
-    """How the run ended: by Ctrl-C, or because the disk refused a record (why, or "")."""
+    """How the run ended: by Ctrl-C, or because a record could not be written."""
 
     interrupted: bool
-    disk: str = ""
+    refused: OSError | None = None
 
 
 def _collect(console: Console, work: _Work) -> _Ended:
@@ -284,16 +285,17 @@ def _collect(console: Console, work: _Work) -> _Ended:
     try:
         return _Ended(watch(console, "pieces", len(work.todo), stream, take, "Interrupted.", alike=False))
     except OSError as error:
-        return _Ended(False, str(error))
+        return _Ended(False, error)
 
 
 def _ending(ended: _Ended, remaining: Sequence[Piece], store: Store, command: str) -> list[str]:
     """What failed, and in one line how to go on."""
     lines = [f"Failed: {line}" for line in runs.failures_in_words(store.failures.values())]
     kept = f"{len(store.records)} records are kept in {store.path}"
-    if ended.disk:
+    if ended.refused:
+        first = "Let it end" if ended.refused.errno == errno.EBUSY else "Make room"
         lines.append(
-            f"A record could not be written ({ended.disk}); {kept}. Make room, then go on: {command}"
+            f"A record could not be written ({ended.refused}); {kept}. {first}, then go on: {command}"
         )
     elif remaining:
         lines.append(f"{len(remaining)} pieces are left; {kept}. To go on: {command}")

@@ -303,6 +303,23 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
     assert len(lines(tmp_path)) == ALL
 
 
+def test_a_second_run_in_the_folder_says_that_there_is_one(tmp_path, monkeypatch):
+    """Its first record is written when the other one's lines have come since it began."""
+    whole = store.Store.add
+
+    def late(self, outcome, seconds):
+        if not self.records:
+            with self.path.open("ab") as file:
+                file.write(b"of the other run")
+        return whole(self, outcome, seconds)
+
+    monkeypatch.setattr(store.Store, "add", late)
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 1
+    assert "another run writes to this file" in said(result)
+    assert "Let it end, then go on: sparselin neural" in said(result)
+
+
 def test_two_runs_do_not_write_into_one_file(tmp_path):
     path = tmp_path / "records.jsonl"
     one, other = Store(path, QUICK), Store(path, QUICK)
