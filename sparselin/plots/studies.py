@@ -66,6 +66,8 @@ def study_times(
 ) -> list[Axes]:
     """Mean scores against the seconds of the selection, a panel for each data set, a mark for each method.
 
+    Bars are of one standard deviation.
+
     Parameters
     ----------
     summaries : with `data`, `method`, `mean`, `std` and `seconds` that have "selecting", and "tuning" where
@@ -83,7 +85,10 @@ def study_times(
     for one, seconds in zip(summaries, took, strict=True):
         ax, style = panels[names.index(one.data)], look(methods.index(one.method))
         shown = style | {"label": one.method, "linestyle": "none", "fillstyle": _FILLS[style["linestyle"]]}
-        ax.plot([max(seconds, _SHORTEST)], [one.mean], markersize=7, **shown)
+        at = max(seconds, _SHORTEST)
+        std = float(np.nan_to_num(one.std))
+        ax.vlines(at, one.mean - std, one.mean + std, color=style["color"], linewidth=1, alpha=0.35)
+        ax.plot([at], [one.mean], markersize=7, **shown)
     for name, ax in zip(names, panels, strict=True):
         mine = [seconds for one, seconds in zip(summaries, took, strict=True) if one.data == name]
         positive_axis(ax, np.maximum(mine, _SHORTEST))

@@ -125,8 +125,8 @@ def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
     learner = timed[0].learner
     drawn = plots.study_times([one for one in timed if one in shown.values()], _words(learner), TITLES)
     tuned = ", with its tuning" if any("tuning" in one.seconds for one in shown.values()) else ""
-    words = _caption(learner, f" at k = {k} against the seconds of the selection{tuned}, by one thread.")
-    yield "seconds", words, drawn[0].figure
+    rest = f" ± std at k = {k} against the seconds of the selection{tuned}, by one thread."
+    yield "seconds", _caption(learner, rest), drawn[0].figure
 
 
 def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:

@@ -750,6 +750,17 @@ def test_marks_of_seconds_are_told_apart():
     assert len(set(marks)) == 17
 
 
+def test_marks_of_seconds_have_bars_of_one_standard_deviation():
+    """Of scores 0.5 ∓ 0.1 it is √0.02; of one seed there is none."""
+    made = [
+        Summary("paper", "digits", name, 5, "", "network", values, {"selecting": 1.0}, (9, 9))
+        for name, values in {"a": {1: 0.4, 2: 0.6}, "b": {1: 0.5}}.items()
+    ]
+    (panel,) = plots.study_times(made)
+    ends = [[float(y) for _, y in bar.get_segments()[0]] for bar in panel.collections]
+    assert ends == [pytest.approx([0.5 - 0.02**0.5, 0.5 + 0.02**0.5]), [0.5, 0.5]]
+
+
 def test_lines_of_settings_have_what_is_printed_beside_them():
     rows = [
         Summary("adaptivity", "mice", "SA", 64, str(2**i), "network", {1: 0.9, 2: 0.9 + 0.02 * i}, {}, (9, 9))
