@@ -183,7 +183,7 @@ def full(lines):
             before = found.get(record.piece.key)
             if before is None or record.rows >= before.rows:
                 found[record.piece.key] = record
-    return in_order(found.values())
+    return [found[key] for key in sorted(found)]
 
 
 def in_order(records):
@@ -215,7 +215,7 @@ def draw(records):
 def main(run=None):
     """Store the records of a run, if one is given; make the page of the stored ones."""
     if run is not None:
-        records = full(Path(run).read_text(encoding="utf-8").splitlines())
+        records = in_order(full(Path(run).read_text(encoding="utf-8").splitlines()))
         if not records:
             raise SystemExit(f"{run} has no record of a run at full scale: run `sparselin neural --full`")
         lines = [json.dumps(one.as_json(), ensure_ascii=False, separators=(",", ":")) for one in records]

@@ -282,11 +282,9 @@ def test_records_are_stored_in_the_order_of_a_run(full_of, studies):
             ("another", "mice", "A"),
         ]
     ]
-    scale = dataclasses.asdict(FULL)
-    lines = [
-        {"record": Record(piece, {"network": 0.5}, (), {}, 1).as_json(), "scale": scale} for piece in pieces
-    ]
-    assert [one.piece for one in full_of(map(json.dumps, lines[::-1]))] == pieces
+    made = [Record(piece, {"network": 0.5}, (), {}, 1) for piece in pieces]
+    in_order = sys.modules[full_of.__module__].in_order
+    assert [one.piece for one in in_order(made[::-1])] == pieces
 
 
 # --- rows of the ledger ----------------------------------------------------------------------------------
