@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels import moments
-from sparselin.data.design import Design, unit_variance
+from sparselin.data.design import Design, Unrounded, unit_variance, weighted
 from sparselin.data.gram import root_of_gram
 from sparselin.data.operators import NO_OPERATOR, Operator, is_operator
 from sparselin.data.rounding import ErrorBounds
@@ -96,6 +96,7 @@ class Problem(ErrorBounds):
     compressed : what `compress` recorded of its pass over the data, or None.
     kind : "dense"; "sparse"; "operator"; or "gram": X is a Cholesky factor, and the squared lengths of its
         columns are known to eps. Methods do not branch on it: what depends on it is a method of the problem.
+    unrounded : the data before weights and scales rounded them to float32; None for all other data.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
 
@@ -105,6 +106,7 @@ class Problem(ErrorBounds):
     """
 
     _numbers: tuple[int, ...] = ()  # see `check_indices`
+    unrounded: Unrounded | None = None
 
     def __init__(
         self,
@@ -129,15 +131,26 @@ class Problem(ErrorBounds):
         y = check_vector(y, "y", X.shape[0], X.dtype)
         self.names = labels if names is None else check_names(names, X.shape[1])
         self._numbers = numbers
-        root = np.ones(X.shape[0], X.dtype)
+        root = None
         if sample_weight is not None:
-            root = np.sqrt(check_weights(sample_weight, X.shape[0], X.dtype))
-            y = y * root
-            X = _weighted(X, root)
+            root = np.sqrt(check_weights(sample_weight, X.shape[0], np.dtype(np.float64)))
         if standardize and isinstance(X, Operator):
             raise ValueError("standardize needs the entries of X, which a LinearOperator does not have")
-        scale = unit_variance(X, root, bool(intercept)) if standardize else None
-        self._set(Design(X, root if intercept else None, scale), y)
+        self._scaled(X, y, root, bool(intercept), standardize)
+
+    def _scaled(
+        self, X: Any, y: FloatArray, root: FloatArray | None, intercept: bool, standardize: bool
+    ) -> None:
+        """Set the design of X and y, rows multiplied by `root`, (n,) in float64, in the dtype of X."""
+        t = np.ones(len(y)) if root is None else root
+        scale = unit_variance(X, t, intercept, root) if standardize else None
+        if X.dtype == np.float32 and not isinstance(X, Operator) and (root is not None or standardize):
+            self.unrounded = Unrounded(X, y, root, scale)
+        if root is not None:
+            root = root.astype(X.dtype)
+            X, y = X.weighted(root) if isinstance(X, Operator) else weighted(X, root), y * root
+        ones = t.astype(X.dtype) if intercept else None
+        self._set(Design(X, ones, None if scale is None else scale.astype(X.dtype)), y)
 
     def _set(self, design: Design, y: FloatArray) -> None:
         X = design.X
@@ -302,13 +315,19 @@ class Problem(ErrorBounds):
 
     def columns(self, J: ArrayLike) -> FloatArray:
         """X_J (n, |J|), dense and contiguous by column. MemoryError if X is sparse and X_J too large."""
-        J = np.asarray(J, np.intp)
+        return self._dense(np.asarray(J, np.intp), self.block)
+
+    def double_columns(self, J: ArrayLike) -> FloatArray:
+        """X_J (n, |J|) in float64, not rounded to float32 by weights or scales; dense, like `columns`."""
+        return self._dense(np.asarray(J, np.intp), self.double_block)
+
+    def _dense(self, J: IndexArray, gather: Callable[[IndexArray], Any]) -> FloatArray:
         if not isinstance(self.X, np.ndarray):
             words = (
                 "an operator, its columns gathered" if self.kind == "operator" else "sparse, but made dense"
             )
             check_memory((self.n, len(J)), self.dtype, f"X ({words} here)")
-        block = self.block(J)
+        block = gather(J)
         return np.asfortranarray(block if isinstance(block, np.ndarray) else block.toarray())
 
     def exact_columns(self, J: ArrayLike | None = None) -> FloatArray | None:
@@ -316,12 +335,35 @@ class Problem(ErrorBounds):
         if self._is_gram or self.is_rounded:
             return None
         whole = J is None and self.is_plain and isinstance(self.X, np.ndarray)
-        X = self.X if whole else self.columns(np.arange(self.d) if J is None else J)
-        return np.asarray(X, np.float64)
+        if whole and self.unrounded is None:
+            return np.asarray(self.X, np.float64)
+        return self.double_columns(np.arange(self.d) if J is None else J)
 
     def block(self, J: IndexArray) -> Any:
         """X_J (n, |J|), sparse if X is."""
         return self.design.block(J)
+
+    def double_block(self, J: IndexArray) -> Any:
+        """X_J (n, |J|) in float64, sparse if X is, not rounded to float32 by weights or scales."""
+        if self.unrounded is None:
+            return self.block(J).astype(np.float64, copy=False)
+        block = self.unrounded.X[:, J[self.n_features > J]].astype(np.float64)
+        return self.double_design.completed(J, weighted(block, self.unrounded.root))
+
+    @property
+    def double_design(self) -> Design:
+        """The column of ones and the scales in float64, with the given X as it is."""
+        X, ones, scale = self.design
+        given = self.unrounded
+        if given is not None:
+            return Design(given.X, None if ones is None else given.ones(), given.scale)
+        return Design(X, None if ones is None else ones.astype(np.float64), scale)
+
+    @property
+    def double_y(self) -> FloatArray:
+        """y (n,) in float64, not rounded to float32 by weights."""
+        given = self.unrounded
+        return self.y.astype(np.float64, copy=False) if given is None else given.response()
 
     def gram_columns(self, J: ArrayLike) -> FloatArray:
         """Xᵀ X_J (d, |J|)."""
@@ -350,11 +392,15 @@ class Problem(ErrorBounds):
         """The problem with its data in float64, and with `double_eps`."""
         if self.dtype == np.float64:
             return self
-        X, *rest = (a if a is None else a.astype(np.float64) for a in self.design)
-        return self._with(Design(X, *rest), self.y.astype(np.float64), self.origin)
+        X, ones, scale = self.double_design
+        root = None if self.unrounded is None else self.unrounded.root
+        X = weighted(X.astype(np.float64), root)
+        return self._with(Design(X, ones, scale), self.double_y, self.origin)
 
     def part(self, J: IndexArray) -> Problem:
-        """The problem of the columns J alone."""
+        """The problem of the columns J alone; in float64 where weights or scales rounded them to float32."""
+        if self.unrounded is not None:
+            return self.in_double().part(J)
         if self.origin is None:
             return self._with(Design(self.block(J)), self.y)
         problem = self._with(Design(self.block(J)), self.y, self.origin.part(np.append(J, self.removed)))
@@ -370,15 +416,23 @@ class Problem(ErrorBounds):
         if self._is_gram or self.compressed is not None:
             which = "Gram" if self._is_gram else "compressed"
             raise TypeError(f"rows of X are needed, which a {which} problem does not have: pass X and y")
+        if self.unrounded is not None:
+            X, y, root, scale = self.unrounded
+            root = None if root is None else root[rows]
+            problem: Problem = object.__new__(Problem)
+            problem.origin, problem.removed, problem.compressed = None, self.removed, None
+            problem.names, standardize = self.names, scale is not None and (root is None or root.any())
+            problem._scaled(X[rows], y[rows], root, self.design.ones is not None, standardize)
+            return problem
         X, ones, scale = self.design
         X, ones = X[rows], None if ones is None else ones[rows]
-        root = np.ones(len(rows), self.dtype) if ones is None else ones
-        if scale is not None and root.any():
-            scale = unit_variance(X, root, ones is not None)
+        t = np.ones(len(rows)) if ones is None else ones.astype(np.float64)
+        if scale is not None and t.any():
+            scale = unit_variance(X, t, ones is not None).astype(self.dtype)
         return self._with(Design(X, ones, scale), self.y[rows])
 
     def eliminated(self) -> Problem:
-        """The problem without its intercept: its columns, scaled, and y, both projected off the ones.
+        """The problem in float64 without its intercept: its scaled columns, and y, projected off the ones.
 
         For methods that work on a dense copy of X in any case. With a column of the ones t in every S,
         P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). A column, or y, that is constant to rounding is zero: at most
@@ -388,13 +442,14 @@ class Problem(ErrorBounds):
         x − mean is rounded to eps of itself, whatever mean is; x·√weight and t·mean to eps of themselves,
         so that with weights eps grows by √2‖x‖/‖z‖, z what is left.
         """
+        double = self.in_double()
         if self.is_plain:
-            return self
-        t, scale = self.design.ones, self.design.scale
+            return double
+        X, t, scale = double.design
         if t is None:
-            return self.left(self.columns(np.arange(self.d)), self.y, self.removed, 1.0)
-        data = self._with(Design(self.X), self.y)
-        X, y, t = (v.astype(np.float64) for v in (data.columns(np.arange(data.d)), self.y, t))
+            return double.left(double.columns(np.arange(self.d)), double.y, self.removed, 1.0)
+        data = double._with(Design(X), double.y)
+        X, y = data.columns(np.arange(data.d)), double.y
         for _ in range(2):
             X, y = (v - np.multiply.outer(t, t @ v) / (t @ t) for v in (X, y))
         norms = np.append(data.column_norms, data.y_norm)
@@ -402,9 +457,9 @@ class Problem(ErrorBounds):
         outside = left > math.sqrt(2) * self.length_unit * norms
         X[:, ~outside[:-1]] = 0
         y = y if outside[-1] else np.zeros(self.n)
-        X, y = (v.astype(self.dtype, copy=False) for v in (X if scale is None else X * scale, y))
         worst = float((norms[outside] / left[outside]).max(initial=0)) if (t != 1).any() else 0.0
-        return self.left(X, y, np.arange(self.n_features, self.d), 1 + math.sqrt(2) * worst)
+        X = X if scale is None else X * scale
+        return double.left(X, y, np.arange(self.n_features, self.d), 1 + math.sqrt(2) * worst)
 
     def left(self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float) -> Problem:
         """The problem of X and y, this one's projected off the `removed` columns; eps grows by `growth`."""
@@ -482,10 +537,3 @@ def as_problem(
         if value is not None and value is not False:
             raise ValueError(f"{name} must enter with the data: Problem(X, y, {name}=...)")
     return X
-
-
-def _weighted(X: Any, root: FloatArray) -> Any:
-    """X, each row multiplied by an entry of root."""
-    if isinstance(X, Operator):
-        return X.weighted(root)
-    return X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsc()

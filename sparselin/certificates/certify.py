@@ -368,7 +368,7 @@ def _data(problem: Problem) -> tuple[FloatArray, FloatArray]:
             "a Gram problem has no certificate: it holds a rounded Cholesky factor, not the design; "
             "pass X and y"
         )
-    return X, np.asarray(problem.y, np.float64)
+    return X, problem.double_y
 
 
 def _digest(X: FloatArray, y: FloatArray, normalized: bool) -> str:

@@ -64,42 +64,104 @@ class Design(NamedTuple):
         return hstack([block, csc_array(ones)], "csc")[:, order]
 
 
-def unit_variance(X: Any, t: FloatArray, centred: bool, growth: float = 1.0) -> FloatArray:
-    """√(tᵗt)/‖z_j‖ (m,), z_j = X_j − t·mean_j, or X_j where not `centred`; 1 where z_j is zero to rounding.
+class Unrounded(NamedTuple):
+    """Float32 data as they were given, with √weight and the scales of the columns in float64.
 
-    t is a column of ones, or the square roots of weights: z_j times that has the variance, or mean square,
-    one. mean_j = tᵀX_j/tᵀt is subtracted before squares are summed, and the sum is corrected for the rounding
+    A float32 problem multiplies by both in float32, for fast products whose rounding its bounds with float32's
+    eps cover. Columns that these bounds leave undecided are computed from here: they are rounded for the first
+    time in float64, and compared by bounds with its eps.
+
+    X : (n, d) float32, an array or sparse.
+    y : (n,) float32.
+    root, scale : (n,) √weight and (d,) the scales; None without weights, without `standardize`.
+    """
+
+    X: Any
+    y: FloatArray
+    root: FloatArray | None
+    scale: FloatArray | None
+
+    def response(self) -> FloatArray:
+        """Return √w·y in float64."""
+        y = self.y.astype(np.float64)
+        return y if self.root is None else y * self.root
+
+    def ones(self) -> FloatArray:
+        """Return the column of an intercept in float64."""
+        return np.ones(len(self.y)) if self.root is None else self.root
+
+
+def weighted(X: Any, root: FloatArray | None) -> Any:
+    """Return X, each row multiplied by an entry of root."""
+    if root is None:
+        return X
+    return X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsc()
+
+
+def unit_variance(
+    X: Any, t: FloatArray, centred: bool, root: FloatArray | None = None, growth: float = 1.0
+) -> FloatArray:
+    """Return √(tᵗt)/‖z_j‖ (m,), z_j = X_j − t·mean_j, or X_j where not `centred`; 1 where z_j is rounding.
+
+    t (n,) in float64 is a column of ones, or the square roots of weights: z_j times that has the variance, or
+    mean square, one. With `root` the rows of X are multiplied by it first, in float64.
+    mean_j = tᵀX_j/tᵀt is subtracted before squares are summed, and the sum is corrected for the rounding
     of mean_j (the corrected two-pass formula of Chan, Golub and LeVeque, 1983). Entries are known to
     growth·eps.
     """
     total, m = float(t @ t), X.shape[1]
-    mean = np.asarray(X.T @ t, np.float64) / total if centred else np.zeros(m)
     squares, sizes = np.empty(m), np.empty(m)
+    sums = _sums if isinstance(X, np.ndarray) else _sparse_sums
     step = max(1, _CHUNK // len(t))
     for a in range(0, m, step):
         here = slice(a, a + step)
-        sums = _sums if isinstance(X, np.ndarray) else _sparse_sums
-        squares[here], sizes[here], drift = sums(X[:, here], t, mean[here])
-        if centred:
-            squares[here] -= drift**2 / total
+        squares[here], sizes[here] = sums(X[:, here], t, root, centred)
     constant = squares <= 2 * (8 * growth * np.finfo(X.dtype).eps) ** 2 * sizes
-    return np.asarray(math.sqrt(total) / np.sqrt(np.where(constant, total, squares)), X.dtype)
+    return np.asarray(math.sqrt(total) / np.sqrt(np.where(constant, total, squares)))
 
 
-def _sums(X: FloatArray, t: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """‖z_j‖², ‖X_j‖² and tᵀz_j, z_j = X_j − t·mean_j."""
-    X = X.astype(np.float64)
-    Z = X - t[:, None] * mean
-    return np.einsum("ij,ij->j", Z, Z), np.einsum("ij,ij->j", X, X), t @ Z
+def _sums(X: FloatArray, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
+    """Return ‖z_j‖² and ‖X_j‖²."""
+    X = weighted(X.astype(np.float64), root)
+    total, sizes = float(t @ t), np.einsum("ij,ij->j", X, X)
+    if not centred:
+        return sizes, sizes
+    Z = X - t[:, None] * (t @ X / total)
+    return np.einsum("ij,ij->j", Z, Z) - (t @ Z) ** 2 / total, sizes
 
 
-def _sparse_sums(X: Any, t: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same from the stored entries: the others have z_ij = −t_i·mean_j."""
+def _sparse_sums(X: Any, t: FloatArray, root: FloatArray | None, centred: bool) -> tuple[FloatArray, ...]:
+    """Return the same from the stored entries: the others have z_ij = −t_i·mean_j."""
     X = X.tocoo()
-    rows, columns = X.coords
-    x, m = X.data.astype(np.float64), len(mean)
+    (rows, columns), m, total = X.coords, X.shape[1], float(t @ t)
+
+    def summed(terms: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(columns, terms, m), np.float64)
+
+    x = X.data.astype(np.float64)
+    x = x if root is None else x * root[rows]
+    sizes = summed(x**2)
+    if not centred:
+        return sizes, sizes
+    mean = summed(t[rows] * x) / total
     z = x - t[rows] * mean[columns]
-    terms = (z**2, x**2, t[rows] * z, t[rows] ** 2)
-    squares, sizes, drift, stored = (np.asarray(np.bincount(columns, v, m), np.float64) for v in terms)
-    rest = float(t @ t) - stored
-    return squares + rest * mean**2, sizes, drift - rest * mean
+    rest = _missing(t**2, rows, columns, m)
+    drift = summed(t[rows] * z) - rest * mean
+    return summed(z**2) + rest * mean**2 - drift**2 / total, sizes
+
+
+def _missing(weight: FloatArray, rows: IndexArray, columns: IndexArray, m: int) -> FloatArray:
+    """Return the sum of the weights of the rows that a column does not store, (m,), without cancellation.
+
+    The sum of all weights less that of the stored ones would be off by eps times the sum of all, and is
+    multiplied by the squared mean of the column: it must be zero for a column that is stored in full. So the
+    weights are cut into parts, each of whose entries are integers times one power of two, the largest below
+    2⁵³/n: sums of them, and the differences of these, are exact, and not negative.
+    """
+    rest, bits = np.zeros(m), 52 - len(weight).bit_length()
+    while weight.any():
+        unit = math.ldexp(1.0, math.frexp(float(weight.max()))[1] - bits)
+        part = np.floor(weight / unit) * unit
+        rest += part.sum() - np.asarray(np.bincount(columns, part[rows], m), np.float64)
+        weight = weight - part
+    return rest

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.data.design import Design
+from sparselin.data.design import Design, weighted
 from sparselin.linalg.products import compiled, rows_of_columns
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
@@ -48,11 +48,14 @@ class _InDouble(Problem):
     """A float32 problem in float64; columns are converted when they are asked for."""
 
     def __init__(self, problem: Problem) -> None:
-        norms = problem.column_norms.astype(np.float64)
-        y, dtype, eps = problem.y.astype(np.float64), np.dtype(np.float64), problem.double_eps
-        vars(self).update(vars(problem) | {"eps": eps, "column_norms": norms, "y": y, "dtype": dtype})
+        vars(self).update(vars(problem))
+        vars(self).update(
+            eps=problem.double_eps, dtype=np.dtype(np.float64), y=problem.double_y,
+            column_norms=problem.column_norms.astype(np.float64), design=problem.double_design,
+        )  # fmt: skip
         self._raw = copy.copy(problem)
-        vars(self._raw)["design"] = Design(problem.X)
+        vars(self._raw)["X"] = self.design.X
+        vars(self._raw)["design"] = Design(self.design.X)
         self.cache(np.zeros(0, np.intp))
 
     def cache(self, J: IndexArray) -> None:
@@ -67,7 +70,8 @@ class _InDouble(Problem):
         return self._converted(J)
 
     def _converted(self, J: IndexArray) -> Any:
-        """X_J, converted before it is scaled."""
+        """Return X_J, converted before it is weighted and scaled."""
         inner = J[self.n_features > J]
         X = rows_of_columns(self._raw, inner, 1).T if compiled(self) else self._raw.block(inner)
-        return self.design.completed(J, X.astype(np.float64))
+        root = None if self.unrounded is None else self.unrounded.root
+        return self.design.completed(J, weighted(X.astype(np.float64), root))

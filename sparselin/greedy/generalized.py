@@ -146,7 +146,7 @@ class _Path:
         if self.standardized:
             given = None if sample_weight is None else weight
             weighted = Problem(X, y, sample_weight=given, intercept=self.with_intercept, standardize=True)
-            self.scale = np.asarray(weighted.design.scale, np.float64)
+            self.scale = np.asarray(weighted.double_design.scale)
         self.A = self._columns(np.arange(d, problem.d))
         self.basis, self.support, self.excluded = list[int](), list[int](), list[int]()
         self.lam_star, self.margin, self.ties = list[float](), list[float](), list[tuple[int, ...]]()

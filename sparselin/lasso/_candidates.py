@@ -79,18 +79,21 @@ class Candidates(Gathered):
         """
         p, reached = self.p, self.reached
         beta, sign = reached.beta[:p].copy(), reached.sign[:p]
-        columns = self.columns[reached.order[:p]]
-        r = self.problem.y.astype(np.float64) - beta @ columns
+        order = reached.order[:p]
+        columns = self.columns[order]
+        y = self.problem.double_y
+        r = y - beta @ columns
         extra = np.empty(p)
         kernels.solve(reached.L, p, columns @ r - lam * sign, extra)
         zero = (sign * (beta + extra) < 0) | ((beta == 0) & (sign != 0))
         while zero.any():
-            beta[zero] = extra[zero] = 0
-            r = self.problem.y.astype(np.float64) - beta @ columns
-            some = columns[~zero]
-            R = np.linalg.qr(some.T)[1]
-            part = np.empty(len(some))
-            kernels.solve(np.ascontiguousarray(R.T), len(some), some @ r - lam * sign[~zero], part)
+            beta[zero], extra[:] = 0, 0
+            r = y - beta @ columns
+            rest = order[~zero]
+            L, part = np.empty((len(rest), len(rest))), np.empty(len(rest))
+            if not kernels.factor(self.gram, rest, len(rest), L):
+                break
+            kernels.solve(L, len(rest), (columns @ r - lam * sign)[~zero], part)
             extra[~zero] = part
             through = sign * (beta + extra) < 0
             if not through.any():

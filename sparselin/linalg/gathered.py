@@ -49,19 +49,19 @@ class Gathered:
             self.columns = self._gather(J, M)
             self._multiply(M)
         else:
-            self.columns = columns = problem.block(self.index).T.astype(np.float64)
+            self.columns = columns = problem.double_block(self.index).T
             products = columns[M:] @ columns.T
             gram[M:] = products if isinstance(products, np.ndarray) else products.toarray()
             gram[:M, M:] = gram[M:, :M].T
         known = problem.dtype == np.float64
-        y = problem.y.astype(np.float64, copy=False)
-        self.c0 = np.concatenate([self.c0, problem.Xty[J] if known else self.columns[M:] @ y])
+        self.c0 = np.concatenate([self.c0, problem.Xty[J] if known else self.columns[M:] @ problem.double_y])
 
     def _gather(self, J: IndexArray, M: int) -> FloatArray:
         """X_Cᵀ (M + |J|, n) of a dense X, the first M rows being known."""
         size = M + len(J)
         d = self.problem.d
-        if len(J) == d and self.problem.is_plain and np.array_equal(J, np.arange(d)):
+        rounded = self.problem.unrounded is not None
+        if len(J) == d and self.problem.is_plain and not rounded and np.array_equal(J, np.arange(d)):
             return np.asarray(self.problem.X.T, np.float64)
         if size > len(self._buffer):
             buffer = np.empty((2 * size, self.problem.n))
@@ -69,7 +69,10 @@ class Gathered:
             self._buffer = buffer
         out = self._buffer[M:size]
         with workers(8.0 * out.size) as count:
-            rows_of_columns(self.problem, J, count, out)
+            if rounded:
+                out[:] = self.problem.double_block(J).T
+            else:
+                rows_of_columns(self.problem, J, count, out)
         return self._buffer[:size]
 
     def _multiply(self, M: int) -> None:

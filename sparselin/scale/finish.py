@@ -63,7 +63,7 @@ def _problem(
     if weight:
         t = np.zeros(len(X)) if ones is None else ones
         t[0] = math.sqrt(weight) if ones is None else t[0]
-        scale = unit_variance(X, t, form.intercept, growth)
+        scale = unit_variance(X, t, form.intercept, growth=growth).astype(X.dtype)
     return Problem.from_factor(Design(X, ones, scale), y, growth, names, record, form.gram)
 
 

@@ -141,7 +141,8 @@ def choose_nu_for_each(
     a ν tried for one k is tried for the smaller ones too. A regularizer with a normalising
     constant gets that of each k. Arguments and results as for `choose_nu`.
     """
-    problem = as_problem(X, y).eliminated()
+    given = as_problem(X, y)
+    problem = given.eliminated()
     check_regularizer(regularizer)
     sizes = [problem.budget(k, forced)[0] for k in ks]
     if not sizes:
@@ -149,7 +150,7 @@ def choose_nu_for_each(
     first = problem.indices(forced, "forced")
     if method not in get_args(Method):
         raise ValueError(f"method must be one of {', '.join(get_args(Method))}; got {method!r}")
-    task = task_for(problem, regularizer, 0.0, None, eps, variant, exchange)
+    task = task_for(given, regularizer, 0.0, None, eps, variant, exchange)
     fits = dict(zip(sizes, lasso_fits(problem, sizes, first), strict=True))
     targets = {k: fit.r2_refitted if refitted else fit.r2 for k, fit in fits.items()}
     trials = _Trials(task, max(sizes), method, first, callback)

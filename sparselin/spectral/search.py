@@ -78,8 +78,8 @@ def forward_regression(
     k, nu, first = _checked(problem, k, regularizer, nu, forced)
     if nu == 0:
         return _by_ols(problem, k, regularizer, first, callback)
-    problem = problem.eliminated()
-    objective, status = forward(task_for(problem, regularizer, nu, callback), k, np.arange(problem.d), first)
+    U = np.arange(problem.n_features)
+    objective, status = forward(task_for(problem, regularizer, nu, callback), k, U, first)
     return objective.result(problem.dtype, status)
 
 
@@ -149,12 +149,12 @@ def local_search(
     >>> found.support.tolist(), found.moves
     ([0, 2], 1)
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize).eliminated()
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
     check_regularizer(regularizer)
     first = problem.indices(forced, "forced")
-    U = np.arange(problem.d) if within is None else problem.indices(within, "within")
-    U = np.setdiff1d(U[problem.column_norms[U] > 0], first)
+    U = np.arange(problem.n_features) if within is None else problem.indices(within, "within")
     task = task_for(problem, regularizer, nu, callback, eps, variant, exchange)
+    U = np.setdiff1d(U[task.problem.column_norms[U] > 0], first)
     return local(task, U, first).result(problem.dtype)
 
 
@@ -212,7 +212,7 @@ def greedy_local_search(
     >>> found.support.tolist(), [name for name, _ in found.candidates]
     ([0, 1], ['S1', "S1'", 'S2'])
     """
-    problem = as_problem(X, y, sample_weight, intercept, standardize).eliminated()
+    problem = as_problem(X, y, sample_weight, intercept, standardize)
     check_regularizer(regularizer)
     k, nu, first = _checked(problem, k, regularizer, nu, forced)
     task = task_for(problem, regularizer, nu, callback, eps, variant, exchange)
@@ -248,10 +248,10 @@ def task_for(
     variant: Variant = "complete",
     exchange: bool = False,
 ) -> SearchTask:
-    """A `SearchTask`, once the arguments are checked."""
+    """Return the `SearchTask` of a problem without its intercept, once the arguments are checked."""
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}; got {variant!r}")
-    double = problem.in_double()
+    double = problem.eliminated()
     return SearchTask(
         double,
         Gram.of_problem(double),
@@ -269,7 +269,7 @@ def _by_ols(
     problem: Problem, k: int, f: SetFunction | None, forced: IndexArray, callback: Callback | None
 ) -> SubsetResult:
     """FR for ν = 0."""
-    gram = None if f is None else Gram.of_problem(problem.eliminated().in_double())
+    gram = None if f is None else Gram.of_problem(problem.eliminated())
 
     def subset(path: SelectionPath) -> SubsetResult:
         y_norm = float(path.residual_norm[0])

@@ -72,7 +72,7 @@ def verify(X: Any, y: ArrayLike | None, k: int, *, audit: bool = False, rng: Rng
     if data is None:
         raise ValueError("a Gram or compressed problem holds no samples, which the checks need: pass X and y")
     k = check_count(k, "k", 1, problem.d)
-    response = np.asarray(problem.y, np.float64)
+    response = problem.double_y
     path, supports, steps = verify_design(data, response, k, seed=rng, audit=bool(audit))
     return summary(dataclasses.replace(path, names=problem.names), supports, steps, bool(audit))
 
