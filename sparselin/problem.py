@@ -177,8 +177,9 @@ class Problem(ErrorBounds):
         A Cholesky factor R of G (scaled to unit diagonal, with diagonal pivoting, rank revealed) replaces X,
         and R⁻ᵀXᵀy replaces y: selections, coefficients, λ's and residual norms depend on X and y only
         through G, Xᵀy and ‖y‖². Vectors of sample space (dual points, residuals) are then
-        given in these coordinates. G knows squared lengths to eps: distances to the span of other columns
-        are known only to √eps, and κ(X)² multiplies the errors.
+        given in these coordinates. Xᵀy is kept as given, so that the first pick is the argmax of |Xᵀy|. G
+        knows squared lengths to eps: distances to the span of other columns are known only to √eps, and κ(X)²
+        multiplies the errors.
 
         Raises ValueError when G is not square, symmetric and positive semidefinite to rounding, when Xᵀy
         is not in its range, or when ‖y‖² is smaller than G and Xᵀy imply.
@@ -198,8 +199,9 @@ class Problem(ErrorBounds):
         square = check_real(yty, "yty")
         if square < 0:
             raise ValueError(f"yty = ‖y‖² must be nonnegative; got {square}")
-        problem = cls(*root_of_gram(gram, b, square), names=frame_names(G))
-        vars(problem)["kind"] = "gram"
+        R, z, error = root_of_gram(gram, b, square)
+        problem = cls(R, z, names=frame_names(G))
+        vars(problem).update(kind="gram", eps=max(problem.eps, error / 8))  # see `unit`
         problem._numbers = frame_numbers(G)
         return problem
 

@@ -67,9 +67,9 @@ class Design(NamedTuple):
 class Unrounded(NamedTuple):
     """Float32 data as they were given, with √weight and the scales of the columns in float64.
 
-    A float32 problem multiplies by both in float32, for fast products whose rounding its bounds with float32's
-    eps cover. Columns that these bounds leave undecided are computed from here: they are rounded for the first
-    time in float64, and compared by bounds with its eps.
+    A float32 problem multiplies by both in float32, for fast products whose rounding its bounds with
+    float32's eps cover. Columns that these bounds leave undecided are computed from here: they are rounded
+    for the first time in float64, and compared by bounds with its eps.
 
     X : (n, d) float32, an array or sparse.
     y : (n,) float32.

@@ -54,7 +54,7 @@ def _problem(
 ) -> Problem:
     """A weight, the sum of all, standardizes columns."""
     if form.gram:
-        root, y = root_of_gram(R[:-1, :-1], R[:-1, -1], float(R[-1, -1]))
+        root, y, _ = root_of_gram(R[:-1, :-1], R[:-1, -1], float(R[-1, -1]))
     else:
         root, y = R[:, :-1], R[:, -1].copy()
     X = np.asfortranarray(root[:, columns])
