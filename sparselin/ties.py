@@ -37,7 +37,7 @@ class Measured(NamedTuple):
     Attributes
     ----------
     c, error : (m,) ⟨X_i, r⟩ and e_i.
-    length, length_error : (m,) ‖z_i‖ and length_unit·s(X_i).
+    length, length_error : (m,) ‖z_i‖ and a bound on its error, at most length_unit·s(X_i).
     outside : (m,) which are outside the span of S: ‖z_i‖ > length_unit·s(X_i) with the eps of the data.
     residual_norm, residual_error : ‖r‖ and length_unit·s(y).
     coarse : eps of the data over eps of the arithmetic: 1, but for float32 data measured in float64.
@@ -87,7 +87,7 @@ def measure(qr: ThinQR, J: IndexArray, data: Problem | None = None) -> Measured:
         c=c,
         error=error,
         length=length,
-        length_error=problem.length_unit * size,
+        length_error=problem.length_errors(size, length),
         outside=length > data.length_unit * size,
         residual_norm=math.sqrt(float(r @ r)),
         residual_error=problem.length_unit * y_size,

@@ -20,7 +20,8 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
     their squared lengths. Of the other columns, D, the factorisation drops the Schur complement C of G, whose
     entries are at most 8d·eps. It would drop δ = b − Rᵀz, too, which can be √(8d·eps) of b. With ζ² = ‖y‖² −
     ‖z‖² the matrix [C δ; δᵀ ζ²] is the Gram matrix of projected columns and y, so C − δδᵀ/ζ² is positive
-    semidefinite: with ζ in the last place of z and δ_D/ζ in the last row of R, Rᵀz = b, and RᵀR is closer to G.
+    semidefinite. With ζ in the last place of z and δ_D/ζ in the last row of R, Rᵀz = b, and RᵀR is closer
+    to G.
 
     Rounding of a G that is nearly singular can make ‖z‖ larger than ‖y‖. A diagonal larger by 8d·eps or
     64d·eps, which rounding cannot tell from G, makes it smaller.

@@ -91,6 +91,15 @@ class ErrorBounds:
             return self.length_unit * kappa
         return self.rounding(kappa)
 
+    def length_errors(self, size: FloatArray, length: FloatArray) -> FloatArray:
+        """Bounds (m,) on the errors of ‖z_i‖: length_unit·s(X_i), and u·s(X_i)²/‖z_i‖ where that is smaller.
+
+        For a Gram problem ‖z‖² errs by u·s², and so ‖z‖ by u·s² over the sum of both lengths.
+        """
+        sharp = np.full_like(size, np.inf)
+        np.divide(self.unit * size**2, length, out=sharp, where=length > 0)
+        return np.minimum(self.length_unit * size, sharp)
+
     def measured_error(
         self, size: FloatArray, length: FloatArray, y_size: float, r_norm: float, x_norm: FloatArray
     ) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 import sparselin
 
-from . import gram, paths, subsets
+from . import gram, options, paths, subsets
 from .designs import draw
 from .run import CLOCK, FAILURES, Case, verdict
 
@@ -22,6 +22,7 @@ ATTACKS = {
     "lasso_path": ("path", paths.lasso_path),
     "gram_omp": ("step", gram.gram_omp),
     "gram_path": ("path", gram.gram_path),
+    "gram_first": ("step", gram.gram_first),
     "lambda_star": ("step", subsets.lambda_star),
     "batch_omp": ("step", subsets.batch_omp),
     "project_dual": ("step", subsets.project_dual),
@@ -38,6 +39,21 @@ ATTACKS = {
     "regularized_bounds": ("set", subsets.regularized_bounds),
     "certify": ("set", subsets.certify),
 }
+# The same with options, half of them sparse, a quarter in float32, whatever the family.
+WITH_OPTIONS = {
+    "omp": ("step", paths.omp),
+    "ols": ("step", paths.ols),
+    "sequential_lasso": ("step", paths.sequential_lasso),
+    "sequential_lasso_omp": ("step", paths.sequential_lasso_omp),
+    "first_entry": ("step", paths.first_entry),
+    "lambda_star": ("step", subsets.lambda_star),
+    "lasso_path": ("path", paths.lasso_path_options),
+    "sequential_attention": ("set", subsets.sequential_attention),
+    "forward_regression": ("set", subsets.forward_regression),
+    "best_subset": ("set", subsets.best_subset),
+    "swaps": ("set", subsets.swaps),
+}
+ATTACKS |= {f"{name}+options": row for name, row in WITH_OPTIONS.items()}
 # Layouts, drawn by the seed: most in C order.
 FORMS = ("C", "C", "C", "F", "sparse")
 
@@ -45,6 +61,11 @@ FORMS = ("C", "C", "C", "F", "sparse")
 def make(family, method, seed):
     """The case of a family, a method and a seed."""
     X, y, forced = draw(family, seed, ATTACKS[method][0])
+    if method.endswith("+options"):
+        if seed % 4 == 3:
+            X, y = X.astype(np.float32), y.astype(np.float32)
+        form = ("sparse", "C", "sparse", "F")[seed // 4 % 4]
+        return Case(method, X, y, tuple(int(j) for j in forced), seed, form, options.drawn(seed))
     return Case(method, X, y, tuple(int(j) for j in forced), seed, FORMS[seed % len(FORMS)])
 
 

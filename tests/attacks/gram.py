@@ -96,3 +96,29 @@ def condition(X):
         return math.inf
     least = np.linalg.svd(X / norms, compute_uv=False).min(initial=1.0) if X.shape[1] <= len(X) else 0.0
     return 1 / least if least > EPS else math.inf
+
+
+def gram_first(sl, case):
+    """The first pick, λ* and first knot where Xᵀy cancels: integers near 2²², y orthogonal to ones."""
+    X = np.clip(np.rint(case.X.astype(np.float64)), -3, 3) + 2.0**22
+    y = np.clip(np.rint(case.y.astype(np.float64)), -3, 3)
+    y[-1] -= y.sum()
+    b = np.abs(X.T @ y)
+    unit = C * len(b) * EPS * np.linalg.norm(X, axis=0) * np.linalg.norm(y)
+    top, low = b.max(), (b - unit).max()
+    if low <= unit.max():
+        return None
+    problem = call(case, sl.Problem.from_gram, X.T @ X, X.T @ y, float(y @ y))
+    for name in ("omp", "sequential_lasso"):
+        path = call(case, getattr(sl, name), problem, None, 1)
+        pick, status = path.support.tolist(), path.status.name
+        if name == "sequential_lasso" and status == "BEYOND_PRECISION" and not pick:
+            continue  # A(S) of a tie depends on G
+        claim(pick and b[pick[0]] >= low - unit[pick[0]], f"{name}: {pick}, {status}, |Xᵀy| = {b}")
+        near(path.lam_star[0], b[pick[0]], unit[pick[0]], f"{name}: λ*")
+    near(call(case, sl.lambda_star, problem, None), top, unit.max(), "λ*")
+    near(call(case, sl.lasso_path, problem, None, max_steps=1).knots[0], top, unit.max(), "the first knot")
+    quotient = b / np.linalg.norm(X, axis=0)
+    pick = call(case, sl.ols, problem, None, 1).support.tolist()
+    room = 2 * (unit / np.linalg.norm(X, axis=0)).max()
+    claim(pick and quotient[pick[0]] >= quotient.max() - room, f"ols: picked {pick}, |Xᵀy|/‖X‖ = {quotient}")

@@ -93,7 +93,8 @@ class Projector:
 class Design:
     """(X, y) exactly; `at(S)` is what is true once the columns S are selected."""
 
-    def __init__(self, X, y):
+    def __init__(self, X, y, base=(), total=None):
+        """`base` are columns of every S; without their part standardized columns have the length √total."""
         X = np.asarray(X)
         self.X, self.y, (self.n, self.d) = X.astype(np.float64), np.asarray(y, np.float64), X.shape
         self.eps = float(np.finfo(X.dtype).eps)
@@ -101,7 +102,11 @@ class Design:
         columns = fmpz_mat(self.rows).transpose().tolist()
         self.square = [sum((x * x for x in column), fmpq(0)) * power(2 * self.low) for column in columns]
         self.length = np.array([root(q) for q in self.square])
-        self._at, self._tables = {}, {}
+        self.base, self._at, self._tables = tuple(base), {}, {}
+        self.scale = None  # squares of the factors of standardized columns
+        if total is not None:
+            squares = Step(self, self.base).square[: self.d]
+            self.scale = [total / q if q else fmpq(1) for q in squares]
 
     def at(self, S):
         key = tuple(sorted(S))
@@ -167,6 +172,9 @@ class Step:
         self.error = self.s * self.r + self.z * self.sy + math.sqrt(design.n) * self.z * self.r
         # in the span of S to rounding: such a column may count as being there
         self.spanned = self.z <= C * design.eps * self.s
+        self.factor = np.array([1.0] * d if design.scale is None else [root(q) for q in design.scale])
+        for values in (self.c, self.z, self.s, self.error):
+            values *= self.factor
         self.seen = [j for j in self.free if not self.spanned[j]]
 
     def dot(self, i, j):
@@ -185,8 +193,22 @@ class Step:
         return max((abs(self.exact[j]) for j in self.seen), default=fmpq(0))
 
     @functools.cached_property
+    def squares(self):
+        """c_j² of the columns seen, standardized where they are."""
+        scale = self.design.scale
+        return {j: self.exact[j] ** 2 * (1 if scale is None else scale[j]) for j in self.seen}
+
+    @functools.cached_property
+    def top(self):
+        """λ* as a float, of standardized columns where they are."""
+        if self.design.scale is None:
+            return number(self.lam)
+        return root(max(self.squares.values(), default=fmpq(0)))
+
+    @functools.cached_property
     def tied(self):
-        return tuple(j for j in self.seen if self.lam and abs(self.exact[j]) == self.lam)
+        highest = max(self.squares.values(), default=0)
+        return tuple(j for j in self.seen if highest and self.squares[j] == highest)
 
     @functools.cached_property
     def falls(self):
@@ -204,7 +226,8 @@ class Step:
         sign = [1 if self.exact[j] > 0 else -1 for j in T]
         signed = list(zip(sign, T, strict=True))
         H = fmpq_mat(len(T), len(T), [a * b * self.dot(i, j) for a, i in signed for b, j in signed])
-        ones = fmpq_mat(len(T), 1, [1] * len(T))
+        # standardized: with u_j = factor_j·v_j the conditions are Hu ≥ 1/factor, proportional to |c|
+        ones = fmpq_mat(len(T), 1, [abs(self.exact[j] / self.exact[T[0]]) for j in T])
         active, found = set(), None
         for size in range(1, len(T) + 1):
             for P in itertools.combinations(range(len(T)), size):
@@ -214,12 +237,12 @@ class Step:
                     continue
                 if all(v[i, 0] > 0 for i in range(size)):
                     rate = part(H, range(len(T)), P) * v
-                    if all(rate[i, 0] >= 1 for i in range(len(T))):
+                    if all(rate[i, 0] >= ones[i, 0] for i in range(len(T))):
                         active |= {T[i] for i in P}
                         whole = [fmpq(0)] * len(T)
                         for i, j in enumerate(P):
                             whole[j] = v[i, 0]
-                        found = whole, [rate[i, 0] for i in range(len(T))]
+                        found = whole, [rate[i, 0] / ones[i, 0] for i in range(len(T))]
         return tuple(sorted(active)), *found
 
     def window(self, T, v):
@@ -242,8 +265,10 @@ class Reduced:
     size, data (m, d) : the like with S projected out (see `Step`), and that at β = 0.
     """
 
-    def __init__(self, X, y, coef, lam, S):
+    def __init__(self, X, y, coef, lam, S, factor=None, positive=False):
+        """Columns count times `factor` (d,), if given; with `positive` c stands for |c|, and 1 for signs."""
         X, y = np.asarray(X, np.float64), np.asarray(y, np.float64)
+        self.factor = 1.0 if factor is None else factor
         coef, lam = np.atleast_2d(np.asarray(coef, np.float64)), np.atleast_1d(np.asarray(lam, np.float64))
         rows, a = integers(np.column_stack([X, y]))
         b = min(integers(coef)[1], integers(lam[None])[1] - 2 * a, 0)
@@ -258,17 +283,16 @@ class Reduced:
         c = A.transpose() * R
         unit = Fraction(2) ** (2 * a + b)
         self.off, self.slack = np.zeros((m, d)), np.zeros((m, d))
-        for t, level in enumerate(levels):
-            level *= scale
-            for j in range(d):
-                at = int(c[j, t])
-                wrong = abs(at) - level
-                self.slack[t, j] = float(-wrong * unit / scale)
-                if j in S:
-                    wrong = int(abs(raw[j, t])) * scale
-                elif coef[t, j]:
-                    wrong = abs(at - (level if coef[t, j] > 0 else -level))
-                self.off[t, j] = float(max(wrong, 0) * unit / scale)
+        inverse = [1] * d if factor is None else [1 / Fraction(f) for f in factor.tolist()]
+        for t, j in itertools.product(range(m), range(d)):
+            level, at = levels[t] * scale * inverse[j], int(c[j, t])
+            wrong = (at if positive else abs(at)) - level
+            self.slack[t, j] = float(-wrong * unit / scale)
+            if j in S:
+                wrong = int(abs(raw[j, t])) * scale
+            elif coef[t, j]:
+                wrong = abs(at - (level if positive or coef[t, j] > 0 else -level))
+            self.off[t, j] = float(max(wrong, 0) * unit / scale)
 
         def length(column, p):
             return root(fmpq(sum(int(i) ** 2 for i in column), scale**2) * power(2 * p))
@@ -293,7 +317,7 @@ class Reduced:
 
         Or where the exact β, rounded, violates the conditions as much.
         """
-        share = np.maximum(SHARE * np.asarray(lam)[:, None], ROUNDED * unit / C * self.raw)
+        share = np.maximum(SHARE * np.asarray(lam)[:, None] / self.factor, ROUNDED * unit / C * self.raw)
         return np.minimum(unit * self.raw, np.where(share > unit * self.data, share, unit * self.size))
 
 

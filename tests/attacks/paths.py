@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .options import arguments, design, translated
 from .oracles import C, Design, Reduced, number
 from .run import UNDECIDED, call, claim
 
@@ -65,7 +66,7 @@ def judge_correlation(step, T, lam_star, margin, eps, words, spread=0.0):
         return
     size, e = np.abs(step.c), step.e(eps)
     rival = max((size[j] for j in T if step.spanned[j]), default=0.0)
-    true = max(number(step.lam), rival)
+    true = max(step.top, rival)
     missing = {j for j in step.tied if size[j] >= rival} - set(T)
     claim(
         not missing,
@@ -88,7 +89,8 @@ def judge_correlation(step, T, lam_star, margin, eps, words, spread=0.0):
 
 def spread_of(exact, forced):
     """What correlations that are updated from pick to pick are known to: u√n‖X_j‖ times ‖r‖ at the start."""
-    return C * exact.eps * math.sqrt(exact.n) * exact.length[: exact.d].max() * exact.at(list(forced)).r
+    step = exact.at(list(forced))
+    return C * exact.eps * math.sqrt(exact.n) * (exact.length[: exact.d] * step.factor).max() * step.r
 
 
 def lowest(step, T, eps=None):
@@ -109,9 +111,16 @@ def each_pick(exact, path, forced):
         yield t, step, pick, T, f"step {t} of {support}"
 
 
+def answer(case, exact, function, k, **options):
+    """Return a method's path on the design of the options, k and S, the ones being among them."""
+    given = {"forced": case.forced, **arguments(case), **options}
+    path = call(case, function, case.given(), case.y, k, **given)
+    return translated(exact, path), k + len(exact.base), (*exact.base, *case.forced)
+
+
 def omp(sl, case):
-    exact, k = known(case), asked(case)
-    return judge_omp(exact, call(case, sl.omp, case.given(), case.y, k, forced=case.forced), k, case.forced)
+    exact = known(case)
+    return judge_omp(exact, *answer(case, exact, sl.omp, asked(case)))
 
 
 def judge_omp(exact, path, k, forced):
@@ -124,9 +133,9 @@ def judge_omp(exact, path, k, forced):
 
 
 def ols(sl, case):
-    exact, k = known(case), asked(case)
-    path = call(case, sl.ols, case.given(), case.y, k, forced=case.forced)
-    for t, step, pick, T, words in each_pick(exact, path, case.forced):
+    exact = known(case)
+    path, k, S = answer(case, exact, sl.ols, asked(case))
+    for t, step, pick, T, words in each_pick(exact, path, S):
         near(
             path.lam_star[t],
             abs(step.c[pick]),
@@ -170,10 +179,10 @@ def sequential_lasso_omp(sl, case):
 
 
 def judge_sequential(sl, case, method):
-    exact, k = known(case), asked(case)
-    path = call(case, sl.sequential_lasso, case.given(), case.y, k, method=method, forced=case.forced)
-    spread = spread_of(exact, case.forced)
-    for t, step, pick, T, words in each_pick(exact, path, case.forced):
+    exact = known(case)
+    path, k, S = answer(case, exact, sl.sequential_lasso, asked(case), method=method)
+    spread = spread_of(exact, S)
+    for t, step, pick, T, words in each_pick(exact, path, S):
         judge_correlation(step, T, path.lam_star[t], (pick, path.margin[t]), None, words, spread)
         A = path.active_sets[t]
         judge_active(step, T, A, words)
@@ -194,9 +203,9 @@ def judge_active(step, T, A, words):
 
 
 def first_entry(sl, case):
-    exact, S = known(case), case.forced
-    step = exact.at(S)
-    entry = call(case, sl.first_entry, case.given(), case.y, forced=S)
+    exact = known(case)
+    step = exact.at((*exact.base, *case.forced))
+    entry = call(case, sl.first_entry, case.given(), case.y, forced=case.forced, **arguments(case))
     near(entry.residual_norm, step.r, C * exact.eps * step.sy + exact.eps * step.r, "‖r‖")
     status = entry.status.name
     if status == "BEYOND_PRECISION":
@@ -219,7 +228,8 @@ def first_entry(sl, case):
     solution = judge_active(step, T, entry.active, "first entry")
     if solution is not None:
         judge_direction(step, T, entry)
-        judge_window(step, T, entry, solution)
+        if exact.scale is None:
+            judge_window(step, T, entry, solution)
     return None
 
 
@@ -227,6 +237,7 @@ def judge_direction(step, T, entry):
     """Hv ≥ 1, equal on A(S): H_ij errs by u(s_i‖z_j‖ + ‖z_i‖s_j)."""
     T, v = list(T), entry.direction.astype(float)
     sign = np.sign(step.c[T])
+    sign = sign * step.factor[T]
     H = np.array([[number(step.dot(i, j)) for j in T] for i in T]) * np.outer(sign, sign)
     s, z = step.s[T], step.z[T]
     unit = C * step.design.eps * math.sqrt(step.design.n)
@@ -271,17 +282,36 @@ def judge_window(step, T, entry, solution):
 
 
 def lasso_path(sl, case):
-    S = list(case.forced)
-    path = call(case, sl.lasso_path, case.given(), case.y, forced=S)
-    if S and Design(case.X[:, S], case.y).doubtful(
-        range(len(S))
-    ):  # which of S are in its span, rounding says
+    return judge_path(sl, case)
+
+
+def lasso_path_options(sl, case):
+    """Of three paths one ends at λ = 0, one at a knot, and one has β ≥ 0."""
+    path = call(case, sl.lasso_path, case.given(), case.y, forced=case.forced, **arguments(case))
+    if case.seed % 3 == 1 and len(path.knots) > 2:
+        knot = float(path.knots[case.rng().integers(1, len(path.knots) - 1)])
+        return judge_path(sl, case, lam_min=knot)
+    return judge_path(sl, case, positive=case.seed % 3 == 2)
+
+
+def judge_path(sl, case, lam_min=0.0, positive=False):
+    exact = known(case)
+    S = [*exact.base, *case.forced]
+    options = {**arguments(case), **({"positive": True} if positive else {"lam_min": lam_min})}
+    path = call(case, sl.lasso_path, case.given(), case.y, forced=case.forced, **options)
+    alone = Design(exact.X[:, S].astype(case.X.dtype), exact.y)
+    if S and alone.doubtful(range(len(S))):  # which of S are in its span, rounding says
         return None
     knots, coef = path.knots.astype(float), path.coef
     claim((np.diff(knots) < 0).all(), "the knots do not decrease")
     middle = (knots[1:] + knots[:-1]) / 2
     between = np.array([path.at(lam) for lam in middle]).reshape(len(middle), case.X.shape[1])
-    edge = judge_kkt(case, np.concatenate([coef, between]), np.concatenate([knots, middle]), S)
+    found = np.concatenate([coef, between])
+    claim(not positive or (np.delete(found, case.forced, axis=1) >= 0).all(), "a coefficient is negative")
+    if exact.base:
+        halves = (path.intercept[1:].astype(float) + path.intercept[:-1]) / 2
+        found = np.column_stack([found, np.concatenate([path.intercept, halves])])
+    edge = judge_kkt(exact, found, np.concatenate([knots, middle]), S, positive)
     for i, active in enumerate(path.active if len(between) else ()):
         t = len(knots) + min(i, len(between) - 1)
         on = {j for j in np.flatnonzero(between[t - len(knots)]).tolist() if j not in S}
@@ -289,28 +319,30 @@ def lasso_path(sl, case):
         words = f"active[{i}] = {active} of {len(knots)}, but {sorted(on)} are nonzero beside λ = {knots[i]}"
         claim(not wrong and list(active) == sorted(active), words)
     claim(path.status.name in ("COMPLETED", "BEYOND_PRECISION"), f"status {path.status.name}")
-    claim(path.status.name != "COMPLETED" or knots[-1] == 0, "COMPLETED above λ = 0")
+    last = np.asarray(lam_min, path.knots.dtype)
+    claim(path.status.name != "COMPLETED" or knots[-1] <= last, f"COMPLETED above λ = {lam_min}")
     return UNDECIDED if path.status.name == "BEYOND_PRECISION" else None
 
 
-def judge_kkt(case, coef, lam, S):
+def judge_kkt(exact, coef, lam, S, positive=False):
     """Violations as `Reduced` allows them; returns where |c_j| is λ to that."""
-    exact = Reduced(case.X, case.y, coef, lam, S)
-    unit = C * float(np.finfo(case.X.dtype).eps)
-    allowed = exact.allowed(unit, lam)
-    t, j = np.unravel_index(np.argmax(exact.off - allowed), exact.off.shape)
-    words = f"at λ = {lam[t]} (of {lam[0]}) the KKT conditions fail by {exact.off[t, j]:.3g} at column {j}"
-    claim(exact.off[t, j] <= allowed[t, j], f"{words}; rounding explains {unit * exact.raw[t, j]:.3g}")
-    return np.abs(exact.slack) <= allowed
+    factor = None if exact.scale is None else exact.at(exact.base).factor
+    reduced = Reduced(exact.X, exact.y, coef, lam, S, factor, positive)
+    unit = C * exact.eps
+    allowed = reduced.allowed(unit, lam)
+    t, j = np.unravel_index(np.argmax(reduced.off - allowed), reduced.off.shape)
+    words = f"at λ = {lam[t]} (of {lam[0]}) the KKT conditions fail by {reduced.off[t, j]:.3g} at column {j}"
+    claim(reduced.off[t, j] <= allowed[t, j], f"{words}; rounding explains {unit * reduced.raw[t, j]:.3g}")
+    return np.abs(reduced.slack) <= allowed
 
 
 DOUBLE = float(np.finfo(np.float64).eps)
-_last = (None, None)
+_last = (None, None, None)
 
 
 def known(case):
     """The design of a case exactly; the last one is kept, as one family's methods share it."""
     global _last
-    if _last[0] is not case.X:
-        _last = case.X, Design(case.X, case.y)
-    return _last[1]
+    if _last[0] is not case.X or _last[1] != (case.options, case.seed):
+        _last = case.X, (case.options, case.seed), design(case)
+    return _last[2]

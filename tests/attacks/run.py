@@ -54,6 +54,7 @@ class Case:
     forced: tuple = ()
     seed: int = 0
     form: str = "C"
+    options: tuple = ()
 
     def rng(self):
         return np.random.default_rng(self.seed)
@@ -165,6 +166,9 @@ def _without(case, axis, places):
 def _simpler(case):
     for j in case.forced:
         yield lambda c, j=j: dataclasses.replace(c, forced=tuple(f for f in c.forced if f != j))
+    for name in case.options:
+        rest = tuple(other for other in case.options if other != name)
+        yield lambda c, rest=rest: dataclasses.replace(c, options=rest)
     if case.form != "C":
         yield lambda c: dataclasses.replace(c, form="C")
     for bits in (30, 20, 12, 8, 4, 2, 1):
@@ -213,7 +217,7 @@ def literal(case):
     return (
         f'Case(\n    "{case.method}",\n    np.array({text(rows(case.X))}, np.{case.X.dtype}),\n'
         f"    np.array({text(rows(case.y))}, np.{case.y.dtype})[0],\n"
-        f'    {tuple(int(j) for j in case.forced)}, {case.seed}, "{case.form}",\n)'
+        f'    {tuple(int(j) for j in case.forced)}, {case.seed}, "{case.form}", {case.options},\n)'
     )
 
 

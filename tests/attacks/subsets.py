@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 from flint import fmpq, fmpq_mat
 
+from .options import arguments, translated
 from .oracles import C, Design, definiteness, number, objective, residual, root
-from .paths import DOUBLE, asked, error_of_fall, judge_end, judge_kkt, known, near
+from .paths import DOUBLE, answer, asked, error_of_fall, judge_end, judge_kkt, known, near
 from .run import UNDECIDED, call, claim
 
 # What intervals of R², a number in [0, 1], and quotients of R² may be off by beside what they say themselves.
@@ -26,7 +27,8 @@ def sets(J, low, high):
 
 def level(case):
     """A λ between a hundredth of λ* and a little more than λ*."""
-    lam = number(known(case).at(case.forced).lam)
+    exact = known(case)
+    lam = exact.at((*exact.base, *case.forced)).top
     return float(lam * case.rng().uniform(0.01, 1.05))
 
 
@@ -38,12 +40,11 @@ def judge_residual(exact, S, claimed, words):
 
 
 def judge_r2(exact, S, claimed, words="R²"):
-    square = exact.length[-1] ** 2
-    if square:
-        step = exact.at(S)
+    all_, step = exact.at(exact.base), exact.at(S)
+    if all_.r > C * exact.eps * all_.sy:
         off = C * exact.eps * step.sy
-        error = off * (2 * step.r + off) / square + 8 * exact.eps
-        near(claimed, number(exact.explained_by(S) / exact.square[-1]), error, f"{words} of {list(S)}")
+        error = (off * (2 * step.r + off) + C * exact.eps * all_.sy * all_.r) / all_.r**2 + 8 * exact.eps
+        near(claimed, number(1 - step.square[-1] / all_.square[-1]), error, f"{words} of {list(S)}")
 
 
 def certainly_above(step, pick, T):
@@ -83,10 +84,11 @@ def batch_omp(sl, case):
 def forward_regression(sl, case):
     """Without a regularizer."""
     exact, k = known(case), asked(case)
-    found = call(case, sl.forward_regression, case.given(), case.y, k, forced=case.forced)
-    S = found.support.tolist()
-    claim(S[: len(case.forced)] == list(case.forced), f"forced {case.forced} do not come first in {S}")
-    for t in range(len(case.forced), len(S)):
+    found = call(case, sl.forward_regression, case.given(), case.y, k, forced=case.forced, **arguments(case))
+    path = translated(exact, found)
+    S, m = path.support.tolist(), len(exact.base) + len(case.forced)
+    claim(S[:m] == [*exact.base, *case.forced], f"forced {case.forced} do not come first in {S}")
+    for t in range(m, len(S)):
         step, pick = exact.at(S[:t]), S[t]
         if step.seen:
             best = [j for j in step.seen if step.falls[j] == max(step.falls.values())]
@@ -96,16 +98,17 @@ def forward_regression(sl, case):
             claim(not certainly_above(step, pick, best), f"step {t} of {S}: not the first of {best}")
     judge_r2(exact, S, found.r2)
     near(found.gains.sum(), found.value, 8 * exact.d * exact.eps, "Σ gains, beside the value,")
-    found = SimpleNamespace(status=found.status, support=found.support, dense_coef=found.dense_coef)
-    return judge_end(exact, found, k)
+    path = SimpleNamespace(status=path.status, support=path.support, dense_coef=path.dense_coef)
+    return judge_end(exact, path, k + len(exact.base))
 
 
 def lambda_star(sl, case):
-    step = known(case).at(case.forced)
-    found = call(case, sl.lambda_star, case.given(), case.y, forced=case.forced)
-    e = step.e()[list(step.tied)].max(initial=0) + step.design.eps * number(step.lam)
+    exact = known(case)
+    step = exact.at((*exact.base, *case.forced))
+    found = call(case, sl.lambda_star, case.given(), case.y, forced=case.forced, **arguments(case))
+    e = step.e()[list(step.tied)].max(initial=0) + step.design.eps * step.top
     if step.seen:
-        near(found, number(step.lam), e, "λ*")
+        near(found, step.top, e, "λ*")
 
 
 def project_dual(sl, case):
@@ -117,7 +120,7 @@ def project_dual(sl, case):
         return UNDECIDED
     if S and Design(X[:, S], y).doubtful(range(len(S))):  # which of S are in its span, rounding says
         return None
-    judge_kkt(case, found.coef[None], [lam], S)
+    judge_kkt(known(case), found.coef[None], [lam], S)
     judge_gap(sl, case, found.coef, lam, S, found.duality_gap)
     fit = np.abs(X.astype(float)) @ np.abs(found.coef.astype(float)) + np.abs(y)
     u = np.array([float(r) for r in residual(X, y, found.coef)])
@@ -152,16 +155,16 @@ def hadamard_descent(sl, case):
 def best_subset(sl, case):
     exact, k = known(case), asked(case)
     limit = {"node_limit": 3} if case.seed % 4 == 3 else {}
-    found = call(case, sl.best_subset, case.given(), case.y, k, forced=case.forced, **limit)
-    S, square = found.support.tolist(), exact.square[-1]
-    claim(
-        set(case.forced) <= set(S) and len(set(S)) == len(S) <= k, f"support {S} of {k}, forced {case.forced}"
-    )
+    options = {**arguments(case), **limit}
+    found = call(case, sl.best_subset, case.given(), case.y, k, forced=case.forced, **options)
+    path, first, k = translated(exact, found), (*exact.base, *case.forced), k + len(exact.base)
+    S, square = path.support.tolist(), exact.at(exact.base).square[-1]
+    claim(set(first) <= set(S) and len(set(S)) == len(S) <= k, f"support {S} of {k}, forced {first}")
     judge_residual(exact, S, found.residual, f"‖r‖² of {S}")
-    rest = [j for j in range(exact.d) if j not in case.forced]
-    certain = [A for A in sets(rest, 0, k - len(case.forced)) if not exact.doubtful((*case.forced, *A))]
-    best = max(certain, key=lambda A: exact.explained_by((*case.forced, *A)), default=())
-    best = exact.at((*case.forced, *best))
+    rest = [j for j in range(exact.d) if j not in first]
+    certain = [A for A in sets(rest, 0, k - len(first)) if not exact.doubtful((*first, *A))]
+    best = max(certain, key=lambda A: exact.explained_by((*first, *A)), default=())
+    best = exact.at((*first, *best))
     off = C * exact.eps * best.sy
     room = off * (2 * best.r + off) + 1e-12 * number(square)
     words = f"‖r‖² of {best.S} is {best.r**2}, ‖y‖² = {number(square)}"
@@ -175,27 +178,29 @@ def best_subset(sl, case):
     if found.status.name == "BEYOND_PRECISION":
         return UNDECIDED
     claim(len(S) == k or found.status.name != "COMPLETED", f"COMPLETED with {len(S)} of {k}")
-    return judge_end(exact, found, k)
+    return judge_end(exact, path, k)
 
 
 def swaps(sl, case):
     """Residuals fall; by the exact rule no swap whose gain is certain is left that lowers ‖r‖."""
     exact, k = known(case), asked(case)
     rule = "ompr" if case.seed % 3 == 2 else "exact"
-    rest = [j for j in range(exact.d) if j not in case.forced]
+    first = (*exact.base, *case.forced)
+    rest = [j for j in range(exact.d) if j not in first]
     start = rest[: k - len(case.forced)] if case.seed % 2 else []
-    options = {"rule": rule, "start": start, "forced": case.forced}
+    options = {"rule": rule, "start": start, "forced": case.forced, **arguments(case)}
     found = call(case, sl.swaps, case.given(), case.y, k, **options)
-    S, residuals = found.support.tolist(), found.residuals
-    words = f"{S} of {k}, forced {case.forced}"
-    claim(set(case.forced) <= set(S) and len(set(S)) == len(S) <= k, words)
+    path, k = translated(exact, found), k + len(exact.base)
+    S, residuals = path.support.tolist(), found.residuals
+    words = f"{S} of {k}, forced {first}"
+    claim(set(first) <= set(S) and len(set(S)) == len(S) <= k, words)
     claim(len(residuals) == found.moves + 1 and np.all(np.diff(residuals) < 0), f"‖r‖²: {residuals}")
     judge_residual(exact, S, residuals[-1], f"‖r‖² of {S}")
     if rule == "exact":
         here = exact.at(S)
         off = C * exact.eps * here.sy
-        room = off * (2 * here.r + off) + 2e-12 * number(exact.square[-1])
-        for i, j in itertools.product(set(S) - set(case.forced), set(rest) - set(S)):
+        room = off * (2 * here.r + off) + 2e-12 * number(exact.at(exact.base).square[-1])
+        for i, j in itertools.product(set(S) - set(first), set(rest) - set(S)):
             T = sorted({*S, j} - {i})
             if not exact.doubtful(T):
                 there = exact.at(T)
@@ -205,7 +210,7 @@ def swaps(sl, case):
     if found.status.name == "BEYOND_PRECISION":
         return UNDECIDED
     claim(len(S) == k or found.status.name != "COMPLETED", f"COMPLETED with {words}")
-    return judge_end(exact, found, k)
+    return judge_end(exact, path, k)
 
 
 def submodularity_ratio(sl, case):
@@ -435,16 +440,13 @@ def regularized_bounds(sl, case):
 def sequential_attention(sl, case):
     """Each pick is in T, or as near to it as the descent's tolerance, 1e-4 of F, tells columns apart."""
     exact, k = known(case), min(asked(case), len(case.forced) + 2)
-    path = call(case, sl.sequential_attention, case.given(), case.y, k, forced=case.forced, max_iter=3000)
+    path, k, first = answer(case, exact, sl.sequential_attention, k, max_iter=3000)
     S = path.support.tolist()
-    for t in range(len(case.forced), len(S)):
+    for t in range(len(first), len(S)):
         step = exact.at(S[:t])
         if step.seen:
-            low = number(step.lam) * (1 - 1e-3) - 2 * step.e()[S[t]]
-            claim(
-                abs(step.c[S[t]]) >= low,
-                f"step {t} of {S}: |c| = {abs(step.c[S[t]])}, λ* = {number(step.lam)}",
-            )
+            low = step.top * (1 - 1e-3) - 2 * step.e()[S[t]]
+            claim(abs(step.c[S[t]]) >= low, f"step {t} of {S}: |c| = {abs(step.c[S[t]])}, λ* = {step.top}")
     if path.status.name in ("MAX_ITER", "BEYOND_PRECISION"):
         return UNDECIDED
     return judge_end(exact, path, k)
