@@ -1,6 +1,7 @@
 """intercept=True, standardize=True and names: as on data centred and scaled by hand, without a copy of X."""
 
 import itertools
+import math
 import tracemalloc
 from fractions import Fraction
 
@@ -389,3 +390,21 @@ def test_r2_of_a_lasso_path_is_that_of_its_residuals_where_means_are_large(rng):
     Z, z = X - X.mean(0), y - y.mean()
     squares = np.square(z[:, None] - Z[:, path.features] @ path.coef_path.T).sum(0)
     near(1 - path.r2, squares / (z @ z), 1e-7)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e4, 1e8])
+@pytest.mark.parametrize("stored", [1.0, 0.98, 0.5])
+def test_standard_deviations_of_sparse_columns_are_exact_sums(mean, stored, rng):
+    """Against fractions: weights of sixteen decades, and columns with few entries that are not stored."""
+    X = np.where(rng.random((60, 8)) < stored, mean + rng.standard_normal((60, 8)), 0)
+    weight = 10 ** rng.uniform(-8, 8, 60)
+    options = {"intercept": True, "standardize": True, "sample_weight": weight}
+    scale = sl.Problem(scipy.sparse.csc_array(X), rng.standard_normal(60), **options).design.scale
+    t = [Fraction(v) for v in np.sqrt(weight)]
+    total = sum(v**2 for v in t)
+    for j, x in enumerate(X.T):
+        mean_j = sum(v**2 * Fraction(z) for v, z in zip(t, x, strict=True)) / total
+        square = sum(v**2 * (Fraction(z) - mean_j) ** 2 for v, z in zip(t, x, strict=True))
+        length = math.sqrt(sum(float(v) ** 2 * z**2 for v, z in zip(t, x, strict=True)))
+        known = 8 * np.finfo(float).eps * (math.sqrt(60) + length / math.sqrt(square))
+        assert scale[j] == pytest.approx(math.sqrt(total / square), rel=known)

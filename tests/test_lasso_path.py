@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracles import brute_force_lasso, lasso_kkt, objective, residual
@@ -397,3 +398,24 @@ def test_forced_columns_that_are_dependent_only_together(rng):
     u -= Q @ (Q.T @ u)
     found = sl.project_dual(X, y, 1.0001 * lam_star, forced=range(t)).u
     assert np.linalg.norm(found - u) <= 1e-8 * np.linalg.norm(y)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_sparse_path_ends_at_a_knot(seed):
+    rng = np.random.default_rng(seed)
+    Z = scipy.sparse.random_array((100, 150), density=0.2, rng=rng, data_sampler=rng.standard_normal).tocsc()
+    y = rng.standard_normal(100)
+    whole = sl.lasso_path(Z.toarray(), y, max_steps=30)
+    for t in (3, 10, 25):
+        path = sl.lasso_path(Z, y, lam_min=float(whole.knots[t]))
+        assert path.status is Status.COMPLETED
+        np.testing.assert_allclose(path.coef[-1], whole.coef[t], atol=1e-9 * np.abs(whole.coef[t]).max())
+
+
+def test_a_sparse_path_in_which_a_coefficient_vanishes_at_zero():
+    X = np.array([[1, 1, 0, 1, 1, 1, 0], [0, 0, 0, 1, 0, 1, 0], [0, 0, 0, 0, 1, 0, 1], [1, 1, 0, 1, 0, 0, 0],
+                  [1, 1, 0, 1, 1, 0, 1.0]])  # fmt: skip
+    y = np.array([0, 2, 4, 1, 2.0])
+    dense, sparse = (sl.lasso_path(data, y, positive=True) for data in (X, scipy.sparse.csc_array(X)))
+    assert sparse.active == dense.active
+    np.testing.assert_allclose(sparse.coef, dense.coef, atol=1e-14)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import sparselin as sl
 from sparselin import Status
@@ -150,3 +151,61 @@ def test_near_copies_in_float32_that_the_rule_proposes_again(method):
     path = sl.sequential_lasso(np.array(X, np.float32), np.array(y, np.float32), 3, method=method, forced=[0])
     assert path.support.tolist()[0] == 0
     assert path.status in (Status.BEYOND_PRECISION, Status.RANK_EXHAUSTED, Status.NO_CORRELATION)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    "options", ["weights", "standardize", "weights standardize", "intercept standardize"]
+)
+def test_float32_ties_are_those_of_the_data_before_weights_and_scales(options, sparse):
+    """Against fractions: c_j² over the weighted sum of squares, for integers."""
+    found = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 7))
+        X, y = rng.integers(-3, 4, (n, 8)), rng.integers(-3, 4, n)
+        w = rng.integers(1, 4, n) if "weights" in options else np.ones(n, int)
+        squares = []
+        for x in X.T.tolist():
+            z = [Fraction(v) for v in x]
+            if "intercept" in options:
+                mean = sum(z) / n
+                z = [v - mean for v in z]
+            c = sum(a * b * int(t) for a, b, t in zip(w.tolist(), z, y, strict=True))
+            variance = sum(a * b**2 for a, b in zip(w.tolist(), z, strict=True))
+            squares.append((c**2 / variance if variance else 0) if "standardize" in options else c**2)
+        T = [j for j, square in enumerate(squares) if square == max(squares)]
+        if max(squares) == 0 or len(T) < 2:
+            continue
+        found += 1
+        data = X.astype(np.float32)
+        path = sl.omp(
+            scipy.sparse.csc_array(data) if sparse else data, y.astype(np.float32), 1,
+            sample_weight=w if "weights" in options else None,
+            standardize="standardize" in options, intercept="intercept" in options,
+        )  # fmt: skip
+        assert path.support.dtype.kind == "i" and path.lam_star.dtype == np.float32  # noqa: PT018
+        assert set(T) <= set(path.ties[0])
+        assert path.support[0] == path.ties[0][0]
+    assert found >= 5
+
+
+def test_the_first_pick_of_a_gram_problem_is_that_of_its_correlations():
+    """Columns of mean 2²⁵ and y orthogonal to ones: Xᵀy cancels to eps of ‖X_i‖‖y‖, and is exact."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X, y = 2.0**25 + rng.integers(-3, 4, (4, 4)), rng.integers(-3, 4, 4).astype(float)
+        y[-1] -= y.sum()
+        b = X.T @ y
+        if b.any():
+            problem = sl.Problem.from_gram(X.T @ X, b, float(y @ y))
+            for path in (sl.omp(problem, 1), sl.ols(problem, 1)):
+                assert np.abs(b)[path.support].tolist() == [np.abs(b).max()]
+            assert sl.lambda_star(problem) == pytest.approx(np.abs(b).max(), rel=1e-6)
+
+
+def test_gram_problems_that_contradict_their_correlations_are_refused():
+    with pytest.raises(ValueError, match="range of G"):
+        sl.Problem.from_gram([[1.0, 0.0], [0.0, 0.0]], [1.0, 1.0], 4.0)
+    with pytest.raises(ValueError, match="smaller than G and Xty imply"):
+        sl.Problem.from_gram([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], 1.0)

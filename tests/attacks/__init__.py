@@ -1,5 +1,6 @@
 """Attacks that stay: hard designs (`designs`), exact oracles (`oracles`), and what methods claim of them.
 
+Rows "+options" draw weights, an intercept and standardized columns, for sparse and float32 data too.
 `paths`, `subsets` and `gram` judge an answer claim by claim, and a path step by step, each at the picks made
 so far, so that one near-tie does not cascade. What a claim may be off by is `oracles.C` = 64 times the
 first-order error that relative rounding of the data makes of it, computed from the exact solution
@@ -20,8 +21,9 @@ What no attack here states, for want of an oracle:
   and GeneralizedRank, whose eigenvalues are irrational;
 - whether a promise could be larger, or an interval narrower; `hypotheses` that were not decided;
 - that a certificate proves τ and `epsilon` to be the largest;
-- Gram problems beyond `omp` and `lasso_path` on integers (`gram`), and weights, whose data the package itself
-  rounds first; designs larger than 60 × 250, threads, signals, callbacks.
+- Gram problems beyond `omp`, `lasso_path` and first picks on integers (`gram`); weights that are no integers
+  times a power of four, and options of methods without a row "+options" (`options`);
+- designs larger than 60 × 250, threads, signals, callbacks.
 
 `hier_prox`, `softmax_penalty` and `q` take no design: `proofs_checks/` and `tests/` have their oracles.
 """

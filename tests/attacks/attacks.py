@@ -49,7 +49,9 @@ WITH_OPTIONS = {
     "lambda_star": ("step", subsets.lambda_star),
     "lasso_path": ("path", paths.lasso_path_options),
     "sequential_attention": ("set", subsets.sequential_attention),
+    "hadamard_descent": ("set", subsets.hadamard_descent),
     "forward_regression": ("set", subsets.forward_regression),
+    "spectral_forward": ("set", subsets.spectral_forward),
     "best_subset": ("set", subsets.best_subset),
     "swaps": ("set", subsets.swaps),
 }

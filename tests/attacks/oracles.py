@@ -330,10 +330,11 @@ def residual(X, y, coef):
     ]
 
 
-def objective(X, y, coef, lam, S):
-    """½‖y − Xβ‖² + λ‖β_{S̄}‖₁, a fraction."""
-    penalized = sum(abs(Fraction(float(b))) for j, b in enumerate(coef) if j not in S)
-    return sum(r**2 for r in residual(X, y, coef)) / 2 + Fraction(float(lam)) * penalized
+def objective(exact, coef, lam, S):
+    """½‖y − Xβ‖² + λ‖β_{S̄}‖₁, a fraction, β in the units of standardized columns where there are such."""
+    factor = exact.at(exact.base).factor.tolist()
+    penalized = sum(abs(Fraction(float(b))) / Fraction(factor[j]) for j, b in enumerate(coef) if j not in S)
+    return sum(r**2 for r in residual(exact.X, exact.y, coef)) / 2 + Fraction(float(lam)) * penalized
 
 
 def definiteness(design, S, sign, shift):

@@ -132,23 +132,33 @@ def project_dual(sl, case):
 
 def judge_gap(sl, case, coef, lam, S, gap):
     """No β may be better by more than the gap: the path's own is tried, and 0, whoever is right."""
-    value = objective(case.X, case.y, coef, lam, S)
-    path = call(case, sl.lasso_path, case.X, case.y, forced=S)
-    others = [np.zeros(len(coef))] + ([path.at(lam)] if lam >= path.knots[-1] else [])
-    best = min(objective(case.X, case.y, beta, lam, S) for beta in others)
-    eps = float(np.finfo(case.X.dtype).eps)
-    size = np.linalg.norm(case.y) + np.linalg.norm(case.X, axis=0) @ np.abs(coef)
-    room = C * eps * size * float(np.linalg.norm(case.y)) + C * eps * float(value)
+    exact = known(case)
+    value = objective(exact, coef, lam, S)
+    path = call(case, sl.lasso_path, case.X, case.y, forced=case.forced, **arguments(case))
+    others = [np.zeros(len(coef))] + ([at(path, lam, exact)] if lam >= path.knots[-1] else [])
+    best = min(objective(exact, beta, lam, S) for beta in others)
+    size = exact.length[-1] + exact.length[:-1] @ np.abs(coef)
+    room = C * exact.eps * size * exact.length[-1] + C * exact.eps * float(value)
     claim(value - best <= Fraction(float(gap)) + Fraction(float(room)),
           f"gap {gap:.3g}, but another β is better by {float(value - best):.3g} (λ = {lam})")  # fmt: skip
 
 
+def at(path, lam, exact):
+    """β(λ) of a path, and the intercept there is."""
+    coef = path.at(lam)
+    if not exact.base:
+        return coef
+    return np.append(coef, np.interp(lam, path.knots[::-1], path.intercept[::-1]))
+
+
 def hadamard_descent(sl, case):
-    S, lam = list(case.forced), level(case)
+    exact, lam = known(case), level(case)
     if lam == 0:
         return None
-    found = call(case, sl.hadamard_descent, case.given(), case.y, lam, forced=S, max_iter=3000)
-    judge_gap(sl, case, found.coef, lam, S, found.duality_gap)
+    options = {"forced": case.forced, "max_iter": 3000, **arguments(case)}
+    found = call(case, sl.hadamard_descent, case.given(), case.y, lam, **options)
+    coef = np.append(found.coef, found.intercept) if exact.base else found.coef
+    judge_gap(sl, case, coef, lam, [*exact.base, *case.forced], found.duality_gap)
     return UNDECIDED if found.status.name == "MAX_ITER" else None
 
 
@@ -356,10 +366,13 @@ def spectral(sl, case):
     f = sl.spectral.SmoothedDifferentialEntropy(delta, exact.d)
     shift, empty = fmpq(*delta.as_integer_ratio()), 0.0 if delta == 1 else -3 * exact.d * math.log2(delta)
 
+    first = exact.at(exact.base)
+    square = first.square[-1]
+
     def g(S):
         S = list(S)
-        r2 = number(exact.explained_by(S) / exact.square[-1]) if exact.square[-1] else 0.0
-        M = fmpq_mat(len(S), len(S), [exact.G[i, j] + (shift if i == j else 0) for i in S for j in S])
+        r2 = number(1 - exact.at((*exact.base, *S)).square[-1] / square) if square else 0.0
+        M = fmpq_mat(len(S), len(S), [first.dot(i, j) + (shift if i == j else 0) for i in S for j in S])
         return r2 + nu * (empty + (log2(M.det()) if S else 0.0))
 
     off = (
@@ -377,16 +390,18 @@ def log2(q):
 def spectral_forward(sl, case):
     exact, k = known(case), asked(case)
     f, nu, g, off = spectral(sl, case)
-    if off > 1e-3:
+    all_ = exact.at(exact.base)
+    if off > 1e-3 or exact.scale is not None or all_.r < 1e-3 * all_.sy:
         return None
-    found = call(
-        case, sl.forward_regression, case.given(), case.y, k, regularizer=f, nu=nu, forced=case.forced
-    )
+    options = {"regularizer": f, "nu": nu, "forced": case.forced, **arguments(case)}
+    found = call(case, sl.forward_regression, case.given(), case.y, k, **options)
     S = found.support.tolist()
     slack = off + max((C * exact.eps * exact.at(S[:t]).sy for t in range(len(S) + 1)), default=0)
     near(found.value, g(S), slack, f"g({S})")
     for t in range(len(case.forced), len(S)):
-        values = {j: g([*S[:t], j]) for j in range(exact.d) if j not in S[:t] and exact.square[j]}
+        values = {
+            j: g([*S[:t], j]) for j in range(exact.d) if j not in (*exact.base, *S[:t]) and exact.square[j]
+        }
         best = max(values, key=values.get)
         claim(values[S[t]] >= values[best] - 4 * slack - 4 * C * exact.eps * exact.at([*S[:t], best]).sy,
               f"step {t} of {S}: g = {values[S[t]]}, but {values[best]} with {best}")  # fmt: skip
