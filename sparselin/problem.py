@@ -423,7 +423,7 @@ class Problem(ErrorBounds):
             root = None if root is None else root[rows]
             problem: Problem = object.__new__(Problem)
             problem.origin, problem.removed, problem.compressed = None, self.removed, None
-            problem.names, standardize = self.names, scale is not None and (root is None or root.any())
+            problem.names, standardize = self.names, scale is not None and (root is None or bool(root.any()))
             problem._scaled(X[rows], y[rows], root, self.design.ones is not None, standardize)
             return problem
         X, ones, scale = self.design

@@ -98,7 +98,7 @@ class ErrorBounds:
         """
         sharp = np.full_like(size, np.inf)
         np.divide(self.unit * size**2, length, out=sharp, where=length > 0)
-        return np.minimum(self.length_unit * size, sharp)
+        return np.asarray(np.minimum(self.length_unit * size, sharp))
 
     def measured_error(
         self, size: FloatArray, length: FloatArray, y_size: float, r_norm: float, x_norm: FloatArray
