@@ -112,7 +112,7 @@ def unit_variance(
     total, m = float(t @ t), X.shape[1]
     squares, sizes = np.empty(m), np.empty(m)
     sums = _sums if isinstance(X, np.ndarray) else _sparse_sums
-    step = max(1, _CHUNK // len(t))
+    step = max(1, int(_CHUNK / max(1, X.size / m)))
     for a in range(0, m, step):
         here = slice(a, a + step)
         squares[here], sizes[here] = sums(X[:, here], t, root, centred)
