@@ -1,4 +1,4 @@
-"""Attacks that stay: hard designs (`designs`), exact oracles (`oracles`), and what methods claim of them.
+"""Attacks that stay: hard designs (`designs`, `margins`), exact oracles (`oracles`), the claims of methods.
 
 `paths`, `subsets` and `gram` judge an answer claim by claim, and a path step by step, each at the picks made
 so far, so that one near-tie does not cascade. What a claim may be off by is `oracles.C` = 64 times the

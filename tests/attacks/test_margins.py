@@ -1,0 +1,62 @@
+"""Bounds on rounding errors are needed: without any one of them an exact claim is false on these designs."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import sparselin as sl
+from sparselin.guarantees import recovery
+from sparselin.guarantees._along_path import scaled
+
+from . import margins
+from .oracles import Design, definiteness
+from .subsets import swapped
+
+
+def drawn(family, seed):
+    rng = np.random.default_rng(seed)
+    X, y, _ = family(rng, int(rng.integers(5, 10)), 6)
+    return X, y, Design(X, y)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_subset_is_below_the_lower_bound(seed):
+    """Errors of projected columns: `_moved` in `_kernels.best_subset`."""
+    X, y, exact = drawn(margins.near_forced, seed)
+    found = sl.best_subset(X, y, 5, forced=[0])
+    least = min(exact.at((0, *S)).r ** 2 for S in itertools.combinations(range(1, 6), 4))
+    assert found.lower_bound <= least
+
+
+@pytest.mark.parametrize("rule", ["exact", "ompr"])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_swap_lowers_the_residual_exactly(seed, rule):
+    """The error of ‖r‖², where it is above 1e-12·‖y‖²: `slack` in `greedy.swaps`."""
+    X, y, exact = drawn(margins.mirrored, seed)
+    found = sl.swaps(X, y, 3, start=[0, 1, 2], rule=rule)
+    squares = [exact.at(S).square[-1] for S in swapped(found)]
+    assert all(after < before for before, after in itertools.pairwise(squares))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_eigenvalue_is_below_the_lower_bound(seed):
+    """Sets whose λ_min is within the gap of a search: 3·slack in `guarantees.sparse_eigenvalues`."""
+    X, _, exact = drawn(margins.twin_blocks, seed)
+    for k in (3, 4):
+        low = sl.sparse_eigenvalues(X, k).lambda_min.lower
+        assert all(definiteness(exact, S, 1, low) >= 0 for S in itertools.combinations(range(6), k))
+
+
+def test_what_is_promised_of_exact_recovery_holds_where_other_columns_tie():
+    """|S| in `recovery._certain`: each of |S| picks may be a tied one."""
+    m = 128
+    X, y = margins.tied_for_omp(m)
+    S = np.arange(m, 2 * m)
+    path = sl.omp(X, y, m)
+    assert set(path.ties[0]) == set(range(2 * m))
+    assert path.r2 < 0.51
+    found = recovery.condition(scaled(sl.Problem(X, y)), sl.best_subset(X, y, m, forced=S))
+    assert found.exact
+    assert found.erc < 1
+    assert found.factor <= path.r2
