@@ -66,7 +66,16 @@ def near_forced(rng, n, d):
     return X, rest + size * Q[5], [0]
 
 
-FAMILIES = {"mirrored": mirrored, "near forced": near_forced, "twin blocks": twin_blocks}
+def trap(rng, n, d):
+    """FR picks the first two columns, at 10⁻⁷ … 10⁻⁹ from one another; the others explain more."""
+    Q = np.linalg.qr(rng.standard_normal((7, 7)))[0].T
+    first, signal = Q[0] * rng.uniform(0.5, 1), Q[0] + rng.uniform(0.5, 0.9) * Q[1] + 0.5 * Q[2]
+    second = first + 10.0 ** -rng.uniform(7, 8.6) * Q[1]
+    pair = signal / 3 + Q[4], signal / 3 - Q[4]
+    return np.column_stack([first, second, *pair]), signal + 0.3 * Q[3], []
+
+
+FAMILIES = {"mirrored": mirrored, "near forced": near_forced, "trap": trap, "twin blocks": twin_blocks}
 
 
 def tied_for_omp(m):

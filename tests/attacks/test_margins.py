@@ -10,7 +10,7 @@ from sparselin.guarantees import recovery
 from sparselin.guarantees._along_path import scaled
 
 from . import margins
-from .oracles import Design, definiteness
+from .oracles import Design, definiteness, number
 from .subsets import swapped
 
 
@@ -60,3 +60,30 @@ def test_what_is_promised_of_exact_recovery_holds_where_other_columns_tie():
     assert found.exact
     assert found.erc < 1
     assert found.factor <= path.r2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_intervals_of_r2_hold_it(seed):
+    """The errors of R² in `guarantees.bounds`, at both ends."""
+    X, y, exact = drawn(margins.trap, seed)
+    found = sl.guarantee_bounds(X, y, 2)
+    best = max(exact.explained_by(S) for S in itertools.combinations(range(4), 2))
+    assert found.best.lower <= number(best / exact.square[-1]) <= found.best.upper
+    for bound in found.bounds:
+        S = dict(found.supports)[bound.algorithm].tolist()
+        assert bound.achieved.lower <= number(exact.explained_by(S) / best) <= bound.achieved.upper
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_proof_of_the_window_holds_where_columns_are_far_from_zero(seed):
+    """The error of the lengths of columns less their means: `_proof_lower` in `lasso.entry`."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(4, 9)), int(rng.integers(2, 6))
+    Z, y = rng.integers(-5, 6, (n, d)), rng.integers(-5, 6, n)
+    found = sl.first_entry((Z + np.rint(2.0 ** rng.uniform(10, 28, d))), y.astype(float), intercept=True)
+    Z, y = n * Z - Z.sum(axis=0), n * y - y.sum()  # n times what is left by the mean
+    lam = max(abs(Z.T @ y))
+    speed = lam + np.sqrt((Z**2).sum(axis=0) * (y @ y))
+    share = min(1, *np.where(abs(Z.T @ y) == lam, 2 * lam, lam - abs(Z.T @ y)) / speed)
+    assert found.lam_star == pytest.approx(lam / n**2, rel=1e-12)
+    assert found.proof_lower >= (1 - share) * lam / n**2 * (1 - 1e-12)
