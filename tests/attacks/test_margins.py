@@ -1,6 +1,8 @@
 """Bounds on rounding errors are needed: without any one of them an exact claim is false on these designs."""
 
+import dataclasses
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -87,3 +89,17 @@ def test_the_proof_of_the_window_holds_where_columns_are_far_from_zero(seed):
     share = min(1, *np.where(abs(Z.T @ y) == lam, 2 * lam, lam - abs(Z.T @ y)) / speed)
     assert found.lam_star == pytest.approx(lam / n**2, rel=1e-12)
     assert found.proof_lower >= (1 - share) * lam / n**2 * (1 - 1e-12)
+
+
+def test_a_false_certificate_is_refused_in_floats_too():
+    """The error of sums: `Rounded.product` in `certificates.arithmetic`; ⟨X_0, y⟩ = ⟨X_1, y⟩."""
+    n, c = 2**12, 1 + 127 * 2.0**-52
+    X, y = np.zeros((n, 2)), np.ones(n)
+    X[:, 0], X[0, 1] = c, n * c
+    made = sl.certify(X, y, sl.omp(X, y, 1))
+    assert made.steps[0].tied == (0, 1)
+    alone = {"pick": 1, "tied": (1,), "active": (1,), "signs": (1,), "direction": (1 / (n * Fraction(c)),)}
+    false = dataclasses.replace(made.steps[0], **alone, tau=Fraction(1, 10**15))
+    false = dataclasses.replace(made, steps=(false,))
+    assert made.verify(X, y, exact=False)
+    assert not false.verify(X, y, exact=False)
