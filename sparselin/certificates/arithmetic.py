@@ -101,9 +101,9 @@ class Rounded:
         self.coef_unit, self.lam_unit = _units(self.x_unit, Fraction(2) ** -q, normalized)
 
     def square_lengths(self) -> _Ball:
-        """‖a·X_j‖²."""
+        """‖a·X_j‖²; products with 1 are exact, so that `product` covers the rounding of squares instead."""
         n = len(self.X)
-        return self.product((self.X**2).T, _Ball(np.ones(n), np.full(n, 2 * _EPS)))
+        return self.product((self.X**2).T, _Ball(np.ones(n), np.zeros(n)))
 
     def vector(self, values: Iterable[Fraction | int]) -> _Ball:
         mid = np.array([float(v) for v in values], np.float64)

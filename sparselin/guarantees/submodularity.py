@@ -208,10 +208,11 @@ def _count(d: int, u: int, k: int) -> int:
 def _spectral_bound(data: kernels.Data, node_limit: int) -> tuple[float, float, str]:
     """The best bound of (2) that is found; the joint gain above which it may prune; its name.
 
-    The root of a gain errs by at most e = 2u·(√n + 3κ), see (3), as s(x)²/ρ² are among the summands of
-    κ² = tr (C_{L∪A})⁻¹ ≤ (|U| + k)/λ, λ the bound by C_{U∪A}. If the joint gain is at least (4e6·e)²·k/λ,
-    the sum of single gains, at least λ times that, is at least (4e6·e)²·k, and both are known to a relative
-    1e-6, as pruning requires.
+    Let λ be the bound by C_{U ∪ A} and κ² = (|U| + k)/λ, so that Σ_{x∈A} s(x)²/ρ_x² ≤ tr (C_{L∪A})⁻¹ ≤ κ² and
+    k·s(y)² ≤ k·(1 + 1/λ) ≤ 2κ². By (3) the roots of the joint gain and of the sum of single gains err by at
+    most u·(2κ + √2·κ + √(kn)) ≤ E = u·κᵖ·(√n + 4); for a Gram matrix, p = 2, by u·(√2·κ² + κ² + √(kn)). If
+    the joint gain is at least (8e6·E)²/λ, the sum, at least λ times that, is at least (8e6·E)², and both are
+    known to a relative 3e-7: the sides of the inequality that prunes differ by no more than a relative 1e-6.
     """
     X, U, k = data.Z[:-1, : data.n], data.U, data.k
     u, root, power = data.exact.unit
@@ -224,7 +225,7 @@ def _spectral_bound(data: kernels.Data, node_limit: int) -> tuple[float, float, 
     if joint == 0:
         return 0.0, math.inf, "0, the columns of a U ∪ A being dependent or not proved independent"
     kappa = math.sqrt(size / joint)
-    worst = (8e6 * u * (root + 3 * kappa**power)) ** 2 * k / joint
+    worst = (8e6 * u * (root + 4) * kappa**power) ** 2 / joint
     sharper = _residual_bound(data, node_limit)
     if sharper > joint:
         return sharper, worst, "least eigenvalue of the residual correlation matrices"

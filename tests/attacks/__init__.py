@@ -1,4 +1,4 @@
-"""Attacks that stay: hard designs (`designs`), exact oracles (`oracles`), and what methods claim of them.
+"""Attacks that stay: hard designs (`designs`, `margins`), exact oracles (`oracles`), the claims of methods.
 
 Rows "+options" draw weights, an intercept and standardized columns, for sparse and float32 data too.
 `paths`, `subsets` and `gram` judge an answer claim by claim, and a path step by step, each at the picks made

@@ -6,6 +6,8 @@ import zlib
 
 import numpy as np
 
+from . import margins
+
 # (rows, columns) up to which the oracle of a method can go.
 SIZES = {"step": ((3, 40), (3, 14)), "set": ((3, 9), (3, 7)), "path": ((4, 30), (4, 70))}
 
@@ -140,4 +142,4 @@ FAMILIES = {
     "scaled": scaled,
     "ties": ties,
     "wide": wide,
-}
+} | margins.FAMILIES

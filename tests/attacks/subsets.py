@@ -178,7 +178,7 @@ def best_subset(sl, case):
     off = C * exact.eps * best.sy
     room = off * (2 * best.r + off) + 1e-12 * number(square)
     words = f"‖r‖² of {best.S} is {best.r**2}, ‖y‖² = {number(square)}"
-    claim(found.lower_bound <= best.r**2 + room, f"{words}, lower_bound {found.lower_bound}")
+    claim(found.lower_bound <= best.r**2 * (1 + 8 * exact.eps), f"{words}, lower_bound {found.lower_bound}")
     if not found.optimal:  # as was asked, where there is a limit
         return None if limit else UNDECIDED
     claim(
@@ -206,6 +206,9 @@ def swaps(sl, case):
     claim(set(first) <= set(S) and len(set(S)) == len(S) <= k, words)
     claim(len(residuals) == found.moves + 1 and np.all(np.diff(residuals) < 0), f"‖r‖²: {residuals}")
     judge_residual(exact, S, residuals[-1], f"‖r‖² of {S}")
+    for before, after in itertools.pairwise(swapped(found)):
+        lower = exact.at(after).square[-1] < exact.at(before).square[-1]
+        claim(lower, f"{words}: ‖r‖² of {after} is not below that of {before}")
     if rule == "exact":
         here = exact.at(S)
         off = C * exact.eps * here.sy
@@ -221,6 +224,16 @@ def swaps(sl, case):
         return UNDECIDED
     claim(len(S) == k or found.status.name != "COMPLETED", f"COMPLETED with {words}")
     return judge_end(exact, path, k)
+
+
+def swapped(found):
+    """The supports that swaps passed through."""
+    S = found.support.tolist()
+    passed = [S]
+    for i, j in zip(found.removed[::-1].tolist(), found.inserted[::-1].tolist(), strict=True):
+        S = [i if x == j else x for x in S]
+        passed.append(S)
+    return passed[::-1]
 
 
 def submodularity_ratio(sl, case):
