@@ -154,13 +154,13 @@ def exchanged(task: SearchTask, start: Objective, fixed: int) -> tuple[Objective
 def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | None:
     needed = task.eps / task.gram.d**2 * abs(current.value)
     best, chosen = -np.inf, None
-    outside, lost = current.rest(np.arange(task.gram.d)), np.zeros(len(current.index))
+    outside, lost = current.rest(np.arange(task.gram.d)), dict.fromkeys(current.index, 0.0)
     if current.growth is not None and len(outside):
-        lost = current.nu * current.growth.losses()[1]
+        lost = dict(zip(current.index, (current.nu * current.growth.losses()[1]).tolist(), strict=True))
     for i in sorted(current.index[fixed:]) if len(outside) else ():
         less = task.objective([j for j in current.index if j != i])
         gains, error, vague = less.all_gains(outside)
-        increase, error = less.value + gains - current.value, 2 * error + lost[current.index.index(i)]
+        increase, error = less.value + gains - current.value, 2 * error + lost[i]
         accepted = accepted_moves(increase, error, 2 * vague, needed)
         if not len(accepted):
             continue

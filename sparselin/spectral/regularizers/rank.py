@@ -115,7 +115,7 @@ class PowerGrowth:
 
     @property
     def unit(self) -> float:
-        return float(self.gram.diagonal.max(initial=0)) ** self.alpha
+        return float(self.gram.diagonal.max(initial=0) ** self.alpha)
 
     @property
     def value(self) -> float:
