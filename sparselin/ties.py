@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -169,6 +169,17 @@ def argmax(
     top, tied = tied_at_maximum(some, errors)
     pick = tied[np.argmax(certain[tied])]
     return Argmax(top, tuple(J[tied].tolist()), int(J[pick])), score
+
+
+def stopping_level(limit: Any, y_norm: Any, unit: float, length_unit: float) -> Any:
+    """Return the computed ‖r‖ at which a method stops for ‖r‖ ≤ limit, or −1 if it does not stop for that.
+
+    Rounding moves ‖r‖ by unit·‖y‖, so that a ‖r‖ equal to the limit may come out above it by that. A limit
+    below length_unit·‖y‖, as 0, is below what is known of ‖r‖: there a path ends with EXACT_FIT when r is
+    zero to rounding, whether or not all its digits vanish. The units are those of a `Problem`; limits and
+    norms are numbers or arrays.
+    """
+    return np.where(limit < length_unit * y_norm, -1.0, limit + unit * y_norm)
 
 
 def relative_margin(c: FloatArray, pick: int, lam_star: float) -> float:

@@ -219,7 +219,7 @@ METHODS = {
     "sequential_attention": method(sl.sequential_attention, 4, columns="forced", lacks=CORRELATIONS),
     "sequential_attention, softmax": method(
         sl.sequential_attention, 4, parametrization="softmax", columns="forced",
-        lacks=CORRELATIONS | {"scale": "e^w is not homogeneous"},
+        lacks=CORRELATIONS,
     ),
     "first_entry": method(sl.first_entry, columns="forced", lacks=CORRELATIONS),
     "lambda_star": method(sl.lambda_star, columns="forced", kind="number 1 1", lacks=CORRELATIONS),

@@ -69,6 +69,23 @@ def test_parallel_columns_cohere_by_one_and_orthogonal_ones_not_at_all(rng):
     assert sl.babel(np.eye(4), 3).tolist() == [0, 0, 0]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csc_array])
+@pytest.mark.parametrize("exponent", [1022, 1000, 480, -480, -1000, -1022, [1020, -1000, 3, 0, -500]])
+def test_columns_near_the_range_of_floats(form, exponent, rng):
+    """All are exact multiples by powers of two, so that every bit but those of the ERC stays."""
+    X = rng.integers(-3, 4, (6, 5)).astype(float)
+    X[0] = 1
+    huge = form(np.ldexp(X, exponent))
+    assert sl.coherence(huge) == sl.coherence(form(X))
+    assert np.array_equal(sl.babel(huge, 3), sl.babel(form(X), 3))
+    if np.ndim(exponent) == 0:
+        expected = sl.exact_recovery_coefficient(form(X), [0, 2])
+        assert sl.exact_recovery_coefficient(huge, [0, 2]) == pytest.approx(expected, rel=1e-12)
+    else:
+        assert sl.exact_recovery_coefficient(huge, [1, 2]) == np.inf  # X_0 is 2^2020 times as long as X_1
+
+
 def test_blocks_make_no_difference(rng, monkeypatch):
     X = rng.standard_normal((8, 23))
     whole = sl.babel(X, 5)

@@ -1,5 +1,6 @@
 """Greedy selection for logistic and Poisson regression, against other solvers and exact oracles."""
 
+import importlib
 from fractions import Fraction
 
 import numpy as np
@@ -238,6 +239,42 @@ def test_ends():
     thirds, options = np.float32([[0.1], [0.2], [-0.3]]), {"loss": "logistic", "intercept": False}
     assert sl.generalized_omp(thirds, [1, 1, 1], 1, **options).status is sl.Status.NO_CORRELATION
     assert sl.generalized_omp(thirds.astype(float), [1, 1, 1], 1, **options).status is sl.Status.COMPLETED
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+@pytest.mark.parametrize("offset", [1e5, 1e6, 1e7])
+def test_a_column_that_may_be_correlated_is_not_called_orthogonal(loss, offset, monkeypatch):
+    """Weights of 1e-8 to 1e8 and large offsets leave the minimum, and so the gradient, in the dark."""
+    module, endings = importlib.import_module("sparselin.greedy.generalized"), []
+    ending = module._Path._ending
+
+    def spy(path):
+        rest = np.setdiff1d(np.arange(path.problem.n_features), path.support)
+        endings.append((path._measured_in_parts(rest), path.data.weight, path._columns(rest), path.fit))
+        return ending(path)
+
+    monkeypatch.setattr(module._Path, "_ending", spy)
+    dark = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = offset + rng.standard_normal((12, 4))
+        y = rng.random(12) < 0.5 if loss == "logistic" else rng.poisson(2, 12)
+        weight = 10.0 ** rng.choice([-8, 8, 0], 12)
+        for intercept in (True, False):
+            endings.clear()
+            path = sl.generalized_omp(X, y, 4, loss=loss, sample_weight=weight, intercept=intercept)
+            if not endings:
+                continue
+            measured, w, columns, fit = endings[-1]
+            # |c| cannot exceed ‖z‖‖y − μ‖, and the bound on its error must be much smaller than that
+            most = np.linalg.norm(np.sqrt(w)[:, None] * columns, axis=0) * np.linalg.norm(fit.u / np.sqrt(w))
+            assert (measured.most <= most * (1 + 1e-9)).all()
+            unknown = measured.error > 1e-3 * measured.most
+            if path.status is sl.Status.NO_CORRELATION:
+                assert not unknown[measured.outside].any()
+            elif path.status is sl.Status.BEYOND_PRECISION:
+                dark += 1
+    assert dark or (loss, offset) != ("poisson", 1e6)
 
 
 # Separated data

@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import objective, residual
@@ -11,7 +12,7 @@ from sklearn.linear_model import Lasso
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin._kernels import descent as kernels
-from sparselin.attention.descent import FORMS, eliminate, train
+from sparselin.attention.descent import FORMS, eliminate, penalty_unit, train
 from sparselin.linalg.thin_qr import ThinQR
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -156,6 +157,34 @@ def test_the_floor_ends_no_descent_that_has_gained_something():
     assert end == kernels.AT_FLOOR
 
 
+def runaway(seed):
+    """Columns of lengths between 0.3 and 300: with tol = 0 the step length of seed 18 overflows."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((9, 4)) * 10.0 ** rng.integers(-1, 3, 4), 100 * rng.standard_normal(9)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_descent_that_no_certificate_ends_stalls_at_its_least_value(name):
+    """tol = −1 demands δ ≤ F − ½‖y‖² < 0, which no point attains."""
+    form, stalled = FORMS[name], 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        m = 1 + seed % 3
+        X, y = rng.integers(-2, 3, (3, m)).astype(float), rng.integers(-3, 4, 3).astype(float)
+        lam = 0.5 * np.array([name not in ("l1_normalized", "l2_normalized"), 1.0])
+        start = np.concatenate([np.full(m, 0.5), 0.5 * np.sign(X.T @ y)])
+        x, s, value, end = kernels.descend(kernel_objective(form, X, y, lam), start, -1.0, 0.0, 5000)
+        reached = kernel_state(form, X, y, lam, x)[0]
+        assert np.isfinite(x).all()
+        assert s == pytest.approx(MASKS[name](x[:m]))
+        if end == kernels.AT_LIMIT:
+            assert len(value) == 5001
+        elif end == kernels.STALLED:
+            stalled += 1
+            assert reached == value.min()
+    assert stalled
+
+
 @pytest.mark.parametrize("shift", [-1e4, 0.0, 1e4])
 def test_softmax_neither_over_nor_underflows(shift):
     w, s = np.array([0.0, 1.0, -2.0]), np.empty(3)
@@ -190,7 +219,10 @@ def test_a_training_comes_back_in_the_units_it_was_asked_in(name):
     problem, S = Problem(X, y), np.zeros(0, np.intp)
     reduced = eliminate(problem, ThinQR(problem), S)
     lam = {"linear": 0.5 * reduced.lam_star, "l1": 0.5 * reduced.lam_star, "l2": 50.0}.get(name, 9.0)
-    w, theta, mask, value, end = train(reduced, lam, name, np.random.default_rng(0), tol=1e-4, max_iter=10**5)
+    share = lam / penalty_unit(reduced, name)
+    w, theta, mask, value, end = train(
+        reduced, share, name, np.random.default_rng(0), tol=1e-4, max_iter=10**5
+    )
     assert end == kernels.CERTIFIED
     assert mask == pytest.approx(MASKS[name](w), rel=1e-10)
     penalty = theta @ theta + (0 if name in ("l1_normalized", "l2_normalized") else w @ w)
@@ -393,6 +425,32 @@ def test_in_the_window_the_largest_weight_is_the_pick_of_omp(name):
         result = sl.hadamard_descent(X, y, lam, forced=S, max_iter=4000, rng=seed)
         assert result.status is Status.COMPLETED
         assert np.nanargmax(np.abs(result.w)) == np.argmax(np.abs(X.T @ residual(X, y, S)))
+
+
+TOL_ZERO = {
+    "dense": lambda X, y: ((X, y), {}),
+    "sparse": lambda X, y: ((scipy.sparse.csc_array(X), y), {}),
+    "float32": lambda X, y: ((X.astype(np.float32), y.astype(np.float32)), {}),
+    "gram": lambda X, y: ((Problem.from_gram(X.T @ X, X.T @ y, y @ y), None), {}),
+    "weights": lambda X, y: ((X, y), {"sample_weight": np.linspace(0.5, 2, len(y))}),
+    "standardized": lambda X, y: ((X, y), {"intercept": True, "standardize": True}),
+    "forced": lambda X, y: ((X, y), {"forced": [1]}),
+}
+
+
+@pytest.mark.parametrize("kind", TOL_ZERO)
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.999, 0.999999, 1.0, 2.0])
+def test_without_tolerance_the_result_is_finite_and_says_how_it_ended(kind, share):
+    endings = {Status.COMPLETED, Status.MAX_ITER, Status.BEYOND_PRECISION}
+    for seed in [18, 3, 5]:
+        data, options = TOL_ZERO[kind](*runaway(seed))
+        lam = share * sl.lambda_star(*data, **options)
+        result = sl.hadamard_descent(*data, lam, tol=0, max_iter=30_000, **options)
+        assert result.status in endings
+        assert np.isfinite(result.coef).all()
+        assert np.isfinite(result.objective).all()
+        assert np.isfinite(result.duality_gap)
+        assert result.duality_gap <= 1e-4 * result.objective.max()
 
 
 # Refusals

@@ -277,3 +277,43 @@ def test_invariance(name, invariance):
                 assert_kept(name, invariance, design)
         elif (invariance, design) != ("permutation", "ties"):  # they go to the lowest index
             assert_kept(name, invariance, design)
+
+
+# Valid data at the edges
+
+EDGES = [(2.0**a, 2.0**b) for a, b in ((0, 0), (480, 0), (-440, 0), (0, -440), (480, 480), (-440, -440))]
+SHAPES = {
+    "plain": lambda X, y, S: (X, y, S),
+    "zero columns": lambda X, y, S: (np.where(np.isin(np.arange(X.shape[1]), (2, 7)), 0, X), y, S),
+    "zero columns forced": lambda X, y, S: (
+        np.where(np.isin(np.arange(X.shape[1]), (2, 7)), 0, X), y, (2, *S)
+    ),
+    "nothing to explain": lambda X, y, S: (X, 0 * y, S),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", METHODS)
+def test_no_method_warns_or_chooses_otherwise_near_the_range_of_floats(name, shape):
+    method, options = METHODS[name], [{}]
+    if not method.lacks.get("intercept") and name != "certify":
+        options += [{"intercept": True}]
+    for design in ("tall", "wide"):
+        X, y, _, at = DESIGNS[design]
+        X, y, S = SHAPES[shape](X, y.astype(float), at.S)
+        for option in options:
+            expected = None
+            for a, b in EDGES:
+                levels = Levels(at.lam * a * b, at.nu / a, S)
+                signals = np.column_stack([b * y] * 3) if method.many else b * y
+                try:
+                    result = method.call(a * X, signals, levels, **option)
+                except ValueError:  # which says why: a forced zero column has no certificate, say
+                    assert (a, b) != (1, 1) or shape != "plain"
+                    continue
+                if expected is None or "entropy" in name:
+                    expected = result
+                if hasattr(result, "support"):
+                    assert np.array_equal(result.support, expected.support), (design, option, a, b)
+                    assert np.array_equal(result.status, expected.status), (design, option, a, b)

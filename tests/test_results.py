@@ -746,3 +746,9 @@ def test_the_frame_is_of_the_library_that_is_there(monkeypatch):
     assert isinstance(path.to_frame(), polars.DataFrame)
     with pytest.raises(ValueError, match=r'library must be "pandas", "polars" or None.*dask'):
         path.to_frame("dask")
+
+
+@pytest.mark.parametrize("status", sl.Status)
+def test_a_status_names_no_value_of_an_option(status):
+    """Its methods have different options: the message of one that ends with it is that of all."""
+    assert "=" not in status.message

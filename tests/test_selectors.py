@@ -897,3 +897,13 @@ def test_standardize(rng):
         DiverseSelector(4).fit(X * lengths, y, np.full(60, 7.0)).selected_.tolist()
         == diverse.selected_.tolist()
     )
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("selector", [OMPSelector, OLSSelector])
+@pytest.mark.parametrize("tol", [0.0, 1e-17, 1e-3])
+def test_an_exact_fit_is_within_any_tolerance(selector, tol):
+    rng = np.random.default_rng(3)
+    Z = rng.integers(-3, 4, (12, 5)).astype(float)
+    found = selector(tol=tol).fit(Z, Z[:, 1] - 2 * Z[:, 3])
+    assert found.k_ == 2

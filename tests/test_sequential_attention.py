@@ -12,7 +12,7 @@ from oracles import residual, textbook_omp
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin._kernels import descent as kernels
-from sparselin.attention.descent import Training, train
+from sparselin.attention.descent import Training, penalty_unit, train
 
 SEEDS = st.integers(0, 2**32 - 1)
 CONVEX = ["linear", "l1"]
@@ -75,9 +75,9 @@ def test_the_default_lambda_is_the_documented_one(parametrization, monkeypatch):
     module = importlib.import_module("sparselin.attention.sequential")
     levels = []
 
-    def spy(reduced, lam, *args, **kwargs):
-        levels.append(lam)
-        return train(reduced, lam, *args, **kwargs)
+    def spy(reduced, share, form, *args, **kwargs):
+        levels.append(share * penalty_unit(reduced, form))
+        return train(reduced, share, form, *args, **kwargs)
 
     monkeypatch.setattr(module, "train", spy)
     X, y, _ = sparse_signal(4)
@@ -269,14 +269,75 @@ def test_all_backends_agree(parametrization):
         assert select(Problem.from_gram(X.T @ X, X.T @ y, y @ y)) == expected
 
 
-@pytest.mark.parametrize("parametrization", [p for p in ALL if p != "softmax"])
-@pytest.mark.parametrize("unit", [2.0**-40, 1e-12, 1e12, 2.0**40])
-def test_units_change_no_selection(parametrization, unit):
+@pytest.mark.parametrize("parametrization", ALL)
+@pytest.mark.parametrize(
+    "options", [{}, {"intercept": True}, {"forced": [7]}, {"sample_weight": np.r_[1:21]}]
+)
+def test_units_change_no_selection(parametrization, options):
     X, y, _ = sparse_signal(10, 20, 30)
-    expected = sl.sequential_attention(X, y, 4, parametrization=parametrization).support.tolist()
+    expected = sl.sequential_attention(X, y, 4, parametrization=parametrization, **options)
+    assert expected.status is Status.COMPLETED
+    for unit in (1e-12, 1e12, *(2.0**k for k in (-440, -300, -40, -1, 1, 2, 3, 40, 300, 440))):
+        for design, response in [(X, unit * y), (unit * X, y)]:
+            path = sl.sequential_attention(design, response, 4, parametrization=parametrization, **options)
+            assert path.status is Status.COMPLETED
+            assert path.support.tolist() == expected.support.tolist()
+
+
+@pytest.mark.parametrize("parametrization", ALL)
+@pytest.mark.parametrize("unit", [2.0**-440, 2.0**-300, 2.0**300, 2.0**440])
+@pytest.mark.parametrize("lam", [1e-300, 1.0, 1e300])
+def test_a_given_lambda_neither_over_nor_underflows_in_any_units(parametrization, unit, lam):
+    X, y, _ = sparse_signal(11, 20, 30)
     for design, response in [(X, unit * y), (unit * X, y)]:
-        path = sl.sequential_attention(design, response, 4, parametrization=parametrization)
-        assert path.support.tolist() == expected
+        path = sl.sequential_attention(
+            design, response, 2, parametrization=parametrization, lam=lam, max_iter=200
+        )
+        assert all(np.isfinite(weights).all() for weights in path.weights)
+        if path.status is Status.COMPLETED:
+            assert len(path.support) == 2
+
+
+def twins(seed, eps):
+    """Ten unit columns in pairs, of cosine 1 − eps."""
+    rng = np.random.default_rng(seed)
+    X, u = rng.normal(size=(20, 5)), rng.normal(size=(20, 5))
+    X /= np.linalg.norm(X, axis=0)
+    u -= X * np.sum(X * u, axis=0)
+    u /= np.linalg.norm(u, axis=0)
+    return np.hstack([X, (1 - eps) * X + np.sqrt(eps * (2 - eps)) * u]), rng.normal(size=20)
+
+
+@pytest.mark.parametrize("parametrization", CONVEX)
+@pytest.mark.parametrize("eps", [1e-3, 1e-6, 1e-8, 1e-10, 1e-12])
+@pytest.mark.parametrize("options", [{}, {"intercept": True}, {"forced": [0]}, {"lam": "inside"}])
+def test_beside_near_duplicates_a_pick_is_in_its_own_ties(parametrization, eps, options):
+    for seed in range(10):
+        X, y = twins(seed, eps)
+        if "lam" in options:
+            entry = sl.first_entry(X, y)
+            options = {"lam": 0.7 * entry.window_lower + 0.3 * entry.lam_star}
+        k = 1 if "lam" in options else 3
+        path = sl.sequential_attention(X, y, k, parametrization=parametrization, rng=seed, **options)
+        assert path.status is Status.COMPLETED or eps <= 1e-10
+        forced = len(options.get("forced", ()))
+        assert all(j in T for j, T in zip(path.support[forced:], path.ties[forced:], strict=True))
+
+
+def test_a_pick_that_the_smallest_gap_leaves_undecided_is_not_made(monkeypatch):
+    module = importlib.import_module("sparselin.attention.sequential")
+    mask, levels = np.array([0.1, 0.9]), []
+
+    def other_feature(*_, tol, **__):
+        levels.append(tol)
+        return Training(mask, mask, mask, np.zeros(1), kernels.CERTIFIED)
+
+    monkeypatch.setattr(module, "train", other_feature)
+    path = sl.sequential_attention(np.eye(2), np.array([2.0, 1.0]), 1)
+    assert path.status is Status.BEYOND_PRECISION
+    assert len(path.support) == 0
+    assert levels == sorted(levels, reverse=True)
+    assert levels[0] == 1e-4
 
 
 @pytest.mark.parametrize("parametrization", ALL)

@@ -33,7 +33,7 @@ _SIZE = np.int32(2**31 - 1)  # all bits of a float32 but its sign: as integers t
 _EPS = 2.0**-52
 _HALF_EPS32 = 2.0**-24
 _TINY32 = 2.0**-126
-_SAFETY = 8.0
+SAFETY = 8.0
 # Above this κ² the coefficients would lose more than four of sixteen digits by the Gram matrix.
 _CONDITION = 1e4
 # c is stored in blocks of so many entries, the last one padded with zeros.
@@ -191,7 +191,7 @@ def by_gram(dictionary, signal, forced, recurrence, r):
         i = forced[t] if t < forced.size else pick(dictionary, signal, known, recurrence, t)
         if i < 0:
             # ‖r‖ ≤ u‖y‖ ≤ u·s(y) makes every |c_j| ≤ e_j, and so ends `omp` too
-            fits = residual(dictionary, signal, t, r) <= _SAFETY * dictionary.eps * length
+            fits = residual(dictionary, signal, t, r) <= SAFETY * dictionary.eps * length
             return (EXACT_FIT, t) if fits else (_REDO, 0)
         rho2, share = orthogonalize(recurrence, dictionary.G[i], signal, t, i)
         if rho2 <= 0:
@@ -212,8 +212,8 @@ def by_gram(dictionary, signal, forced, recurrence, r):
 def _known(signal, eps, condition):
     """`error` is e_c plus the error of c by γ: √n·eps, times κ from G to R and times κ from R to γ."""
     root, kappa2 = math.sqrt(signal.y.size), max(1.0, condition)
-    zero = _SAFETY * eps * (root + math.sqrt(kappa2)) * signal.length
-    error = _SAFETY * _EPS * (root + math.sqrt(kappa2) + root * kappa2) * signal.length
+    zero = SAFETY * eps * (root + math.sqrt(kappa2)) * signal.length
+    error = SAFETY * _EPS * (root + math.sqrt(kappa2) + root * kappa2) * signal.length
     return Known(error, zero, kappa2)
 
 
@@ -406,7 +406,7 @@ def by_samples(dictionary, signal, forced, factors):
             signal.norms[t] = norm
         if i < 0:
             code = NO_CORRELATION
-            if norm <= _SAFETY * dictionary.eps * y_size:
+            if norm <= SAFETY * dictionary.eps * y_size:
                 code = EXACT_FIT
             elif spans_all(dictionary, signal, factors, t):
                 code = RANK_EXHAUSTED
@@ -444,7 +444,7 @@ def choose(dictionary, signal, factors, t, condition, norm):
     for s in range(t):
         size[signal.chosen[s]] = -1
     root = math.sqrt(signal.y.size)
-    bound = _SAFETY * _EPS * (root + math.sqrt(max(1.0, condition))) * signal.length
+    bound = SAFETY * _EPS * (root + math.sqrt(max(1.0, condition))) * signal.length
     for j in range(error.size):
         error[j] = bound
     count, i = candidates(size, scale, error, dictionary.eps / _EPS)
@@ -470,7 +470,7 @@ def append(u, factors, t, eps):
     if rho > 0:
         square = extend_inverse(V, column, t, 1 / rho)
     keep = 1.0
-    if rho == 0 or square * (_SAFETY * eps) ** 2 >= 1:
+    if rho == 0 or square * (SAFETY * eps) ** 2 >= 1:
         keep, rho, square = 0.0, 1.0, 0.0
         for s in range(t):
             column[s] = 0
@@ -506,8 +506,8 @@ def measure(dictionary, factors, t, bound, norm, y_size):
             size[j] = -1
             continue
         rho, own = off(dictionary.U[j], factors, t)
-        size[j] = abs(dot(factors.v, r)) if rho > _SAFETY * dictionary.eps * own else -1.0
-        error[j] = _SAFETY * _EPS * (own * norm + rho * y_size + math.sqrt(r.size) * rho * norm)
+        size[j] = abs(dot(factors.v, r)) if rho > SAFETY * dictionary.eps * own else -1.0
+        error[j] = SAFETY * _EPS * (own * norm + rho * y_size + math.sqrt(r.size) * rho * norm)
 
 
 @inner()
@@ -539,6 +539,6 @@ def spans_all(dictionary, signal, factors, t):
     for j in range(dictionary.scale.size):
         if not is_among(j, signal.chosen, t):
             rho, own = off(dictionary.U[j], factors, t)
-            if rho > _SAFETY * dictionary.eps * own:
+            if rho > SAFETY * dictionary.eps * own:
                 return False
     return True

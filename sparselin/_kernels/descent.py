@@ -19,7 +19,7 @@ from sparselin._kernels.linear_algebra import dot
 LINEAR, L1, L2, L1_NORMALIZED, L2_NORMALIZED, SOFTMAX = range(6)
 
 # How a descent ended.
-CERTIFIED, AT_FLOOR, AT_LIMIT = range(3)
+CERTIFIED, AT_FLOOR, AT_LIMIT, STALLED = range(4)
 
 # Division by zero gives inf or NaN, which fails every comparison below, and does not raise.
 _OPTIONS = {"error_model": "numpy", **VECTORIZED}
@@ -199,12 +199,12 @@ def step_length(x, slope, old_x, old_slope, alpha, short):
 
 @kernel(**_OPTIONS)
 def descend(objective, start, tol, floor, max_iter):
-    """The last x and its s, F − ½‖y‖² at every iterate, and how the descent ended.
+    """Return x and its s, F − ½‖y‖² at every iterate, and how the descent ended.
 
-    The line search is that of Grippo, Lampariello and Lucidi: F has to be below the largest of its last
-    values, not below the last. α is shortened to the minimiser of the parabola through F(0), the slope
-    −‖∇F‖² there and F(α). When F decreases by less than its rounding error, no α is accepted, and the descent
-    ends.
+    x is the last iterate, or that of least F if the descent stalled: it does when F decreases by less than
+    its rounding error, so that no α is accepted. The line search is that of Grippo, Lampariello and Lucidi:
+    F has to be below the largest of its last values, not below the last. α is shortened to the minimiser of
+    the parabola through F(0), the slope −‖∇F‖² there and F(α).
     """
     form, X, Xt, y, lam = objective
     m, n = Xt.shape
@@ -212,18 +212,24 @@ def descend(objective, start, tol, floor, max_iter):
     x, old_x, slope, old_slope = start.copy(), start.copy(), np.empty(2 * m), np.empty(2 * m)
     value, short = np.empty(max_iter + 1), np.full(_SHORT + 1, np.inf)
     short[0] = 0.5
+    best, least = start.copy(), np.inf
     value[0] = evaluate(form, Xt, y, lam, x, s, beta, r)
     differentiate(form, X, lam, x, s, r, g, slope)
     fall = dot(slope, slope)
     alpha = 0.1 * math.sqrt(dot(x, x) / fall) if fall > 0 else 0.0
     end = AT_LIMIT
     for t in range(max_iter + 1):
+        if value[t] < least:
+            best[:], least = x, value[t]
         error = lasso_error(lam[1], x, beta, r, g) if form <= L1 else math.sqrt(fall * dot(x, x))
         if error <= -tol * value[t]:
             end = CERTIFIED
         elif value[t] >= 0 and error <= floor:
             end = AT_FLOOR
-        if end != AT_LIMIT or t == max_iter or not 0 < fall < np.inf:
+        if end != AT_LIMIT or t == max_iter:
+            break
+        if not 0 < fall < np.inf:
+            end = STALLED
             break
         ceiling = value[t]
         for k in range(max(0, t + 1 - _MEMORY), t):
@@ -237,8 +243,12 @@ def descend(objective, start, tol, floor, max_iter):
             bend = value[t + 1] - value[t] + alpha * fall
             alpha *= min(0.5, max(0.1, 0.5 * alpha * fall / bend)) if bend > 0 else 0.1
         else:
+            end = STALLED
             break
         differentiate(form, X, lam, x, s, r, g, slope)
         fall = dot(slope, slope)
         alpha = step_length(x, slope, old_x, old_slope, alpha, short)
+    if end == STALLED:
+        x = best
+        mask(form, x[:m], s)
     return x, s, value[: t + 1].copy(), end

@@ -32,6 +32,8 @@ FORMS = {
     "l2_normalized": kernels.L2_NORMALIZED,
     "softmax": kernels.SOFTMAX,
 }
+_HUGE = 1e100  # squares of larger penalties could overflow; with these θ is zero to rounding
+ENDINGS = {kernels.AT_LIMIT: Status.MAX_ITER, kernels.STALLED: Status.BEYOND_PRECISION}
 
 
 @takes_problem
@@ -62,7 +64,9 @@ def hadamard_descent(
     Let δ be a duality gap of the LASSO at β plus F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁. The descent ends when
     δ ≤ tol·(½‖P_S^⊥y‖² − F), the decrease from β_{S̄} = 0; for λ ≥ (1 − 1e-6)λ*(S), where w and θ may tend to
     zero, also when F ≥ ½‖P_S^⊥y‖² and δ ≤ ½(1e-7‖P_S^⊥y‖)².
-    It can take many iterations when λ is within 1e-6 of λ*, relatively, or far below it.
+    It can take many iterations when λ is within 1e-6 of λ*, relatively, or far below it. When no step
+    decreases F beyond its rounding errors, as for tol = 0, it ends with BEYOND_PRECISION at the iterate of
+    least F.
 
     Parameters
     ----------
@@ -72,7 +76,7 @@ def hadamard_descent(
     forced : S, columns without penalty and without w, by index or name; `unpenalized` is another name for it.
     tol : the relative accuracy of F. In the middle of the window of `first_entry` the feature of largest |w|
         is then in A(S), unless the cosine of another column with it is above about 1 − tol.
-    max_iter : at most this many steps; then the status is MAX_ITER, and the accuracy is unknown.
+    max_iter : at most this many steps; then the status is MAX_ITER, and the result the last iterate.
     rng : seed or Generator of the start.
     intercept, standardize : an unpenalised intercept; columns divided by their standard deviations, so that
         w, θ and λ are those of these columns (`Problem`).
@@ -96,7 +100,8 @@ def hadamard_descent(
     max_iter = check_count(max_iter, "max_iter", 1)
     qr = ThinQR(problem, S)
     reduced = eliminate(problem, qr, S, only_range=lam == 0)
-    training = train(reduced, lam, "linear", np.random.default_rng(rng), tol=tol, max_iter=max_iter)
+    share = lam / penalty_unit(reduced, "linear")
+    training = train(reduced, share, "linear", np.random.default_rng(rng), tol=tol, max_iter=max_iter)
     return _result(problem, qr, S, reduced, training, lam)
 
 
@@ -151,33 +156,60 @@ def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool =
     return Reduced(free, X, y, lengths, lam_star, norm)
 
 
+def penalty_unit(reduced: Reduced, parametrization: str) -> float:
+    """Return the unit of λ: λ* for "linear" and "l1", (λ*⁴/ℓ²)^{1/3} for "l2", else ℓ², ℓ = max‖P_S^⊥X_j‖.
+
+    Where λ* = 0, and nothing is trained, it is 1. In other units of X and y the minimisers of F at the same
+    multiple of it differ by factors only, those of "softmax" excepted.
+    """
+    lam_star, longest = reduced.lam_star, float(reduced.lengths.max(initial=0))
+    if lam_star == 0:
+        return 1.0
+    if parametrization in ("linear", "l1"):
+        return lam_star
+    if parametrization == "l2":
+        return lam_star * float(np.cbrt(lam_star / longest / longest))
+    return longest * longest
+
+
 def train(
-    reduced: Reduced, lam: float, parametrization: str, rng: np.random.Generator, *, tol: float, max_iter: int
+    reduced: Reduced,
+    share: float,
+    parametrization: str,
+    rng: np.random.Generator,
+    *,
+    tol: float,
+    max_iter: int,
+    size: float | None = None,
 ) -> Training:
-    """Descend from a random start, in units in which max‖X_j‖ = 1 and λ* = 1.
+    """Descend from a random start at λ = share·`penalty_unit`, in units in which max‖X_j‖ = 1 and λ* = 1.
 
     With X = qX', y = py', and w = ωw', θ = υθ' such that s(w)∘θ = (p/q)·s(w')∘θ', F = p²F' where
-    λ'_w = λω²/p² and λ'_θ = λυ²/p²: the iterates do not depend on the units of X and y. They are
-    in float64, since the duality gap is computed from squares.
+    λ'_w = λω²/p² and λ'_θ = λυ²/p²: the iterates do not depend on the units of X and y. λ'_θ is `share`, and
+    so is λ'_w; but a softmax has ω = 1, λ'_w = share·(q/p)², where `size` replaces p/q if it is given. They
+    are in float64, since the duality gap is computed from squares.
     """
     form = FORMS[parametrization]
-    if reduced.lam_star == 0:
+    if reduced.lam_star == 0 or (share > _HUGE and form <= kernels.L2):
         zero = np.zeros(len(reduced.free))
         return Training(zero, zero, zero, np.zeros(1), kernels.AT_FLOOR)
     q = float(reduced.lengths.max())
     p = reduced.lam_star / q
     omega, upsilon, sigma = _units(form, p / q)
     X, y = np.ascontiguousarray(reduced.X, np.float64) / q, reduced.y.astype(np.float64) / p
-    penalized = form not in (kernels.L1_NORMALIZED, kernels.L2_NORMALIZED)
-    penalties = np.array([lam * (omega / p) ** 2 * penalized, lam * (upsilon / p) ** 2])
+    decay = {kernels.L1_NORMALIZED: 0.0, kernels.L2_NORMALIZED: 0.0, kernels.SOFTMAX: 1 / (size or p / q)}
+    unit = decay.get(form, 1.0)
+    penalties = np.minimum([share * unit * unit, share], _HUGE)
     start = np.concatenate(_start(form, X.T @ y, reduced.lengths > 0, rng))
-    # below λ* the decrease from zero is positive, and the descent must end by it, not by the floor
-    vanishes = lam >= (1 - 1e-6) * reduced.lam_star
+    # below λ*, or what is λ* for w², the decrease from zero is positive, and must end the descent
+    vanishes = share >= (1 - 1e-6) * (np.cbrt(0.25) if form == kernels.L2 else 1)
     floor = 0.5 * (1e-7 * reduced.residual_norm / p) ** 2 if vanishes else 0.0
     objective = kernels.Objective(form, X, np.ascontiguousarray(X.T), y, penalties)
     x, s, value, end = kernels.descend(objective, start, tol, floor, max_iter)
     m = len(s)
-    return Training(omega * x[:m], upsilon * x[m:], sigma * s, p**2 * value, end)
+    with np.errstate(over="ignore"):  # F at the start may be beyond the range of floats, where ‖y‖² is not
+        value = p**2 * value
+    return Training(omega * x[:m], upsilon * x[m:], sigma * s, value, end)
 
 
 def _units(form: int, size: float) -> tuple[float, float, float]:
@@ -234,7 +266,7 @@ def _result(
         intercept=float(ones),
         objective=objective.astype(problem.dtype),
         duality_gap=_duality_gap(problem, S, coef, lam),
-        status=Status.MAX_ITER if training.end == kernels.AT_LIMIT else Status.COMPLETED,
+        status=ENDINGS.get(training.end, Status.COMPLETED),
         names=problem.names,
         standardized=problem.design.scale is not None,
     )

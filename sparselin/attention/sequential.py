@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
-from sparselin.attention.descent import FORMS, Reduced, eliminate, train
+from sparselin.attention.descent import ENDINGS, FORMS, Reduced, eliminate, penalty_unit, train
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.lasso._homotopy import Homotopy
@@ -18,8 +18,10 @@ from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
 from sparselin.ties import relative_margin
 from sparselin.validation import Columns, check_count, check_level
 
-# The relative accuracy of each training: two columns at an angle with 1 − cos > _TOLERANCE are distinguished.
-_TOLERANCE = 1e-4
+# The relative accuracies of a training: the next one where a feature outside A(S) has the largest weight.
+_TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+# λ*(S)/ℓ², ℓ = max‖P_S^⊥X_j‖, in the units of y in which a softmax is trained by default.
+_SIZE = 10.0
 
 
 @takes_problem
@@ -53,16 +55,20 @@ def sequential_attention(
         "softmax"        e^{w_i}/Σe^{w_j}   "l2_normalized"  w_i²/Σw_j²
 
     (Section 4.2 there). "linear" and "l1" solve the LASSO, and training ends with a bound on the duality gap:
-    for λ in the window (λ₂, λ*(S)) of `first_entry` they pick from A(S), as Sequential LASSO and OMP do. The
-    other four may end in a local minimum: training ends where ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F).
-    The normalised masks do not depend on the scale of w: there ‖w‖² = |S̄|, without penalty.
+    for λ in the window (λ₂, λ*(S)) of `first_entry` they pick from A(S), as Sequential LASSO and OMP do. A
+    gap δ ≥ Σ(λ − |⟨X_j, u*⟩|)|β_j| + ½‖X(β − β*)‖², u* and β* the solutions, can leave the larger weight to
+    a column outside A(S) at a cosine near 1 with one of A(S): then training is repeated to smaller gaps.
+
+    The other four may end in a local minimum: training ends where ‖∇F‖‖(w, θ)‖ ≤ 1e-4·(½‖P_S^⊥y‖² − F). The
+    normalised masks do not depend on the scale of w: there ‖w‖² = |S̄|, without penalty.
 
     The default λ is (λ* + λ₂)/2 for "linear" and "l1". For "l2", where w = θ = 0 is a local minimum for every
     λ > 0, it is ¼(λ*⁴/(4ℓ²))^{1/3}, ℓ = max‖P_S^⊥X_j‖: at four times that, no feature of length ℓ alone
     decreases F. For the other three it is ℓ². They never give exact zeros, and as λ grows they tend to OMP:
     with θ_i ≈ s_ic_i/λ, F is −Σ(s_ic_i)²/(2λ) + const, and descent from equal s_i favours the largest |c_i|.
-    "softmax" weighs ‖w‖², without a unit, against ‖y‖²: for ‖y‖ far below 1 its mask stays close to uniform,
-    so scale y up.
+    "softmax" weighs ‖w‖², without a unit, against ‖y‖². By default F is that of a multiple of y for which
+    λ*(S) = 10ℓ², so that no unit of X or y changes a selection. With a given `lam` it is that of y itself:
+    for ‖y‖ far below ℓ its mask stays close to uniform, so scale y up.
 
     Parameters
     ----------
@@ -78,10 +84,11 @@ def sequential_attention(
     Returns
     -------
     SelectionPath with s(w) of each step in `weights`. `lam_star`, `margin`, `ties` and `active_sets` are
-    those of Sequential LASSO at the same S, whatever was picked. It ends early with EXACT_FIT,
-    NO_CORRELATION or RANK_EXHAUSTED when λ*(S) is zero; with NO_CORRELATION also when all weights tended to
-    zero at the given `lam`, as for λ ≥ λ*(S) with "linear" and "l1"; with BEYOND_PRECISION as `first_entry`
-    does; with MAX_ITER when a training did not converge.
+    those of Sequential LASSO at the same S; with another λ or parametrization the pick need not be in `ties`.
+    It ends early with EXACT_FIT, NO_CORRELATION or RANK_EXHAUSTED when λ*(S) is zero; with NO_CORRELATION
+    also when all weights tended to zero at the given `lam`, as for λ ≥ λ*(S) with "linear" and "l1"; with
+    BEYOND_PRECISION as `first_entry` does, and when a feature outside A(S) still has the largest weight at
+    the smallest gap; with MAX_ITER when a training did not converge.
 
     Raises
     ------
@@ -105,28 +112,43 @@ def sequential_attention(
         if entry.status is not Status.COMPLETED:
             return entry.status
         reduced = eliminate(problem, selection.qr, S)
-        penalty = _default_penalty(parametrization, entry, reduced) if fixed is None else fixed
-        training = train(reduced, penalty, parametrization, generator, tol=_TOLERANCE, max_iter=max_iter)
-        if training.end != CERTIFIED:
-            return (
-                Status.NO_CORRELATION if training.end == AT_FLOOR and fixed is not None else Status.MAX_ITER
+        share = _default_share(parametrization, entry)
+        if fixed is not None:
+            share = fixed / penalty_unit(reduced, parametrization)
+        window = (entry.window_lower / entry.lam_star, 1)
+        decided = parametrization in ("linear", "l1") and window[0] < share < window[1]
+        for tol in _TOLERANCES if decided else _TOLERANCES[:1]:
+            training = train(
+                reduced,
+                share,
+                parametrization,
+                generator,
+                tol=tol,
+                max_iter=max_iter,
+                size=_SIZE if fixed is None else None,
             )
-        return _pick(selection, entry, reduced, training.mask)
+            if training.end == AT_FLOOR:
+                return Status.MAX_ITER if fixed is None else Status.NO_CORRELATION
+            if training.end != CERTIFIED:
+                return ENDINGS[training.end]
+            pick = _pick(selection, entry, reduced, training.mask)
+            if not decided or pick.feature in entry.active:
+                return pick
+        return Status.BEYOND_PRECISION
 
     problem = as_problem(X, y, sample_weight, intercept, standardize)
     return pursue(problem, k, most_attended, forced=forced, callback=callback, by_rule=True)
 
 
-def _default_penalty(parametrization: str, entry: FirstEntry, reduced: Reduced) -> float:
-    """λ by default (see `sequential_attention`)."""
-    longest = float(reduced.lengths.max())
+def _default_share(parametrization: str, entry: FirstEntry) -> float:
+    """λ by default, in units of `penalty_unit` (see `sequential_attention`)."""
     if parametrization in ("linear", "l1"):
-        return 0.5 * (entry.lam_star + entry.window_lower)
+        return 0.5 * (1 + entry.window_lower / entry.lam_star)
     if parametrization == "l2":
         # min over s(w)θ = b of F − ½‖y‖² is ½b² − cb + (3λ/2)(b/2)^{2/3}; its least value is zero for
         # λ = (c⁴/4)^{1/3}, at b = c/2
-        return 0.25 * float(np.cbrt(entry.lam_star**4 / (4 * longest**2)))
-    return longest**2
+        return 0.25 * float(np.cbrt(0.25))
+    return 1.0
 
 
 def _pick(selection: Selection, entry: FirstEntry, reduced: Reduced, mask: FloatArray) -> Pick:

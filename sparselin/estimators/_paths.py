@@ -12,6 +12,13 @@ from sparselin.estimators._task import Found, Model, Task, Watch, models_of, tel
 from sparselin.experiments.selection.methods import refit
 from sparselin.problem import Problem
 from sparselin.results import SelectionPath, Status, SubsetResult
+from sparselin.ties import stopping_level
+
+
+def _level(problem: Problem, path: SelectionPath, tol: float | None) -> float:
+    """Return the residual norm at which `tol` stops a path, or −1."""
+    limit = -1.0 if tol is None else tol * float(path.residual_norm[0])
+    return float(stopping_level(limit, problem.y_norm, problem.unit, problem.length_unit))
 
 
 class Sets:
@@ -20,7 +27,7 @@ class Sets:
     def __init__(self, task: Task, tol: float | None, watch: Watch | None) -> None:
         self.problem, self.watch, self.status = task.problem(), watch, Status.COMPLETED
         start = refit(self.problem, task.forced)
-        self.first, self.floor = len(start), -1.0 if tol is None else tol * float(start.residual_norm[0])
+        self.first, self.floor = len(start), _level(self.problem, start, tol)
         self.results: list[SubsetResult] = []
         self.models = [self._model(start)]
 
@@ -93,7 +100,7 @@ def until(
         return along(method, problem, task, k, watch, **given)
 
     def reached(path: SelectionPath) -> bool:
-        return bool(path.residual_norm[-1] <= tol * path.residual_norm[0])
+        return bool(path.residual_norm[-1] <= _level(problem, path, tol))
 
     def either(path: SelectionPath, models: list[Model]) -> bool:
         stop = watch is not None and watch(path, models)

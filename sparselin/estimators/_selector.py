@@ -316,7 +316,8 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
         if request.rule is None:
             # up to tol, or exactly so many
             short = request.tol is not None if self.n_features_to_select == "auto" else k < request.k
-            if short and found.status not in (Status.STOPPED, Status.TOLERANCE):
+            within = request.tol is not None and found.status is Status.EXACT_FIT
+            if short and not within and found.status not in (Status.STOPPED, Status.TOLERANCE):
                 aim = f"{request.k} as asked for" if request.tol is None else f"tol={request.tol}"
                 last = "there are no more" if self.max_features is None else "max_features is reached"
                 why = last if found.status is Status.COMPLETED else found.status.message

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.ties import Measured, Scores, argmax, relative_margin
+from sparselin.ties import Measured, Scores, argmax, relative_margin, stopping_level
 from sparselin.validation import (
     Columns,
     check_budget,
@@ -251,6 +251,7 @@ def pursue(
     path, d = _Path(design, y, names), len(design.norms)
     span, excluded = path.span, list[int]()
     y_norm, n = path.norms[0], len(y)
+    limit = float(stopping_level(limit, y_norm, span.unit, span.unit))
 
     def scores(J: IndexArray) -> Scores:
         measured = span.measure(J, y)

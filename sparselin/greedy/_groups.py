@@ -11,7 +11,7 @@ import numpy as np
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, GroupPath, IndexArray, Status
-from sparselin.ties import Scores, argmax, measure, relative_margin
+from sparselin.ties import Scores, argmax, measure, relative_margin, stopping_level
 
 _AT_ONCE = 4 * 10**6  # entries of X that are projected at a time
 
@@ -78,7 +78,8 @@ def group_omp(
     pursuit = _Pursuit(data, np.asarray(Y, np.float64) * root, numbers)
     for g in forced:
         pursuit.add(int(g), math.nan, math.nan, ())
-    floor = -1.0 if tol is None else tol * pursuit.norms[0]
+    level = -1.0 if tol is None else tol * pursuit.norms[0]
+    floor = float(stopping_level(level, data.y_norm, data.unit, data.length_unit))
     while pursuit.norms[-1] > floor:
         if len(pursuit.order) == k:
             return pursuit.path(Status.COMPLETED)

@@ -13,7 +13,7 @@ from sparselin.greedy._double import Double
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.ties import Measured, Scores, ending, measure
+from sparselin.ties import Measured, Scores, ending, measure, stopping_level
 from sparselin.validation import Columns, check_level, check_tolerance
 
 Callback = Callable[[SelectionPath], object]
@@ -221,8 +221,8 @@ def begin(
 ) -> tuple[Selection, int, float]:
     """A selection with the forced features in S; k, checked; and the ‖r‖ at which to stop, or −1.
 
-    That is the larger of tol·‖y‖ and `residual`. With an intercept the column of ones comes first, counts in
-    that k, and y − ȳ stands for y.
+    That is the larger of tol·‖y‖ and `residual`, to rounding (`stopping_level`). With an intercept the column
+    of ones comes first, counts in that k, and y − ȳ stands for y.
     """
     k, first = problem.budget(k, forced)
     ones = problem.d - problem.n_features
@@ -231,4 +231,6 @@ def begin(
     selection = state(problem, k + ones)
     selection.force(problem.with_ones(first[:0]))
     selection.force(first)
-    return selection, k + ones, floor if level is None else max(floor, level * selection.total_norm)
+    floor = floor if level is None else max(floor, level * selection.total_norm)
+    floor = float(stopping_level(floor, problem.y_norm, problem.unit, problem.length_unit))
+    return selection, k + ones, floor

@@ -14,6 +14,7 @@ from sparselin.greedy._complex import ComplexDesign, is_complex, pursue
 from sparselin.greedy.omp import omp
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.results import BatchSelection, IndexArray, Names, SelectionPath, Status
+from sparselin.ties import stopping_level
 from sparselin.validation import (
     Columns,
     check_budget,
@@ -148,13 +149,14 @@ def _all_at_once(
         spread_chunks(lambda a, b: np.matmul(columns[a:b], columns.T, out=gram[a:b]), size, 256, count)
         given = columns, scale, kernels.singles(scale), gram, kernels.singles(gram)
         dictionary = kernels.Dictionary(*given, float(np.finfo(D.dtype).eps))
-        statuses, idle = _statuses(), list[Any]()
+        statuses, idle, unit = _statuses(), list[Any](), kernels.SAFETY * dictionary.eps
 
         def task(start: int, stop: int) -> None:
             y = _signals(Y, start, stop, D.dtype)
             m, lengths = stop - start, _row_norms(y, Y, "Y", start)
             c = y @ columns.T if size else np.empty((m, d))
             limits, (support, coef, history) = levels.limits(start, stop, lengths), rows.part(start, stop)
+            limits = stopping_level(limits, lengths, unit, unit)
             signals = kernels.Signal(y, c, lengths, limits, support, coef, history)
             try:
                 arrays = idle.pop()

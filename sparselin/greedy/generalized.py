@@ -13,10 +13,11 @@ from sparselin.greedy._losses import Loss, check_loss, check_responses, check_va
 from sparselin.greedy._refit import UNIT, Data, NoFit, Refit, refit
 from sparselin.problem import Problem, as_problem
 from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
-from sparselin.ties import Scores, argmax, relative_margin
+from sparselin.ties import Scores, argmax, relative_margin, stopping_level
 from sparselin.validation import Columns, check_same_rows, check_tolerance, check_weights
 
 _AT_ONCE = 10**6  # entries of X that are measured at a time
+_SMALL = 1e-3  # the cosine to which a column must be known to be orthogonal to the residual
 
 
 def generalized_omp(
@@ -103,7 +104,9 @@ def generalized_omp(
     for j in first.tolist():
         if (failed := fit.add(j)) is not None:
             return fit.result(failed)
-    floor = -1.0 if level is None else level * fit.deviance[0]
+    size, unit = math.sqrt(fit.deviance[0]), fit.problem.unit  # the deviance stands for ‖r‖²
+    root = stopping_level(-1.0 if level is None else math.sqrt(level) * size, size, unit, unit)
+    floor = float(root * abs(root))
     while fit.deviance[-1] > floor:
         if len(fit.support) == k:
             return fit.result(Status.COMPLETED)
@@ -116,11 +119,12 @@ def generalized_omp(
 
 
 class Measured(NamedTuple):
-    """Columns measured at S: c_i, bounds e_i on its error, and whether it is outside the span of S."""
+    """Columns measured at S: c_i, e_i, whether they are outside the span of S, and ‖z_i‖‖y − μ‖ ≥ |c_i|."""
 
     c: FloatArray
     error: FloatArray
     outside: np.ndarray[Any, np.dtype[np.bool_]]
+    most: FloatArray
 
 
 class _Path:
@@ -238,7 +242,7 @@ class _Path:
 
     def _scores(self, J: IndexArray) -> Scores:
         """c of the columns J, measured; zero in the span of S."""
-        c, error, outside = self._measured_in_parts(J)
+        c, error, outside, _ = self._measured_in_parts(J)
         return Scores(np.where(outside, c, 0), np.where(outside, error, 0), 8 * self.problem.eps / UNIT)
 
     def _measured_in_parts(self, J: IndexArray) -> Measured:
@@ -270,18 +274,20 @@ class _Path:
         rounding = (size + math.sqrt(len(Z)) * length) * r + length * lost + V_length * fit.eta_size
         rounding += 2 * float((half / root).max()) * size * fit.decrement
         error = UNIT * rounding + 1.3 * fit.reach * fit.decrement**2 * V_length
-        return Measured(Z.T @ fit.u, error, length > 8 * self.problem.eps * size)
+        return Measured(Z.T @ fit.u, error, length > 8 * self.problem.eps * size, length * r)
 
     def _ending(self) -> Status:
-        """Why every c_i is zero."""
+        """Why every c_i is zero to its error; BEYOND_PRECISION if that is no small share of ‖z_i‖‖y − μ‖."""
         fit, root = self.fit, np.sqrt(self.data.weight)
         steepest = float((np.sqrt(fit.variance) / root).max())
         rounding = float(np.linalg.norm(root * fit.lost)) + steepest * fit.eta_size
         if np.linalg.norm(fit.u / root) <= 8 * self.problem.eps * rounding:
             return Status.EXACT_FIT
         rest = np.setdiff1d(np.arange(self.problem.n_features), self.support)
-        outside = self._measured_in_parts(rest).outside.any()
-        return Status.NO_CORRELATION if outside else Status.RANK_EXHAUSTED
+        _, error, outside, most = self._measured_in_parts(rest)
+        if (8 * self.problem.eps / UNIT * error > _SMALL * most)[outside].any():
+            return Status.BEYOND_PRECISION
+        return Status.NO_CORRELATION if outside.any() else Status.RANK_EXHAUSTED
 
     def result(self, status: Status) -> GeneralizedPath:
         t, dtype = len(self.support), self.problem.dtype

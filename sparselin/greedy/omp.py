@@ -64,7 +64,8 @@ def omp(
     X, y : design (n, d) and response (n,), or one `Problem` in place of both.
     k : features to select, 1 ≤ k ≤ d, `forced` ones included.
     tol : stop once ‖r‖ ≤ tol·‖y‖ (a norm, not its square), 0 ≤ tol ≤ 1.
-    residual : stop once ‖r‖ ≤ residual. With `tol` too, at the first of the two.
+    residual : stop once ‖r‖ ≤ residual. With `tol` too, at the first of the two. Both to rounding, 8·eps‖y‖:
+        below that, as with 0, a path ends with EXACT_FIT, not TOLERANCE.
     forced : columns that enter first, in this order, by index or name, whatever their correlation.
     positive : require β ≥ 0, except on `forced` and for an intercept.
     intercept, standardize : an unpenalised intercept; columns divided by their standard deviations. See

@@ -184,7 +184,8 @@ def _of_least_residual(at: _At, forced: IndexArray) -> Pairs:
     along = (problem.correlate(qr.Qt.T) @ U).T  # ⟨v_i, X_j⟩, (|free|, d)
     removed = U.T @ (qr.Qt @ problem.y)
     outside = squares > 0
-    fall = (c + along * removed[:, None])[:, outside] ** 2 / (squares + along**2)[:, outside]
+    # the quotient is at most ‖y‖, while the square of its numerator may be beyond the range of floats
+    fall = ((c + along * removed[:, None])[:, outside] / np.sqrt(squares + along**2)[:, outside]) ** 2
     left = np.full(along.shape, np.inf)
     left[:, outside] = at.square + removed[:, None] ** 2 - fall
     while (least := left.min(initial=np.inf)) < at.square - at.slack:

@@ -76,9 +76,13 @@ def _forward(X: FloatArray, y: FloatArray, k: int, S: IndexArray, quotients: boo
 
 
 def _backward(X: FloatArray, y: FloatArray, k: int, fixed: int, S: IndexArray) -> IndexArray:
-    """Remove the feature of least β_j²/((X_SᵀX_S)⁻¹)_jj, the rise of ‖P_S^⊥y‖², until k are left."""
+    """Remove the feature of least β_j²/((X_SᵀX_S)⁻¹)_jj, the rise of ‖P_S^⊥y‖², until k are left.
+
+    A zero column has a row of zeros in the pseudoinverse; its removal changes nothing.
+    """
     while len(S) > k:
         inverse = np.linalg.pinv(X[:, S])
-        rise = (inverse @ y) ** 2 / np.einsum("ij,ij->i", inverse, inverse)
+        squares = np.einsum("ij,ij->i", inverse, inverse)
+        rise = np.divide((inverse @ y) ** 2, squares, out=np.zeros(len(S)), where=squares > 0)
         S = np.delete(S, fixed + _first(-rise[fixed:]))
     return S

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparselin.data.operators import NO_OPERATOR, is_operator
 from sparselin.problem import Problem, as_problem
-from sparselin.results import FloatArray
+from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count, check_design, check_finite
 
 # entries of the Gram matrix that are computed at a time
@@ -102,19 +102,23 @@ def cumulative(X: Any, k: int) -> FloatArray:
     return found
 
 
-def normalized(X: Any) -> tuple[Any, FloatArray]:
-    """Nonzero columns, scaled to unit length, and their lengths.
-
-    They are scaled by powers of two first, so that no square over- or underflows.
+def normalized(X: Any) -> tuple[Any, FloatArray, IndexArray]:
+    """Return nonzero columns scaled to unit length, and v (d,) and e (d,) with v_j·2^{e_j} their lengths.
 
     The length of a column errs by (n/2 + 2)·eps/2, so a scaled entry by (n/2 + 3)·eps/2, and the inner
     product of two columns by n·eps/2 more than twice that: (n + 3)·eps, up to terms of order eps².
     """
+    X, exponents = scaled(X)
     dense = isinstance(X, np.ndarray)
-    power = np.ldexp(1.0, -np.clip(np.frexp(_largest(X))[1], -1000, 1000))
-    X = X * power if dense else X.multiply(power).tocsc()
     lengths = np.sqrt(np.sum(X**2, axis=0) if dense else np.asarray(X.multiply(X).sum(axis=0)).ravel())
-    return (X / lengths if dense else X.multiply(1 / lengths).tocsc()), lengths / power
+    return (X / lengths if dense else X.multiply(1 / lengths).tocsc()), lengths, exponents
+
+
+def scaled(X: Any) -> tuple[Any, IndexArray]:
+    """Return the columns X_j·2^{−e_j}, of which no square over- or underflows, and e (d,)."""
+    exponents = np.clip(np.frexp(_largest(X))[1], -1000, 1000)
+    power = np.ldexp(1.0, -exponents)
+    return X * power if isinstance(X, np.ndarray) else X.multiply(power).tocsc(), exponents
 
 
 def _largest(X: Any) -> FloatArray:

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.guarantees._along_path import Data
-from sparselin.guarantees.coherence import columns_of, normalized
+from sparselin.guarantees.coherence import columns_of, normalized, scaled
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
 from sparselin.problem import Problem
 from sparselin.results import BestSubset, Bound, FloatArray, Interval, SparseEigenvalues
@@ -86,8 +86,8 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
     Returns
     -------
     ERC(S) ≥ 0, to an error of some κ(X_S)·√n·eps·max_{j∉S} ‖X_S⁺‖‖X_j‖; 0 if S is empty or has all columns,
-    and infinite if X_S is dependent to rounding: σ_min ≤ max(n, |S|)·eps·σ_max for its columns scaled to unit
-    length.
+    and infinite if it is beyond the range of floats, or X_S is dependent to rounding: σ_min ≤
+    max(n, |S|)·eps·σ_max for its columns scaled to unit length.
 
     Raises
     ------
@@ -110,12 +110,14 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
     block = block if isinstance(block, np.ndarray) else block.toarray()
     if len(inside) > n or not block.any(axis=0).all():
         return math.inf
-    unit, lengths = normalized(block)
+    unit, lengths, own = normalized(block)
     U, sigma, Vt = np.linalg.svd(unit, full_matrices=False)
     if sigma[-1] <= n * np.finfo(np.float64).eps * sigma[0]:
         return math.inf
     pseudo = (Vt.T / sigma) @ U.T
-    return _largest_norm(np.asarray((columns[:, outside].T @ pseudo.T) / lengths).T)
+    rest, others = scaled(columns[:, outside])
+    with np.errstate(over="ignore"):  # ERC(S) itself may be beyond the range of floats
+        return _largest_norm(np.ldexp((rest.T @ pseudo.T) / lengths, others[:, None] - own).T)
 
 
 def condition(data: Data, best: BestSubset) -> Condition:

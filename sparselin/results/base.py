@@ -26,12 +26,13 @@ class Status(enum.Enum):
     EXACT_FIT = "the residual is zero to rounding: the selected columns fit y"
     NO_CORRELATION = (
         "no column reduces the residual, which is orthogonal to all of them to rounding "
-        "(with positive=True: positively correlated with none)"
+        "(where coefficients must be nonnegative: positively correlated with none)"
     )
     RANK_EXHAUSTED = "every remaining column lies in the span of the selected ones: no more can be selected"
     BEYOND_PRECISION = (
-        "columns are so nearly dependent, or data so nearly separated, that rounding leaves the next event "
-        "undecided; use float64, or omit columns that the others determine"
+        "rounding leaves the next step undecided, because columns are nearly dependent, data nearly "
+        "separated, or a tolerance is too small; use float64, a larger tolerance, or omit columns that the "
+        "others determine"
     )
     NO_MINIMUM = (
         "with the next feature the data are separated: a combination of features and the intercept tells "

@@ -77,9 +77,11 @@ class DescentResult(Named):
     weights : (d,) s(w): one on S.
     coef : (d,) β = weights∘theta, in the units of X.
     intercept : the intercept; 0.0 without one.
-    objective : (iterations + 1,) ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²), at every iterate.
+    objective : (iterations + 1,) ½‖y − Xβ‖² + (λ/2)(‖w‖² + ‖θ_{S̄}‖²), at every iterate. The result is the
+        last one, or with BEYOND_PRECISION the first with the least objective.
     duality_gap : gap of the equivalent LASSO at β; NaN for parametrizations that have none.
-    status : COMPLETED when the stopping rule was met, else MAX_ITER.
+    status : COMPLETED when the stopping rule was met; BEYOND_PRECISION when no step decreases the objective
+        beyond its rounding errors; else MAX_ITER.
     names : d names of the features, or None.
     standardized : whether w, theta and λ are those of standardized columns.
 
@@ -107,7 +109,9 @@ class DescentResult(Named):
         return combined(X, np.arange(d), self.coef, self.intercept, d, self.names)
 
     def _headline(self) -> str:
-        steps = f"{len(self.objective) - 1} iterations, objective {number(float(self.objective[-1]))}"
+        stalled = self.status is Status.BEYOND_PRECISION
+        objective = float(self.objective.min() if stalled else self.objective[-1])
+        steps = f"{len(self.objective) - 1} iterations, objective {number(objective)}"
         gap = f", duality gap {self.duality_gap:.2g}" if self.duality_gap == self.duality_gap else ""
         return f"{len(self.coef)} features, {steps}{gap}, {self.status.name}"
 

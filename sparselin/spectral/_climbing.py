@@ -8,7 +8,7 @@ import numpy as np
 
 from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral._gram import Gram
-from sparselin.spectral.objective import lowest_of_largest
+from sparselin.spectral.objective import accepted_moves, lowest_of_largest, vague_error
 from sparselin.spectral.regularizers import Growth, SetFunction, grow
 
 Watch = Callable[[list[int]], bool]
@@ -35,7 +35,7 @@ class Climb:
         self.moves = 0
         if len(U):
             gains, error = self.growth.gains(U)
-            self.growth.add(lowest_of_largest(U, gains, error))
+            self.growth.add(lowest_of_largest(U, gains, error, vague_error(self.growth)))
             if self.growth.value < -float(error.max()):
                 raise ValueError(
                     f"local search needs f ≥ 0, so that (1 + ε/n²)·f(S) ≥ f(S); got f(S) = "
@@ -59,12 +59,12 @@ class Climb:
     def _best(
         self, J: IndexArray, gains: FloatArray, error: FloatArray, or_equal: bool = False
     ) -> int | None:
-        """The position in J of the largest gain, or None if no gain is accepted."""
-        needed = self.rate * self.growth.value
-        accepted = np.flatnonzero(gains + error >= needed if or_equal else gains - error > needed)
+        """Return the position in J of the largest gain, or None if no gain is accepted."""
+        vague = 2 * vague_error(self.growth)
+        accepted = accepted_moves(gains, error, vague, self.rate * self.growth.value, or_equal)
         if not len(accepted):
             return None
-        j = lowest_of_largest(J[accepted], gains[accepted], error[accepted])
+        j = lowest_of_largest(J[accepted], gains[accepted], error[accepted], vague)
         return int(np.flatnonzero(j == J)[0])
 
     def add(self) -> bool:
@@ -93,12 +93,14 @@ class Climb:
         if not len(J):
             return False
         value, best, chosen = self.growth.value, -np.inf, None
+        lost = dict(zip(self.growth.index, self.growth.losses()[1], strict=True))
         for i in sorted(self.free):
             less = self._without(i)
             gains, error = less.gains(J)
             increase = less.value + gains - value
-            at = self._best(J, increase, 2 * error)
-            if at is not None and increase[at] - 2 * error[at] > best:
+            error = 2 * error + lost[i]
+            at = self._best(J, increase, error)
+            if at is not None and increase[at] - error[at] > best:
                 best, chosen = float(increase[at]), (less, int(J[at]))
         if chosen is None:
             return False

@@ -14,10 +14,11 @@ from sparselin.problem import Problem
 from sparselin.results import IndexArray, Status, SubsetResult
 from sparselin.spectral._climbing import Climb
 from sparselin.spectral._gram import Gram
-from sparselin.spectral.objective import Objective, lowest_of_largest
+from sparselin.spectral.objective import Objective, Undecided, accepted_moves, lowest_of_largest
 from sparselin.spectral.regularizers import SetFunction
 
 Callback = Callable[[SubsetResult], object]
+_UNFINISHED = (Status.STOPPED, Status.BEYOND_PRECISION)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +75,10 @@ def forward(
         objective = task.objective(forced, capacity=k)
         while len(objective.index) < k:
             rest = objective.rest(within)
-            pick = objective.pick(rest) if len(rest) else Status.RANK_EXHAUSTED
+            try:
+                pick = objective.pick(rest) if len(rest) else Status.RANK_EXHAUSTED
+            except Undecided:
+                pick = Status.BEYOND_PRECISION
             if isinstance(pick, Status):
                 return objective, pick
             objective.add(pick)
@@ -90,14 +94,20 @@ def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> Found:
     """
     assert task.f is not None
     first = forced.tolist()
-    climb = Climb(task.gram, task.f, U, task.eps, task.complete, first)
+    try:
+        climb = Climb(task.gram, task.f, U, task.eps, task.complete, first)
+    except Undecided:
+        return Found(task.objective(first), (), 0, Status.BEYOND_PRECISION)
     watch = None if task.callback is None else lambda S: task.stopped(task.objective(S))
     with task.one_thread(len(U)):
-        ended = climb.run(deletions=task.complete, exchange=task.exchange, watch=watch)
+        try:
+            ended = climb.run(deletions=task.complete, exchange=task.exchange, watch=watch)
+            status = Status.COMPLETED if ended else Status.STOPPED
+        except Undecided:
+            status = Status.BEYOND_PRECISION
         S = climb.free
         sets = (("S", S), ("U∖S", np.setdiff1d(U, S).tolist()), ("U", U.tolist()))
         named = [(name, task.objective([*first, *T])) for name, T in sets]
-    status = Status.COMPLETED if ended else Status.STOPPED
     return Found(*_best(named), climb.moves, status)
 
 
@@ -106,13 +116,13 @@ def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> Found:
     everything = np.arange(task.gram.d)
     S1, status = forward(task, k, everything, forced)
     named, moves = [("S1", S1)], 0
-    if status is not Status.STOPPED:
+    if status not in _UNFINISHED:
         inner = local(task, np.setdiff1d(S1.index, forced), forced)
         named.append(("S1'", inner.best))
         moves, status = inner.moves, inner.status
-    if status is not Status.STOPPED:
+    if status not in _UNFINISHED:
         S2, status = forward(task, k, np.setdiff1d(everything, S1.index), forced)
-        if status is not Status.STOPPED:
+        if status not in _UNFINISHED:
             named.append(("S2", S2))
             status = Status.COMPLETED
     best, candidates = _best(named)
@@ -131,25 +141,30 @@ def exchanged(task: SearchTask, start: Objective, fixed: int) -> tuple[Objective
     """
     current, swaps = start, 0
     with task.one_thread(len(start.index) ** 2):
-        while (better := _exchange(task, current, fixed)) is not None:
-            current, swaps = better, swaps + 1
-            if task.stopped(current):
-                return current, swaps, Status.STOPPED
+        try:
+            while (better := _exchange(task, current, fixed)) is not None:
+                current, swaps = better, swaps + 1
+                if task.stopped(current):
+                    return current, swaps, Status.STOPPED
+        except Undecided:
+            return current, swaps, Status.BEYOND_PRECISION
     return current, swaps, Status.COMPLETED
 
 
 def _exchange(task: SearchTask, current: Objective, fixed: int) -> Objective | None:
     needed = task.eps / task.gram.d**2 * abs(current.value)
     best, chosen = -np.inf, None
-    outside = current.rest(np.arange(task.gram.d))
+    outside, lost = current.rest(np.arange(task.gram.d)), dict.fromkeys(current.index, 0.0)
+    if current.growth is not None and len(outside):
+        lost = dict(zip(current.index, (current.nu * current.growth.losses()[1]).tolist(), strict=True))
     for i in sorted(current.index[fixed:]) if len(outside) else ():
         less = task.objective([j for j in current.index if j != i])
-        gains, error = less.all_gains(outside)
-        increase, error = less.value + gains - current.value, 2 * error
-        accepted = np.flatnonzero(increase - error > needed)
+        gains, error, vague = less.all_gains(outside)
+        increase, error = less.value + gains - current.value, 2 * error + lost[i]
+        accepted = accepted_moves(increase, error, 2 * vague, needed)
         if not len(accepted):
             continue
-        j = lowest_of_largest(outside[accepted], increase[accepted], error[accepted])
+        j = lowest_of_largest(outside[accepted], increase[accepted], error[accepted], 2 * vague[accepted])
         at = int(np.searchsorted(outside, j))
         if increase[at] - error[at] > best:
             best, chosen = float(increase[at]), (less, j)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sparselin.parallel.threads import workers
 from sparselin.results import GreedyMaximum, Status
 from sparselin.spectral._gram import Gram
-from sparselin.spectral.objective import Objective
+from sparselin.spectral.objective import Objective, Undecided
 from sparselin.spectral.regularizers import SetFunction
 from sparselin.spectral.search import check_regularizer
 from sparselin.validation import check_count
@@ -37,6 +37,9 @@ def greedy_maximize(
     -------
     `GreedyMaximum`: `support`, `gains`, `value`, `evaluations`, `status`. Gains that are equal to rounding
     are tied, and the lowest index is taken. RANK_EXHAUSTED: there are fewer than k nonzero columns.
+    BEYOND_PRECISION: the rounding of C, of eps·C_ii, hides which gain is the largest, as with a
+    `SmoothedDifferentialEntropy` of δ below that and nearly dependent columns; `forward_regression`, which
+    has X, can tell more apart.
 
     Raises
     ------
@@ -71,7 +74,10 @@ def _greedy(objective: Objective, k: int) -> tuple[Objective, Status]:
         rest = objective.rest(everything)
         if not len(rest):
             return objective, Status.RANK_EXHAUSTED
-        pick = objective.pick(rest)
+        try:
+            pick = objective.pick(rest)
+        except Undecided:
+            return objective, Status.BEYOND_PRECISION
         assert isinstance(pick, int)
         objective.add(pick)
     return objective, Status.COMPLETED

@@ -27,9 +27,14 @@ from sparselin.results import FloatArray, IndexArray, Status, SubsetResult
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers import Growth, PowerGrowth, SetFunction, grow
 
+_VAGUE = 2.0**-10  # of the unit of f: a tie of gains known to no more is not decided by the index
 _BATCH = 32  # gains of f evaluated together
 _ILL = 1e3  # κ from which Xᵀq is computed from X
 _MAX_ERROR = 1e-9  # gains in R² are measured if their error bound, or that over the largest gain, is larger
+
+
+class Undecided(Exception):
+    """Rounding leaves open by much which feature, or whether any, increases f most."""
 
 
 class Explained:
@@ -152,14 +157,18 @@ class Objective:
             return self._pick_lazily(J, *self._explained_gains(J))
         return lowest_of_largest(J, *self.all_gains(J))
 
-    def all_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """g(S + x) − g(S) for the x in J, with error bounds."""
+    def all_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """g(S + x) − g(S) for the x in J, with error bounds, and errors from which on a tie is undecided."""
         gains, error = self._explained_gains(J)
+        vague = error + self._vague()
         if self.growth is not None:
             f, f_error = self.growth.gains(J)
             self.evaluations += len(J)
             gains, error = gains + self.nu * f, error + self.nu * f_error
-        return gains, error
+        return gains, error, vague
+
+    def _vague(self) -> float:
+        return np.inf if self.growth is None else self.nu * vague_error(self.growth)
 
     def _explained_gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
         if self.explained is None:
@@ -176,12 +185,13 @@ class Objective:
     def _pick_lazily(self, J: IndexArray, r2: FloatArray, error: FloatArray) -> int:
         assert isinstance(self.growth, PowerGrowth)
         bound = r2 + error + self.nu * (self._bounds[J] + self.growth.slack())
+        vague = error + self._vague()
         total, known = np.full(len(J), -np.inf), np.zeros(len(J), bool)
         best, batch = -np.inf, _BATCH
         while True:
             left = np.flatnonzero(~known & (bound >= best))
             if not len(left):
-                return lowest_of_largest(J[known], total[known], error[known])
+                return lowest_of_largest(J[known], total[known], error[known], vague[known])
             m = left[np.argsort(-bound[left], kind="stable")[:batch]]
             f, f_error, self._bounds[J[m]] = self.growth.bounded_gains(J[m])
             self.evaluations += len(m)
@@ -223,8 +233,34 @@ class Objective:
         )
 
 
-def lowest_of_largest(J: IndexArray, total: FloatArray, error: FloatArray) -> int:
-    """The lowest j whose total may be the largest: total_j + e_j ≥ max_i (total_i − e_i)."""
+def vague_error(growth: Growth) -> float:
+    """Return the error of a gain of f from which on a decision by it is undecided."""
+    return _VAGUE * growth.unit
+
+
+def lowest_of_largest(
+    J: IndexArray, total: FloatArray, error: FloatArray, vague: FloatArray | float = np.inf
+) -> int:
+    """Return the lowest j whose total may be the largest: total_j + e_j ≥ max_i (total_i − e_i).
+
+    Raises Undecided if there are several, and e_j > vague_j for one of them.
+    """
     if not np.isfinite(total).all():
         raise ValueError("R² + ν·f overflows; scale the columns of X, to unit length say, or lower nu")
-    return int(J[np.flatnonzero(total + error >= (total - error).max())].min())
+    tied = total + error >= (total - error).max()
+    if np.count_nonzero(tied) > 1 and (error > vague)[tied].any():
+        raise Undecided
+    return int(J[tied].min())
+
+
+def accepted_moves(
+    increase: FloatArray, error: FloatArray, vague: FloatArray | float, needed: float, or_equal: bool = False
+) -> IndexArray:
+    """Return the moves with increase − e > needed, or, with `or_equal`, increase + e ≥ needed.
+
+    Raises Undecided if e > vague for one on which e decides.
+    """
+    possible, certain = increase + error >= needed, increase - error > needed
+    if (possible & ~certain & (error > vague)).any():
+        raise Undecided
+    return np.flatnonzero(possible if or_equal else certain)

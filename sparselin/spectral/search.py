@@ -60,6 +60,8 @@ def forward_regression(
     Returns
     -------
     `SubsetResult`. Features whose g is the largest to rounding are tied, and the lowest index is selected.
+    The search ends with BEYOND_PRECISION where rounding hides by more than 2⁻¹⁰ (of a bit; of the largest
+    ‖X_i‖^{2α}) which f is the largest: for a Gram problem with dependent columns and δ below eps‖X_i‖², say.
 
     Raises
     ------
@@ -136,7 +138,7 @@ def local_search(
     Returns
     -------
     `SubsetResult`, with `candidates` S, U∖S and U. After the forced features `support` is in the order of the
-    search, if the best is S, else increasing.
+    search, if the best is S, else increasing. BEYOND_PRECISION as for `forward_regression`.
 
     Raises
     ------
@@ -199,7 +201,8 @@ def greedy_local_search(
 
     Returns
     -------
-    `SubsetResult`, with `candidates` S1, S1', S2, and `exchanged` if exchanges increased g.
+    `SubsetResult`, with `candidates` S1, S1', S2, and `exchanged` if exchanges increased g; if it ends with
+    BEYOND_PRECISION, as for `forward_regression`, those found before.
 
     Raises
     ------

@@ -111,7 +111,8 @@ def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
 def _excess(step: ProjectedDesign, u: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
     """|⟨X_j, r − εu⟩| − (λ* − ε), and its rounding error."""
     excess = np.abs(step.Z.T @ (step.r - eps * u)) - (step.entry.lam_star - eps)
-    return excess, step.error + 2 * eps * step.rounding * step.norms * float(np.linalg.norm(u))
+    # ‖X_j‖‖u‖ first: it has no unit, while ε‖X_j‖ may be beyond the range of floats
+    return excess, step.error + 2 * step.rounding * eps * (step.norms * float(np.linalg.norm(u)))
 
 
 def _proof_lower(step: ProjectedDesign) -> float:

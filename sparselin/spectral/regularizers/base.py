@@ -72,9 +72,13 @@ class Growth(Protocol):
     ----------
     index : S in the order of its growth.
     value : f(S).
+    unit : the size of a gain to compare errors with: a gain known to a small share of it is known.
     """
 
     index: list[int]
+
+    @property
+    def unit(self) -> float: ...
 
     @property
     def value(self) -> float: ...
@@ -97,6 +101,10 @@ class PlainGrowth:
         self.index: list[int] = []
         self.C = gram.block(range(gram.d))
         self.value = float(f.value(self.C, []))
+
+    @property
+    def unit(self) -> float:
+        return max(1.0, abs(self.value))
 
     def add(self, j: int) -> None:
         self.index.append(j)

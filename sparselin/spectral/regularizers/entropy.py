@@ -2,6 +2,10 @@
 
 While S grows, gains come from the rows of L⁻¹(δI + C)_{S·} with LLᵀ = δI + C_S: adding x multiplies the
 determinant by its pivot, the Schur complement δ + C_xx − ‖L⁻¹C_{Sx}‖². O(dt) per feature, t = |S|.
+
+The errors of C, of eps·C_ii, can exceed δ. Where they might change a pivot it is computed from X, as the
+squared distance of (X_x, √δe_x) from the span of the columns S of (X, √δI): O(nt) for each x, and O(nt²) for
+each S.
 """
 
 from __future__ import annotations
@@ -18,6 +22,9 @@ from sparselin.results import FloatArray, IndexArray
 from sparselin.spectral._gram import Gram
 from sparselin.spectral.regularizers.base import Growth, check_constant, gains_of, spectrum, value_error
 from sparselin.validation import check_level
+
+_MAX_RATIO = 1e-9  # pivots are measured if the bound on their relative errors is larger
+_AT_ONCE = 4 * 10**6  # entries that are projected at a time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,8 +115,13 @@ class LogDetGrowth:
     - e·(t + 1)·Σ_i M_ii·v_i², where Σ_{i∈S} M_ii·v_i² ≤ κ·C_xx for κ = Σ_{i∈S} M_ii·(M_S⁻¹)_ii, the trace of
       the inverse of M_S scaled to a unit diagonal, since v_SᵀM_Sv_S ≤ C_xx.
 
-    No pivot is less than δ.
+    No pivot is less than δ. Measured from the columns of B = (X_{S+x}, √δI), of errors F with ‖F_i‖ ≤ u√M_ii,
+    it is p̂ = min ‖(B + F)v‖² over v with v_x = 1. At the minimiser v of p = ‖Bv‖² ≥ δ‖v‖²,
+    ‖Fv‖ ≤ u·Σ√M_ii|v_i| ≤ ρ√p for ρ = u·√(Σ M_ii/δ), and at that of p̂ ≥ (√δ‖v‖ − ‖Fv‖)², ‖Fv‖ ≤ √p̂·ρ/(1 − ρ):
+    √p̂/√p lies in [1 − ρ, 1 + ρ], and p is known to a relative 3ρ for ρ ≤ 1/6. eps/√δ replaces eps/δ.
     """
+
+    unit = 1.0  # a bit
 
     def __init__(self, gram: Gram, delta: float, empty: float) -> None:
         self.gram, self.delta = gram, delta
@@ -120,9 +132,12 @@ class LogDetGrowth:
         self._rows = np.empty((8, gram.d))  # L⁻¹C_S·
         self._inverse = np.zeros((8, 8))  # L⁻¹
         self._inverse_diagonal = np.zeros(8)  # the diagonal of M_S⁻¹
+        self._factors: tuple[FloatArray, FloatArray] | None = None  # QR of (X_S, √δI)
 
     def add(self, j: int) -> None:
+        self.pivots[j] = self._known(np.array([j]))[0][0]
         t, pivot = len(self.index), float(self.pivots[j])
+        self._factors = None
         if t == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
             self._inverse = np.pad(self._inverse, (0, t))
@@ -139,28 +154,77 @@ class LogDetGrowth:
         self.value += math.log2(pivot)
 
     def gains(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
-        own = self.gram.diagonal[J] + self.delta
-        return self._logarithms(self.pivots[J], own, self._size + own)
+        return self._logarithms(*self._known(J))
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
-        """det M_{S−x} = det M_S·(M_S⁻¹)_xx."""
+        """det M_{S−x} = det M_S·(M_S⁻¹)_xx, and M_S⁻¹ = R⁻¹R⁻ᵀ where it is measured."""
+        t, size = len(self.index), self._size
         own = self.gram.diagonal[self.index] + self.delta
-        pivots = np.maximum(1 / self._inverse_diagonal[: len(own)], self.delta)
-        return self._logarithms(pivots, own, self._size)
+        pivots = np.maximum(1 / self._inverse_diagonal[:t], self.delta)
+        ratio = self._ratio(pivots, own, size)
+        if self.gram.problem is not None and (ratio > _MAX_RATIO).any():
+            inverse = np.linalg.inv(self._factorised()[1])
+            pivots = np.maximum(1 / np.square(inverse).sum(axis=1), self.delta)
+            ratio = np.minimum(ratio, (1 + t) * self._measured_ratio(size))
+        return self._logarithms(pivots, ratio)
 
-    def _logarithms(
-        self, pivots: FloatArray, own: FloatArray, size: FloatArray | float
-    ) -> tuple[FloatArray, FloatArray]:
+    def _known(self, J: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """Return the pivots of J, measured where the bound on their errors is not small, and that bound."""
+        pivots, own = self.pivots[J], self.gram.diagonal[J] + self.delta
+        ratio = self._ratio(pivots, own, self._size + own)
+        inexact = np.flatnonzero(ratio > _MAX_RATIO)
+        if len(inexact) and self.gram.problem is not None:
+            bound = self._measured_ratio(self._size + own[inexact])
+            better = bound < ratio[inexact]
+            inexact, bound = inexact[better], bound[better]
+            pivots[inexact], ratio[inexact] = self._measured(J[inexact]), bound
+        return pivots, ratio
+
+    def _ratio(self, pivots: FloatArray, own: FloatArray, size: FloatArray | float) -> FloatArray:
+        """Return bounds on the relative errors of pivots that come from C."""
+        t = len(self.index)
+        kappa = float((self.gram.diagonal[self.index] + self.delta) @ self._inverse_diagonal[:t])
+        with np.errstate(over="ignore"):
+            ratio = np.minimum(size / self.delta, (t + 1) * (1 + kappa) * own / pivots) * self.gram.error
+        return np.asarray(ratio)
+
+    def _measured_ratio(self, size: FloatArray | float) -> FloatArray:
+        """Return 3ρ, or infinity for ρ > 1/6."""
+        assert self.gram.problem is not None
+        with np.errstate(over="ignore"):
+            rho = self.gram.problem.length_unit * np.sqrt(size / self.delta)
+        return np.asarray(np.where(rho > 1 / 6, np.inf, 3 * rho))
+
+    def _measured(self, J: IndexArray) -> FloatArray:
+        """Return the pivots of J from the distances of their columns from the span of the others."""
+        problem, (Q, _) = self.gram.problem, self._factorised()
+        assert problem is not None
+        n, squares = len(Q) - len(self.index), np.empty(len(J))
+        step = max(1, _AT_ONCE // len(Q)) if len(Q) else 1
+        for at in range(0, len(J), step):
+            Z = problem.columns(J[at : at + step]).astype(np.float64)
+            Z = np.concatenate([Z, np.zeros((len(Q) - n, Z.shape[1]))])
+            for _ in range(2):
+                Z -= Q @ (Q.T @ Z)
+            squares[at : at + step] = np.einsum("ij,ij->j", Z, Z)
+        return squares + self.delta
+
+    def _factorised(self) -> tuple[FloatArray, FloatArray]:
+        """Return the QR factorisation of (X_S, √δI), computed once for each S."""
+        if self._factors is None:
+            assert self.gram.problem is not None
+            X = self.gram.problem.columns(np.array(self.index, np.intp)).astype(np.float64)
+            Q, R = np.linalg.qr(np.concatenate([X, math.sqrt(self.delta) * np.eye(len(self.index))]))
+            self._factors = Q, R
+        return self._factors
+
+    def _logarithms(self, pivots: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
         """log₂ p, and a bound on its error, p being known to a relative error `ratio`.
 
         −log₂(1 − ratio) ≤ 2·ratio for ratio ≤ ½; else the larger of log₂(1 + ratio) and log₂ p − log₂ δ.
         """
-        t = len(self.index)
-        kappa = float((self.gram.diagonal[self.index] + self.delta) @ self._inverse_diagonal[:t])
         logs = np.log2(pivots)
-        with np.errstate(over="ignore"):
-            ratio = np.minimum(size / self.delta, (t + 1) * (1 + kappa) * own / pivots) * self.gram.error
-            error = 2 * ratio + 2.0**-51 * np.abs(logs)
+        error = 2 * ratio + 2.0**-51 * np.abs(logs)
         large = ratio > 0.5
         if large.any():
             down = logs[large] - math.log2(self.delta)

@@ -114,6 +114,10 @@ class PowerGrowth:
         self._trace = 0.0
 
     @property
+    def unit(self) -> float:
+        return float(self.gram.diagonal.max(initial=0) ** self.alpha)
+
+    @property
     def value(self) -> float:
         self._decompose()
         return self._value
