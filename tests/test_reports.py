@@ -125,7 +125,7 @@ def test_nothing_is_written_over_what_another_wrote(report, kind, tmp_path, monk
             code, words = invoke(*line, "--output", folder)
             assert code == 2, (file, where, words)
             assert f" {file} of something else" in words
-            assert "choose another folder, or move the file" in words
+            assert "choose another folder, or move what is there" in words
             assert contents(place) == before
 
 
@@ -195,13 +195,13 @@ def test_only_one_module_writes_files_of_reports():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the sizes of files")
+@pytest.mark.parametrize("report", ["select"], indirect=True)
 @pytest.mark.parametrize("blocks", [0, 1, 4, 20, 40, 60, 100])
 def test_a_full_disk_leaves_the_report_and_one_message(blocks, report, tmp_path):
     import resource
 
-    name, line, earlier, _ = report
-    if name != "select":
-        pytest.skip("one command is enough for a process each: all write by the same function")
+    """A process each: of one command, as all write by the same function."""
+    _, line, earlier, _ = report
     folder = tmp_path / "out"
     shutil.copytree(earlier, folder)
     before = contents(folder)
@@ -299,6 +299,7 @@ def test_an_empty_name_is_an_error(name, tables, tmp_path, monkeypatch):
     ["", "{}", "[]", "null", '{"run": {"command": ""}}', '{"run": {"command": "sparselin select"}}',
      '{"run": {"command": "sparselin select"}, "files": {"results.json": "0", "../t.csv": "0"}}',
      '{"run": {"command": "sparselin select"}, "files": 3}', "[" * 100_000, "\xff"],
+    ids=range(10),
 )  # fmt: skip
 def test_a_results_json_of_something_else_is_refused(text, tables, tmp_path):
     (tmp_path / "results.json").write_bytes(text.encode("latin-1"))

@@ -350,6 +350,11 @@ def _frame(path: Path) -> Any:
             return importlib.import_module(library).read_parquet(path)
         except ImportError:  # of the library, or of what pandas reads Parquet with
             continue
-        except Exception as error:  # each reader raises errors of its own
-            raise BadTable(f"{path} cannot be read as Parquet: {error}") from None
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except (
+            BaseException
+        ) as error:  # each reader has errors of its own, and a panic of polars is no Exception
+            why = (str(error).splitlines() or [type(error).__name__])[0][:200]
+            raise BadTable(f"{path} cannot be read as Parquet: {why}") from None
     raise BadTable(f"{path}: Parquet needs polars, or pandas with pyarrow: pip install 'sparselin[frames]'")

@@ -39,17 +39,21 @@ def check(folder: Path, command: str, names: Iterable[str], inputs: Collection[P
             f"{folder} holds a report of `sparselin {other}`, which would be mixed with this one: choose "
             "another folder or remove it"
         )
+    foreign: list[str] = []
     there = sorted(folder.iterdir()) if folder.exists() else []
-    for path in [path for name in names for path in there if _matches(path.name, name)]:
+    for path in dict.fromkeys(path for name in names for path in there if _matches(path.name, name)):
         for source in inputs:
             if _same(path, source):
                 raise ReportError(_of_input(source, path))
         if path.name not in own:
-            article = "an" if path.name[0] in "aeiou" else "a"
-            raise ReportError(
-                f"{folder} holds {article} {path.name} of something else (or changed since it was written), "
-                "which the report would overwrite: choose another folder, or move the file"
-            )
+            foreign.append(path.name)
+    if foreign:
+        article, rest = "an" if foreign[0][0] in "aeiou" else "a", len(foreign) - 1
+        more = f" and {rest} such file{'s' * (rest > 1)} more" if rest else ""
+        raise ReportError(
+            f"{folder} holds {article} {foreign[0]} of something else (or changed since){more}, which the "
+            "report would overwrite: choose another folder, or move what is there"
+        )
     for source in inputs:  # those that are not there yet
         at = Path(os.path.realpath(source))
         if at.parent == Path(os.path.realpath(folder)) and any(_matches(at.name, name) for name in names):

@@ -175,7 +175,7 @@ def check(folder: Path) -> None:
 def read(folder: Path) -> dict[str, Any] | None:
     """The stored ledger, None where there is none. Raises ValueError where it is not one."""
     try:
-        ledger = json.loads((folder / JSON).read_bytes())
+        ledger: dict[str, Any] = json.loads((folder / JSON).read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
