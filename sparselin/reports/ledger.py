@@ -175,16 +175,17 @@ def check(folder: Path) -> None:
 def read(folder: Path) -> dict[str, Any] | None:
     """The stored ledger, None where there is none. Raises ValueError where it is not one."""
     try:
-        ledger: dict[str, Any] = json.loads((folder / JSON).read_bytes())
+        found: Any = json.loads((folder / JSON).read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / JSON} cannot be read: {error}") from None
-    rows = ledger.get("rows") if isinstance(ledger, dict) else None
-    if not isinstance(rows, list) or not all(
-        isinstance(row, dict) and set(STATED) <= set(row) for row in rows
+    rows = found.get("rows") if isinstance(found, dict) else None
+    if not (
+        isinstance(rows, list) and all(isinstance(row, dict) and set(STATED) <= set(row) for row in rows)
     ):
         raise ValueError(f"{folder / JSON} holds no ledger: it must have rows, each with {', '.join(STATED)}")
+    ledger: dict[str, Any] = found
     return ledger
 
 

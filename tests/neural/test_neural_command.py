@@ -309,7 +309,7 @@ def test_a_second_run_in_the_folder_says_that_there_is_one(tmp_path, monkeypatch
     def late(self, outcome, seconds):
         if not self.records:
             with self.path.open("ab") as file:
-                file.write(b"of the other run")
+                file.write(b'{"record":of the other run')
         return whole(self, outcome, seconds)
 
     monkeypatch.setattr(store.Store, "add", late)
