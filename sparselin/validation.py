@@ -9,7 +9,9 @@ import difflib
 import math
 import operator
 import sys
+import zipfile
 from collections.abc import Container, Iterable, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -341,3 +343,23 @@ def _index(i: Any) -> int:
     if isinstance(i, (bool, np.bool_)):
         raise TypeError("a truth value is no index")
     return operator.index(i)
+
+
+def read_npz(path: str | Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an .npz. ValueError names a file that cannot be read, and says why."""
+    try:
+        if not zipfile.is_zipfile(path):
+            raise ValueError(f"{path} is {'no .npz' if Path(path).stat().st_size else 'empty'}")
+        with np.load(path, allow_pickle=False) as saved:
+            arrays = {name: saved[name] for name in saved.files}
+    except MemoryError:
+        raise ValueError(f"{path} has an array that needs more memory than there is") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+    except Exception as error:  # zip, deflate and .npy have errors of their own
+        words = str(error) if str(error).startswith(str(path)) else f"{path} is a broken .npz: {error}"
+        raise ValueError(words.rstrip(".")) from None
+    others = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
+    if others:
+        raise ValueError(f"{path} is no .npz: it has {others[0]!r}, which is no array")
+    return arrays

@@ -4,6 +4,7 @@ import datetime
 import importlib
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -304,6 +305,85 @@ def test_a_folder_without_a_ledger(tmp_path):
     result = CliRunner().invoke(cli, ["ledger", "--folder", str(folder)])
     assert result.exit_code == 2
     assert "holds no ledger" in " ".join(result.output.split())
+
+
+def put_in_the_way(path, kind):
+    """Put a file of somebody in a place; what must stay."""
+    outside = path.with_name("outside")
+    path.parent.mkdir(exist_ok=True)
+    (path if kind == "another" else outside).write_bytes(b"precious")
+    if kind == "link":
+        path.symlink_to(outside)
+    return path if kind == "another" else outside
+
+
+@pytest.mark.parametrize("kind", ["another", "link"])
+@pytest.mark.parametrize("name", ["LEDGER.md", "ledger.json", "ours-a.npz"])
+def test_nothing_is_written_over_what_another_wrote(tmp_path, monkeypatch, name, kind):
+    folder = a_folder(tmp_path / f"checks_{name[:3]}_{kind}", CHECK.format("a").replace("x + x", "x + 1"))
+    place = tmp_path / "found"
+    mine = put_in_the_way((place if name == "ours-a.npz" else folder) / name, kind)
+    line = ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3", "--write"]
+    monkeypatch.setattr(ledger_command, "_decide", None)
+    result = CliRunner().invoke(cli, [*line, "--counterexamples", str(place)])
+    assert result.exit_code == 2, result.output
+    assert name in result.output
+    assert mine.read_bytes() == b"precious"
+    assert (folder / name).is_symlink() or (place / name).is_symlink() or kind == "another"
+
+
+def test_what_the_command_wrote_is_written_again(tmp_path):
+    """A counterexample, and the ledger; a broken one in its place is another's."""
+    folder = a_folder(tmp_path / "checks_again", CHECK.format("a").replace("x + x", "x + 1"))
+    line = ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3", "--write"]
+    line += ["--counterexamples", str(tmp_path / "found")]
+    for _ in range(2):
+        result = CliRunner().invoke(cli, line)
+        assert result.exit_code == 1, result.output
+        assert {path.name for path in (tmp_path / "found").iterdir()} == {"ours-a.npz"}
+        assert {"LEDGER.md", "ledger.json"} < {path.name for path in folder.iterdir()}
+    file = tmp_path / "found" / "ours-a.npz"
+    for data in (b"", file.read_bytes()[:200]):
+        file.write_bytes(data)
+        assert CliRunner().invoke(cli, line).exit_code == 2
+        assert file.read_bytes() == data
+        again = CliRunner().invoke(cli, ["ledger", "--folder", str(folder), "--design", str(file)])
+        assert again.exit_code == 2
+        assert "ours-a.npz is" in " ".join(again.output.split())
+
+
+def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
+    folder = a_folder(tmp_path / "checks_full", CHECK.format("a"))
+    line = ["ledger", "--folder", str(folder), "--jobs", "1", "--cases", "3", "--write"]
+    assert CliRunner().invoke(cli, line).exit_code == 0
+    files = {name: (folder / name).read_bytes() for name in ("LEDGER.md", "ledger.json")}
+    fsync, left = os.fsync, []
+
+    def full(file):
+        if not left.pop():
+            raise OSError(28, "No space left on device")
+        fsync(file)
+
+    monkeypatch.setattr("sparselin.reports.folder.os.fsync", full)
+    for whole in (0, 1):
+        left[:] = [False, *[True] * whole]
+        result = CliRunner().invoke(cli, [*line, "--seed", "5"])
+        assert result.exit_code == 1
+        assert "cannot be written: No space left on device" in " ".join(result.output.split())
+        assert {name: (folder / name).read_bytes() for name in files} == files
+    assert not list(folder.glob(".*part"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[", "[]", "{}", '{"rows": 3}', '{"rows": [3]}', '{"rows": [{"id": "a"}]}', "[" * 100_000, "\xff"],
+    ids=range(9),
+)
+def test_a_broken_ledger_is_named(tmp_path, text):
+    folder = a_folder(tmp_path / "checks_broken_ledger", "")
+    (folder / "ledger.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"ledger\.json (holds no ledger|cannot be read)"):
+        report.read(folder)
 
 
 @claim("ours-toy", "a toy", "exact", Verdict.HOLDS)

@@ -1,6 +1,9 @@
 """Designs from files, for `sparselin guarantee --design`: what is read, and what is refused and why."""
 
+import contextlib
 import dataclasses
+import io
+import zipfile
 
 import click
 import numpy as np
@@ -82,6 +85,78 @@ def test_bad_archives_say_what_they_have(tmp_path):
             read_design(tmp_path / name, None)
     with pytest.raises(click.BadParameter, match="names a column"):
         read_design(tmp_path / "x.npz", "price")
+
+
+GOOD_ARRAYS = {"X": np.eye(3), "y": np.ones(3), "k": 2, "seed": [0, 1], "reach": True, "flops": np.inf}
+
+
+def refused(path):
+    with pytest.raises(click.BadParameter) as caught:
+        read_design(path, None)
+    assert str(path) in caught.value.message
+    assert len(caught.value.message.splitlines()) == 1
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"X": np.eye(3) + 1j}, "X must hold real numbers; its dtype is complex128"),
+        ({"y": np.ones(3) * 1j}, "y must hold real numbers; its dtype is complex128"),
+        ({"X": np.full((3, 3), "1.5")}, "X must hold real numbers; its dtype is <U3"),
+        ({"X": np.full((3, 3), b"1")}, "X must hold real numbers; its dtype is |S1"),
+        ({"y": np.array(["2020-01-01"] * 3, "M8[D]")}, "y must hold real numbers; its dtype is datetime"),
+        ({"y": np.zeros(3, [("a", float)])}, "y must hold real numbers"),
+        ({"X": np.array([[None] * 3] * 3)}, "is a broken .npz: Object arrays cannot be loaded"),
+        *(({"k": k}, "k must be a positive integer; got") for k in (0, -1, 2.5, np.nan, 2j, "2", [2])),
+        *(({"seed": s}, "seed must be a list of nonnegative") for s in (3, [-1], [0.5], ["1"], [[1]])),
+        *(({"flops": f}, "flops must be a nonnegative number") for f in (np.nan, -1.0, 1j, [1.0], "1")),
+        *(({name: 2}, f"{name} must be True or False") for name in ("reach", "audit")),
+    ],
+)  # fmt: skip
+def test_archives_of_other_things_are_named(tmp_path, arrays, words):
+    np.savez(tmp_path / "x.npz", **GOOD_ARRAYS | arrays)
+    assert words in refused(tmp_path / "x.npz")
+
+
+def test_files_that_are_no_archives_are_named(tmp_path):
+    bomb, path = io.BytesIO(), tmp_path / "x.npz"
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (10**7, 10**7)}
+    np.lib.format.write_array_header_1_0(bomb, shape)
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w") as archive:
+        archive.writestr("X.npy", bomb.getvalue())
+    assert "an array that needs more memory than there is" in refused(tmp_path / "bomb.npz")
+    with zipfile.ZipFile(tmp_path / "zip.npz", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    assert "it has 'xl/workbook.xml', which is no array" in refused(tmp_path / "zip.npz")
+    np.save(tmp_path / "array.npy", np.eye(2))
+    for data, words in (
+        (b"", "is empty"),
+        (b"no", "is no .npz"),
+        (b"PK\3\4" + b"a" * 16, "is no .npz"),
+        ((tmp_path / "array.npy").read_bytes(), "is no .npz"),
+    ):
+        path.write_bytes(data)
+        assert words in refused(path)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_damaged_archives_are_named(tmp_path, save):
+    """Cut off, or with other bytes, at any place: read as they were, or refused."""
+    save(tmp_path / "x.npz", **GOOD_ARRAYS)
+    whole = (tmp_path / "x.npz").read_bytes()
+    rng, path = np.random.default_rng(0), tmp_path / "damaged.npz"
+    cases = [whole[:end] for end in range(0, len(whole), 23)]
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for at in rng.integers(len(whole), size=rng.integers(1, 4)):
+            damaged[at] = rng.integers(256)
+        cases.append(bytes(damaged))
+    for data in cases:
+        path.write_bytes(data)
+        with contextlib.suppress(click.BadParameter):
+            saved = read_design(path, None)
+            assert saved.X.dtype == saved.y.dtype == float
 
 
 def test_the_answer_has_the_names_of_the_columns(tmp_path):

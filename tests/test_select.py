@@ -1,11 +1,15 @@
 """`sparselin select`: tables of data in; features, their number and what to beware of out."""
 
 import csv
+import gzip
 import html
 import html.parser
 import json
+import re
 import signal
 import sys
+import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -15,7 +19,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 import sparselin as sl
 from sparselin import plots
-from sparselin.cli import cli
+from sparselin.cli import cli, tables
 from sparselin.experiments.selection import cross_validation, findings, methods
 from sparselin.experiments.selection.methods import METHODS, Data
 from sparselin.results import Status
@@ -548,6 +552,184 @@ def test_other_files_are_refused(tmp_path):
     result, output, _ = run(tmp_path, GOOD, name="t.xlsx")
     assert result.exit_code == 2
     assert "must be a .csv or a .parquet" in output
+
+
+FRENCH = "größe,prix €,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n7,1,1\n"
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.CSV.gz"])
+@pytest.mark.parametrize(
+    ("encoding", "said"),
+    [("utf-8", ""), ("utf-8-sig", ""), ("cp1252", "Latin-1 (cp1252)"), ("latin-1", "Latin-1"),
+     ("utf-16", "UTF-16"), ("utf-16-le", "UTF-16-LE"), ("utf-16-be", "UTF-16-BE"), ("utf-32", "UTF-32")],
+)  # fmt: skip
+def test_tables_in_all_encodings(tmp_path, capsys, encoding, said, name, packed):
+    """As they are found, and as --encoding says; the program on the page reads the same."""
+    text = FRENCH if encoding != "latin-1" else FRENCH.replace("€", "\x81")  # no letter of cp1252
+    data = text.encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(data) if packed else data)
+    first, second = text.split(",")[:2]
+    for given in ([], ["--encoding", encoding]):
+        table = tables.read_table(tmp_path / name, encoding=encoding if given else None)
+        assert table.names == (first, second, "y")
+        np.testing.assert_array_equal(table.data[1], [4, 5.5, 6])
+        assert table.note == (
+            f"{tmp_path / name} is not in UTF-8, and read as {said}." if said and not given else ""
+        )
+        read = pd.read_csv(
+            tmp_path / name, **{"compression": None, **table.options} if not packed else table.options
+        )
+        assert list(read.columns) == [first, second, "y"]
+
+
+def test_the_encoding_is_said_and_can_be_set(tmp_path, no_pictures):
+    data = "größe,b,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n".encode("cp1252")
+    (tmp_path / "table.csv").write_bytes(data)
+    _, output, folder = run(tmp_path, None, "--k=1", "--folds=0")
+    assert "is not in UTF-8, and read as Latin-1 (cp1252). --encoding names another." in output
+    assert "encoding='cp1252'" in html.unescape((folder / "index.html").read_text("utf-8"))
+    result, output, folder = run(tmp_path, None, "--k=1", "--folds=0", "--encoding", "cp1250")
+    assert result.exit_code == 0
+    assert "--encoding names another" not in output
+    assert "encoding='cp1250'" in html.unescape((folder / "index.html").read_text("utf-8"))
+    for encoding, words in (
+        ("utf-8", "cannot be read as UTF-8"),
+        ("ascii", "cannot be read as ASCII"),
+        ("utf8x", "must be the name of an encoding, such as latin-1 or utf-16; got 'utf8x'"),
+        ("hex", "must be the name of an encoding"),
+        ("", "must be the name of an encoding"),
+    ):
+        result, output, _ = run(tmp_path, None, "--k=1", "--encoding", encoding)
+        assert result.exit_code == 2
+        assert words in output
+
+
+def workbook(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.xlsx", "t.dat"])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("xlsx", "is an Excel workbook: save its sheet as a .csv"),
+        (b"\xd0\xcf\x11\xe0" + bytes(600), "is an Excel workbook"),
+        (b"PK\3\4" + bytes(30), "is a .zip: unpack it"),
+        (b"PAR1" + bytes(30), "is a Parquet file: rename it to .parquet"),
+        (b"BZh91AY&SY", "is compressed by bzip2: unpack it"),
+        (b"\xfd7zXZ\0", "is compressed by xz: unpack it"),
+        (b"\x28\xb5\x2f\xfd\0", "is compressed by zstd: unpack it"),
+    ],
+)
+def test_files_that_are_no_tables_are_named(tmp_path, name, data, words):
+    workbook(tmp_path / name) if data == "xlsx" else (tmp_path / name).write_bytes(data)
+    for command in (["select"], ["verify", "--design"]):
+        result = CliRunner().invoke(cli, [*command, str(tmp_path / name)])
+        assert result.exit_code == 2, result.output
+        if command == ["select"] or name == "t.csv":
+            assert words in " ".join(result.output.replace("│", "").split())
+
+
+@pytest.mark.parametrize("command", [["select"], ["verify", "--design"]], ids=["select", "verify"])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (gzip.compress(GOOD.encode())[:-9], "is a broken .gz"),
+        (gzip.compress(GOOD.encode())[:20], "is a broken .gz"),
+        (gzip.compress(GOOD.encode())[:12] + b"\xff" * 30, "is a broken .gz"),
+        (gzip.compress(b""), "a line that names the columns"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(8) + bytes(range(256)), "is no text: it has bytes 0"),
+        (GOOD.encode("utf-16")[:-1], "cannot be read as UTF-16: truncated data"),
+        (b"a,y\n1,2\n" + b"3" * 70_000 + b"\xe9,4\n", "'… (70,001 characters) in column 'a': no number"),
+        (b"a,y\n1,2\n1_000,4\n", "line 3 has '1_000' in column 'a': no number"),
+        (b"a_,y\n1,2\n3,4_0\n", "'4_0' in column 'y': no number"),
+        (b"a;y\n1,5;2\n1_0,5;2\n", "line 3 has '1_0,5' in column 'a': no number"),
+        (
+            ",".join(f"x{i}" for i in range(300)).encode() + b"\n" + b",".join([b"no"] * 300),
+            "… (300 in all): no number",
+        ),
+        (b"n" * 200_000 + b",b," + b"n" * 200_000 + b"\n1,2,3\n", "'… (200,000 characters)"),
+    ],
+    ids=range(12),
+)
+def test_broken_tables_are_named(tmp_path, command, data, words):
+    (tmp_path / "t.csv").write_bytes(data)
+    result = CliRunner().invoke(cli, [*command, str(tmp_path / "t.csv")])
+    assert result.exit_code == 2, result.output
+    assert words in " ".join(re.sub("[│╭╮╰╯─]", "", result.output).split())
+    assert len(result.output) < 5000
+
+
+@pytest.mark.parametrize("option", ["--in-memory", "--one-pass"])
+def test_broken_parquets_are_named(tmp_path, no_pictures, option):
+    """Cut off, or with other bytes, in either way of reading: refused, or read."""
+    pytest.importorskip("pyarrow")
+    rng, path = np.random.default_rng(0), tmp_path / "t.parquet"
+    pd.DataFrame(rng.standard_normal((50, 3)), columns=["a", "b", "y"]).to_parquet(path)
+    whole, out = path.read_bytes(), str(tmp_path / "out")
+    cases = [b"", b"no", whole[:50], whole[:-5], whole[: len(whole) // 2], whole[4:]]
+    for _ in range(25):
+        damaged = bytearray(whole)
+        for at in rng.integers(len(whole), size=3):
+            damaged[at] = rng.integers(256)
+        cases.append(bytes(damaged))
+    for data in cases:
+        path.write_bytes(data)
+        result = CliRunner().invoke(cli, ["select", str(path), "--k=1", "--output", out, option])
+        assert isinstance(result.exception, SystemExit | None), (data, result.exception)
+        assert result.exit_code in (0, 2)
+        assert result.exit_code == 0 or str(path) in "".join(result.output.split()), result.output
+        assert len(data) > 50 or result.exit_code == 2
+
+
+def test_a_panic_of_the_reader_of_parquet_is_an_error(tmp_path, monkeypatch):
+    class PanicException(BaseException):
+        """That of polars is no Exception."""
+
+    def panic(path):
+        raise PanicException("called `Result::unwrap()`\nand more")
+
+    monkeypatch.setattr("polars.read_parquet", panic)
+    with pytest.raises(
+        tables.BadTable, match=r"t\.pq cannot be read as Parquet: called `Result::unwrap\(\)`$"
+    ):
+        tables.read_table(tmp_path / "t.pq")
+    monkeypatch.setattr("polars.read_parquet", lambda path: signal.raise_signal(signal.SIGINT))
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            tables.read_table(tmp_path / "t.pq")
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def test_long_fields(tmp_path):
+    name, text = "n" * 200_000, "t" * 300_000
+    (tmp_path / "t.csv").write_text(f"{name},b,y\n1,{text},3\n")
+    limit = csv.field_size_limit()
+    table = tables.read_table(tmp_path / "t.csv", ["b"])
+    assert table.names == (name, "y")
+    assert table.data.tolist() == [[1, 3]]
+    assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize("drop", [0, 10_000])
+@pytest.mark.parametrize("sep", [",", ";"])
+def test_the_time_is_linear_in_the_columns(tmp_path, drop, sep):
+    """100,000 take ten times as long as 10,000, within a factor of four; quadratic is a factor of ten."""
+    took = {}
+    for d in (10_000, 100_000):
+        names = [f"x{i}" for i in range(d)]
+        path = tmp_path / f"{d}.csv"
+        path.write_text(f"{sep.join(names)}\n{sep.join(['1.5'] * d)}\n")
+        dropped = [",".join(names[: drop * d // 100_000])] if drop else []
+        began = time.process_time()
+        table = tables.read_table(path, dropped)
+        took[d] = time.process_time() - began
+        assert table.data.shape == (1, d - drop * d // 100_000)
+    assert took[100_000] < 40 * took[10_000]
 
 
 def test_an_interrupt_leaves_no_half_report(tmp_path, monkeypatch):

@@ -304,10 +304,12 @@ class TestDescribe:
         with pytest.raises(TypeError, match=r"ax must be Axes or a Figure.*got SelectionPath"):
             plots.describe(sl.omp(X, Y, 1))
 
-    def test_the_figures_of_a_report_have_them(self, tmp_path):
+    def test_the_figures_of_a_report_have_them(self):
         drawn = plots.show(sl.omp(X, Y, 2)).figure
         words = plots.describe(drawn)
-        assert page.figure(tmp_path, "steps", "a caption", drawn)["words"] == words
+        files = {}
+        assert page.figure(files, "steps", "a caption", drawn)["words"] == words
+        assert set(files) == {"steps.png", "steps.svg"}
         for template in Path(page.__file__).parent.glob("*.j2"):
             alts = re.findall(r'<img [^>]*alt="\{\{ (.*?) \}\}"', template.read_text(encoding="utf-8"))
             assert all(alt.endswith(".words") for alt in alts), template

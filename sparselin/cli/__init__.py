@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 
 import click
 
 import sparselin
+from sparselin.reports.folder import ReportError
 
 # a module each, loaded at its first use
 COMMANDS = ("select", "verify", "ledger", "diversity", "guarantee", "neural", "sweep", "explore", "warm-up")
+_FULL = (
+    errno.ENOSPC,
+    getattr(errno, "EDQUOT", None),
+    errno.EFBIG,
+)  # a disk, also where compiled functions are kept
 
 
 class _Lazy(click.Group):
@@ -26,9 +33,13 @@ class _Lazy(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """An interrupt that no command has handled: 130, not 1, which means that a check failed."""
+        """End with 130 at an interrupt that no command handles, and in one message if there is no report."""
         try:
             return super().invoke(ctx)
+        except (ReportError, OSError) as error:
+            if isinstance(error, OSError) and error.errno not in _FULL:
+                raise
+            raise click.ClickException(str(error)) from None
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             raise SystemExit(130) from None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shlex
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -17,7 +16,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from sparselin.reports import folder
+
 _Item = TypeVar("_Item")
+
+
+class NewPath(click.Path):
+    """A file or a folder that is written. An empty text is refused: it would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("the name is empty; the current folder is `.`", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 seed_option = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random numbers."
@@ -34,11 +45,11 @@ def ensembles_option(known: Sequence[str], more: str = "") -> Callable[[Any], An
     return click.option("--ensembles", default="all", show_default=True, help=words)
 
 
-def output_option(folder: str, holds: str) -> Callable[[Any], Any]:
+def output_option(default: str, holds: str) -> Callable[[Any], Any]:
     """--output, with a default of its own for each command."""
-    kind = click.Path(file_okay=False, path_type=Path)
+    kind = NewPath(file_okay=False, path_type=Path)
     return click.option(
-        "--output", type=kind, default=Path(folder), show_default=True, help=f"Folder for {holds}."
+        "--output", type=kind, default=Path(default), show_default=True, help=f"Folder for {holds}."
     )
 
 
@@ -92,35 +103,22 @@ def finish(console: Console, index: Path, interrupted: bool, failed: bool = Fals
     raise SystemExit(130 if interrupted else 1 if failed else 0)
 
 
-def make_folder(output: Path, command: str) -> None:
+def make_folder(output: Path, command: str, names: Iterable[str], inputs: Collection[Path] = ()) -> None:
     """Make the folder of a command's report, before the work that fills it.
 
-    Raises click.BadParameter where that cannot be, may not be written into, or has another report or page.
+    names, inputs : of the report, see `reports.folder.check`. Raises click.BadParameter for a folder that
+    cannot be made or written into, or in which a file is in the way.
     """
     try:
+        folder.check(output, command, names, inputs)
         output.mkdir(parents=True, exist_ok=True)
+    except folder.ReportError as error:
+        raise click.BadParameter(str(error), param_hint="--output") from None
     except OSError as error:
         raise click.BadParameter(f"cannot make {output}: {error.strerror}", param_hint="--output") from None
     if not os.access(output, os.W_OK):
         words = f"nothing can be written into {output}: choose another folder, or change its rights"
         raise click.BadParameter(words, param_hint="--output")
-    other = _holds(output)
-    if other not in ("", f"a report of `sparselin {command}`"):
-        raise click.BadParameter(
-            f"{output} holds {other}, which would be mixed with this one: choose another folder or remove it",
-            param_hint="--output",
-        )
-
-
-def _holds(output: Path) -> str:
-    """Whose report a folder holds, "" if it holds none. Ours write results.json before index.html."""
-    try:
-        results = json.loads((output / "results.json").read_text("utf-8"))
-        return "a report of `{} {}`".format(*results["run"]["command"].split())
-    except FileNotFoundError:
-        return "an index.html of something else" if (output / "index.html").exists() else ""
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return "a results.json of something else"
 
 
 def chosen(ensembles: str, known: Sequence[str]) -> tuple[str, ...]:

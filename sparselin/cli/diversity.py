@@ -84,16 +84,13 @@ def diversity(
     design = _design(found, count or _default_count(found, quick), seed)
     chosen = _sparsities(ks, design, quick)
     settings = DiversitySettings(chosen, sigma, repeats, seed, alpha, refitted, jobs)
-    make_folder(output, "diversity")
+    make_folder(output, "diversity", report.FILES)
     started = time.perf_counter()
     selections, interrupted = _collect(console, design, settings)
     if not selections:
         raise SystemExit(130)
     ignore_interrupts()
     seconds = time.perf_counter() - started
-    index = report.write(
-        output, settings, design, selections, _command(design, settings), seconds, interrupted
-    )
     console.print(report.method_table(selections, settings))
     findings = judge(selections, settings)
     console.print(report.findings_table(findings))
@@ -102,6 +99,8 @@ def diversity(
         *report.reading(design, selections),
     ):
         console.print(line, highlight=False)
+    command = _command(design, settings)
+    index = report.write(output, settings, design, selections, command, seconds, interrupted)
     finish(console, index, interrupted)
 
 

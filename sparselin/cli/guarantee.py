@@ -90,7 +90,7 @@ def guarantee(
         settings = dataclasses.replace(settings, designs=300, repeats=2, k=3, restarts=32, rounds=150)
     given = {name: value for name, value in (("designs", designs), ("k", k)) if value is not None}
     settings = dataclasses.replace(settings, **given)  # type: ignore[arg-type]
-    make_folder(output, "guarantee")
+    make_folder(output, "guarantee", report.FILES)
     started = time.perf_counter()
     found, interrupted = _collect(console, settings, quick)
     if not found.records and not found.worst:
@@ -98,11 +98,12 @@ def guarantee(
         raise SystemExit(130)
     ignore_interrupts()
     command = _command(settings, ensembles, quick)
-    index = report.write(output, settings, command, found, time.perf_counter() - started, interrupted)
+    seconds = time.perf_counter() - started
     if found.checked:
         console.print(words.promise_table(found.promises))
-    for line in (*words.headline(found), *report.violations(output, settings, found)):
+    for line in (*words.headline(found), *report.violations(output, found)):
         console.print(line, soft_wrap=True, highlight=False)
+    index = report.write(output, settings, command, found, seconds, interrupted)
     finish(console, index, interrupted, failed=bool(found.violations))
 
 

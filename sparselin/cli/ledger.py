@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import click
 from rich.console import Console
 
-from sparselin.cli.common import jobs_option, refuse, seed_option, watch
-from sparselin.ensembles.saved import load_value, save_value
+from sparselin.cli.common import NewPath, jobs_option, refuse, seed_option, watch
+from sparselin.ensembles.saved import archive, load_value
 from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide, decide_all
 from sparselin.reports import ledger as ledger_report
+from sparselin.reports.folder import ReportError, put
 
 
 @click.command(short_help="Decide every claim of the papers.")
@@ -29,14 +31,14 @@ from sparselin.reports import ledger as ledger_report
 @jobs_option
 @click.option(
     "--folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NewPath(file_okay=False, path_type=Path),
     default=Path("proofs_checks"),
     show_default=True,
     help="The checks, test_*.py: a folder of the repository, or of your own.",
 )
 @click.option(
     "--counterexamples",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NewPath(file_okay=False, path_type=Path),
     default=Path("counterexamples"),
     show_default=True,
     help="Folder for what a claim fails on, an .npz for each.",
@@ -76,6 +78,7 @@ def ledger(
     if not claims:
         where = f" in {paper}" if paper else ""
         raise click.BadParameter(f"no claim's id{where} begins with {pattern!r}", param_hint="--id")
+    _check_written(folder if write else None, counterexamples, claims)
     results, interrupted = _decide(console, claims, cases, seed, jobs)
     console.print(ledger_report.table(results))
     failed = [made.id for made, outcome in results if outcome.failure]
@@ -117,14 +120,37 @@ def _of_paper(claims: list[Claim], paper: str | None) -> list[Claim]:
     return [made for made in claims if made.paper == keys[paper.lower()]]
 
 
+def _check_written(folder: Path | None, counterexamples: Path, claims: list[Claim]) -> None:
+    """Raise click.BadParameter for a file that a run would overwrite, and no earlier one wrote."""
+    try:
+        if folder is not None:
+            ledger_report.check(folder)
+    except ReportError as error:
+        raise click.BadParameter(str(error), param_hint="--write") from None
+    for made in claims:
+        file = counterexamples / f"{made.id}.npz"
+        if os.path.lexists(file):
+            try:
+                ours = not file.is_symlink() and str(load_value(file)[1].get("claim")) == made.id
+            except ValueError:
+                ours = False
+            if not ours:
+                words = (
+                    f"{file} is not by `sparselin ledger`, which may overwrite it: move it, or choose another"
+                )
+                raise click.BadParameter(f"{words} folder", param_hint="--counterexamples")
+
+
 def _saved(counterexamples: Path, folder: Path, made: Claim, outcome: Outcome) -> list[str]:
     """Save what a claim failed on; where it is, and the command that shows it again."""
     if outcome.counterexample is None:
         return []
     file, least = counterexamples / f"{made.id}.npz", outcome.smaller
     more = {} if least is None else {"smaller_X": least.X, "smaller_y": least.y}
-    if not save_value(file, outcome.counterexample, claim=made.id, call=outcome.call, **more):
+    data = archive(outcome.counterexample, claim=made.id, call=outcome.call, **more)
+    if data is None:
         return []
+    put(counterexamples, {file.name: data})
     lines = [f"{made.id} fails on {file}:", f"  sparselin ledger --folder {folder} --design {file}"]
     if least is not None:
         lines.insert(1, f"  and on a smaller design, {least.X.shape}, smaller_X and smaller_y in that file")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import glob
 import importlib.util
 import os
 import time
@@ -32,7 +33,9 @@ from sparselin.experiments.networks.data import DATA, EMBEDDED, OURS, table
 from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Scale, Study
 from sparselin.experiments.networks.store import NAME, Failure, Store
 from sparselin.reports import neural as report
+from sparselin.reports.folder import ReportError
 from sparselin.reports.neural_rows import AGAINST
+from sparselin.reports.page import pictures
 
 _LOG = 60.0  # without a terminal a line comes at most so often, in seconds
 
@@ -97,7 +100,8 @@ def neural(
     console.print(_hours_line(todo, estimates, jobs), highlight=False)
     if only_plan:
         raise SystemExit(0)
-    make_folder(output, "neural")
+    shown = {*studies, *(record.piece.study for record in store.records.values())}
+    make_folder(output, "neural", pictures(*(f"{glob.escape(name)}-*" for name in shown)))
     command = as_typed()
     started = time.perf_counter()
     ended = _collect(console, _Work(studies, todo, store, estimates, jobs, hours))
@@ -113,7 +117,7 @@ def neural(
     run = report.Run(command, time.perf_counter() - started, jobs, ended.interrupted, len(remaining), against)
     try:
         index = report.write(output, studies, store, run)
-    except OSError as error:
+    except ReportError as error:
         raise click.ClickException(
             f"the page cannot be written ({error}): the records are kept. Afterwards: {command}"
         ) from None

@@ -19,6 +19,7 @@ from sparselin.experiments.selection.methods import METHODS, Selected, select_fr
 from sparselin.memory import available
 from sparselin.problem import Problem
 from sparselin.reports import one_pass as report
+from sparselin.reports.select import FILES
 from sparselin.results import Status
 from sparselin.scale.compress import compress
 from sparselin.scale.parquet import file_of
@@ -90,12 +91,13 @@ def run(request: Request, method: str, k: int | None, seed: int, output: Path, c
     if k is None:
         raise click.UsageError("one pass needs --k: there is no cross-validation to choose it")
     console, started = Console(), time.perf_counter()
-    make_folder(output, "select")
+    used = [request.path] if request.checkpoint is None else [request.path, request.checkpoint]
+    make_folder(output, "select", FILES, used)
     try:
         problem = _compressed(console, request)
         with console.status("selecting"):
             selected = select_from(problem, tuple(request.forced), method, k, seed)
-    except (ValueError, TypeError, MemoryError) as error:
+    except (ValueError, TypeError, MemoryError, OSError) as error:
         raise click.UsageError(f"{request.path}: {error}") from None
     ignore_interrupts()
     interrupted = selected.status is Status.STOPPED

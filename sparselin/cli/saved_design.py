@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
-from sparselin.cli.tables import BadTable, positions, read_csv
+from sparselin.cli.tables import BadTable, is_text, positions, read_csv, some
+from sparselin.validation import read_npz
 
-# what NumPy raises for files that are something else
-_UNREADABLE = (OSError, KeyError, ValueError, TypeError, IndexError, AttributeError, zipfile.BadZipFile)
+# name ↦ kinds of dtype, least, largest, and how it is made, in words
+_OPTIONS: dict[str, tuple[str, float, float, tuple[Any, str]]] = {
+    "k": ("iu", 1, 2**62, (int, "a positive integer")),
+    "seed": ("iu", 0, np.inf, (list, "a list of nonnegative integers")),
+    "reach": ("b", 0, 1, (bool, "True or False")),
+    "audit": ("b", 0, 1, (bool, "True or False")),
+    "flops": ("iuf", 0, np.inf, (float, "a nonnegative number")),
+}
 
 
 class SavedDesign(NamedTuple):
@@ -45,31 +51,43 @@ def read_design(path: Path, target: str | None) -> SavedDesign:
 
     Raises click.BadParameter, which says what is wrong with the file, and where.
     """
+    if is_text(path):
+        return _from_csv(path, target)
+    wanted = "must be an .npz with X (n, d) and y (n,), or a .csv"
     try:
-        if path.suffix.lower() == ".csv":
-            return _from_csv(path, target)
         if target is not None:
             raise ValueError("--target names a column of a .csv; an .npz has y by that name")
         if path.suffix.lower() == ".npy":
-            raise ValueError("an .npy holds one array")
-        with np.load(path) as saved:
-            missing = {"X", "y"} - set(saved)
-            if missing:
-                raise ValueError(f"it has no {' and no '.join(sorted(missing))}, but {', '.join(saved)}")
-            return SavedDesign(
-                np.asarray(saved["X"], np.float64),
-                np.asarray(saved["y"], np.float64),
-                k=int(saved["k"]) if "k" in saved else None,
-                seed=[int(part) for part in saved["seed"]] if "seed" in saved else None,
-                reach=bool(saved["reach"]) if "reach" in saved else False,
-                audit=bool(saved["audit"]) if "audit" in saved else True,
-                flops=float(saved["flops"]) if "flops" in saved else None,
-            )
-    except click.BadParameter:
-        raise
-    except _UNREADABLE as error:
-        words = f"{path} must be an .npz with X (n, d) and y (n,), or a .csv: {error}"
-        raise click.BadParameter(words, param_hint="--design") from None
+            raise ValueError(f"{path} {wanted}; an .npy holds one array")
+        try:
+            arrays = read_npz(path)
+        except ValueError as error:
+            raise ValueError(f"{wanted}; {error}") from None
+        return _of_arrays(path, arrays)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--design") from None
+
+
+def _of_arrays(path: Path, arrays: dict[str, Any]) -> SavedDesign:
+    """Return the design of these arrays. ValueError names one that is missing, or of another kind."""
+    missing = {"X", "y"} - set(arrays)
+    if missing:
+        raise ValueError(
+            f"{path} must be an .npz with X (n, d) and y (n,): it has no {' and no '.join(sorted(missing))}, "
+            f"but {some(list(arrays))}"
+        )
+    for name in ("X", "y"):
+        if arrays[name].dtype.kind not in "biuf":
+            raise ValueError(f"{path}: {name} must hold real numbers; its dtype is {arrays[name].dtype}")
+    options: dict[str, Any] = {}
+    for name, (kinds, least, most, make) in _OPTIONS.items():
+        if name in arrays:
+            value = arrays[name]
+            right = value.dtype.kind in kinds and value.ndim == (name == "seed")
+            if not (right and np.all((least <= value) & (value <= most))):
+                raise ValueError(f"{path}: {name} must be {make[1]}; got {str(value)[:40]}")
+            options[name] = make[0](value.tolist())
+    return SavedDesign(np.asarray(arrays["X"], np.float64), np.asarray(arrays["y"], np.float64), **options)
 
 
 def _from_csv(path: Path, target: str | None) -> SavedDesign:

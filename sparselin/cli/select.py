@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from sparselin.cli.common import (
+    NewPath,
     finish,
     ignore_interrupts,
     make_folder,
@@ -26,7 +27,7 @@ from sparselin.cli.common import (
 from sparselin.cli.one_pass import is_large
 from sparselin.cli.one_pass import requested as one_pass_requested
 from sparselin.cli.one_pass import run as run_one_pass
-from sparselin.cli.tables import BadTable, Table, positions, read_table, split
+from sparselin.cli.tables import BadTable, Table, is_parquet, positions, read_table, short, some, split
 from sparselin.experiments.selection.cross_validation import (
     CrossValidation,
     Fold,
@@ -77,6 +78,9 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
 @click.option("--drop", multiple=True, metavar="NAME,NAME", help="Columns that are left out, written so too.")
 @click.option("--weights", metavar="NAME", help="The column of weights ≥ 0 of the rows.")
 @click.option(
+    "--encoding", help="Of a .csv, such as latin-1.  [default: UTF-8, UTF-16 or Latin-1, by its bytes]"
+)
+@click.option(
     "--intercept/--no-intercept",
     default=True,
     show_default=True,
@@ -123,7 +127,7 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
 )
 @click.option(
     "--checkpoint",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NewPath(dir_okay=False, path_type=Path),
     help="In one pass: a file by which an interrupted pass goes on.",
 )
 @seed_option
@@ -136,6 +140,7 @@ def select(
     forced: tuple[str, ...],
     drop: tuple[str, ...],
     weights: str | None,
+    encoding: str | None,
     intercept: bool,
     standardize: bool,
     missing: str,
@@ -150,7 +155,8 @@ def select(
 ) -> None:
     """Which features of a TABLE (.csv with names in its first line, or .parquet) explain one of its columns?
 
-    A .csv may have semicolons or tabs for commas. Columns hold numbers; for a column of two classes there are
+    A .csv may have semicolons or tabs for commas, another encoding than UTF-8, and be compressed (.csv.gz).
+    Of an Excel workbook save the sheet as a .csv. Columns hold numbers; for a column of two classes there are
     `sparselin.generalized_omp` and the selectors with loss="logistic" in Python.
 
     \b
@@ -164,6 +170,8 @@ def select(
 
     Exit status 0: done. 2: the table or an option cannot be used. 130: interrupted.
     """
+    if is_parquet(table):
+        refuse(("encoding",), "a .parquet, which has one encoding")
     if _in_one_pass(table, one_pass):
         options = {"held_out": held_out, "skip_bad": skip_bad, "checkpoint": checkpoint}
         request = one_pass_requested(
@@ -174,15 +182,16 @@ def select(
     refuse(("categories", "held_out", "skip_bad", "checkpoint"), "a table in memory: add --one-pass")
     console = Console()
     started = time.perf_counter()
-    source, data = _read(table, target, forced, drop, weights, missing)
+    source, data = _read(table, target, forced, drop, weights, missing, encoding)
     data = data._replace(intercept=intercept, standardize=standardize)
     _check(source, data)
     tried = _tried(data, method, k, folds)
     if target is None:
         console.print(f"y is {source.target}, the last column; --target names another.", **_PLAIN)
     if source.note:
-        console.print(source.note, **_PLAIN)
-    make_folder(output, "select")
+        more = " --encoding names another." if "encoding" in source.options and encoding is None else ""
+        console.print(source.note + more, **_PLAIN)
+    make_folder(output, "select", report.FILES, [table])
     checked = _cross_validated(console, data, method, tried, folds, seed)
     chosen = checked.chosen if k is None and checked is not None else k or 0
     with console.status("selecting"):
@@ -190,8 +199,7 @@ def select(
     job = Job(source, data, method, chosen, k is not None, selected, checked)
     ignore_interrupts()
     interrupted = selected.status is Status.STOPPED
-    command = _command(click.get_current_context())
-    index = report.write(output, job, command, seed, time.perf_counter() - started, interrupted)
+    seconds = time.perf_counter() - started
     for line in words.data_lines(job):
         console.print(line, **_PLAIN)
     console.print(words.table(job))
@@ -199,15 +207,16 @@ def select(
         console.print(line, **_PLAIN)
     for line in job.cautions:
         console.print(f"Beware: {line}", **_PLAIN)
+    command = _command(click.get_current_context())
+    index = report.write(output, job, command, seed, seconds, interrupted)
     finish(console, index, interrupted)
 
 
 def _in_one_pass(table: Path, asked: bool | None) -> bool:
     """Whether it was asked for, or is needed. Raises click.UsageError for a .csv."""
-    parquet = table.suffix.lower() in (".parquet", ".pq")
-    if asked and not parquet:
+    if asked and not is_parquet(table):
         raise click.UsageError(f"--one-pass reads a .parquet; {table} is none")
-    return is_large(table) if asked is None and parquet else bool(asked)
+    return is_large(table) if asked is None and is_parquet(table) else bool(asked)
 
 
 def _read(
@@ -217,10 +226,11 @@ def _read(
     drop: Sequence[str],
     weights: str | None,
     missing: str,
+    encoding: str | None,
 ) -> tuple[Source, Data]:
     """The table without the rows that are incomplete or weigh nothing. Raises click.UsageError."""
     try:
-        table = read_table(path, drop)
+        table = read_table(path, drop, encoding)
         names = table.names
         at = positions([target], names, "--target")[0] if target is not None else len(names) - 1
         w_at = positions([weights], names, "--weights")[0] if weights is not None else None
@@ -256,10 +266,10 @@ def _complete(path: Path, table: Table, missing: str) -> NDArray[np.bool_]:
     bad = np.logical_not(np.isfinite(table.data))
     rows = np.asarray(bad.any(axis=1))
     if rows.any() and missing == "refuse":
-        counts = [f"{table.names[j]!r} ({bad[:, j].sum()})" for j in np.flatnonzero(bad.any(axis=0))]
+        counts = [f"{short(table.names[j])} ({bad[:, j].sum()})" for j in np.flatnonzero(bad.any(axis=0))]
         raise click.UsageError(
             f"{path}: {np.count_nonzero(rows)} of {len(rows)} rows have a missing or infinite number, in "
-            f"column {', '.join(counts)}. Fill them in, leave these columns out by --drop, or these rows by "
+            f"column {some(counts)}. Fill them in, leave these columns out by --drop, or these rows by "
             "--missing drop-rows."
         )
     if rows.all():

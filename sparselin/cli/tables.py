@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import csv
+import gzip
 import importlib
+import io
 import shlex
-from collections.abc import Sequence
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -19,14 +26,32 @@ _INDEX, _LEVEL = ("", "Unnamed: 0"), "__index_level_"
 # what stands for a missing number, as pandas.read_csv has it
 _MISSING = frozenset(["", "#N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"])
 _OTHERS = (";", "\t")
+_TEXTS, _PARQUET = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_EXCEL = "an Excel workbook: save its sheet as a .csv"
+# how files begin that are no text
+_OTHER_FILES = {
+    b"PK\x03\x04": "a .zip: unpack it",
+    b"\xd0\xcf\x11\xe0": _EXCEL,
+    b"PAR1": "a Parquet file: rename it to .parquet",
+    b"BZh": "compressed by bzip2: unpack it",
+    b"\xfd7zXZ": "compressed by xz: unpack it",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd: unpack it",
+}
+_SHOWN = 8  # columns that a message lists
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 
 
 class Table(NamedTuple):
     """The names of m columns, and their numbers (n, m) in float64.
 
-    dropped : the names of columns that were left out as asked. note : a sentence if an index was left out.
-    options : those by which pandas.read_csv reads a .csv so.
+    dropped : the names of columns that were left out as asked. note : a sentence for an index that was left
+    out, and for an encoding other than UTF-8. options : those by which pandas.read_csv reads a .csv so.
     """
 
     names: tuple[str, ...]
@@ -52,30 +77,57 @@ class BadTable(Exception):
         y = target or (self.names or ("",))[-1]
         columns = [name for name in self.texts if name != y]
         if columns:
-            by = f" by {option} {shlex.quote(joined(columns))}" if option else ""
+            few = f" {shlex.quote(joined(columns))}" if len(columns) <= _SHOWN else ""
+            by = f" by {option}{few}" if option else ""
             text += f". Encode such columns as numbers, or leave them out{by}"
         if y in self.texts:
             text += (
                 f". {y!r} is the column to explain: encode it as numbers. Of two classes it is in Python: "
-                f'sparselin.generalized_omp(X, y == {self.texts[y]!r}, k, loss="logistic")'
+                f'sparselin.generalized_omp(X, y == {short(self.texts[y])}, k, loss="logistic")'
             )
         return f"{text}."
 
 
-def read_table(path: Path, drop: Sequence[str] = ()) -> Table:
-    """A .csv or .parquet without the columns `drop`; NaN where a number is missing, 0 and 1 for truth values.
+def read_table(path: Path, drop: Sequence[str] = (), encoding: str | None = None) -> Table:
+    """Read a .csv or .parquet without the columns `drop`: NaN for a missing number, 0 and 1 for truth values.
 
     Raises BadTable.
     """
-    if path.suffix.lower() == ".csv":
-        return read_csv(path, drop, missing=True)
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if is_text(path):
+        return read_csv(path, drop, True, encoding)
+    if is_parquet(path):
         return _read_parquet(path, drop)
+    _check_text(path)
     raise BadTable(f"{path} must be a .csv or a .parquet")
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file is a Parquet by its name."""
+    return path.suffix.lower() in _PARQUET
+
+
+def is_text(path: Path) -> bool:
+    """Whether a file is a .csv by its name, compressed by gzip or not."""
+    name = path.name.lower().removesuffix(".gz")
+    return name.endswith(_TEXTS)
+
+
+def short(text: str) -> str:
+    """Return a text in quotes, and of a long one its beginning."""
+    return repr(text) if len(text) <= 60 else f"{text[:40]!r}… ({len(text):,} characters)"
+
+
+def some(items: Sequence[str]) -> str:
+    """Return a list with commas, and of a long one the first and their number."""
+    rest = "" if len(items) <= _SHOWN else f", … ({len(items):,} in all)"
+    return ", ".join(items[:_SHOWN]) + rest
 
 
 def positions(labels: Sequence[str], names: Sequence[str], option: str) -> list[int]:
     """Where the columns of these names are. Raises BadTable, with the closest name for an unknown one."""
+    at = {name: j for j, name in enumerate(names)}
+    if len(at) == len(names) and at.keys() >= set(labels) and len(set(labels)) == len(labels):
+        return [at[label] for label in labels]
     try:
         return [int(i) for i in check_indices(labels, len(names), option, tuple(names))]
     except ValueError as error:
@@ -100,13 +152,16 @@ def joined(names: Sequence[str]) -> str:
     return ",".join(f'"{name}"' if "," in name or '"' in name else name for name in quoted)
 
 
-def read_csv(path: Path, drop: Sequence[str] = (), missing: bool = False) -> Table:
-    """A .csv without the columns `drop`; a missing number is NaN if `missing`, else refused.
+def read_csv(
+    path: Path, drop: Sequence[str] = (), missing: bool = False, encoding: str | None = None
+) -> Table:
+    """Read a .csv without the columns `drop`; a missing number is NaN if `missing`, else refused.
 
-    The separator is a comma, or one of `_OTHERS` that is in the first line where no comma is; with a
-    semicolon a comma in a number is a decimal point, as R's write.csv2 has it.
+    The encoding is UTF-8 or UTF-16, else Latin-1 as Windows extends it, unless it is given. The separator is
+    a comma, or one of `_OTHERS` that is in the first line where no comma is; with a semicolon a comma in a
+    number is a decimal point, as R's write.csv2 has it.
     """
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    with _opened(path, encoding) as (file, options, notes):
         first = next(filter(str.strip, file), "")
         whole = len(next(csv.reader([first]), ())) < 2
         sep = next((other for other in _OTHERS if whole and other in first), ",")
@@ -115,20 +170,97 @@ def read_csv(path: Path, drop: Sequence[str] = (), missing: bool = False) -> Tab
         names = tuple(name.strip() for name in next((row for row in reader if row), ()))
         if names and len(names) < 2:
             words = "needs a column for y and others for X, separated by commas (or semicolons, or tabs)"
-            raise BadTable(f"{path}: {words}; it has {names[0]!r}")
+            raise BadTable(f"{path}: {words}; it has {short(names[0])}")
         if names and all(_is_number(name) for name in names):
             raise BadTable(f"{path}: must name its columns in the first line; there are only numbers in it")
         index = [0] if names and names[0] in _INDEX and len(names) > 2 else []
-        note = f"{path}: the first column has no name, and is left out as the index of the rows."
+        if index:
+            notes.append(f"{path}: the first column has no name, and is left out as the index of the rows.")
         keep, dropped = _kept(path, names, index, drop)
         decimal = "," if sep == ";" else "."
         rows = [_numbers(path, reader.line_num, row, names, keep, missing, decimal) for row in reader if row]
         commas = sep == ";" and _has_commas(file, keep)
     if not rows:
         raise BadTable(f"{path}: needs a line that names the columns and a line for each row of X and y")
-    options: dict[str, Any] = {"index_col": 0} if index else {}
+    options |= {"index_col": 0} if index else {}
     options |= ({"sep": sep} if sep != "," else {}) | ({"decimal": ","} if commas else {})
-    return Table(tuple(names[j] for j in keep), np.array(rows), dropped, note if index else "", options)
+    return Table(tuple(names[j] for j in keep), np.array(rows), dropped, " ".join(notes), options)
+
+
+@contextlib.contextmanager
+def _opened(path: Path, encoding: str | None) -> Iterator[tuple[TextIO, dict[str, Any], list[str]]]:
+    """Open a .csv, compressed by gzip or not, with options by which pandas does so, and a note.
+
+    Raises BadTable, also while it is read.
+    """
+    _check_text(path)
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
+            used = _encoding(path, file) if encoding is None else _known(encoding)
+            name = {"cp1252": "Latin-1 (cp1252)", "latin-1": "Latin-1"}.get(used, used.upper())
+            plain = used == "utf-8-sig"
+            options = {} if plain else {"encoding": used}
+            options |= {"compression": "gzip"} if packed and path.suffix.lower() != ".gz" else {}
+            notes = [] if plain or encoding else [f"{path} is not in UTF-8, and read as {name}."]
+            file.seek(0)
+            yield io.TextIOWrapper(file, used, newline=""), options, notes
+    except UnicodeError as error:
+        raise BadTable(f"{path} cannot be read as {name}: {getattr(error, 'reason', error)}") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BadTable(f"{path} is a broken .gz: {error}. Fetch the file again") from None
+    except csv.Error as error:
+        raise BadTable(f"{path} cannot be read as a .csv: {error}") from None
+    except (OSError, MemoryError) as error:
+        why = "it needs more memory than there is" if isinstance(error, MemoryError) else str(error)
+        raise BadTable(f"{path} cannot be read: {why}") from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _known(encoding: str) -> str:
+    """Return the encoding, with the mark that UTF-8 may begin with. Raises BadTable if there is none."""
+    try:
+        "a".encode(encoding)
+        return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+    except (LookupError, ValueError):
+        words = "must be the name of an encoding, such as latin-1 or utf-16"
+        raise BadTable(f"--encoding {words}; got {encoding!r}") from None
+
+
+def _encoding(path: Path, file: Any) -> str:
+    """Return the encoding of a text: by its first bytes, else UTF-8 if it is that, else Latin-1."""
+    head = file.read(4096)
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return name
+    for name, start in (("utf-16-le", 1), ("utf-16-be", 0)):  # of an ASCII character the other byte is 0
+        if len(head) > 1 and 2 * head[start::2].count(0) > len(head[start::2]):
+            return name
+    if b"\0" in head:
+        raise BadTable(f"{path} is no text: it has bytes 0")
+    for name in ("utf-8-sig", "cp1252"):
+        file.seek(0)
+        with contextlib.suppress(UnicodeError):
+            for _ in codecs.iterdecode(iter(lambda: file.read(2**20), b""), name):
+                pass
+            return name
+    return "latin-1"
+
+
+def _check_text(path: Path) -> None:
+    """Raise BadTable for a file that is of another kind by its first bytes, and say which."""
+    with path.open("rb") as file:
+        head = file.read(8)
+    for mark, what in _OTHER_FILES.items():
+        if head.startswith(mark):
+            if zipfile.is_zipfile(path):
+                with zipfile.ZipFile(path) as archive:
+                    what = _EXCEL if "xl/workbook.xml" in archive.namelist() else what
+            raise BadTable(f"{path} is {what}")
 
 
 def _has_commas(file: TextIO, keep: list[int]) -> bool:
@@ -147,10 +279,10 @@ def _kept(
     kept = [names[j] for j in keep]
     if "" in kept:
         raise BadTable(f"{path}: must name every column; column {keep[kept.index('')] + 1} has no name")
-    twice = [name for i, name in enumerate(kept) if name in kept[:i]]
+    twice = [name for name, count in Counter(kept).items() if count > 1]
     if twice:
-        raise BadTable(f"{path}: must not name two columns {twice[0]!r}")
-    out = positions(split(drop, kept), kept, "--drop")
+        raise BadTable(f"{path}: must not name two columns {short(twice[0])}")
+    out = set(positions(split(drop, kept), kept, "--drop"))
     return [j for i, j in enumerate(keep) if i not in out], tuple(kept[i] for i in sorted(out))
 
 
@@ -160,17 +292,16 @@ def _numbers(
     """The numbers of a line in the columns `keep`, with this decimal point."""
     if len(row) != len(names):
         raise BadTable(f"{path}: line {line} has {len(row)} fields, the first line {len(names)}")
-    try:
-        return np.array([float(row[j].replace(decimal, ".")) for j in keep])
-    except ValueError:
-        pass
+    if "_" not in "".join(row):  # which float() reads over
+        with contextlib.suppress(ValueError):
+            return np.array([float(row[j].replace(decimal, ".")) for j in keep])
     numbers, texts = [], {}
     for j in keep:
         field = row[j].strip()
         if missing and field in _MISSING:
             numbers.append(np.nan)
         elif not field:
-            words = f"line {line} has nothing in column {names[j]!r}: fill it in, or leave the row out"
+            words = f"line {line} has nothing in column {short(names[j])}: fill it in, or leave the row out"
             raise BadTable(f"{path}: {words}")
         elif field in _TRUTH:
             numbers.append(_TRUTH[field])
@@ -179,17 +310,16 @@ def _numbers(
         else:
             texts[names[j]] = field
     if texts:
-        found = ", ".join(f"{field!r} in column {name!r}" for name, field in texts.items())
+        found = some([f"{short(field)} in column {short(name)}" for name, field in texts.items()])
         raise BadTable(f"{path}: line {line} has {found}: no number", texts, [names[j] for j in keep])
     return np.array(numbers)
 
 
 def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
+    """Whether a field is a number; "1_000" is one for float() alone."""
+    with contextlib.suppress(ValueError):
+        return "_" not in field and float(field) is not None
+    return False
 
 
 def _read_parquet(path: Path, drop: Sequence[str]) -> Table:
@@ -205,10 +335,10 @@ def _read_parquet(path: Path, drop: Sequence[str]) -> Table:
         except TypeError:
             texts[name] = str(next(iter(frame[name]), ""))
     if texts:
-        types = ", ".join(f"{name!r} is of {frame[name].dtype}" for name in texts)
+        types = some([f"{short(name)} is of {frame[name].dtype}" for name in texts])
         raise BadTable(f"{path}: columns must hold real numbers; {types}", texts, [names[j] for j in keep])
     if not columns or not len(columns[0]):
-        raise BadTable(f"{path}: needs columns and rows; it has {len(frame)} rows of {', '.join(names)}")
+        raise BadTable(f"{path}: needs columns and rows; it has {len(frame)} rows of {some(names)}")
     data = np.column_stack(columns)
     return Table(tuple(names[j] for j in keep), data, dropped, note if index else "", {})
 
@@ -220,6 +350,11 @@ def _frame(path: Path) -> Any:
             return importlib.import_module(library).read_parquet(path)
         except ImportError:  # of the library, or of what pandas reads Parquet with
             continue
-        except Exception as error:  # each reader raises errors of its own
-            raise BadTable(f"{path} cannot be read as Parquet: {error}") from None
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except (
+            BaseException
+        ) as error:  # each reader has errors of its own, and a panic of polars is no Exception
+            why = (str(error).splitlines() or [type(error).__name__])[0][:200]
+            raise BadTable(f"{path} cannot be read as Parquet: {why}") from None
     raise BadTable(f"{path}: Parquet needs polars, or pandas with pyarrow: pip install 'sparselin[frames]'")

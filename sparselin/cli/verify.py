@@ -98,7 +98,7 @@ def verify(
         settings = dataclasses.replace(settings, audit_first=1, reach_every=64)
     if uncapped or settings.designs >= 10_000:
         settings = dataclasses.replace(settings, descent_flops=None)
-    make_folder(output, "verify")
+    make_folder(output, "verify", verification.FILES)
     started = time.perf_counter()
     try:
         records, interrupted = _collect(console, settings)
@@ -109,12 +109,12 @@ def verify(
     ignore_interrupts()
     summary = summarize(records)
     seconds = time.perf_counter() - started
-    index = verification.write(output, settings, records, summary, seconds, interrupted)
     console.print(verification.table(summary))
     for line in verification.headline(summary, settings):
         console.print(line)
     for line in verification.reproductions(output, settings, records):
         console.print(line, soft_wrap=True, highlight=False)
+    index = verification.write(output, settings, records, summary, seconds, interrupted)
     finish(console, index, interrupted, failed=exit_status(summary) != 0)
 
 

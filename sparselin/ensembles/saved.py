@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,34 +10,34 @@ from typing import Any
 import numpy as np
 
 from sparselin.ensembles.design import Design
+from sparselin.validation import read_npz
 
 
-def save_value(file: Path, value: Any, **more: Any) -> bool:
-    """Write a value, and more arrays, to an .npz; False, and no file, for a value of another kind.
+def archive(value: Any, **more: Any) -> bytes | None:
+    """Return an .npz of a value and more arrays; None for a value of another kind.
 
-    Its first design is there as X and y too, for `sparselin verify --design`.
+    Its first design is in it as X and y too, for `sparselin verify --design`.
     """
     leaves = dict(_leaves(value, "value"))
     if any(array.dtype == object for array in leaves.values()):
-        return False
+        return None
     design = next(_designs(value), None)
     first = {} if design is None else {"X": design.X, "y": design.y}
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file = io.BytesIO()
     np.savez_compressed(file, **leaves, **first, **more)  # type: ignore[arg-type]
-    return True
+    return file.getvalue()
 
 
 def load_value(file: Path) -> tuple[Any, dict[str, Any]]:
-    """The value, and the other arrays, of an .npz that `save_value` wrote; ValueError for another file."""
-    try:
-        with np.load(file) as saved:
-            arrays = {name: saved[name] for name in saved}
-    except (OSError, ValueError, EOFError, AttributeError) as error:
-        raise ValueError(f"{file} is no .npz of a counterexample: {error}") from None
+    """Return the value, and the other arrays, of an .npz by `archive`; ValueError for another file."""
+    arrays = read_npz(file)
     leaves = {name: arrays.pop(name) for name in list(arrays) if name.split("/")[0] == "value"}
     if not leaves:
         raise ValueError(f"{file} is no .npz of a counterexample: it holds {', '.join(arrays) or 'nothing'}")
-    return _rebuilt(leaves, "value"), arrays
+    try:
+        return _rebuilt(leaves, "value"), arrays
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} is no .npz of a counterexample: {error}") from None
 
 
 def as_design(value: Any) -> Design | None:

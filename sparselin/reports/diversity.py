@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,11 @@ from sparselin.experiments.diversity.findings import (
 )
 from sparselin.experiments.diversity.findings import Table as ByMethod
 from sparselin.experiments.diversity.run import KS, RARE, Design, DiversitySettings, MethodSelection, methods
-from sparselin.reports import page
+from sparselin.reports import folder, page
 from sparselin.spectral.regularizers import REGULARIZERS
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+FILES = ("selections.csv", *page.pictures("figure-1", "fit", "pixels", "without-constants"))
 SHORT_NOTE = " Faded, with their number: selections of fewer than k features."
 SEARCH_NAMES = {"forward": "greedy FR", "greedy_local_search": "GLS"}
 COLUMNS = ("method", "k", "features", "ν", "qualifies", "R²", "R² lasso", "R² lasso, refitted")
@@ -191,21 +191,17 @@ def write(
     interrupted: bool,
 ) -> Path:
     """Write index.html, results.json, selections.csv and the figures (PNG and SVG) to a folder."""
-    output.mkdir(parents=True, exist_ok=True)
     findings = judge(selections, settings)
     run = page.describe(command, seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES)
     least = extremes(selections, settings.sigma)
-    page.write_json(
-        output,
-        {
-            "run": run,
-            "settings": dataclasses.asdict(settings),
-            "data": {"name": design.name, "images": len(design.y), "pixels": design.X.shape[1]},
-            "findings": [dataclasses.asdict(found) | {"verdict": found.verdict} for found in findings],
-            "selections": [dataclasses.asdict(one) for one in selections],
-        },
-    )
-    _write_csv(output / "selections.csv", selections, settings)
+    results = {
+        "run": run,
+        "settings": dataclasses.asdict(settings),
+        "data": {"name": design.name, "images": len(design.y), "pixels": design.X.shape[1]},
+        "findings": [dataclasses.asdict(found) | {"verdict": found.verdict} for found in findings],
+        "selections": [dataclasses.asdict(one) for one in selections],
+    }
+    files = {"selections.csv": page.table(_lines(selections, settings))}
     context = {
         "run": run,
         "headline": headline(design, settings, findings, selections),
@@ -213,13 +209,14 @@ def write(
         "reading": reading(design, selections),
         "settings": settings,
         "searches": {name: SEARCH_NAMES[one.method] for name, one in REGULARIZERS.items()},
-        "figures": [page.figure(output, *entry) for entry in _figures(design, selections, settings)],
+        "figures": [page.figure(files, *entry) for entry in _figures(design, selections, settings)],
         "sigmas": _sigmas(selections, settings),
         "axes": _axes(least) if design.name == "MNIST" and settings.ks == KS["MNIST"] else [],
         "columns": _columns(),
         "rows": [cells(one, settings) for one in selections],
     }
-    return page.write_page(output, "diversity.html.j2", context)
+    files[folder.INDEX] = page.render("diversity.html.j2", context)
+    return folder.write(output, results, files)
 
 
 def _axes(least: dict[str, float]) -> list[tuple[str, str, str, str]]:
@@ -245,27 +242,23 @@ def _sigmas(
     return rows
 
 
-def _write_csv(path: Path, selections: Sequence[MethodSelection], settings: DiversitySettings) -> None:
-    """A line a selection, with the errors of every σ."""
+def _lines(selections: Sequence[MethodSelection], settings: DiversitySettings) -> Iterator[Iterable[object]]:
+    """Yield the lines of selections.csv: one for each selection, with the errors of every σ."""
     sigmas = settings.all_sigmas()
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        plain = ("method", "k", "features", "nu", "nu_upper", "qualifies", "r2", "r2_lasso", "r2_refitted")
-        writer.writerow(
-            [*plain, *(f"diversity_{name}" for name in REGULARIZERS), "plain_ld-0.1", "plain_sv"]
-            + [f"{what}_error_sigma_{sigma:g}" for what in ("target", "feature") for sigma in sigmas]
-            + ["expected_target_error_over_sigma", "rare", "support"]
-        )
-        for one in selections:
-            head = (one.method, one.k, len(one.support), one.nu, one.upper, one.qualifies)
-            errors = [np.mean(found[sigma]) for found in (one.target, one.features) for sigma in sigmas]
-            writer.writerow(
-                [
-                    *(*head, one.r2, one.r2_lasso, one.r2_refitted),
-                    *(*one.diversity.values(), *one.plain.values()),
-                    *(*errors, one.expected, one.rare, " ".join(map(str, one.support))),
-                ]
-            )
+    plain = ("method", "k", "features", "nu", "nu_upper", "qualifies", "r2", "r2_lasso", "r2_refitted")
+    yield (
+        [*plain, *(f"diversity_{name}" for name in REGULARIZERS), "plain_ld-0.1", "plain_sv"]
+        + [f"{what}_error_sigma_{sigma:g}" for what in ("target", "feature") for sigma in sigmas]
+        + ["expected_target_error_over_sigma", "rare", "support"]
+    )
+    for one in selections:
+        head = (one.method, one.k, len(one.support), one.nu, one.upper, one.qualifies)
+        errors = [np.mean(found[sigma]) for found in (one.target, one.features) for sigma in sigmas]
+        yield [
+            *(*head, one.r2, one.r2_lasso, one.r2_refitted),
+            *(*one.diversity.values(), *one.plain.values()),
+            *(*errors, one.expected, one.rare, " ".join(map(str, one.support))),
+        ]
 
 
 def _figures(

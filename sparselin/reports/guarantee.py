@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +11,18 @@ import numpy as np
 
 from sparselin import plots
 from sparselin.experiments.guarantee.summary import Achieved, achieved, curves, of_study, table
-from sparselin.experiments.guarantee.tasks import GuaranteeSettings, draw
+from sparselin.experiments.guarantee.tasks import GuaranteeRecord, GuaranteeSettings, draw
 from sparselin.experiments.guarantee.worst import ALGORITHMS, Worst
-from sparselin.reports import page
+from sparselin.reports import folder, page
 from sparselin.reports.guarantee_words import MAIN, Findings, family_cells, headline, promise_cells
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+FILES = (
+    "results.csv",
+    "violation-*.npz",
+    "worst-*.npz",
+    *page.pictures("achieved", "sweep-ar1", "sweep-equicorrelated", "real", "worst", "worst-designs"),
+)
 # the size that can be drawn, and the floor at which it is shown
 _SHOWN = 0.3
 
@@ -31,30 +36,29 @@ def write(
     interrupted: bool,
 ) -> Path:
     """Write index.html, results.json, results.csv, the figures, and the worst and the violating designs."""
-    output.mkdir(parents=True, exist_ok=True)
     run = page.describe(command, seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES)
-    with (output / "results.csv").open("w", newline="", encoding="utf-8") as file:
-        heading, rows = table(found.records)
-        csv.writer(file).writerows([heading, *rows])
+    heading, rows = table(found.records)
+    files = {"results.csv": page.table([heading, *rows])}
     for worst in found.worst:
-        np.savez_compressed(output / f"{worst.search.name}.npz", X=worst.X, y=worst.y, k=worst.search.k)
+        files[f"{worst.search.name}.npz"] = page.archive(X=worst.X, y=worst.y, k=worst.search.k)
+    for record in found.records:
+        if record.violated:
+            X, y = draw(record.task, settings.seed)
+            files[_violating(record)] = page.archive(X=X, y=y, k=record.task.k)
     drawn = curves(of_study(found.records, "sweep", "real"))
     families = [row for row in achieved(found.checked) if row.algorithm in MAIN]
     tabled = achieved(of_study(found.records, "ensembles"))
-    page.write_json(
-        output,
-        {
-            "run": run,
-            "headline": headline(found),
-            "promises": [dataclasses.asdict(row) for row in found.promises],
-            "small": [dataclasses.asdict(row) for row in families],
-            "ensembles": [dataclasses.asdict(row) for row in tabled],
-            "curves": [dataclasses.asdict(curve) for curve in drawn],
-            "worst": [_worst_entry(worst) for worst in found.worst],
-            "violations": violations(output, settings, found),
-        },
-    )
-    figures = {name: page.figure(output, name, *rest) for name, *rest in _figures(found, drawn, families)}
+    results = {
+        "run": run,
+        "headline": headline(found),
+        "promises": [dataclasses.asdict(row) for row in found.promises],
+        "small": [dataclasses.asdict(row) for row in families],
+        "ensembles": [dataclasses.asdict(row) for row in tabled],
+        "curves": [dataclasses.asdict(curve) for curve in drawn],
+        "worst": [_worst_entry(worst) for worst in found.worst],
+        "violations": violations(output, found),
+    }
+    figures = {name: page.figure(files, name, *rest) for name, *rest in _figures(found, drawn, families)}
     context = {
         "run": run,
         "headline": headline(found),
@@ -64,22 +68,20 @@ def write(
         "figures": figures,
         "worst": [_worst_text(worst) for worst in _shown(found.worst)],
         "worst_table": [_worst_cells(worst) for worst in found.worst],
-        "violations": violations(output, settings, found),
+        "violations": results["violations"],
     }
-    return page.write_page(output, "guarantee.html.j2", context)
+    files[folder.INDEX] = page.render("guarantee.html.j2", context)
+    return folder.write(output, results, files)
 
 
-def violations(output: Path, settings: GuaranteeSettings, found: Findings) -> list[str]:
-    """For each violated promise: its name, and the command that reproduces it. The designs are saved."""
+def violations(output: Path, found: Findings) -> list[str]:
+    """Return for each violated promise its name, and the command that reproduces it from the saved design."""
     lines = []
     for record in found.records:
         if record.violated:
-            t = record.task
-            path = output / f"violation-{t.study}-{t.ensemble}-{t.index}-k{t.k}.npz"
-            X, y = draw(t, settings.seed)
-            np.savez_compressed(path, X=X, y=y, k=t.k)
+            path = output / _violating(record)
             names = [f"{o.algorithm}, {name}" for o in record.outcomes for name in o.violated]
-            lines.append(f"{'; '.join(names)}: sparselin guarantee --design {path} --k {t.k}")
+            lines.append(f"{'; '.join(names)}: sparselin guarantee --design {path} --k {record.task.k}")
     for worst in found.worst:
         if worst.violated:
             path = output / f"{worst.search.name}.npz"
@@ -87,6 +89,12 @@ def violations(output: Path, settings: GuaranteeSettings, found: Findings) -> li
                 f"{'; '.join(worst.violated)}: sparselin guarantee --design {path} --k {worst.search.k}"
             )
     return lines
+
+
+def _violating(record: GuaranteeRecord) -> str:
+    """Return the name of the file with a design on which a promise is violated."""
+    t = record.task
+    return f"violation-{t.study}-{t.ensemble}-{t.index}-k{t.k}.npz"
 
 
 def _shown(worst: Sequence[Worst]) -> list[Worst]:

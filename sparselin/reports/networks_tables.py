@@ -11,6 +11,7 @@ from typing import Any
 from sparselin.experiments.networks.data import FORMS
 from sparselin.experiments.networks.pieces import Record
 from sparselin.experiments.networks.verdicts import Judged, Summary
+from sparselin.reports.folder import put
 from sparselin.reports.neural_matrices import matrices
 from sparselin.reports.neural_rows import CAVEATS, NAMES, TIMES, Row, judged_all, rows, spread
 
@@ -178,4 +179,4 @@ def write(page: Path, records: Sequence[Record], date: datetime.date) -> None:
     _, end, after = rest.partition(END)
     if not (begin and end):
         raise ValueError(f"{page} must have the lines {BEGIN!r} and {END!r}; put them where the tables go")
-    page.write_text(f"{before}{BEGIN}\n\n{markdown(records, date)}\n{END}{after}", encoding="utf-8")
+    put(page.parent, {page.name: f"{before}{BEGIN}\n\n{markdown(records, date)}\n{END}{after}".encode()})

@@ -11,7 +11,7 @@ from sparselin.experiments.networks.data import FORMS
 from sparselin.experiments.networks.pieces import Record, Study
 from sparselin.experiments.networks.runs import duration, failures_in_words
 from sparselin.experiments.networks.store import Store
-from sparselin.reports import page
+from sparselin.reports import folder, page
 from sparselin.reports.neural_figures import TITLES, figures
 from sparselin.reports.neural_matrices import matrices
 from sparselin.reports.neural_rows import (
@@ -59,17 +59,15 @@ def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) ->
     found = rows(records, judged, run.against)
     described = page.describe(run.command, run.seconds, run.jobs, 1, run.interrupted, packages=PACKAGES)
     failed = failures_in_words(store.failures.values())
-    page.write_json(
-        output,
-        {
-            "run": described,
-            "scale": dataclasses.asdict(store.scale),
-            "left": run.left,
-            "failures": failed,
-            "against": run.against,
-            "rows": [row.as_json() for row in found],
-        },
-    )
+    results = {
+        "run": described,
+        "scale": dataclasses.asdict(store.scale),
+        "left": run.left,
+        "failures": failed,
+        "against": run.against,
+        "rows": [row.as_json() for row in found],
+    }
+    files: dict[str, bytes] = {}
     names = dict.fromkeys(row.ours.study for row in found)
     context = {
         "run": described,
@@ -81,11 +79,12 @@ def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) ->
         "against": run.against,
         "counts": counts(judged),
         "names": NAMES,
-        "studies": [_section(output, studies.get(name), name, found, records) for name in names],
+        "studies": [_section(files, studies.get(name), name, found, records) for name in names],
         "long": LONG,
         "text": TEXT,
     }
-    return page.write_page(output, "neural.html.j2", context)
+    files[folder.INDEX] = page.render("neural.html.j2", context)
+    return folder.write(output, results, files)
 
 
 def _order(studies: Mapping[str, Study], store: Store) -> Any:
@@ -103,7 +102,7 @@ def _order(studies: Mapping[str, Study], store: Store) -> Any:
 
 
 def _section(
-    output: Path, study: Study | None, name: str, found: Sequence[Row], records: Sequence[Record]
+    files: dict[str, bytes], study: Study | None, name: str, found: Sequence[Row], records: Sequence[Record]
 ) -> dict[str, Any]:
     """What the template shows of one study."""
     mine = [row for row in found if row.ours.study == name]
@@ -119,7 +118,7 @@ def _section(
         "long": [
             (TITLES.get(data, data), [(cells(row), _failed(row)) for row in rows]) for data, rows in long
         ],
-        "figures": [page.figure(output, f"{name}-{what}", *rest) for what, *rest in drawn],
+        "figures": [page.figure(files, f"{name}-{what}", *rest) for what, *rest in drawn],
     }
 
 

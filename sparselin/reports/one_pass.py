@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
 from sparselin.problem import Problem
-from sparselin.reports import page
+from sparselin.reports import folder, page
 
 _PACKAGES = ("numpy", "scipy", "numba", "pyarrow")
 _HEADING = ["step", "feature", "coefficient", "lam", "margin", "ties", "r2", "held_out_r2"]
@@ -41,8 +40,6 @@ def write(
             held,
         )
         rows.append([t + 1, path.name_of(j), *values])
-    with (output / "selected.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([_HEADING, *rows])
     data = {
         **{key: str(v) if isinstance(v, Path) else v for key, v in request._asdict().items()},
         "rows": record.rows,
@@ -59,5 +56,4 @@ def write(
         "intercept": path.intercept,
         "status": selected.status.name,
     }
-    page.write_json(output, results)
-    return output / "results.json"
+    return folder.write(output, results, {"selected.csv": page.table([_HEADING, *rows])})

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 from pathlib import Path
 from typing import Any
 
 from sparselin import plots
-from sparselin.reports import page
+from sparselin.reports import folder, page
 from sparselin.reports import select_words as words
 from sparselin.reports.select_words import Job
 from sparselin.results import BestSubset, LassoPath, Status
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+FILES = ("selected.csv", *page.pictures("selection", "cross-validation"))
 _CALLS = {
     "omp": "omp(X, y, {k}",
     "nonnegative-omp": "omp(X, y, {k}, positive=True",
@@ -28,9 +28,7 @@ _CALLS = {
 def write(output: Path, job: Job, command: str, seed: int, seconds: float, interrupted: bool) -> Path:
     """Write index.html, results.json, selected.csv and the figures."""
     run = page.describe(command, seconds, 1, seed, interrupted, packages=PACKAGES)
-    with (output / "selected.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(_records(job))
-    page.write_json(output, {"run": run, **_results(job)})
+    files = {"selected.csv": page.table(_records(job))}
     heading, lines = words.cells(job)
     context = {
         "run": run,
@@ -40,18 +38,19 @@ def write(output: Path, job: Job, command: str, seed: int, seconds: float, inter
         "validation": words.validation_lines(job),
         "heading": heading,
         "lines": lines,
-        "figures": {name: page.figure(output, name, *rest) for name, *rest in _figures(job)},
+        "figures": {name: page.figure(files, name, *rest) for name, *rest in _figures(job)},
         "python": python(job, seed),
         "lasso": isinstance(job.selected.result, LassoPath),
         "best": isinstance(job.selected.result, BestSubset),
     }
-    return page.write_page(output, "select.html.j2", context)
+    files[folder.INDEX] = page.render("select.html.j2", context)
+    return folder.write(output, {"run": run, **_results(job)}, files)
 
 
 def python(job: Job, seed: int) -> str:
     """The same selection as a program."""
     source, data = job.source, job.data
-    parquet = source.path.suffix.lower() != ".csv"
+    parquet = source.path.suffix.lower() in (".parquet", ".pq")
     options = "".join(f", {name}={value!r}" for name, value in source.options.items())
     read = f"pd.{'read_parquet' if parquet else 'read_csv'}({str(source.path)!r}{options})"
     lines = ["import pandas as pd", "import sparselin as sl", "", f"table = {read}"]

@@ -20,7 +20,7 @@ from sparselin.experiments.verification.run import (
     EnsembleSummary,
     VerificationSettings,
 )
-from sparselin.reports import page
+from sparselin.reports import folder, page
 
 # heading of the page, heading of the terminal's table (80 columns), field, format
 COLUMNS = (
@@ -49,6 +49,7 @@ RESPONSES = {
 }
 PLANTED = "a defect was planted: an OMP that takes the second best feature. This run is to fail."
 PACKAGES = ("numpy", "scipy", "numba", "cvxpy", "clarabel")
+FILES = ("violation-*.npz", "undecided-*.npz", *page.pictures("agreement", "window", "penalty"))
 TOTALS = {"median_window": None, "median_reach": None, "worst_gap": max, "worst_lam_error": max}
 
 
@@ -161,21 +162,19 @@ def write(
     interrupted: bool,
 ) -> Path:
     """Write index.html, results.json, the figures (PNG and SVG) and designs that do not agree to a folder."""
-    output.mkdir(parents=True, exist_ok=True)
-    for record in records:
-        if record.verdict is not Agreement.AGREES:
-            _save(saved_design(output, record), settings, record)
+    files = {
+        saved_design(output, record).name: _archive(settings, record)
+        for record in records
+        if record.verdict is not Agreement.AGREES
+    }
     run = page.describe(
         _command(settings), seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES
     )
-    page.write_json(
-        output,
-        {
-            "run": run,
-            "summary": [dataclasses.asdict(row) | {"passes": row.passes} for row in summary],
-            "designs": [dataclasses.asdict(record) | {"verdict": record.verdict} for record in records],
-        },
-    )
+    results = {
+        "run": run,
+        "summary": [dataclasses.asdict(row) | {"passes": row.passes} for row in summary],
+        "designs": [dataclasses.asdict(record) | {"verdict": record.verdict} for record in records],
+    }
     context = {
         "run": run,
         "headline": headline(summary, settings),
@@ -184,7 +183,7 @@ def write(
         "rows": [(cells(row), row.passes) for row in summary],
         "drawn": [_drawn(row, ENSEMBLES[row.name]) for row in summary],
         "totals": totals(summary),
-        "figures": [page.figure(output, *entry) for entry in _figures(records, summary)],
+        "figures": [page.figure(files, *entry) for entry in _figures(records, summary)],
         **{
             str(verdict): [
                 (f"{r.ensemble} #{r.index}", reasons(r), again(output, settings, r))
@@ -194,14 +193,14 @@ def write(
             for verdict in (Agreement.VIOLATES, Agreement.UNDECIDED)
         },
     }
-    return page.write_page(output, "verification.html.j2", context)
+    files[folder.INDEX] = page.render("verification.html.j2", context)
+    return folder.write(output, results, files)
 
 
-def _save(path: Path, settings: VerificationSettings, record: DesignRecord) -> None:
-    """A design, with what `sparselin verify --design` needs to check it as the run did."""
+def _archive(settings: VerificationSettings, record: DesignRecord) -> bytes:
+    """Return the .npz of a design, from which `sparselin verify --design` checks it as the run did."""
     X, y = ENSEMBLES[record.ensemble].design(record.index, settings.seed)
-    np.savez_compressed(
-        path,
+    return page.archive(
         X=X,
         y=y,
         seed=settings.key(record.ensemble, record.index),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.problem import Problem
+from sparselin.scale.checkpoint import writable
 from sparselin.scale.form import form_of
 from sparselin.scale.passes import Options, run
 from sparselin.scale.pieces import Wanted
@@ -116,7 +117,7 @@ def compress(
     options = Options(
         standardize=bool(standardize),
         skips=on_bad == "skip",
-        checkpoint=None if checkpoint is None else Path(checkpoint),
+        checkpoint=None if checkpoint is None else writable(checkpoint),
         every=check_count(every, "every", 1),
         progress=progress,
     )

@@ -5,11 +5,12 @@ import html
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+import types
 
 import matplotlib as mpl
 import numpy as np
@@ -288,18 +289,16 @@ def test_a_full_disk_keeps_what_was_stored(tmp_path, monkeypatch):
 def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
     invoke(tmp_path, *DIGITS, "--methods", "random")
     old = [(tmp_path / name).read_text(encoding="utf-8") for name in ("index.html", "results.json")]
-    whole = Path.write_text
 
-    def full(self, text, **options):
-        whole(self, text[:100], **options)
+    def full(file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr("sparselin.reports.folder.os", types.SimpleNamespace(**vars(os) | {"fsync": full}))
     result = invoke(tmp_path, *DIGITS)
     assert result.exit_code == 1
     assert "the page cannot be written" in said(result)
     assert old == [(tmp_path / name).read_text(encoding="utf-8") for name in ("index.html", "results.json")]
-    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob(".*part"))
     assert len(lines(tmp_path)) == ALL
 
 
@@ -310,7 +309,7 @@ def test_a_second_run_in_the_folder_says_that_there_is_one(tmp_path, monkeypatch
     def late(self, outcome, seconds):
         if not self.records:
             with self.path.open("ab") as file:
-                file.write(b"of the other run")
+                file.write(b'{"record":of the other run')
         return whole(self, outcome, seconds)
 
     monkeypatch.setattr(store.Store, "add", late)
@@ -859,6 +858,41 @@ def test_a_method_with_a_comma_in_its_name(tmp_path):
 def test_the_folder_of_another_report_is_refused(tmp_path):
     (tmp_path / "results.json").write_text('{"run": {"command": "sparselin verify"}}', encoding="utf-8")
     assert "a report of `sparselin verify`" in said(invoke(tmp_path)).replace("│ ", "")
+
+
+def test_no_file_of_another_is_overwritten(tmp_path, drawn, monkeypatch):
+    """None that the page has, in an earlier report or in its place; and before a piece is computed."""
+    first = tmp_path / "first"
+    assert invoke(first, *DIGITS, "--methods", "random").exit_code == 0
+    names = {path.name for path in first.iterdir()} - {"records.jsonl"}
+    assert any(name.endswith(".png") for name in names)
+    CALLS.clear()
+    for name in names:
+        for kind in ("another", "link"):
+            folder, mine = tmp_path / f"{kind}-{name}", tmp_path / "mine"
+            shutil.copytree(first, folder)
+            (folder / name).unlink()
+            mine.write_bytes(b"precious")
+            (folder / name).symlink_to(mine) if kind == "link" else (folder / name).write_bytes(b"precious")
+            result = invoke(folder, *DIGITS)
+            assert result.exit_code == 2
+            assert f"{name} of something else" in said(result).replace("│ ", "")
+            assert (folder / name).read_bytes() == mine.read_bytes() == b"precious"
+    assert not CALLS
+    assert invoke(first, *DIGITS).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "data", [b"hello", b'{"a": 1}', b'{"records": []}', b"\xff", b"\n", b'{"a": 1}\n{"record":']
+)
+def test_a_file_of_another_with_the_name_of_the_records(tmp_path, data):
+    """It has no end of line, as a line that was cut off: its beginning tells."""
+    (tmp_path / "records.jsonl").write_bytes(data)
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 2
+    assert "is not one that `sparselin neural` wrote" in said(result).replace("│ ", "")
+    assert (tmp_path / "records.jsonl").read_bytes() == data
+    assert not CALLS
 
 
 def test_pieces_in_words():

@@ -79,6 +79,19 @@ def test_damaged_mice_are_named(folder, monkeypatch, lines, head, words):
     assert str(folder / data.MICE) in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "content", ["größe".encode("latin-1"), b"a," + b"n" * 200_000], ids=["latin-1", "long"]
+)
+def test_mice_that_are_no_table_are_named(folder, monkeypatch, content):
+    small(monkeypatch, "mice", 8, None, 3, 2)
+    mice(folder, LINES)
+    (folder / data.MICE).write_bytes(content)
+    with pytest.raises(
+        ValueError, match=r"Cortex_Nuclear\.csv must be a \.csv in UTF-8: .*\. Fetch the file again"
+    ):
+        table("mice")
+
+
 def idx(array):
     array = np.asarray(array, np.uint8)
     return gzip.compress(

@@ -15,8 +15,6 @@ import csv
 import dataclasses
 import functools
 import os
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from numpy.typing import NDArray
 
 from sparselin.datasets import FOLDER, files, read_images
 from sparselin.results import FloatArray, IndexArray
+from sparselin.validation import read_npz
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -125,8 +124,11 @@ MICE = "mice/Data_Cortex_Nuclear.csv"
 def _mice() -> Read:
     """77 proteins, the columns …_N; an empty cell is missing. MouseID is mouse_replicate."""
     (path,) = files(FORMS["mice"].title, [MICE])
-    with path.open(newline="", encoding="utf-8") as file:
-        head, *lines = [line for line in csv.reader(file) if line] or [[]]
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            head, *lines = [line for line in csv.reader(file) if line] or [[]]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} must be a .csv in UTF-8: {error}. Fetch the file again") from None
     proteins = [j for j, name in enumerate(head) if name.endswith("_N")]
     absent = [name for name in ("MouseID", "class") if name not in head]
     if absent or len(proteins) != FORMS["mice"].d:
@@ -201,14 +203,17 @@ def _embedded(name: str) -> Read:
 
 
 def _arrays(path: Path, names: Sequence[str]) -> list[Any]:
-    """These arrays of an npz; ValueError where one is missing, or the file is damaged."""
+    """Return these arrays of an npz; ValueError where one is missing or complex, or the file is damaged."""
     try:
-        with np.load(path) as stored:
-            return [stored[name] for name in names]
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError) as error:
+        arrays = read_npz(path)
+        for name in names:
+            if name not in arrays or arrays[name].dtype.kind not in "biuf":
+                raise ValueError(f"it has no {name} of real numbers")
+    except ValueError as error:
         raise ValueError(
             f"{path} must be a whole npz file with the arrays {', '.join(names)}: {error}. Fetch it again"
         ) from None
+    return [arrays[name] for name in names]
 
 
 def _stacked(path: Path, *parts: Any) -> Any:

@@ -75,6 +75,9 @@ def bearing(scale: Scale) -> dict[str, Any]:
     return dict(json.loads(json.dumps(kept)))
 
 
+_STARTS = (b'{"record":', b'{"failure":')
+
+
 class Store:
     """The records of one scale in a file of lines, and those of others, which are kept and left alone.
 
@@ -100,6 +103,8 @@ class Store:
         self.others = 0
         data = path.read_bytes() if path.exists() else b""
         *whole, rest = data.split(b"\n")
+        if rest and not rest.startswith(tuple(start[: len(rest)] for start in _STARTS)):
+            self._parsed(rest, len(whole) + 1)  # raises: it is not the beginning of a line
         self.torn = bool(rest)
         self._size, self._end = len(data), len(data) - len(rest)
         for number, line in enumerate(whole, 1):

@@ -1,0 +1,315 @@
+"""Files of reports: what a command may overwrite, and that a report appears whole or not at all."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import sparselin
+from sparselin.cli import COMMANDS, cli
+
+GOOD = "a,height,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n7,1,1\n"
+LINES = {
+    "verify": "verify --designs 1 --steps 1 --quick --ensembles gaussian --jobs 1 --plant second-best",
+    "guarantee": "guarantee --quick --designs 2 --ensembles gaussian --jobs 1",
+    "diversity": "diversity --data digits --images 30 --k 2 --repeats 1 --jobs 1",
+    "select": "select t.csv --k 1 --folds 2",
+    "one pass": "select t.parquet --k 1 --one-pass",
+}
+# the work of each command, which must not begin where a file is in the way
+WORK = {
+    "verify": "verify._collect",
+    "guarantee": "guarantee._collect",
+    "diversity": "diversity._collect",
+    "select": "select._cross_validated",
+    "one pass": "one_pass._compressed",
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def interruptible():
+    """A command ignores Ctrl-C while it writes its report; what runs after it in this process must not."""
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
+def invoke(*arguments):
+    """The exit status of a command, and its output in one line."""
+    result = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, " ".join(re.sub("[│╭╮╰╯─]", "", result.output).split())
+
+
+def contents(folder):
+    """What every file of a folder holds, links as such."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        held = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        found[str(path.relative_to(folder))] = held
+    return found
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    (folder / "t.csv").write_text(GOOD)
+    rows = np.random.default_rng(0).standard_normal((60, 3))
+    pd, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    pd.DataFrame(rows, columns=["a", "b", "y"]).to_parquet(folder / "t.parquet")
+    return folder
+
+
+def line_of(name, tables):
+    return [tables / word if word.startswith("t.") else word for word in LINES[name].split()]
+
+
+@pytest.fixture(scope="module", params=list(LINES))
+def report(request, tables, tmp_path_factory):
+    """A command, its line, a folder with its report, and how its files are written again."""
+    folder = tmp_path_factory.mktemp("report") / "earlier"
+    line, written = line_of(request.param, tables), []
+    with pytest.MonkeyPatch.context() as patch:
+        try:
+            from sparselin.reports import folder as place
+
+            whole = place.write
+            patch.setattr(place, "write", lambda *given: written.append(given) or whole(*given))
+        except ImportError:
+            pass
+        code, words = invoke(*line, "--output", folder)
+    assert code in (0, 1), words
+    return request.param, line, folder, written
+
+
+KINDS = ("another", "changed", "folder", "link", "link to a copy", "link to nothing", "hard link")
+
+
+def put_in_the_way(path, kind, outside):
+    """Put a file of somebody in the place of a file."""
+    own = path.read_bytes() if path.exists() else b"own"
+    path.unlink(missing_ok=True)
+    if kind == "folder":
+        path.mkdir()
+    elif "link" in kind:
+        if kind != "link to nothing":
+            outside.write_bytes(own if kind == "link to a copy" else b"precious")
+        (path.hardlink_to if kind == "hard link" else path.symlink_to)(outside)
+    else:
+        path.write_bytes(own + b" " if kind == "changed" else b"precious")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_written_over_what_another_wrote(report, kind, tmp_path, monkeypatch):
+    """Neither beside an earlier report, nor in a folder with that file alone; and before any work."""
+    name, line, earlier, _ = report
+    monkeypatch.setattr(f"sparselin.cli.{WORK[name]}", None)
+    for file in [path.name for path in earlier.iterdir()]:
+        for where in ("beside", "alone"):
+            place = tmp_path / where / file
+            folder, outside = place / "out", place / "outside"
+            if where == "beside":
+                shutil.copytree(earlier, folder)
+            else:
+                folder.mkdir(parents=True)
+            put_in_the_way(folder / file, kind, outside)
+            before = contents(place)
+            code, words = invoke(*line, "--output", folder)
+            assert code == 2, (file, where, words)
+            assert f" {file} of something else" in words
+            assert "choose another folder, or move what is there" in words
+            assert contents(place) == before
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=type)
+def test_a_report_appears_whole_or_not_at_all(report, error, tmp_path, monkeypatch):
+    from sparselin.reports import folder as place
+
+    earlier, ((_, results, files),) = report[2:]
+    folder = tmp_path / "out"
+    shutil.copytree(earlier, folder)
+    (folder / "notes.txt").write_text("mine")
+    changed = {file: data + b" " for file, data in files.items()}
+    before, left, fsync = contents(folder), [], os.fsync
+
+    def full(file):
+        if left and left.pop() == "stop":
+            raise error
+        fsync(file)
+
+    monkeypatch.setattr(place.os, "fsync", full)
+    for whole in range(len(files) + 1):
+        left[:] = ["stop", *["write"] * whole]
+        with pytest.raises((place.ReportError, KeyboardInterrupt)):
+            place.write(folder, results, changed)
+        assert contents(folder) == before
+    order, replace = [], Path.replace
+    monkeypatch.setattr(Path, "replace", lambda path, to: order.append(to.name) or replace(path, to))
+    place.write(folder, results, changed)
+    assert order == [*files, "results.json"]
+    after = contents(folder)
+    assert {file: after[file] for file in changed} == changed
+    assert set(after) == {*files, "results.json", "notes.txt"}
+
+
+def test_the_report_that_is_replaced_goes_and_other_files_stay(report, tmp_path):
+    from sparselin.reports import folder as place
+
+    earlier, ((_, results, files),) = report[2:]
+    folder = tmp_path / "out"
+    shutil.copytree(earlier, folder)
+    others = {".hidden": "1", "index.html.part": "2", "results.json.part": "3", "sub/index.html": "4"}
+    for file, text in others.items():
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text(text)
+    kept = dict(list(files.items())[:1])
+    place.write(folder, results, kept)
+    assert set(contents(folder)) == {*kept, "results.json", *others, "sub"}
+    assert {file: (folder / file).read_text() for file in others} == others
+
+
+def test_a_command_writes_where_it_has_written(report, tmp_path):
+    _, line, earlier, _ = report
+    folder = tmp_path / "out"
+    shutil.copytree(earlier, folder)
+    os.utime(folder / "results.json", (0, 0))
+    assert invoke(*line, "--output", folder)[0] in (0, 1)
+    assert (folder / "results.json").stat().st_mtime > 0
+    assert {path.name for path in folder.iterdir()} == {path.name for path in earlier.iterdir()}
+
+
+def test_only_one_module_writes_files_of_reports():
+    """And the writers of the command line's own files: none."""
+    root = Path(sparselin.__file__).parent
+    writes = r"write_(text|bytes)\(|open\(\"[wax]|savez\w*\((?!buffer)|savefig\((?!png|svg)"
+    for path in [*(root / "reports").glob("*.py"), *(root / "cli").glob("*.py")]:
+        assert path.name == "folder.py" or not re.search(writes, path.read_text("utf-8")), path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the sizes of files")
+@pytest.mark.parametrize("report", ["select"], indirect=True)
+@pytest.mark.parametrize("blocks", [0, 1, 4, 20, 40, 60, 100])
+def test_a_full_disk_leaves_the_report_and_one_message(blocks, report, tmp_path):
+    import resource
+
+    """A process each: of one command, as all write by the same function."""
+    _, line, earlier, _ = report
+    folder = tmp_path / "out"
+    shutil.copytree(earlier, folder)
+    before = contents(folder)
+    command = [sys.executable, "-m", "sparselin", *map(str, line), "--method", "ols", "--output", str(folder)]
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * blocks,) * 2)
+
+    run = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit, check=False)
+    if run.returncode == 0:
+        assert blocks == 100
+        return
+    assert run.returncode == 1, run.stderr
+    assert len(run.stderr.splitlines()) == 1, run.stderr
+    assert "File too large" in run.stderr
+    assert contents(folder) == before
+
+
+# --- the input -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["itself", "link", "hard link", "relative", "link to the folder"])
+@pytest.mark.parametrize("line", [*("select --k 1", "one pass"), "checkpoint"])
+def test_the_input_stays(tables, tmp_path, monkeypatch, line, way):
+    """The table, and a checkpoint that is not there yet, by any name of a file of the report."""
+    folder, mine = tmp_path / "out", tmp_path / "mine.csv"
+    folder.mkdir()
+    files = ["selected.csv"] + ([] if line == "one pass" else ["index.html", "selection.png"])
+    for file in files:
+        at = folder / file
+        if line == "checkpoint":
+            given = Path(os.path.relpath(at)) if way == "relative" else at
+            more = ["select", tables / "t.parquet", "--k", "1", "--one-pass", "--checkpoint", given]
+        else:
+            suffix, options = (
+                (".csv", ["--k", "1"]) if line != "one pass" else (".parquet", LINES[line].split()[2:])
+            )
+            if not file.endswith(suffix):  # by a link, which has the ending
+                at.write_bytes((tables / f"t{suffix}").read_bytes())
+                (given := mine.with_suffix(suffix)).unlink(missing_ok=True)
+                (given.hardlink_to if way == "hard link" else given.symlink_to)(at)
+            else:
+                shutil.copy(tables / "t.csv", mine)
+                given = at if way != "hard link" else mine
+                if way == "link":
+                    at.symlink_to(mine)
+                else:
+                    (at.hardlink_to(mine)) if way == "hard link" else shutil.copy(mine, at)
+            more = ["select", given, *options]
+        output = folder
+        if way == "link to the folder":
+            output = tmp_path / "to"
+            output.unlink(missing_ok=True)
+            output.symlink_to(folder)
+        before = contents(tmp_path)
+        code, words = invoke(*more, "--output", output)
+        assert code == 2, words
+        assert "is used by this run, and the report would overwrite it" in words
+        assert contents(tmp_path) == before
+        at.unlink(missing_ok=True)
+
+
+def test_a_file_of_the_earlier_report_that_is_read_stays(report, tmp_path):
+    from sparselin.reports import folder as place
+
+    name, _, earlier, _ = report
+    folder = tmp_path / "out"
+    shutil.copytree(earlier, folder)
+    command = "select" if name == "one pass" else name
+    for path in list(folder.iterdir()):
+        link, hard = tmp_path / "link", tmp_path / "hard"
+        link.symlink_to(path)
+        hard.hardlink_to(path)
+        for source in (path, link, hard):
+            with pytest.raises(place.ReportError, match="is used by this run"):
+                place.check(folder, command, [path.name], [source])
+        link.unlink(), hard.unlink()
+    place.check(folder, command, ["*"], [tmp_path / "elsewhere"])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_empty_name_is_an_error(name, tables, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = {"select": [tables / "t.csv"]}.get(name, [])
+    options = [param.opts[0] for param in cli.get_command(None, name).params]
+    for option in {"--output", "--folder", "--counterexamples", "--checkpoint"} & set(options):
+        code, words = invoke(name, *given, option, "")
+        assert code == 2
+        assert f"Invalid value for '{option}': the name is empty" in words
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", "null", '{"run": {"command": ""}}', '{"run": {"command": "sparselin select"}}',
+     '{"run": {"command": "sparselin select"}, "files": {"results.json": "0", "../t.csv": "0"}}',
+     '{"run": {"command": "sparselin select"}, "files": 3}', "[" * 100_000, "\xff"],
+    ids=range(10),
+)  # fmt: skip
+def test_a_results_json_of_something_else_is_refused(text, tables, tmp_path):
+    (tmp_path / "results.json").write_bytes(text.encode("latin-1"))
+    code, words = invoke(*line_of("select", tables), "--output", tmp_path)
+    assert code == 2
+    assert "holds a results.json of something else" in words
+    assert (tmp_path / "results.json").read_bytes() == text.encode("latin-1")
+
+
+def test_results_json_lists_the_files(report):
+    earlier = report[2]
+    files = json.loads((earlier / "results.json").read_text("utf-8"))["files"]
+    assert set(files) == {path.name for path in earlier.iterdir()}
