@@ -17,27 +17,23 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
 
     R and z are X and y in coordinates of an orthonormal basis of the span of X and y; the last one belongs to
     the part of y outside the span of the pivots. The pivots are the columns that are independent to 8d·eps of
-    their squared lengths. Of the other columns, D, the factorisation drops the Schur complement C of G, whose
-    entries are at most 8d·eps. It would drop δ = b − Rᵀz, too, which can be √(8d·eps) of b. With ζ² = ‖y‖² −
-    ‖z‖² the matrix [C δ; δᵀ ζ²] is the Gram matrix of projected columns and y, so C − δδᵀ/ζ² is positive
-    semidefinite. With ζ in the last place of z and δ_D/ζ in the last row of R, Rᵀz = b, and RᵀR is closer
-    to G.
+    their squared lengths. What the factorisation leaves of G and b on the other columns is `_completed`.
 
     Rounding of a G that is nearly singular can make ‖z‖ larger than ‖y‖. A diagonal larger by 8d·eps or
     64d·eps, which rounding cannot tell from G, makes it smaller.
 
-    ε : the largest |RᵀR − G|_ij/√(G_ii·G_jj), or the Frobenius norm of these on D × D, over which errors add.
+    ε : the largest |RᵀR − G|_ij/√(G_ii·G_jj), or the Frobenius norm of these on the columns that are no
+        pivots, over which errors add.
     """
     eps, d = float(np.finfo(G.dtype).eps), len(G)
     diagonal = np.diag(G)
     if diagonal.min() < 0 or np.abs(G - G.T).max() > 8 * eps * np.abs(G).max():
         raise ValueError("G must be symmetric with a nonnegative diagonal, as XᵀX is")
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1))
-    slack = 64 * d * math.sqrt(eps)
+    unit, b, slack = G / scale / scale[:, None], b / scale, 64 * d * math.sqrt(eps)
     for ridge in (0, 8, 64):
-        R, pivots = _factor(G / scale / scale[:, None], ridge * d * eps)
-        R *= scale
-        if np.abs(R.T @ R - G).max() > (RANK + ridge) * d * eps * diagonal.max():
+        R, pivots = _factor(unit, ridge * d * eps)
+        if np.abs(R.T @ R - unit).max() > (RANK + ridge) * d * eps:
             raise ValueError(
                 "G must be positive semidefinite, as XᵀX is; the Cholesky factor of this one is not"
             )
@@ -47,15 +43,14 @@ def root_of_gram(G: FloatArray, b: FloatArray, square: float) -> tuple[FloatArra
             break
     else:
         raise ValueError(f"yty = {square:g} is smaller than G and Xty imply ({float(z @ z):g})")
-    dropped = np.setdiff1d(np.arange(d), pivots)
     z[-1] = math.sqrt(max(left, 0.0))
+    rest = np.setdiff1d(np.arange(d), pivots)
     if square > 0:
-        rest = (b - R.T @ z)[dropped] / math.sqrt(max(left, d * eps * square))
-        R[-1, dropped] = np.where(rest**2 <= RANK * d * eps * diagonal[dropped], rest, 0)
-    if np.abs(R.T @ z - b).max(initial=0) > slack * scale.max() * math.sqrt(square):
+        _completed(R, z, pivots, rest[diagonal[rest] > 0], b, math.sqrt(max(left, d * eps * square)))
+    if np.abs(R.T @ z - b).max(initial=0) > slack * math.sqrt(square):
         raise ValueError("Xty must lie in the range of G, as Xᵀy does, with ‖y‖² = yty large enough")
-    error = np.abs(R.T @ R - G) / scale / scale[:, None]
-    return R, z, max(float(error.max()), float(np.linalg.norm(error[np.ix_(dropped, dropped)])))
+    error = np.abs(R.T @ R - unit)
+    return R * scale, z, max(float(error.max()), float(np.linalg.norm(error[np.ix_(rest, rest)])))
 
 
 def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
@@ -71,9 +66,36 @@ def _factor(G: FloatArray, ridge: float) -> tuple[FloatArray, IndexArray]:
 
 
 def _solution(R: FloatArray, pivots: IndexArray, b: FloatArray) -> FloatArray:
-    """Return z with Rᵀz = b on the pivots, and zero in the last place."""
+    """Return z with Rᵀz = b on the pivots P, and zero in the last place."""
     from scipy.linalg import solve_triangular
 
     z = np.zeros(len(R), R.dtype)
     z[:-1] = solve_triangular(R[:-1, pivots], b[pivots], trans="T")
     return z
+
+
+def _completed(
+    R: FloatArray, z: FloatArray, pivots: IndexArray, rest: IndexArray, b: FloatArray, zeta: float
+) -> None:
+    """Change the columns D of R that are no pivots so that Rᵀz = b; z has ζ in its last place.
+
+    The factorisation drops the Schur complement C of G on D, of at most 8d·eps, and with it δ = b − Rᵀz,
+    which can be √(8d·eps) of b. [C δ; δᵀ ζ²] is the Gram matrix of projected columns and y, so that C − δδᵀ/ζ² is
+    positive semidefinite: with δ_D/ζ in the last row of R, RᵀR is closer to G, and Rᵀz = b.
+
+    What is left of δ comes from rounding of R_PD, which is some eps/√p for pivots p. The least change of RᵀR
+    on P × D by which zᵀΔ = δ, in the Frobenius norm, is R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
+
+    Neither is done for a column that it would change by more than G can be off.
+    """
+    from scipy.linalg import solve_triangular
+
+    limit = RANK * len(b) * float(np.finfo(R.dtype).eps)
+    row = (b - R.T @ z)[rest] / zeta
+    R[-1, rest] = np.where(row**2 <= limit, row, 0)
+    delta = (b - R.T @ z)[rest]
+    t = solve_triangular(R[:-1, pivots], z[:-1])
+    square = float(t @ t)
+    delta[np.abs(delta) > limit * math.sqrt(square)] = 0
+    if delta.any():
+        R[:-1, rest] += np.outer(solve_triangular(R[:-1, pivots], t, trans="T"), delta / square)
