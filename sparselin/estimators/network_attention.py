@@ -112,7 +112,8 @@ class SequentialAttentionClassifier(NetworkClassifier, _Attention):
         `sparselin.neural.SequentialAttention`.
     groups : (d,) numbers 0, 1, … of groups that are selected together, or None.
     epochs : passes over the rows, of the selection and again of the training on what was selected.
-    batch_size : rows of a step; None: all.
+    batch_size : rows of a step; None: all. The last batch of a pass has the rows that are left; a single one
+        joins the batch before it, so that networks with batch normalisation can be trained.
     learning_rate : the step length of Adam.
     class_weight : None, "balanced", or a dict of the weights of classes.
     device : "cpu", "cuda", …; by default a GPU where there is one.
@@ -187,7 +188,8 @@ class SequentialAttentionRegressor(NetworkRegressor, _Attention):
         `sparselin.neural.SequentialAttention`.
     groups : (d,) numbers 0, 1, … of groups that are selected together, or None.
     epochs : passes over the rows, of the selection and again of the training on what was selected.
-    batch_size : rows of a step; None: all.
+    batch_size : rows of a step; None: all. The last batch of a pass has the rows that are left; a single one
+        joins the batch before it, so that networks with batch normalisation can be trained.
     learning_rate : the step length of Adam.
     device : "cpu", "cuda", …; by default a GPU where there is one.
     dtype : "float32" or "float64", of all computations.

@@ -17,7 +17,7 @@ from sparselin.neural.masks import FeatureMask, masked, squares
 from sparselin.neural.networks import first_linear
 from sparselin.neural.record import Record
 from sparselin.neural.schedule import PerStep, Plan, Schedule
-from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, cross_entropy, seeded
+from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, cross_entropy, forward, seeded
 from sparselin.results import AttentionPath, Names, Status
 from sparselin.validation import Columns, check_count, check_indices, check_level, check_names
 
@@ -265,7 +265,7 @@ class SequentialAttention:
 
         def closure() -> Tensor:
             self._stepper.zero_grad()
-            output = self.masked_network(rows.X)
+            output = forward(self.masked_network, rows.X)
             self._border.check_labels(rows.y, output, self._record.total + 1)
             loss = rows.mean(self._loss, output)
             values.append(float(loss.detach()))

@@ -135,7 +135,7 @@ def check_modules(network: Any, optimizer: Any) -> None:
 
 
 class Shuffled:
-    """Rows in batches of a size, the last one smaller, in another order in each pass.
+    """Rows in batches of a size, in another order in each pass; `Rows.cuts` says where the last one begins.
 
     The order is of PyTorch's random numbers, which methods seed (`training.seeded`).
 
@@ -147,7 +147,7 @@ class Shuffled:
         self._rows, self._size = rows, size
 
     def __len__(self) -> int:
-        return -(-len(self._rows) // min(self._size or len(self._rows), len(self._rows)))
+        return len(self._rows.cuts(self._size)) + 1
 
     def __iter__(self) -> Iterator[Rows]:
         return self._rows.batches(self._size, torch.default_generator)

@@ -94,7 +94,9 @@ def lassonet_path(
     M : ≥ 0, the hierarchy coefficient.
     k : the path ends with the first λ that has at most k features.
     groups : a partition of 0..d − 1.
-    batch_size : rows of a step; None for all. Batches are in random order, the last of an epoch may be small.
+    batch_size : rows of a step; None for all. Rows are in random order. The last batch of an epoch has the
+        rows that are left; a single one joins the batch before it, so that networks with batch normalisation
+        can be trained.
     learning_rate, epochs, patience : for the dense network (Adam) and for each λ (proximal steps with
         `momentum`), or one value for both. Training at a λ ends after `patience` epochs (None: never) in
         which the objective on the rows of `stop_on` has not come below `tol` of its best, and after `epochs`;

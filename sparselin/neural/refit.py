@@ -96,7 +96,7 @@ def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:
 
 def constant(rows: Rows, n_outputs: int, loss: Loss) -> nn.Linear:
     """The best network of no features: a bias, by L-BFGS."""
-    network = nn.Linear(1, n_outputs).to(rows.X)
+    network = nn.utils.skip_init(nn.Linear, 1, n_outputs).to(rows.X)  # draws no random numbers
     network.weight = nn.Parameter(network.weight.detach()[:, :0])
     network.in_features = 0
     nn.init.zeros_(network.bias)

@@ -96,12 +96,22 @@ class Rows:
     def __len__(self) -> int:
         return len(self.X)
 
+    def cuts(self, size: int | None) -> range:
+        """Return where batches of `size` rows begin, the first one aside; None: all rows are one batch.
+
+        The last batch has the rows that are left, and a last row alone joins the batch before it: batch
+        normalisation divides by the standard deviation of a batch, and one row has none.
+        """
+        n = len(self.X)
+        return range(0) if size is None else range(size, n - (size > 1), size)
+
     def batches(self, size: int | None, generator: torch.Generator) -> Iterator[Rows]:
-        """All rows once, in random order, `size` at a time, the last ones fewer; None: all, as they are."""
-        if size is None or size >= len(self.X):
+        """Yield all rows once, in random order and cut at `cuts`; all as they are, if one batch has all."""
+        cuts = self.cuts(size)
+        if not cuts:
             yield self
             return
-        for part in torch.randperm(len(self.X), generator=generator).split(size):
+        for part in torch.randperm(len(self.X), generator=generator).tensor_split(list(cuts)):
             yield self.part(part.to(self.X.device))
 
     def part(self, rows: Any) -> Rows:
@@ -184,9 +194,23 @@ def adam(
             step += 1
 
 
+def forward(network: Callable[[Tensor], Tensor], X: Tensor) -> Tensor:
+    """Return the outputs for a batch in training; ValueError where it has too few rows to be normalised."""
+    try:
+        return network(X)
+    except ValueError as error:
+        if "more than 1 value per channel" not in str(error):  # of torch.nn.functional.batch_norm
+            raise
+        raise ValueError(
+            "every batch must have at least 2 rows, since network has batch normalisation; got "
+            f"{len(X)}. Pass batch_size of at least 2 and X of 2 rows; drop_last=True leaves out the last "
+            "batch of a DataLoader"
+        ) from error
+
+
 def backward(network: nn.Module, rows: Rows, loss: Loss, where: str) -> Tensor:
     """The mean loss, whose gradients are added to those of the parameters."""
-    value = rows.mean(loss, network(rows.X))
+    value = rows.mean(loss, forward(network, rows.X))
     check_finite_loss(float(value.detach()), where)
     value.backward()
     return value

@@ -223,6 +223,16 @@ def test_bad_settings_are_named(options, error, message):
         made(**{"k": 2, **options})
 
 
+@pytest.mark.parametrize("method", ["fit", "fit_stream", "partial_fit"])
+def test_a_batch_of_one_row_is_named_where_it_cannot_be_normalised(method):
+    net = nn.Sequential(nn.Linear(8, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+    X, y = planted()
+    given = (X[:1], y[:1]) if method == "partial_fit" else ([(X, y), (X[:1], y[:1])],)
+    call = getattr(made(1, net=net, steps_per_phase=3), method)
+    with pytest.raises(ValueError, match=r"every batch must have at least 2 rows.*; got 1\..*drop_last=True"):
+        call(*given)
+
+
 def test_bad_calls_are_named():
     with pytest.raises(TypeError, match=r"more than once.*list_iterator: fit_stream"):
         made(2).fit(iter([planted()]))

@@ -13,7 +13,9 @@ from torch import nn  # noqa: E402
 import sparselin as sl  # noqa: E402
 from sparselin.neural import SkipNetwork, lassonet_path, mlp, network_at, refit, training  # noqa: E402
 from sparselin.neural._hierarchical_prox import shrink, shrink_by_torch  # noqa: E402
+from sparselin.neural.gains import marginal_gains  # noqa: E402
 from sparselin.neural.lassonet import LassoNetStep  # noqa: E402
+from sparselin.neural.reconstruction import matrix_completion, reconstruction_path  # noqa: E402
 from sparselin.results import Status  # noqa: E402
 
 QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}
@@ -394,3 +396,40 @@ def test_a_support_of_k_features_parts_no_group():
     )
     assert [len(path.support(k)) for k in range(5)] == [0, 0, 2, 2, 4]
     assert path.support(3).tolist() in ([0, 1], [2, 3])
+
+
+def normalised(q=1):
+    return nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, q))
+
+
+WITH_BATCHES = {
+    "path": lambda X, y, **options: lassonet_path(
+        normalised(), X, y, loss="squared", growth=4.0, epochs=(2, 2), **options
+    ),
+    "refit": lambda X, y, **options: refit(normalised(), X, y, [1, 2], loss="squared", epochs=2, **options),
+    "reconstruction": lambda X, y, **options: reconstruction_path(
+        normalised(4), X, growth=4.0, epochs=(2, 2), **options
+    ),
+    "completion": lambda X, y, **options: matrix_completion(
+        normalised(4), X, growth=4.0, epochs=(2, 2), rounds=2, **options
+    ),
+    "gains": lambda X, y, **options: marginal_gains(
+        normalised(), torch.tensor(X), torch.tensor(y)[:, None], [1], loss="squared", epochs=2, **options
+    ),
+}
+
+
+@pytest.mark.parametrize("method", WITH_BATCHES)
+@pytest.mark.parametrize("n", [2, 9, 17])
+@pytest.mark.parametrize("batch_size", [2, 4, 8, 16])
+def test_batch_normalisation_trains_on_any_number_of_rows(method, n, batch_size):
+    X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
+    WITH_BATCHES[method](X, X[:, 1], batch_size=batch_size, rng=0)
+
+
+@pytest.mark.parametrize("method", WITH_BATCHES)
+@pytest.mark.parametrize(("n", "batch_size"), [(1, None), (1, 4), (9, 1)])
+def test_batch_normalisation_of_one_row_is_named(method, n, batch_size):
+    X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
+    with pytest.raises(ValueError, match=r"every batch must have at least 2 rows.*Pass batch_size"):
+        WITH_BATCHES[method](X, X[:, 1], batch_size=batch_size, rng=0)
