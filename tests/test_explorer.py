@@ -104,6 +104,7 @@ PLAIN = {"address": "X=1,0;0,1&y=1,0.9&lam=0.5"}
         ({"address": ["preset=plane"]}, "the address"),
         (PLAIN | {"moved": "y"}, "reach must be a number from 0; got 'None'"),
         (PLAIN | {"moved": "y", "reach": "near"}, "reach must be a number from 0; got 'near'"),
+        (PLAIN | {"moved": "y", "reach": 10**400}, "reach must be a number from 0"),
         (PLAIN | {"moved": "y", "reach": -1.0}, "reach must be a number from 0"),
         (PLAIN | {"moved": "y", "reach": float("nan")}, "reach must be a number from 0"),
         (PLAIN | {"moved": "2", "reach": 0.1}, "moved must be y, lam or a column of 0 to 1; got '2'"),

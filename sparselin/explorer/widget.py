@@ -78,9 +78,9 @@ class Explorer(anywidget.AnyWidget):
 
 
 def _reach(value: Any) -> float:
-    if not isinstance(value, int | float) or not 0 <= value < np.inf:
+    if not isinstance(value, int | float) or not 0 <= value <= np.finfo(float).max:
         raise ValueError(f"reach must be a number from 0; got {str(value)[:40]!r}")
-    return value
+    return float(value)
 
 
 def explore(

@@ -13,7 +13,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.batches import Shuffled
-from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, forward, seeded
+from sparselin.neural.training import Loss, Rows, as_generator, as_loss, check_finite_loss, forward, seeded
 from sparselin.results import FloatArray, IndexArray
 
 MakeNetwork = Callable[[], nn.Module]
@@ -121,7 +121,7 @@ def gains_and_attention(
     epochs, batch_size, learning_rate : of all trainings, by Adam.
     attention : for `SequentialAttention`, without warm-up unless given.
     """
-    found = np.random.default_rng(rng)
+    found = as_generator(rng)
     gain, weight = [], []
     for _ in range(repeats):
         seed = int(found.integers(2**32))

@@ -1,6 +1,7 @@
 """LassoNet's path: its problem is solved, absent features want to be absent, and M = 0 is the LASSO."""
 
 import copy
+import inspect
 import itertools
 
 import numpy as np
@@ -433,3 +434,35 @@ def test_batch_normalisation_of_one_row_is_named(method, n, batch_size):
     X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
     with pytest.raises(ValueError, match=r"every batch must have at least 2 rows.*Pass batch_size"):
         WITH_BATCHES[method](X, X[:, 1], batch_size=batch_size, rng=0)
+
+
+@pytest.mark.parametrize("method", ["lassonet_path", "refit"])
+def test_a_wrong_value_of_any_argument_is_named(method, wrong):
+    X, y = design(24, 4)
+    options = {"network": [3], "X": X, "y": y, "loss": "squared"}
+    if method == "refit":
+        call, options = refit, {**options, "features": [0, 1], "epochs": 2}
+    else:
+        call, options = lassonet_path, {**options, "growth": 3.0, "epochs": (2, 2)}
+    for name in inspect.signature(call).parameters:
+        for value in wrong.get(name, ()) if name != "class_weight" else (5, "nope"):
+            with pytest.raises((TypeError, ValueError), match=name) as raised:
+                call(**{**options, name: value})
+            assert "ambiguous" not in str(raised.value), name
+
+
+@pytest.mark.parametrize("name", ["X", "y", "sample_weight"])
+@pytest.mark.parametrize("value", ["nope", 5, [], [[0, 1], [2]], [1.0, "a"], 1j])
+@pytest.mark.parametrize("method", ["lassonet_path", "refit"])
+def test_data_that_are_none_are_named(method, name, value):
+    X, y = design(24, 4)
+    options = {"network": [3], "X": X, "y": y, "loss": "squared", name: value}
+    with pytest.raises((TypeError, ValueError), match=name):
+        refit(features=[0], **options) if method == "refit" else lassonet_path(**options)
+
+
+def test_one_class_is_refused():
+    X, _ = design(24, 4)
+    for network in ([3], mlp(4, [3], 1), skip_network(4)):
+        with pytest.raises(ValueError, match="y must have at least two classes"):
+            lassonet_path(network, X, np.zeros(24, int), loss="cross_entropy")

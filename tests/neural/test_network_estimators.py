@@ -311,3 +311,32 @@ def test_a_constant_draws_no_random_numbers(dtype):
     assert torch.equal(before, torch.get_rng_state())
     assert network(rows.X[:, :0]).flatten().tolist() == pytest.approx([3.0] * 4)
     assert network.weight.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [OF_EACH_KIND[i] for i in (0, 1, 2, 3, 6, 7)], ids=lambda value: str(value)[-30:-2]
+)
+def test_a_wrong_value_of_any_argument_is_named(kind, options, wrong):
+    X = np.random.default_rng(0).standard_normal((24, 4))
+    y = X[:, 1] > 0 if "Classifier" in kind.__name__ else X[:, 1]
+    plain = {"hidden_layer_sizes": (3,), "random_state": 0, **options}
+    for name in kind(**plain).get_params():
+        for value in wrong[name]:
+            if value is None and name == "random_state":
+                continue
+            if name == "class_weight" and isinstance(value, dict):
+                value = {bool(label): number for label, number in value.items()}
+            called = "n_features_to_select" if name == "forced" and value == [0, 1, 2] else name
+            with pytest.raises((TypeError, ValueError), match=called) as raised:
+                kind(**{**plain, name: value}).fit(X, y)
+            assert "ambiguous" not in str(raised.value), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [one for one in OF_EACH_KIND if "Classifier" in one[0].__name__]
+)
+@pytest.mark.parametrize("label", [0, 3, "a", True])
+def test_one_class_is_refused(kind, options, label):
+    X = np.random.default_rng(0).standard_normal((24, 4))
+    with pytest.raises(ValueError, match=r"y must have at least two classes; got only"):
+        kind(hidden_layer_sizes=(3,), **options).fit(X, [label] * 24)
