@@ -192,7 +192,7 @@ class SequentialAttention:
         Returns and raises as `fit`. Of a stream that ends early, the path has the units of the phases that
         were completed, with STREAM_ENDED.
         """
-        if not isinstance(stream, Iterable) or getattr(stream, "shape", None) == ():
+        if not hasattr(stream, "__iter__") or getattr(stream, "shape", None) == ():
             raise TypeError(f"stream must be an iterable of (X, y); got {type(stream).__name__}")
         length = len(stream) if steps is None and isinstance(stream, Sized) else steps
         self._restart(self._plan(length, "steps"))

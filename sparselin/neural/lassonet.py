@@ -142,8 +142,7 @@ def lassonet_path(
     check_function(callback, "callback")
     if not check_real(growth, "growth") > 1:
         raise ValueError(f"growth must be more than 1, by how much λ is multiplied; got {growth}")
-    if not isinstance(keep, str) or keep not in ("support", "states"):
-        raise ValueError(f'keep must be "support" or "states"; got {keep!r}')
+    _check_choice(keep, "keep", ("support", "states"))
     with seeded(rng) as order:
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
         model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, class_weight)
@@ -167,8 +166,7 @@ def settings_of(
         raise ValueError(f"momentum must be in [0, 1); got {momentum}")
     if not 0 < check_real(tol, "tol") <= 1:
         raise ValueError(f"tol must be in (0, 1]: the share of the best objective to get below; got {tol}")
-    if not isinstance(stop_on, str) or stop_on not in ("validation", "training"):
-        raise ValueError(f'stop_on must be "validation" or "training"; got {stop_on!r}')
+    _check_choice(stop_on, "stop_on", ("validation", "training"))
     settings = Settings(
         loss, check_level(M, "M"), check_level(l2, "l2"),
         None if batch_size is None else check_count(batch_size, "batch_size", 1),
@@ -183,6 +181,11 @@ def settings_of(
     if any(value is not None and value < 1 for value in settings.patience):
         raise ValueError(f"patience must be at least 1, or None: never; got {patience}")
     return settings
+
+
+def _check_choice(value: Any, name: str, known: tuple[str, str]) -> None:
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f'{name} must be "{known[0]}" or "{known[1]}"; got {value!r}')
 
 
 def prepare(

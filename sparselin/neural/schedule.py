@@ -144,7 +144,7 @@ class Plan:
 def _warm_up(value: Any) -> tuple[int, float]:
     """Steps, and a share of all: one of them is zero."""
     if isinstance(value, (int, np.integer)):
-        return check_count(value, "warm_up", 0), 0.0
+        return check_count(value, "warm_up", 0), 0.0  # type: ignore[arg-type]
     share = check_real(value, "warm_up")
     if not 0 <= share < 1:
         raise ValueError(f"warm_up must be a share of the steps in [0, 1), or their number; got {value!r}")
