@@ -96,7 +96,7 @@ def overlap(toy: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.parquet"
         written(path, rows, d, rows // 3)
-        wanted = Wanted(None, (), 2**28)
+        wanted = Wanted(None, ())
 
         def chunks() -> Iterator[Any]:
             for piece in scale_parquet.parquet(path, wanted).chunks(0):

@@ -105,7 +105,10 @@ def _labels(X: Any) -> tuple[Any, ...]:
 
 def check_names(names: Iterable[str], d: int) -> Names:
     """d different strings."""
-    given = () if isinstance(names, str) else tuple(names)
+    try:
+        given = () if isinstance(names, str) else tuple(names)
+    except TypeError:  # no sequence
+        given = ()
     if not given or not all(isinstance(label, str) for label in given):
         raise TypeError(f"names must be a sequence of strings, one for each column of X; got {names!r}")
     if len(given) != d:
@@ -328,15 +331,24 @@ def check_tolerance(tol: Any, of: str = "‖y‖", absolute: bool = True) -> flo
 def check_real(value: Any, name: str) -> float:
     """A finite real number; not a bool."""
     no_number = (bool, np.bool_, str, bytes, complex, np.complexfloating)
-    if isinstance(value, no_number) or np.ndim(value) != 0:
-        raise TypeError(f"{name} must be a real number; got {value!r}")
     try:
+        if isinstance(value, no_number) or np.ndim(value) != 0:  # ValueError for rows of several lengths
+            raise TypeError("no number")
         number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be finite; got an integer beyond the largest float, 1.8e308") from None
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a real number; got {value!r}") from None
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite; got {number}")
     return number
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """True or False; TypeError for anything else, such as a text or an array."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {value!r}")
+    return bool(value)
 
 
 def _index(i: Any) -> int:

@@ -285,6 +285,7 @@ def test_a_source_that_fails_and_sources_without_rows(data):
         ({"y": 1, "on_bad": "ignore"}, ValueError, "on_bad"),
         ({"y": 1, "held_out": 1}, ValueError, "held_out"),
         ({"y": 1, "memory": 1000}, ValueError, "memory must be at least"),
+        ({"y": 1, "memory": 2.0**30}, TypeError, "memory must be an integer"),
         ({"y": np.ones(3)}, ValueError, r"shape \(3000,\)"),
         ({"weights": np.ones(N), "y": 1}, ValueError, "y as an array too"),
         ({"y": 1, "columns": [1]}, ValueError, "no column besides"),
@@ -293,6 +294,30 @@ def test_a_source_that_fails_and_sources_without_rows(data):
 def test_arguments(data, options, error, message):
     with pytest.raises(error, match=message):
         sl.compress(data[0], **options)
+
+
+def test_the_default_memory_is_enough_for_2600_columns():
+    A = np.random.default_rng(0).standard_normal((60, 2600))
+    problem = sl.compress(A, y=3, held_out=2)
+    assert problem.compressed.rows == 30
+    path = sl.omp(problem, 4)
+    expected = sl.omp(np.delete(A, 3, axis=1)[::2], A[::2, 3], 4)
+    assert path.support.tolist() == expected.support.tolist()
+    np.testing.assert_allclose(path.coef, expected.coef, rtol=1e-10)
+
+
+def test_few_columns_of_many_need_the_memory_of_few():
+    A = np.random.default_rng(0).standard_normal((2000, 500))
+    problem = sl.compress(A, y=3, columns=[1, 2], memory=24 * 6**2 + 4 * 8 * 500 * 1024)
+    assert problem.compressed.chunks == 2
+
+
+@pytest.mark.parametrize("memory", [None, 1000, 2**60])
+@pytest.mark.parametrize("held_out", [0, 5])
+def test_what_fits_into_no_memory_of_this_machine_is_refused(data, monkeypatch, memory, held_out):
+    monkeypatch.setattr("sparselin.scale.pieces.available", lambda: 1e5)
+    with pytest.raises(MemoryError, match=r"source needs .* GiB: .* factors of 9 columns\. .* fewer columns"):
+        sl.compress(data[0], y=1, memory=memory, held_out=held_out)
 
 
 def test_a_source_of_no_kind(data):

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -70,6 +71,44 @@ def test_each_package_gives_the_same(package, columns, parquet):
     else:
         source = parquet
     same(sl.compress(source, memory=SMALL, **KEPT), columns)
+
+
+@pytest.mark.parametrize("held_out", [0, 7])
+@pytest.mark.parametrize("columns", [None, ["c", "a"]])
+@pytest.mark.parametrize("form", ["array", "memmap", "zarr", "pyarrow", "polars", "duckdb"])
+def test_the_memory_that_a_message_names_is_enough(form, columns, held_out, tmp_path, monkeypatch):
+    A = np.random.default_rng(0).standard_normal((3000, 40))
+    names, tables = [*"abcdefgh", *map(str, range(32))], form in ("pyarrow", "polars", "duckdb")
+    options = {"y": "b" if tables else 1, "held_out": held_out}
+    if columns is not None:
+        options["columns"] = columns if tables else [2, 0]
+    source = A
+    if form == "memmap":
+        source = np.memmap(tmp_path / "A", np.float64, "w+", shape=A.shape)
+        source[:] = A
+    elif form == "zarr":
+        source = pytest.importorskip("zarr").array(A, chunks=(500, 40))
+    elif tables:
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        source = tmp_path / "A.parquet"
+        pq.write_table(pa.table(dict(zip(names, A.T, strict=True))), source)
+        if form == "polars":
+            source = pytest.importorskip("polars").scan_parquet(source)
+        elif form == "duckdb":
+            source = pytest.importorskip("duckdb").read_parquet(str(source))
+    with pytest.raises(ValueError, match="memory must be at least") as raised:
+        sl.compress(source, memory=1000, **options)
+    needed = int(re.search(r"Pass memory=(\d+)", str(raised.value))[1])
+    with pytest.raises(ValueError, match=f"memory must be at least {needed} bytes .*; got {needed - 1}"):
+        sl.compress(source, memory=needed - 1, **options)
+    problem = sl.compress(source, memory=needed, **options)
+    monkeypatch.setattr("sparselin.scale.pieces._USUAL", 1)
+    default = sl.compress(source, **options)
+    assert (default.X == problem.X).all()
+    assert default.compressed.chunks == problem.compressed.chunks > 1
+    path, expected = sl.omp(default, 2), sl.omp(np.delete(A, 1, axis=1), A[:, 1], 2)
+    if columns is None and not held_out:
+        np.testing.assert_allclose(path.coef, expected.coef, rtol=1e-10)
 
 
 def test_of_a_parquet_only_the_columns_named_are_read(parquet, columns):
@@ -300,13 +339,22 @@ def test_the_command_selects_from_a_parquet_in_one_pass(parquet, columns, tmp_pa
         (("--one-pass", "--k", 2, "--folds", 5), "no effect with one pass"),
         (("--one-pass", "--k", 2), "'city' is of string, no numbers: name it in categories"),
         (("--one-pass", "--k", 2, "--drop", "cities"), "cities"),
+        (("--one-pass", "--k", 2, "--drop", "city", "--memory", 9), "memory must be at least"),
         (("--k", 2, "--categories", "city"), "no effect with a table in memory"),
+        (("--k", 2, "--memory", 9), "no effect with a table in memory"),
     ],
 )
 def test_the_command_refuses(parquet, tmp_path, options, message):
     code, words = command(parquet, "--output", tmp_path / "out", *options)
     assert code == 2
     assert message in words
+
+
+def test_the_command_takes_the_memory_that_its_message_names(parquet, tmp_path):
+    options = ("--one-pass", "--k", 2, "--drop", "city", "--output", tmp_path / "out", "--memory")
+    words = command(parquet, *options, 9)[1]
+    code, words = command(parquet, *options, re.search(r"Pass memory=(\d+)", words)[1])
+    assert code == 0, words
 
 
 def test_a_large_parquet_is_read_in_one_pass(parquet, monkeypatch):

@@ -42,6 +42,7 @@ class Request(NamedTuple):
     held_out: int
     skip_bad: bool
     checkpoint: Path | None
+    memory: int | None = None
 
 
 def is_large(path: Path) -> bool:
@@ -134,6 +135,7 @@ def _compressed(console: Console, request: Request) -> Problem:
             standardize=request.standardize,
             held_out=request.held_out,
             on_bad="skip" if request.skip_bad else "raise",
+            memory=request.memory,
             checkpoint=request.checkpoint,
             progress=show,
         )

@@ -130,6 +130,12 @@ def _folds(context: click.Context, option: click.Parameter, value: int) -> int:
     type=NewPath(dir_okay=False, path_type=Path),
     help="In one pass: a file by which an interrupted pass goes on.",
 )
+@click.option(
+    "--memory",
+    type=click.IntRange(1),
+    metavar="BYTES",
+    help="In one pass: for chunks and factors.  [default: 256 MiB, more for many columns]",
+)
 @seed_option
 @output_option("report/select", "index.html, selected.csv, results.json and the figures")
 def select(
@@ -150,6 +156,7 @@ def select(
     held_out: int,
     skip_bad: bool,
     checkpoint: Path | None,
+    memory: int | None,
     seed: int,
     output: Path,
 ) -> None:
@@ -173,13 +180,15 @@ def select(
     if is_parquet(table):
         refuse(("encoding",), "a .parquet, which has one encoding")
     if _in_one_pass(table, one_pass):
-        options = {"held_out": held_out, "skip_bad": skip_bad, "checkpoint": checkpoint}
+        options = {"held_out": held_out, "skip_bad": skip_bad, "checkpoint": checkpoint, "memory": memory}
         request = one_pass_requested(
             table, target, forced, drop, categories, weights,
             intercept=intercept, standardize=standardize, **options,
         )  # fmt: skip
         run_one_pass(request, method, k, seed, output, _command(click.get_current_context()))
-    refuse(("categories", "held_out", "skip_bad", "checkpoint"), "a table in memory: add --one-pass")
+    refuse(
+        ("categories", "held_out", "skip_bad", "checkpoint", "memory"), "a table in memory: add --one-pass"
+    )
     console = Console()
     started = time.perf_counter()
     source, data = _read(table, target, forced, drop, weights, missing, encoding)

@@ -20,8 +20,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from torch import nn
 
 from sparselin.estimators._common import names_of
-from sparselin.neural.networks import mlp
-from sparselin.neural.training import Loss, Rows, as_loss
+from sparselin.neural.networks import mlp, widths_of
+from sparselin.neural.training import Loss, Rows, as_device, as_loss
 from sparselin.results import FloatArray, IndexArray, Names, Status
 from sparselin.validation import check_count
 
@@ -123,19 +123,28 @@ class NetworkEstimator(SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # 
             torch.tensor(y, device=device),
             None if weight is None else torch.tensor(weight / weight.mean(), dtype=dtype, device=device),
         )
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = self._seed()
         loss = as_loss(self._default_loss if self.loss is None else self.loss)
         return NetworkTask(rows, q, loss, seed, names_of(self))
 
+    def _seed(self) -> int:
+        try:
+            return int(check_random_state(self.random_state).randint(2**31 - 1))
+        except ValueError as error:
+            raise ValueError(
+                "random_state must be None, a seed in 0..2**32 − 1 or a numpy.random.RandomState; got "
+                f"{self.random_state!r}"
+            ) from error
+
     def _torch_dtype(self) -> torch.dtype:
-        if self.dtype not in _DTYPES:
+        if not isinstance(self.dtype, str) or self.dtype not in _DTYPES:
             raise ValueError(f"dtype must be one of {sorted(_DTYPES)}; got {self.dtype!r}")
         return _DTYPES[self.dtype]
 
     def _device(self) -> torch.device:
         """`device`, by default a GPU where there is one."""
         if self.device is not None:
-            return torch.device(self.device)
+            return as_device(self.device)
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def _number_to_select(self, d: int) -> int:
@@ -197,10 +206,16 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
     def _targets(self, y: Any, weight: FloatArray | None) -> tuple[IndexArray, FloatArray | None, int]:
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must have at least two classes; got only {self.classes_[0]!r}")
         if self.class_weight is not None:
             of_class = compute_class_weight(
                 self.class_weight, classes=self.classes_, y=y, sample_weight=weight
             ).astype(self.dtype)
+            if not np.isfinite(of_class).all() or of_class.min() < 0 or not of_class.any():
+                raise ValueError(
+                    f"class_weight must hold numbers ≥ 0, not all of them 0; got {self.class_weight!r}"
+                )
             weight = of_class[codes] if weight is None else weight * of_class[codes]
         return codes, weight, len(self.classes_)
 
@@ -235,8 +250,7 @@ def network_for(task: NetworkTask, n_features: int, estimator: Any) -> nn.Module
     """A fresh network: `estimator.network(n_features, n_outputs)`, or of its hidden layers."""
     if estimator.network is not None:
         return _made(task, n_features, estimator)
-    widths = np.atleast_1d(estimator.hidden_layer_sizes).tolist()
-    hidden = [check_count(width, "hidden_layer_sizes", 1) for width in widths]
+    hidden = widths_of(estimator.hidden_layer_sizes, "hidden_layer_sizes")
     made = mlp(n_features, hidden, task.n_outputs, dropout=estimator.dropout, dtype=task.rows.X.dtype)
     return made.to(task.rows.X.device)
 

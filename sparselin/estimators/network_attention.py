@@ -21,7 +21,7 @@ from sparselin.neural.batches import Shuffled
 from sparselin.neural.masks import check_groups
 from sparselin.neural.training import adam, planned, seeded
 from sparselin.results import Status
-from sparselin.validation import Columns
+from sparselin.validation import Columns, check_indices
 
 
 class _Attention(NetworkEstimator):
@@ -72,6 +72,11 @@ class _Attention(NetworkEstimator):
         units = check_groups(self.groups, task.n_features)
         names = task.names if self.groups is None else None
         k = self._number_to_select(int(units.max()) + 1)
+        forced = check_indices(self.forced, int(units.max()) + 1, "forced", names)
+        if len(forced) > k:
+            raise ValueError(
+                f"n_features_to_select counts forced features too; got {k}, and {len(forced)} forced"
+            )
         plan = planned(self.epochs, self.batch_size, self.learning_rate)
         with seeded(task.seed) as generator:
             network = network_for(task, task.n_features, self)
@@ -81,7 +86,7 @@ class _Attention(NetworkEstimator):
                 features_per_step=self.features_per_step, warm_up=self.warm_up, penalty=self.penalty,
                 forced=self.forced, names=names, rng=task.seed,
             )  # fmt: skip
-            path = selector.fit(Shuffled(task.rows, self.batch_size), epochs=self.epochs)
+            path = selector.fit(Shuffled(task.rows, plan.batch_size), epochs=plan.epochs)
             self.path_ = path
             unless_stopped(path)
             selected = np.concatenate([np.flatnonzero(units == unit) for unit in path.order])
@@ -112,7 +117,8 @@ class SequentialAttentionClassifier(NetworkClassifier, _Attention):
         `sparselin.neural.SequentialAttention`.
     groups : (d,) numbers 0, 1, … of groups that are selected together, or None.
     epochs : passes over the rows, of the selection and again of the training on what was selected.
-    batch_size : rows of a step; None: all.
+    batch_size : rows of a step; None: all. The last batch of a pass has the rows that are left; a single one
+        joins the batch before it, so that networks with batch normalisation can be trained.
     learning_rate : the step length of Adam.
     class_weight : None, "balanced", or a dict of the weights of classes.
     device : "cpu", "cuda", …; by default a GPU where there is one.
@@ -187,7 +193,8 @@ class SequentialAttentionRegressor(NetworkRegressor, _Attention):
         `sparselin.neural.SequentialAttention`.
     groups : (d,) numbers 0, 1, … of groups that are selected together, or None.
     epochs : passes over the rows, of the selection and again of the training on what was selected.
-    batch_size : rows of a step; None: all.
+    batch_size : rows of a step; None: all. The last batch of a pass has the rows that are left; a single one
+        joins the batch before it, so that networks with batch normalisation can be trained.
     learning_rate : the step length of Adam.
     device : "cpu", "cuda", …; by default a GPU where there is one.
     dtype : "float32" or "float64", of all computations.

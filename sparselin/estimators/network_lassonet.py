@@ -25,7 +25,7 @@ from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.refit import constant, refit
 from sparselin.neural.training import Rows, seeded
 from sparselin.results import IndexArray, LassoNetPath
-from sparselin.validation import check_count, check_real
+from sparselin.validation import check_count, check_flag, check_real
 
 
 class _LassoNet(NetworkEstimator):
@@ -99,6 +99,7 @@ class _LassoNet(NetworkEstimator):
         return other
 
     def _fit(self, task: NetworkTask) -> Fitted:
+        check_flag(self.refit, "refit")
         with seeded(task.seed):
             network = self._network(task)
         rows, validation = self._split(task)

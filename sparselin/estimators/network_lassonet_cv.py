@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sparselin.estimators._network import NetworkClassifier, NetworkRegressor, N
 from sparselin.estimators.network_lassonet import _LassoNet
 from sparselin.neural.training import Rows
 from sparselin.results import FloatArray, IndexArray
+from sparselin.validation import check_flag
 
 
 class _LassoNetCV(_LassoNet):
@@ -76,14 +78,27 @@ class _LassoNetCV(_LassoNet):
     ) -> None:
         classifies = hasattr(self, "class_weight")
         y = task.rows.y.cpu().numpy()
-        folds = list(check_cv(self.cv, y, classifier=classifies).split(np.empty((len(y), 0)), y))
-        if self.one_standard_error and len(folds) < 2:
+        folds = self._folds(y, classifies)
+        if check_flag(self.one_standard_error, "one_standard_error") and len(folds) < 2:
             raise ValueError(f"one_standard_error needs at least 2 folds; cv has {len(folds)}")
         self.path_ = self._path(task, network, rows, validation, k=0)
         unless_stopped(self.path_)
         losses = [self._losses(task, network, *fold) for fold in folds]
         self.validation_losses_ = np.column_stack(losses)
         self._choose_row(self.validation_losses_)
+
+    def _folds(self, y: Any, classifies: bool) -> list[Any]:
+        try:
+            folds = list(check_cv(self.cv, y, classifier=classifies).split(np.empty((len(y), 0)), y))
+            parts = [np.arange(len(y))[part] for fold in folds for part in fold]
+        except (TypeError, ValueError, IndexError) as error:
+            raise ValueError(
+                f"cv must be a number of folds, a splitter of scikit-learn or pairs of indices of rows; got "
+                f"{reprlib.repr(self.cv)}: {error}"
+            ) from error
+        if not parts or not all(map(len, parts)):
+            raise ValueError(f"cv must leave rows in and out in each fold; got {reprlib.repr(self.cv)}")
+        return folds
 
     def _losses(
         self, task: NetworkTask, network: nn.Module, train: IndexArray, test: IndexArray

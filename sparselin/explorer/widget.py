@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -78,9 +79,9 @@ class Explorer(anywidget.AnyWidget):
 
 
 def _reach(value: Any) -> float:
-    if not isinstance(value, int | float) or not 0 <= value < np.inf:
+    if not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
         raise ValueError(f"reach must be a number from 0; got {str(value)[:40]!r}")
-    return value
+    return float(value)
 
 
 def explore(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,9 +13,9 @@ from torch import Tensor, nn
 
 from sparselin.neural._reduced import Reduced
 from sparselin.neural.batches import from_array
-from sparselin.neural.networks import SkipNetwork, mlp
+from sparselin.neural.networks import SkipNetwork, mlp, widths_of
 from sparselin.neural.training import Loss, Rows, cross_entropy
-from sparselin.validation import FloatArray, check_count, check_level, check_real, check_weights
+from sparselin.validation import FloatArray, check_count, check_real, check_weights
 
 
 def as_tensor(data: Any, name: str) -> Tensor:
@@ -21,7 +23,10 @@ def as_tensor(data: Any, name: str) -> Tensor:
     if hasattr(data, "toarray"):
         raise TypeError(f"{name} must be dense; got {type(data).__name__}: pass {name}.toarray()")
     if not isinstance(data, Tensor):
-        array = np.asarray(data)
+        try:
+            array = np.asarray(data)
+        except ValueError as error:
+            raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
         if array.dtype.kind not in "fiub":
             raise TypeError(f"{name} must be numeric; got dtype {array.dtype}: encode classes as 0, 1, …")
         data = from_array(array)
@@ -33,14 +38,20 @@ def as_tensor(data: Any, name: str) -> Tensor:
     return data.detach()
 
 
-def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: Any = None) -> Rows:
-    """X (n, d), y (n, …) and weights of mean 1 on the device and, but for classes, in the dtype of `like`."""
-    of = name.removeprefix("X")
-    X, y = as_tensor(X, name), as_tensor(y, f"y{of}")
+def as_design(data: Any, name: str) -> Tensor:
+    """Return a tensor (n, d) of real, finite numbers."""
+    X = as_tensor(data, name)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(
             f"{name} must have shape (n, d), at least one row and one feature; got {tuple(X.shape)}"
         )
+    return X
+
+
+def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: Any = None) -> Rows:
+    """X (n, d), y (n, …) and weights of mean 1 on the device and, but for classes, in the dtype of `like`."""
+    of = name.removeprefix("X")
+    X, y = as_design(X, name), as_tensor(y, f"y{of}")
     if y.ndim == 0 or len(y) != len(X):
         raise ValueError(
             f"y{of} must have {len(X)} entries, one for each row of {name}; got {tuple(y.shape)}"
@@ -55,6 +66,14 @@ def as_rows(X: Any, y: Any, loss: Loss, like: Tensor, name: str = "X", weight: A
         vector = check_weights(weight, len(X), np.dtype(np.float64))
         weight = torch.from_numpy(vector / vector.mean()).to(like)
     return Rows(X.to(like).contiguous(), y.to(like.device), weight)
+
+
+def triple(validation: Any) -> tuple[Any, Any, Any]:
+    """Return X, y and the weights, or None, of rows for validation."""
+    if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 3:
+        raise TypeError(f"validation must be (X, y) or (X, y, weight); got {reprlib.repr(validation)}")
+    X, y, weight = (*validation, None)[:3]
+    return X, y, weight
 
 
 def class_weights(weight: Any, y: Any, n_classes: int) -> FloatArray:
@@ -90,7 +109,7 @@ def as_skip_network(network: Any, X: Tensor, y: Tensor, loss: Loss) -> SkipNetwo
         return SkipNetwork(network, d, output.shape[-1])
     if not isinstance(network, Iterable):
         raise TypeError(f"network must be hidden widths, such as [32], or a torch.nn.Module; got {network!r}")
-    widths = [int(width) for width in network]
+    widths = widths_of(network, "network")
     if loss is cross_entropy:
         q = int(y.max()) + 1
     elif y.ndim <= 2:
@@ -106,12 +125,13 @@ def check_groups(groups: Any, d: int) -> tuple[tuple[int, ...], ...] | None:
     """A partition of 0..d − 1, or None; ValueError says what is missing, or there twice."""
     if groups is None:
         return None
-    if any(np.ndim(group) != 1 for group in groups):
+    try:
+        found = tuple(tuple(operator.index(j) for j in group) for group in groups)
+    except TypeError:
         raise TypeError(
-            "groups must be sequences of features, as [[0, 1], [2]]; got numbers: of labels take "
-            "[np.flatnonzero(labels == g) for g in np.unique(labels)]"
-        )
-    found = tuple(tuple(int(j) for j in group) for group in groups)
+            f"groups must be sequences of features, as [[0, 1], [2]]; got {reprlib.repr(groups)}. Of labels "
+            "take [np.flatnonzero(labels == g) for g in np.unique(labels)]"
+        ) from None
     counts = np.zeros(d, np.intp)
     for j in (j for group in found for j in group):
         if not 0 <= j < d:
@@ -144,8 +164,8 @@ def check_reads_through_first(model: SkipNetwork, reduced: Reduced, X: Tensor) -
         )
 
 
-def pair(value: Any, name: str, kind: type = float) -> tuple[Any, Any]:
-    """Of the dense network and of the path: two values, or one for both."""
+def pair(value: Any, name: str, kind: type = float, never: bool = False) -> tuple[Any, Any]:
+    """Of the dense network and of the path: two values, or one for both; `never`: None is a value."""
     if isinstance(value, Sequence):
         if len(value) != 2:
             raise ValueError(
@@ -154,31 +174,10 @@ def pair(value: Any, name: str, kind: type = float) -> tuple[Any, Any]:
         first, second = value
     else:
         first = second = value
-    return _one(first, name, kind), _one(second, name, kind)
+    return _one(first, name, kind, never), _one(second, name, kind, never)
 
 
-def _one(value: Any, name: str, kind: type) -> Any:
-    if value is None:
+def _one(value: Any, name: str, kind: type, never: bool) -> Any:
+    if value is None and never:
         return None
     return check_count(value, name, 0) if kind is int else check_real(value, name)
-
-
-def check_numbers(growth: float, M: float, momentum: float, tol: float, l2: float, rounds: int) -> None:
-    """Of `lassonet_path`: ValueError for a number out of its range."""
-    check_level(M, "M")
-    check_level(l2, "l2")
-    check_count(rounds, "rounds", 0)
-    if not check_real(growth, "growth") > 1:
-        raise ValueError(f"growth must be more than 1, by how much λ is multiplied; got {growth}")
-    if not 0 <= check_real(momentum, "momentum") < 1:
-        raise ValueError(f"momentum must be in [0, 1); got {momentum}")
-    if not 0 < check_real(tol, "tol") <= 1:
-        raise ValueError(f"tol must be in (0, 1]: the share of the best objective to get below; got {tol}")
-
-
-def check_choices(keep: str, stop_on: str) -> None:
-    """Of `lassonet_path`: ValueError for an unknown name."""
-    if keep not in ("support", "states"):
-        raise ValueError(f'keep must be "support" or "states"; got {keep!r}')
-    if stop_on not in ("validation", "training"):
-        raise ValueError(f'stop_on must be "validation" or "training"; got {stop_on!r}')

@@ -28,8 +28,8 @@ _CANDIDATES = 32  # groups whose gradient at zero is computed at most, those fir
 def lambda_start(training: Training, growth: float) -> float:
     """Half of the λ at which the first group is expected to leave; 1 where all weights are zero already."""
     reduced, settings = training.reduced, training.settings
-    size = settings.batch_size or len(training.rows)
-    steps = -(-len(training.rows) // size) * min(filter(None, (settings.epochs[1], settings.patience[1])))
+    batches = len(training.rows.cuts(settings.batch_size)) + 1
+    steps = batches * min(filter(None, (settings.epochs[1], settings.patience[1])))
     length = settings.learning_rate[1] * steps / (1 - settings.momentum) * growth / (growth - 1)
     reach = reduced.pull(reduced.U.detach(), settings.M) / length
     living = torch.zeros_like(reach).index_add_(0, reduced.label, training.rows.X.abs().amax(dim=0)) > 0

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from sparselin.neural._reduced import Reduced
-from sparselin.neural.training import Loss, Rows, check_finite_loss
+from sparselin.neural.training import Loss, Rows, check_finite_loss, forward
 
 # Features that are zero are left out of the tensors once there are so many of them: all copies together then
 # cost at most 1/(1 − _SHARE) copies of X.
@@ -68,8 +68,7 @@ class Training:
     ) -> None:
         self.reduced, self.rows, self.validation, self.settings = reduced, rows, validation, settings
         self.order = order
-        size = settings.batch_size
-        self.full = size is None or size >= len(rows)
+        self.full = not rows.cuts(settings.batch_size)
         parts = [m for m in reduced.network.modules() if m is not reduced.given]
         self.decides = validation is not None and settings.stop_on == "validation"
         # Then the loss that decides about stopping is the loss of the next step.
@@ -145,7 +144,7 @@ class Training:
         """Of the loss, and of the squares of the rest, by U and the rest."""
         value = self.pending
         if value is None:
-            value = batch.mean(self.settings.loss, self.reduced.output(batch.X))
+            value = batch.mean(self.settings.loss, forward(self.reduced.output, batch.X))
             check_finite_loss(value.item(), self.where)
         self.pending = None
         by = [self.reduced.U, *self.reduced.rest]

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -17,9 +16,20 @@ from sparselin.neural.masks import FeatureMask, masked, squares
 from sparselin.neural.networks import first_linear
 from sparselin.neural.record import Record
 from sparselin.neural.schedule import PerStep, Plan, Schedule
-from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, cross_entropy, seeded
+from sparselin.neural.training import (
+    Loss,
+    Rows,
+    as_device,
+    as_generator,
+    as_loss,
+    check_finite_loss,
+    check_function,
+    cross_entropy,
+    forward,
+    seeded,
+)
 from sparselin.results import AttentionPath, Names, Status
-from sparselin.validation import Columns, check_count, check_indices, check_level, check_names
+from sparselin.validation import Columns, check_count, check_flag, check_indices, check_level, check_names
 
 Penalty = float | Callable[[tuple[int, ...]], float]
 Optimizer = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
@@ -118,7 +128,9 @@ class SequentialAttention:
         callback: Callback | None = None,
         device: torch.device | str | None = None,
     ) -> None:
-        check_modules(network, optimizer)
+        check_modules(network, optimizer, inputs)
+        for name, given in (("callback", callback), ("schedule", schedule)):
+            check_function(given, name)
         first = next(network.parameters())
         d = getattr(inputs, "n_features", None) if n_features is None else n_features
         if d is None:
@@ -134,15 +146,15 @@ class SequentialAttention:
         self.k = check_count(k, "k", max(1, len(self._forced)), u, f"; there are {u} units to select from")
         inner = masked(network, self.mask, self.mask.n_features, folded)
         self.masked_network = inner if inputs is None else nn.Sequential(inputs, inner)
-        self.masked_network.to(first.device if device is None else device)
+        self.masked_network.to(first.device if device is None else as_device(device))
         self._penalty = penalty if callable(penalty) else check_level(penalty, "penalty")
         self._layer = None if penalty == 0 else first_linear(network, self.mask.n_features)[1]
         self._loss = as_loss(loss)
         self._labels = self._loss is cross_entropy
-        self._optimizer, self._reset_moments = optimizer, reset_moments
+        self._optimizer, self._reset_moments = optimizer, check_flag(reset_moments, "reset_moments")
         left = self.k - len(self._forced)
         self._plan = Plan(left, features_per_step, warm_up, steps_per_phase, schedule)
-        self._callback, self._rng = callback, np.random.default_rng(rng)
+        self._callback, self._rng = callback, as_generator(rng)
         self._restart(self._plan(2**40, "steps"))
 
     def fit(self, batches: Iterable[Any], epochs: int = 50) -> AttentionPath:
@@ -180,6 +192,8 @@ class SequentialAttention:
         Returns and raises as `fit`. Of a stream that ends early, the path has the units of the phases that
         were completed, with STREAM_ENDED.
         """
+        if not hasattr(stream, "__iter__") or getattr(stream, "shape", None) == ():
+            raise TypeError(f"stream must be an iterable of (X, y); got {type(stream).__name__}")
         length = len(stream) if steps is None and isinstance(stream, Sized) else steps
         self._restart(self._plan(length, "steps"))
         return self._consume(stream)
@@ -217,6 +231,10 @@ class SequentialAttention:
         self._status: Status | None = None
         self._record = Record(self.k, self._forced, mask, self._names, schedule)
         self._stepper = self._optimizer([p for p in self.masked_network.parameters() if p.requires_grad])
+        if not isinstance(self._stepper, torch.optim.Optimizer):
+            raise TypeError(
+                f"optimizer must be a function that makes an optimiser; it made {self._stepper!r}"
+            )
         self._lam, self._first_pass = 0.0, math.inf
         self._begin()
 
@@ -265,7 +283,7 @@ class SequentialAttention:
 
         def closure() -> Tensor:
             self._stepper.zero_grad()
-            output = self.masked_network(rows.X)
+            output = forward(self.masked_network, rows.X)
             self._border.check_labels(rows.y, output, self._record.total + 1)
             loss = rows.mean(self._loss, output)
             values.append(float(loss.detach()))

@@ -72,6 +72,8 @@ class Border(NamedTuple):
                     f"outputs {tuple(output.shape)}: ravel() a column, argmax(1) of what is one-hot"
                 )
             n_classes = output.shape[1]
+            if n_classes < 2:
+                raise ValueError("network must have an output for each of at least two classes; got 1 output")
             low, high = (int(bound) for bound in torch.aminmax(y))
             if low < 0 or high >= n_classes:
                 wrong = low if low < 0 else high
@@ -122,8 +124,10 @@ def check_repeatable(batches: Any) -> None:
         )
 
 
-def check_modules(network: Any, optimizer: Any) -> None:
-    """TypeError unless one is a module and the other makes optimisers: the mask has parameters of its own."""
+def check_modules(network: Any, optimizer: Any, inputs: Any) -> None:
+    """Raise TypeError unless network and inputs are modules, and optimizer a function."""
+    if inputs is not None and not isinstance(inputs, nn.Module):
+        raise TypeError(f"inputs must be a torch.nn.Module, such as EmbeddedColumns, or None; got {inputs!r}")
     if not isinstance(network, nn.Module):
         raise TypeError(f"network must be a torch.nn.Module, not a class or a function; got {network!r}")
     if not callable(optimizer):
@@ -135,7 +139,7 @@ def check_modules(network: Any, optimizer: Any) -> None:
 
 
 class Shuffled:
-    """Rows in batches of a size, the last one smaller, in another order in each pass.
+    """Rows in batches of a size, in another order in each pass; `Rows.cuts` says where the last one begins.
 
     The order is of PyTorch's random numbers, which methods seed (`training.seeded`).
 
@@ -147,7 +151,7 @@ class Shuffled:
         self._rows, self._size = rows, size
 
     def __len__(self) -> int:
-        return -(-len(self._rows) // min(self._size or len(self._rows), len(self._rows)))
+        return len(self._rows.cuts(self._size)) + 1
 
     def __iter__(self) -> Iterator[Rows]:
         return self._rows.batches(self._size, torch.default_generator)

@@ -43,6 +43,10 @@ class EmbeddedColumns(nn.Module):
         super().__init__()
         p = self.in_features = check_count(n_columns, "n_columns", 1)
         dimension = check_count(dimension, "dimension", 1)
+        if not isinstance(categories, Mapping):
+            raise TypeError(
+                f"categories must be a dict of columns and their numbers of categories; got {categories!r}"
+            )
         self._columns = sorted(check_count(j, "a column of categories", 0, p - 1) for j in categories)
         self._numeric = [j for j in range(p) if j not in categories]
         sizes = [check_count(categories[j], f"categories[{j}]", 1) for j in self._columns]

@@ -13,7 +13,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.batches import Shuffled
-from sparselin.neural.training import Loss, Rows, as_loss, check_finite_loss, seeded
+from sparselin.neural.training import Loss, Rows, as_generator, as_loss, check_finite_loss, forward, seeded
 from sparselin.results import FloatArray, IndexArray
 
 MakeNetwork = Callable[[], nn.Module]
@@ -78,7 +78,8 @@ def marginal_gains(
     state, buffers = stack_module_state([copy.deepcopy(network) for _ in masks])
 
     def one(state: Any, buffers: Any, mask: Tensor, rows: Rows) -> Tensor:
-        return rows.mean(by_rows, functional_call(network, (state, buffers), (rows.X * mask,)))
+        output = forward(lambda X: functional_call(network, (state, buffers), (X,)), rows.X * mask)
+        return rows.mean(by_rows, output)
 
     def losses(rows: Rows) -> Tensor:
         each = vmap(lambda s, b, mask: one(s, b, mask, rows), randomness="same")
@@ -120,7 +121,7 @@ def gains_and_attention(
     epochs, batch_size, learning_rate : of all trainings, by Adam.
     attention : for `SequentialAttention`, without warm-up unless given.
     """
-    found = np.random.default_rng(rng)
+    found = as_generator(rng)
     gain, weight = [], []
     for _ in range(repeats):
         seed = int(found.integers(2**32))

@@ -16,9 +16,17 @@ from sparselin.neural._lambda_start import lambda_start
 from sparselin.neural._path_training import Settings, Training
 from sparselin.neural._reduced import Reduced
 from sparselin.neural.networks import SkipNetwork
-from sparselin.neural.training import NonFiniteLoss, Rows, as_loss, cross_entropy, seeded
+from sparselin.neural.training import (
+    Loss,
+    NonFiniteLoss,
+    Rows,
+    as_loss,
+    check_function,
+    cross_entropy,
+    seeded,
+)
 from sparselin.results import LassoNetPath, Status
-from sparselin.validation import check_count, check_names, check_real, frame_names
+from sparselin.validation import check_count, check_flag, check_level, check_names, check_real, frame_names
 
 
 class LassoNetStep(NamedTuple):
@@ -94,7 +102,9 @@ def lassonet_path(
     M : ≥ 0, the hierarchy coefficient.
     k : the path ends with the first λ that has at most k features.
     groups : a partition of 0..d − 1.
-    batch_size : rows of a step; None for all. Batches are in random order, the last of an epoch may be small.
+    batch_size : rows of a step; None for all. Rows are in random order. The last batch of an epoch has the
+        rows that are left; a single one joins the batch before it, so that networks with batch normalisation
+        can be trained.
     learning_rate, epochs, patience : for the dense network (Adam) and for each λ (proximal steps with
         `momentum`), or one value for both. Training at a λ ends after `patience` epochs (None: never) in
         which the objective on the rows of `stop_on` has not come below `tol` of its best, and after `epochs`;
@@ -125,19 +135,14 @@ def lassonet_path(
     (array([3]), np.float64(inf))
     """
     by_rows = as_loss(loss)
-    border.check_numbers(growth, M, momentum, tol, l2, rounds)
-    border.check_choices(keep, stop_on)
-    settings = Settings(
-        by_rows, float(M), float(l2), None if batch_size is None else check_count(batch_size, "batch_size",
-        1), border.pair(learning_rate, "learning_rate"), float(momentum), border.pair(epochs, "epochs", int),
-        border.pair(patience, "patience", int), float(tol), backtrack, stop_on,
-    )  # fmt: skip
-    if min(settings.learning_rate) <= 0 or settings.epochs[0] < 0 or settings.epochs[1] < 1:
-        raise ValueError(
-            "learning_rate must be positive, and epochs at least 0 for the dense network and 1 for λ"
-        )
-    if any(value is not None and value < 1 for value in settings.patience):
-        raise ValueError(f"patience must be at least 1, or None: never; got {patience}")
+    settings = settings_of(
+        by_rows, M, l2, batch_size, learning_rate, momentum, epochs, patience, tol, backtrack, stop_on
+    )
+    rounds = check_count(rounds, "rounds", 0)
+    check_function(callback, "callback")
+    if not check_real(growth, "growth") > 1:
+        raise ValueError(f"growth must be more than 1, by how much λ is multiplied; got {growth}")
+    _check_choice(keep, "keep", ("support", "states"))
     with seeded(rng) as order:
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
         model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, class_weight)
@@ -147,18 +152,47 @@ def lassonet_path(
         border.check_reads_through_first(model, reduced, rows.X)
         training = Training(reduced, rows, judge, settings, order)
         history = _History(float(M), check_count(k, "k", 0, d), partition, named, keep == "states", training)
-        return _follow(training, history, _lambdas(lams, lam_start, growth, training), rounds, callback)
+        return _follow(
+            training, history, _lambdas(lams, lam_start, float(growth), training), rounds, callback
+        )
+
+
+def settings_of(
+    loss: Loss, M: Any, l2: Any, batch_size: Any, learning_rate: Any, momentum: Any, epochs: Any,
+    patience: Any, tol: Any, backtrack: Any, stop_on: Any,
+) -> Settings:  # fmt: skip
+    """Return the settings of the training, checked: TypeError or ValueError."""
+    if not 0 <= check_real(momentum, "momentum") < 1:
+        raise ValueError(f"momentum must be in [0, 1); got {momentum}")
+    if not 0 < check_real(tol, "tol") <= 1:
+        raise ValueError(f"tol must be in (0, 1]: the share of the best objective to get below; got {tol}")
+    _check_choice(stop_on, "stop_on", ("validation", "training"))
+    settings = Settings(
+        loss, check_level(M, "M"), check_level(l2, "l2"),
+        None if batch_size is None else check_count(batch_size, "batch_size", 1),
+        border.pair(learning_rate, "learning_rate"), float(momentum), border.pair(epochs, "epochs", int),
+        border.pair(patience, "patience", int, never=True), float(tol), check_flag(backtrack, "backtrack"),
+        stop_on,
+    )  # fmt: skip
+    if min(settings.learning_rate) <= 0 or settings.epochs[0] < 0 or settings.epochs[1] < 1:
+        raise ValueError(
+            "learning_rate must be positive, and epochs at least 0 for the dense network and 1 for λ"
+        )
+    if any(value is not None and value < 1 for value in settings.patience):
+        raise ValueError(f"patience must be at least 1, or None: never; got {patience}")
+    return settings
+
+
+def _check_choice(value: Any, name: str, known: tuple[str, str]) -> None:
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f'{name} must be "{known[0]}" or "{known[1]}"; got {value!r}')
 
 
 def prepare(
     network: Any, X: Any, y: Any, loss: Any, validation: Any, sample_weight: Any, class_weight: Any
 ) -> tuple[SkipNetwork, Rows, Rows | None]:
     """The skip network, and the rows for training and validation in its dtype and on its device."""
-    raw, target = border.as_tensor(X, "X"), border.as_tensor(y, "y")
-    if raw.ndim != 2 or 0 in raw.shape:
-        raise ValueError(
-            f"X must have shape (n, d), at least one row and one feature; got {tuple(raw.shape)}"
-        )
+    raw, target = border.as_design(X, "X"), border.as_tensor(y, "y")
     model = border.as_skip_network(network, raw, target, loss)
     like = model.skip.weight.detach()
     if model.skip.in_features != raw.shape[1]:
@@ -167,9 +201,11 @@ def prepare(
         )
     rows = border.as_rows(raw, target, loss, like)
     q = model.skip.out_features
+    if loss is cross_entropy and q < 2:
+        raise ValueError("y must have at least two classes, and network an output for each; got 1")
     judge = None
     if validation is not None:
-        X_v, y_v, weight_v = (*validation, None)[:3]
+        X_v, y_v, weight_v = border.triple(validation)
         judge = border.as_rows(X_v, y_v, loss, like, "X_validation", weight_v)
     for part in filter(None, (rows, judge)):
         if loss is cross_entropy and int(part.y.max()) >= q:
@@ -191,15 +227,17 @@ def prepare(
 def _lambdas(lams: Any, start: float | str, growth: float, training: Training) -> Iterator[float]:
     """Given, or λ's in geometric progression whose first is found when it is asked for."""
     if lams is not None:
-        values = [check_real(value, "lams") for value in np.atleast_1d(np.asarray(lams, dtype=float))]
+        given = np.atleast_1d(np.asarray(lams, dtype=object)).tolist()
+        values = [check_real(value, "lams") for value in given]
         if not values or min(values) <= 0 or any(b <= a for a, b in itertools.pairwise(values)):
             raise ValueError(f"lams must be positive and ascending; got {values[:5]}")
         return iter(values)
-    if start != "auto" and not check_real(start, "lam_start") > 0:  # type: ignore[arg-type]
+    auto = isinstance(start, str) and start == "auto"
+    if not auto and not check_real(start, "lam_start") > 0:
         raise ValueError(f'lam_start must be "auto" or positive; got {start}')
 
     def progression() -> Iterator[float]:
-        lam = _first(training, growth) if start == "auto" else float(start)
+        lam = _first(training, growth) if auto else float(start)
         while True:
             yield lam
             lam *= growth

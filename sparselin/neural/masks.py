@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -89,7 +89,8 @@ class FeatureMask(nn.Module):
     ) -> None:
         super().__init__()
         d = check_count(n_features, "n_features", 1)
-        if parametrization not in list(FORMS):
+        form: Any = parametrization
+        if not isinstance(form, str) or form not in FORMS:
             raise ValueError(f"parametrization must be one of {sorted(FORMS)}; got {parametrization!r}")
         self.parametrization, self.form = parametrization, FORMS[parametrization]
         self.temperature = _temperature(temperature, parametrization)
@@ -173,7 +174,8 @@ def masked(network: nn.Module, mask: FeatureMask, n_features: int, folded: bool 
         It has to be the network, or first in a `Sequential` but for Identity, Flatten and Dropout, which
         commute with a mask. ValueError for True where there is none.
     """
-    if not (folded == "auto" or isinstance(folded, bool)):
+    given: Any = folded
+    if not isinstance(given, bool) and (not isinstance(given, str) or given != "auto"):
         raise ValueError(f"folded must be 'auto', True or False; got {folded!r}")
     if folded:
         inner = _fold(network, mask, n_features)
@@ -217,7 +219,10 @@ def check_groups(groups: object, d: int) -> IndexArray:
     """(d,) the unit of each feature, each of 0, …, u − 1 at least once; of None every feature its own."""
     if groups is None:
         return np.arange(d)
-    units = np.asarray(groups)
+    try:
+        units = np.asarray(groups)
+    except ValueError:  # rows of several lengths
+        units = np.asarray(groups, dtype=object)
     if units.shape != (d,) or units.dtype.kind not in "iu":
         raise ValueError(
             f"groups must be {d} integers, the unit of each feature; got shape {units.shape}, {units.dtype}"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+
+from sparselin.validation import check_count, check_real
 
 
 def mlp(
@@ -28,12 +32,23 @@ def mlp(
       (2): Linear(in_features=3, out_features=2, bias=True)
     )
     """
+    n_features, n_outputs = check_count(n_features, "n_features", 0), check_count(n_outputs, "n_outputs", 1)
+    hidden = widths_of(hidden, "hidden")
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype must be a torch.dtype, such as torch.float32; got {dtype!r}")
+    if not 0 <= check_real(dropout, "dropout") <= 1:
+        raise ValueError(f"dropout must be a probability, in 0..1; got {dropout}")
     layers: list[nn.Module] = []
     for width, following in pairwise((n_features, *hidden)):
         layers += [nn.Linear(width, following, dtype=dtype), nn.ReLU()]
         layers += [nn.Dropout(dropout)] if dropout else []
     last = hidden[-1] if len(hidden) else n_features
     return nn.Sequential(*layers, nn.Linear(last, n_outputs, dtype=dtype))
+
+
+def widths_of(given: Any, name: str) -> list[int]:
+    """Return the widths of hidden layers, of a sequence of integers or a single one."""
+    return [check_count(width, name, 1) for width in np.atleast_1d(np.asarray(given, dtype=object)).tolist()]
 
 
 def first_linear(network: nn.Module, n_features: int) -> tuple[str, nn.Linear]:

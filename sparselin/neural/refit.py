@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from sparselin.neural import _border as border
-from sparselin.neural._path_training import Settings, Training
+from sparselin.neural._path_training import Training
 from sparselin.neural._reduced import Reduced
-from sparselin.neural.lassonet import prepare
+from sparselin.neural.lassonet import prepare, settings_of
 from sparselin.neural.networks import SkipNetwork, first_linear
 from sparselin.neural.training import Loss, Rows, as_loss, backward, seeded
 from sparselin.validation import check_indices
@@ -52,22 +52,16 @@ def refit(
     True
     """
     by_rows = as_loss(loss)
-    raw = border.as_tensor(X, "X")
-    chosen = check_indices(features, raw.shape[-1], "features")
-    settings = Settings(
-        by_rows,
-        float("inf"),
-        l2,
-        batch_size,
-        (learning_rate,) * 2,
-        0.0,
-        (epochs, 1),
-        (patience,) * 2,
-        tol,
-        backtrack,
-    )
+    raw = border.as_design(X, "X")
+    chosen = check_indices(features, raw.shape[1], "features")
+    if not len(chosen):
+        raise ValueError("features must hold at least one column; got none")
+    once = ((learning_rate, learning_rate), 0.0, (epochs, 1), (patience, patience))
+    settings = settings_of(by_rows, 0.0, l2, batch_size, *once, tol, backtrack, "validation")
+    settings = settings._replace(M=float("inf"))  # no hierarchy
     if validation is not None:
-        validation = (border.as_tensor(validation[0], "X_validation")[:, chosen], *validation[1:])
+        X_v, *others = border.triple(validation)
+        validation = (border.as_design(X_v, "X_validation")[:, chosen], *others)
     with seeded(rng) as order:
         if isinstance(network, nn.Module):
             whole = border.as_skip_network(network, raw, border.as_tensor(y, "y"), by_rows)
@@ -96,7 +90,7 @@ def restricted(model: SkipNetwork, features: Tensor) -> SkipNetwork:
 
 def constant(rows: Rows, n_outputs: int, loss: Loss) -> nn.Linear:
     """The best network of no features: a bias, by L-BFGS."""
-    network = nn.Linear(1, n_outputs).to(rows.X)
+    network = nn.utils.skip_init(nn.Linear, 1, n_outputs).to(rows.X)  # draws no random numbers
     network.weight = nn.Parameter(network.weight.detach()[:, :0])
     network.in_features = 0
     nn.init.zeros_(network.bias)

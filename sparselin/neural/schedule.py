@@ -44,10 +44,10 @@ class Schedule:
 
 def sizes_of(k: int, features_per_step: PerStep) -> tuple[int, ...]:
     """How many units each phase picks, k in all: m, m, …, or 1, 2, 4, …; the last phase what is left."""
-    if features_per_step == "double":
+    if isinstance(features_per_step, str):
+        if features_per_step != "double":
+            raise ValueError(f'features_per_step must be an integer or "double"; got {features_per_step!r}')
         sizes = [2**i for i in range(math.ceil(math.log2(k + 1)))]
-    elif isinstance(features_per_step, str):
-        raise ValueError(f'features_per_step must be an integer or "double"; got {features_per_step!r}')
     else:
         m = check_count(features_per_step, "features_per_step", 1)
         sizes = [m] * math.ceil(k / m)
@@ -132,6 +132,8 @@ class Plan:
         if self.schedule is None:
             return divided(self.k, self.features_per_step, steps, self.warm_up)
         found = self.schedule(steps)
+        if not isinstance(found, Schedule):
+            raise TypeError(f"schedule must be a function that makes a Schedule; it made {found!r}")
         if sum(found.sizes) != self.k:
             raise ValueError(
                 f"schedule must pick {self.k} units, k less the forced ones; got {sum(found.sizes)}: {found}"
@@ -142,7 +144,7 @@ class Plan:
 def _warm_up(value: Any) -> tuple[int, float]:
     """Steps, and a share of all: one of them is zero."""
     if isinstance(value, (int, np.integer)):
-        return check_count(int(value), "warm_up", 0), 0.0
+        return check_count(value, "warm_up", 0), 0.0  # type: ignore[arg-type]
     share = check_real(value, "warm_up")
     if not 0 <= share < 1:
         raise ValueError(f"warm_up must be a share of the steps in [0, 1), or their number; got {value!r}")

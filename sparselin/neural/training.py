@@ -57,7 +57,7 @@ def as_loss(loss: str | nn.Module | Loss) -> Loss:
                 f"loss must be one of {sorted(LOSSES)}, a PyTorch loss or a function; got {loss!r}"
             )
         return LOSSES[loss]
-    if loss in LOSSES.values():
+    if any(loss is known for known in LOSSES.values()):
         return loss
     if isinstance(loss, nn.CrossEntropyLoss) and repr(vars(loss)) == repr(vars(nn.CrossEntropyLoss())):
         return cross_entropy
@@ -72,6 +72,8 @@ def as_loss(loss: str | nn.Module | Loss) -> Loss:
         if elementwise and target.is_floating_point() and target.numel() == output.numel():
             target = target.reshape(output.shape)
         value = loss(output, target)
+        if not isinstance(value, Tensor):
+            raise TypeError(f"loss must give a tensor, one number a row; got {type(value).__name__}")
         if value.ndim == 0:
             raise ValueError("loss must give one number a row, without a reduction; got a single number")
         if value.numel() > output.numel():
@@ -96,12 +98,22 @@ class Rows:
     def __len__(self) -> int:
         return len(self.X)
 
+    def cuts(self, size: int | None) -> range:
+        """Return where batches of `size` rows begin, the first one aside; None: all rows are one batch.
+
+        The last batch has the rows that are left, and a last row alone joins the batch before it: batch
+        normalisation divides by the standard deviation of a batch, and one row has none.
+        """
+        n = len(self.X)
+        return range(0) if size is None else range(size, n - (size > 1), size)
+
     def batches(self, size: int | None, generator: torch.Generator) -> Iterator[Rows]:
-        """All rows once, in random order, `size` at a time, the last ones fewer; None: all, as they are."""
-        if size is None or size >= len(self.X):
+        """Yield all rows once, in random order and cut at `cuts`; all as they are, if one batch has all."""
+        cuts = self.cuts(size)
+        if not cuts:
             yield self
             return
-        for part in torch.randperm(len(self.X), generator=generator).split(size):
+        for part in torch.randperm(len(self.X), generator=generator).tensor_split(list(cuts)):
             yield self.part(part.to(self.X.device))
 
     def part(self, rows: Any) -> Rows:
@@ -127,13 +139,27 @@ def check_finite_loss(value: float, where: str) -> None:
         )
 
 
+def as_generator(rng: Any) -> np.random.Generator:
+    """Return the NumPy Generator of a seed, or the given one."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise TypeError(f"rng must be a seed, an integer ≥ 0, or a numpy Generator; got {rng!r}") from None
+
+
+def check_function(value: Any, name: str) -> None:
+    """Raise TypeError unless the value is a function or None."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be a function or None; got {value!r}")
+
+
 @contextlib.contextmanager
 def seeded(rng: Any) -> Iterator[torch.Generator]:
     """PyTorch's own random numbers (of layers, of dropout) come from `rng` inside; yields a generator.
 
     rng : a seed or a NumPy Generator. The state outside is left as it was.
     """
-    seed = int(np.random.default_rng(rng).integers(2**63))
+    seed = int(as_generator(rng).integers(2**63))
     devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)
@@ -154,12 +180,26 @@ class Plan(NamedTuple):
 
 def planned(epochs: int, batch_size: int | None, learning_rate: float) -> Plan:
     """The plan, checked: TypeError or ValueError."""
-    check_count(epochs, "epochs", 1)
+    epochs = check_count(epochs, "epochs", 1)
     if batch_size is not None:
-        check_count(batch_size, "batch_size", 1)
+        batch_size = check_count(batch_size, "batch_size", 1)
     if check_real(learning_rate, "learning_rate") <= 0:
         raise ValueError(f"learning_rate must be positive; got {learning_rate}")
     return Plan(epochs, batch_size, float(learning_rate))
+
+
+def as_device(device: Any) -> torch.device:
+    """Return the device, on which an empty tensor can be made: ValueError where PyTorch cannot."""
+    try:
+        found = torch.empty(0, device=device).device
+        if found.type != "meta":
+            return found
+        error: Any = "tensors of meta have no numbers"
+    except (AssertionError, RuntimeError, TypeError, ValueError) as raised:
+        error = str(raised).partition("\n")[0]
+    raise ValueError(
+        f"device must be one that PyTorch has here, such as 'cpu' or 'cuda'; got {device!r}: {error}"
+    )
 
 
 def adam(
@@ -184,9 +224,23 @@ def adam(
             step += 1
 
 
+def forward(network: Callable[[Tensor], Tensor], X: Tensor) -> Tensor:
+    """Return the outputs for a batch in training; ValueError where it has too few rows to be normalised."""
+    try:
+        return network(X)
+    except ValueError as error:
+        if "more than 1 value per channel" not in str(error):  # of torch.nn.functional.batch_norm
+            raise
+        raise ValueError(
+            "every batch must have at least 2 rows, since network has batch normalisation; got "
+            f"{len(X)}. Pass batch_size of at least 2 and X of 2 rows; drop_last=True leaves out the last "
+            "batch of a DataLoader"
+        ) from error
+
+
 def backward(network: nn.Module, rows: Rows, loss: Loss, where: str) -> Tensor:
     """The mean loss, whose gradients are added to those of the parameters."""
-    value = rows.mean(loss, network(rows.X))
+    value = rows.mean(loss, forward(network, rows.X))
     check_finite_loss(float(value.detach()), where)
     value.backward()
     return value

@@ -33,7 +33,7 @@ def compress(
     max_levels: int = 256,
     held_out: int = 0,
     on_bad: str = "raise",
-    memory: int = 2**28,
+    memory: int | None = None,
     checkpoint: str | Path | None = None,
     every: int = 64,
     progress: Callable[[Progress], object] | None = None,
@@ -73,9 +73,10 @@ def compress(
     on_bad : "raise", or "skip": leave out chunks that cannot be used. `problem.compressed.skipped` has
         their numbers, and why.
     memory : bytes for 4 chunks and 3 factors (6 with held_out), by which the size of chunks is set for a
-        memmap, zarr and Parquet; of Parquet also for a page of each column, at most half of it. The bits of R
-        depend on the chunks, and on the BLAS; of the same chunks on one machine they are the same. For other
-        sources it is the source that decides.
+        memmap, zarr and Parquet; of Parquet also for a page of each column, at most half of it. None: 256
+        MiB, or as many as chunks of 1024 rows need, if that is more. The levels of categories come on top.
+        The bits of R depend on the chunks, and on the BLAS; of the same chunks on one machine they are the
+        same. For other sources it is the source that decides.
     checkpoint : a file that the pass is written to every so many (`every`) chunks and however it ends, even
         by Ctrl-C. If it exists, the pass goes on from there, to the same bits.
     progress : called with a `Progress` after each chunk.
@@ -92,6 +93,7 @@ def compress(
         the first one, negative or non-finite weights, or cannot be read; or there are too many levels. Its
         `problem()` is that of the chunks before it. It is a ValueError.
     TypeError, ValueError, FileNotFoundError : bad arguments; no rows; another pass's checkpoint.
+    MemoryError : 3 factors and 4 chunks of 1024 rows are more than the memory of this machine.
     ModuleNotFoundError : the package of the source is missing.
 
     >>> import numpy as np, sparselin as sl
@@ -141,7 +143,13 @@ def compress(
         held_out=held,
         gram=bool(gram),
     )
-    wanted = Wanted(_named(columns, y, weights), _beside(beside), check_count(memory, "memory", 1))
+    wanted = Wanted(
+        _named(columns, y, weights),
+        _beside(beside),
+        None if memory is None else check_count(memory, "memory", 1),
+        None if columns is None else len(columns) + 2,  # y and weights may be columns too
+        held > 0,
+    )
     if type(source).__module__.partition(".")[0] in ("dask", "dask_expr"):
         from sparselin.scale.tree import run as run_tree
 

@@ -26,8 +26,7 @@ def parquet(source: Any, wanted: Wanted) -> Source:
     every = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
     groups = [group.num_rows for group in every]
     pages = min(len(names) * (_PAGE + _BUFFER), max((group.total_byte_size for group in every), default=0))
-    memory = wanted.memory - min(pages, wanted.memory // 2)
-    p = rows_of_chunk(memory, 8 * len(names), len(names))
+    p = rows_of_chunk(wanted, len(names), pages)
 
     def chunks(start: int) -> Iterator[Piece]:
         first = 0

@@ -62,7 +62,7 @@ def _array(array: Any, wanted: Wanted) -> Source:
             raise ValueError(
                 f"y and weights must have shape ({n},), as the source has rows; got {np.shape(vector)}"
             )
-    p = rows_of_chunk(wanted.memory, 8 * width, width)
+    p = rows_of_chunk(wanted, width)
     slab = getattr(array, "chunks", (1,))[0]  # of zarr: not to decode a piece of the array twice
     p = p // slab * slab or p
     ends = _end_of_file(array)
@@ -101,7 +101,7 @@ def _polars(frame: Any, wanted: Wanted) -> Source:
         raise TypeError("a LazyFrame needs polars ≥ 1.34, which gives it in batches: pass it collected")
     frame = frame if wanted.columns is None else frame.select(wanted.columns)
     width = len(frame.collect_schema().names())
-    p = rows_of_chunk(wanted.memory, 8 * width, width)
+    p = rows_of_chunk(wanted, width)
 
     def chunks(start: int) -> Iterator[Piece]:
         batches = frame.collect_batches(chunk_size=p, maintain_order=True, engine="streaming")
@@ -117,7 +117,7 @@ def _duckdb(relation: Any, wanted: Wanted) -> Source:
     if wanted.columns is not None:
         relation = relation.select(*('"' + name.replace('"', '""') + '"' for name in wanted.columns))
     width = len(relation.columns)
-    p = rows_of_chunk(wanted.memory, 8 * width, width)
+    p = rows_of_chunk(wanted, width)
 
     def chunks(start: int) -> Iterator[Piece]:
         batches = relation.to_arrow_reader(p)

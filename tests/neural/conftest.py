@@ -2,7 +2,42 @@
 
 import importlib.util
 
+import numpy as np
+import pytest
+
 if importlib.util.find_spec("torch") is not None:
     import torch
 
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def wrong():
+    """Values that an argument must refuse by a TypeError or ValueError with its name."""
+    junk = ["nope", "", 1j, object(), [[0, 1], [2]], np.array([1.0, 2.0]), {"a": 1}, b"x", [None]]
+    numbers = [*junk, float("nan"), -1, 10**400]
+    names = (
+        "epochs batch_size learning_rate M l2 growth momentum tol patience lam_start dropout temperature "
+        "penalty features_per_step warm_up validation_fraction n_features_to_select k rounds steps_per_phase"
+    )
+    flags = ["no", 1, None, np.array([1, 2])]
+    return dict.fromkeys(names.split(), numbers) | {
+        "device": ["nope", "", "meta", -1, 1.5, [1], "cuda:99", object()],
+        "dtype": ["float16", None, ["float32"], {}],
+        "groups": [5, "nope", [[0, 1], [2, 2]], [[0, 1], [2, "a"]], 1.5, np.array(3), [[0.5, 1], [2, 3]]],
+        "loss": [*junk[:-1], lambda output, target: None],
+        "hidden_layer_sizes": [*junk, 0, -1, 1.5, 10**400],
+        "network": [*junk, 5.5],
+        "random_state": ["nope", -1, 1.5, object()],
+        "rng": ["nope", -1, 1.5, object(), [None], np.array([1.0, 2.0])],
+        "lams": [*junk[:5], {}, [1, "a"], [2, 1], [0.0], 10**400, [float("nan")], []],
+        "parametrization": junk, "keep": junk, "stop_on": junk, "folded": junk, "names": [5, "nope", ["a"]],
+        "refit": flags, "backtrack": flags, "one_standard_error": flags, "reset_moments": flags,
+        "cv": ["nope", 0, 1, 100, [], [1, 2], 1.5, [([0], [])], [([0.5], [1])]],
+        "class_weight": ["nope", 5, {0: -1, 1: 1}, {0: float("nan"), 1: 1}, {0: 0, 1: 0}],
+        "forced": [5, "nope", [9], [0, 0], [0, 1, 2]],
+        "callback": [5, "nope"], "schedule": [5, "nope", lambda steps: None], "inputs": [5, "nope"],
+        "optimizer": [5, lambda parameters: None],
+        "validation": [5, "nope", (), (1,), np.ones((3, 3))],
+        "features": [5, "nope", [], [9]],
+    }  # fmt: skip

@@ -1,5 +1,6 @@
 """Sequential Attention on networks: its picks, its schedule, its border, and the linear method."""
 
+import inspect
 import itertools
 
 import numpy as np
@@ -221,6 +222,40 @@ def test_bad_batches_are_named(batch, error, message):
 def test_bad_settings_are_named(options, error, message):
     with pytest.raises(error, match=message):
         made(**{"k": 2, **options})
+
+
+def test_a_wrong_value_of_any_argument_is_named(wrong):
+    for name in inspect.signature(SequentialAttention).parameters:
+        for value in wrong.get(name, ()):
+            if name in ("groups", "names") and value is None:
+                continue
+            called = "k must" if name == "forced" and value == [0, 1, 2] else name
+            with pytest.raises((TypeError, ValueError), match=called) as raised:
+                made(**{"k": 2, **({"net": value} if name == "network" else {name: value})}).fit([planted()])
+            assert "ambiguous" not in str(raised.value), name
+    for call in (made(2).fit, made(2).fit_stream):
+        for value in (5, None, 1.5, np.array(3), torch.tensor(2)):
+            with pytest.raises(TypeError, match=r"batches|stream"):
+                call(value)
+    for value in (5, None, "nope"):
+        with pytest.raises(TypeError, match="categories must be a dict"):
+            EmbeddedColumns(3, value)
+
+
+def test_one_class_is_refused():
+    X, _ = planted()
+    with pytest.raises(ValueError, match="network must have an output for each of at least two classes"):
+        made(2, loss="cross_entropy").fit([(X, torch.zeros(len(X), dtype=torch.long))])
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_stream", "partial_fit"])
+def test_a_batch_of_one_row_is_named_where_it_cannot_be_normalised(method):
+    net = nn.Sequential(nn.Linear(8, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+    X, y = planted()
+    given = (X[:1], y[:1]) if method == "partial_fit" else ([(X, y), (X[:1], y[:1])],)
+    call = getattr(made(1, net=net, steps_per_phase=3), method)
+    with pytest.raises(ValueError, match=r"every batch must have at least 2 rows.*; got 1\..*drop_last=True"):
+        call(*given)
 
 
 def test_bad_calls_are_named():

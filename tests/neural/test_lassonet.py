@@ -1,6 +1,7 @@
 """LassoNet's path: its problem is solved, absent features want to be absent, and M = 0 is the LASSO."""
 
 import copy
+import inspect
 import itertools
 
 import numpy as np
@@ -13,7 +14,9 @@ from torch import nn  # noqa: E402
 import sparselin as sl  # noqa: E402
 from sparselin.neural import SkipNetwork, lassonet_path, mlp, network_at, refit, training  # noqa: E402
 from sparselin.neural._hierarchical_prox import shrink, shrink_by_torch  # noqa: E402
+from sparselin.neural.gains import marginal_gains  # noqa: E402
 from sparselin.neural.lassonet import LassoNetStep  # noqa: E402
+from sparselin.neural.reconstruction import matrix_completion, reconstruction_path  # noqa: E402
 from sparselin.results import Status  # noqa: E402
 
 QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}
@@ -394,3 +397,72 @@ def test_a_support_of_k_features_parts_no_group():
     )
     assert [len(path.support(k)) for k in range(5)] == [0, 0, 2, 2, 4]
     assert path.support(3).tolist() in ([0, 1], [2, 3])
+
+
+def normalised(q=1):
+    return nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, q))
+
+
+WITH_BATCHES = {
+    "path": lambda X, y, **options: lassonet_path(
+        normalised(), X, y, loss="squared", growth=4.0, epochs=(2, 2), **options
+    ),
+    "refit": lambda X, y, **options: refit(normalised(), X, y, [1, 2], loss="squared", epochs=2, **options),
+    "reconstruction": lambda X, y, **options: reconstruction_path(
+        normalised(4), X, growth=4.0, epochs=(2, 2), **options
+    ),
+    "completion": lambda X, y, **options: matrix_completion(
+        normalised(4), X, growth=4.0, epochs=(2, 2), rounds=2, **options
+    ),
+    "gains": lambda X, y, **options: marginal_gains(
+        normalised(), torch.tensor(X), torch.tensor(y)[:, None], [1], loss="squared", epochs=2, **options
+    ),
+}
+
+
+@pytest.mark.parametrize("method", WITH_BATCHES)
+@pytest.mark.parametrize("n", [2, 9, 17])
+@pytest.mark.parametrize("batch_size", [2, 4, 8, 16])
+def test_batch_normalisation_trains_on_any_number_of_rows(method, n, batch_size):
+    X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
+    WITH_BATCHES[method](X, X[:, 1], batch_size=batch_size, rng=0)
+
+
+@pytest.mark.parametrize("method", WITH_BATCHES)
+@pytest.mark.parametrize(("n", "batch_size"), [(1, None), (1, 4), (9, 1)])
+def test_batch_normalisation_of_one_row_is_named(method, n, batch_size):
+    X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
+    with pytest.raises(ValueError, match=r"every batch must have at least 2 rows.*Pass batch_size"):
+        WITH_BATCHES[method](X, X[:, 1], batch_size=batch_size, rng=0)
+
+
+@pytest.mark.parametrize("method", ["lassonet_path", "refit"])
+def test_a_wrong_value_of_any_argument_is_named(method, wrong):
+    X, y = design(24, 4)
+    options = {"network": [3], "X": X, "y": y, "loss": "squared"}
+    if method == "refit":
+        call, options = refit, {**options, "features": [0, 1], "epochs": 2}
+    else:
+        call, options = lassonet_path, {**options, "growth": 3.0, "epochs": (2, 2)}
+    for name in inspect.signature(call).parameters:
+        for value in wrong.get(name, ()) if name != "class_weight" else (5, "nope"):
+            with pytest.raises((TypeError, ValueError), match=name) as raised:
+                call(**{**options, name: value})
+            assert "ambiguous" not in str(raised.value), name
+
+
+@pytest.mark.parametrize("name", ["X", "y", "sample_weight"])
+@pytest.mark.parametrize("value", ["nope", 5, [], [[0, 1], [2]], [1.0, "a"], 1j])
+@pytest.mark.parametrize("method", ["lassonet_path", "refit"])
+def test_data_that_are_none_are_named(method, name, value):
+    X, y = design(24, 4)
+    options = {"network": [3], "X": X, "y": y, "loss": "squared", name: value}
+    with pytest.raises((TypeError, ValueError), match=name):
+        refit(features=[0], **options) if method == "refit" else lassonet_path(**options)
+
+
+def test_one_class_is_refused():
+    X, _ = design(24, 4)
+    for network in ([3], mlp(4, [3], 1), skip_network(4)):
+        with pytest.raises(ValueError, match="y must have at least two classes"):
+            lassonet_path(network, X, np.zeros(24, int), loss="cross_entropy")

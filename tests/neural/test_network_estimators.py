@@ -19,6 +19,8 @@ from sparselin.estimators import (  # noqa: E402
     SequentialAttentionRegressor,
 )
 from sparselin.neural import lassonet_path, mlp  # noqa: E402
+from sparselin.neural.refit import constant  # noqa: E402
+from sparselin.neural.training import Rows, squared  # noqa: E402
 
 # On full batches in float64, so that repeating rows, or their order, changes rounding only.
 SMALL = {"hidden_layer_sizes": (8,), "batch_size": None, "dtype": "float64", "random_state": 0}
@@ -235,3 +237,106 @@ def test_ctrl_c_in_a_phase_ends_the_fit_and_keeps_the_path(monkeypatch):
 
 def interrupted(*_):
     raise KeyboardInterrupt
+
+
+def normalised(d, q):
+    return torch.nn.Sequential(
+        torch.nn.Linear(d, 6), torch.nn.BatchNorm1d(6), torch.nn.ReLU(), torch.nn.Linear(6, q)
+    )
+
+
+SHORT = {"growth": 2.0, "epochs": (2, 2)}
+OF_EACH_KIND = [
+    (SequentialAttentionClassifier, {"n_features_to_select": 2, "epochs": 3}),
+    (SequentialAttentionRegressor, {"n_features_to_select": 2, "epochs": 3}),
+    (LassoNetClassifier, {"n_features_to_select": 2, "validation_fraction": 0.0, **SHORT}),
+    (LassoNetRegressor, {"n_features_to_select": 2, "validation_fraction": 0.0, **SHORT}),
+    (LassoNetRegressor, {"n_features_to_select": 2, "validation_fraction": 0.0, "refit": False, **SHORT}),
+    (LassoNetRegressor, {"validation_fraction": 16 / 33, **SHORT}),
+    (LassoNetClassifierCV, {"cv": 3, **SHORT}),
+    (LassoNetRegressorCV, {"cv": 3, **SHORT}),
+]
+
+
+@pytest.mark.parametrize("batch_size", [None, 2, 8, 16, 32, 33, 64])
+@pytest.mark.parametrize(("kind", "options"), OF_EACH_KIND)
+def test_batch_normalisation_trains_whatever_the_size_of_batches(kind, options, batch_size):
+    X = np.random.default_rng(0).standard_normal((33, 4))
+    y = X[:, 1] > 0 if "Classifier" in kind.__name__ else X[:, 1]
+    model = kind(network=normalised, batch_size=batch_size, random_state=0, **options).fit(X, y)
+    assert np.isfinite(model.predict(X).astype(float)).all()
+
+
+@pytest.mark.parametrize(("kind", "options"), OF_EACH_KIND)
+def test_batch_normalisation_of_one_row_names_the_size_of_batches(kind, options):
+    X = np.random.default_rng(0).standard_normal((33, 4))
+    y = X[:, 1] > 0 if "Classifier" in kind.__name__ else X[:, 1]
+    with pytest.raises(ValueError, match=r"every batch must have at least 2 rows, .* Pass batch_size"):
+        kind(network=normalised, batch_size=1, random_state=0, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("cv", [False, True])
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+@pytest.mark.parametrize("refit", [False, True])
+@pytest.mark.parametrize("lams", [None, [1e6]])
+def test_random_numbers_outside_are_left_as_they_are(kind, cv, refit, lams):
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    y = X[:, 1] > 0 if kind == "Classifier" else X[:, 1]
+    made = {"Classifier": (LassoNetClassifier, LassoNetClassifierCV),
+            "Regressor": (LassoNetRegressor, LassoNetRegressorCV)}[kind][cv]  # fmt: skip
+    options = {"growth": 3.0, "epochs": (3, 20), "patience": None, "batch_size": 16}
+    model = made(hidden_layer_sizes=(4,), lams=lams, refit=refit, dropout=0.5, random_state=0, **options)
+    if not cv and lams is not None:
+        y = np.random.default_rng(1).permutation(y)  # nothing to predict: the row without features is best
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    model.fit(X, y)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("kind", [SequentialAttentionClassifier, SequentialAttentionRegressor])
+def test_random_numbers_outside_are_left_by_attention(kind):
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    before = torch.get_rng_state()
+    kind(2, epochs=2, dropout=0.5).fit(X, np.arange(40) % 2)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_constant_draws_no_random_numbers(dtype):
+    rows = Rows(torch.ones(4, 3, dtype=dtype), torch.tensor([1.0, 2.0, 3.0, 6.0], dtype=dtype)[:, None])
+    before = torch.get_rng_state()
+    network = constant(rows, 1, squared)
+    assert torch.equal(before, torch.get_rng_state())
+    assert network(rows.X[:, :0]).flatten().tolist() == pytest.approx([3.0] * 4)
+    assert network.weight.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [OF_EACH_KIND[i] for i in (0, 1, 2, 3, 6, 7)], ids=lambda value: str(value)[-30:-2]
+)
+def test_a_wrong_value_of_any_argument_is_named(kind, options, wrong):
+    X = np.random.default_rng(0).standard_normal((24, 4))
+    y = X[:, 1] > 0 if "Classifier" in kind.__name__ else X[:, 1]
+    plain = {"hidden_layer_sizes": (3,), "random_state": 0, **options}
+    for name in kind(**plain).get_params():
+        for value in wrong[name]:
+            if value is None and name == "random_state":
+                continue
+            if name == "class_weight" and isinstance(value, dict):
+                value = {bool(label): number for label, number in value.items()}
+            called = "n_features_to_select" if name == "forced" and value == [0, 1, 2] else name
+            with pytest.raises((TypeError, ValueError), match=called) as raised:
+                kind(**{**plain, name: value}).fit(X, y)
+            assert "ambiguous" not in str(raised.value), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [one for one in OF_EACH_KIND if "Classifier" in one[0].__name__]
+)
+@pytest.mark.parametrize("label", [0, 3, "a", True])
+def test_one_class_is_refused(kind, options, label):
+    X = np.random.default_rng(0).standard_normal((24, 4))
+    with pytest.raises(ValueError, match=r"y must have at least two classes; got only"):
+        kind(hidden_layer_sizes=(3,), **options).fit(X, [label] * 24)

@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from sparselin.neural import SkipNetwork, mlp, training  # noqa: E402
+from sparselin.neural.batches import Shuffled  # noqa: E402
 from sparselin.neural.networks import first_linear  # noqa: E402
 
 
@@ -48,6 +49,35 @@ def test_batches_are_all_rows_once_in_an_order_of_the_seed():
     assert order(0) == order(0) != order(1)
     with training.seeded(0) as generator:
         assert next(rows.batches(None, generator)) is rows
+
+
+@pytest.mark.parametrize("size", [None, 1, 2, 3, 4, 7, 100])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 9, 10, 15, 22])
+def test_a_last_row_alone_joins_the_batch_before_it_and_no_other_cut_changes(n, size):
+    rows = training.Rows(torch.arange(float(n)).reshape(n, 1), torch.arange(n))
+    found = [batch.y.tolist() for batch in rows.batches(size, torch.Generator().manual_seed(3))]
+    order = torch.arange(n)
+    if size is not None and size < n:
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(3))
+    expected = [part.tolist() for part in order.split(size or n)]
+    if size is not None and 1 < size < n and n % size == 1:
+        expected[-2:] = [expected[-2] + expected[-1]]
+    assert found == expected or (len(found) == 1 and found == [list(range(n))])
+    assert len(found) == len(rows.cuts(size)) + 1 == len(Shuffled(rows, size)) == len(expected)
+    assert size == 1 or n == 1 or min(map(len, found)) > 1
+
+
+def test_a_batch_that_cannot_be_normalised_is_named():
+    normalised = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    with pytest.raises(ValueError, match=r"at least 2 rows, .* batch normalisation; got 1\. Pass batch_size"):
+        training.forward(normalised, torch.ones(1, 2))
+    assert training.forward(normalised, torch.ones(2, 2)).shape == (2, 3)
+
+    def other(X):
+        raise ValueError("of its own")
+
+    with pytest.raises(ValueError, match="of its own"):
+        training.forward(other, torch.ones(1, 2))
 
 
 def test_seeds_leave_the_state_outside():
