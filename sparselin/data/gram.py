@@ -80,8 +80,8 @@ def _completed(
     """Change the columns D of R that are no pivots so that Rᵀz = b; z has ζ in its last place.
 
     The factorisation drops the Schur complement C of G on D, of at most 8d·eps, and with it δ = b − Rᵀz,
-    which can be √(8d·eps) of b. [C δ; δᵀ ζ²] is the Gram matrix of projected columns and y, so that C − δδᵀ/ζ² is
-    positive semidefinite: with δ_D/ζ in the last row of R, RᵀR is closer to G, and Rᵀz = b.
+    which can be √(8d·eps) of b. [C δ; δᵀ ζ²] is the Gram matrix of projected columns and y, so that
+    C − δδᵀ/ζ² is positive semidefinite: with δ_D/ζ in the last row of R, RᵀR is closer to G, and Rᵀz = b.
 
     What is left of δ comes from rounding of R_PD, which is some eps/√p for pivots p. The least change of RᵀR
     on P × D by which zᵀΔ = δ, in the Frobenius norm, is R_PᵀΔ = tδᵀ/‖t‖² with t = R_P⁻¹z.
