@@ -107,6 +107,7 @@ class Problem(ErrorBounds):
 
     _numbers: tuple[int, ...] = ()  # see `check_indices`
     unrounded: Unrounded | None = None
+    _double: Problem | None = None  # in float64, of float32 data that were projected
 
     def __init__(
         self,
@@ -347,6 +348,8 @@ class Problem(ErrorBounds):
 
     def double_block(self, J: IndexArray) -> Any:
         """X_J (n, |J|) in float64, sparse if X is, not rounded to float32 by weights or scales."""
+        if self._double is not None:
+            return self._double.block(J)
         if self.unrounded is None:
             return self.block(J).astype(np.float64, copy=False)
         block = self.unrounded.X[:, J[self.n_features > J]].astype(np.float64)
@@ -365,6 +368,8 @@ class Problem(ErrorBounds):
     def double_y(self) -> FloatArray:
         """y (n,) in float64, not rounded to float32 by weights."""
         given = self.unrounded
+        if self._double is not None:
+            return self._double.y
         return self.y.astype(np.float64, copy=False) if given is None else given.response()
 
     def gram_columns(self, J: ArrayLike) -> FloatArray:
@@ -394,6 +399,8 @@ class Problem(ErrorBounds):
         """The problem with its data in float64, and with `double_eps`."""
         if self.dtype == np.float64:
             return self
+        if self._double is not None:
+            return self._double
         X, ones, scale = self.double_design
         root = None if self.unrounded is None else self.unrounded.root
         X = weighted(X.astype(np.float64), root)
@@ -434,7 +441,7 @@ class Problem(ErrorBounds):
         return self._with(Design(X, ones, scale), self.y[rows])
 
     def eliminated(self) -> Problem:
-        """The problem in float64 without its intercept: its scaled columns, and y, projected off the ones.
+        """The problem without its intercept: its columns, scaled, and y, both projected off the ones.
 
         For methods that work on a dense copy of X in any case. With a column of the ones t in every S,
         P_S^⊥x = P_{S∖t}^⊥(x − t·(tᵀx)/(tᵀt)). A column, or y, that is constant to rounding is zero: at most
@@ -444,12 +451,12 @@ class Problem(ErrorBounds):
         x − mean is rounded to eps of itself, whatever mean is; x·√weight and t·mean to eps of themselves,
         so that with weights eps grows by √2‖x‖/‖z‖, z what is left.
         """
-        double = self.in_double()
         if self.is_plain:
-            return double
+            return self
+        double = self.in_double()
         X, t, scale = double.design
         if t is None:
-            return double.left(double.columns(np.arange(self.d)), double.y, self.removed, 1.0)
+            return self._left(double, double.columns(np.arange(self.d)), double.y, self.removed, 1.0)
         data = double._with(Design(X), double.y)
         X, y = data.columns(np.arange(data.d)), double.y
         for _ in range(2):
@@ -460,8 +467,19 @@ class Problem(ErrorBounds):
         X[:, ~outside[:-1]] = 0
         y = y if outside[-1] else np.zeros(self.n)
         worst = float((norms[outside] / left[outside]).max(initial=0)) if (t != 1).any() else 0.0
-        X = X if scale is None else X * scale
-        return double.left(X, y, np.arange(self.n_features, self.d), 1 + math.sqrt(2) * worst)
+        X, ones = X if scale is None else X * scale, np.arange(self.n_features, self.d)
+        return self._left(double, X, y, ones, 1 + math.sqrt(2) * worst)
+
+    def _left(
+        self, double: Problem, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float
+    ) -> Problem:
+        """`left` in the dtype of this problem, from float64; `in_double` returns what was not rounded."""
+        exact = double.left(X, y, removed, growth)
+        if self.dtype == np.float64:
+            return exact
+        problem = self.left(X.astype(self.dtype), y.astype(self.dtype), removed, growth)
+        problem._double = exact
+        return problem
 
     def left(self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float) -> Problem:
         """The problem of X and y, this one's projected off the `removed` columns; eps grows by `growth`."""

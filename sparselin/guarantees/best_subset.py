@@ -166,7 +166,7 @@ def best_subset(
     levels = max(1, k - len(J) - 1)
     d = given.n_features
     check_memory((levels, d, d), np.float64, "The Gram matrix of X at each level of the search")
-    problem = given.eliminated()
+    problem = given.eliminated().in_double()
     with workers(1e7):  # limits BLAS to one thread: the matrices are small
         start = _Start(problem, k, J)
         tree = Tree(start)

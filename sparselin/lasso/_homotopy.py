@@ -277,19 +277,22 @@ class Homotopy:
     def _largest(self) -> tuple[IndexArray, FloatArray]:
         """T = {j : |c_j| + e_j ≥ max(|c| − e)}, outside S and its span; and e_T. (For |c| read `size`.)"""
         error, none = self.error(0.0), np.zeros(0, np.intp)
-        for accurate in (False, True):
+        possible = self.problem.column_norms > 0
+        possible[self.unpenalized] = False
+
+        def candidates() -> IndexArray:
             size = self.size(self.c)
-            candidate = (size + error >= (size - error).max()) & (self.problem.column_norms > 0)
-            candidate[self.unpenalized] = False
-            T = np.flatnonzero(candidate)
-            if not accurate:
-                if len(self.free) and len(T):
-                    inside = T[self.face.in_span(T)[0]]
-                    self.c[inside] = error[inside] = 0
-                    T = np.setdiff1d(T, inside)
-                if self.fitted() or not np.any(size[T] > error[T]):
-                    return none, error[none]
-                self.c[T], error[T] = self._accurate(self.base, T)
+            return np.flatnonzero((size + error >= (size - error).max()) & possible)
+
+        T = candidates()
+        while len(self.free) and len(T) and (inside := T[self.face.in_span(T)[0]]).size:
+            self.c[inside] = error[inside] = 0
+            possible[inside] = False
+            T = candidates()
+        if self.fitted() or not np.any(self.size(self.c[T]) > error[T]):
+            return none, error[none]
+        self.c[T], error[T] = self._accurate(self.base, T)
+        T = candidates()
         return T, error[T]
 
     def _tie(self, tied: IndexArray) -> None:

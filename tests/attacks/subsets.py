@@ -208,8 +208,8 @@ def swaps(sl, case):
     claim(len(residuals) == found.moves + 1 and np.all(np.diff(residuals) < 0), f"‖r‖²: {residuals}")
     judge_residual(exact, S, residuals[-1], f"‖r‖² of {S}")
     for before, after in itertools.pairwise(swapped(found)):
-        first, then = (exact.at((*exact.base, *S)).square[-1] for S in (before, after))
-        claim(then < first, f"{words}: ‖r‖² of {after} is not below that of {before}")
+        higher, lower = (exact.at((*exact.base, *T)).square[-1] for T in (before, after))
+        claim(lower < higher, f"{words}: ‖r‖² of {after} is not below that of {before}")
     if rule == "exact":
         here = exact.at(S)
         off = C * exact.eps * here.sy
