@@ -96,6 +96,7 @@ class Problem(ErrorBounds):
     compressed : what `compress` recorded of its pass over the data, or None.
     kind : "dense"; "sparse"; "operator"; or "gram": X is a Cholesky factor, and the squared lengths of its
         columns are known to eps. Methods do not branch on it: what depends on it is a method of the problem.
+    is_multiplied : whether the data are products with √weight or scales, which were rounded.
     unrounded : the data before weights and scales rounded them to float32; None for all other data.
     column_norms, y_norm : ‖X_j‖ (d,) and ‖y‖.
     Xty : Xᵀy (d,).
@@ -107,6 +108,7 @@ class Problem(ErrorBounds):
 
     _numbers: tuple[int, ...] = ()  # see `check_indices`
     unrounded: Unrounded | None = None
+    is_multiplied = False  # whether the data are rounded products with √weight or scales
     _double: Problem | None = None  # in float64, of float32 data that were projected
 
     def __init__(
@@ -144,6 +146,7 @@ class Problem(ErrorBounds):
     ) -> None:
         """Set the design of X and y, rows multiplied by `root`, (n,) in float64, in the dtype of X."""
         t = np.ones(len(y)) if root is None else root
+        self.is_multiplied = root is not None or bool(standardize)
         scale = unit_variance(X, t, intercept, root) if standardize else None
         if X.dtype == np.float32 and not isinstance(X, Operator) and (root is not None or standardize):
             self.unrounded = Unrounded(X, y, root, scale)
@@ -503,6 +506,7 @@ class Problem(ErrorBounds):
         """Another design and y, of the same kind as this one: from a Gram matrix or not."""
         problem = object.__new__(Problem)
         problem.origin, problem.removed, problem.compressed = origin, self.removed, self.compressed
+        problem.is_multiplied = self.is_multiplied
         problem.names = self.names if design.X.shape[1] == self.n_features else None
         problem._set(design, y)
         same = self._is_gram or self.kind == "operator" or problem.dtype == self.dtype

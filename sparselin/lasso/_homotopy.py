@@ -293,7 +293,38 @@ class Homotopy:
             return none, error[none]
         self.c[T], error[T] = self._accurate(self.base, T)
         T = candidates()
+        if self.problem.is_multiplied:
+            T = self._tied_before_rounding(possible)
+            self.c[T], error[T] = self._accurate(self.base, T)
         return T, error[T]
+
+    def _tied_before_rounding(self, possible: np.ndarray) -> IndexArray:
+        """T where √weight and scales were multiplied into the data, with the errors that this made.
+
+        By s(X_i) ≤ √(1 + κ²)‖X_i‖ no column is tied that is left out before s(X_i) is computed.
+        """
+        size = np.where(possible, self.size(self.c), -np.inf)
+        r, y = self._sizes(self.base)
+        error = self.problem.column_norms * (math.hypot(1.0, self.face.kappa) * r + y) * self.problem.unit
+        J = np.flatnonzero(size + error >= (size - error).max())
+        error = self._products_error(self.base, J)
+        return J[size[J] + error >= (size[J] - error).max()]
+
+    def _products_error(self, balance: Balance, J: IndexArray) -> FloatArray:
+        """Bounds on the change of ⟨X_i, r⟩, i ∈ J, by products of the data that are rounded to eps.
+
+        u·(s(X_i)‖r‖ + ‖z_i‖s(f)), z_i = P^⊥X_i, the first terms of `measured_error`, r from a balance.
+        """
+        error, (r, f) = np.empty(len(J)), self._sizes(balance)
+        for start in range(0, len(J), CHUNK):
+            sizes, lengths = self.face.beside(J[start : start + CHUNK])
+            error[start : start + CHUNK] = self.problem.unit * (sizes * r + lengths * f)
+        return error
+
+    def _sizes(self, balance: Balance) -> tuple[float, float]:
+        """‖r‖ and s(f) of a balance, f being y or zero."""
+        f = self.problem.y_norm if balance is self.base else 0.0
+        return _norm(balance.r), math.hypot(f, _norm(self.face.norms * balance.x))
 
     def _tie(self, tied: IndexArray) -> None:
         self.tied = tied
@@ -320,6 +351,8 @@ class Homotopy:
     def rates(self) -> tuple[FloatArray, FloatArray]:
         """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; the KKT conditions require g ≥ 1."""
         g, error = self._accurate(self.direction, self.tied)
+        if self.problem.is_multiplied:
+            error += self._products_error(self.direction, self.tied)
         return self.signs * g, error
 
     def enter(self) -> None:

@@ -159,12 +159,10 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
             moves[place[j], k] = 1
         J = np.array([place[j] for j in inside + dependent])
         larger = _largest_support(v[J], moves[J])
-        if larger is None:
-            return None
-        v[J] = larger
+        v[J] = np.nan if larger is None else larger
     for j in set(homotopy.active()) - set(entered):
         face.remove(j)
-    return v
+    return None if np.isnan(v).any() else v
 
 
 def _largest_support(v: FloatArray, N: FloatArray) -> FloatArray | None:

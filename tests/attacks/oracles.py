@@ -312,13 +312,15 @@ class Reduced:
         self.data = np.ones((m, 1)) * (z[-1] * s[:-1] + z[:-1] * (s[-1] + root_n * z[-1]))
         self.size[:, list(S)] = self.data[:, list(S)] = self.raw[:, list(S)]
 
-    def allowed(self, unit, lam):
+    def allowed(self, unit, lam, multiplied=False):
         """A backward error; and SHARE·λ, but where even at β = 0 rounding of the data says no more.
 
-        Or where the exact β, rounded, violates the conditions as much.
+        Or where the exact β, rounded, violates the conditions as much. Data that were multiplied by √weight
+        or scales are rounded: then it is an error in X_S, too.
         """
         share = np.maximum(SHARE * np.asarray(lam)[:, None] / self.factor, ROUNDED * unit / C * self.raw)
-        return np.minimum(unit * self.raw, np.where(share > unit * self.data, share, unit * self.size))
+        raw = np.maximum(self.raw, self.size) if multiplied else self.raw
+        return np.minimum(unit * raw, np.where(share > unit * self.data, share, unit * self.size))
 
 
 def residual(X, y, coef):

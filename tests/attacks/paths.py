@@ -311,7 +311,8 @@ def judge_path(sl, case, lam_min=0.0, positive=False):
     if exact.base:
         halves = (path.intercept[1:].astype(float) + path.intercept[:-1]) / 2
         found = np.column_stack([found, np.concatenate([path.intercept, halves])])
-    edge = judge_kkt(exact, found, np.concatenate([knots, middle]), S, positive)
+    multiplied = bool({"weights", "standardize"} & set(case.options))
+    edge = judge_kkt(exact, found, np.concatenate([knots, middle]), S, positive, multiplied)
     for i, active in enumerate(path.active if len(between) else ()):
         t = len(knots) + min(i, len(between) - 1)
         on = {j for j in np.flatnonzero(between[t - len(knots)]).tolist() if j not in S}
@@ -324,12 +325,12 @@ def judge_path(sl, case, lam_min=0.0, positive=False):
     return UNDECIDED if path.status.name == "BEYOND_PRECISION" else None
 
 
-def judge_kkt(exact, coef, lam, S, positive=False):
+def judge_kkt(exact, coef, lam, S, positive=False, multiplied=False):
     """Violations as `Reduced` allows them; returns where |c_j| is λ to that."""
     factor = None if exact.scale is None else exact.at(exact.base).factor
     reduced = Reduced(exact.X, exact.y, coef, lam, S, factor, positive)
     unit = C * exact.eps
-    allowed = reduced.allowed(unit, lam)
+    allowed = reduced.allowed(unit, lam, multiplied)
     t, j = np.unravel_index(np.argmax(reduced.off - allowed), reduced.off.shape)
     words = f"at λ = {lam[t]} (of {lam[0]}) the KKT conditions fail by {reduced.off[t, j]:.3g} at column {j}"
     claim(reduced.off[t, j] <= allowed[t, j], f"{words}; rounding explains {unit * reduced.raw[t, j]:.3g}")
