@@ -5,7 +5,9 @@ A feature leaves in the training at λ only if two things hold.
 Its weights can get to zero: with no gradient from L, proximal steps of total length τ at λ take u_g to zero
 if and only if ‖θ_g‖₂ + M‖W_g‖₁ ≤ τλ (`sparselin.lassonet.prox`; of several steps the lengths add up). A step
 has length α/(1 − μ), and the steps at the λ's before count too: with T steps at each of λ, λ/γ, λ/γ², … it
-is λτ = λ·αT/(1 − μ)·γ/(γ − 1).
+is λτ = λ·αT/(1 − μ)·γ/(γ − 1). T is that of all epochs at a λ. Patience ends them no earlier: while all
+weights shrink, the objective falls. A start for fewer steps is too high: the weights of all features reach
+zero at nearly the same λ, before the rest of the network has adapted.
 
 And zero keeps it: the group is stationary at zero, the rest of the network being as it is, if and only if
 ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ at u_g = 0.
@@ -29,7 +31,7 @@ def lambda_start(training: Training, growth: float) -> float:
     """Half of the λ at which the first group is expected to leave; 1 where all weights are zero already."""
     reduced, settings = training.reduced, training.settings
     batches = len(training.rows.cuts(settings.batch_size)) + 1
-    steps = batches * min(filter(None, (settings.epochs[1], settings.patience[1])))
+    steps = batches * settings.epochs[1]
     length = settings.learning_rate[1] * steps / (1 - settings.momentum) * growth / (growth - 1)
     reach = reduced.pull(reduced.U.detach(), settings.M) / length
     living = torch.zeros_like(reach).index_add_(0, reduced.label, training.rows.X.abs().amax(dim=0)) > 0

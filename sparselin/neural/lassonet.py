@@ -57,9 +57,9 @@ def lassonet_path(
     batch_size: int | None = None,
     learning_rate: float | tuple[float, float] = 1e-3,
     momentum: float = 0.9,
-    epochs: int | tuple[int, int] = (1000, 100),
+    epochs: int | tuple[int, int] = (1000, 200),
     patience: int | tuple[int | None, int | None] | None = (100, 10),
-    tol: float = 0.99,
+    tol: float = 0.997,
     validation: tuple[Any, ...] | None = None,
     stop_on: str = "validation",
     sample_weight: Any = None,
@@ -97,8 +97,9 @@ def lassonet_path(
     y : (n,) or (n, q) targets; numbers 0, 1, … of classes for "cross_entropy".
     loss : "squared" (½‖f − y‖²), "cross_entropy", a PyTorch loss, or a function of outputs and targets to
         (n,).
-    lams : λ's, ascending, in place of lam_start·growthⁱ, i = 0, 1, …. lam_start "auto" comes from the dense
-        network and the data; should features leave in the training at it, a quarter of it is tried.
+    lams : λ's, ascending, in place of lam_start·growthⁱ, i = 0, 1, …. lam_start "auto" is half of the λ at
+        which all epochs of steps may take the first feature of the dense network to zero; should features
+        leave in the training at it, a quarter of it is tried.
     M : ≥ 0, the hierarchy coefficient.
     k : the path ends with the first λ that has at most k features.
     groups : a partition of 0..d − 1.

@@ -67,7 +67,7 @@ def matrix_completion(
     network : as for `lassonet_path`, with d outputs.
     Z : (m, d), NaN where it is missing. Standardize the columns (by `np.nanmean` and `np.nanstd`).
     rounds : of imputation, at most. tol : the relative change at which they end.
-    options : those of `lassonet_path`; epochs[0] is that of each round.
+    options : those of `lassonet_path`, where tol is 0.99; epochs[0] is that of each round.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def matrix_completion(
     with seeded(rng):
         model = border.as_skip_network(network, X, X, squared)
     epochs = border.pair(options.pop("epochs", (1000, 100)), "epochs", int)
-    options = {**options, "loss": observed_squares, "rng": rng, "names": names}
+    options = {**options, "loss": observed_squares, "rng": rng, "names": names, "tol": 0.99}
     target = torch.stack([values, observed.to(values)], dim=1)
     changes: list[float] = []
     while len(changes) < rounds and (not changes or changes[-1] > tol):

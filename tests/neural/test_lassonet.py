@@ -223,6 +223,27 @@ def test_given_network_and_data_are_not_modified():
     assert np.array_equal(y, kept[1])
 
 
+@pytest.mark.parametrize("batch_size", [None, 50])
+@pytest.mark.parametrize("growth", [1.1, 1.3])
+@pytest.mark.parametrize("kind", ["squared", "cross_entropy"])
+def test_features_do_not_leave_together_soon_after_the_start(kind, growth, batch_size):
+    """No feature leaves below twice λ_start; at growth 1.1 no half at one λ. Patience is below the epochs.
+
+    T steps of length s at each of λ_start·γⁱ, i ≤ n, shrink ‖θ_g‖ + M‖W_g‖₁ by sTλ_start(γⁿ⁺¹ − 1)/(γ − 1).
+    With λ_start half of (γ − 1)/(sTγ) of the least of these norms, none is zero while γⁿ⁺¹ < 1 + 2γ, but for
+    the gradient.
+    """
+    X, y = design(n=100, d=12)
+    y = (y - y.mean()) / y.std() + X[:, 5] * X[:, 7] if kind == "squared" else (y > y.mean()).astype(int)
+    epochs = 100 if batch_size is None else 50
+    path = lassonet_path(
+        [20], X.astype("f"), y, loss=kind, growth=growth, batch_size=batch_size, epochs=(150, epochs),
+        patience=(50, 10), k=6,
+    )  # fmt: skip
+    assert path.lam[np.argmax(path.n_selected < 12)] >= 2 * path.lam[1]
+    assert growth > 1.1 or np.diff(path.n_selected).min() > -6
+
+
 def test_returning_features_are_recorded_and_the_round_limit_holds():
     """A network whose one living feature is set to zero wants it back at a small λ."""
     X, y = design()

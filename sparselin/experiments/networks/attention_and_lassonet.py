@@ -100,6 +100,7 @@ def lassonet(
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
+        tol=0.99,
         sample_weight=data.weight,
         k=last,
         rng=rng,

@@ -82,7 +82,7 @@ def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float 
     path = lassonet_path(
         (max(1, sets.X.shape[1] // 3),), sets.X, sets.y,
         loss="cross_entropy", M=M, k=smallest, epochs=path_epochs(len(sets.X), scale), patience=(10, None),
-        validation=(sets.X_val, sets.y_val), rng=seed, **LASSONET,
+        tol=0.99, validation=(sets.X_val, sets.y_val), rng=seed, **LASSONET,
     )  # fmt: skip
     return Picks(tuple(path.ranking().tolist()), time.process_time() - begin)
 
