@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparselin._kernels.best_subset import SLACK
 from sparselin.guarantees._along_path import Data
 from sparselin.guarantees.coherence import columns_of, normalized, scaled
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
@@ -58,6 +59,7 @@ class Condition(NamedTuple):
     factor, factor_unit : the factors for OMP and FR if ERC < 1 and e = 0 to rounding: 1 less the rounding.
     left, right : the two sides of (1), in units of ‖y‖ and of the longest column, with their errors added to
         the right one.
+    share : R²(S) is at least this share of the largest R².
     """
 
     known: bool | None
@@ -68,6 +70,7 @@ class Condition(NamedTuple):
     factor_unit: float
     left: float
     right: float
+    share: float = 1.0
 
 
 def exact_recovery_coefficient(X: Any, S: Columns) -> float:
@@ -147,7 +150,9 @@ def condition(data: Data, best: BestSubset) -> Condition:
     shortest = min(sigma_unit, np.sqrt(max(0.0, 1 - erc_unit**2)))
     factor = _certain(right, erc, sigma, len(S))
     factor_unit = _certain(right_unit, erc_unit, sigma_unit * shortest, len(S))
-    return Condition(known, exact, erc, erc_unit, factor, factor_unit, left, right)
+    # sets whose ‖r‖² differs by less than SLACK·‖y‖² count as equal in `best_subset`
+    share = max(0.0, 1 - SLACK / best.r2) if best.r2 > 0 else 0.0
+    return Condition(known, exact, erc, erc_unit, factor, factor_unit, left, right, share)
 
 
 def _largest_norm(coefs: FloatArray) -> float:
@@ -211,7 +216,7 @@ def of_recovery(run: GreedyRun, found: Condition, spectrum: SparseEigenvalues, d
             (*sparse, *lengths, ("k < (1 + 1/μ)/2", bool((2 * k - 1) * mu < margin))),
             certain,
         ),
-        bound("recovery in noise", run, "1", f"{OURS}, Theorem 4", noisy, np.ones(2)),
+        bound("recovery in noise", run, "1", f"{OURS}, Theorem 4", noisy, np.array([found.share, 1.0])),
     ]
 
 

@@ -351,9 +351,14 @@ class Homotopy:
     def rates(self) -> tuple[FloatArray, FloatArray]:
         """g_j = s_j⟨X_j, u⟩ for the tied j, and bounds on the errors; the KKT conditions require g ≥ 1."""
         g, error = self._accurate(self.direction, self.tied)
+        return self.signs * g, error
+
+    def tight(self) -> IndexArray:
+        """The tied j with g_j = 1 to rounding, that of weighted or standardized data included."""
+        g, error = self.rates()
         if self.problem.is_multiplied:
             error += self._products_error(self.direction, self.tied)
-        return self.signs * g, error
+        return self.tied[g <= 1 + error]
 
     def enter(self) -> None:
         """Find the direction of the path below this knot, and with it P, the active set just below.

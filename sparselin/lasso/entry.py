@@ -114,7 +114,8 @@ def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
         signs=signs.astype(problem.dtype),
         direction=v.astype(problem.dtype),
         window_lower=lower,
-        proof_lower=_proof_lower(problem, c, T, homotopy.unpenalized, lam, norm),
+        # λ₂ ≤ λ₀ but for rounding
+        proof_lower=max(lower, _proof_lower(problem, c, T, homotopy.unpenalized, lam, norm)),
         residual_norm=norm,
         status=Status.COMPLETED if sound else Status.BEYOND_PRECISION,
         names=problem.names,
@@ -143,8 +144,7 @@ def _direction_of_largest_support(homotopy: Homotopy, T: IndexArray, signs: Floa
     v = np.zeros(len(T))
     for j in homotopy.active():
         v[place[j]] = max(signs[place[j]] * slope[j], 0.0)
-    rates, error = homotopy.rates()
-    tight = homotopy.tied[rates <= 1 + error]
+    tight = homotopy.tight()
     entered = homotopy.active()
     dependent = [int(j) for j in tight if not face.append(int(j))]
     if dependent:
