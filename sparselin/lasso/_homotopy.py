@@ -293,22 +293,24 @@ class Homotopy:
             return none, error[none]
         self.c[T], error[T] = self._accurate(self.base, T)
         T = candidates()
-        if self.problem.is_multiplied:
-            T = self._tied_before_rounding(possible)
-            self.c[T], error[T] = self._accurate(self.base, T)
         return T, error[T]
 
-    def _tied_before_rounding(self, possible: np.ndarray) -> IndexArray:
-        """T where √weight and scales were multiplied into the data, with the errors that this made.
+    def tie_products(self) -> None:
+        """Add to T at λ* what may tie before √weight and scales were multiplied into the data, and rounded.
 
         By s(X_i) ≤ √(1 + κ²)‖X_i‖ no column is tied that is left out before s(X_i) is computed.
         """
-        size = np.where(possible, self.size(self.c), -np.inf)
+        if not self.problem.is_multiplied:
+            return
+        size = self.size(self.c)
+        size[self.unpenalized] = -np.inf
         r, y = self._sizes(self.base)
         error = self.problem.column_norms * (math.hypot(1.0, self.face.kappa) * r + y) * self.problem.unit
         J = np.flatnonzero(size + error >= (size - error).max())
         error = self._products_error(self.base, J)
-        return J[size[J] + error >= (size[J] - error).max()]
+        T = J[(size[J] + error >= (size[J] - error).max()) & (size[J] > 0)]
+        self.c[T] = self._accurate(self.base, T)[0]
+        self._tie(T)
 
     def _products_error(self, balance: Balance, J: IndexArray) -> FloatArray:
         """Bounds on the change of ⟨X_i, r⟩, i ∈ J, by products of the data that are rounded to eps.

@@ -94,6 +94,8 @@ def first_entry(
 
 def entry_of(problem: Problem, homotopy: Homotopy) -> FirstEntry:
     """Follow the homotopy from its first knot to the second, and return the first entry."""
+    if homotopy.lam > 0:
+        homotopy.tie_products()
     lam, c, T = homotopy.lam, homotopy.c, homotopy.tied
     norm = float(np.sqrt(homotopy.base.r @ homotopy.base.r))
     if lam == 0:
