@@ -307,8 +307,8 @@ class Homotopy:
         r, y = self._sizes(self.base)
         error = self.problem.column_norms * (math.hypot(1.0, self.face.kappa) * r + y) * self.problem.unit
         J = np.flatnonzero(size + error >= (size - error).max())
-        error = self._products_error(self.base, J)
-        T = J[(size[J] + error >= (size[J] - error).max()) & (size[J] > 0)]
+        sharp = self._products_error(self.base, J)
+        T = J[(size[J] + sharp >= (size[J] - sharp).max()) & (size[J] > 0)]
         self.c[T] = self._accurate(self.base, T)[0]
         self._tie(T)
 
