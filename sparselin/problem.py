@@ -108,7 +108,7 @@ class Problem(ErrorBounds):
 
     _numbers: tuple[int, ...] = ()  # see `check_indices`
     unrounded: Unrounded | None = None
-    is_multiplied = False  # whether the data are rounded products with √weight or scales
+    is_multiplied = False
     _double: Problem | None = None  # in float64, of float32 data that were projected
 
     def __init__(

@@ -11,6 +11,7 @@ import scipy.sparse
 
 import sparselin as sl
 from sparselin import Problem
+from sparselin.data.design import _missing
 from sparselin.spectral import SmoothedDifferentialEntropy
 
 ENTROPY = SmoothedDifferentialEntropy(1.0)
@@ -390,6 +391,11 @@ def test_r2_of_a_lasso_path_is_that_of_its_residuals_where_means_are_large(rng):
     Z, z = X - X.mean(0), y - y.mean()
     squares = np.square(z[:, None] - Z[:, path.features] @ path.coef_path.T).sum(0)
     near(1 - path.r2, squares / (z @ z), 1e-7)
+
+
+def test_sums_of_weights_that_are_not_stored_end_at_the_least_floats():
+    weight = np.array([1.0, 1e-310, 5e-324, 3e-320])
+    assert _missing(weight, np.array([0, 1, 2]), np.array([0, 0, 1]), 2).tolist() == [3e-320 + 5e-324, 1.0]
 
 
 @pytest.mark.parametrize("mean", [0.0, 1e4, 1e8])

@@ -160,7 +160,7 @@ def _missing(weight: FloatArray, rows: IndexArray, columns: IndexArray, m: int) 
     """
     rest, bits = np.zeros(m), 52 - len(weight).bit_length()
     while weight.any():
-        unit = math.ldexp(1.0, math.frexp(float(weight.max()))[1] - bits)
+        unit = math.ldexp(1.0, max(math.frexp(float(weight.max()))[1] - bits, -1074))  # the least float
         part = np.floor(weight / unit) * unit
         rest += part.sum() - np.asarray(np.bincount(columns, part[rows], m), np.float64)
         weight = weight - part
