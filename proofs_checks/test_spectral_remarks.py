@@ -30,6 +30,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from flint import fmpq, fmpq_mat
 from hypothesis import assume
+from hypothesis import strategies as st
 
 import sparselin as sl
 from proofs_checks.rational import inner, off, rational, vector
@@ -49,6 +50,7 @@ from proofs_checks.spectral import (
 from sparselin.ledger import HOLDS, MISPRINT, OPEN, claim, mutants
 
 HALF = fmpq(1, 2)
+FIVE = st.lists(st.integers(-3, 3).map(fmpq), min_size=5, max_size=5)
 
 
 # --- Section 1 -------------------------------------------------------------------------------------------
@@ -84,8 +86,8 @@ def test_correlated_features_slow_stochastic_gradient(check):
     1/‖row‖²
 
     Consequences: Diversity by the regularizers obviates it in the extreme, as each is largest for orthogonal
-    columns, but does not order it: for three columns with correlations −9/20 f_de, f_gr and f_sv are all
-    larger than for 4/5, and λ_min is 1/10 and not 1/5.
+    columns, but does not order it: for three columns with correlations −9/20 f_de (δ = 1 and 1/10), f_gr (α =
+    1/2) and f_sv are all larger than for 4/5, and λ_min is smaller, 1/10 and not 1/5.
 
     Unchecked: other steps and other ways to draw a row. The reference [2] is about coordinate descent in
     parallel.
@@ -103,9 +105,10 @@ def test_correlated_features_slow_stochastic_gradient(check):
         [(slow, fmpq(1, 10)), (fast, fmpq(1, 5))], lambda case: (case[0] - identity(3) * case[1]).det() == 0
     )
 
-    def shrinks_by_the_quadratic_form(design):
+    def shrinks_by_the_quadratic_form(drawn):
+        design, entries = drawn
         k, C, A = design.d, correlations(design), rational(design.X)
-        e = vector([fmpq(int(x)) for x in check.rng.integers(-3, 4, k)])
+        e = vector(entries[:k])
         square, form = inner(e, e), inner(e, C * e)
         units = [vector([fmpq(i == j) for i in range(k)]) for j in range(k)]
         pairs = [units[i] + units[j] * s for i in range(k) for j in range(i) for s in (-1, 1)]
@@ -113,7 +116,7 @@ def test_correlated_features_slow_stochastic_gradient(check):
         orthogonal = identity(k) == C
         return expected_square(A, e) == square - form / k and orthogonal == (slowest == 2 - fmpq(2, k))
 
-    check.forall(unit_designs(max_d=4), shrinks_by_the_quadratic_form)
+    check.forall(st.tuples(unit_designs(max_d=4), FIVE), shrinks_by_the_quadratic_form)
 
 
 ANGLES = {7: (24, 25), 5: (12, 13), 9: (40, 41), 11: (60, 61), 8: (15, 17)}
@@ -147,8 +150,8 @@ def test_greedy_and_the_lasso_ignore_diversity(check):
     Hypotheses: ten designs of four features; OMP, forward regression and the path of the Lasso, k = 2; the
     largest R² + νf_sv for three ν
 
-    Consequences: R² + νf_sv is largest at the orthogonal pair for every ν > 0. Implicitly greedy methods avoid
-    what is redundant: a column that depends on those picked adds nothing, and is not picked.
+    Consequences: R² + νf_sv is largest at the orthogonal pair for every ν > 0. Implicitly greedy methods
+    avoid what is redundant: a column that depends on those picked adds nothing, and is not picked.
 
     Unchecked: what the supplement says of it (SR-supplement)
     """
@@ -251,10 +254,11 @@ def test_the_target_of_the_perturbed_features(check):
         "X'_S = X_S = (1, 0)ᵀ, Z = (1, 0), and (0, 1) for y, which is defined nowhere: α' = 0, α = 1",
     )
 
-    def is_the_target(design):
+    def is_the_target(drawn):
+        design, entries = drawn
         A, Z = rational(design.X), rational(design.y)
         assume(has_independent_columns(A))
-        y = vector([fmpq(int(v)) for v in check.rng.integers(-3, 4, A.nrows())])
+        y = vector(entries[: A.nrows()])
         seen, unseen = A * coefficients(A, y - Z), off(A, range(A.ncols()), y)
         same = coefficients(A, y) == coefficients(A, Z)
         normal = A.transpose() * (Z - A * coefficients(A, Z))
@@ -264,7 +268,7 @@ def test_the_target_of_the_perturbed_features(check):
             and normal == normal * 0
         )
 
-    check.forall(unit_designs(max_d=3), is_the_target)
+    check.forall(st.tuples(unit_designs(max_d=3), FIVE), is_the_target)
 
 
 REGULARIZATION = {
