@@ -21,7 +21,7 @@ from flint import arb, ctx
 from scipy.optimize import minimize
 
 import sparselin as sl
-from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
+from sparselin.ledger import HOLDS, MISPRINT, claim, mutants
 
 EPS = np.finfo(float).eps
 
@@ -139,7 +139,7 @@ def both_sides(rng):
     "SA-lemma-3.2",
     "Lemma 3.2 and equation (7) (ICLR, NeurIPS submission)",
     "proof, interval, float",
-    CORRECTED,
+    MISPRINT,
     cases=1000,
     ci_cases=25,
 )

@@ -34,7 +34,7 @@ from proofs_checks.spectral import (
     table,
     unit_designs,
 )
-from sparselin.ledger import CORRECTED, claim, mutants
+from sparselin.ledger import MISPRINT, claim, mutants
 
 
 def count_above(values, threshold):
@@ -42,7 +42,7 @@ def count_above(values, threshold):
     return sum(1 for value in values if value > threshold)
 
 
-@claim("SR-lemma-13", "Lemma 13", "exact, proof", CORRECTED, cases=1500, ci_cases=40)
+@claim("SR-lemma-13", "Lemma 13", "exact, proof", MISPRINT, cases=1500, ci_cases=40)
 @mutants("count_above", "rank_power")
 @precisely()
 def test_traces_of_monotone_functions_increase(check):

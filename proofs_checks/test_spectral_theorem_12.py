@@ -46,7 +46,7 @@ from proofs_checks.spectral import (
     strict_chains,
     trace_of,
 )
-from sparselin.ledger import CORRECTED, claim, mutants
+from sparselin.ledger import MISPRINT, claim, mutants
 
 # on t ≥ 0, 0 at t = 0
 FUNCTIONS = {
@@ -87,7 +87,7 @@ def squares(C, d, centre):
     "SR-theorem-12",
     "Theorem 12, from Friedland and Gaubert (2011)",
     "exact, interval, proof",
-    CORRECTED,
+    MISPRINT,
     cases=400,
     ci_cases=15,
 )

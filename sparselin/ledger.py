@@ -86,19 +86,22 @@ class Verdict(enum.Enum):
     """What is known of a printed statement."""
 
     HOLDS = "holds"
+    MISPRINT = "holds, misprinted"
     CORRECTED = "holds, corrected"
     FALSE = "false as printed"
     EMPIRICAL = "empirical"
     OPEN = "open"
     REPRODUCED = "reproduced"
     NOT_REPRODUCED = "not reproduced"
+    UNDECIDED = "undecided"
     CONTRADICTED = "contradicted by the paper's own tables"
     NEEDS_DATA = "needs data"
 
 
-HOLDS, CORRECTED, FALSE, EMPIRICAL, OPEN, REPRODUCED, NOT_REPRODUCED, CONTRADICTED, NEEDS_DATA = Verdict
-REFUTED = (CORRECTED, FALSE, CONTRADICTED)
-EXPERIMENTAL = (REPRODUCED, NOT_REPRODUCED, NEEDS_DATA)
+HOLDS, MISPRINT, CORRECTED, FALSE, EMPIRICAL, OPEN, *_experimental = Verdict
+REPRODUCED, NOT_REPRODUCED, UNDECIDED, CONTRADICTED, NEEDS_DATA = _experimental
+REFUTED = (MISPRINT, CORRECTED, FALSE, CONTRADICTED)
+EXPERIMENTAL = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NEEDS_DATA)
 UNCHECKED = (OPEN, NEEDS_DATA)
 
 

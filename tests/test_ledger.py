@@ -56,6 +56,7 @@ def test_a_failing_case_is_shrunk_and_reported():
             "'holds' with 1 witnesses against the printed",
         ),
         (Verdict.CORRECTED, lambda check: check.tally(3), "'holds, corrected' with 0 witnesses"),
+        (Verdict.MISPRINT, lambda check: check.tally(3), "'holds, misprinted' with 0 witnesses"),
         (Verdict.FALSE, lambda check: check.refutes(True, "w"), "'false as printed' with no case checked"),
         (Verdict.EMPIRICAL, lambda check: check.measured("m"), "'empirical' with no case checked"),
         (Verdict.FALSE, lambda check: check.refutes(False, "w"), "the printed statement is not refuted by w"),
@@ -87,7 +88,7 @@ def test_a_failing_case_is_shrunk_and_reported():
     ],
 )
 def test_a_verdict_needs_its_evidence(verdict, check, failure):
-    correction = "c" if verdict in (Verdict.CORRECTED, Verdict.FALSE, Verdict.CONTRADICTED) else ""
+    correction = "c" if verdict in machinery.REFUTED else ""
     assert decide(a_claim(check, verdict=verdict, correction=correction).claim).failure.startswith(failure)
 
 
@@ -102,7 +103,7 @@ def test_the_evidence_for_each_verdict():
             check.concludes(verdict)
 
     for verdict in Verdict:
-        refuted = verdict in (Verdict.CORRECTED, Verdict.FALSE, Verdict.CONTRADICTED)
+        refuted = verdict in machinery.REFUTED
         outcome = decide(a_claim(both, verdict=verdict, correction="c" * refuted).claim, 7 if refuted else 8)
         assert outcome == machinery.Outcome(2, 1, ("w",) * refuted, ("m",), None)
 
