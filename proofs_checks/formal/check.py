@@ -128,7 +128,9 @@ def main():
     feature = {"nargs": "+", "type": int, "metavar": "FEATURE"}
     parser.add_argument("--picks", required=True, help="all picks, in order", **feature)
     parser.add_argument("--forced", default=(), help="the forced features", **feature)
-    parser.add_argument("--claim", choices=tuple(GOALS), default="sequential_lasso", help="its claim")
+    parser.add_argument(
+        "--claim", choices=tuple(GOALS), default="sequential_lasso", help="the claim of the certificate"
+    )
     parser.add_argument("--intercept", action="store_true", help="the path has an intercept")
     asked = parser.parse_args()
     try:
