@@ -101,6 +101,17 @@ class Candidates(Gathered):
             zero |= through
         return beta + extra, r - extra @ columns
 
+    def has_left(self, lam: float, coef: FloatArray, r: FloatArray) -> bool:
+        """Whether a column left above λ, beyond rounding, by `refined`: β_j = 0 and |⟨X_j, r⟩| < λ.
+
+        Then a knot is missing between the point before and λ, and interpolation would not follow the path.
+        """
+        order, t = self.reached.order[: self.p], len(self.S)
+        zero = order[t:][coef[t:] == 0]
+        size = self.problem.y_norm + float(self.norms[order] @ np.abs(coef))
+        least = lam - 4 * self.unit * size * self.norms[zero]
+        return bool((self.size(self.columns[zero] @ r) < least).any())
+
     def start(self) -> bool:
         """Set the point above the first knot; False if the columns S are nearly dependent.
 

@@ -91,10 +91,12 @@ class Guess:
             start, columns = candidates.here(), candidates.index
             fresh = self.rows.place[columns] < 0 if not candidates.whole else candidates.place < -1
             run = candidates.follow(lam_min, min(limit, self.points), fresh, self.quota)
-            m = len(run.lams)
+            m, skipped = len(run.lams), 0
             if run.ending == kernels.DONE:
-                run.coef[-1, candidates.reached.order[: candidates.p]] = candidates.refined(lam_min)[0]
-            proved = self._prove(run, limit)
+                coef, r = candidates.refined(lam_min)
+                run.coef[-1, candidates.reached.order[: candidates.p]] = coef
+                skipped = int(candidates.has_left(lam_min, coef, r))
+            proved = min(self._prove(run, limit), m - skipped)
             keep = m if proved == m else max(0, proved - 1)
             active = _replay(start.P, columns, run.events[:keep])
             if keep:

@@ -42,7 +42,7 @@ def test_no_false_claim(family, method):
 # What attacks found while the rest was mended: coefficients that a correction left off the path, two knots
 # that float32 merged, forced columns dependent in float32, lengths of which cancellation took digits, gains
 # within a κ-sized error, bounds by κ in `batch_omp`, ‖y‖ in float32, XᵀX of forced or last columns nearly
-# dependent, coefficients of the wrong sign and y fitted to √eps by a Gram matrix.
+# dependent, coefficients of the wrong sign and y fitted to √eps by a Gram matrix, a knot just above λ_min.
 ONCE_WRONG = [
     ("clusters", "lasso_path", 5002),
     ("clusters", "lasso_path", 153025337),
@@ -62,6 +62,7 @@ ONCE_WRONG = [
     ("clusters", "gram_path", 1486629660),
     ("float32", "gram_path", 1486629783),
     ("wide", "gram_path", 1486629906),
+    ("clusters", "lasso_path+options", 1314552148),
 ]
 
 
