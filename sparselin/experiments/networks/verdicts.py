@@ -1,17 +1,63 @@
-"""Means over seeds, a paired test of two methods, and whether a printed figure was met.
+"""Means over seeds, a paired test of two methods, and the rule by which a printed statement is judged.
 
-The rules were fixed before the run. A printed mean m ± s and ours, m' ± s', are taken as two draws of one
-experiment: their difference has the variance s² + s'², and the figure is REPRODUCED if
+The rule was stated on 2026-11-24, before any verdict was computed by it. An older one, 2·√(s² + s'²), had
+compared means as if they were single runs, and called a figure reproduced because our own runs varied much.
 
-    |m' − m| ≤ 2·max(√(s² + s'²), √(p(1 − p)/n_test)),   p = (m + m')/2.
+**A printed figure.** Print has a mean M of m runs with standard deviation s, rounded to the unit δ; we have
+the mean M' of m' runs with s'. The error of rounding is uniform on ±δ/2 and has the variance δ²/12, so that
 
-The second term is the standard error of an accuracy on n_test rows. Standard deviations of five seeds may be
-far below it by chance, as one test row of COIL-20, 1/288, is three times the 0.001 in print; and a test set
-that all seeds share is not in them at all. It is one standard error, not √2 of them: the smaller choice. It
-stands for s where print has none. Where a figure has a tolerance of its own, `Printed.within`, that is taken.
+    Var(M' − M) = SE² = s²/m + s'²/m' + δ²/12,   δ = .001.
 
-Seconds are of another machine: what is compared is a method's time divided by Sequential Attention's on the
-same rows and epochs; REPRODUCED if the two ratios differ by a factor of `FACTOR` at most.
+The figure is
+
+    reproduced       if |M' − M| ≤ 2 SE and 2 SE ≤ .03,
+    not reproduced   if |M' − M| > 3 SE,
+    undecided        otherwise: the means are neither close enough nor known well enough.
+
+m is the number of runs that the paper states: five in Sequential Attention's Tables 2 and 5, whose baselines
+as released are compared with the same figures. Where no number is stated (its Tables 9 and 10) m = 1, which
+makes SE too large rather than too small. Where no s is printed (its Table 3, LassoNet's Tables 1 and 2) the
+figure is taken as one run, and s is the standard error √(M(1 − M)/n_test) of a share of n_test rows. Where a
+figure has a tolerance of its own, `Printed.within`, it is reproduced within that tolerance and not reproduced
+beyond it.
+
+**A sentence** claims something of a difference D of two means, or of another linear combination Σc_i·M_i,
+with SE² = Σc_i²·s_i²/m_i. With the same two constants:
+
+    larger        D > 0: reproduced if D > 2 SE, not reproduced if D < −3 SE;
+    not smaller   D ≥ 0 up to noise: reproduced if D ≥ −2 SE and 2 SE ≤ .03, or if D ≥ 2 SE,
+                  not reproduced if D < −3 SE;
+    equal         as a printed figure.
+
+All else is undecided. 2 SE speak for the paper and 3 SE are asked against it because a row of several figures
+is reproduced only if all of them are, and not reproduced as soon as one is not (`together`): chance alone
+makes the first rarer and the second more likely with every comparison. An order of several means is one
+comparison of each mean with the next; that a ratio lies between two numbers is one comparison at each end. A
+figure of another table that a sentence names has the s and m that it has as a figure. A statistic that is not
+a mean over seeds, as the overlap of what two seeds select, has the standard error of the jackknife, which of
+a mean is s/√m.
+
+The two means of a sentence are not paired by seed, though the methods share the split of a seed. Two or four
+degrees of freedom would be left of three or five seeds, and three equal differences, which counts of a few
+hundred test rows often have, would make the standard error zero. Scores on the same split rise and fall
+together if anything; then SE is too large, and more is undecided. `paired` is the exact test of pairs.
+
+**How often chance makes a "not reproduced".** If two means of normal runs are equal, |D| > 3 SE has the
+probability 1.7 % for five runs each with equal spread, 3.0 % for five and three, 4.0 % for three and three,
+and 9.5 % at most, where all spread is in three runs (Welch's t with 8 to 2 degrees of freedom, simulated). So
+of five independent comparisons at least one fails by chance in 8 to 18 % of all rows, of seven in 11 to 25 %,
+of 16 in 24 to 48 %, of 24 in 34 to 62 %; a one-sided claim fails half as often. Each row says how many
+comparisons it makes, because of this.
+
+**What SE leaves out.** (1) Test rows that all runs share are in neither s. In Sequential Attention's tables
+of MNIST, Fashion-MNIST and ISOLET these are the same rows in print and here, and cancel in the difference.
+Elsewhere our seeds draw new ones; if the printed runs did not, SE is too small. (2) Whether print divides by
+n or n − 1; the first would make its SE 11 % too small with five runs. (3) Differences of protocol: "not
+reproduced" says that two means differ by more than chance, not that the difference is large, nor whose it is.
+
+**Seconds** are of another machine, and one machine has no standard deviation that could be compared. So a
+method's time is divided by Sequential Attention's on the same rows and epochs, and is reproduced if the two
+ratios differ by a factor of `FACTOR` at most, else not reproduced.
 """
 
 from __future__ import annotations
