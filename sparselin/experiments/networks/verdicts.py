@@ -76,8 +76,14 @@ from sparselin.experiments.networks.figures import Printed
 from sparselin.experiments.networks.pieces import Record
 from sparselin.ledger import Verdict
 
-WIDTH = 2.0
-"""Standard deviations within which a figure is met."""
+NEAR = 2.0
+"""The standard errors within which a figure is reproduced, and beyond which a mean is the larger one."""
+FAR = 3.0
+"""The standard errors beyond which a figure or a sentence is not reproduced."""
+PRECISE = 0.03
+"""The largest `NEAR` standard errors of two means that are called equal."""
+UNIT = 0.001
+"""The last printed digit of an accuracy."""
 FACTOR = 2.0
 """How many times as large a ratio of times may be."""
 LEAST_SEEDS = 2
@@ -131,6 +137,11 @@ class Summary:
             if n > 1
             else math.nan
         )
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean, std/√n; NaN for one seed."""
+        return self.std / math.sqrt(len(self.values))
 
     def __str__(self) -> str:
         return f"{self.mean:.3f} ± {self.std:.3f}" if len(self.values) > 1 else f"{self.mean:.3f}"
@@ -238,9 +249,10 @@ class Judged(NamedTuple):
     Attributes
     ----------
     printed, ours : what is compared; `ours` None where there is no record.
-    verdict : REPRODUCED, NOT_REPRODUCED or NEEDS_DATA.
+    verdict : one of `sparselin.ledger.EXPERIMENTAL`.
     difference : ours − printed; of times log₂ of the quotient of the ratios; NaN where there is none.
-    tolerance : what |difference| may be at most.
+    tolerance : what |difference| may be at most if the figure is reproduced: 2 SE, or the figure's own, or
+        log₂ of `FACTOR`.
     lacking : what NEEDS_DATA lacks; else "".
     """
 
@@ -252,17 +264,59 @@ class Judged(NamedTuple):
     lacking: str = ""
 
 
-def floor(mean: float, n_test: int) -> float:
-    """√(p(1 − p)/n_test), the standard error of a share p of n_test rows.
+def equal(difference: float, error: float) -> Verdict:
+    """Judge that two means are equal, by their difference and its standard error.
 
-    >>> round(floor(0.9, 900), 3)
+    >>> [equal(difference, 0.01).value for difference in (0.02, -0.025, 0.031)]
+    ['reproduced', 'undecided', 'not reproduced']
+    >>> equal(0.02, 0.016).value
+    'undecided'
+    """
+    if abs(difference) > FAR * error:
+        return Verdict.NOT_REPRODUCED
+    near = abs(difference) <= NEAR * error <= PRECISE
+    return Verdict.REPRODUCED if near else Verdict.UNDECIDED
+
+
+def larger(difference: float, error: float) -> Verdict:
+    """Judge that the first of two means is larger, by first − second and its standard error.
+
+    >>> [larger(difference, 0.01).value for difference in (0.021, 0.02, -0.031)]
+    ['reproduced', 'undecided', 'not reproduced']
+    """
+    if difference < -FAR * error:
+        return Verdict.NOT_REPRODUCED
+    return Verdict.REPRODUCED if difference > NEAR * error else Verdict.UNDECIDED
+
+
+def not_smaller(difference: float, error: float) -> Verdict:
+    """Judge that the first of two means is not smaller but for noise, by first − second and its error.
+
+    >>> [not_smaller(difference, 0.01).value for difference in (-0.02, -0.021, -0.031)]
+    ['reproduced', 'undecided', 'not reproduced']
+    >>> [not_smaller(difference, 0.02).value for difference in (0.04, 0.03)]
+    ['reproduced', 'undecided']
+    """
+    if difference < -FAR * error:
+        return Verdict.NOT_REPRODUCED
+    near = difference >= -NEAR * error and NEAR * error <= PRECISE
+    return Verdict.REPRODUCED if near or difference >= NEAR * error else Verdict.UNDECIDED
+
+
+def error_in_print(printed: Printed) -> float:
+    """Return √(s²/m + δ²/12) of a printed accuracy, with s = √(M(1 − M)/n_test) where none is printed.
+
+    >>> figure = Printed("t", "paper", "mice", "SA", 50, "", "network", 0.9, None, 756, 900)
+    >>> round(error_in_print(figure), 4)
     0.01
     """
-    return math.sqrt(mean * (1 - mean) / n_test)
+    mean, std = printed.mean, printed.std
+    variance = mean * (1 - mean) / printed.n_test if std is None else std**2
+    return math.sqrt(variance / printed.runs + UNIT**2 / 12)
 
 
 def verdict(printed: Printed, ours: Summary | None) -> Judged:
-    """Whether an accuracy was met, by the rule above.
+    """Whether an accuracy is reproduced, by the rule above.
 
     NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds by that rule, or with less than
     `LEAST_ROWS` of the protocol's training rows: of half of them a lower accuracy says nothing. Raises
@@ -275,25 +329,25 @@ def verdict(printed: Printed, ours: Summary | None) -> Judged:
         raise ValueError(
             f"ours must be a share in [0, 1]; got {ours.mean} for {'|'.join(map(str, ours.address))}"
         )
-    least = floor((printed.mean + ours.mean) / 2, printed.n_test)
-    std = least if printed.std is None else printed.std
-    tolerance = WIDTH * max(math.hypot(std, ours.std), least) if printed.within is None else printed.within
     difference = ours.mean - printed.mean
-    return Judged(printed, ours, _met(difference, tolerance), difference, tolerance)
+    if printed.within is not None:
+        return Judged(printed, ours, _within(difference, printed.within), difference, printed.within)
+    error = math.hypot(error_in_print(printed), ours.error)
+    return Judged(printed, ours, equal(difference, error), difference, NEAR * error)
 
 
 def verdict_of_times(printed: tuple[Printed, Printed], ours: tuple[Summary | None, Summary | None]) -> Judged:
-    """Whether a method's time, the first of a pair, by Sequential Attention's, the second, was met."""
+    """Whether a method's time, the first of a pair, by Sequential Attention's, the second, is reproduced."""
     lacking = next(filter(None, map(_lacking, printed, ours)), "")
     first, second = ours
     if first is None or second is None or lacking:
         return Judged(printed[0], first, Verdict.NEEDS_DATA, math.nan, math.nan, lacking)
     ratio, expected = first.mean / second.mean, printed[0].mean / printed[1].mean
     difference, tolerance = math.log2(ratio / expected), math.log2(FACTOR)
-    return Judged(printed[0], first, _met(difference, tolerance), difference, tolerance)
+    return Judged(printed[0], first, _within(difference, tolerance), difference, tolerance)
 
 
-def _met(difference: float, tolerance: float) -> Verdict:
+def _within(difference: float, tolerance: float) -> Verdict:
     return Verdict.REPRODUCED if abs(difference) <= tolerance else Verdict.NOT_REPRODUCED
 
 
@@ -309,20 +363,18 @@ def _lacking(printed: Printed, ours: Summary | None) -> str:
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Of several figures: NOT_REPRODUCED if one is not, else NEEDS_DATA if one needs it, else REPRODUCED.
+    """Return the verdict of several figures: the first of these that one of them has.
 
-    Raises ValueError for none.
+    NOT_REPRODUCED, NEEDS_DATA, UNDECIDED, REPRODUCED. Raises ValueError for no verdict.
 
-    >>> together([Verdict.REPRODUCED, Verdict.NEEDS_DATA]).value
+    >>> together([Verdict.REPRODUCED, Verdict.UNDECIDED, Verdict.NEEDS_DATA]).value
     'needs data'
     """
     found = set(verdicts)
-    for one in (Verdict.NOT_REPRODUCED, Verdict.NEEDS_DATA, Verdict.REPRODUCED):
+    for one in (Verdict.NOT_REPRODUCED, Verdict.NEEDS_DATA, Verdict.UNDECIDED, Verdict.REPRODUCED):
         if one in found:
             return one
-    raise ValueError(
-        "verdicts must have at least one that is reproduced, not reproduced, or needs data; got none"
-    )
+    raise ValueError("verdicts must have at least one verdict of an experiment; got none")
 
 
 def stored(path: Path) -> tuple[Record, ...]:
