@@ -33,8 +33,9 @@ from sparselin.experiments.networks.verdicts import (
     verdict,
     verdict_of_times,
 )
-from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, UNDECIDED, decide
+from sparselin.ledger import EXPERIMENTAL, NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, UNDECIDED, decide
 from sparselin.reports import networks_tables
+from sparselin.reports.neural_matrices import matrices
 from sparselin.reports.neural_rows import judged_all, rows
 
 ROOT = Path(__file__).parents[2]
@@ -572,21 +573,47 @@ def test_each_row_turns_red_when_its_function_lies(rows_of, monkeypatch):
 # --- the page --------------------------------------------------------------------------------------------
 
 
-def test_the_page_has_every_figure_and_every_mean(tmp_path):
+def test_the_page_has_every_figure_and_every_mean():
     made = made_up()
     text = networks_tables.markdown(made, DATE)
-    line = (
-        "| Mice Protein | Sequential Attention | network | 0.993 ± 0.008 | 0.992 ± 0.008 | 5 | 756 | −0.001 |"
-    )
-    assert line in text
+    line = "| Mice Protein | Sequential Attention | network | 0.993 ± 0.008 | 0.992 ± 0.008 | 5 | 756 |"
+    assert f"{line} −0.0010 | 0.0102 | reproduced |" in text
     assert "Not run here: Activity (paper, " in text
-    assert text.count("reproduced |") == sum(
-        one.verdict in (REPRODUCED, NOT_REPRODUCED) for one in judged_all(made)
-    )
     assert "| Mice Protein | LassoNet" in text
     printed, means = text.split("## All means")
-    assert {one.count("|") for one in printed.splitlines() if one.startswith("|")} == {11}
+    head, *tables = printed.split("### ")
+    lines = [line for table in tables for line in table.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in lines} == {11}
+    assert ["| 2 SE |" in table for table in tables] == [
+        not re.search("Table 6|three learners", table) for table in tables
+    ]
     assert "### paper\n" in means
+    heads, _, *counted = [line.strip("| ").split(" | ") for line in head.splitlines() if line.startswith("|")]
+    judged = [one for one in judged_all(made) if one.printed.data != "activity"]
+    assert sum(int(numbers[1]) for numbers in counted) == len(judged)
+    for one in EXPERIMENTAL:
+        number = sum(figure.verdict is one for figure in judged)
+        assert sum(int(numbers[heads.index(one.value)]) for numbers in counted) == number
+        assert sum(line.endswith(f"| {one.value} |") for line in lines) == number
+    assert sum(one.verdict is UNDECIDED for one in judged) > 5
+
+
+@pytest.mark.parametrize(
+    ("scores", "mark"), [((0.727,) * 5, "?"), ((0.7,) * 5, "?"), ((0.92,) * 5, "✗"), ((0.893,) * 5, "✓")]
+)
+def test_each_verdict_has_its_mark(scores, mark):
+    """In print OMP has .727 ± .026 on ISOLET, the concrete autoencoder .893 ± .011."""
+    method = "concrete autoencoder" if mark == "✓" else "OMP"
+    spread_out = 0.06 if scores[0] == 0.727 else 0.0
+    made = [
+        Record(
+            Piece("paper", "isolet", method, 50, seed), {"network": x + spread_out * (seed - 3)}, (), {}, 5458
+        )
+        for seed, x in enumerate(scores, 1)
+    ]
+    (matrix,) = matrices(rows(made, judged_all(made)))
+    ((_, (cell,)),) = matrix["rows"]
+    assert (cell["mark"], cell["fails"]) == (mark, mark == "✗")
 
 
 def _scores(*those):
