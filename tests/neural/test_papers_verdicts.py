@@ -695,3 +695,27 @@ def test_the_page_in_docs_is_made_of_the_stored_records():
     date = datetime.date.fromisoformat(found[1]) if found else DATE
     made = stored(ROOT / "proofs_checks" / "networks_records.jsonl")
     assert inside == f"\n\n{networks_tables.markdown(made, date)}\n"
+
+
+def test_the_leads_over_linear_omp_that_the_page_has_are_those_of_the_records():
+    """A cell is "number ahead: method +lead; …", the largest first, bold beyond two standard errors."""
+    text = (ROOT / "docs" / "networks-tables.md").read_text(encoding="utf-8")
+    found = {
+        (one.data, one.k, one.method): one
+        for one in summary(stored(ROOT / "proofs_checks" / "networks_records.jsonl"))
+        if one.study == "honest" and one.learner == "network" and one.method != "all features"
+    }
+    table = text.split("| features |")[1].split("\n\n")[0].splitlines()[2:]
+    assert [int(line.split("|")[1]) for line in table] == [50, 25, 10, 5]
+    for line in table:
+        k, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        for data, cell in zip(("mnist", "fashion", "isolet", "coil20"), cells, strict=True):
+            of = [one for address, one in found.items() if address[:2] == (data, int(k))]
+            omp = found[data, int(k), "linear OMP"]
+            ahead = sorted((one for one in of if one.mean > omp.mean), key=lambda one: -one.mean)
+            number, _, leads = cell.partition(": ")
+            assert (len(of), int(number)) == (17, len(ahead))
+            for one, words in zip(ahead, filter(None, leads.split("; ")), strict=False):
+                lead = one.mean - omp.mean
+                bold = "**" * (lead > 2 * math.hypot(one.error, omp.error))
+                assert words == f"{bold}{one.method} +{lead:.3f}{bold}".replace("+0", "+")

@@ -52,8 +52,11 @@ comparisons it makes, because of this.
 **What SE leaves out.** (1) Test rows that all runs share are in neither s. In Sequential Attention's tables
 of MNIST, Fashion-MNIST and ISOLET these are the same rows in print and here, and cancel in the difference.
 Elsewhere our seeds draw new ones; if the printed runs did not, SE is too small. (2) Whether print divides by
-n or n − 1; the first would make its SE 11 % too small with five runs. (3) Differences of protocol: "not
-reproduced" says that two means differ by more than chance, not that the difference is large, nor whose it is.
+n or n − 1; the first would make its SE 11 % too small with five runs. The times of Table 6, all of whose
+means and deviations are multiples of .5, look like two runs, not five; if Table 5 has two as well, its SE is
+too small by a factor of up to 2.2. (Neither would change the verdict of a row; this was seen after the
+verdicts.) (3) Differences of protocol: "not reproduced" says that two means differ by more than chance, not
+that the difference is large, nor whose it is.
 
 **Seconds** are of another machine, and one machine has no standard deviation that could be compared. So a
 method's time is divided by Sequential Attention's on the same rows and epochs, and is reproduced if the two
