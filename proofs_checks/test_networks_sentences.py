@@ -227,9 +227,9 @@ def test_mice_protein_again(check):
 
     Hypotheses: our records of Table 9's experiment; ends compared
 
-    Consequences: This row asks our records for the order of the two ends. SA-B.4-mice asks the printed
-    figures of the same sentence for a trend, and finds equal ends: the one verdict does not answer the
-    other.
+    Consequences: This row is about our records, and the order of the two ends alone. What the printed figures
+    say of the same sentence, whose ends are equal, is SA-B.4-mice, a verdict on other data: neither answers
+    the other.
 
     Tolerance: larger: by more than 2 SE, not by less than −3 SE; one comparison
     """
