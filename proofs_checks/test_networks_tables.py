@@ -230,8 +230,8 @@ def test_table_6(check, data):
 
     Consequences: What the printed times say of the sentence on efficiency: SA-table-6.
 
-    Tolerance: a factor of 2 in the ratio of two seconds, of which no standard error is comparable; five
-    comparisons, each by itself
+    Tolerance: a factor of 2: how much two machines differ is in no standard error; five comparisons, each by
+    itself
     """
     found = times(data)
 

@@ -58,7 +58,7 @@ too small by a factor of up to 2.2. (Neither would change the verdict of a row; 
 verdicts.) (3) Differences of protocol: "not reproduced" says that two means differ by more than chance, not
 that the difference is large, nor whose it is.
 
-**Seconds** are of another machine, and one machine has no standard deviation that could be compared. So a
+**Seconds** are of another machine, and how much two machines differ is in no standard deviation. So a
 method's time is divided by Sequential Attention's on the same rows and epochs, and is reproduced if the two
 ratios differ by a factor of `FACTOR` at most, else not reproduced.
 """
