@@ -13,6 +13,9 @@ Algorithm 3 in print, β*(λ, S) being "the optimal solution" of ½‖Xβ − y�
 is never a maximum: at λ* itself β_S̄ = 0). And "the" optimal solution need not be unique (equal columns):
 A(S) is then every index that is nonzero in some solution. It is not empty, as r ≠ p for λ < λ*; Lemma 3.4 is
 not needed for that.
+
+"Note that Sequential LASSO as stated requires a search for the optimal λ* in each step" (after Algorithm 3):
+no λ has to be tried, as ‖XᵀP_S^⊥y‖∞ is computed from the residual of least squares on S.
 """
 
 import numpy as np
@@ -37,7 +40,7 @@ from proofs_checks.rational import (
     vector,
 )
 from proofs_checks.steps import open_steps, selections
-from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, claim, mutants
 
 # equal columns: (½, 0) and (0, ½) are optimal at λ = ½
 TWINS = np.array([[1.0, 1.0]]), np.array([1.0])
@@ -175,6 +178,48 @@ def test_the_largest_penalty_with_a_feature(check):
         return above and not below and all(abs(exactly(a) - lam_star) <= lam_star / 2**40 for a in ours)
 
     check.forall(open_steps(), threshold)
+
+
+@claim(
+    "SA-section-2-search",
+    "Section 2, after Algorithm 3 (ICLR, NeurIPS submission)",
+    "proof, exact, float",
+    FALSE,
+)
+@mutants("sl.lambda_star", "sl.sequential_lasso")
+def test_no_penalty_has_to_be_searched(check):
+    """Each step of Sequential LASSO requires a search for λ*(S), the penalty just below which it selects.
+
+    Reading of: “Note that Sequential LASSO as stated requires a search for the optimal λ* in each step”
+
+    Hypotheses: λ* > 0, independent S
+
+    Instead: λ*(S) = ‖XᵀP_S^⊥y‖∞ in closed form: one least-squares fit on S and one product with Xᵀ. A λ below
+    it need not be tried either: A(S) comes from the nonnegative least squares on the tied features.
+
+    Consequences: The reason to set λ “to a large enough value” falls, as does what is said of such values:
+    SA-section-2-large-lambda.
+
+    Tolerance: 2⁻⁴⁰λ* for the package's λ*, above and below which the conditions of optimality are exact
+    """
+    X, y, zero = np.eye(2), np.array([2.0, 1.0]), vector([fmpq(0), fmpq(0)])
+    below = (2 - fmpq(1, 2**k) for k in range(60))
+    check.refutes(
+        step(X, y).lam_star == 2 == sl.lambda_star(X, y)
+        and is_solution(X, y, (), zero, fmpq(2))
+        and not any(is_solution(X, y, (), zero, lam) for lam in below),
+        "X = I₂, y = (2, 1), S = ∅: ‖Xᵀy‖∞ = 2, and β = 0 is optimal for λ = 2 and for no λ < 2",
+    )
+
+    def computed(selection):
+        X, y, S = selection
+        found, lam = segment(X, y, S), exactly(sl.lambda_star(X, y, forced=S))
+        without, share = coefficients(X, y, S, found, fmpq(0)), fmpq(1, 2**40)
+        above, below = (is_solution(X, y, S, without, lam * (1 + sign * share)) for sign in (1, -1))
+        pick = sl.sequential_lasso(X, y, len(S) + 1, forced=S).support[-1]
+        return above and not below and pick in found.active
+
+    check.forall(open_steps(), computed)
 
 
 @claim("SA-algorithm-3-limit", "Algorithm 3, lines 6 and 7", "formal, exact, brute force", CORRECTED)

@@ -291,7 +291,7 @@ def test_the_ranking_below_the_threshold(check):
     Instead: The ranking of |β_i|, i ∉ S, is constant on (λ₂, λ*), where |β_i| = εv_i on T and 0 off T; for λ
     ≥ λ* all are zero and there is none. So λ must lie in the window of the step, not merely be large.
 
-    Consequences: Algorithm 3 itself is not touched: it searches for λ*.
+    Consequences: Algorithm 3 itself is not touched: its λ* is in closed form (SA-section-2-search).
 
     Tolerance: 1e-9 of the largest |β_i|: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6
     """

@@ -1,21 +1,34 @@
 """Sentences of Sequential Attention on its variables, on the poster and on OMP for networks.
 
-Source: *Sequential Attention for Feature Selection*, Section 4.1 and Appendix B.2.2 (ICLR and NeurIPS
-submission, in the same words), and the poster: its last remark.
+Source: *Sequential Attention for Feature Selection*, Section 4.1, Appendices B.2.2 and B.2.4 (ICLR and
+NeurIPS submission, in the same words), and the poster: its list of prior approaches (the abstract of both
+versions has nearly the same sentence), the set S of its main contribution, and its last remark.
 
-Idea: ‖β‖₁ is the Lovász extension of the cardinality, at |β|. The squared loss is quadratic in a coefficient
-and in an entry of X, so that (f(1) − f(−1))/2 is its derivative at 0, exactly.
+Idea: ‖β‖₁ is the Lovász extension of the cardinality, at |β|. In each coordinate the LASSO is a threshold of
+the correlation with the residual of all the others. The squared loss is quadratic in a coefficient and in an
+entry of X, so that (f(1) − f(−1))/2 is its derivative at 0, exactly.
 """
 
 from fractions import Fraction
 
 import numpy as np
+from flint import fmpq
 
-from proofs_checks.rational import columns, fraction, least_squares, rational, step
-from proofs_checks.steps import selections
+import sparselin as sl
+from proofs_checks.rational import (
+    columns,
+    fraction,
+    is_solution,
+    least_squares,
+    rational,
+    real,
+    step,
+    vector,
+)
+from proofs_checks.steps import open_steps, selections
 from proofs_checks.test_attention_linear import entries, exact, masked_loss
 from proofs_checks.test_attention_marginal_gains import outside
-from sparselin.ledger import CORRECTED, HOLDS, claim, mutants
+from sparselin.ledger import CORRECTED, FALSE, HOLDS, MISPRINT, claim, mutants
 
 
 def softmax_mask(e, S):
@@ -55,6 +68,141 @@ def test_variables_that_are_added(check):
         )
 
     check.over(range(check.cases), up_to_a_constant)
+
+
+def part(t, k, steps):
+    """The part of the training that step t belongs to, of 0, …, k − 1; negative in the warm-up."""
+    return min((Fraction(t, steps) - Fraction(1, 10)) * k // Fraction(9, 10), k - 1)
+
+
+def steps_of_picks(k, steps):
+    """The steps at which the released code selects a feature: one where the part is no less than |S|."""
+    found = []
+    for t in range(steps):
+        if part(t, k, steps) >= len(found):
+            found.append(t)
+    return found
+
+
+@claim("SA-B.2.4-phases", "Appendix B.2.4 (ICLR, NeurIPS submission)", "exact", MISPRINT, cases=400)
+@mutants("steps_of_picks", "part")
+def test_warm_up_and_phases(check):
+    """The training is a warm-up, a small fraction in which the network's weights alone are trained, and k
+    parts, in each of which one part is selected.
+
+    Reading of: “partitioning the training epochs into k parts and selecting one part in each phase”, “a
+    ‘warm-up’ period prior to the feature selection phase, in which a small fraction of the training epochs
+    are allotted to training just the neural network weights”
+
+    Hypotheses: the rule of the released code (sequential_attention.py), whose mask is 1 in the first tenth of
+    the steps, so that the attention weights have no gradient; at least as many steps after it as parts
+
+    Instead: In each part one feature is selected, as Section 4.1 says; the released code does so at the first
+    step of the part.
+
+    Consequences: The released code selects its first feature before the attention weights are trained, and
+    the training in the last part serves no selection: the switches in docs/networks-tables.md.
+
+    Unchecked: the code itself, which needs TensorFlow and computes the part in floats
+    """
+    picks = steps_of_picks(2, 20)
+    check.refutes(
+        picks == [2, 11] and [part(t, 2, 20) for t in (0, 1, 2, 10, 11, 19)] == [-1, -1, 0, 0, 1, 1],
+        "k = 2, 20 steps: the parts are steps 2 to 10 and 11 to 19; features are selected at steps 2 and 11",
+    )
+
+    def one_in_each(_):
+        k = int(check.rng.integers(1, 30))
+        steps = int(check.rng.integers(-(-10 * k // 9), 400))
+        starts = [-(-steps * (k + 9 * i) // (10 * k)) for i in range(k)]
+        ends = [*starts[1:], steps]
+        of_each = [{part(t, k, steps) for t in range(a, b)} for a, b in zip(starts, ends, strict=True)]
+        warm_up = all(part(t, k, steps) < 0 for t in range(starts[0]))
+        return steps_of_picks(k, steps) == starts and of_each == [{i} for i in range(k)] and warm_up
+
+    check.over(range(check.cases), one_in_each)
+
+
+@claim("SA-poster-selected-set", "poster, Main Contribution", "exact", MISPRINT)
+@mutants("sl.omp")
+def test_the_set_of_selected_features(check):
+    """The set of the currently selected features is S ⊆ [n], n being the number of rows of the design.
+
+    Hypotheses: a design of n rows and d features, as everywhere on the poster; S as OMP selects it
+
+    Instead: S ⊆ [d].
+
+    Consequences: None. Definition B.1 of the paper has the same slip: SA-definition-B.1.
+    """
+    picks = sl.omp([[1.0, 2.0]], [1.0], 1).support.tolist()
+    check.refutes(picks == [1], "X = [[1, 2]], y = (1): n = 1, and the feature selected first is the second")
+
+    def among_the_features(selection):
+        X, y, _ = selection
+        path = sl.omp(X, y, X.shape[1])
+        return len(path.support) > 0 and set(path.support.tolist()) <= set(range(X.shape[1]))
+
+    check.forall(open_steps(max_selected=0), among_the_features)
+
+
+def threshold_of_the_others(X, y, beta, lam):
+    """soft(⟨X_i, y − Σ_{j≠i} β_jX_j⟩, λ) for each i: the LASSO's β_i‖X_i‖²."""
+    scores = X.T @ (y - X @ beta) + (X**2).sum(axis=0) * beta
+    return np.sign(scores) * np.maximum(np.abs(scores) - lam, 0)
+
+
+# columns of length 9 with the correlations 405, 333, 243; the second is nearly the first, or orthogonal to it
+REDUNDANT = np.array([[9.0, 8.0, 0.0], [0.0, 4.0, 0.0], [0.0, -1.0, 9.0]]), np.array([45.0, 0.0, 27.0])
+ORTHOGONAL = 9 * np.eye(3), np.array([45.0, 37.0, 27.0])
+
+
+@claim(
+    "SA-poster-l1",
+    "poster, Feature selection; the abstract (ICLR, NeurIPS submission) says so of what is typical",
+    "proof, exact, float",
+    FALSE,
+    cases=600,
+)
+@mutants("sl.lasso_path", "threshold_of_the_others")
+def test_what_one_round_takes_into_account(check):
+    """Selection by ℓ₁ regularization, in one round, ignores the residual values of features: it is determined
+    by λ, the lengths of the columns and their correlations ⟨X_i, y⟩.
+
+    Reading of: “L1 regularization: selection occurs in one round, so it ignores residual/marginal values of
+    features”, the residual value being “the marginal contribution of a feature given that other features have
+    already been selected”
+
+    Hypotheses: the LASSO, ½‖Xβ − y‖² + λ‖β‖₁, λ > 0
+
+    Instead: The LASSO judges each feature by the residual of all the others,
+
+        β_i‖X_i‖² = soft(⟨X_i, y − Σ_{j≠i} β_jX_j⟩, λ),
+
+    so that a redundant feature can be left out. But their coefficients are shrunk, and λ is the same for all;
+    greedy selection takes the least-squares residual P_S^⊥y, and a new λ in each step.
+
+    Consequences: None for what Sequential Attention itself does.
+
+    Tolerance: 1e-9 of ‖X_i‖‖y‖ for the path: 64 eps κ with κ ≤ 7e4 for integers up to 5 × 6
+    """
+    alike = [step(*design).correlation == [405, 333, 243] for design in (REDUNDANT, ORTHOGONAL)]
+    lengths = [(design[0] ** 2).sum(axis=0).tolist() == [81] * 3 for design in (REDUNDANT, ORTHOGONAL)]
+    betas = vector([fmpq(3), fmpq(0), fmpq(1)]), vector([fmpq(3), fmpq(19, 9), fmpq(1)])
+    designs = zip((REDUNDANT, ORTHOGONAL), betas, strict=True)
+    check.refutes(
+        all(alike + lengths) and all(is_solution(*design, (), beta, fmpq(162)) for design, beta in designs),
+        "X = [[9, 8, 0], [0, 4, 0], [0, −1, 9]], y = (45, 0, 27), and X = 9I₃, y = (45, 37, 27): columns of "
+        "length 9 and correlations (405, 333, 243) in both; for λ = 162 β = (3, 0, 1) and (3, 19/9, 1)",
+    )
+
+    def by_the_others(selection):
+        X, y, _ = selection
+        lam = float(check.rng.uniform(0.05, 1)) * real(step(X, y).lam_star)
+        beta, squares = sl.lasso_path(X, y, lam_min=lam).at(lam), (X**2).sum(axis=0)
+        found = threshold_of_the_others(X, y, beta, lam)
+        return (np.abs(found - beta * squares) <= 1e-9 * np.sqrt(squares) * np.linalg.norm(y)).all()
+
+    check.forall(open_steps(max_selected=0), by_the_others)
 
 
 def chain(beta):

@@ -9,8 +9,11 @@ For θ_j = 0 that is 0/0, as it is for M = 0; where λ < M‖W_j‖₁ the minim
 of the right length is optimal. Otherwise it is right: over all b of length t, ½‖θ_j − b‖² is least at
 b = tθ_j/‖θ_j‖ (Cauchy–Schwarz), which leaves the function of t of Algorithm 2.
 
-Line 6 as we have it reads Σ_{j=1}^m |W_j|, with j for the summation index; taken as Σ_{i≤m} |W_(j,i)|, no
-erratum. "θ_j ∈ ℝᴷ" (Conventions, and v ∈ ℝᴷ in (4)) is not needed: Proposition 1 allows two sizes, and any
+Line 6 has the index j for the summation, and |W_j| in place of the sorted entries; taken literally the line
+finds no level, and elsewhere in this file it is Σ_{i≤m} |W_(j,i)|, as line 5 of Algorithm 2 has it
+(LN-alg-4-line-6).
+
+"θ_j ∈ ℝᴷ" (Conventions, and v ∈ ℝᴷ in (4)) is not needed: Proposition 1 allows two sizes, and any
 p ≥ 1 is used here. Exact, for θ_j with a rational norm; `sl.group_hier_prox` to 16 eps of what is added, and
 its clips to (p + 6)/2 eps.
 """
@@ -34,7 +37,7 @@ from proofs_checks.lassonet import (
     size,
     soft,
 )
-from sparselin.ledger import CORRECTED, claim, mutants
+from sparselin.ledger import CORRECTED, MISPRINT, claim, mutants
 
 # Integer vectors with an integer norm.
 DIRECTIONS = {
@@ -161,3 +164,57 @@ def test_features_are_rows_and_not_coordinates(check):
         return zeros and (not dropped or not (any(W) or found_W.any()))
 
     check.forall(groups(), row_by_row)
+
+
+def levels_of_line_6(problem, entries):
+    """Return w_{j,0}, …, w_{j,K} by M/(1 + mM²)·S_λ(‖θ_j‖₂ + MΣ), Σ over the first m of the entries given."""
+    v, _, lam, M, _ = problem
+    return [M / (1 + m * M**2) * soft(v + M * sum(entries[:m]), lam) for m in range(len(entries) + 1)]
+
+
+def stops(problem, found):
+    """Return every m at which line 8 stops: |W_(j,m)| ≥ w_{j,m} ≥ |W_(j,m+1)|, with its conventions."""
+    ordered = sorted(map(abs, problem.u), reverse=True)
+    return [
+        m
+        for m, w in enumerate(found)
+        if (m == 0 or ordered[m - 1] >= w) and w >= ([*ordered, Fraction(0)][m])
+    ]
+
+
+@claim("LN-alg-4-line-6", "Algorithm 4, line 6", "exact, brute force", MISPRINT)
+@mutants("levels_of_line_6", "stops", "sl.group_hier_prox")
+def test_line_6_adds_the_largest_entries(check):
+    """Line 6 adds |W_j| over j = 1, …, m to ‖θ_j‖₂: w_{j,m} = M/(1 + mM²)·S_λ(‖θ_j‖₂ + MΣ_{j=1}^m |W_j|).
+
+    Reading of: “w_{j,m} ← M/(1 + mM²)·S_λ(‖θ_j‖₂ + M Σ_{j=1}^m |W_j^{(1)}|)”
+
+    Hypotheses: M > 0, θ_j ≠ 0 with a rational norm, K ≥ 0; the sum read as one of the first m of the entries
+    W_{j,1}, …, W_{j,K}. (As a sum over features it would be a vector in ℝᴷ, and m goes to K, not to d.)
+
+    Instead: Σ_{i=1}^m |W_(j,i)|, over the m largest entries of line 4, as in line 5 of Algorithm 2. Then line
+    8 stops, and the level where it does is M times the norm of the minimiser.
+
+    Unchecked: the text of the HAL version is the only one here; line 5 of Algorithm 2 is right in it
+
+    Tolerance: 16 eps·(‖θ_j‖ + λ + (1 + M)‖W_j‖₁) for sl.group_hier_prox
+    """
+    problem = feature(1, [1, 3], 1, 1)
+    check.refutes(
+        stops(problem, levels_of_line_6(problem, problem.u)) == [] and best_length(problem) == Fraction(3, 2),
+        "‖θ_j‖ = 1, W_j = (1, 3), λ = 1, M = 1: the levels 0, 1/2, 4/3, and line 8 stops at none; ‖b*‖ = 3/2",
+    )
+
+    def stops_at_the_minimiser(drawn):
+        problem, theta = drawn
+        found = levels_of_line_6(problem, sorted(map(abs, problem.u), reverse=True))
+        at = stops(problem, found)
+        lengths = {found[m] / problem.M for m in at}
+        b, _ = computed(problem, theta)
+        direction = [best_length(problem) * x / problem.v for x in theta]
+        return lengths == {best_length(problem)} and agree(b, direction, size(problem))
+
+    check.forall(
+        groups(multipliers=(Fraction(1, 2), 1, 2, 3)).filter(lambda drawn: drawn[0].v > 0),
+        stops_at_the_minimiser,
+    )

@@ -58,7 +58,7 @@ from proofs_checks.spectral import (
     unit_columns,
     unit_designs,
 )
-from sparselin.ledger import HOLDS, ClaimFailed, claim, mutants
+from sparselin.ledger import HOLDS, MISPRINT, OPEN, ClaimFailed, claim, mutants
 
 ALPHAS = (fmpq(1, 10), fmpq(1, 2), fmpq(9, 10))
 
@@ -224,3 +224,62 @@ def over_bound(check, design, k, alpha, nu):
         bound = one_minus_exp(submodularity_ratio(R, S, k)) * optimum(g, k)
         settle(check, arb(g[S]), bound, f"{design}, {k}, {alpha}, {nu}")
     return float((g[S] / bound).mid()) if bound > 0 else 100.0
+
+
+# the numbered statements, and where print refers to one of them
+KINDS = {
+    "Definition": (1, 2, 11),
+    "Theorem": (3, 5, 7, 9, 12, 14, 15, 16),
+    "Lemma": (4, 6, 8, 13),
+    "Proposition": (10,),
+}
+REFERENCES = {
+    "Section 3.1": ("Definition 1",),
+    "Section 4": ("Theorem 5", "Theorem 7", "Theorem 9"),
+    "proof of Theorem 7": ("Lemma 6",),
+    "proof of Theorem 9": ("Theorem 7", "Lemma 8"),
+    "Section 5.1": ("Lemma 4", "Theorem 3", "Lemma 13"),
+    "footnotes 3 and 4": ("Lemma 8",),
+    "proof of Theorem 14": ("Definition 11", "Theorem 12", "Proposition 10", "Theorem 9"),
+    "proof of Theorem 15": ("Theorem 12", "Lemma 10", "Lemma 13", "Theorem 3"),
+    "Section 5.3": ("Theorem 9",),
+    "Section 6": ("Lemma 4",),
+}
+
+
+def exists(reference):
+    """Return whether a statement of that kind has that number."""
+    kind, number = reference.split()
+    return int(number) in KINDS[kind]
+
+
+@claim("SR-theorem-15-reference", "proof of Theorem 15, and elsewhere", "exact", MISPRINT)
+@mutants("exists")
+def test_statements_that_are_referred_to(check):
+    """The submodularity ratio of g in Theorem 15 follows by Lemma 10.
+
+    Hypotheses: the numbered statements and the references in print
+
+    Instead: It follows by Proposition 10. All other references to numbered statements have their kind.
+    """
+    check.refutes(
+        not exists("Lemma 10") and exists("Proposition 10"),
+        "number 10 is a proposition, and Lemma 10 is none",
+    )
+    others = [one for found in REFERENCES.values() for one in found if one != "Lemma 10"]
+    check.over(others, exists)
+
+
+@claim("SR-proposition-10-reference", "after Proposition 10; Theorem 3", "exact", OPEN)
+def test_theorem_3_of_the_thesis(check):
+    """The guarantee of greedy for monotone functions, Theorem 3, is Theorem 3 of the reference [4] (Das, PhD
+    thesis, 2011).
+
+    Reading of: “we can directly apply [4, Theorem 3]”; “Theorem 3 (from [4])”
+
+    Hypotheses: the number of the thesis is meant
+
+    Unchecked: all of it, as the thesis is not among the texts here, and its table of contents decides it. If
+    Theorem 3 of this paper is meant, it is misprinted. In Das and Kempe, [5], the theorem has the number 3.2,
+    by which the sentence after Theorem 5 refers to it.
+    """

@@ -241,6 +241,17 @@ def without_event(case):
     return agrees(sl.first_entry(X, y), window) and window.eps == window.lam
 
 
+def parallel_to_y(case):
+    """X_1 ∥ y with c_1 = q_1 = sλ*: ρ_1 is the term of ε₁, λ*(1 − s), over 1 − s·cos²α, which tends to 1."""
+    t, s = case
+    (x0, _), y = turned(t, 1)[0].T, np.array([1.0, 0.0])
+    p, q = int(s.p), int(s.q)
+    window = Window(X := np.column_stack([q * x0, [p * x0[0], 0.0]]), y)
+    square, term = ((1 - t * t) / (1 + t * t)) ** 2, window.lam * (1 - s)  # cos²α
+    exact = window.eps * (1 - s * square) == term == bound(window, 1)
+    return exact and agrees(sl.first_entry(X, y), window)
+
+
 def many_times_longer(m):
     """X_0 = (N, 0), X_1 = (m² − 1, 2m), N = m² + 1, y = (1, 0): λ₂ = 0, ε₀ = (N − m² + 1)/(2N) = 1/N."""
     X, y, N = np.array([[m * m + 1.0, m * m - 1.0], [0.0, 2.0 * m]]), np.array([1.0, 0.0]), m * m + 1
@@ -258,7 +269,8 @@ def ratio(entry):
 def test_the_bounds_are_attained(check):
     """Column by column ε₁ is the best possible: no function of λ*, |c_j|, ‖X_j‖ and ‖r‖ that is larger than
     the term of ε₁ at j bounds ρ_j/λ* from below, neither for j ∉ T ∪ S nor on T∖A; and for j ∉ T ∪ S none
-    below 1 bounds it from above (designs of two columns).
+    below 1 bounds it from above (designs of two columns). The term is attained; for |c_j| = ‖X_j‖‖r‖ it is a
+    limit.
 
     So each term of ε₀ is at least half of what these four numbers allow. All columns together say more: (4,
     3), (0, 5), y = (1, 0) has ε₁ = 8/13, and its data imply 5/8. ε₂/(ε₀λ*) is unbounded, also with unit
@@ -274,6 +286,7 @@ def test_the_bounds_are_attained(check):
     check.over([turned(*free[k]) for k in kept], exactly_at_the_bound)
     check.over([turned(t, 1, tied=True) for t in steep[: check.cases]], exactly_at_the_bound)
     check.over([(t, m) for t in SLOPES[: check.cases] for m in (2, 7)], without_event)
+    check.over([(t, s) for t in SLOPES[: check.cases] for s in (fmpq(1, 3), fmpq(9, 10))], parallel_to_y)
     check.over(range(2, 12), many_times_longer)
     all_columns = Window([[4, 0], [3, 5]], [1, 0])
     check.over([all_columns], lambda w: min(bound(w, 0), bound(w, 1)) == fmpq(8, 13) * w.lam)

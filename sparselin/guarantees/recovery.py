@@ -11,9 +11,9 @@ X_Sᵀr = X_Sᵀv is zero on T; on A = S∖T it is Gβ_A, G the Gram matrix of P
 
     (1 − ERC)·λ_min(C_S)·min_S |β_j| > max_{j∉S} |⟨X_j, e⟩|,                                               (1)
 
-OMP picks all of S first. For e = 0 this is ERC < 1: Tropp, *Greed is good* (2004), Theorem 3.1. ERC < 1
-follows from μ₁(k − 1) + μ₁(k) < 1, and that from k < (1 + 1/μ)/2 (Theorem 3.5 and Corollary 3.6 there; unit
-columns).
+OMP picks all of S first. For e = 0 this is ERC < 1: Tropp, *Greed is good* (2004), Theorem 3.1. With noise
+such conditions are due to Donoho, Elad and Temlyakov (2006) and to Cai and Wang (2011). ERC < 1 follows from
+μ₁(k − 1) + μ₁(k) < 1, and that from k < (1 + 1/μ)/2 (Tropp's Theorem 3.5 and Corollary 3.6; unit columns).
 
 With unit columns ERC < 1 suffices for FR too (Soussen, Gribonval, Idier and Herzet, *Joint k-step analysis of
 OMP and OLS*, 2013): it is preserved by projecting off a t ∈ S and scaling to unit length again. Let

@@ -1,0 +1,322 @@
+"""Sentences on why diversity matters, and the notation of Sections 3.1 and 6.
+
+Source: *Selecting Diverse Features via Spectral Regularization*, Sections 1, 2, 3.1 and 6, footnote 1.
+
+*Stochastic gradient.* Let y = Aα with k unit columns, so that the squared rows add up to k, and e = β − α. A
+row a is drawn with probability ‖a‖²/k, and a step of length 1/‖a‖² on ½(aᵀβ − aᵀα)² projects e off a. Hence
+
+    E‖e⁺‖² = ‖e‖² − Σ_a (‖a‖²/k)(aᵀe)²/‖a‖² = ‖e‖² − eᵀC_Se/k,
+
+by the factor 1 − λ_min(C_S)/k in the slowest direction. λ_min(C_S) ≤ tr C_S/k = 1, with equality exactly
+where the columns are orthogonal. (Strohmer and Vershynin, *A randomized Kaczmarz algorithm with exponential
+convergence*, 2009.)
+
+*Greedy methods.* With orthonormal X_3, X_4, e and Z = (3X_3 + 4X_4)/5, take 0 < φ < ψ, cos ψ > 4/5,
+
+    X_1 = cos φ·Z + sin φ·e,    X_2 = cos ψ·Z − sin ψ·e.
+
+Both pairs have Z in their span. X_1 has the largest correlation, and leaves the residual
+
+    r = sin φ·(sin φ·Z − cos φ·e),    ⟨X_2, r⟩ = sin φ·sin(φ + ψ) > sin² φ ≥ ⟨X_3, r⟩, ⟨X_4, r⟩:
+
+X_2 is next, at the angle φ + ψ to X_1.
+
+*The largest ν.* Let S maximise R² + νf and T maximise R² + ν'f, ν < ν'. Adding the two inequalities,
+(ν' − ν)(f(T) − f(S)) ≥ 0; then R²(S) − R²(T) ≥ ν(f(T) − f(S)) ≥ 0.
+"""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+from hypothesis import assume
+from hypothesis import strategies as st
+
+import sparselin as sl
+from proofs_checks.rational import inner, off, rational, vector
+from proofs_checks.spectral import (
+    correlations,
+    draw_design,
+    draw_regularizer,
+    identity,
+    r_squared,
+    r_squared_table,
+    rank_power,
+    smoothed_det,
+    subsets,
+    unit_designs,
+    variance,
+)
+from sparselin.ledger import HOLDS, MISPRINT, OPEN, claim, mutants
+
+HALF = fmpq(1, 2)
+FIVE = st.lists(st.integers(-3, 3).map(fmpq), min_size=5, max_size=5)
+
+
+# --- Section 1 -------------------------------------------------------------------------------------------
+
+
+def expected_square(A, e):
+    """Return E‖e⁺‖² after a step, for the columns of A (m, k), which have one length, scaled to 1."""
+    total = sum((A[i, j] ** 2 for i in range(A.nrows()) for j in range(A.ncols())), fmpq(0))
+    found = fmpq(0)
+    for i in range(A.nrows()):
+        row = vector([A[i, j] for j in range(A.ncols())])
+        if length := inner(row, row):
+            after = e - row * (inner(row, e) / length)
+            found += length / total * inner(after, after)
+    return found
+
+
+def equicorrelated(rho):
+    """Return the correlations ρ of three columns; the spectrum is 1 + 2ρ, 1 − ρ, 1 − ρ."""
+    return fmpq_mat(3, 3, [fmpq(1) if i == j else rho for i in range(3) for j in range(3)])
+
+
+@claim("SR-section-1-sgd", "Section 1", "proof, exact", HOLDS, cases=600, ci_cases=40)
+@mutants("expected_square")
+def test_correlated_features_slow_stochastic_gradient(check):
+    """Correlated features slow down the stochastic gradient: in the slowest direction a step multiplies the
+    expected squared error by 1 − λ_min(C_S)/k, at best by 1 − 1/k, and exactly so for orthogonal features.
+
+    Reading of: “correlated features can slow down the convergence of algorithms such as the stochastic
+    gradient (e.g., [2]); by demanding diversity, one can potentially obviate this slowdown”
+
+    Hypotheses: least squares without noise, unit columns; a row drawn in proportion to its square, a step of
+    1/‖row‖²
+
+    Consequences: Diversity by the regularizers obviates it in the extreme, as each is largest for orthogonal
+    columns, but does not order it: for three columns with correlations −9/20 f_de (δ = 1 and 1/10), f_gr (α =
+    1/2) and f_sv are all larger than for 4/5, and λ_min is smaller, 1/10 and not 1/5.
+
+    Unchecked: other steps and other ways to draw a row. The reference [2] is about coordinate descent in
+    parallel.
+    """
+    slow, fast = equicorrelated(fmpq(-9, 20)), equicorrelated(fmpq(4, 5))
+    S = [0, 1, 2]
+    diversities = [
+        lambda C: smoothed_det(C, S, 1),
+        lambda C: smoothed_det(C, S, fmpq(1, 10)),
+        lambda C: rank_power(C, S, HALF),
+        lambda C: variance(C, S, 3),
+    ]
+    check.over(diversities, lambda f: f(slow) > f(fast))
+    check.over(
+        [(slow, fmpq(1, 10)), (fast, fmpq(1, 5))], lambda case: (case[0] - identity(3) * case[1]).det() == 0
+    )
+
+    def shrinks_by_the_quadratic_form(drawn):
+        design, entries = drawn
+        k, C, A = design.d, correlations(design), rational(design.X)
+        e = vector(entries[:k])
+        square, form = inner(e, e), inner(e, C * e)
+        units = [vector([fmpq(i == j) for i in range(k)]) for j in range(k)]
+        pairs = [units[i] + units[j] * s for i in range(k) for j in range(i) for s in (-1, 1)]
+        slowest = max((expected_square(A, pair) for pair in pairs), default=2 - fmpq(2, k))
+        orthogonal = identity(k) == C
+        return expected_square(A, e) == square - form / k and orthogonal == (slowest == 2 - fmpq(2, k))
+
+    check.forall(st.tuples(unit_designs(max_d=4), FIVE), shrinks_by_the_quadratic_form)
+
+
+ANGLES = {7: (24, 25), 5: (12, 13), 9: (40, 41), 11: (60, 61), 8: (15, 17)}
+"""The opposite leg of a right triangle ↦ the adjacent leg and the hypotenuse; the cosines exceed 4/5."""
+
+
+def two_pairs(one, other):
+    """Return X_1, …, X_4 by the angles φ, ψ of two triangles, integer columns of equal length, and Z."""
+    (a, c), (b, h) = ANGLES[one], ANGLES[other]
+    first = np.array([3 * a, 4 * a, 5 * one]) * h
+    second = np.array([3 * b, 4 * b, -5 * other]) * c
+    length = 5 * c * h
+    return np.stack([first, second, [length, 0, 0], [0, length, 0]], axis=1), np.array([3, 4, 0])
+
+
+def increasing_angles():
+    """Return the pairs of triangles with φ < ψ."""
+    return [(p, q) for p in ANGLES for q in ANGLES if p * ANGLES[q][1] < q * ANGLES[p][1]]
+
+
+@claim("SR-footnote-1", "Sections 1 and 2, footnote 1", "proof, exact, float", HOLDS)
+@mutants("sl.omp", "sl.forward_regression", "sl.lasso_path", "r_squared")
+def test_greedy_and_the_lasso_ignore_diversity(check):
+    """The greedy methods and the Lasso do not address diversity: of two pairs of features that predict Z
+    without error they pick one with a correlation above 3/5, and not the orthogonal one.
+
+    Reading of: “the traditional greedy and ℓ₁-relaxation approaches to feature-selection do not explicitly
+    address feature diversity”; “None of these methods, however, takes feature diversity into the account
+    during selection”
+
+    Hypotheses: ten designs of four features; OMP, forward regression and the path of the Lasso, k = 2; the
+    largest R² + νf_sv for three ν
+
+    Consequences: R² + νf_sv is largest at the orthogonal pair for every ν > 0. Implicitly greedy methods
+    avoid what is redundant: a column that depends on those picked adds nothing, and is not picked.
+
+    Unchecked: what the supplement says of it (SR-supplement)
+    """
+
+    def ignores(case):
+        X, Z = two_pairs(*case)
+        N = int(X[:, 0] @ X[:, 0])
+        C = fmpq_mat(4, 4, [fmpq(int(v), N) for v in (X.T @ X).ravel()])
+        pairs = list(combinations(range(4), 2))
+        perfect = [S for S in pairs if r_squared(X, Z, S) == 1]
+        best = [
+            max(
+                (S for k in (1, 2) for S in combinations(range(4), k)),
+                key=lambda S: r_squared(X, Z, S) + nu * variance(C, S, 2),
+            )
+            for nu in (fmpq(1, 1000), fmpq(1), fmpq(1000))
+        ]
+        unit = X / np.sqrt(N)
+        found = [sl.omp(unit, Z, 2).support, sl.forward_regression(unit, Z, 2).support]
+        found += sl.lasso_path(unit, Z).active[:2]
+        return (
+            [sorted(map(int, S)) for S in found] == [[0, 1], [0, 1], [0], [0, 1]]
+            and perfect == [(0, 1), (2, 3)]
+            and best == [(2, 3)] * 3
+            and C[0, 1] > fmpq(3, 5)
+        )
+
+    check.over(increasing_angles(), ignores)
+
+
+@claim("SR-supplement", "footnote 1; Sections 3.1, 5 and 6", "float", OPEN)
+def test_the_supplement(check):
+    """The supplementary material discusses the diversity of greedy and ℓ₁ methods, and has results on
+    simulated data.
+
+    Hypotheses: its address is in footnote 1
+
+    Unchecked: all of it, as the supplement is not among the texts here. Of what print says that it proves,
+    three statements have rows: SR-perturbation-norm, SR-lemma-13 and SR-variance-submodular
+    """
+
+
+# --- notation --------------------------------------------------------------------------------------------
+
+
+def coefficients(A, Z):
+    """Return α = C_S⁻¹AᵀZ, C_S = AᵀA, for independent columns."""
+    return (A.transpose() * A).solve(A.transpose() * Z)
+
+
+def has_independent_columns(A):
+    """Return whether AᵀA is regular."""
+    return A.rank() == A.ncols()
+
+
+@claim("SR-section-3.1-dimensions", "Section 3.1", "exact", MISPRINT, cases=600, ci_cases=40)
+@mutants("coefficients")
+def test_dimensions_of_the_perturbation(check):
+    """For n features X_i the target Z is in ℝⁿ, A, the columns in S, in ℝ^{n×k}, and the noise of the target
+    is N(0, σ²I_n).
+
+    Hypotheses: X_i ∈ ℝᵐ for i = 1, …, n, as in Section 3
+
+    Instead: Z ∈ ℝᵐ, A ∈ ℝ^{m×k} and η ~ N(0, σ²I_m). Then C_S = AᵀA, α = C_S⁻¹AᵀZ predicts best, and
+    α' − α has the covariance σ²C_S⁻¹, as Lemma 4 uses it.
+    """
+    A = rational(np.array([[1], [0]]))
+    check.refutes(
+        (A.nrows(), A.ncols()) == (2, 1) != (1, 1),
+        "one feature, X_1 = (1, 0), and S = {1}: A is 2×1, not 1×1",
+    )
+
+    def right_with_m(design):
+        A, Z = rational(design.X), rational(design.y)
+        assume(has_independent_columns(A))
+        alpha = coefficients(A, Z)
+        M = coefficients(A, identity(A.nrows()))  # η ↦ α' − α
+        normal = A.transpose() * (Z - A * alpha)
+        shapes = (alpha.nrows(), M.nrows(), M.ncols()) == (A.ncols(), A.ncols(), len(design.y))
+        return (
+            shapes and normal == normal * 0 and M * M.transpose() * (A.transpose() * A) == identity(A.ncols())
+        )
+
+    check.forall(unit_designs(max_d=4), right_with_m)
+
+
+@claim("SR-section-6-target", "Section 6", "exact", MISPRINT, cases=600, ci_cases=40)
+@mutants("coefficients")
+def test_the_target_of_the_perturbed_features(check):
+    """The coefficients for perturbed features are α' = (C'_S)⁻¹(X'_S)ᵀy.
+
+    Hypotheses: C'_S = (X'_S)ᵀX'_S regular; only the features are perturbed
+
+    Instead: α' = (C'_S)⁻¹(X'_S)ᵀZ. There is no y in the paper; for X' = X the formula is α = C_S⁻¹X_SᵀZ, the
+    unperturbed coefficients, exactly where y differs from Z by a vector orthogonal to the columns in S.
+    """
+    A, Z, y = (rational(np.array(x)) for x in ([1, 0], [1, 0], [0, 1]))
+    check.refutes(
+        (coefficients(A, y)[0, 0], coefficients(A, Z)[0, 0]) == (0, 1),
+        "X'_S = X_S = (1, 0)ᵀ, Z = (1, 0), and (0, 1) for y, which is defined nowhere: α' = 0, α = 1",
+    )
+
+    def is_the_target(drawn):
+        design, entries = drawn
+        A, Z = rational(design.X), rational(design.y)
+        assume(has_independent_columns(A))
+        y = vector(entries[: A.nrows()])
+        seen, unseen = A * coefficients(A, y - Z), off(A, range(A.ncols()), y)
+        same = coefficients(A, y) == coefficients(A, Z)
+        normal = A.transpose() * (Z - A * coefficients(A, Z))
+        return (
+            same == (seen == seen * 0)
+            and coefficients(A, Z + unseen) == coefficients(A, Z)
+            and normal == normal * 0
+        )
+
+    check.forall(st.tuples(unit_designs(max_d=3), FIVE), is_the_target)
+
+
+REGULARIZATION = {
+    "Definition 1": "ν",
+    "Section 4": "ν",
+    "Section 6, the choice": "λ",
+    "Section 6, the rule": "ν",
+}
+"""A place ↦ the letter there of the constant before the regularizer."""
+
+
+def maximisers(R, f, nu, k):
+    """Return (R², f) of every set of at most k features where R² + νf is largest."""
+    sets = subsets(len(R) - 1, k)
+    most = max(R[S] + nu * f[S] for S in sets)
+    return [(R[S], f[S]) for S in sets if R[S] + nu * f[S] == most]
+
+
+@claim("SR-section-6-nu", "Section 6", "proof, exact, brute force", MISPRINT, cases=300, ci_cases=20)
+@mutants("maximisers")
+def test_the_largest_nu(check):
+    """The experiments decide on regularization parameters λ: the largest with R² at least that of the Lasso.
+
+    Reading of: “The way we decided on the regularization parameters λ is as follows … We chose the
+    regularization constant (ν) to be the maximum subject to the condition that the R² value for that solution
+    should be greater than that obtained by the lasso solution”
+
+    Hypotheses: exact maximisers of R² + νf over sets of at most k features; λ not taken for the Lasso's own
+    penalty, of which print uses a whole range
+
+    Instead: The constant is ν, as in Definition 1; λ_i are eigenvalues in Section 3. The rule makes sense: if
+    ν rises, R² of a maximiser does not rise and f does not fall, so those ν with R² at least a given value
+    are an interval that begins at 0.
+
+    Unchecked: the sets that FR and GLS find, for which it need not be so
+    """
+    check.refutes(
+        [place for place, letter in REGULARIZATION.items() if letter != "ν"] == ["Section 6, the choice"],
+        "λ where Definition 1, Section 4 and the rule in Section 6 have ν",
+    )
+
+    def is_monotone(case):
+        R, f, k = case
+        nus = [fmpq(0), *(fmpq(2) ** p for p in range(-8, 4, 2))]
+        found = [maximisers(R, f, nu, k) for nu in nus]
+        return all(a[0] >= b[0] and a[1] <= b[1] for low, high in pairwise(found) for a in low for b in high)
+
+    for _ in range(check.cases):
+        design = draw_design(check.rng, int(check.rng.integers(2, 5)))
+        k = int(check.rng.integers(1, design.d + 1))
+        check.over([(r_squared_table(design), draw_regularizer(check.rng, design, k), k)], is_monotone)
