@@ -104,7 +104,7 @@ def test_every_pick_is_one_that_omp_could_make(check):
 
     Tolerance: none for T, A(S); λ* of the path to 1e-12
 
-    In Coq: theorem_1_1_holds, for λ in (2λ₁, 2λ*) with an explicit λ₁
+    In Coq: theorem_1_1_holds, one step over real closed fields, for λ in (2λ₁, 2λ*) with an explicit λ₁
     """
     X, y = DESIGN
     largest = max(range(3), key=lambda i: abs(SOLUTION[i]))

@@ -1,6 +1,8 @@
 """Certificates as files for the proof assistant Rocq: what is written, what its kernel accepts, refuses."""
 
 import re
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +20,10 @@ TIED_X, TIED_Y = np.array([[3.0, 0.0, 2.0], [0.0, 3.0, 2.0], [0.0, 0.0, 1.0]]), 
 
 def certified(X, y, k, claim="sequential_lasso", method=sl.sequential_lasso, **options):
     return sl.certify(X, y, method(X, y, k, **options), claim=claim)
+
+
+def picks_of(certificate):
+    return [step.pick for step in certificate.steps]
 
 
 def fractions_of(values):
@@ -83,7 +89,8 @@ def test_the_kernel_accepts_both_runs(tmp_path, rng, size):
     certificate = certified(X, y, k)
     certificate.to_rocq(tmp_path / "picks.v", X, y)
     picks = "; ".join(str(step.pick) for step in certificate.steps)
-    assert check(tmp_path / "picks.v", X, y).endswith(f"[::] [:: {picks}]")
+    goal = check(tmp_path / "picks.v", X, y, picks_of(certificate))
+    assert goal.endswith(f"[::] [:: {picks}]")
 
 
 @needs_rocq
@@ -92,21 +99,64 @@ def test_ties_forced_features_and_ones(tmp_path, design):
     X, y = design
     file = tmp_path / "picks.v"
     certified(TIED_X, TIED_Y, 3).to_rocq(file, TIED_X, TIED_Y)
-    check(file, TIED_X, TIED_Y)
+    check(file, TIED_X, TIED_Y, [0, 1, 2])
     reordered = TIED_X[:, [2, 0, 1]]  # of equals OMP takes the first
     certified(reordered, TIED_Y, 1, claim="omp", method=sl.omp).to_rocq(file, reordered, TIED_Y)
-    assert check(file, reordered, TIED_Y).endswith("entries) [::] [:: 0]")
-    certified(X, y, 4, method=sl.omp, forced=[5, 2]).to_rocq(file, X, y)
-    assert "[:: 5; 2] [::" in check(file, X, y)
-    certified(X, y, 2, method=sl.omp, intercept=True).to_rocq(file, X, y)
-    assert "[:: 8] [::" in check(file, X, y)
+    assert check(file, reordered, TIED_Y, [0], claim="omp").endswith("entries) [::] [:: 0]")
+    certificate = certified(X, y, 4, method=sl.omp, forced=[5, 2])
+    certificate.to_rocq(file, X, y)
+    assert "[:: 5; 2] [::" in check(file, X, y, picks_of(certificate), forced=[2, 5])
+    certificate = certified(X, y, 2, method=sl.omp, intercept=True)
+    certificate.to_rocq(file, X, y)
+    assert "[:: 8] [::" in check(file, X, y, picks_of(certificate), intercept=True)
 
 
 @needs_rocq
 def test_numbers_of_any_size(tmp_path):
     X, y = np.array([[1e140, 2.0**-1074], [2.5, -1e-100]]), np.array([0.1, -3e20])
-    certified(X, y, 2).to_rocq(tmp_path / "picks.v", X, y)
-    check(tmp_path / "picks.v", X, y)
+    certificate = certified(X, y, 2)
+    certificate.to_rocq(tmp_path / "picks.v", X, y)
+    check(tmp_path / "picks.v", X, y, picks_of(certificate))
+
+
+@needs_rocq
+@pytest.mark.parametrize(
+    ("claim", "written", "asked", "message"),
+    [
+        ("sequential_lasso", {"k": 2}, {}, r"Its picks are \[\d, \d\], not \[\d, \d, \d, \d\]"),
+        ("omp", {"k": 2}, {}, r"Its picks are \[\d, \d\], not \[\d, \d, \d, \d\]"),
+        ("sequential_lasso", {"k": 4}, {"claim": "omp"}, "claim is 'sequential_lasso', not 'omp'"),
+        ("omp", {"k": 4}, {"claim": "sequential_lasso"}, "claim is 'omp', not 'sequential_lasso'"),
+        ("omp", {"k": 4, "forced": [5, 2]}, {}, r"forced features are \[5, 2\], not \[\]"),
+        ("omp", {"k": 4}, {"forced": [5, 2]}, r"forced features are \[\], not \[5, 2\]"),
+        ("omp", {"k": 4, "intercept": True}, {}, "It is about X and a column of ones"),
+        ("omp", {"k": 4}, {"intercept": True}, "It is about X without a column of ones"),
+    ],
+)
+def test_a_proof_of_something_else_is_refused(tmp_path, design, claim, written, asked, message):
+    """Coq accepts each file, and it is about this X and y."""
+    file, method = tmp_path / "picks.v", getattr(sl, claim)
+    certified(*design, claim=claim, method=method, **written).to_rocq(file, *design)
+    picks = picks_of(certified(*design, claim=claim, method=method, **{**written, "k": 4}))
+    with pytest.raises(ValueError, match=message):
+        check(file, *design, picks, **{"claim": claim, **asked})
+
+
+@needs_rocq
+def test_the_command_says_what_is_proved_or_what_differs(tmp_path):
+    file, data = tmp_path / "picks.v", tmp_path / "data.npz"
+    certified(TIED_X, TIED_Y, 2).to_rocq(file, TIED_X, TIED_Y)
+    np.savez(data, X=TIED_X, y=TIED_Y)
+
+    def command(*picks):
+        words = [sys.executable, "-m", "proofs_checks.formal.check", file, data, *picks]
+        return subprocess.run(words, capture_output=True, text=True, cwd=LIBRARY.parents[1])
+
+    assert command("--picks", "0", "1").stdout.endswith("entries) [::] [:: 0; 1]\n")
+    refused = command("--picks", "0", "1", "2")
+    assert refused.returncode == 1
+    assert "Its picks are [0, 1], not [0, 1, 2]." in refused.stderr
+    assert command().returncode == 2  # there is no default
 
 
 def forged(text, old, new):
@@ -136,16 +186,23 @@ def test_the_kernel_refuses_what_is_forged(tmp_path, old, new):
         text = forged(text, r"\[:: 0; 1\]\.", "[:: 2; 1].")
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match="Coq does not accept"):
-        check(file, TIED_X, TIED_Y)
+        check(file, TIED_X, TIED_Y, [2, 1] if new == "Step 2 " else [0, 1])
 
 
 @needs_rocq
-def test_a_proof_about_other_data_is_refused(tmp_path):
+@pytest.mark.parametrize("change", ["y doubled", "an entry of X off by one ulp"])
+def test_a_proof_about_other_data_is_refused(tmp_path, change):
     """Coq accepts it, with the same picks."""
-    file = tmp_path / "picks.v"
-    certified(TIED_X, 2 * TIED_Y, 1).to_rocq(file, TIED_X, 2 * TIED_Y)
-    with pytest.raises(ValueError, match="is not about this X and y"):
-        check(file, TIED_X, TIED_Y)
+    file, X, y = tmp_path / "picks.v", TIED_X.copy(), TIED_Y
+    if change == "y doubled":
+        y = 2 * y
+    else:
+        X[0, 0] = np.nextafter(3, 4)
+    certificate = certified(X, y, 2)
+    assert picks_of(certificate) == [0, 1]
+    certificate.to_rocq(file, X, y)
+    with pytest.raises(ValueError, match="not about this X and y"):
+        check(file, TIED_X, TIED_Y, [0, 1])
 
 
 AXIOM = "Axiom anything : forall P : Prop, P.\nTheorem"
@@ -158,9 +215,10 @@ Theorem"""
 @pytest.mark.parametrize(
     ("before", "proof", "prints", "message"),
     [
-        (AXIOM, "exact: anything", "picks_are_right", "axioms"),
-        (AXIOM, "exact: anything", "nat", "axioms"),  # prints that nat has none
-        (TRIVIAL, "exact: I", "picks_are_right", "another goal"),
+        (AXIOM, "exact: anything. Qed", "picks_are_right", "axioms"),
+        (AXIOM, "exact: anything. Qed", "nat", "axioms"),  # prints that nat has none
+        ("Theorem", "Admitted", "nat", "axioms"),
+        (TRIVIAL, "exact: I. Qed", "picks_are_right", "another goal"),
     ],
 )
 def test_a_file_that_prints_more_than_it_proves_is_refused(tmp_path, before, proof, prints, message):
@@ -168,11 +226,24 @@ def test_a_file_that_prints_more_than_it_proves_is_refused(tmp_path, before, pro
     file = tmp_path / "picks.v"
     certified(TIED_X, TIED_Y, 2).to_rocq(file, TIED_X, TIED_Y)
     text = forged(file.read_text(encoding="utf-8"), r"\[:: 0; 1\]\.", "[:: 2; 1].")
-    text = forged(forged(text, "Theorem", before), "Proof.*Qed", f"Proof. {proof}. Qed")
+    text = forged(forged(text, "Theorem", before), r"Proof.*Qed\.", f"Proof. {proof}.")
     file.write_text(forged(text, "Assumptions .*", f"Assumptions {prints}."), encoding="utf-8")
     assert "[:: 2; 1]" in printed_by_coq(file, tmp_path)
     with pytest.raises(ValueError, match=message):
-        check(file, TIED_X, TIED_Y)
+        check(file, TIED_X, TIED_Y, [2, 1])
+
+
+@needs_rocq
+def test_a_file_that_prints_the_whole_path_and_proves_its_beginning_is_refused(tmp_path):
+    file = tmp_path / "picks.v"
+    certified(TIED_X, TIED_Y, 2).to_rocq(file, TIED_X, TIED_Y)
+    text = file.read_text(encoding="utf-8")
+    goal = re.search(r"picks_are_right :\n  (.*)\.\nProof", text)[1].replace("[:: 0; 1]", "[:: 0; 1; 2]")
+    shown = f"Module Shown. Axiom picks_are_right : {goal}. End Shown.\nCheck Shown.picks_are_right."
+    file.write_text(forged(text, r"Check picks_are_right\.", shown), encoding="utf-8")
+    assert "[:: 0; 1; 2]" in printed_by_coq(file, tmp_path)
+    with pytest.raises(ValueError, match="another goal"):
+        check(file, TIED_X, TIED_Y, [0, 1, 2])
 
 
 @needs_rocq
@@ -187,7 +258,7 @@ def test_a_goal_about_some_of_the_columns_is_refused(tmp_path):
     file.write_text(forged(text, "Proof.", f"Proof. {same}"), encoding="utf-8")
     assert "9%BZ; 9%BZ]]" in printed_by_coq(file, tmp_path)
     with pytest.raises(ValueError, match="another goal"):
-        check(file, X, y)
+        check(file, X, y, [0])
 
 
 def words(text):

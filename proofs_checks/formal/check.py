@@ -1,14 +1,15 @@
-"""Have Coq check the file that `certificate.to_rocq` wrote, and compare what Coq read with the data.
+"""Have Coq check the file that `Certificate.to_rocq` wrote, and that it proves your picks on your data.
 
-    python -m proofs_checks.formal.check FILE.v DATA.npz
+    python -m proofs_checks.formal.check FILE.v DATA.npz --picks 10 8 22 7
 
-DATA.npz holds X and y. Coq proves a goal about the literals of the file; whether they are those of X and y no
-kernel can know, and the file may define or print what it likes. So the goal is stated once more from X and y,
-in a file that takes the given one as its proof alone; Coq prints what it has read of that, and it is compared
-here with X and y, as fractions.
+DATA.npz holds X and y. `--picks` are all picks of your path, in order, without forced features. `--forced`
+names those, `--intercept` is for a path with an intercept, `--claim omp` for a certificate of OMP alone. The
+command prints the goal that Coq has proved, or the first difference between the file and what you ask about.
 `make formal` comes first.
 """
 
+import argparse
+import operator
 import re
 import shutil
 import subprocess
@@ -19,18 +20,18 @@ from pathlib import Path
 import numpy as np
 
 import sparselin as sl
-from sparselin.certificates.rocq import GOALS, fractions, read, restatement
+from sparselin.certificates.rocq import GOALS, fractions, read, restatement, statement
 
 LIBRARY = Path(__file__).parent
 
 
 def has_rocq():
-    """Whether coqc is here and `make formal` has compiled the library."""
+    """Return whether coqc is here and `make formal` has compiled the library."""
     return shutil.which("coqc") is not None and (LIBRARY / "certificate.vo").exists()
 
 
 def printed_by_coq(filename, folder, seconds=600):
-    """What Coq prints of the file, with folder as the library `given`; ValueError with Coq's error."""
+    """Return what Coq prints of the file, with folder as the library `given`; ValueError with its error."""
     libraries = ["-Q", str(LIBRARY), "sparselin", "-Q", str(folder), "given"]
     command = ["coqc", "-q", "-w", "-all", *libraries, str(filename)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
@@ -39,55 +40,109 @@ def printed_by_coq(filename, folder, seconds=600):
     return done.stdout
 
 
-def data_of(goal, X, y):
-    """X, or X and ones where the goal has one column more and forces it, and y, both in float64."""
-    problem = sl.Problem(X, y)
-    data, response = problem.exact_columns(), np.asarray(problem.y, np.float64)
-    d = data.shape[1]
-    if f"dyadic_matrix {len(data)} {d + 1} " in goal and d in numbers(goal)[0]:
-        data = np.column_stack([data, np.ones(len(data))])  # of a path with an intercept
-    return data, response
-
-
 def numbers(goal):
-    """The forced features and the picks of a goal."""
+    """Return the forced features and the picks of a goal."""
     return [tuple(map(int, re.findall(r"\d+", found))) for found in re.findall(r"\[::([^\]]*)\]", goal)]
 
 
-def about(printed, data, response):
-    """The goal that Coq has printed; ValueError unless its literals are those of the data."""
+def difference(printed, data, response, claim, forced, picks, intercept):
+    """Return the first difference between the file, as Coq printed it, and the question; "" for none."""
     goal, columns, entries = read(printed)
+    found = next(claim for claim, names in GOALS.items() if goal.startswith(names[0] + " "))
+    if found != claim:
+        return f"Its claim is {found!r}, not {claim!r}. Name the claim of the certificate."
+    if not intercept and columns == fractions(np.vstack([data.T, np.ones(len(data))])):
+        return "It is about X and a column of ones. Ask with intercept, if your path has one."
+    if intercept and columns == fractions(data.T[:-1]):
+        return "It is about X without a column of ones. Ask without intercept, or certify a path with one."
     if columns != fractions(data.T) or entries != fractions(response):
-        raise ValueError("the file, as Coq has read it, is not about this X and y")
-    return goal
+        return "It is not about this X and y. Certify a path on these data."
+    begins, found = numbers(goal)
+    if set(begins) != set(forced):
+        return f"Its forced features are {list(begins)}, not {list(forced)}. Name those of the path."
+    if found != picks:
+        return f"Its picks are {list(found)}, not {list(picks)}. Certify the whole path, name all its picks."
+    return ""
 
 
-def check(filename, X, y):
-    """The goal about X and y that Coq has proved without axioms; ValueError unless it has.
+def check(filename, X, y, picks, *, forced=(), claim="sequential_lasso", intercept=False):
+    """Return the goal that Coq has proved without axioms: the claim that these are picks on X and y.
 
-    The file may define the words of its goal anew, print what it likes and hide its axioms. So the goal is
-    stated once more, from X and y, in a file of ours, with the theorem of the given one as its proof.
+    The file may define the words of its goal anew, print what it likes and hide its axioms. What it prints
+    serves to name a difference from the question, and nothing else. Then the goal is stated once more, from
+    the arguments of this function, in a file of ours, with the theorem of the given one as its proof. Coq
+    prints what it has read of that, and it is compared with the question, X and y as fractions.
+
+    Parameters
+    ----------
+    filename : the file that `Certificate.to_rocq` wrote.
+    X, y : the data.
+    picks : all picks of the path, in order, without forced features. A proof of the first few is refused.
+    forced : the forced features of the path, in any order, without the column of ones.
+    claim : the claim of the certificate: "sequential_lasso", that the picks are a run of OMP and one of
+        Sequential LASSO, or "omp", that they are a run of OMP.
+    intercept : whether the path has an intercept. Then X has a last column of ones, which is forced.
+
+    Raises
+    ------
+    TypeError, ValueError : bad X or y; a feature that is not an integer; an unknown claim; a file that Coq
+        does not accept, that uses axioms, or that proves something else.
     """
+    if claim not in GOALS:
+        raise ValueError(f"claim must be one of {tuple(GOALS)}; got {claim!r}")
+    problem = sl.Problem(X, y, intercept=intercept)
+    data, response = problem.exact_columns(), problem.double_y
+    picks = tuple(map(operator.index, picks))
+    forced = (problem.n_features,) * intercept + tuple(map(operator.index, forced))
+    question = data, response, claim, forced, picks, intercept
     with tempfile.TemporaryDirectory() as given, tempfile.TemporaryDirectory() as ours:
         shutil.copy(filename, Path(given, "picks.v"))
         printed = printed_by_coq(Path(given, "picks.v"), given)
-        goal = read(printed)[0]
-        data, response = data_of(goal, X, y)
-        about(printed, data, response)
-        claim = next(claim for claim, names in GOALS.items() if goal.startswith(names[0] + " "))
-        text = restatement(data, response, claim, *numbers(goal), "given.picks.picks_are_right")
+        if found := difference(printed, *question):
+            raise ValueError(f"{filename} does not prove what you ask about. {found}")
+        forced = numbers(read(printed)[0])[0]  # the same set, in the order of the file
+        text = restatement(data, response, claim, forced, picks, "given.picks.picks_are_right")
         Path(ours, "restated.v").write_text(text, encoding="utf-8")
         try:
             printed = printed_by_coq(Path(ours, "restated.v"), given)
         except ValueError as error:
-            raise ValueError(f"{filename} proves another goal than the one about this X and y") from error
+            raise ValueError(f"{filename} proves another goal than the one that it prints") from error
     if not printed.endswith("Closed under the global context\n") or "Axioms:" in printed:
         raise ValueError(f"{filename} uses axioms")
-    return about(printed, data, response)
+    goal, columns, entries = read(printed)
+    stated = statement(data, response, claim, forced, picks), fractions(data.T), fractions(response)
+    if (goal, columns, entries) != stated:
+        raise ValueError(f"{filename} makes Coq read another goal: {goal!r} in place of {stated[0]!r}")
+    return goal
+
+
+def main():
+    """Answer the question on the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m proofs_checks.formal.check",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE.v", help="the file that `Certificate.to_rocq` wrote")
+    parser.add_argument("data", metavar="DATA.npz", help="X and y, by `np.savez`")
+    feature = {"nargs": "+", "type": int, "metavar": "FEATURE"}
+    parser.add_argument("--picks", required=True, help="all picks, in order", **feature)
+    parser.add_argument("--forced", default=(), help="the forced features", **feature)
+    parser.add_argument(
+        "--claim", choices=tuple(GOALS), default="sequential_lasso", help="the claim of the certificate"
+    )
+    parser.add_argument("--intercept", action="store_true", help="the path has an intercept")
+    asked = parser.parse_args()
+    try:
+        with np.load(asked.data) as arrays:
+            X, y = arrays["X"], arrays["y"]
+        goal = check(
+            asked.file, X, y, asked.picks, forced=asked.forced, claim=asked.claim, intercept=asked.intercept
+        )
+    except ValueError as error:
+        sys.exit(str(error))
+    print(goal)  # noqa: T201
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    with np.load(sys.argv[2]) as arrays:
-        print(check(sys.argv[1], arrays["X"], arrays["y"]))  # noqa: T201
+    main()

@@ -14,9 +14,10 @@ Local Open Scope ring_scope.
 
 Section OrderedField.
 Variables (R : realFieldType) (n d : nat) (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (S : {set 'I_d}).
+Variable M : 'I_d -> R.
 Notation c := (correlation X S y).
 Notation lambda_star := (lambda_star X S y).
-Notation lambda_1 := (window_start X y S (mean_bound X y S)).
+Notation lambda_1 := (window_start X y S M).
 
 (* 0. The residual r, by its two properties *)
 Theorem residual_exists_unique : is_residual X S y (residual X S y) /\
@@ -52,42 +53,33 @@ Theorem lambda_star_is_the_threshold (lam : R) : 0 < lam ->
   (exists2 b, minimiser X y S lam b & ~ zero_off S b) <-> lam < lambda_star.
 Proof. exact: threshold. Qed.
 
-(* 3. Theorem 3.3 *)
-Theorem theorem_3_3_holds : 0 < lambda_star ->
+(* 3. Theorem 3.3, for all bounds M_i >= |X_i||r|; there are some, without roots *)
+Theorem theorem_3_3_holds : bounds X y S M -> 0 < lambda_star ->
   0 <= lambda_1 /\ lambda_1 < lambda_star /\
   forall lam b, lambda_1 < lam -> lam < lambda_star -> minimiser X y S lam b ->
     (exists2 i, i \notin S & b i 0 != 0) /\
     (forall i, i \notin S -> b i 0 != 0 -> `|c i| = lambda_star).
 Proof. exact: theorem_3_3. Qed.
 
-(* The same with any bounds M_i >= |X_i||r|: with M_i = |X_i||r|, where R has it, the window of the paper's proof *)
-Theorem theorem_3_3_with_any_bounds (M : 'I_d -> R) : bounds X y S M -> 0 < lambda_star ->
-  window_start X y S M < lambda_star /\
-  forall lam b i, window_start X y S M < lam -> lam < lambda_star -> minimiser X y S lam b ->
-    i \notin S -> b i 0 != 0 -> `|c i| = lambda_star.
-Proof.
-move=> Mb L0; split=> [|lam b i start below min iS b0]; first exact: window_start_lt Mb L0.
-by case/tiedP: (nonzeros_are_tied Mb L0 start below min iS b0).
-Qed.
+Theorem mean_bounds_are_bounds : bounds X y S (mean_bound X y S).
+Proof. exact: mean_bounds. Qed.
 
-Theorem one_tied_feature (i : 'I_d) (lam : R) (b : 'cV[R]_d) : 0 < lambda_star ->
+Theorem one_tied_feature (i : 'I_d) (lam : R) (b : 'cV[R]_d) : bounds X y S M -> 0 < lambda_star ->
   tied X S y = [set i] -> lambda_1 < lam -> lam < lambda_star ->
   minimiser X y S lam b <->
   [/\ forall j, j \in S -> corr X (y - X *m b) j = 0,
       forall j, j \notin S -> j != i -> b j 0 = 0
     & b i 0 = (1 - lam / lambda_star) * c i / sq (residual X S (col i X))].
-Proof.
-by move=> L0 Ti start lt; exact: (single_minimiser (mean_bounds X y S) L0 start lt Ti).
-Qed.
+Proof. by move=> Mb L0 Ti start lt; exact: (single_minimiser Mb L0 start lt Ti). Qed.
 
 (* 4. Every T *)
 Theorem minimisers_exist (lam : R) : 0 <= lam -> exists b, minimiser X y S lam b.
 Proof. exact: minimiser_exists. Qed.
 
-Theorem active_is_nonzero (i : 'I_d) (lam : R) : 0 < lambda_star -> i \notin S ->
+Theorem active_is_nonzero (i : 'I_d) (lam : R) : bounds X y S M -> 0 < lambda_star -> i \notin S ->
   lambda_1 < lam -> lam < lambda_star ->
   (exists2 b, minimiser X y S lam b & b i 0 != 0) <-> active X y S i.
-Proof. by move=> L0 iS start lt; exact: (active_nonzero L0 (mean_bounds X y S) start lt iS). Qed.
+Proof. by move=> Mb L0 iS start lt; exact: (active_nonzero L0 Mb start lt iS). Qed.
 
 Theorem some_feature_is_active : 0 < lambda_star -> exists2 i, active X y S i & i \in tied X S y.
 Proof. by case/active_exists => i act; exists i => //; exact: active_tied act. Qed.
@@ -97,19 +89,25 @@ Theorem dual_projection (lam : R) (b : 'cV[R]_d) (u : 'cV[R]_n) : 0 <= lam -> mi
   is_projection (dual_polytope X S lam) y u <-> u = y - X *m b.
 Proof. by move=> lam0 min; case: (residual_is_projection lam0 min) => H _; exact: H. Qed.
 
-Theorem dual_difference (lam : R) (b : 'cV[R]_d) : 0 < lambda_star ->
+Theorem dual_difference (lam : R) (b : 'cV[R]_d) : bounds X y S M -> 0 < lambda_star ->
   lambda_1 < lam -> lam < lambda_star -> minimiser X y S lam b ->
   exists2 a : 'I_d -> R, (forall i, i \notin tied X S y -> a i = 0) &
     residual X S y - (y - X *m b) = \sum_i a i *: residual X S (col i X).
-Proof. by move=> L0; exact: (residual_difference (mean_bounds X y S) L0). Qed.
+Proof. by move=> Mb L0; exact: (residual_difference Mb L0). Qed.
 End OrderedField.
+
+(* 3, with square roots: M_i = |X_i||r| *)
+Theorem norm_bounds_are_least (R : rcfType) n d (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (S : {set 'I_d}) :
+  bounds X y S (norm_bound X y S) /\
+  forall M, bounds X y S M -> window_start X y S (norm_bound X y S) <= window_start X y S M.
+Proof. exact: norm_bounds. Qed.
 
 Theorem lemma_3_4_is_false (R : realFieldType) :
   (forall i, sq (col i (counterexample_X R)) = 1) /\ sq (counterexample_y R) = 1 /\
   ~ lemma_3_4_as_printed (counterexample_X R) (counterexample_y R) counterexample_S.
 Proof. by split; [|split]; [exact: columns_are_unit | exact: columns_are_unit | exact: lemma_3_4_fails]. Qed.
 
-(* 6. Theorem 1.1 *)
+(* 6. Theorem 1.1, one step *)
 Theorem attention_is_lasso (R : rcfType) n d (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (S : {set 'I_d})
     (lam : R) (w theta : 'cV[R]_d) : 0 < lam ->
   attention_minimiser X y S (2%:R * lam) w theta <->
@@ -122,11 +120,11 @@ Theorem attention_minimisers_exist (R : rcfType) n d (X : 'M[R]_(n, d)) (y : 'cV
 Proof. exact: attention_minimiser_exists. Qed.
 
 Theorem theorem_1_1_holds (R : rcfType) n d (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (S : {set 'I_d})
-    (lam : R) (w theta : 'cV[R]_d) (i : 'I_d) : 0 < lambda_star X S y ->
-  window_start X y S (mean_bound X y S) < lam -> lam < lambda_star X S y ->
+    (M : 'I_d -> R) (lam : R) (w theta : 'cV[R]_d) (i : 'I_d) : bounds X y S M -> 0 < lambda_star X S y ->
+  window_start X y S M < lam -> lam < lambda_star X S y ->
   attention_minimiser X y S (2%:R * lam) w theta ->
   i \notin S -> (forall j, j \notin S -> `|w j 0| <= `|w i 0|) -> active X y S i /\ i \in tied X S y.
-Proof. exact: theorem_1_1 (mean_bounds X y S). Qed.
+Proof. exact: theorem_1_1. Qed.
 
 (* 7. Runs *)
 Section Runs.
@@ -169,13 +167,14 @@ Print Assumptions above_lambda_star.
 Print Assumptions below_lambda_star.
 Print Assumptions lambda_star_is_the_threshold.
 Print Assumptions theorem_3_3_holds.
-Print Assumptions theorem_3_3_with_any_bounds.
+Print Assumptions mean_bounds_are_bounds.
 Print Assumptions one_tied_feature.
 Print Assumptions minimisers_exist.
 Print Assumptions active_is_nonzero.
 Print Assumptions some_feature_is_active.
 Print Assumptions dual_projection.
 Print Assumptions dual_difference.
+Print Assumptions norm_bounds_are_least.
 Print Assumptions lemma_3_4_is_false.
 Print Assumptions attention_is_lasso.
 Print Assumptions attention_minimisers_exist.

@@ -184,17 +184,37 @@ Qed.
 End Bounds.
 
 (* Theorem 3.3 of Sequential Attention for Feature Selection, with an explicit window. *)
-Theorem theorem_3_3 : 0 < L ->
-  let lam1 := window_start X y S (mean_bound X y S) in
+Theorem theorem_3_3 (M : 'I_d -> R) : bounds X y S M -> 0 < L ->
+  let lam1 := window_start X y S M in
   0 <= lam1 /\ lam1 < L /\
   forall lam b, lam1 < lam -> lam < L -> minimiser X y S lam b ->
     (exists2 i, i \notin S & b i 0 != 0) /\
     (forall i, i \notin S -> b i 0 != 0 -> `|c i| = L).
 Proof.
-move=> L0 lam1; split; first exact: window_start_ge0.
-split=> [|lam b start below min]; first exact: window_start_lt mean_bounds L0.
+move=> Mb L0 lam1; split; first exact: window_start_ge0.
+split=> [|lam b start below min]; first exact: window_start_lt Mb L0.
 have lam0 := lam_gt0 start; split; first exact: nonzero_below (ltW lam0) below min.
-by move=> i iS b0; case/tiedP: (nonzeros_are_tied mean_bounds L0 start below min iS b0).
+by move=> i iS b0; case/tiedP: (nonzeros_are_tied Mb L0 start below min iS b0).
+Qed.
+
+(* Smaller bounds have a longer window: (m + a)/(m + L) increases with m where a <= L. *)
+Lemma window_start_mono (M M' : 'I_d -> R) : (forall i, 0 <= M i) -> (forall i, M i <= M' i) ->
+  window_start X y S M <= window_start X y S M'.
+Proof.
+move=> M0 le; apply: maximum_le => [|i iS]; first exact: window_start_ge0.
+apply: le_trans (le_maximum (P := fun i => i \notin S) (fun i => if i \in T then L * (M' i - L) / (M' i + L)
+  else L * (M' i + `|c i|) / (M' i + L)) iS).
+have [L0|L0] := ltP 0 L; last first.
+  have -> : L = 0 by apply/eqP; rewrite eq_le L0 lambda_star_ge0.
+  by rewrite !mul0r.
+have pos : 0 < M i + L by rewrite ltr_paddl.
+have pos' : 0 < M' i + L by rewrite ltr_paddl // (le_trans (M0 i)).
+have steps a : a <= L -> L * (M i + a) / (M i + L) <= L * (M' i + a) / (M' i + L).
+  move=> aL; rewrite -!mulrA ler_pmul2l // ler_pdivr_mulr // mulrAC ler_pdivl_mulr //.
+  apply: (@le_by _ ((M' i - M i) * (L - a))); first by rewrite mulr_ge0 // subr_ge0.
+  by move: (M i) (M' i) L => m m' l; to_ring R; ring.
+case: ifP => _; apply: steps; last exact: le_lambda_star.
+by rewrite (@le_trans _ _ 0) // ?oppr_le0 ltW.
 Qed.
 
 (* The threshold that Algorithm 3 searches *)
@@ -207,3 +227,25 @@ move=> lam0; split=> [[b min off]|lt]; last first.
 by rewrite ltNge; apply/negP=> le; apply: off; have [] := (minimisers_above b le lam0).1 min.
 Qed.
 End Window.
+
+(* Where square roots exist: |u|, and the least bounds *)
+Section Norms.
+Variables (R : rcfType) (n d : nat) (X : 'M[R]_(n, d)) (y : 'cV[R]_n) (S : {set 'I_d}).
+
+Definition norm m (u : 'cV[R]_m) : R := Num.sqrt (sq u).
+Definition norm_bound i : R := norm (col i X) * norm (residual X S y).
+
+Lemma norm_bound_ge0 i : 0 <= norm_bound i.
+Proof. by rewrite mulr_ge0 ?sqrtr_ge0. Qed.
+
+Lemma norm_bound_sq i : norm_bound i ^+ 2 = sq (col i X) * sq (residual X S y).
+Proof. by rewrite exprMn !sqr_sqrtr ?sq_ge0. Qed.
+
+Theorem norm_bounds : bounds X y S norm_bound /\
+  forall M, bounds X y S M -> window_start X y S norm_bound <= window_start X y S M.
+Proof.
+split=> [i|M Mb]; first by rewrite norm_bound_sq norm_bound_ge0.
+apply: window_start_mono => i; first exact: norm_bound_ge0.
+by have [M0 MM] := Mb i; rewrite -ler_sqr ?nnegrE ?norm_bound_ge0 // norm_bound_sq.
+Qed.
+End Norms.

@@ -170,7 +170,8 @@ class Certificate:
         claim "sequential_lasso": the picks, in this order, are a run of OMP and a run of Sequential LASSO,
         defined by minimisers of ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ alone. With "omp": they are a run of OMP. The proof is
         a computation on integers, by a checker that is proved sound in `proofs_checks/formal/` of the
-        repository: `make formal` compiles it; docs/proofs/formal.md states what is proved.
+        repository: `make formal` compiles it; docs/proofs/formal.md states what is proved. A file may
+        prove fewer picks than a path has: `python -m proofs_checks.formal.check` compares it with your picks.
 
         Parameters
         ----------

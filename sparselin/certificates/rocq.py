@@ -57,7 +57,9 @@ def document(
     proofs = ";\n".join(_step(step, X.shape[1], _exponent(y) - _exponent(X)) for step in steps)
     picks = tuple(step.pick for step in steps)
     return f"""(* {_spoken(claim)}, proved.
-   coqc -Q proofs_checks/formal sparselin THIS-FILE, after `make formal`, in the repository of sparselin.
+   In the repository of sparselin, after `make formal`:
+   coqc -Q proofs_checks/formal sparselin THIS-FILE   checks the proof,
+   python -m proofs_checks.formal.check --help        that its goal is about your data and all your picks.
    X is {X.shape[0]} x {X.shape[1]}, features are numbered from 0: X_kj = columns_jk / 2^{_exponent(X)}, \
 y_k = entries_k / 2^{_exponent(y)}. *)
 {_literals(X, y)}
