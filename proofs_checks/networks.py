@@ -15,13 +15,21 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from proofs_checks.test_attention_masks import apart
 from sparselin import plots
 from sparselin.experiments.networks.figures import NAMES, OWN, TABLES
 from sparselin.experiments.networks.pieces import FULL, Record
 from sparselin.experiments.networks.printed import TITLES
 from sparselin.experiments.networks.runs import planned
-from sparselin.experiments.networks.verdicts import LEAST_ROWS, LEAST_SEEDS, stored, summary, together
+from sparselin.experiments.networks.verdicts import (
+    LEAST_ROWS,
+    LEAST_SEEDS,
+    equal,
+    larger,
+    not_smaller,
+    stored,
+    summary,
+    together,
+)
 from sparselin.ledger import Verdict
 from sparselin.reports import neural_figures
 from sparselin.reports.networks_tables import place, write
@@ -43,11 +51,25 @@ for _record in RECORDS:
 
 
 def by_hand(address):
-    """Mean and standard deviation of the same, or of seconds, by Python's own."""
+    """Mean and standard error of the same, or of seconds, by Python's own."""
     *piece, learner = address
     values = [one.scores.get(learner, one.seconds.get(learner)) for one in BY_PIECE[tuple(piece)]]
-    values = [value for value in values if value is not None]
-    return fmean(values), stdev(values) if len(values) > 1 else math.nan
+    return mean_and_error([value for value in values if value is not None])
+
+
+def mean_and_error(values):
+    """The mean of some values and its standard error, NaN for one value."""
+    return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+
+
+def by_rule(rule, difference, error):
+    """The verdict of `equal`, `larger` or `not_smaller`, written out again in units of the standard error."""
+    z = difference / error if error else math.copysign(math.inf, difference) if difference else 0.0
+    if (abs(z) if rule is equal else -z) > 3:
+        return Verdict.NOT_REPRODUCED
+    clear = z > 2 if rule is larger else z >= 2 if rule is not_smaller else False
+    near = False if rule is larger else (z >= -2 if rule is not_smaller else abs(z) <= 2) and error <= 0.015
+    return Verdict.REPRODUCED if clear or near else Verdict.UNDECIDED
 
 
 def close(a, b):
@@ -76,9 +98,10 @@ def told(judged):
         rows = " --rows 60000" if "training rows" in judged.lacking else ""
         return f"{name}: {judged.lacking}; {command(printed.study, printed.data + rows)}"
     rows = " to ".join(map(str, dict.fromkeys(ours.rows)))
+    tolerance = "at most" if printed.within or printed.learner == "selecting" else "2 SE"
     return (
         f"{name}: {ours} ({len(ours.values)} seeds, {rows} training rows) where {printed.mean:g} is printed; "
-        f"difference {judged.difference:+.3f}, at most {judged.tolerance:.3f}: {judged.verdict.value}"
+        f"difference {judged.difference:+.3f}, {tolerance} {judged.tolerance:.4f}: {judged.verdict.value}"
     )
 
 
@@ -86,8 +109,8 @@ def told(judged):
 
 
 def figure(address):
-    """Mean and standard deviation of the records of (study, data, method, k, setting, learner)."""
-    return OURS[address].mean, OURS[address].std
+    """Mean and standard error of the records of (study, data, method, k, setting, learner)."""
+    return OURS[address].mean, OURS[address].error
 
 
 def attention(study, data, setting="", k=50, method=SA):
@@ -100,22 +123,48 @@ def on_like_rows(data):
     return attention("paper", data, OWN if data in ("mnist", "fashion") else "")
 
 
-def as_good(first, second):
-    """Whether the mean is not lower, or the intervals, mean ± standard deviation, meet."""
-    a, b = figure(first), figure(second)
-    return a[0] >= b[0] or not apart(a, b)
+def minus(first, second, share=1.0):
+    """first − share·second of two means with their standard errors, and its own."""
+    return first[0] - share * second[0], math.hypot(first[1], share * second[1])
+
+
+class Comparison(NamedTuple):
+    """A comparison that a sentence makes.
+
+    `rule` is one of `verdicts`, `difference` returns D and its standard error, `words` names D.
+    """
+
+    rule: object
+    addresses: tuple
+    difference: object
+    words: str
+
+    @property
+    def verdict(self):
+        """The verdict of the rule."""
+        return self.rule(*self.difference())
+
+
+def compared(rule, first, second, of=figure):
+    """The comparison of two addresses by a figure that they have."""
+    words = f"{_name(first)} less {_name(second)}"
+    return Comparison(rule, (first, second), lambda: minus(of(first), of(second)), words)
 
 
 class Case(NamedTuple):
-    """What a sentence says of one data set: the addresses that it compares, and whether it holds of them."""
+    """A sentence on one data set: all the comparisons that it makes."""
 
     data: str
-    addresses: tuple
-    holds: object
+    comparisons: tuple
+
+    @property
+    def addresses(self):
+        """The addresses that are compared, each once."""
+        return tuple(dict.fromkeys(address for one in self.comparisons for address in one.addresses))
 
     @property
     def lacking(self):
-        """What of the records is not there, or not to be compared; "" for nothing."""
+        """The records that are not there, or not to be compared; "" for none."""
         missing = [one for one in self.addresses if one not in OURS]
         if missing:
             return f"no record of {missing[0][2]}, k = {missing[0][3]}: {command(*missing[0][:2])}"
@@ -127,10 +176,8 @@ class Case(NamedTuple):
 
     @property
     def verdict(self):
-        """NEEDS_DATA, REPRODUCED or NOT_REPRODUCED."""
-        if self.lacking:
-            return Verdict.NEEDS_DATA
-        return Verdict.REPRODUCED if self.holds() else Verdict.NOT_REPRODUCED
+        """NEEDS_DATA, or that of all comparisons together."""
+        return Verdict.NEEDS_DATA if self.lacking else together(one.verdict for one in self.comparisons)
 
 
 def concluded(cases):
@@ -139,26 +186,38 @@ def concluded(cases):
 
 
 def most(cases):
-    """The verdict of a sentence that is said of more than half of them."""
+    """The verdict of a sentence that is said of more than half of the cases.
+
+    NOT_REPRODUCED if it is not of half of them; undecided ones count for neither side.
+    """
     found = [case.verdict for case in cases]
     if 2 * found.count(Verdict.REPRODUCED) > len(found):
         return Verdict.REPRODUCED
-    return (
-        Verdict.NOT_REPRODUCED
-        if 2 * found.count(Verdict.NOT_REPRODUCED) >= len(found)
-        else Verdict.NEEDS_DATA
-    )
+    if 2 * found.count(Verdict.NOT_REPRODUCED) >= len(found):
+        return Verdict.NOT_REPRODUCED
+    return Verdict.NEEDS_DATA if Verdict.NEEDS_DATA in found else Verdict.UNDECIDED
 
 
 def settle(check, cases, figure):
-    """Check `figure`, address ↦ (mean, standard deviation), on all addresses; say what was found."""
+    """Check `figure`, address ↦ (mean, standard error), and the verdicts; say what was found."""
     for case in cases:
         if case.lacking:
             check.measured(f"{TITLES[case.data]}: {case.lacking}")
             continue
         check.over(case.addresses, lambda one: all(map(close, figure(one), by_hand(one))))
-        words = ", ".join(dict.fromkeys(f"{_name(one)}: {OURS[one]}" for one in case.addresses))
-        check.measured(f"{TITLES[case.data]}: {case.verdict.value}; {words}")
+        check.over(case.comparisons, lambda one: one.verdict is by_rule(one.rule, *one.difference()))
+        words = ", ".join(f"{_name(one)}: {OURS[one]}" for one in case.addresses)
+        check.measured("; ".join([f"{TITLES[case.data]}: {case.verdict.value}", words, *_doubts(case)]))
+    number = sum(len(case.comparisons) for case in cases)
+    check.measured(f"{number} comparison{'s' * (number > 1)}")
+
+
+def _doubts(case):
+    """The comparisons that are not reproduced, in words."""
+    for one in case.comparisons:
+        if one.verdict is not Verdict.REPRODUCED:
+            difference, error = one.difference()
+            yield f"{one.words}: {difference:+.4f}, SE {error:.4f}, {one.verdict.value}"
 
 
 def _name(address):

@@ -328,7 +328,9 @@ def test_mice_protein(check):
     Instead: No trend: 0.990, 0.990, 0.989, 0.989, 0.991, 0.992, 0.990, all within 0.003, where each has a
     standard deviation of 0.005 or more.
 
-    Consequences: The explanation by less redundant features has nothing to explain.
+    Consequences: The explanation by less redundant features has nothing to explain. This row is about the
+    printed figures, whose ends are equal. What our records say of the order of the two ends is
+    SA-B.4-mice-again, a verdict on other data: neither answers the other.
 
     Unchecked: the experiments
     """

@@ -11,9 +11,10 @@ from typing import Any
 from sparselin.experiments.networks.data import FORMS
 from sparselin.experiments.networks.pieces import Record
 from sparselin.experiments.networks.verdicts import Judged, Summary
+from sparselin.ledger import EXPERIMENTAL
 from sparselin.reports.folder import put
 from sparselin.reports.neural_matrices import matrices
-from sparselin.reports.neural_rows import CAVEATS, NAMES, TIMES, Row, judged_all, rows, spread
+from sparselin.reports.neural_rows import CAVEATS, NAMES, TIMES, Row, counts, judged_all, rows, spread
 
 BEGIN = "<!-- tables: made by `python -m proofs_checks.networks`, not by hand -->"
 END = "<!-- end of the tables -->"
@@ -35,7 +36,8 @@ def markdown(records: Sequence[Record], date: datetime.date) -> str:
         "name. Tests of pairs, "
         "seed by seed, are on the page that `sparselin neural` makes.\n"
     )
-    printed = "\n".join(_printed(judged_all(records)))
+    judged = judged_all(records)
+    printed = "\n".join((*_counts(judged), *_printed(judged)))
     means = "\n".join(_means(rows(sorted(records, key=place), ())))
     return f"{head}\n## What is printed, and ours\n\n{printed}\n## All means\n\n{means}"
 
@@ -46,16 +48,35 @@ def place(record: Record) -> tuple[int, int]:
     return known.index(record.piece.study), sets.index(record.piece.data)
 
 
+def _there(judged: Sequence[Judged]) -> list[Judged]:
+    """The figures of a study and a data set that have a record."""
+    there = {(one.printed.study, one.printed.data) for one in judged if one.ours is not None}
+    return [one for one in judged if (one.printed.study, one.printed.data) in there]
+
+
+def _counts(judged: Sequence[Judged]) -> Iterator[str]:
+    """The numbers of figures by verdict, a line for each printed table."""
+    words = [verdict.value for verdict in EXPERIMENTAL]
+    yield _line(["figures of", "all", *words])
+    yield "|---" + "|--:" * (1 + len(words)) + "|"
+    for count in counts(_there(judged)):
+        numbers = [count.figures, *(count.verdicts.get(word, 0) for word in words)]
+        yield _line([NAMES.get(count.table, count.table), *map(str, numbers)])
+    yield ""
+
+
 def _printed(judged: Sequence[Judged]) -> Iterator[str]:
     """A table for each printed one: a line a figure; last the studies of a data set that have no record."""
-    there = {(one.printed.study, one.printed.data) for one in judged if one.ours is not None}
-    run = [one for one in judged if (one.printed.study, one.printed.data) in there]
+    run = _there(judged)
+    there = {(one.printed.study, one.printed.data) for one in run}
     for name, those in groupby(run, key=lambda one: one.printed.table):
         yield f"### {NAMES.get(name, name)}\n"
+        figures = list(those)
         unit = "log₂ of the ratios" if name == TIMES else "ours − printed"
-        yield f"| data | method | by | printed | ours | seeds | training rows | {unit} | at most | verdict |"
+        most = "at most" if name == TIMES or figures[0].printed.within else "2 SE"
+        yield f"| data | method | by | printed | ours | seeds | training rows | {unit} | {most} | verdict |"
         yield "|---|---|---|--:|--:|--:|--:|--:|--:|---|"
-        yield from (_figure(one) for one in those)
+        yield from map(_figure, figures)
         yield ""
     left: dict[str, dict[str, None]] = {}
     for one in judged:
@@ -78,7 +99,7 @@ def _figure(judged: Judged) -> str:
     if judged.lacking:
         told += ["", "", f"{judged.verdict.value}: {judged.lacking}"]
     else:
-        told += [_signed(judged.difference), f"{judged.tolerance:.3f}", judged.verdict.value]
+        told += [_signed(judged.difference), f"{judged.tolerance:.4f}", judged.verdict.value]
     return _line(told)
 
 
@@ -162,7 +183,7 @@ def _rows(one: Summary) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
+    return f"{value:+.4f}".replace("-", "−")
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from sparselin.experiments.networks.data import FORMS
 from sparselin.experiments.networks.pieces import Record, Study
 from sparselin.experiments.networks.runs import duration, failures_in_words
 from sparselin.experiments.networks.store import Store
+from sparselin.ledger import EXPERIMENTAL
 from sparselin.reports import folder, page
 from sparselin.reports.neural_figures import TITLES, figures
 from sparselin.reports.neural_matrices import matrices
@@ -78,6 +79,7 @@ def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) ->
         "failures": failed,
         "against": run.against,
         "counts": counts(judged),
+        "verdicts": [verdict.value for verdict in EXPERIMENTAL],
         "names": NAMES,
         "studies": [_section(files, studies.get(name), name, found, records) for name in names],
         "long": LONG,

@@ -12,7 +12,7 @@ from sparselin.reports.neural_rows import Row, number_of, printed_words, spread,
 
 LOWER = ("mse",)
 """Scores of which the least is the best."""
-_MARKS = {"reproduced": "✓", "not reproduced": "✗"}
+_MARKS = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}
 
 
 class Column(NamedTuple):

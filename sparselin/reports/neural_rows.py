@@ -299,7 +299,7 @@ def _difference(judged: Judged | None) -> tuple[str, str]:
     """From what is printed, and what it may be."""
     if judged is None or math.isnan(judged.difference):
         return "", ""
-    return f"{judged.difference:+.3f}", f"{judged.tolerance:.3f}"
+    return f"{judged.difference:+.3f}", f"{judged.tolerance:.4f}"
 
 
 def _other(row: Row) -> list[str]:

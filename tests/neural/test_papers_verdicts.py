@@ -23,6 +23,9 @@ from sparselin.experiments.networks.pieces import FULL, Piece, Record
 from sparselin.experiments.networks.printed import TABLE_2, TITLES
 from sparselin.experiments.networks.verdicts import (
     Summary,
+    equal,
+    larger,
+    not_smaller,
     paired,
     stored,
     summary,
@@ -30,8 +33,9 @@ from sparselin.experiments.networks.verdicts import (
     verdict,
     verdict_of_times,
 )
-from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, decide
+from sparselin.ledger import EXPERIMENTAL, NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, UNDECIDED, decide
 from sparselin.reports import networks_tables
+from sparselin.reports.neural_matrices import matrices
 from sparselin.reports.neural_rows import judged_all, rows
 
 ROOT = Path(__file__).parents[2]
@@ -49,9 +53,9 @@ def of(*values, rows=(756, 756), **fields):
     return Summary(**given, values=dict(enumerate(values, 1)), seconds={}, rows=rows)
 
 
-def figure(mean=0.993, std=0.008, n_test=216, within=None):
+def figure(mean=0.993, std=0.008, n_test=216, runs=5, within=None):
     """Table 2, Mice Protein, or another."""
-    return Printed("t", "paper", "mice", "SA", 50, "", "network", mean, std, 756, n_test, within)
+    return Printed("t", "paper", "mice", "SA", 50, "", "network", mean, std, 756, n_test, runs, within)
 
 
 # --- printed figures -------------------------------------------------------------------------------------
@@ -166,32 +170,92 @@ def test_only_common_seeds_are_compared():
 # --- verdicts --------------------------------------------------------------------------------------------
 
 
+def around(mean, error):
+    """Two values with this mean and standard error."""
+    return mean - error, mean + error
+
+
 @pytest.mark.parametrize(
-    ("printed", "values", "tolerance"),
+    ("printed", "values", "square"),
     [
-        # s = 0.008 and s' = 0.006: 2·0.01
-        (figure(0.9, 0.008, 10**6), (0.9 - 0.006 / 2**0.5, 0.9 + 0.006 / 2**0.5), 0.02),
-        # no deviation to speak of, 100 rows, p = 0.9 in the middle: 2·0.03
-        (figure(0.9, 0.0, 100), (0.9, 0.9), 0.06),
-        # none in print: 2·√(0.03² + 0.04²)
-        (figure(0.9, None, 100), (0.9 - 0.04 / 2**0.5, 0.9 + 0.04 / 2**0.5), 0.1),
-        (figure(0.9, 0.1, 100, within=0.003), (0.9, 0.9), 0.003),
+        # of five runs, of four and of one: s²/m, with s' = 0
+        (figure(0.9, 0.01), (0.9, 0.9), 0.01**2 / 5),
+        (figure(0.9, 0.01, runs=4), (0.9, 0.9), 0.01**2 / 4),
+        (figure(0.9, 0.01, runs=1), (0.9, 0.9), 0.01**2),
+        # of ours alone: s'²/m' is 0.004² of two runs, and 0.006²/3 of three
+        (figure(0.9, 0.0), around(0.9, 0.004), 0.004**2),
+        (figure(0.9, 0.0), (0.894, 0.9, 0.906), 0.006**2 / 3),
+        # none in print: 0.9·0.1/900 = 0.01², and 0.003² of ours; p is the printed one
+        (figure(0.9, None, 900, runs=1), around(0.9, 0.003), 0.01**2 + 0.003**2),
+        (figure(0.9, None, 900, runs=1), around(0.905, 0.003), 0.01**2 + 0.003**2),
+        # nothing but the rounding of print
+        (figure(0.9, 0.0), (0.9, 0.9), 0.0),
     ],
 )
-def test_the_tolerance_of_a_figure(printed, values, tolerance):
+def test_the_standard_error_of_a_figure(printed, values, square):
     found = verdict(printed, of(*values))
     assert (found.verdict, found.lacking) == (REPRODUCED, "")
-    assert found.tolerance == pytest.approx(tolerance, rel=1e-12)
-    assert found.difference == pytest.approx(0, abs=1e-15)
+    assert found.tolerance == pytest.approx(2 * math.sqrt(square + 0.001**2 / 12), rel=1e-9)
+    assert found.difference == pytest.approx(statistics.fmean(values) - 0.9, abs=1e-15)
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
-def test_a_figure_is_met_up_to_the_tolerance_on_both_sides(sign):
-    printed = figure(0.5, 0.02, 10**9)
-    assert verdict(printed, of(*[0.5 + sign * 0.0399] * 3)).verdict is REPRODUCED
-    found = verdict(printed, of(*[0.5 + sign * 0.0401] * 3))
-    assert found.verdict is NOT_REPRODUCED
-    assert found.difference == pytest.approx(sign * 0.0401)
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [(1.99, REPRODUCED), (2.01, UNDECIDED), (2.99, UNDECIDED), (3.01, NOT_REPRODUCED)],
+)
+def test_a_figure_is_judged_alike_on_both_sides(sign, errors, expected):
+    error = math.hypot(0.02 / 5**0.5, 0.001 / 12**0.5)
+    found = verdict(figure(0.5, 0.02), of(*[0.5 + sign * errors * error] * 3))
+    assert found.verdict is expected
+    assert found.difference == pytest.approx(sign * errors * error)
+
+
+@pytest.mark.parametrize(("error", "expected"), [(0.0149, REPRODUCED), (0.0151, UNDECIDED)])
+def test_a_figure_whose_error_is_large_is_undecided_and_not_met(error, expected):
+    assert verdict(figure(0.8, 0.0), of(*around(0.8, error))).verdict is expected
+    assert verdict(figure(0.8, 0.0), of(*around(0.8 + 4 * error, error))).verdict is NOT_REPRODUCED
+
+
+def test_sentences_on_two_means():
+    """In standard errors of .01, and of .02, of which two are more than .03."""
+    at = (-3.1, -2.9, -2.1, -1.9, 1.9, 2.1)
+    no, maybe, yes = NOT_REPRODUCED, UNDECIDED, REPRODUCED
+
+    def found(rule, error):
+        return [rule(z * error, error) for z in at]
+
+    for error in (0.01, 0.02):
+        assert found(larger, error) == [no, maybe, maybe, maybe, maybe, yes]
+    assert found(not_smaller, 0.01) == [no, maybe, maybe, yes, yes, yes]
+    assert found(not_smaller, 0.02) == [no, maybe, maybe, maybe, maybe, yes]
+    assert found(equal, 0.01) == [no, maybe, maybe, yes, yes, maybe]
+    assert found(equal, 0.02) == [no, maybe, maybe, maybe, maybe, maybe]
+    assert [rule(0.0, 0.0) for rule in (larger, not_smaller, equal)] == [maybe, yes, yes]
+    assert [larger(x, 0.0) for x in (-0.001, 0.001)] == [no, yes]
+
+
+def test_rates_of_false_verdicts_that_the_docstring_has():
+    """|D| > 3 SE of equal means: simulated, of as many runs and as unequal spreads as are named."""
+    rng = np.random.default_rng(0)
+
+    def rate(m, n, ratio=1.0, draws=200_000):
+        a, b = rng.normal(size=(draws, m)), ratio * rng.normal(size=(draws, n))
+        error = np.sqrt(a.var(1, ddof=1) / m + b.var(1, ddof=1) / n)
+        return 100 * np.mean(np.abs(a.mean(1) - b.mean(1)) > 3 * error)
+
+    text = " ".join(str(verdicts.__doc__).split())
+    named = re.search(
+        r"probability (\S+) % for five runs each with equal spread, (\S+) % for five and three, "
+        r"(\S+) % for three and three, and (\S+) % at most",
+        text,
+    )
+    least, _, three, _ = expected = [float(one) for one in named.groups()]
+    found = rate(5, 5), rate(5, 3), rate(3, 3), rate(5, 3, 1000.0)
+    assert found == pytest.approx(expected, abs=0.2)
+    for number, word in ((5, "five"), (7, "seven"), (16, "16"), (24, "24")):
+        ends = [100 * (1 - (1 - p / 100) ** number) for p in (least, three)]
+        assert re.search(rf"of {word}\D* in {ends[0]:.0f} to {ends[1]:.0f} %", text), (number, ends)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +299,9 @@ def test_times_are_compared_as_ratios():
 
 def test_of_several_the_worst_counts():
     assert together([REPRODUCED, NEEDS_DATA, NOT_REPRODUCED]) is NOT_REPRODUCED
-    assert together([REPRODUCED, NEEDS_DATA]) is NEEDS_DATA
+    assert together([REPRODUCED, UNDECIDED, NEEDS_DATA]) is NEEDS_DATA
+    assert together([REPRODUCED, UNDECIDED]) is UNDECIDED
+    assert together([UNDECIDED, NOT_REPRODUCED]) is NOT_REPRODUCED
     assert together([REPRODUCED] * 3) is REPRODUCED
     with pytest.raises(ValueError, match="got none"):
         together([])
@@ -338,6 +404,12 @@ def test_without_records_every_row_of_an_experiment_says_what_makes_them(rows_of
     )
 
 
+WIDE = {"SA-table-2-baselines-isolet", "SA-released-isolet", "SA-table-9-isolet", "SA-table-10-isolet",
+        *(f"SA-table-5-baselines-{data}" for data in ("mice", "fashion", "isolet")),
+        "LN-table-1-others-mice"}  # fmt: skip
+"""The rows with a figure of which 2 SE are more than .03 even if ours varies as little as in print."""
+
+
 @pytest.mark.parametrize(("shift", "expected"), [(0.0, REPRODUCED), (-0.2, NOT_REPRODUCED)])
 def test_figures_that_are_met_and_missed(rows_of, shift, expected):
     found = rows_of(made_up(shift))
@@ -345,6 +417,7 @@ def test_figures_that_are_met_and_missed(rows_of, shift, expected):
     assert len(tables) == 64
     for id in tables:
         right = REPRODUCED if id.startswith("SA-table-6") else expected
+        right = UNDECIDED if right is REPRODUCED and id in WIDE else right
         assert found[id].verdict is right, id
         assert decide(found[id]).failure is None, id
 
@@ -360,11 +433,15 @@ def test_few_seeds_or_rows_decide_nothing(rows_of, given, lacking):
 
 def test_sentences_follow_the_records(rows_of):
     good = {id: made.verdict for id, made in rows_of(made_up()).items()}
-    # the figures of Tables 2, 9 and 10 say the same of the sentences as our records, which have their means
-    assert good["SA-figure-3-again"] is REPRODUCED
-    assert good["SA-section-4.2-baselines-again"] is REPRODUCED
+    # our records have the means of Tables 2, 9 and 10: on MNIST .956 ± .002 beside Sequential LASSO's
+    # .959 ± .001, and for 64 proteins at once .990 beside .990
+    assert good["SA-figure-3-again"] is UNDECIDED
+    # .958 in print of 216 rows of Mice Protein, .99 of ours
+    assert good["SA-section-4.2-baselines-again"] is UNDECIDED
+    # .894 ± .017 of ISOLET beside .920 ± .004
+    assert good["SA-section-4.2-indistinguishable-again"] is NOT_REPRODUCED
     assert good["SA-B.4-adaptivity-again"] is REPRODUCED
-    assert good["SA-B.4-mice-again"] is NOT_REPRODUCED
+    assert good["SA-B.4-mice-again"] is UNDECIDED
     assert good["SA-section-4.2-lassonet-same-rows"] is NEEDS_DATA
     assert good["LN-fig-5-again"] is REPRODUCED
     assert good["LN-fig-12"] is good["SA-table-7"] is good["SA-figure-11"] is NEEDS_DATA
@@ -381,13 +458,13 @@ def test_pictures_follow_the_supports(rows_of):
     beside, elsewhere = tuple(pixel + 1 for pixel in apart), tuple(range(734, 784))
     sa, sl = NAMES["SA"], NAMES["SL"]
 
-    def verdicts_of(first, second, others):
+    def verdicts_of(first, second, others, moved_by=56):
         def support(one):
             piece = one.piece
             if (piece.study, piece.data) != ("paper", "mnist") or not one.support:
                 return one.support
             # the seeds of Sequential Attention are two rows of pixels apart
-            moved = tuple((pixel + 56 * piece.seed) % 784 for pixel in first)
+            moved = tuple((pixel + moved_by * piece.seed) % 784 for pixel in first)
             return moved if piece.method == sa else second(moved) if piece.method == sl else others
 
         made = [dataclasses.replace(one, support=support(one)) for one in made_up()]
@@ -401,7 +478,40 @@ def test_pictures_follow_the_supports(rows_of):
 
     assert verdicts_of(apart, lambda ours: tuple(pixel + 1 for pixel in ours), row) == [REPRODUCED] * 2
     assert verdicts_of(row, lambda ours: beside, apart) == [NOT_REPRODUCED, REPRODUCED]
-    assert verdicts_of(apart, lambda ours: elsewhere, row)[1] is NOT_REPRODUCED
+    assert verdicts_of(apart, lambda ours: elsewhere, row)[1] is UNDECIDED
+    assert verdicts_of(row, lambda ours: elsewhere, row, moved_by=0) == [UNDECIDED, NOT_REPRODUCED]
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error(rows_of, rng):
+    rows_of([])
+    jackknife = sys.modules["proofs_checks.test_networks_sentences"].jackknife
+    values = rng.normal(size=7)
+    mean, error = jackknife(lambda seeds: values[seeds].mean(), list(range(7)))
+    assert (mean, error) == pytest.approx((values.mean(), values.std(ddof=1) / 7**0.5))
+    assert jackknife(lambda seeds: 1.0, [1, 2]) == (1.0, math.inf)
+
+
+def test_most_of_some_cases(rows_of):
+    rows_of([])
+    most, n, u, r, d = (
+        sys.modules["proofs_checks.networks"].most,
+        NOT_REPRODUCED,
+        UNDECIDED,
+        REPRODUCED,
+        NEEDS_DATA,
+    )
+
+    class Case:
+        def __init__(self, verdict):
+            self.verdict = verdict
+
+    for found, expected in (
+        ((r, r, r, n, n), r),
+        ((r, r, u, u, n), u),
+        ((r, r, n, d, u), d),
+        ((r, u, n, n), n),
+    ):
+        assert most(list(map(Case, found))) is expected
 
 
 def test_a_stored_verdict_that_the_records_do_not_support_is_refused(rows_of):
@@ -432,7 +542,7 @@ def test_each_figure_and_sentence_has_the_pieces_that_compute_it(rows_of, studie
     figures = [one.address for table in TABLES.values() for data in here for one in table(data)]
     assert [one for one in figures if one[0] in known and one[:5] not in keys] == []
     cases = [case for name in ROWS for value in vars(sys.modules[f"proofs_checks.{name}"]).values()
-             for case in _cases(value)]  # fmt: skip
+             for case in _cases(value) if not isinstance(case, type)]  # fmt: skip
     asked = {address for case in cases if case.data in here for address in case.addresses}
     assert len(asked) > 100
     assert [one for one in sorted(asked) if one[0] in known and one[:5] not in keys] == []
@@ -442,7 +552,7 @@ def _cases(value):
     """The cases in a member of a module."""
     if isinstance(value, dict):
         value = list(value.values())
-    return [one for one in (value if isinstance(value, list) else [value]) if hasattr(one, "addresses")]
+    return [one for one in (value if isinstance(value, list) else [value]) if hasattr(one, "comparisons")]
 
 
 def test_each_row_turns_red_when_its_function_lies(rows_of, monkeypatch):
@@ -463,21 +573,47 @@ def test_each_row_turns_red_when_its_function_lies(rows_of, monkeypatch):
 # --- the page --------------------------------------------------------------------------------------------
 
 
-def test_the_page_has_every_figure_and_every_mean(tmp_path):
+def test_the_page_has_every_figure_and_every_mean():
     made = made_up()
     text = networks_tables.markdown(made, DATE)
-    line = (
-        "| Mice Protein | Sequential Attention | network | 0.993 ± 0.008 | 0.992 ± 0.008 | 5 | 756 | −0.001 |"
-    )
-    assert line in text
+    line = "| Mice Protein | Sequential Attention | network | 0.993 ± 0.008 | 0.992 ± 0.008 | 5 | 756 |"
+    assert f"{line} −0.0010 | 0.0102 | reproduced |" in text
     assert "Not run here: Activity (paper, " in text
-    assert text.count("reproduced |") == sum(
-        one.verdict in (REPRODUCED, NOT_REPRODUCED) for one in judged_all(made)
-    )
     assert "| Mice Protein | LassoNet" in text
     printed, means = text.split("## All means")
-    assert {one.count("|") for one in printed.splitlines() if one.startswith("|")} == {11}
+    head, *tables = printed.split("### ")
+    lines = [line for table in tables for line in table.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in lines} == {11}
+    assert ["| 2 SE |" in table for table in tables] == [
+        not re.search("Table 6|three learners", table) for table in tables
+    ]
     assert "### paper\n" in means
+    heads, _, *counted = [line.strip("| ").split(" | ") for line in head.splitlines() if line.startswith("|")]
+    judged = [one for one in judged_all(made) if one.printed.data != "activity"]
+    assert sum(int(numbers[1]) for numbers in counted) == len(judged)
+    for one in EXPERIMENTAL:
+        number = sum(figure.verdict is one for figure in judged)
+        assert sum(int(numbers[heads.index(one.value)]) for numbers in counted) == number
+        assert sum(line.endswith(f"| {one.value} |") for line in lines) == number
+    assert sum(one.verdict is UNDECIDED for one in judged) > 5
+
+
+@pytest.mark.parametrize(
+    ("scores", "mark"), [((0.727,) * 5, "?"), ((0.7,) * 5, "?"), ((0.92,) * 5, "✗"), ((0.893,) * 5, "✓")]
+)
+def test_each_verdict_has_its_mark(scores, mark):
+    """In print OMP has .727 ± .026 on ISOLET, the concrete autoencoder .893 ± .011."""
+    method = "concrete autoencoder" if mark == "✓" else "OMP"
+    spread_out = 0.06 if scores[0] == 0.727 else 0.0
+    made = [
+        Record(
+            Piece("paper", "isolet", method, 50, seed), {"network": x + spread_out * (seed - 3)}, (), {}, 5458
+        )
+        for seed, x in enumerate(scores, 1)
+    ]
+    (matrix,) = matrices(rows(made, judged_all(made)))
+    ((_, (cell,)),) = matrix["rows"]
+    assert (cell["mark"], cell["fails"]) == (mark, mark == "✗")
 
 
 def _scores(*those):
@@ -559,3 +695,27 @@ def test_the_page_in_docs_is_made_of_the_stored_records():
     date = datetime.date.fromisoformat(found[1]) if found else DATE
     made = stored(ROOT / "proofs_checks" / "networks_records.jsonl")
     assert inside == f"\n\n{networks_tables.markdown(made, date)}\n"
+
+
+def test_the_leads_over_linear_omp_that_the_page_has_are_those_of_the_records():
+    """A cell is "number ahead: method +lead; …", the largest first, bold beyond two standard errors."""
+    text = (ROOT / "docs" / "networks-tables.md").read_text(encoding="utf-8")
+    found = {
+        (one.data, one.k, one.method): one
+        for one in summary(stored(ROOT / "proofs_checks" / "networks_records.jsonl"))
+        if one.study == "honest" and one.learner == "network" and one.method != "all features"
+    }
+    table = text.split("| features |")[1].split("\n\n")[0].splitlines()[2:]
+    assert [int(line.split("|")[1]) for line in table] == [50, 25, 10, 5]
+    for line in table:
+        k, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        for data, cell in zip(("mnist", "fashion", "isolet", "coil20"), cells, strict=True):
+            of = [one for address, one in found.items() if address[:2] == (data, int(k))]
+            omp = found[data, int(k), "linear OMP"]
+            ahead = sorted((one for one in of if one.mean > omp.mean), key=lambda one: -one.mean)
+            number, _, leads = cell.partition(": ")
+            assert (len(of), int(number)) == (17, len(ahead))
+            for one, words in zip(ahead, filter(None, leads.split("; ")), strict=False):
+                lead = one.mean - omp.mean
+                bold = "**" * (lead > 2 * math.hypot(one.error, omp.error))
+                assert words == f"{bold}{one.method} +{lead:.3f}{bold}".replace("+0", "+")
