@@ -107,9 +107,16 @@ def lambda_star(sl, case):
     exact = known(case)
     step = exact.at((*exact.base, *case.forced))
     found = call(case, sl.lambda_star, case.given(), case.y, forced=case.forced, **arguments(case))
-    e = step.e()[list(step.tied)].max(initial=0) + step.design.eps * step.top
-    if step.seen:
-        near(found, step.top, e, "λ*")
+    if not step.seen:  # whatever is left may count as being in the span
+        return
+    # λ* is that of the columns seen, or of one that rounding may put into the span, or not
+    size, e, T = np.abs(step.c), step.e(), list(step.tied)
+    rivals = [j for j in step.free if step.spanned[j] and size[j] > step.top]
+    rival = min(rivals, key=lambda j: abs(size[j] - found), default=None)
+    if rival is None or abs(found - step.top) < abs(found - size[rival]):
+        near(found, step.top, e[T].max(initial=0) + step.design.eps * step.top, "λ*")
+    else:
+        near(found, size[rival], step.e(DOUBLE)[rival] + step.design.eps * size[rival], "λ*")
 
 
 def project_dual(sl, case):
