@@ -231,7 +231,8 @@ def test_every_other_stationary_point_is_a_strict_saddle(check):
 
     Consequences: Known: no spurious minima, Poon and Peyré (2021); other losses, Ziyin and Wang (2023), Kolb,
     Müller, Bischl and Rügamer (2023); second-order stationary points, Ouyang, Liu, Pong and Wang (2024). So
-    gradient descent with a small constant step finds the LASSO from almost every start.
+    gradient descent finds the LASSO from almost every start in a given ball, if its constant step is small
+    enough for that ball.
 
     Unchecked: dependent columns, by the same proof; stationary points are then not isolated
 

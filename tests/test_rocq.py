@@ -142,6 +142,17 @@ def test_a_proof_of_something_else_is_refused(tmp_path, design, claim, written, 
         check(file, *design, picks, **{"claim": claim, **asked})
 
 
+@pytest.mark.parametrize(
+    ("picks", "forced", "message"),
+    [((), (), "picks must name at least one"), ((0, 6), (), "picks must be columns of X, 0 to 5; got 6"),
+     ((0,), (-1,), "forced must be columns of X, 0 to 5; got -1")],
+)  # fmt: skip
+def test_features_that_x_does_not_have_are_refused(picks, forced, message):
+    X, y = np.eye(6), np.arange(6.0)
+    with pytest.raises(ValueError, match=message):
+        check("no-such-file.v", X, y, picks, forced=forced)
+
+
 @needs_rocq
 def test_the_command_says_what_is_proved_or_what_differs(tmp_path):
     file, data = tmp_path / "picks.v", tmp_path / "data.npz"

@@ -85,15 +85,20 @@ def check(filename, X, y, picks, *, forced=(), claim="sequential_lasso", interce
 
     Raises
     ------
-    TypeError, ValueError : bad X or y; a feature that is not an integer; an unknown claim; a file that Coq
-        does not accept, that uses axioms, or that proves something else.
+    TypeError, ValueError : bad X or y; a feature that is no column of X, or no picks; an unknown claim; a
+        file that Coq does not accept, that uses axioms, or that proves something else.
     """
     if claim not in GOALS:
         raise ValueError(f"claim must be one of {tuple(GOALS)}; got {claim!r}")
     problem = sl.Problem(X, y, intercept=intercept)
     data, response = problem.exact_columns(), problem.double_y
-    picks = tuple(map(operator.index, picks))
-    forced = (problem.n_features,) * intercept + tuple(map(operator.index, forced))
+    picks, forced = (tuple(map(operator.index, features)) for features in (picks, forced))
+    for name, features in (("picks", picks), ("forced", forced)):
+        if outside := [j for j in features if not 0 <= j < problem.n_features]:
+            raise ValueError(f"{name} must be columns of X, 0 to {problem.n_features - 1}; got {outside[0]}")
+    if not picks:
+        raise ValueError("picks must name at least one feature: a proof of no picks says nothing")
+    forced = (problem.n_features,) * intercept + forced
     question = data, response, claim, forced, picks, intercept
     with tempfile.TemporaryDirectory() as given, tempfile.TemporaryDirectory() as ours:
         shutil.copy(filename, Path(given, "picks.v"))

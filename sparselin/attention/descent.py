@@ -59,7 +59,7 @@ def hadamard_descent(
 
     (Definition 3.1 of *Sequential Attention for Feature Selection*, whose λ is 2λ). The minimum of F over
     w∘θ = β is ½‖y − Xβ‖² + λ‖β_{S̄}‖₁ (Hoff, 2017), so that the minimisers of F give the LASSO's solutions;
-    all other stationary points of F are strict saddles (Poon and Peyré, 2021). The step length is that of
+    F has no spurious minima (Poon and Peyré, 2021; docs/proofs/hoff_lemma.md). The step length is that of
     Barzilai and Borwein.
 
     Let δ be a duality gap of the LASSO at β plus F − ½‖y − Xβ‖² − λ‖β_{S̄}‖₁. The descent ends when
