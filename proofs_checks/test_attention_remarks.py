@@ -123,28 +123,6 @@ def test_warm_up_and_phases(check):
     check.over(range(check.cases), one_in_each)
 
 
-@claim("SA-poster-selected-set", "poster, Main Contribution", "exact", MISPRINT)
-@mutants("sl.omp")
-def test_the_set_of_selected_features(check):
-    """The set of the currently selected features is S ⊆ [n], n being the number of rows of the design.
-
-    Hypotheses: a design of n rows and d features, as everywhere on the poster; S as OMP selects it
-
-    Instead: S ⊆ [d].
-
-    Consequences: None. Definition B.1 of the paper has the same slip: SA-definition-B.1.
-    """
-    picks = sl.omp([[1.0, 2.0]], [1.0], 1).support.tolist()
-    check.refutes(picks == [1], "X = [[1, 2]], y = (1): n = 1, and the feature selected first is the second")
-
-    def among_the_features(selection):
-        X, y, _ = selection
-        path = sl.omp(X, y, X.shape[1])
-        return len(path.support) > 0 and set(path.support.tolist()) <= set(range(X.shape[1]))
-
-    check.forall(open_steps(max_selected=0), among_the_features)
-
-
 def threshold_of_the_others(X, y, beta, lam):
     """soft(⟨X_i, y − Σ_{j≠i} β_jX_j⟩, λ) for each i: the LASSO's β_i‖X_i‖²."""
     scores = X.T @ (y - X @ beta) + (X**2).sum(axis=0) * beta

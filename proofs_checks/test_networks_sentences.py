@@ -35,7 +35,7 @@ from proofs_checks.test_attention_tables import better
 from sparselin.experiments.networks.figures import AS_RELEASED, NAMES
 from sparselin.experiments.networks.printed import DECODER, MASKS, SMALL, TABLE_2, TITLES
 from sparselin.experiments.networks.verdicts import equal, error_in_print, larger, not_smaller
-from sparselin.ledger import CONTRADICTED, NEEDS_DATA, OPEN, UNDECIDED, claim, claims, mutants
+from sparselin.ledger import CONTRADICTED, HOLDS, NEEDS_DATA, OPEN, UNDECIDED, claim, claims, mutants
 
 ICLR = "(ICLR, NeurIPS submission)"
 BASELINES = tuple(NAMES[name] for name in SMALL[1:])
@@ -491,29 +491,27 @@ def test_resetting(check):
     """
 
 
-@claim("SA-B.1-omp", f"Appendix B.1, with Table 2 {ICLR}", "exact", CONTRADICTED)
+@claim("SA-B.1-omp", f"Appendix B.1, with Table 2 {ICLR}", "exact", HOLDS)
 @mutants("better")
 def test_omp_for_networks(check):
-    """OMP for networks selects worse features than Sequential Attention on each of the six data sets.
+    """The pixels that OMP for networks selects have a lower mean accuracy than those of Sequential Attention,
+    on MNIST and MNIST-Fashion.
 
     Reading of: “OMP does not yield a competitive set of pixels, which demonstrates that OMP does not
     generalize well from least squares regression and generalized linear models to deep neural networks”
 
-    Hypotheses: the means of Table 2
+    Hypotheses: the means of Table 2: 0.912 and 0.956 on MNIST
 
-    Instead: On five, MNIST with its pixels among them (0.912, Sequential Attention 0.956). On Mice Protein
-    OMP has the best mean of all six methods.
-
-    Consequences: What OMP has by other gradients: SA-B.1-omp-again.
+    Consequences: That OMP does not generalize well to networks does not follow for other data: it is behind
+    on ISOLET, COIL-20 and Activity, too, but has the best mean of all six methods on Mice Protein. What OMP
+    has by other gradients: SA-B.1-omp-again.
 
     Unchecked: the experiments: SA-table-2-baselines-mice
     """
-    check.refutes(
-        better(TABLE_2["Mice Protein"]) == ["OMP"] and max(TABLE_2["Mice Protein"])[0] == 994,
-        "Mice Protein: OMP 0.994, Sequential Attention 0.993",
-    )
-    others = [name for name in TABLE_2 if name != "Mice Protein"]
-    check.over(others, lambda name: "OMP" not in better(TABLE_2[name]))
+    check.over(("MNIST", "MNIST-Fashion"), lambda name: "OMP" not in better(TABLE_2[name]))
+    check.over([TABLE_2["MNIST"]], lambda row: (row[0][0], row[SMALL.index("OMP")][0]) == (956, 912))
+    first = [name for name in TABLE_2 if "OMP" in better(TABLE_2[name])]
+    check.over([first], lambda names: names == ["Mice Protein"] and max(TABLE_2[names[0]])[0] == 994)
 
 
 def behind_attention(data):

@@ -269,8 +269,8 @@ def ratio(entry):
 def test_the_bounds_are_attained(check):
     """Column by column ε₁ is the best possible: no function of λ*, |c_j|, ‖X_j‖ and ‖r‖ that is larger than
     the term of ε₁ at j bounds ρ_j/λ* from below, neither for j ∉ T ∪ S nor on T∖A; and for j ∉ T ∪ S none
-    below 1 bounds it from above (designs of two columns). The term is attained; for |c_j| = ‖X_j‖‖r‖ it is a
-    limit.
+    below 1 bounds it from above (designs of two columns). The term is attained; for |c_j| = ‖X_j‖‖r‖ > 0
+    it is a limit.
 
     So each term of ε₀ is at least half of what these four numbers allow. All columns together say more: (4,
     3), (0, 5), y = (1, 0) has ε₁ = 8/13, and its data imply 5/8. ε₂/(ε₀λ*) is unbounded, also with unit

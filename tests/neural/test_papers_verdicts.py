@@ -264,6 +264,7 @@ def test_rates_of_false_verdicts_that_the_docstring_has():
         (None, "no record"),
         (of(0.993), "1 seed"),
         (of(0.99, 0.99, rows=(500, 756)), "500 of 756 training rows"),
+        (of(0.99, 0.99, rows=(756, 1081)), "1081 training rows, 756 in print"),
     ],
 )
 def test_what_a_figure_lacks(ours, lacking):

@@ -92,7 +92,7 @@ FACTOR = 2.0
 LEAST_SEEDS = 2
 """Of one seed no standard deviation is known."""
 LEAST_ROWS = 0.7
-"""The share of the protocol's training rows below which a figure is of another experiment."""
+"""The quotient of the training rows of two experiments below which they are not compared."""
 MOST_SEEDS = 20
 
 
@@ -321,9 +321,9 @@ def error_in_print(printed: Printed) -> float:
 def verdict(printed: Printed, ours: Summary | None) -> Judged:
     """Whether an accuracy is reproduced, by the rule above.
 
-    NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds by that rule, or with less than
-    `LEAST_ROWS` of the protocol's training rows: of half of them a lower accuracy says nothing. Raises
-    ValueError for a mean that is no share.
+    NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds by that rule, or where the fewer of our
+    training rows and the protocol's are less than `LEAST_ROWS` times the others: on half the rows a lower
+    accuracy says nothing. Raises ValueError for a mean that is no share.
     """
     lacking = _lacking(printed, ours)
     if ours is None or lacking:
@@ -362,6 +362,8 @@ def _lacking(printed: Printed, ours: Summary | None) -> str:
         return f"{len(ours.values)} seed"
     if ours.rows[0] < LEAST_ROWS * printed.n_train:
         return f"{ours.rows[0]} of {printed.n_train} training rows"
+    if printed.n_train < LEAST_ROWS * ours.rows[1]:
+        return f"{ours.rows[1]} training rows, {printed.n_train} in print"
     return ""
 
 
