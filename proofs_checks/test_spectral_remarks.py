@@ -290,18 +290,18 @@ def maximisers(R, f, nu, k):
 @claim("SR-section-6-nu", "Section 6", "proof, exact, brute force", MISPRINT, cases=300, ci_cases=20)
 @mutants("maximisers")
 def test_the_largest_nu(check):
-    """The experiments decide on regularization parameters λ: the largest with R² at least that of the Lasso.
+    """The experiments decide on regularization parameters λ: the largest with R² greater than the Lasso's.
 
     Reading of: “The way we decided on the regularization parameters λ is as follows … We chose the
     regularization constant (ν) to be the maximum subject to the condition that the R² value for that solution
     should be greater than that obtained by the lasso solution”
 
     Hypotheses: exact maximisers of R² + νf over sets of at most k features; λ not taken for the Lasso's own
-    penalty, of which print uses a whole range
+    penalty, of which print uses a whole range: if λ stands for both, nothing is misprinted
 
     Instead: The constant is ν, as in Definition 1; λ_i are eigenvalues in Section 3. The rule makes sense: if
-    ν rises, R² of a maximiser does not rise and f does not fall, so those ν with R² at least a given value
-    are an interval that begins at 0.
+    ν rises, R² of a maximiser does not rise and f does not fall, so those ν with R² above a given value are
+    an interval that begins at 0. It may have no end, as for X = I and k = d: then there is no largest ν.
 
     Unchecked: the sets that FR and GLS find, for which it need not be so
     """

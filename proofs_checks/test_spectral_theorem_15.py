@@ -280,6 +280,5 @@ def test_theorem_3_of_the_thesis(check):
     Hypotheses: the number of the thesis is meant
 
     Unchecked: all of it, as the thesis is not among the texts here, and its table of contents decides it. If
-    Theorem 3 of this paper is meant, it is misprinted. In Das and Kempe, [5], the theorem has the number 3.2,
-    by which the sentence after Theorem 5 refers to it.
+    Theorem 3 of this paper is meant, it is misprinted.
     """
