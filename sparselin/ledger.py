@@ -454,9 +454,11 @@ def _check_fields(made: Claim) -> None:
         raise ValueError(f"{made.id}: method must be among {', '.join(METHODS)}; got {unknown[0]!r}")
     if ("formal" in made.method.split(", ")) != bool(made.formal):
         raise ValueError(f"{made.id}: the method formal and the label In Coq belong together")
-    if (made.verdict in REFUTED) != bool(made.correction):
+    if made.verdict in REFUTED and not made.correction:
+        raise ValueError(f"{made.id}: {made.verdict.name} needs a correction; the docstring lacks Instead:")
+    if made.correction and made.verdict not in REFUTED:
         words = ", ".join(verdict.name for verdict in REFUTED)
-        raise ValueError(f"{made.id}: a correction belongs to {words} alone")
+        raise ValueError(f"{made.id}: a correction, Instead:, belongs to {words} alone")
     if not made.mutants and made.verdict not in UNCHECKED:
         raise ValueError(f"{made.id}: mutants must name what the check would notice; got none")
 
@@ -490,10 +492,13 @@ def _unsupported(made: Claim, check: Check) -> str | None:
     """Why what was found does not support the verdict, or None."""
     verdict = made.verdict
     if (verdict in REFUTED) != bool(check.witnesses):
-        return f"'{verdict.value}' with {len(check.witnesses)} witnesses against the printed statement"
+        if check.witnesses:
+            return f"'{verdict.value}', and check.refutes has a witness against the printed statement"
+        return f"'{verdict.value}' needs a witness against the printed statement, by check.refutes"
     if check.conclusion is not (verdict if verdict in EXPERIMENTAL else None):
-        found = f"'{check.conclusion.value}'" if check.conclusion else "nothing"
-        return f"'{verdict.value}', and the records say {found}"
+        if check.conclusion is None:
+            return f"'{verdict.value}' needs what the records say, by check.concludes"
+        return f"'{verdict.value}', and the records say '{check.conclusion.value}'"
     if verdict in (EMPIRICAL, *EXPERIMENTAL) and not check.found:
         return f"'{verdict.value}' with nothing measured"
     if verdict not in UNCHECKED and not check.counted:

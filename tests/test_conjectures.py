@@ -97,7 +97,12 @@ def test_a_paper_of_ones_own(mine):
     line = ["ledger", "--folder", str(folder), "--jobs", "1"]
     result = CliRunner().invoke(cli, [*line, "--paper", "MINE", "--id", "mine-true"])
     assert result.exit_code == 0
-    assert "1 claim, 20 cases; 0 verdicts do not hold" in said(result)
+    assert "1 claim, 20 cases; all verdicts hold" in said(result)
+    result = CliRunner().invoke(cli, [*line, "--id", "mine-true", "--write"])
+    assert result.exit_code == 0, result.output
+    assert "## My conjectures" in (folder / "LEDGER.md").read_text(encoding="utf-8")
+    for name in ("LEDGER.md", "ledger.json"):
+        (folder / name).unlink()
     result = CliRunner().invoke(cli, [*line, "--paper", "yours"])
     assert result.exit_code == 2
     assert "'yours' is none of SA, SR, LN, ours, mine" in said(result)

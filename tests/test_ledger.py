@@ -53,10 +53,10 @@ def test_a_failing_case_is_shrunk_and_reported():
         (
             Verdict.HOLDS,
             lambda check: check.refutes(True, "w"),
-            "'holds' with 1 witnesses against the printed",
+            "'holds', and check.refutes has a witness",
         ),
-        (Verdict.CORRECTED, lambda check: check.tally(3), "'holds, corrected' with 0 witnesses"),
-        (Verdict.MISPRINT, lambda check: check.tally(3), "'holds, misprinted' with 0 witnesses"),
+        (Verdict.CORRECTED, lambda check: check.tally(3), "'holds, corrected' needs a witness"),
+        (Verdict.MISPRINT, lambda check: check.tally(3), "'holds, misprinted' needs a witness"),
         (Verdict.FALSE, lambda check: check.refutes(True, "w"), "'false as printed' with no case checked"),
         (Verdict.EMPIRICAL, lambda check: check.measured("m"), "'empirical' with no case checked"),
         (Verdict.FALSE, lambda check: check.refutes(False, "w"), "the printed statement is not refuted by w"),
@@ -65,9 +65,9 @@ def test_a_failing_case_is_shrunk_and_reported():
         (
             Verdict.CONTRADICTED,
             lambda check: check.tally(3),
-            "'contradicted by the paper's own tables' with 0",
+            "'contradicted by the paper's own tables' needs a witness",
         ),
-        (Verdict.REPRODUCED, lambda check: check.tally(3), "'reproduced', and the records say nothing"),
+        (Verdict.REPRODUCED, lambda check: check.tally(3), "'reproduced' needs what the records say"),
         (
             Verdict.NOT_REPRODUCED,
             lambda check: check.concludes(Verdict.REPRODUCED),
@@ -115,8 +115,8 @@ def test_the_evidence_for_each_verdict():
         ({"statement": ""}, "lacks the statement, which comes first"),
         ({"hypotheses": ""}, "lacks Hypotheses:"),
         ({"method": "exact, guess"}, "method must be among .*; got 'guess'"),
-        ({"verdict": Verdict.FALSE}, "a correction belongs to"),
-        ({"correction": "c"}, "a correction belongs to"),
+        ({"verdict": Verdict.FALSE}, "FALSE needs a correction; the docstring lacks Instead:"),
+        ({"correction": "c"}, "a correction, Instead:, belongs to"),
         ({"mutants": ()}, "mutants must name"),
     ],
 )
@@ -235,7 +235,7 @@ def test_the_command_checks_one_claim_against_the_stored_verdict():
     result = run("--id", "SA-item-1", "--cases", "5", "--jobs", "1")
     assert result.exit_code == 0, result.output
     assert "false as printed" in result.output
-    assert "1 claim, 5 cases; 0 verdicts do not hold" in " ".join(result.output.split())
+    assert "1 claim, 5 cases; all verdicts hold" in " ".join(result.output.split())
 
 
 def test_a_red_row_is_exit_status_1(monkeypatch):
@@ -412,7 +412,7 @@ def test_a_registered_claim_is_in_the_command_and_its_tables(tmp_path, toy):
     line = ["ledger", "--folder", str(folder), "--jobs", "2", "--cases", "3", "--write"]
     result = CliRunner().invoke(cli, line)
     assert result.exit_code == 0, result.output
-    assert "2 claims, 6 cases; 0 verdicts do not hold" in " ".join(result.output.split())
+    assert "2 claims, 6 cases; all verdicts hold" in " ".join(result.output.split())
     assert "ours-toy" in result.output
     assert [row["id"] for row in report.read(folder)["rows"]] == ["ours-a", "ours-toy"]
     assert "### ours-toy" in (folder / "LEDGER.md").read_text(encoding="utf-8")

@@ -163,11 +163,17 @@ def test_the_command_says_what_is_proved_or_what_differs(tmp_path):
         words = [sys.executable, "-m", "proofs_checks.formal.check", file, data, *picks]
         return subprocess.run(words, capture_output=True, text=True, cwd=LIBRARY.parents[1])
 
-    assert command("--picks", "0", "1").stdout.endswith("entries) [::] [:: 0; 1]\n")
+    proved = command("--picks", "0", "1").stdout
+    assert proved.startswith("Proved, without axioms: sequential_lasso_picks")
+    assert proved.endswith("entries) [::] [:: 0; 1]\n")
     refused = command("--picks", "0", "1", "2")
     assert refused.returncode == 1
     assert "Its picks are [0, 1], not [0, 1, 2]." in refused.stderr
     assert command().returncode == 2  # there is no default
+    np.savez(data, X=TIED_X)
+    assert "data.npz has no y; write it by np.savez" in command("--picks", "0", "1").stderr
+    data.unlink()
+    assert "data.npz cannot be read" in command("--picks", "0", "1").stderr
 
 
 def forged(text, old, new):

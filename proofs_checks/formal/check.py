@@ -21,6 +21,7 @@ import numpy as np
 
 import sparselin as sl
 from sparselin.certificates.rocq import GOALS, fractions, read, restatement, statement
+from sparselin.validation import read_npz
 
 LIBRARY = Path(__file__).parent
 
@@ -50,18 +51,19 @@ def difference(printed, data, response, claim, forced, picks, intercept):
     goal, columns, entries = read(printed)
     found = next(claim for claim, names in GOALS.items() if goal.startswith(names[0] + " "))
     if found != claim:
-        return f"Its claim is {found!r}, not {claim!r}. Name the claim of the certificate."
+        return f"Its claim is {found!r}, not {claim!r}. Ask about it by --claim {found}."
     if not intercept and columns == fractions(np.vstack([data.T, np.ones(len(data))])):
-        return "It is about X and a column of ones. Ask with intercept, if your path has one."
+        return "It is about X and a column of ones. If your path has an intercept, ask with --intercept."
     if intercept and columns == fractions(data.T[:-1]):
-        return "It is about X without a column of ones. Ask without intercept, or certify a path with one."
+        return "It is about X without a column of ones. Ask without --intercept, or certify a path with one."
     if columns != fractions(data.T) or entries != fractions(response):
         return "It is not about this X and y. Certify a path on these data."
     begins, found = numbers(goal)
     if set(begins) != set(forced):
-        return f"Its forced features are {list(begins)}, not {list(forced)}. Name those of the path."
+        words = f"Its forced features are {list(begins)}, not {list(forced)}."
+        return f"{words} Name those of the path by --forced, without them in --picks."
     if found != picks:
-        return f"Its picks are {list(found)}, not {list(picks)}. Certify the whole path, name all its picks."
+        return f"Its picks are {list(found)}, not {list(picks)}. Name all its picks, or certify your path."
     return ""
 
 
@@ -139,14 +141,18 @@ def main():
     parser.add_argument("--intercept", action="store_true", help="the path has an intercept")
     asked = parser.parse_args()
     try:
-        with np.load(asked.data) as arrays:
-            X, y = arrays["X"], arrays["y"]
+        arrays = read_npz(asked.data)
+        if absent := {"X", "y"} - set(arrays):
+            raise ValueError(
+                f"{asked.data} has no {min(absent)}; write it by np.savez({asked.data!r}, X=X, y=y)"
+            )
+        X, y = arrays["X"], arrays["y"]
         goal = check(
             asked.file, X, y, asked.picks, forced=asked.forced, claim=asked.claim, intercept=asked.intercept
         )
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         sys.exit(str(error))
-    print(goal)  # noqa: T201
+    print(f"Proved, without axioms: {goal}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -68,8 +68,10 @@ def ledger(
     try:
         claims = collect(folder, pattern=pattern)
         stored = ledger_report.read(folder)
-    except (FileNotFoundError, ValueError) as error:
+    except FileNotFoundError as error:
         raise click.BadParameter(str(error), param_hint="--folder") from None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
     claims = _of_paper(claims, paper)
     console = Console()
     if design is not None:
@@ -102,11 +104,9 @@ def ledger(
     count = sum(outcome.cases for _, outcome in results)
     stored_at = folder / ledger_report.MARKDOWN
     where = f" Witnesses and corrections: {stored_at}" if stored_at.exists() else ""
-    console.print(
-        f"{_number(results, 'claim')}, {count:,} cases; {_number(failed, 'verdict')} "
-        f"{'does' if len(failed) == 1 else 'do'} not hold.{where}",
-        highlight=False,
-    )
+    verb = "does" if len(failed) == 1 else "do"
+    held = f"{_number(failed, 'verdict')} {verb} not hold" if failed else "all verdicts hold"
+    console.print(f"{_number(results, 'claim')}, {count:,} cases; {held}.{where}", highlight=False)
     raise SystemExit(1 if failed or changed else 130 if interrupted else 0)
 
 
