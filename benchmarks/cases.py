@@ -378,7 +378,7 @@ MEASURES: tuple[Measure, ...] = (
             "",
             networks.attention_cost,
             at_most,
-            {"n": n, "k": 2, "network": network, "folded": form == "folded"},
+            {"n": n, "k": 2, "network": network, "folded": form == "folded", "source": "mnist"},
             {"n": 600, "k": 2, "network": network, "folded": form == "folded", "source": "digits"},
             needs="torch",
         )

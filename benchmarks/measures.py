@@ -56,6 +56,8 @@ def run_measure(measure: Measure, options: Options) -> dict[str, Any]:
     for seed in options.seeds:
         try:
             value, outcome = measure.take(seed, **(measure.toy if options.toy else measure.size))
+        except FileNotFoundError as error:  # data that are to be brought
+            return row | {"skipped": str(error)}
         except Exception as error:  # what is measured may be broken; the others shall still run
             row |= {"skipped": f"{type(error).__name__}: {error}", "correct": False}
             return row

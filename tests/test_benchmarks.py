@@ -103,6 +103,15 @@ def test_a_row_without_our_function_is_skipped_and_one_that_fails_is_wrong():
     assert failed["correct"] is False
 
 
+def test_a_measure_without_its_data_is_skipped():
+    def take(seed):
+        raise FileNotFoundError("MNIST needs SPARSELIN_DATA")
+
+    row = run_measure(Measure("a/b", "a", "s", take, None), TOY)
+    assert row["skipped"] == "MNIST needs SPARSELIN_DATA"
+    assert row["correct"] is None
+
+
 def test_one_wrong_seed_makes_the_row_wrong():
     def check(data, answers):
         return Outcome(data.seed != 1, f"seed {data.seed}")
