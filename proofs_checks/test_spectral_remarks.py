@@ -22,7 +22,9 @@ Both pairs have Z in their span. X_1 has the largest correlation, and leaves the
 X_2 is next, at the angle φ + ψ to X_1.
 
 *The largest ν.* Let S maximise R² + νf and T maximise R² + ν'f, ν < ν'. Adding the two inequalities,
-(ν' − ν)(f(T) − f(S)) ≥ 0; then R²(S) − R²(T) ≥ ν(f(T) − f(S)) ≥ 0.
+(ν' − ν)(f(T) − f(S)) ≥ 0; then R²(S) − R²(T) ≥ ν(f(T) − f(S)) ≥ 0. Each S maximises on
+a closed interval of ν ≥ 0, as finitely many inequalities linear in ν say so. The union of these intervals
+over the S with R²(S) > c is closed, and if it contains ν', it contains every ν in [0, ν'].
 """
 
 from itertools import combinations, pairwise
@@ -290,18 +292,21 @@ def maximisers(R, f, nu, k):
 @claim("SR-section-6-nu", "Section 6", "proof, exact, brute force", MISPRINT, cases=300, ci_cases=20)
 @mutants("maximisers")
 def test_the_largest_nu(check):
-    """The experiments decide on regularization parameters λ: the largest with R² greater than the Lasso's.
+    """The experiments decide on regularization parameters λ: the largest with R² greater than that of the
+    Lasso.
 
-    Reading of: “The way we decided on the regularization parameters λ is as follows … We chose the
-    regularization constant (ν) to be the maximum subject to the condition that the R² value for that solution
-    should be greater than that obtained by the lasso solution”
+    Reading of: “The way we decided on the regularization parameters λ is as follows. First we run the lasso
+    using a regularization path approach, and obtain a set of solutions for a range of regularization
+    parameter values … We chose the regularization constant (ν) to be the maximum subject to the condition
+    that the R² value for that solution should be greater than that obtained by the lasso solution”
 
-    Hypotheses: exact maximisers of R² + νf over sets of at most k features; λ not taken for the Lasso's own
-    penalty, of which print uses a whole range: if λ stands for both, nothing is misprinted
+    Hypotheses: exact maximisers of R² + νf over sets of at most k features; λ is taken for the constant that
+    is chosen, and not for the Lasso's own penalty, of which print uses a whole range
 
-    Instead: The constant is ν, as in Definition 1; λ_i are eigenvalues in Section 3. The rule makes sense: if
-    ν rises, R² of a maximiser does not rise and f does not fall, so those ν with R² above a given value are
-    an interval that begins at 0. It may have no end, as for X = I and k = d: then there is no largest ν.
+    Instead: The constant is ν, as in Definition 1; λ_i are eigenvalues in Section 3. If ν rises, R² of a
+    maximiser does not rise and f does not fall. So those ν at which a maximiser has an R² greater than a
+    given one are none, or a closed interval that begins at 0, and if it is bounded there is a largest ν. It
+    need not be: for X = I_2, Z = (1, 1)/√2, k = 2 and f_gr, {1, 2} maximises for every ν ≥ 0, with R² = 1.
 
     Unchecked: the sets that FR and GLS find, for which it need not be so
     """
@@ -310,9 +315,12 @@ def test_the_largest_nu(check):
         "λ where Definition 1, Section 4 and the rule in Section 6 have ν",
     )
 
+    nus = [fmpq(0), *(fmpq(2) ** p for p in range(-8, 4, 2))]
+    R, f = [fmpq(0), HALF, HALF, fmpq(1)], [fmpq(0), fmpq(1), fmpq(1), fmpq(2)]  # X = I_2, f_gr(S) = |S|
+    check.over(nus, lambda nu: maximisers(R, f, nu, 2) == [(1, 2)])
+
     def is_monotone(case):
         R, f, k = case
-        nus = [fmpq(0), *(fmpq(2) ** p for p in range(-8, 4, 2))]
         found = [maximisers(R, f, nu, k) for nu in nus]
         return all(a[0] >= b[0] and a[1] <= b[1] for low, high in pairwise(found) for a in low for b in high)
 

@@ -280,5 +280,6 @@ def test_theorem_3_of_the_thesis(check):
     Hypotheses: the number of the thesis is meant
 
     Unchecked: all of it, as the thesis is not among the texts here, and its table of contents decides it. If
-    Theorem 3 of this paper is meant, it is misprinted.
+    Theorem 3 of this paper is meant, it is misprinted. For the proof of Theorem 5, a bound of the same kind,
+    print refers to Theorem 3.2 of Das and Kempe, [5], which is not among the texts here either.
     """
