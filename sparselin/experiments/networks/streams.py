@@ -10,8 +10,9 @@ generalized LASSO with λ = 10⁻⁴ has AUC 0.50 at k = 5 and a log loss of 0.1
 constant chance p for p = 3.3 %. In Kaggle's Display Advertising sample, of the same layout, a quarter of the
 rows are clicks, which has an entropy of 0.57.
 
-Activity (UCI 240, 561 numbers), the other set that is not here, needs no stream: with its four files in
-SPARSELIN_DATA/activity (`data.table`) it is one more data set of the studies.
+UCI 240, the Activity that the released code downloads, is not here either, and needs no stream: with its four
+files in SPARSELIN_DATA/activity (`data.table`) it is one more data set of the studies. It has other rows than
+the papers' Activity, with which it is not compared.
 """
 
 from __future__ import annotations
