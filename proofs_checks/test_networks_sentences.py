@@ -500,18 +500,20 @@ def test_omp_for_networks(check):
     Reading of: “OMP does not yield a competitive set of pixels, which demonstrates that OMP does not
     generalize well from least squares regression and generalized linear models to deep neural networks”
 
-    Hypotheses: the means of Table 2: 0.912 and 0.956 on MNIST
+    Hypotheses: the means of Table 2: 0.912 and 0.956 on MNIST, 0.829 and 0.854 on MNIST-Fashion
 
     Consequences: That OMP does not generalize well to networks does not follow for other data: it is behind
-    on ISOLET, COIL-20 and Activity, too, but has the best mean of all six methods on Mice Protein. What OMP
-    has by other gradients: SA-B.1-omp-again.
+    on ISOLET, COIL-20 and Activity, too, but on Mice Protein it has the best mean of all six methods, 0.994,
+    and Sequential Attention 0.993. What OMP has by other gradients: SA-B.1-omp-again.
 
     Unchecked: the experiments: SA-table-2-baselines-mice
     """
-    check.over(("MNIST", "MNIST-Fashion"), lambda name: "OMP" not in better(TABLE_2[name]))
-    check.over([TABLE_2["MNIST"]], lambda row: (row[0][0], row[SMALL.index("OMP")][0]) == (956, 912))
-    first = [name for name in TABLE_2 if "OMP" in better(TABLE_2[name])]
-    check.over([first], lambda names: names == ["Mice Protein"] and max(TABLE_2[names[0]])[0] == 994)
+    means = {name: (row[SMALL.index("OMP")][0], row[0][0]) for name, row in TABLE_2.items()}
+    printed = {"MNIST": (912, 956), "MNIST-Fashion": (829, 854), "Mice Protein": (994, 993)}
+    check.over(printed, lambda name: means[name] == printed[name])
+    others = [name for name in means if name != "Mice Protein"]
+    check.over(others, lambda name: means[name][0] < means[name][1] and "OMP" not in better(TABLE_2[name]))
+    check.over([TABLE_2["Mice Protein"]], lambda row: better(row) == ["OMP"])
 
 
 def behind_attention(data):
