@@ -33,9 +33,10 @@ NOTATION = {
     "SA": """\
 C_λ = {u : ‖Xᵀu‖∞ ≤ λ}, with faces F_{λ,i,±} = {u : ±⟨X_i, u⟩ = λ}. p or u: the dual point, the projection
 of P_S^⊥y onto C_λ ∩ colspan(X_S)^⊥. A(S): the features that are nonzero in some LASSO solution just below
-λ*. (λ₂, λ*): the window in which they stay so. λ₀ = (1 − ε₀)λ*: the bound of the paper's proof. On T, β =
-s∘(εv) at λ = λ* − ε, s the signs of the correlations. β_S* = X_S⁺y. m: the number of unselected features.
-In λ_min, C = XᵀX. Equation (4) has ½ before the square and (5), (6), (7) have not.""",
+λ*. (λ₂, λ*): the window in which they stay so. λ₀ = (1 − ε₀)λ*: the bound that the paper's proof
+gives, worked out. On T, β = s∘(εv) at λ = λ* − ε, s the signs of the correlations. β_S* = X_S⁺y. m: the
+number of unselected features. In λ_min, C = XᵀX. Equation (4) has ½ before the square and (5), (6), (7) have
+not.""",
     "SR": """\
 C_S: the correlation (Gram) matrix of unit columns, λ_i its eigenvalues. R²(S) = 1 − ‖P_S^⊥y‖²/‖y‖². g =
 R² + νf with f one of f_ld (log-determinant), f_de (smoothed differential entropy, δ), f_gr (generalized

@@ -164,7 +164,7 @@ class FirstEntry(Named):
     direction : (|T|,) v: for λ = λ* − ε inside the window a solution is β_T = signs·(εv). It is
         positive exactly on A(S).
     window_lower : λ₂; on (λ₂, λ*) the support off S is A(S). 0 when there is no event.
-    proof_lower : λ₀ ≥ λ₂, the end of the window that the paper's proof of Lemma 3.4/3.5 gives.
+    proof_lower : λ₀ ≥ λ₂, the end of the window that the proof of Lemma 3.4/3.5 gives, worked out.
     residual_norm : ‖r‖.
     status : COMPLETED when λ* > 0 and the solution in the middle of the window satisfies the KKT
         conditions to rounding; BEYOND_PRECISION when it does not, and then the other fields are unreliable;
