@@ -9,10 +9,8 @@ Times are of the processor. SPARSELIN_DATA names the folder of the data.
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,9 +36,9 @@ def table(name: str, seed: int, rows: int) -> Table:
 
         X, y = load_digits(return_X_y=True)
     elif name == "isolet":
-        if "SPARSELIN_DATA" not in os.environ:
-            raise FileNotFoundError("ISOLET needs SPARSELIN_DATA, a folder with isolet/isolet_full_int16.npz")
-        with np.load(Path(os.environ["SPARSELIN_DATA"]) / "isolet" / "isolet_full_int16.npz") as stored:
+        from sparselin.datasets import files
+
+        with np.load(*files("ISOLET", ["isolet/isolet_full_int16.npz"])) as stored:
             X, y = stored["X_train_e4"] / 1e4, stored["y_train"].astype(int) - 1
     else:
         from sparselin.datasets import images

@@ -15,7 +15,7 @@ BENCHMARKS = json.loads((ROOT / "benchmarks" / "results.json").read_text(encodin
 
 
 def text(name):
-    """A page without line breaks."""
+    """Return a page without line breaks."""
     return " ".join((ROOT / name).read_text(encoding="utf-8").split())
 
 
@@ -70,7 +70,7 @@ def test_pages_count_the_rows_of_the_ledger(name):
 
 
 def numbers(pattern, page):
-    """The numbers in the one place of a page that matches a pattern."""
+    """Return the numbers in the one place of a page that matches a pattern."""
     found = re.findall(pattern, text(page))
     assert len(found) == 1
     return [int(word.replace(",", "")) for word in (found[0] if isinstance(found[0], tuple) else found)]

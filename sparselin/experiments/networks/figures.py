@@ -44,7 +44,7 @@ OWN = "own defaults"
 AS_RELEASED = "as released"
 """The setting of what its authors released: the anchors prepared as in NeuroFS, and no switch mended."""
 RUNS = 5
-"""The runs of a mean in Sequential Attention's Tables 2, 5 and 6; of its Tables 9 and 10 it is not said."""
+"""The number of runs behind a mean of Sequential Attention's Tables 2, 5 and 6; Tables 9, 10 state none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Printed:
     mean, std : accuracies as shares, times in seconds; std None where there is none in print.
     n_train : rows that the paper's protocol trains on.
     n_test : rows of one test set.
-    runs : of how many the mean is; 1 where the paper does not say, or prints no standard deviation.
+    runs : the number of runs behind the mean; 1 where the paper states none, or prints no standard deviation.
     within : a tolerance of its own, fixed before the run, for which one seed is enough; None for the rule of
         `verdicts`.
     """
