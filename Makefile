@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 # Options for `make verify` and `make bench`; e.g. `make verify ARGS="--designs 10000"`.
 ARGS   ?=
 
-.PHONY: verify ledger guarantee diversity test test-minimum neural dropin formal docs browser bench bench-scale notebooks attack \
+.PHONY: verify ledger guarantee diversity networks test test-minimum neural dropin formal docs browser bench bench-scale notebooks attack \
 	lint types check doctest install clean
 
 verify: $(STAMP)
@@ -24,7 +24,12 @@ guarantee: $(STAMP)
 
 # Figure 1 of the spectral paper, on MNIST if SPARSELIN_DATA names its folder, else on scikit-learn's digits.
 diversity: $(STAMP)
-	$(BIN)/sparselin diversity $(ARGS)
+	$(BIN)/python -m proofs_checks.experiments.diversity $(ARGS)
+
+# The tables of Sequential Attention and LassoNet again, in some hours; e.g. `make networks ARGS=--quick`.
+networks: $(STAMP)
+	$(BIN)/python -c 'import torch'
+	$(BIN)/python -m proofs_checks.experiments.networks $(ARGS)
 
 test: lint types check doctest
 
@@ -41,7 +46,7 @@ test-minimum: $(STAMP)
 neural: $(STAMP)
 	$(BIN)/python -c 'import torch'
 	$(BIN)/pytest -q -n 2 tests/neural 'tests/test_notebooks.py::test_notebook_runs_with_its_solutions[10_networks_that_choose]'
-	$(BIN)/pytest -q --doctest-modules sparselin/neural sparselin/experiments/networks $(wildcard sparselin/estimators/network*.py) \
+	$(BIN)/pytest -q --doctest-modules sparselin/neural proofs_checks/experiments/networks $(wildcard sparselin/estimators/network*.py) \
 	    docs/guide/networks.md --doctest-glob='*.md'
 
 # scikit-learn's own tests with our estimators in place of its, in a minute or two.
@@ -93,7 +98,7 @@ check: $(STAMP)
 	$(BIN)/pytest -q -n 2 --ignore tests/browser tests proofs_checks
 
 doctest: $(STAMP)
-	$(BIN)/pytest -q --doctest-modules sparselin README.md docs --doctest-glob='*.md'
+	$(BIN)/pytest -q --doctest-modules sparselin proofs_checks/experiments README.md docs --doctest-glob='*.md'
 
 install: $(STAMP)
 

@@ -16,7 +16,7 @@ if importlib.util.find_spec("torch") is None:
     collect_ignore_glob += [
         "sparselin/neural/*",
         "sparselin/estimators/*network*",
-        "sparselin/experiments/networks/*",
+        "proofs_checks/experiments/networks/*",
         "docs/guide/networks.md",
         "docs/networks-tables.md",
     ]

@@ -15,12 +15,14 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from sparselin import plots
-from sparselin.experiments.networks.figures import NAMES, OWN, TABLES
-from sparselin.experiments.networks.pieces import FULL, Record
-from sparselin.experiments.networks.printed import TITLES
-from sparselin.experiments.networks.runs import planned
-from sparselin.experiments.networks.verdicts import (
+from proofs_checks.experiments.networks import report_figures as neural_figures
+from proofs_checks.experiments.networks.figures import NAMES, OWN, TABLES
+from proofs_checks.experiments.networks.pieces import FULL, Record
+from proofs_checks.experiments.networks.printed import TITLES
+from proofs_checks.experiments.networks.report_rows import rows
+from proofs_checks.experiments.networks.runs import planned
+from proofs_checks.experiments.networks.tables import place, write
+from proofs_checks.experiments.networks.verdicts import (
     LEAST_ROWS,
     LEAST_SEEDS,
     equal,
@@ -30,10 +32,8 @@ from sparselin.experiments.networks.verdicts import (
     summary,
     together,
 )
+from sparselin import plots
 from sparselin.ledger import Verdict
-from sparselin.reports import neural_figures
-from sparselin.reports.networks_tables import place, write
-from sparselin.reports.neural_rows import rows
 
 FILE = Path(__file__).with_name("networks_records.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "networks-tables.md"
@@ -79,7 +79,8 @@ def close(a, b):
 
 def command(study, data):
     """What makes the records of a study on a data set."""
-    return f"sparselin neural --full --study {study} --data {data}; python -m proofs_checks.networks FILE"
+    run = f"python -m proofs_checks.experiments.networks --full --study {study} --data {data}"
+    return f"{run}; python -m proofs_checks.networks FILE"
 
 
 # --- printed figures -------------------------------------------------------------------------------------
@@ -247,7 +248,7 @@ def full(lines):
 
 def in_order(records):
     """As a run of all has them, methods in the order of METHODS; then those of no study's pieces, by key."""
-    from sparselin.experiments.networks.studies import STUDIES  # with PyTorch, as the run that made them
+    from proofs_checks.experiments.networks.studies import STUDIES  # with PyTorch, as the run that made them
 
     sets = {name for study in STUDIES.values() for name in study.data}
     place = {piece.key: i for i, piece in enumerate(planned(STUDIES.values(), sets, FULL))}
@@ -276,7 +277,7 @@ def main(run=None):
     if run is not None:
         records = in_order(full(Path(run).read_text(encoding="utf-8").splitlines()))
         if not records:
-            raise SystemExit(f"{run} has no record of a run at full scale: run `sparselin neural --full`")
+            raise SystemExit(f"{run} has no record of a run at full scale: run `make networks ARGS=--full`")
         lines = [json.dumps(one.as_json(), ensure_ascii=False, separators=(",", ":")) for one in records]
         FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     records = stored(FILE)

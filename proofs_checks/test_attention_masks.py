@@ -22,9 +22,9 @@ import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
 
 import sparselin as sl
+from proofs_checks.experiments.networks.printed import MASKS, TABLE_10
 from proofs_checks.rational import fraction, inner, rational, segment, step
 from proofs_checks.test_penalty_lemma_3_2 import balls, softmax, total
-from sparselin.experiments.networks.printed import MASKS, TABLE_10
 from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
 SECTION = "Section 4.2 (ICLR, NeurIPS submission)"

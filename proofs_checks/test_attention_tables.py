@@ -10,9 +10,8 @@ another question: behind ± are five runs in Tables 2, 5 and 6, three in 7 and 8
 
 from fractions import Fraction
 
-from proofs_checks.test_attention_masks import apart
-from sparselin.experiments.networks.data import FORMS
-from sparselin.experiments.networks.printed import (
+from proofs_checks.experiments.networks.data import FORMS
+from proofs_checks.experiments.networks.printed import (
     BOLD,
     CRITEO,
     DECODER,
@@ -29,6 +28,7 @@ from sparselin.experiments.networks.printed import (
     TITLES,
     TREES,
 )
+from proofs_checks.test_attention_masks import apart
 from sparselin.ledger import CONTRADICTED, CORRECTED, EMPIRICAL, HOLDS, MISPRINT, claim, mutants
 
 VERSIONS = "(ICLR, NeurIPS submission)"

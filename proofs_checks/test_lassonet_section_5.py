@@ -2,15 +2,15 @@
 
 Source: *LassoNet: A Neural Network with Feature Sparsity* (JMLR 22(127), 2021), sections 1.1, 3.1, 5 and 7,
 Appendices A and C, Table 1 (decoder networks) and Table 2 (tree-based learners), both for k = 50 features,
-of `sparselin.experiments.networks.printed`. Only printed figures are compared here; whether experiments that
-are run again give them is decided in test_networks_tables.py. The tables are an extraction of the text.
+of `proofs_checks.experiments.networks.printed`. Only printed figures are compared here; whether experiments
+that are run again give them is decided in test_networks_tables.py. The tables are an extraction of the text.
 """
 
 from fractions import Fraction
 from itertools import chain
 
-from sparselin.experiments.networks.printed import DECODER, TREES
-from sparselin.experiments.networks.printed import LASSONET_DATA as DATA
+from proofs_checks.experiments.networks.printed import DECODER, TREES
+from proofs_checks.experiments.networks.printed import LASSONET_DATA as DATA
 from sparselin.ledger import CONTRADICTED, CORRECTED, EMPIRICAL, HOLDS, MISPRINT, claim, mutants
 
 BOTH = [*((name, row, 3) for name, row in DECODER.items()), *((name, row, 4) for name, row in TREES.items())]

@@ -6,6 +6,9 @@ the methods that it compares with two are here: Fisher's score, whose order is t
 "largest correlation", and principal feature analysis.
 """
 
+from proofs_checks.experiments.networks.figures import ALL, NAMES
+from proofs_checks.experiments.networks.printed import TABLE_1, TITLES
+from proofs_checks.experiments.networks.verdicts import larger, not_smaller
 from proofs_checks.networks import (
     HERE,
     LASSONET,
@@ -18,9 +21,6 @@ from proofs_checks.networks import (
     minus,
     settle,
 )
-from sparselin.experiments.networks.figures import ALL, NAMES
-from sparselin.experiments.networks.printed import TABLE_1, TITLES
-from sparselin.experiments.networks.verdicts import larger, not_smaller
 from sparselin.ledger import NOT_REPRODUCED, OPEN, REPRODUCED, claim, claims, mutants
 
 OTHERS = NAMES["Fisher"], NAMES["PFA"]

@@ -4,12 +4,15 @@ Source: *Sequential Attention for Feature Selection* (ICLR; the NeurIPS submissi
 Sections 4.1, 4.2 and 5, Appendices B.1, B.2.4, B.4 and B.6, Figures 3, 5, 8, 9 and 11. The figures
 themselves: test_networks_tables.py. A sentence is compared with records of the same study and of like numbers
 of training rows, by the rules "larger", "not smaller" and "equal" of
-`sparselin.experiments.networks.verdicts`; which of them "competitive" and other such words are taken for was
-written down before the verdicts were computed.
+`proofs_checks.experiments.networks.verdicts`; which of them "competitive" and other such words are taken for
+was written down before the verdicts were computed.
 """
 
 import math
 
+from proofs_checks.experiments.networks.figures import AS_RELEASED, NAMES
+from proofs_checks.experiments.networks.printed import DECODER, MASKS, SMALL, TABLE_2, TITLES
+from proofs_checks.experiments.networks.verdicts import equal, error_in_print, larger, not_smaller
 from proofs_checks.networks import (
     BY_PIECE,
     HERE,
@@ -32,9 +35,6 @@ from proofs_checks.networks import (
 )
 from proofs_checks.test_attention_masks import apart
 from proofs_checks.test_attention_tables import better
-from sparselin.experiments.networks.figures import AS_RELEASED, NAMES
-from sparselin.experiments.networks.printed import DECODER, MASKS, SMALL, TABLE_2, TITLES
-from sparselin.experiments.networks.verdicts import equal, error_in_print, larger, not_smaller
 from sparselin.ledger import CONTRADICTED, HOLDS, NEEDS_DATA, OPEN, UNDECIDED, claim, claims, mutants
 
 ICLR = "(ICLR, NeurIPS submission)"

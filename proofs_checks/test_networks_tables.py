@@ -5,8 +5,8 @@ Tables 2, 3 and 5 to 10, Figures 3, 4, 6, 7, 8 and 10; *LassoNet* (JMLR 22(127),
 sentences: test_networks_sentences.py, test_networks_lassonet.py. What the tables themselves say of sentences
 is in test_attention_tables.py, test_attention_masks.py and test_lassonet_section_5.py.
 
-The verdicts are computed from `networks_records.jsonl`, the records of `sparselin neural`, by the rule of
-`sparselin.experiments.networks.verdicts`, stated before its verdicts were computed. With
+The verdicts are computed from `networks_records.jsonl`, the records of `make networks`, by the rule of
+`proofs_checks.experiments.networks.verdicts`, stated before its verdicts were computed. With
 
     SE² = s²/m + s'²/m' + .001²/12
 
@@ -23,9 +23,9 @@ more it has; how likely is in the docstring of `verdicts`, and each row says how
 
 import math
 
+from proofs_checks.experiments.networks.printed import ANCHORS, LEARNERS, TITLES
+from proofs_checks.experiments.networks.verdicts import equal, together, verdict, verdict_of_times
 from proofs_checks.networks import CLOCKS, LASSONET, OURS, SA, by_hand, by_rule, close, figures, told
-from sparselin.experiments.networks.printed import ANCHORS, LEARNERS, TITLES
-from sparselin.experiments.networks.verdicts import equal, together, verdict, verdict_of_times
 from sparselin.ledger import NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, claims, mutants
 
 ICLR = "(ICLR, NeurIPS submission)"
@@ -298,7 +298,7 @@ def test_criteo(check, table):
     others: SA-figure-4, SA-figure-4-variance.
     """
     check.measured(
-        "the data are not here; python -m sparselin.experiments.networks.streams FILE reads one's own"
+        "the data are not here; python -m proofs_checks.experiments.networks.streams FILE reads one's own"
     )
     check.concludes(NEEDS_DATA)
 

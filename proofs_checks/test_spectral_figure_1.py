@@ -1,7 +1,7 @@
 """Figure 1 and Section 6: what the experiments say, and the scale on which diversity is plotted.
 
 Source: *Selecting Diverse Features via Spectral Regularization*, Section 6, Figure 1. The observations are
-about 1000 images of MNIST, which is not part of this project. `sparselin diversity` repeats them where it is
+about 1000 images of MNIST, which is not part of this project. `make diversity` repeats them where it is
 present; what that found is quoted in the rows, with command, seed and date. What runs here repeats the
 protocol, in code of its own, on samples of scikit-learn's digits: is it so on other images too?
 
@@ -47,7 +47,8 @@ from proofs_checks.spectral import (
 )
 from sparselin.ledger import EMPIRICAL, FALSE, HOLDS, claim, mutants
 
-MNIST = "Not checked here: MNIST (sparselin diversity --data mnist --seed 0, 2026-11-21)"
+COMMAND = "python -m proofs_checks.experiments.diversity --data mnist --seed 0"
+MNIST = f"Not checked here: MNIST ({COMMAND}, 2026-11-21)"
 PROTOCOL = (
     "the sentence is about 1000 images of MNIST; run here: samples of 300 of scikit-learn's digits, pixels "
     "and labels of unit length and not centred, k = 5, 10, 15, σ = 0.1, ν by choose_nu; GLS may "

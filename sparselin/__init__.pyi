@@ -13,9 +13,7 @@ from .attention.softmax_penalty import softmax_penalty as softmax_penalty
 from .certificates.certify import Certificate as Certificate
 from .certificates.certify import Verification as Verification
 from .certificates.certify import certify as certify
-from .experiments.verification.theorem import verify as verify
 from .explanations.explain import explain as explain
-from .explorer.widget import explore as explore
 from .greedy.batch_omp import batch_omp as batch_omp
 from .greedy.generalized import generalized_omp as generalized_omp
 from .greedy.ols import ols as ols
@@ -32,12 +30,13 @@ from .guarantees.stability import stability_selection as stability_selection
 from .guarantees.submodularity import submodularity_ratio as submodularity_ratio
 from .lasso.entry import first_entry as first_entry
 from .lasso.entry import lambda_star as lambda_star
+from .lasso.hierarchical_prox import group_hier_prox as group_hier_prox
+from .lasso.hierarchical_prox import hier_prox as hier_prox
 from .lasso.path import lasso_path as lasso_path
 from .lasso.projection import project_dual as project_dual
 from .lasso.sequential import sequential_lasso as sequential_lasso
 from .lasso.windows import window_ratios as window_ratios
-from .lassonet.prox import group_hier_prox as group_hier_prox
-from .lassonet.prox import hier_prox as hier_prox
+from .plots.explorer.widget import explore as explore
 from .problem import Problem as Problem
 from .results import BatchSelection as BatchSelection
 from .results import BestSubset as BestSubset
@@ -68,5 +67,6 @@ from .spectral.choice import choose_nu as choose_nu
 from .spectral.search import forward_regression as forward_regression
 from .spectral.search import greedy_local_search as greedy_local_search
 from .spectral.search import local_search as local_search
+from .verification.theorem import verify as verify
 
 __version__: str

@@ -16,7 +16,7 @@ def main() -> None:
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         sys.exit(f"The sparselin command needs {', '.join(missing)}: pip install 'sparselin[verify]'")
-    from sparselin.cli import cli
+    from sparselin.studies.common.group import cli
 
     cli(prog_name="sparselin")
 

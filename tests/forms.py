@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # as pytest does
 from methods import METHODS, Levels
 
 import sparselin as sl
-import sparselin.memory
+import sparselin.problem.memory
 
 PAGE = Path(__file__).parents[1] / "docs" / "data.md"
 HEAD = (
@@ -83,14 +83,14 @@ def refusal(name, X, y, **options):
 def on_large(name):
     """(the refusal of `large`, or None; the most bytes that were allocated) where memory has 16 GiB."""
     X, y = large()
-    usual, sparselin.memory.available = sparselin.memory.available, lambda: 2.0**34
+    usual, sparselin.problem.memory.available = sparselin.problem.memory.available, lambda: 2.0**34
     tracemalloc.start()
     try:
         error = refusal(name, X, y, **SOON.get(name, {}))
         return error, tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-        sparselin.memory.available = usual
+        sparselin.problem.memory.available = usual
 
 
 def keyword(name, option):

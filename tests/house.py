@@ -1,37 +1,54 @@
-"""The plan of the house, read from the imports: `python -m tests.house` draws docs/house.png."""
+"""The plan of the house, read from the code: `python -m tests.house` prints its numbers.
 
+A *room* is a folder or a module in the root of `sparselin/`, an *arrow* an ordered pair of rooms of which the
+first imports the second, a *floor* a step of the longest chain of arrows. *Code lines* are lines without
+docstrings, comments and blanks.
+"""
+
+import argparse
 import ast
+import functools
+import io
+import itertools
+import tokenize
 from collections import Counter
 from pathlib import Path
 
 import sparselin
 
 ROOT = Path(sparselin.__file__).parent
-# A room is a folder, or a module of the root; it imports from storeys below, or from rooms named before it in
-# its own. Imports inside functions count.
+PROJECT = ROOT.parent
+# A room imports from storeys below, or from rooms named before it in its own. Imports inside functions count.
 STOREYS = {
-    "faces": "estimators plots explorer reports cli __main__",
-    "studies": "ledger experiments",
-    "theory": "explanations spectral guarantees",
-    "methods": "lassonet certificates greedy lasso attention neural",
-    "border": "problem scale ensembles datasets testing linalg ties",
-    "ground": "_kernels parallel memory validation results data",
+    "faces": "estimators plots studies __main__",
+    "theory": "explanations guarantees verification selection",
+    "methods": "certificates greedy lasso attention spectral neural",
+    "border": "problem linalg scale ensembles datasets testing ledger",
+    "ground": "_kernels validation parallel results",
 }
 FLOORS = [rooms.split() for rooms in reversed(STOREYS.values())]
 ROOMS = [room for floor in FLOORS for room in floor]
+STUDIES = ("studies", "ledger", "__main__")  # and the command line: the rest is the library
+PYTHON = ("sparselin", "tests", "proofs_checks", "benchmarks", "docs")  # the folders with our own code
+_NOT_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 
 
-def modules():
+@functools.cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _modules():
     """Name → tree of every module but the root's table of names."""
     found = {}
     for path in ROOT.rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+        found[name] = tree_of(path)
     return {name: tree for name, tree in found.items() if name}
 
 
-MODULES = modules()
+MODULES = _modules()
 
 
 def imports(name):
@@ -51,6 +68,102 @@ def room(name):
     return name.split(".")[0]
 
 
+def arrows():
+    return {(room(a), room(b)) for a in MODULES for b in imports(a) if b and room(a) != room(b)}
+
+
+def floors():
+    """The number of rooms on the longest chain of arrows."""
+    below = {name: [b for a, b in arrows() if a == name] for name in ROOMS}
+
+    @functools.cache
+    def height(name):
+        return 1 + max(map(height, below[name]), default=0)
+
+    return max(map(height, ROOMS))
+
+
+def files(*folders):
+    """Python files of folders of the project; with none, of all of it."""
+    found = (PROJECT / folder for folder in folders or PYTHON)
+    paths = itertools.chain.from_iterable(folder.rglob("*.py*") for folder in found)
+    made = ("_build", "made", "__pycache__")
+    kept = [path for path in paths if path.suffix in (".py", ".pyi") and not set(made) & set(path.parts)]
+    return sorted([*kept, *([] if folders else [PROJECT / "conftest.py"])])
+
+
+def code_lines(path):
+    """The number of lines that have a token of code: no docstring, comment or blank."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    documented = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, kinds) and ast.get_docstring(node, clean=False) is not None:
+            documented.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    lines = set()
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline):
+        if token.type not in _NOT_CODE and token.type != tokenize.ENDMARKER:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines - documented)
+
+
+def total_lines(path):
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def long_modules(*folders, limit=500):
+    return [path for path in files(*folders) if total_lines(path) > limit]
+
+
+def repeated_classes():
+    """Names of classes that are defined twice or more in the package."""
+    names = Counter(node.name for tree in MODULES.values() for node in ast.walk(tree)
+                    if isinstance(node, ast.ClassDef))  # fmt: skip
+    return sorted(name for name, times in names.items() if times > 1)
+
+
+def _is_excepted(function, path):
+    """Constructors of estimators and commands: scikit-learn and click want their parameters flat."""
+    of_click = any(
+        "click" in ast.unparse(one) or "option" in ast.unparse(one) for one in function.decorator_list
+    )
+    return of_click or ("estimators" in path.parts and function.name == "__init__")
+
+
+def parameters():
+    """(number, function) of each function of the package and of the experiments, but for the excepted."""
+    for path in files("sparselin", "proofs_checks/experiments"):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not _is_excepted(node, path):
+                given = node.args
+                number = len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs)
+                yield number, f"{path.relative_to(PROJECT)}:{node.name}"
+
+
+@functools.cache
+def numbers():
+    """What is counted → its number today."""
+    library, studies = [], []
+    for path in files("sparselin"):
+        name = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        (studies if name in STUDIES else library).append(path)
+    folders = [path for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"]
+    return {
+        "code lines: library": sum(map(code_lines, library)),
+        "code lines: studies, ledger, command line": sum(map(code_lines, studies)),
+        "code lines: all Python": sum(map(code_lines, files())),
+        "files": len(files("sparselin")),
+        "folders": len(folders),
+        "rooms": len({room(name) for name in MODULES}),
+        "floors": floors(),
+        "arrows": len(arrows()),
+        "long modules: library": len(long_modules("sparselin")),
+        "long modules: proofs": len(long_modules("proofs_checks")),
+        "long modules: tests": len(long_modules("tests")),
+        "repeated names of classes": len(repeated_classes()),
+        "parameters": max(parameters())[0],
+    }
+
+
 def draw(path):
     """Storeys as bands, rooms as boxes with the number of modules, arrows to the rooms that they import."""
     import matplotlib
@@ -67,8 +180,7 @@ def draw(path):
     for floor, storey in enumerate(reversed(STOREYS)):
         axes.axhspan(floor - 0.3, floor + 0.3, color="0.95" if floor % 2 else "0.9", zorder=0)
         axes.text(-0.08, floor, storey, ha="right", va="center", style="italic")
-    arrows = {(room(a), room(b)) for a in MODULES for b in imports(a) if b and room(a) != room(b)}
-    for a, b in sorted(arrows):
+    for a, b in sorted(arrows()):
         (x, top), (u, bottom) = place[a], place[b]
         bend = f"arc3,rad={0.25 if top == bottom else 0.04}"
         axes.annotate("", (u, bottom + 0.14 * (top != bottom)), (x, top - 0.14 * (top != bottom)), zorder=1,
@@ -84,4 +196,15 @@ def draw(path):
 
 
 if __name__ == "__main__":
-    draw(Path(__file__).parent.parent / "docs" / "house.png")
+    parser = argparse.ArgumentParser(prog="python -m tests.house", description=__doc__.splitlines()[0])
+    parser.add_argument("--draw", metavar="FILE", help="draw rooms and arrows, as PNG or SVG")
+    parser.add_argument("--names", action="store_true", help="name the long modules, classes and functions")
+    chosen = parser.parse_args()
+    for name, number in numbers().items():
+        print(f"{number:8,}  {name}")  # noqa: T201
+    if chosen.names:
+        print(*(f"{total_lines(p)} {p.relative_to(PROJECT)}" for p in long_modules(*PYTHON)), sep="\n")  # noqa: T201
+        print(*repeated_classes(), sep=", ")  # noqa: T201
+        print(*(f"{n} {name}" for n, name in sorted(parameters(), reverse=True) if n > 12), sep="\n")  # noqa: T201
+    if chosen.draw:
+        draw(chosen.draw)

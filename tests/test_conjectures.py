@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 import sparselin as sl
 from sparselin import ledger
-from sparselin.cli import cli
+from sparselin.studies.common.group import cli
 
 MINE = '''
 import sparselin as sl

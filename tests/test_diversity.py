@@ -1,4 +1,4 @@
-"""`sparselin diversity`: its data, its protocol, its verdicts and its report, each against something else."""
+"""`make diversity`: its data, its protocol, its verdicts and its report, each against something else."""
 
 import csv
 import dataclasses
@@ -15,12 +15,11 @@ from threadpoolctl import threadpool_limits
 
 mpl.use("Agg")
 
-from sparselin import datasets, plots
-from sparselin.cli import cli
-from sparselin.datasets import FOLDER, MNIST, Images, images, read_idx
-from sparselin.experiments.diversity import run as diversity
-from sparselin.experiments.diversity.findings import Finding, extremes, judge
-from sparselin.experiments.diversity.run import (
+from proofs_checks.experiments.diversity import figures, report
+from proofs_checks.experiments.diversity import run as diversity
+from proofs_checks.experiments.diversity.command import diversity as command
+from proofs_checks.experiments.diversity.findings import Finding, extremes, judge
+from proofs_checks.experiments.diversity.run import (
     DiversitySettings,
     MethodSelection,
     MethodTask,
@@ -31,7 +30,8 @@ from sparselin.experiments.diversity.run import (
     select,
     select_all,
 )
-from sparselin.reports import diversity as report
+from sparselin import datasets, plots
+from sparselin.datasets import FOLDER, MNIST, Images, images, read_idx
 from sparselin.spectral.regularizers import REGULARIZERS, Regularizer, register
 
 SETTINGS = DiversitySettings(ks=(2, 4), repeats=3, jobs=1, sigmas=(0.3,))
@@ -421,7 +421,7 @@ def test_a_part_of_a_run_is_judged_by_what_there_is():
 
 
 def test_panels_show_the_numbers(selections):
-    panels = plots.diversity_panels(selections, 0.1)
+    panels = figures.diversity_panels(selections, 0.1)
     assert [ax.get_title()[:3] for ax in panels] == ["(a)", "(b)", "(c)", "(d)", "(e)", "(f)"]
     at = {(one.method, one.k): one for one in selections}
     full = {name: [at[name, k] for k in (2, 4) if not at[name, k].short] for name in methods()}
@@ -444,7 +444,7 @@ def named_lines(ax):
 
 def test_selections_of_fewer_features_are_drawn_beside_their_line():
     drawn = [shortened(one) if (one.method, one.k) == ("sv", 20) else one for one in as_the_paper_says()]
-    panels = plots.diversity_panels(drawn, 0.1)
+    panels = figures.diversity_panels(drawn, 0.1)
     legend = [text.get_text() for text in panels[0].figure.legends[0].get_texts()]
     assert legend[-1] == "fewer than $k$: how many"
     for ax, height in ((panels[0], 0.001), (panels[1], 0.001), (panels[4], 1.5)):
@@ -459,7 +459,7 @@ def test_selections_of_fewer_features_are_drawn_beside_their_line():
 
 
 def test_maps_show_the_pixels(design, selections):
-    ax = plots.pixel_maps(design, [one for one in selections if one.k == 4])[0]
+    ax = figures.pixel_maps(design, [one for one in selections if one.k == 4])[0]
     shown = {tuple(point) for point in ax.collections[0].get_offsets().astype(int).tolist()}
     one = next(one for one in selections if one.k == 4)
     assert shown == {(j % 4, j // 4) for j in one.support}
@@ -470,8 +470,8 @@ def test_maps_show_the_pixels(design, selections):
 
 
 def run(folder, *arguments, environment=None):
-    line = ["diversity", "--output", str(folder), "--jobs", "1", *arguments]
-    return CliRunner().invoke(cli, line, env={FOLDER: None} | (environment or {}))
+    line = ["--output", str(folder), "--jobs", "1", *arguments]
+    return CliRunner().invoke(command, line, env={FOLDER: None} | (environment or {}))
 
 
 def test_a_quick_run_writes_its_report(tmp_path):
@@ -488,7 +488,8 @@ def test_a_quick_run_writes_its_report(tmp_path):
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert page.count("data:image/svg+xml;base64,") == 4
     assert "Beside the printed axes" not in page
-    command = "sparselin diversity --data digits --k 5,10,15 --sigma 0.1 --repeats 2 --images 300 --seed 3"
+    command = "python -m proofs_checks.experiments.diversity --data digits --k 5,10,15"
+    command += " --sigma 0.1 --repeats 2 --images 300 --seed 3"
     assert f"{command} --alpha 0.5" in page
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert len(results["selections"]) == 18
@@ -547,7 +548,7 @@ def test_a_registered_regularizer_is_in_commands_tables_and_figures(tmp_path, to
         assert [float(row["diversity_toy"]) for row in csv.DictReader(file)] == pytest.approx(shares)
     said = as_the_paper_says()
     more = [dataclasses.replace(one, diversity=one.diversity | {"toy": 1.0}) for one in said]
-    panels = plots.diversity_panels(more, 0.1)
+    panels = figures.diversity_panels(more, 0.1)
     assert panels[-1].get_title() == "(g) diversity by toy"
     plots.close(panels[0].figure)
 
@@ -589,7 +590,7 @@ def test_an_interrupt_leaves_the_report_of_what_was_done(tmp_path, monkeypatch):
         yield select(design, MethodTask("ld", settings.ks), settings)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sparselin.cli.diversity.select_all", interrupted)
+    monkeypatch.setattr("proofs_checks.experiments.diversity.command.select_all", interrupted)
     result = run(tmp_path, "--k", "2,4", "--images", "100", "--repeats", "1")
     assert result.exit_code == 130, result.output
     assert "Interrupted" in (tmp_path / "index.html").read_text(encoding="utf-8")
@@ -602,7 +603,7 @@ def test_an_interrupt_before_anything_is_done(tmp_path, monkeypatch):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("sparselin.cli.diversity.select_all", interrupted)
+    monkeypatch.setattr("proofs_checks.experiments.diversity.command.select_all", interrupted)
     assert run(tmp_path, "--k", "2", "--images", "50").exit_code == 130
 
 
@@ -635,4 +636,4 @@ def test_the_terminal_has_a_line_for_each_finding(selections):
     findings = judge(selections, SETTINGS)
     assert report.findings_table(findings).row_count == len(findings)
     assert report.method_table(selections, SETTINGS).row_count == len(methods())
-    assert Path(report.__file__).with_name("diversity.html.j2").exists()
+    assert Path(report.__file__).with_name("report.html.j2").exists()

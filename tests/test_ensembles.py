@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 import sparselin as sl
 from sparselin import ensembles
-from sparselin.cli import cli
-from sparselin.cli.common import chosen
 from sparselin.ensembles import ENSEMBLES
-from sparselin.experiments.guarantee import tasks as promises
-from sparselin.experiments.verification import run as verification
+from sparselin.studies.common.command import chosen
+from sparselin.studies.common.group import cli
+from sparselin.studies.guarantees import tasks as promises
+from sparselin.studies.verification import run as verification
 
 EPS = float(np.finfo(float).eps)
 REAL = {"diabetes": (442, 55, 221), "digits": (1797, 64, 450), "breast_cancer": (569, 30, 284)}

@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparselin as sl
-from sparselin.cli import cli
-from sparselin.explorer import pages, serve
-from sparselin.explorer.frame import frame
-from sparselin.explorer.presets import PRESETS, address, named
-from sparselin.explorer.snapping import snapped
-from sparselin.explorer.state import State, of_address, of_data, to_address
-from sparselin.explorer.widget import Explorer
+from sparselin.plots.explorer import pages, serve
+from sparselin.plots.explorer.frame import frame
+from sparselin.plots.explorer.presets import PRESETS, address, named
+from sparselin.plots.explorer.snapping import snapped
+from sparselin.plots.explorer.state import State, of_address, of_data, to_address
+from sparselin.plots.explorer.widget import Explorer
+from sparselin.studies.common.group import cli
 
 EPS = np.finfo(float).eps
 numbers = st.floats(-2, 2).map(lambda v: round(v, 2))
@@ -623,7 +623,8 @@ def port():
     for name in ("marimo", "uvicorn", "websockets"):
         pytest.importorskip(name)
     psutil = pytest.importorskip("psutil")
-    code = "from sparselin.explorer import serve; p = serve.bind(0); print(p.getsockname()[1], flush=True); "
+    code = "from sparselin.plots.explorer import serve; p = serve.bind(0); "
+    code += "print(p.getsockname()[1], flush=True); "
     with subprocess.Popen(
         [sys.executable, "-c", code + "serve.serve(p, lambda: print('ready', flush=True))"],
         stdout=subprocess.PIPE,

@@ -13,8 +13,8 @@ from exact_r2 import ExactR2, nearly_dependent, number
 
 import sparselin as sl
 from sparselin.ensembles import ENSEMBLES
-from sparselin.experiments.guarantee.tasks import DesignTask, examine, families
 from sparselin.results import Interval
+from sparselin.studies.guarantees.tasks import DesignTask, examine, families
 
 EXACT = 1e-7
 

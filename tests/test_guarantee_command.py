@@ -16,10 +16,10 @@ from click.testing import CliRunner
 
 import sparselin as sl
 from sparselin import plots
-from sparselin.cli import cli
-from sparselin.cli import guarantee as command
-from sparselin.experiments.guarantee import summary
-from sparselin.experiments.guarantee.tasks import (
+from sparselin.parallel.processes import run_jobs
+from sparselin.studies.common.group import cli
+from sparselin.studies.guarantees import command, figures, summary
+from sparselin.studies.guarantees.tasks import (
     AlgorithmOutcome,
     DesignTask,
     GuaranteeRecord,
@@ -29,9 +29,8 @@ from sparselin.experiments.guarantee.tasks import (
     examine_batch,
     record,
 )
-from sparselin.experiments.guarantee.worst import Search, Worst, searches, worst_design
-from sparselin.parallel.processes import run_jobs
-from sparselin.reports.guarantee_words import Findings, headline
+from sparselin.studies.guarantees.words import Findings, headline
+from sparselin.studies.guarantees.worst import Search, Worst, searches, worst_design
 
 SMALL = ["guarantee", "--quick", "--designs=24", "--k=2", "--jobs=2", "--ensembles=ar1,duplicated,diabetes"]
 
@@ -333,6 +332,6 @@ def test_worst_is_drawn_for_one_size():
     one = Worst(
         search, np.eye(3), np.ones(3), 0.3, 0.1, {"along the path": 0.2}, np.array([0]), np.array([1]), ()
     )
-    (ax,) = plots.worst_ratios([one])
+    (ax,) = figures.worst_ratios([one])
     assert ax.get_xlabel()
     plots.close(ax.figure)

@@ -16,7 +16,7 @@ from proofs_checks.lassonet import (
     minimiser,
     objective,
 )
-from sparselin.lassonet.prox import group_hier_prox, hier_prox
+from sparselin.lasso.hierarchical_prox import group_hier_prox, hier_prox
 
 EPS = np.finfo(float).eps
 TINY = np.finfo(float).smallest_subnormal

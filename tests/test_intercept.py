@@ -11,7 +11,7 @@ import scipy.sparse
 
 import sparselin as sl
 from sparselin import Problem
-from sparselin.data.design import _missing
+from sparselin.problem.design import _missing
 from sparselin.spectral import SmoothedDifferentialEntropy
 
 ENTROPY = SmoothedDifferentialEntropy(1.0)

@@ -14,10 +14,10 @@ from liars import liars
 from rich.console import Console
 
 from sparselin import ledger as machinery
-from sparselin.cli import cli
-from sparselin.cli import ledger as ledger_command
 from sparselin.ledger import Check, Verdict, claim, collect, decide, mutants
-from sparselin.reports import ledger as report
+from sparselin.studies.common.group import cli
+from sparselin.studies.ledger import command as ledger_command
+from sparselin.studies.ledger import report
 
 FOLDER = Path(__file__).parents[1] / "proofs_checks"
 CLAIMS = collect(FOLDER)
@@ -365,7 +365,7 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device")
         fsync(file)
 
-    monkeypatch.setattr("sparselin.reports.folder.os.fsync", full)
+    monkeypatch.setattr("sparselin.studies.common.folder.os.fsync", full)
     for whole in (0, 1):
         left[:] = [False, *[True] * whole]
         result = CliRunner().invoke(cli, [*line, "--seed", "5"])

@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from sparselin.ledger import PAPERS, Verdict
-from sparselin.reports import ledger as report
+from sparselin.studies.ledger import report
 
 DOCS = Path(__file__).parents[1] / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))

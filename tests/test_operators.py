@@ -6,7 +6,7 @@ import scipy.fft
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import sparselin as sl
-from sparselin.data.operators import Operator
+from sparselin.problem.operators import Operator
 
 
 class Counting(LinearOperator):
@@ -171,7 +171,7 @@ def test_given_lengths_leave_a_product_a_step(rng):
 
 def test_lengths_take_a_product_a_column_in_blocks(rng, monkeypatch):
     X = Cosines(40, 100, rng, most=7)
-    monkeypatch.setattr("sparselin.data.operators._AT_ONCE", 700)
+    monkeypatch.setattr("sparselin.problem.operators._AT_ONCE", 700)
     problem = sl.Problem(X, rng.standard_normal(40))
     assert problem.column_norms == pytest.approx(np.linalg.norm(X.dense(), axis=0), rel=1e-14)
     assert X.forward == 101
@@ -189,7 +189,7 @@ def test_columns_are_kept_up_to_a_limit(rng, monkeypatch):
     for J in ([3, 5], [5, 3, 3], [5]):
         assert operator[:, J] == pytest.approx(D[:, J], abs=1e-15)
     assert X.forward == before + 2
-    monkeypatch.setattr("sparselin.data.operators._KEPT", 4 * 40)
+    monkeypatch.setattr("sparselin.problem.operators._KEPT", 4 * 40)
     for J in ([1, 2, 3], [5, 7, 1], [2], list(range(9)), []):
         assert operator[:, J] == pytest.approx(D[:, J], abs=1e-15)
         assert len(operator._columns) <= 4

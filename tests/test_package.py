@@ -6,12 +6,18 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import public
 import pytest
+from click.testing import CliRunner
 
 import sparselin as sl
+from sparselin.studies.common.group import MOVED, cli
+
+ROOT = Path(__file__).parent.parent
 
 
 def run(code):
@@ -67,6 +73,35 @@ main()
         return
     assert result.returncode == 1
     assert result.stderr.strip() == f"The sparselin command needs {missing}: pip install 'sparselin[verify]'"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--data", "digits"], ["--help"]])
+@pytest.mark.parametrize("name", MOVED)
+def test_a_command_that_is_gone_names_its_successor(name, arguments):
+    result = CliRunner().invoke(cli, [name, *arguments])
+    assert result.exit_code == 2
+    assert " ".join(MOVED[name].split()) in " ".join(result.output.split())
+    assert name not in CliRunner().invoke(cli, ["--help"]).output.split()
+
+
+def test_the_wheel_has_the_package_and_nothing_else(tmp_path):
+    """And the sdist has what the wheel has not: the papers' experiments, and the tests."""
+    pytest.importorskip("hatchling")
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    kinds = {".py", ".pyi", ".j2", ".js", ".css", ".html", ".typed"}
+    package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "sparselin").rglob("*")
+               if path.suffix in kinds or path.name == "py.typed"}  # fmt: skip
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert names == package
+    with tarfile.open(sdist) as file:
+        held = {name.partition("/")[2] for name in file.getnames()}
+    assert {
+        "proofs_checks/experiments/networks/report.html.j2",
+        "proofs_checks/networks_records.jsonl",
+    } <= held
+    assert {"tests/house.py", "Makefile", "notebooks/README.md"} | package <= held
 
 
 def test_the_module_is_the_command():

@@ -12,8 +12,9 @@ mpl.use("Agg")
 
 import sparselin as sl
 from sparselin import plots
-from sparselin.experiments.penalty_contours import penalty_contours
-from sparselin.experiments.verification.run import VerificationSettings, summarize, verify_one
+from sparselin.attention.penalty_contours import penalty_contours
+from sparselin.studies.verification import figures
+from sparselin.studies.verification.run import VerificationSettings, summarize, verify_one
 
 SETTINGS = VerificationSettings(steps=2, reach_every=10**9, audit_first=0, audit_every=10**9)
 
@@ -25,7 +26,7 @@ def records():
 
 def test_agreement_has_a_bar_for_each_verdict_and_ensemble(records):
     summary = summarize(records)
-    ax = plots.agreement(summary)
+    ax = figures.agreement(summary)
     widths = np.reshape([bar.get_width() for bar in ax.patches], (3, 2))
     np.testing.assert_allclose(widths.sum(axis=0), 1)
     np.testing.assert_allclose(widths[0], [row.agreements / row.steps for row in summary])
@@ -34,7 +35,7 @@ def test_agreement_has_a_bar_for_each_verdict_and_ensemble(records):
 
 
 def test_windows_show_the_medians(records):
-    ax = plots.windows(records)
+    ax = figures.windows(records)
     sharp = [step.window for record in records if record.ensemble == "gaussian" for step in record.steps]
     medians = [line.get_xdata()[0] for line in ax.lines if line.get_color() == "white"]
     assert np.median(sharp) == pytest.approx(medians[0])

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 import sparselin as sl
-import sparselin.memory
+import sparselin.problem.memory
 from sparselin import Problem
 from sparselin.linalg.products import correlate_rows
 
@@ -413,7 +413,7 @@ DENSE_INSIDE = {
 
 @pytest.mark.parametrize("method", DENSE_INSIDE)
 def test_what_would_not_fit_into_memory_is_refused_before_it_is_made(method, monkeypatch, rng):
-    monkeypatch.setattr("sparselin.memory.available", lambda: 2.0**33)
+    monkeypatch.setattr("sparselin.problem.memory.available", lambda: 2.0**33)
     n, d = 40_000, 4 * 10**6  # 1.2 TiB dense, 116 TiB as a Gram matrix
     where = rng.integers(n, size=300_000), rng.integers(d, size=300_000)
     X = scipy.sparse.csc_array((rng.normal(size=300_000), where), (n, d))
@@ -422,11 +422,11 @@ def test_what_would_not_fit_into_memory_is_refused_before_it_is_made(method, mon
 
 
 def test_the_memory_of_this_machine_is_known():
-    assert sparselin.memory.available() > 2**28
+    assert sparselin.problem.memory.available() > 2**28
 
 
 def test_a_dense_design_whose_gram_matrix_would_not_fit_is_refused(monkeypatch, rng):
-    monkeypatch.setattr("sparselin.memory.available", lambda: 1e6)
+    monkeypatch.setattr("sparselin.problem.memory.available", lambda: 1e6)
     X = rng.normal(size=(3, 500))
     for call in (lambda: sl.sparse_eigenvalues(X, 2), lambda: sl.best_subset(X, X[:, 0], 2)):
         with pytest.raises(MemoryError, match="500, 500"):

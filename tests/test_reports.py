@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 import sparselin
-from sparselin.cli import COMMANDS, cli
+from proofs_checks.experiments.diversity.command import diversity
+from sparselin.studies.common.group import COMMANDS, cli
 
 GOOD = "a,height,y\n1,2,3\n4,5.5,6\n-1,0,1\n2,3,5\n7,1,1\n"
 LINES = {
@@ -26,11 +27,11 @@ LINES = {
 }
 # the work of each command, which must not begin where a file is in the way
 WORK = {
-    "verify": "verify._collect",
-    "guarantee": "guarantee._collect",
-    "diversity": "diversity._collect",
-    "select": "select._cross_validated",
-    "one pass": "one_pass._compressed",
+    "verify": "sparselin.studies.verification.command._collect",
+    "guarantee": "sparselin.studies.guarantees.command._collect",
+    "diversity": "proofs_checks.experiments.diversity.command._collect",
+    "select": "sparselin.studies.select.command._cross_validated",
+    "one pass": "sparselin.studies.select.one_pass._compressed",
 }
 
 
@@ -44,7 +45,9 @@ def interruptible():
 
 def invoke(*arguments):
     """The exit status of a command, and its output in one line."""
-    result = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+    command, *rest = [str(argument) for argument in arguments]
+    called = (diversity, rest) if command == "diversity" else (cli, [command, *rest])
+    result = CliRunner().invoke(*called)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, " ".join(re.sub("[│╭╮╰╯─]", "", result.output).split())
 
@@ -79,7 +82,7 @@ def report(request, tables, tmp_path_factory):
     line, written = line_of(request.param, tables), []
     with pytest.MonkeyPatch.context() as patch:
         try:
-            from sparselin.reports import folder as place
+            from sparselin.studies.common import folder as place
 
             whole = place.write
             patch.setattr(place, "write", lambda *given: written.append(given) or whole(*given))
@@ -111,7 +114,7 @@ def put_in_the_way(path, kind, outside):
 def test_nothing_is_written_over_what_another_wrote(report, kind, tmp_path, monkeypatch):
     """Neither beside an earlier report, nor in a folder with that file alone; and before any work."""
     name, line, earlier, _ = report
-    monkeypatch.setattr(f"sparselin.cli.{WORK[name]}", None)
+    monkeypatch.setattr(WORK[name], None)
     for file in [path.name for path in earlier.iterdir()]:
         for where in ("beside", "alone"):
             place = tmp_path / where / file
@@ -131,7 +134,7 @@ def test_nothing_is_written_over_what_another_wrote(report, kind, tmp_path, monk
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=type)
 def test_a_report_appears_whole_or_not_at_all(report, error, tmp_path, monkeypatch):
-    from sparselin.reports import folder as place
+    from sparselin.studies.common import folder as place
 
     earlier, ((_, results, files),) = report[2:]
     folder = tmp_path / "out"
@@ -161,7 +164,7 @@ def test_a_report_appears_whole_or_not_at_all(report, error, tmp_path, monkeypat
 
 
 def test_the_report_that_is_replaced_goes_and_other_files_stay(report, tmp_path):
-    from sparselin.reports import folder as place
+    from sparselin.studies.common import folder as place
 
     earlier, ((_, results, files),) = report[2:]
     folder = tmp_path / "out"
@@ -265,7 +268,7 @@ def test_the_input_stays(tables, tmp_path, monkeypatch, line, way):
 
 
 def test_a_file_of_the_earlier_report_that_is_read_stays(report, tmp_path):
-    from sparselin.reports import folder as place
+    from sparselin.studies.common import folder as place
 
     name, _, earlier, _ = report
     folder = tmp_path / "out"

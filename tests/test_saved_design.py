@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import sparselin as sl
-from sparselin.cli import cli
-from sparselin.cli.saved_design import read_design
+from sparselin.studies.common.group import cli
+from sparselin.studies.common.saved_design import read_design
 
 GOOD = "age,weight in kg,price\n1,2,3\n4,5.5,6\n-1,0,1e-3\n"
 
@@ -180,7 +180,7 @@ def test_an_interrupt_is_no_broken_promise(tmp_path, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sparselin.cli.guarantee.guarantee_bounds", interrupted)
+    monkeypatch.setattr("sparselin.studies.guarantees.command.guarantee_bounds", interrupted)
     result = CliRunner().invoke(cli, ["guarantee", "--design", str(written(tmp_path, GOOD))])
     assert result.exit_code == 130
 

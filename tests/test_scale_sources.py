@@ -304,7 +304,7 @@ def test_two_workers_and_one_that_is_killed_give_the_same_bits(dask_array, colum
 def command(*arguments):
     from click.testing import CliRunner
 
-    from sparselin.cli import cli
+    from sparselin.studies.common.group import cli
 
     handler = signal.getsignal(signal.SIGINT)
     try:
@@ -358,7 +358,7 @@ def test_the_command_takes_the_memory_that_its_message_names(parquet, tmp_path):
 
 
 def test_a_large_parquet_is_read_in_one_pass(parquet, monkeypatch):
-    from sparselin.cli import one_pass
+    from sparselin.studies.select import one_pass
 
     assert not one_pass.is_large(parquet)
     monkeypatch.setattr(one_pass, "available", lambda: 8 * 8 * 7 * N - 1.0)

@@ -19,10 +19,12 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 import sparselin as sl
 from sparselin import plots
-from sparselin.cli import cli, tables
-from sparselin.experiments.selection import cross_validation, findings, methods
-from sparselin.experiments.selection.methods import METHODS, Data
 from sparselin.results import Status
+from sparselin.selection import cross_validation, methods
+from sparselin.selection.methods import METHODS, Data
+from sparselin.studies.common import tables
+from sparselin.studies.common.group import cli
+from sparselin.studies.select import findings
 
 pd = pytest.importorskip("pandas")
 
@@ -38,7 +40,7 @@ def interruptible():
 @pytest.fixture
 def no_pictures(monkeypatch):
     """A report without figures, which take most of the time."""
-    monkeypatch.setattr("sparselin.reports.select._figures", lambda job: [])
+    monkeypatch.setattr("sparselin.studies.select.report._figures", lambda job: [])
 
 
 @pytest.fixture(scope="module")
@@ -737,7 +739,7 @@ def test_an_interrupt_leaves_no_half_report(tmp_path, monkeypatch):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("sparselin.cli.select.cross_validate", interrupted)
+    monkeypatch.setattr("sparselin.studies.select.command.cross_validate", interrupted)
     result, output, folder = run(tmp_path, GOOD, "--k=1")
     assert result.exit_code == 130
     assert "Interrupted" in output

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sparselin import plots
+from sparselin.attention.penalty_contours import penalty_contours
 from sparselin.attention.softmax_penalty import q, softmax_penalty
-from sparselin.experiments.penalty_contours import penalty_contours
 
 implementation = sys.modules["sparselin.attention.softmax_penalty"]
 EPS = np.finfo(float).eps

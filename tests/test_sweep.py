@@ -1,16 +1,13 @@
 import dataclasses
-import functools
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from threadpoolctl import threadpool_limits
 
 import sparselin as sl
 from sparselin._kernels import sweep as kernels
-from sparselin.cli import cli
-from sparselin.experiments import sweep as experiment
-from sparselin.experiments.sweep import Sweep, sweep_design, sweep_gaussian
+from sparselin.verification import sweep as experiment
+from sparselin.verification.sweep import Sweep, sweep_design, sweep_gaussian
 
 SIZES = [(20, 30, 5), (40, 80, 8), (60, 120, 10), (21, 17, 17), (9, 40, 9)]
 
@@ -185,40 +182,16 @@ def plant(monkeypatch, index):
 
 
 @pytest.mark.parametrize("index", [5, 300])
-def test_a_violation_is_counted_named_and_ends_the_command_with_1(monkeypatch, index):
+def test_a_violation_is_counted_and_named(monkeypatch, index):
     monkeypatch.setattr(experiment, "ROUND", 256)
     plant(monkeypatch, index)
     result = sweep_gaussian(20, 30, 5, 600)
     assert (result.verified, result.violated, result.first_violated) == (599, 1, index)
-    shown = CliRunner().invoke(cli, ["sweep", "--designs", "600", "--size", "20", "30", "5"])
-    assert shown.exit_code == 1
-    assert f"sweep_design(n, d, {index}, seed)" in shown.output
 
 
 def test_a_callback_may_stop(monkeypatch):
     monkeypatch.setattr(experiment, "ROUND", 256)
     assert sweep_gaussian(10, 12, 2, 5000, callback=lambda state: state.designs >= 512).designs == 512
-
-
-def test_the_command(monkeypatch):
-    invoke = functools.partial(CliRunner().invoke, cli)
-    shown = invoke(["sweep", "--designs", "300", "--size", "20", "30", "5", "--seed", "4"])
-    assert shown.exit_code == 0
-    assert "20 × 30, 5 steps, seed 4" in shown.output
-    assert "300" in shown.output
-    shown = invoke(["sweep", "--size", "20", "4", "5"])
-    assert shown.exit_code == 2
-    assert "K must be at most N and D" in shown.output
-    state = sweep_gaussian(20, 30, 5, 10)
-
-    def interrupted(*_, callback):
-        callback(state)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("sparselin.cli.sweep.sweep_gaussian", interrupted)
-    shown = invoke(["sweep", "--designs", "300"])
-    assert shown.exit_code == 130
-    assert "verified" in shown.output
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ mpl.use("Agg")
 import sparselin as sl
 from sparselin import plots
 from sparselin.estimators import OMPSelector
-from sparselin.reports import page
+from sparselin.studies.common import page
 
 X, Y = sl.ensembles.gaussian(40, 5, rng=1)
 TIED = np.array([[1.0, 1.0, 1.0, 0.4], [0.0, 1.0, 2.0, 0.1], [0.0, 0.0, 1.0, -0.8]])

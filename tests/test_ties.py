@@ -11,7 +11,7 @@ import scipy.sparse
 import sparselin as sl
 from sparselin import Status
 from sparselin.linalg.thin_qr import ThinQR
-from sparselin.ties import Scores, argmax, measure, tied_at_maximum
+from sparselin.linalg.ties import Scores, argmax, measure, tied_at_maximum
 
 
 def dot(a, b):

@@ -9,15 +9,15 @@ import pytest
 from click.testing import CliRunner
 
 import sparselin as sl
-from sparselin.cli import cli
-from sparselin.cli.verify import exit_status
 from sparselin.ensembles import ENSEMBLES
-from sparselin.experiments.verification import run as equivalence
-from sparselin.experiments.verification.checks import Methods, bracket
-from sparselin.experiments.verification.plants import second_best_omp
-from sparselin.experiments.verification.projected_design import Agreement, ProjectedDesign
-from sparselin.experiments.verification.run import VerificationSettings, summarize, verify_design, verify_one
-from sparselin.reports import verification
+from sparselin.studies.common.group import cli
+from sparselin.studies.verification import report as verification
+from sparselin.studies.verification import run as equivalence
+from sparselin.studies.verification.command import exit_status
+from sparselin.studies.verification.plants import second_best_omp
+from sparselin.studies.verification.run import VerificationSettings, summarize, verify_design, verify_one
+from sparselin.verification.checks import Methods, bracket
+from sparselin.verification.projected_design import Agreement, ProjectedDesign
 
 SETTINGS = VerificationSettings(steps=4, reach_every=10**9, audit_every=10**9)
 
@@ -460,7 +460,7 @@ class TestCommandLine:
             yield verify_one(settings.tasks()[3], settings)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("sparselin.cli.verify.verify_all", interrupted)
+        monkeypatch.setattr("sparselin.studies.verification.command.verify_all", interrupted)
         arguments = ["verify", "--designs", "20", "--steps", "2", "--output", str(tmp_path)]
         result = CliRunner().invoke(cli, arguments)
         assert result.exit_code == 130

@@ -19,9 +19,9 @@ from test_methods import DESIGNS
 
 import sparselin as sl
 from sparselin._kernels import notice
-from sparselin.cli import cli
-from sparselin.experiments import warm_up
-from sparselin.experiments.warm_up import CALLS
+from sparselin.studies.common import warm_up
+from sparselin.studies.common.group import cli
+from sparselin.studies.common.warm_up import CALLS
 
 
 def forms(data, method):

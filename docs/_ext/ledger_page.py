@@ -1,8 +1,9 @@
 """The directive `{ledger}`: every row of the ledger in one table, each with a link to its check's source.
 
-The rows are those of `proofs_checks/ledger.json`, and their words those of `sparselin.reports.ledger`. The
-modules of the checks become highlighted pages with an anchor a line, under `_checks/`: `sphinx.ext.viewcode`
-copies only what autodoc documents. `ledger.js` filters the table; without it all rows are shown.
+The rows are those of `proofs_checks/ledger.json`, and their words those of `sparselin.studies.ledger.report`.
+The modules of the checks become highlighted pages with an anchor a line, under `_checks/`:
+`sphinx.ext.viewcode` copies only what autodoc documents. `ledger.js` filters the table; without it all rows
+are shown.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from sparselin.ledger import PAPERS
-from sparselin.reports.ledger import JSON, NOTATION, occurring, read
+from sparselin.studies.ledger.report import JSON, NOTATION, occurring, read
 
 HERE = Path(__file__).parent
 CHECKS = HERE.parents[1] / "proofs_checks"

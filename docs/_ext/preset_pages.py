@@ -9,8 +9,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from sparselin.explorer import pages
-from sparselin.explorer.presets import PRESETS
+from sparselin.plots.explorer import pages
+from sparselin.plots.explorer.presets import PRESETS
 
 FOLDER = "docs/explorer"  # of the pages
 

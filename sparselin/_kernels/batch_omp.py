@@ -60,7 +60,7 @@ class Dictionary(NamedTuple):
     scale32: Singles
     G: Reals  # UᵀU, empty to send all signals to sample space
     G32: Singles
-    eps: float  # of the data's dtype, for what counts as zero, as in `sparselin.ties`; ties are of float64
+    eps: float  # of the data's dtype, for what counts as zero, as in `linalg.ties`; ties are of float64
 
 
 class Signal(NamedTuple):
@@ -496,7 +496,7 @@ def extent(factors, t, square):
 
 @inner()
 def measure(dictionary, factors, t, bound, norm, y_size):
-    """|c_j| and e_j as in `sparselin.ties` for the candidates by `bound`; −1 in the span of S."""
+    """|c_j| and e_j as in `sparselin.linalg.ties` for the candidates by `bound`; −1 in the span of S."""
     scale, size, error, r = dictionary.scale, factors.size, factors.error, factors.r
     low = 0.0
     for j in range(size.size):

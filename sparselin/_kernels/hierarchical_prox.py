@@ -1,7 +1,7 @@
 """LassoNet's proximal operators, a feature at a time: ‖b*‖ in closed form, then b* and the clipped W.
 
 With n = ‖Θ_j‖, u_1 ≥ … ≥ u_K the sorted |W_jk|, S_m = u_1 + … + u_m and t_m = (n − λ + M·S_m)/(1 + mM²)
-the length is t = max(0, max_m t_m) (see `sparselin.lassonet.prox`). t_{m+1} is the mean of t_m and
+the length is t = max(0, max_m t_m) (see `sparselin.lasso.hierarchical_prox`). t_{m+1} is the mean of t_m and
 u_{m+1}/M with weights 1 + mM² and M², so t_m increases as long as u_{m+1} > M·t_m and not after.
 """
 

@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 from sparselin._kernels import descent as kernels
 from sparselin.lasso.gap import gap_of, orthonormal_basis
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import measure, tied_at_maximum
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import DescentResult, FloatArray, IndexArray, Status
-from sparselin.ties import measure, tied_at_maximum
 from sparselin.validation import Columns, check_count, check_level
 
 FORMS = {

@@ -13,9 +13,9 @@ from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.lasso._homotopy import Homotopy
 from sparselin.lasso.entry import entry_of
+from sparselin.linalg.ties import relative_margin
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import FirstEntry, FloatArray, SelectionPath, Status
-from sparselin.ties import relative_margin
 from sparselin.validation import Columns, check_count, check_level
 
 # The relative accuracies of a training: the next one where a feature outside A(S) has the largest weight.

@@ -13,8 +13,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sparselin.estimators._common import Split
 from sparselin.estimators._losses import errors, of_mean
 from sparselin.estimators._task import Model, Task
-from sparselin.experiments.selection.cross_validation import CrossValidation, Fold, summarize
 from sparselin.results import FloatArray, IndexArray
+from sparselin.selection.cross_validation import CrossValidation, Fold, summarize
 
 CRITERIA = ("aic", "bic", "ebic")
 CROSS_VALIDATED = ("cv", "cv_1se")

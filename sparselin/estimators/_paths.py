@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from sparselin.estimators._task import Found, Model, Task, Watch, models_of, telling
-from sparselin.experiments.selection.methods import refit
+from sparselin.linalg.ties import stopping_level
 from sparselin.problem import Problem
 from sparselin.results import SelectionPath, Status, SubsetResult
-from sparselin.ties import stopping_level
+from sparselin.selection.methods import refit
 
 
 def _level(problem: Problem, path: SelectionPath, tol: float | None) -> float:

@@ -45,8 +45,8 @@ from sparselin.estimators._task import (
     numbered,
     widened,
 )
-from sparselin.experiments.selection.cross_validation import MOST
 from sparselin.results import FloatArray, IndexArray, Status
+from sparselin.selection.cross_validation import MOST
 from sparselin.validation import (
     Columns,
     check_count,

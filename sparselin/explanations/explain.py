@@ -34,7 +34,7 @@ def explain(
     each selected feature takes a term from c_j, or adds one. By |c_j| ≤ ‖z_j‖‖r‖ it tends to zero as S
     determines X_j (z_j small) or fits y (r small). Adding j would raise R² by c_j²/(‖z_j‖²‖y‖²), as
     ‖P_{S∪j}^⊥y‖² = ‖r‖² − c_j²/‖z_j‖². The rounding errors of c_j and ‖z_j‖ are bounded as in the decision on
-    ties (`sparselin.ties`).
+    ties (`sparselin.linalg.ties`).
 
     Along a path for logistic or Poisson regression c = Xᵀ(w∘(y − μ)), and D², the share of the deviance that
     S explains, stands for R²; how much of X_j S determines is as for least squares with the weights w. What j

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sparselin.explanations.standing import Standing, standing
 from sparselin.explanations.words import addition, determined, listed, percent, relative
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import measure, tied_at_maximum
 from sparselin.problem import Problem
 from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath, SubsetResult
-from sparselin.ties import measure, tied_at_maximum
 
 PASS = "Pass the data, and the sample_weight, from which it was computed"
 

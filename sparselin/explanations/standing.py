@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import measure
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
-from sparselin.ties import measure
 
 
 class Standing(NamedTuple):

@@ -10,9 +10,9 @@ from sparselin.explanations.selection import check_coefficients
 from sparselin.explanations.standing import Standing, standing
 from sparselin.explanations.words import addition, determined
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import measure
 from sparselin.problem import Problem
 from sparselin.results import BestSubset, Explanation, IndexArray, SubsetResult
-from sparselin.ties import measure
 
 
 def on_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:

@@ -25,8 +25,8 @@ from sparselin.greedy._guesses import FEW, STRIDE, Guesses
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._selection import Followed, Pick, Selection
 from sparselin.linalg.products import THIN, correlate_rows, rows_of_columns
+from sparselin.linalg.ties import relative_margin, tied_at_maximum
 from sparselin.results import FloatArray, IndexArray
-from sparselin.ties import relative_margin, tied_at_maximum
 
 _PICKS_A_BLOCK = 8  # picks accepted per block, on average, from which blocks are faster than single picks
 

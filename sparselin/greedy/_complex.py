@@ -2,7 +2,7 @@
 
 A complex X (n, d) acts on ℂᵈ as [Re −Im; Im Re] (2n, 2d) acts on ℝ²ᵈ: lengths, residuals and condition
 numbers are the same, and the real and the imaginary part of c_j are inner products of 2n terms each. So each
-of the two errs by at most the bound of `sparselin.ties` with 2n in place of n, and c_j by √2 times that,
+of the two errs by at most the bound of `linalg.ties` with 2n in place of n, and c_j by √2 times that,
 
     e_j = √2·u·(s(X_j)‖r‖ + ‖z_j‖s(y) + √(2n)·‖z_j‖‖r‖),   z_j = P_S^⊥X_j,  u = 8·eps,
 
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparselin.linalg.ties import Measured, Scores, argmax, relative_margin, stopping_level
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.ties import Measured, Scores, argmax, relative_margin, stopping_level
 from sparselin.validation import (
     Columns,
     check_budget,
@@ -177,7 +177,7 @@ class _Span:
         )
 
     def ending(self, y: Any) -> Status:
-        """Why every c_j is zero: see `sparselin.ties.ending`."""
+        """Why every c_j is zero: see `sparselin.linalg.ties.ending`."""
         rest = self.measure(np.setdiff1d(np.arange(len(self.design.norms)), self.index), y)
         if rest.residual_norm <= rest.residual_error:
             return Status.EXACT_FIT

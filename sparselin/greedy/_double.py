@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.data.design import Design, weighted
 from sparselin.linalg.products import compiled, rows_of_columns
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import Measured, measure
 from sparselin.problem import Problem
+from sparselin.problem.design import Design, weighted
 from sparselin.results import IndexArray
-from sparselin.ties import Measured, measure
 
 
 class Double:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import Scores, argmax, measure, relative_margin, stopping_level
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, GroupPath, IndexArray, Status
-from sparselin.ties import Scores, argmax, measure, relative_margin, stopping_level
 
 _AT_ONCE = 4 * 10**6  # entries of X that are projected at a time
 
@@ -46,7 +46,7 @@ def group_omp(
     and the lowest is picked. All is compared in float64.
 
     Rounding: with s(x) the size of x (`ThinQR.sizes`) and u = 8·eps, c_ij = ⟨X_i, R_j⟩ is off by
-    e_ij = u·(s(X_i)‖R_j‖ + ‖z_i‖s(Y_j) + √n·‖z_i‖‖R_j‖), z_i = P_S^⊥X_i (`sparselin.ties`). By the triangle
+    e_ij = u·(s(X_i)‖R_j‖ + ‖z_i‖s(Y_j) + √n·‖z_i‖‖R_j‖), z_i = P_S^⊥X_i (`linalg.ties`). By the triangle
     inequality for vectors over j, then over i ∈ g, ‖X_gᵀR‖_F is off by at most
 
         (Σ_{i∈g} e_i²)^½,    e_i = u·(s(X_i)‖R‖_F + ‖z_i‖s(Y) + √n·‖z_i‖‖R‖_F),    s(Y) = (Σ_j s(Y_j)²)^½,

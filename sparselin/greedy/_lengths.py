@@ -6,9 +6,9 @@ import numpy as np
 
 from sparselin._kernels import blocks as kernels
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import measure
 from sparselin.problem import Problem
 from sparselin.results import FloatArray
-from sparselin.ties import measure
 
 
 class Lengths:

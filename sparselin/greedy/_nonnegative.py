@@ -24,9 +24,9 @@ import numpy as np
 
 from sparselin.greedy._selection import Followed, Pick, Selection
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import Measured, Scores, measure
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray
-from sparselin.ties import Measured, Scores, measure
 
 
 class Nonnegative(Selection):

@@ -11,9 +11,9 @@ import numpy as np
 
 from sparselin.greedy._double import Double
 from sparselin.linalg.thin_qr import ThinQR
+from sparselin.linalg.ties import Measured, Scores, ending, measure, stopping_level
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.ties import Measured, Scores, ending, measure, stopping_level
 from sparselin.validation import Columns, check_level, check_tolerance
 
 Callback = Callable[[SelectionPath], object]

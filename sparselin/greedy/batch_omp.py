@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparselin.greedy._complex import ComplexDesign, is_complex, pursue
 from sparselin.greedy.omp import omp
+from sparselin.linalg.ties import stopping_level
 from sparselin.parallel.threads import spread_chunks, workers
 from sparselin.results import BatchSelection, IndexArray, Names, SelectionPath, Status
-from sparselin.ties import stopping_level
 from sparselin.validation import (
     Columns,
     check_budget,

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied, refuse_words
 from sparselin.greedy._refit import UNIT, Data, NoFit, Refit, refit
+from sparselin.linalg.ties import Scores, argmax, relative_margin, stopping_level
 from sparselin.problem import Problem, as_problem
 from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
-from sparselin.ties import Scores, argmax, relative_margin, stopping_level
 from sparselin.validation import Columns, check_same_rows, check_tolerance, check_weights
 
 _AT_ONCE = 10**6  # entries of X that are measured at a time

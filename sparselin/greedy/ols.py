@@ -11,9 +11,9 @@ from sparselin.greedy._complex import is_complex, select
 from sparselin.greedy._lengths import Lengths
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
+from sparselin.linalg.ties import Scores, argmax, relative_margin
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, SelectionPath, Status
-from sparselin.ties import Scores, argmax, relative_margin
 from sparselin.validation import Columns
 
 

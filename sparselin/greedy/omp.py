@@ -10,9 +10,9 @@ from sparselin.greedy._complex import is_complex, select
 from sparselin.greedy._nonnegative import Nonnegative
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
+from sparselin.linalg.ties import argmax, relative_margin
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import SelectionPath, Status
-from sparselin.ties import argmax, relative_margin
 from sparselin.validation import Columns
 
 
@@ -38,7 +38,7 @@ def omp(
         i* = argmax_{i ∉ S} |⟨X_i, r⟩|,    S ← S ∪ {i*}
 
     (Algorithm 2 of *Sequential Attention for Feature Selection*). The columns whose |correlation| agrees with
-    the largest to rounding form the tied set T (bounds in `sparselin.ties`; float32 data are compared in
+    the largest to rounding form the tied set T (bounds in `linalg.ties`; float32 data are compared in
     float64). The lowest index of T whose correlation is not zero to rounding is picked. X is used as given:
     for unit columns the pick is the column at the smallest angle to r. Either blocks of picks are guessed and
     checked on all columns at once, or a copy of X in 16-bit integers screens out all but a few columns, so

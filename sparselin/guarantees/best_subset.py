@@ -68,9 +68,9 @@ from sparselin._kernels import best_subset as kernels
 from sparselin.greedy.ols import by_quotients
 from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees._warm_start import exchange, residual, starts
-from sparselin.memory import check_memory
 from sparselin.parallel.threads import workers
 from sparselin.problem import Problem, as_problem, takes_problem
+from sparselin.problem.memory import check_memory
 from sparselin.results import BestSubset, IndexArray, SelectionPath, Status
 from sparselin.validation import Columns, check_count, check_level
 

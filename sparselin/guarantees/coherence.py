@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sparselin.data.operators import NO_OPERATOR, is_operator
 from sparselin.problem import Problem, as_problem
+from sparselin.problem.operators import NO_OPERATOR, is_operator
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count, check_design, check_finite
 

@@ -36,8 +36,8 @@ import numpy as np
 
 from sparselin._kernels import sparse_eigenvalues as kernels
 from sparselin.guarantees.coherence import cumulative
-from sparselin.memory import check_memory
 from sparselin.problem import Problem
+from sparselin.problem.memory import check_memory
 from sparselin.results import FloatArray, IndexArray, Interval, SparseEigenvalues
 from sparselin.validation import check_count, check_design, check_finite
 

@@ -1,6 +1,7 @@
 """LassoNet's proximal operator on tensors, in place: the kernel on the CPU, its formula in PyTorch elsewhere.
 
-`sparselin.lassonet.prox` derives it. Feasibility is exact: ‖W_g‖∞ ≤ M‖θ_g‖ for the floats that are left.
+`sparselin.lasso.hierarchical_prox` derives it. Feasibility is exact: ‖W_g‖∞ ≤ M‖θ_g‖ for the floats that are
+left.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sparselin.lassonet.prox import norm_slack, rounded_down, shrink_in_place
+from sparselin.lasso.hierarchical_prox import norm_slack, rounded_down, shrink_in_place
 
 
 def shrink_groups(U: Tensor, K: int, groups: Sequence[Tensor] | None, lam: float, M: float) -> None:

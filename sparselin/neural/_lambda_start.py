@@ -3,7 +3,7 @@
 A feature leaves in the training at λ only if two things hold.
 
 Its weights can get to zero: with no gradient from L, proximal steps of total length τ at λ take u_g to zero
-if and only if ‖θ_g‖₂ + M‖W_g‖₁ ≤ τλ (`sparselin.lassonet.prox`; of several steps the lengths add up). A step
+if and only if ‖θ_g‖₂ + M‖W_g‖₁ ≤ τλ (`lasso.hierarchical_prox`; of several steps the lengths add up). A step
 has length α/(1 − μ), and the steps at the λ's before count too: with T steps at each of λ, λ/γ, λ/γ², … it
 is λτ = λ·αT/(1 − μ)·γ/(γ − 1). T is that of all epochs at a λ. Patience ends them no earlier: while all
 weights shrink, the objective falls. A start for fewer steps is too high: the weights of all features reach

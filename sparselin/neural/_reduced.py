@@ -11,7 +11,7 @@ A group g that is zero is stationary if and only if
     ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ.
 
 The proximal step of length s takes 0 to the operator of (−s∇_θ, −s∇_W) at sλ, which is zero if and only if
-‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`sparselin.lassonet.prox`): the same condition for every s. And where it is broken the
+‖s∇_θ‖ + M‖s∇_W‖₁ ≤ sλ (`lasso.hierarchical_prox`): the same condition for every s. And where it is broken the
 objective falls: along θ_g = −t∇_θ/‖∇_θ‖, W_g = −tM·sign(∇_W) its derivative at t = 0 is
 λ − ‖∇_θ‖ − M‖∇_W‖₁ < 0.
 """

@@ -7,14 +7,6 @@ three dimensions take X and y. The colours are those of `PALETTE`, which dichrom
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
 from sparselin.plots.cross_validation import cross_validation
 from sparselin.plots.describe import describe
-from sparselin.plots.diversity import (
-    coefficient_errors,
-    diversity_panels,
-    normalised_diversity,
-    pixel_maps,
-    r_squared,
-    without_constants,
-)
 from sparselin.plots.geometry import (
     animation,
     around_several,
@@ -24,7 +16,6 @@ from sparselin.plots.geometry import (
     l1_ball,
     residual_angles,
 )
-from sparselin.plots.guarantees import achieved, promised, worst_ratios
 from sparselin.plots.hoff import hoff_descent
 from sparselin.plots.networks import attention, lassonet, ranking
 from sparselin.plots.paths import batch_selection, explanation, lasso_path
@@ -35,7 +26,6 @@ from sparselin.plots.points import descent, dual_projection, hier_prox, penalty_
 from sparselin.plots.selection import selection
 from sparselin.plots.sets import greedy_maximum, nu_choice, subset
 from sparselin.plots.stability import stability
-from sparselin.plots.studies import picked_pixels, study_lines, study_times
 from sparselin.plots.style import (
     BLUE,
     BROWN,
@@ -49,7 +39,6 @@ from sparselin.plots.style import (
     VIOLET,
     close,
 )
-from sparselin.plots.verification import agreement, windows
 from sparselin.plots.window import first_entry, window
 
 __all__ = [
@@ -63,20 +52,16 @@ __all__ = [
     "RED",
     "SKY",
     "VIOLET",
-    "achieved",
-    "agreement",
     "animation",
     "around_several",
     "around_y",
     "attention",
     "batch_selection",
     "close",
-    "coefficient_errors",
     "contours",
     "cross_validation",
     "descent",
     "describe",
-    "diversity_panels",
     "dual_polytope",
     "dual_projection",
     "explanation",
@@ -90,15 +75,10 @@ __all__ = [
     "l1_ball",
     "lasso_path",
     "lassonet",
-    "normalised_diversity",
     "nu_choice",
     "penalties",
     "penalty_panels",
     "penalty_value",
-    "picked_pixels",
-    "pixel_maps",
-    "promised",
-    "r_squared",
     "ranking",
     "residual_angles",
     "selected_pixels",
@@ -106,11 +86,6 @@ __all__ = [
     "show",
     "sparse_eigenvalues",
     "stability",
-    "study_lines",
-    "study_times",
     "subset",
     "window",
-    "windows",
-    "without_constants",
-    "worst_ratios",
 ]

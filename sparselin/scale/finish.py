@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from sparselin.data.design import Design, unit_variance
-from sparselin.data.gram import root_of_gram
 from sparselin.problem import Problem
+from sparselin.problem.design import Design, unit_variance
+from sparselin.problem.gram import root_of_gram
 from sparselin.results import FloatArray
 from sparselin.scale import factor
 from sparselin.scale.form import Form

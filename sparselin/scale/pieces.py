@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from sparselin.memory import available
+from sparselin.problem.memory import available
 from sparselin.scale.factor import BLOCK
 
 _USUAL = 2**28  # bytes that a pass may take by default

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from selenium.webdriver import ActionChains, Keys
 
-from sparselin.explorer import pages
-from sparselin.explorer.assets import script
-from sparselin.explorer.presets import PRESETS, named
-from sparselin.explorer.widget import Explorer
+from sparselin.plots.explorer import pages
+from sparselin.plots.explorer.assets import script
+from sparselin.plots.explorer.presets import PRESETS, named
+from sparselin.plots.explorer.widget import Explorer
 from tests.browser.chromium import browser, explorer, find, hosts, served, text, until
 
 

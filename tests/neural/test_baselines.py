@@ -11,8 +11,13 @@ torch = pytest.importorskip("torch")
 
 import sparselin as sl  # noqa: E402
 from sparselin.estimators import OMPSelector  # noqa: E402
-from sparselin.experiments.networks.linear import diverse, linear_ols, linear_omp  # noqa: E402
-from sparselin.experiments.networks.methods import (  # noqa: E402
+from sparselin.neural import NonFiniteLoss, baselines, mlp  # noqa: E402
+from sparselin.neural.baselines._data import prepared  # noqa: E402
+from sparselin.neural.baselines._fit import Proximal, row_gradients, shrunk_rows  # noqa: E402
+from sparselin.neural.baselines._growing import GrowingNetwork  # noqa: E402
+from sparselin.neural.baselines.concrete import ConcreteSelectors  # noqa: E402
+from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp  # noqa: E402
+from sparselin.neural.baselines.methods import (  # noqa: E402
     METHODS,
     Split,
     accuracy,
@@ -20,11 +25,6 @@ from sparselin.experiments.networks.methods import (  # noqa: E402
     image_split,
     register,
 )
-from sparselin.neural import NonFiniteLoss, baselines, mlp  # noqa: E402
-from sparselin.neural.baselines._data import prepared  # noqa: E402
-from sparselin.neural.baselines._fit import Proximal, row_gradients, shrunk_rows  # noqa: E402
-from sparselin.neural.baselines._growing import GrowingNetwork  # noqa: E402
-from sparselin.neural.baselines.concrete import ConcreteSelectors  # noqa: E402
 from sparselin.neural.training import LOSSES, Plan, Rows, seeded  # noqa: E402
 from sparselin.results import Status  # noqa: E402
 

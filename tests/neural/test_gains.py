@@ -67,8 +67,8 @@ def test_a_loss_that_is_not_finite_says_when():
 
 def test_the_study_of_figure_11():
     """Of its pieces no feature of S is a candidate, and the correlation is that of the two rankings."""
-    from sparselin.experiments.networks import marginal
-    from sparselin.experiments.networks.pieces import QUICK
+    from proofs_checks.experiments.networks import marginal
+    from proofs_checks.experiments.networks.pieces import QUICK
 
     found = list(marginal.pieces(["breast_cancer", "mnist"], QUICK))
     assert [(p.data, p.k) for p in found if p.seed == 1] == [

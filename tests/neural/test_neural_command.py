@@ -1,4 +1,4 @@
-"""`sparselin neural`: what is stored stays, nothing is computed twice, the page has the records' numbers."""
+"""`make networks`: what is stored stays, nothing is computed twice, the page has the records' numbers."""
 
 import dataclasses
 import html
@@ -20,22 +20,28 @@ from click.testing import CliRunner
 pytest.importorskip("torch")
 mpl.use("Agg")
 
-from sparselin import plots
-from sparselin.cli import cli
-from sparselin.cli.common import listed
+from proofs_checks.experiments.networks import (
+    lassonet_tables,
+    papers,
+    pictures,
+    report,
+    seconds,
+    store,
+    studies,
+)
+from proofs_checks.experiments.networks.command import networks
+from proofs_checks.experiments.networks.data import table
+from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Record, Scale, Study
+from proofs_checks.experiments.networks.report_figures import figures
+from proofs_checks.experiments.networks.report_matrices import matrices
+from proofs_checks.experiments.networks.report_rows import CAVEATS, ELSEWHERE, Row, rows
+from proofs_checks.experiments.networks.runs import compute, grouped, in_words, planned
+from proofs_checks.experiments.networks.store import Failure, Line, Store, bearing
+from proofs_checks.experiments.networks.tables import ORDER
+from proofs_checks.experiments.networks.verdicts import Summary
 from sparselin.datasets import FOLDER
-from sparselin.experiments.networks import lassonet_tables, papers, seconds, store, studies
-from sparselin.experiments.networks.data import table
-from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Record, Scale, Study
-from sparselin.experiments.networks.runs import compute, grouped, in_words, planned
-from sparselin.experiments.networks.store import Failure, Line, Store, bearing
-from sparselin.experiments.networks.verdicts import Summary
 from sparselin.parallel.processes import Lost, run_groups
-from sparselin.reports import neural as report
-from sparselin.reports.networks_tables import ORDER
-from sparselin.reports.neural_figures import figures
-from sparselin.reports.neural_matrices import matrices
-from sparselin.reports.neural_rows import CAVEATS, ELSEWHERE, Row, rows
+from sparselin.studies.common.command import listed
 
 METHODS = ("Sequential Attention", "random", "group LASSO, λ fixed")
 CALLS = []  # the keys of the pieces that were computed in this process
@@ -84,8 +90,8 @@ def drawn():
 
 
 def invoke(folder, *arguments, jobs=1):
-    line = ["neural", "--output", str(folder), "--jobs", str(jobs), *arguments]
-    return CliRunner().invoke(cli, line, env={FOLDER: None, "COLUMNS": "200"})
+    line = ["--output", str(folder), "--jobs", str(jobs), *arguments]
+    return CliRunner().invoke(networks, line, env={FOLDER: None, "COLUMNS": "200"})
 
 
 def said(result):
@@ -132,10 +138,10 @@ def test_an_interrupt_keeps_what_was_done_and_the_next_run_goes_on(tmp_path, mon
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "Interrupted:" in page
     assert f"{ALL - 5} are left:" in page
-    command = re.search("To go on: sparselin (.*)", result.output).group(1).split()
-    assert sorted(command) == sorted(["neural", *DIGITS, "--jobs", "1", "--output", str(tmp_path)])
+    command = re.search(r"To go on: python -m [\w.]+ (.*)", result.output).group(1).split()
+    assert sorted(command) == sorted([*DIGITS, "--jobs", "1", "--output", str(tmp_path)])
     with_run(monkeypatch, nearest_mean)
-    assert CliRunner().invoke(cli, command, env={FOLDER: None}).exit_code == 0
+    assert CliRunner().invoke(networks, command, env={FOLDER: None}).exit_code == 0
     assert len(CALLS) == len(set(CALLS)) == len(lines(tmp_path)) == ALL
 
 
@@ -237,7 +243,7 @@ def test_a_damaged_line_is_named(tmp_path, damage):
     before = path.read_bytes()
     result = invoke(tmp_path, *DIGITS)
     assert result.exit_code == 2
-    assert "line 3 is not one that `sparselin neural` wrote" in said(result).replace("│ ", "")
+    assert "line 3 is not one that `make networks` wrote" in said(result).replace("│ ", "")
     assert path.read_bytes() == before
 
 
@@ -277,7 +283,7 @@ def test_a_full_disk_keeps_what_was_stored(tmp_path, monkeypatch):
     assert result.exit_code == 1
     assert "A record could not be written ([Errno 28] No space left on device)" in said(result)
     assert "5 records are kept" in said(result)
-    assert "Make room, then go on: sparselin neural" in said(result)
+    assert "Make room, then go on: python -m proofs_checks.experiments.networks" in said(result)
     stored = (tmp_path / "records.jsonl").read_bytes()
     assert stored.count(b"\n") == 5
     assert stored.endswith(b"\n")
@@ -293,7 +299,9 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
     def full(file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sparselin.reports.folder.os", types.SimpleNamespace(**vars(os) | {"fsync": full}))
+    monkeypatch.setattr(
+        "sparselin.studies.common.folder.os", types.SimpleNamespace(**vars(os) | {"fsync": full})
+    )
     result = invoke(tmp_path, *DIGITS)
     assert result.exit_code == 1
     assert "the page cannot be written" in said(result)
@@ -316,7 +324,7 @@ def test_a_second_run_in_the_folder_says_that_there_is_one(tmp_path, monkeypatch
     result = invoke(tmp_path, *DIGITS)
     assert result.exit_code == 1
     assert "another run writes to this file" in said(result)
-    assert "Let it end, then go on: sparselin neural" in said(result)
+    assert "Let it end, then go on: python -m proofs_checks.experiments.networks" in said(result)
 
 
 def test_two_runs_do_not_write_into_one_file(tmp_path):
@@ -421,7 +429,7 @@ def test_a_group_stays_in_one_process_and_a_killed_one_is_replaced():
 SLEEPER = """
 import sys, time, types
 from pathlib import Path
-from sparselin.experiments.networks.pieces import Piece, Record, Study
+from proofs_checks.experiments.networks.pieces import Piece, Record, Study
 
 def pieces(names, scale):
     return [Piece("slow", "digits", "random", k, seed) for k, seed in ((3, 1), (2, 1), (1, 2))]
@@ -434,12 +442,12 @@ def run(piece, scale):
 
 if __name__ == "__main__":
     # not the studies themselves: importing them takes seconds
-    studies = types.ModuleType("sparselin.experiments.networks.studies")
+    studies = types.ModuleType("proofs_checks.experiments.networks.studies")
     studies.STUDIES = {"slow": Study("slow", "Slow", "", ("digits",), pieces, run)}
     sys.modules[studies.__name__] = studies
-    from sparselin.cli import cli
+    from proofs_checks.experiments.networks.command import networks
 
-    cli(["neural", "--jobs", "2", "--output", sys.argv[1]])
+    networks(["--jobs", "2", "--output", sys.argv[1]])
 """
 
 
@@ -510,7 +518,7 @@ def table_after(page, words):
 def written(folder, scale=PRINTED, **options):
     store, found = stored_accuracies(folder, scale)
     study = Study("paper", "The paper's protocol", "Table 2", ("mice",), pieces, nearest_mean)
-    run = report.Run("sparselin neural", 5.0, 1, False, 0, **options)
+    run = report.Run("python -m proofs_checks.experiments.networks", 5.0, 1, False, 0, **options)
     index = report.write(folder, {"paper": study}, store, run)
     return index.read_text(encoding="utf-8"), found
 
@@ -648,7 +656,7 @@ def test_the_best_is_of_those_on_as_many_rows_as_most():
 
 
 def test_pixels_have_the_share_of_the_seeds():
-    panels = plots.picked_pixels({"a": {0: 1.0, 5: 0.5}, "b": {1: 0.5}}, (2, 3))
+    panels = pictures.picked_pixels({"a": {0: 1.0, 5: 0.5}, "b": {1: 0.5}}, (2, 3))
     points = panels[0].collections[0]
     assert points.get_offsets().tolist() == [[0, 0], [2, 1]]
     assert points.get_alpha()[0] == 1 > points.get_alpha()[1]
@@ -698,7 +706,7 @@ def test_seconds_are_of_like_rows_and_with_the_tuning():
     tuned = dataclasses.replace(made[1], seconds={"selecting": 2.0, "tuning": 40.0})
     shown, words = seconds_shown([tuned, made[2]])
     assert shown["b"][0] == 42
-    assert plots.study_times([tuned])[0].get_xlabel() == "seconds of the selection, with its tuning"
+    assert pictures.study_times([tuned])[0].get_xlabel() == "seconds of the selection, with its tuning"
     assert "with its tuning" in words
 
 
@@ -753,7 +761,7 @@ def test_marks_of_seconds_are_told_apart():
         Summary("paper", "digits", name, 5, "", "network", {1: 0.5}, {"selecting": 1.0}, (9, 9))
         for name in names
     ]
-    (panel,) = plots.study_times(made)
+    (panel,) = pictures.study_times(made)
     marks = [(line.get_color(), line.get_marker(), line.get_fillstyle()) for line in panel.lines]
     assert len(set(marks)) == 17
 
@@ -764,7 +772,7 @@ def test_marks_of_seconds_have_bars_of_one_standard_deviation():
         Summary("paper", "digits", name, 5, "", "network", values, {"selecting": 1.0}, (9, 9))
         for name, values in {"a": {1: 0.4, 2: 0.6}, "b": {1: 0.5}}.items()
     ]
-    (panel,) = plots.study_times(made)
+    (panel,) = pictures.study_times(made)
     ends = [[float(y) for _, y in bar.get_segments()[0]] for bar in panel.collections]
     assert ends == [pytest.approx([0.5 - 0.02**0.5, 0.5 + 0.02**0.5]), [0.5, 0.5]]
 
@@ -774,7 +782,7 @@ def test_lines_of_settings_have_what_is_printed_beside_them():
         Summary("adaptivity", "mice", "SA", 64, str(2**i), "network", {1: 0.9, 2: 0.9 + 0.02 * i}, {}, (9, 9))
         for i in range(3)
     ]
-    (ax,) = plots.study_lines(
+    (ax,) = pictures.study_lines(
         rows, lambda one: int(one.setting), "features at a time", "accuracy", printed={"mice": [(1, 0.99)]}
     )
     ours, printed = ax.lines
@@ -808,8 +816,8 @@ def test_wrong_arguments(tmp_path, arguments, words):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    line = ["neural", "--output", str(tmp_path / "out"), "--plan", "--data", "mice"]
-    result = CliRunner().invoke(cli, line, env={FOLDER: str(tmp_path / "dta"), "COLUMNS": "400"})
+    line = ["--output", str(tmp_path / "out"), "--plan", "--data", "mice"]
+    result = CliRunner().invoke(networks, line, env={FOLDER: str(tmp_path / "dta"), "COLUMNS": "400"})
     assert result.exit_code == 2
     assert f"to name a folder; there is none at {tmp_path / 'dta'}" in result.output
 
@@ -820,15 +828,15 @@ def test_data_sets_stand_in_the_order_of_the_papers(tmp_path):
     for data in ("coil20", "mnist", "mice"):
         kept.add(Record(Piece("toy", data, "random", 5, 1), {"network": 0.5}, (), {}, 9), 1.0)
     toy = TOY._replace(data=("coil20", "mnist", "mice"))
-    run = report.Run("sparselin neural", 1.0, 1, False, 0)
+    run = report.Run("python -m proofs_checks.experiments.networks", 1.0, 1, False, 0)
     page = report.write(tmp_path, {"toy": toy}, kept, run).read_text("utf-8")
     titles = ["Mice Protein", "MNIST", "COIL-20"]
     assert re.findall(r"<th>(Mice Protein|MNIST|COIL-20)</th>", page)[:3] == titles
 
 
 def test_a_folder_without_data_sets_gives_a_look_not_hours(tmp_path):
-    line = ["neural", "--output", str(tmp_path / "out"), "--jobs", "1", "--plan"]
-    result = CliRunner().invoke(cli, line, env={FOLDER: str(tmp_path), "COLUMNS": "200"})
+    line = ["--output", str(tmp_path / "out"), "--jobs", "1", "--plan"]
+    result = CliRunner().invoke(networks, line, env={FOLDER: str(tmp_path), "COLUMNS": "200"})
     assert said(result).split("\u2500 ")[-1] == said(invoke(tmp_path / "out", "--plan")).split("\u2500 ")[-1]
     full = invoke(tmp_path / "out", "--plan", "--full")
     assert said(full).split("\u2500 ")[-1] != said(result).split("\u2500 ")[-1]
@@ -837,8 +845,8 @@ def test_a_folder_without_data_sets_gives_a_look_not_hours(tmp_path):
 def test_no_piece_has_the_import_of_the_first_optimiser():
     words = """
 import sys, torch
-from sparselin.experiments.networks.pieces import QUICK, Piece, Record
-from sparselin.experiments.networks.runs import compute
+from proofs_checks.experiments.networks.pieces import QUICK, Piece, Record
+from proofs_checks.experiments.networks.runs import compute
 def run(piece, scale):
     before = set(sys.modules)
     torch.optim.Adam([torch.zeros(1, requires_grad=True)])
@@ -899,7 +907,7 @@ def test_a_file_of_another_with_the_name_of_the_records(tmp_path, data):
     (tmp_path / "records.jsonl").write_bytes(data)
     result = invoke(tmp_path, *DIGITS)
     assert result.exit_code == 2
-    assert "is not one that `sparselin neural` wrote" in said(result).replace("│ ", "")
+    assert "is not one that `make networks` wrote" in said(result).replace("│ ", "")
     assert (tmp_path / "records.jsonl").read_bytes() == data
     assert not CALLS
 

@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("torch")
 
+from proofs_checks.experiments.networks import data, protocol
+from proofs_checks.experiments.networks.data import FORMS, Form, Table, table
+from proofs_checks.experiments.networks.protocol import HONEST, PAPER, SENTINEL, split
 from sparselin.datasets import FOLDER
-from sparselin.experiments.networks import data, protocol
-from sparselin.experiments.networks.data import FORMS, Form, Table, table
-from sparselin.experiments.networks.protocol import HONEST, PAPER, SENTINEL, split
 
 CLASSES = ("c-CS-m", "t-SC-s")
 

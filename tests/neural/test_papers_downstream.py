@@ -12,9 +12,9 @@ from sklearn.model_selection import train_test_split
 
 torch = pytest.importorskip("torch")
 
-from sparselin.experiments.networks import downstream, signals, streams  # noqa: E402
-from sparselin.experiments.networks.data import table  # noqa: E402
-from sparselin.experiments.networks.pieces import FULL, QUICK, Record  # noqa: E402
+from proofs_checks.experiments.networks import downstream, signals, streams  # noqa: E402
+from proofs_checks.experiments.networks.data import table  # noqa: E402
+from proofs_checks.experiments.networks.pieces import FULL, QUICK, Record  # noqa: E402
 
 SMALL = dataclasses.replace(QUICK, image_seeds=1, seeds=1, epochs=0.08)
 

@@ -7,12 +7,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sparselin.experiments.networks import completion, fitting, honest, lassonet_tables  # noqa: E402
-from sparselin.experiments.networks.data import table  # noqa: E402
-from sparselin.experiments.networks.methods import METHODS  # noqa: E402
-from sparselin.experiments.networks.picks import ALONE, PATHS, pick, run_length, with_epochs  # noqa: E402
-from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
-from sparselin.experiments.networks.protocol import HONEST, PAPER, Protocol, split  # noqa: E402
+from proofs_checks.experiments.networks import completion, fitting, honest, lassonet_tables  # noqa: E402
+from proofs_checks.experiments.networks.data import table  # noqa: E402
+from proofs_checks.experiments.networks.picks import ALONE, PATHS, pick, run_length, with_epochs  # noqa: E402
+from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
+from proofs_checks.experiments.networks.protocol import HONEST, PAPER, Protocol, split  # noqa: E402
+from sparselin.neural.baselines.methods import METHODS  # noqa: E402
 
 TINY = Scale(rows=300, seeds=1, image_seeds=1, epochs=0.02, sizes=(3, 6))
 SLOW = {"mRMR", "random forest", "concrete autoencoder", "concrete autoencoder of y"}

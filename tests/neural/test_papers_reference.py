@@ -11,15 +11,14 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from sparselin.experiments.networks import papers, reference, released, studies  # noqa: E402
-from sparselin.experiments.networks.data import FORMS, table  # noqa: E402
-from sparselin.experiments.networks.figures import TABLES  # noqa: E402
-from sparselin.experiments.networks.methods import METHODS  # noqa: E402
-from sparselin.experiments.networks.picks import pick  # noqa: E402
-from sparselin.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
-from sparselin.experiments.networks.printed import TITLES  # noqa: E402
-from sparselin.experiments.networks.protocol import PAPER, Sets, split  # noqa: E402
-from sparselin.experiments.networks.reference import (  # noqa: E402
+from proofs_checks.experiments.networks import papers, reference, released, studies  # noqa: E402
+from proofs_checks.experiments.networks.data import FORMS, table  # noqa: E402
+from proofs_checks.experiments.networks.figures import TABLES  # noqa: E402
+from proofs_checks.experiments.networks.picks import pick  # noqa: E402
+from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
+from proofs_checks.experiments.networks.printed import TITLES  # noqa: E402
+from proofs_checks.experiments.networks.protocol import PAPER, Sets, split  # noqa: E402
+from proofs_checks.experiments.networks.reference import (  # noqa: E402
     AS_RELEASED,
     MENDED,
     SETTINGS,
@@ -31,8 +30,9 @@ from sparselin.experiments.networks.reference import (  # noqa: E402
     reference_accuracy,
     reference_attention,
 )
-from sparselin.experiments.networks.released import Gradients, reference_mask, reference_omp  # noqa: E402
+from proofs_checks.experiments.networks.released import Gradients, reference_mask, reference_omp  # noqa: E402
 from sparselin.neural import SequentialAttention, mlp  # noqa: E402
+from sparselin.neural.baselines.methods import METHODS  # noqa: E402
 from sparselin.neural.schedule import Schedule, divided  # noqa: E402
 from sparselin.neural.training import Rows, seeded  # noqa: E402
 

@@ -17,11 +17,14 @@ import numpy as np
 import pytest
 from made_up_records import made_up
 
-from sparselin.experiments.networks import verdicts
-from sparselin.experiments.networks.figures import NAMES, OWN, TABLES, Printed, attention_rows
-from sparselin.experiments.networks.pieces import FULL, Piece, Record
-from sparselin.experiments.networks.printed import TABLE_2, TITLES
-from sparselin.experiments.networks.verdicts import (
+from proofs_checks.experiments.networks import tables as networks_tables
+from proofs_checks.experiments.networks import verdicts
+from proofs_checks.experiments.networks.figures import NAMES, OWN, TABLES, Printed, attention_rows
+from proofs_checks.experiments.networks.pieces import FULL, Piece, Record
+from proofs_checks.experiments.networks.printed import TABLE_2, TITLES
+from proofs_checks.experiments.networks.report_matrices import matrices
+from proofs_checks.experiments.networks.report_rows import judged_all, rows
+from proofs_checks.experiments.networks.verdicts import (
     Summary,
     equal,
     larger,
@@ -34,9 +37,6 @@ from sparselin.experiments.networks.verdicts import (
     verdict_of_times,
 )
 from sparselin.ledger import EXPERIMENTAL, NEEDS_DATA, NOT_REPRODUCED, REPRODUCED, UNDECIDED, decide
-from sparselin.reports import networks_tables
-from sparselin.reports.neural_matrices import matrices
-from sparselin.reports.neural_rows import judged_all, rows
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -80,7 +80,7 @@ def test_rows_of_the_released_protocol(data, rows):
 
 def test_nothing_here_needs_torch():
     """Of a fresh interpreter, where its import fails."""
-    names = ["sparselin.experiments.networks.verdicts", "proofs_checks.test_networks_tables"]
+    names = ["proofs_checks.experiments.networks.verdicts", "proofs_checks.test_networks_tables"]
     code = f"import sys; sys.modules['torch'] = None; import {', '.join(names)}"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
@@ -399,7 +399,10 @@ def test_without_records_every_row_of_an_experiment_says_what_makes_them(rows_of
         outcome = decide(made)
         assert outcome.failure is None, made.id
         if made.verdict is NEEDS_DATA:
-            assert any("sparselin neural --full --study" in one or "not here" in one for one in outcome.found)
+            assert any(
+                "python -m proofs_checks.experiments.networks --full --study" in one or "not here" in one
+                for one in outcome.found
+            )
     assert {"SA-table-2-mice", "SA-table-10-activity", "LN-table-2-coil20", "ours-anchors-isolet"} <= set(
         rows_of([])
     )
@@ -524,7 +527,7 @@ def test_a_stored_verdict_that_the_records_do_not_support_is_refused(rows_of):
 @pytest.fixture
 def studies():
     """All studies by name."""
-    found = pytest.importorskip("sparselin.experiments.networks.studies").STUDIES
+    found = pytest.importorskip("proofs_checks.experiments.networks.studies").STUDIES
     if "paper" not in found:
         pytest.skip("no studies are registered")
     return found

@@ -4,7 +4,7 @@ For a set S of columns with C_S = X_SᵀX_S and eigenvalues λ_i they are traces
 operator antitone on the spectrum (Friedland and Gaubert; Theorem 12 there). The properties of each, and for
 which C they hold, are proved in its docstring. A gain f(S + x) − f(S), x ∉ S, is written f(x | S).
 Each has a module, with the state from which its gains are computed while features are added to S.
-`REGULARIZERS` maps names to what `sparselin diversity` runs; `register` adds one.
+`REGULARIZERS` maps names to what `python -m proofs_checks.experiments.diversity` runs; `register` adds one.
 """
 
 import functools

@@ -30,7 +30,7 @@ class SetFunction(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Regularizer:
-    """A set function under a name, as `sparselin diversity` runs it.
+    """A set function under a name, as `python -m proofs_checks.experiments.diversity` runs it.
 
     Attributes
     ----------

@@ -1,0 +1,175 @@
+"""`python -m proofs_checks.experiments.diversity`."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from proofs_checks.experiments.diversity import report
+from proofs_checks.experiments.diversity.findings import judge
+from proofs_checks.experiments.diversity.run import (
+    KS,
+    Design,
+    DiversitySettings,
+    MethodSelection,
+    in_order,
+    methods,
+    sample,
+    select_all,
+)
+from sparselin.datasets import FOLDER, Images, Source, images
+from sparselin.studies.common.command import (
+    HELP,
+    Alone,
+    finish,
+    ignore_interrupts,
+    jobs_option,
+    make_folder,
+    output_option,
+    watch,
+)
+
+
+@click.command("python -m proofs_checks.experiments.diversity", cls=Alone, context_settings=HELP)
+@click.option(
+    "--data",
+    "source",
+    type=click.Choice(("auto", "mnist", "digits")),
+    default="auto",
+    show_default=True,
+    help=f"auto: MNIST where the variable {FOLDER} names a folder with mnist/*-ubyte.gz, else digits.",
+)
+@click.option("--k", "ks", help="Comma-separated sparsities.  [default: 10,20,…,90; digits 5,10,…,40]")
+@click.option("--sigma", type=float, default=0.1, show_default=True, help="Strength of the noise, positive.")
+@click.option("--repeats", type=click.IntRange(1), default=5, show_default=True, help="Draws of the noise.")
+@click.option(
+    "--images", "count", type=click.IntRange(2), help="Images to sample.  [default: 1000; digits all 1797]"
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the sample and the noise."
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="Power of the generalized rank; the paper does not print its own.",
+)
+@click.option("--refitted", is_flag=True, help="ν by R² of least squares on the LASSO's features.")
+@click.option("--quick", is_flag=True, help="Three sparsities and few images: a look in seconds.")
+@jobs_option
+@output_option("report/diversity", "index.html, results.json, selections.csv and the figures")
+def diversity(
+    source: Source,
+    ks: str | None,
+    sigma: float,
+    repeats: int,
+    count: int | None,
+    seed: int,
+    alpha: float,
+    refitted: bool,
+    quick: bool,
+    jobs: int,
+    output: Path,
+) -> None:
+    """Reproduce Figure 1 of the 2012 paper: are diverse features robust to noise, and at what loss of R²?
+
+    Selects k pixels of handwritten digits by the LASSO, greedily, and with each spectral regularizer;
+    perturbs labels and images; reports panel by panel which of the paper's claims hold.
+
+    Exit status 0: the run completed; a claim that does not hold is a finding. 130: interrupted (the
+    report of what was done is written).
+    """
+    if not 0 < sigma < math.inf:
+        raise click.BadParameter(f"must be positive and finite; got {sigma}", param_hint="--sigma")
+    console = Console()
+    found = _images(source)
+    console.print(found.note, highlight=False)
+    design = _design(found, count or _default_count(found, quick), seed)
+    chosen = _sparsities(ks, design, quick)
+    settings = DiversitySettings(chosen, sigma, repeats, seed, alpha, refitted, jobs)
+    make_folder(output, "proofs_checks.experiments.diversity", report.FILES)
+    started = time.perf_counter()
+    selections, interrupted = _collect(console, design, settings)
+    if not selections:
+        raise SystemExit(130)
+    ignore_interrupts()
+    seconds = time.perf_counter() - started
+    console.print(report.method_table(selections, settings))
+    findings = judge(selections, settings)
+    console.print(report.findings_table(findings))
+    for line in (
+        *report.headline(design, settings, findings, selections),
+        *report.reading(design, selections),
+    ):
+        console.print(line, highlight=False)
+    command = _command(design, settings)
+    index = report.write(output, settings, design, selections, command, seconds, interrupted)
+    finish(console, index, interrupted)
+
+
+def _images(source: Source) -> Images:
+    try:
+        return images(source)
+    except (FileNotFoundError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint="--data") from None
+
+
+def _default_count(found: Images, quick: bool) -> int:
+    """The paper's 1000 of MNIST, all of the digits."""
+    whole = 1000 if found.name == "MNIST" else len(found.labels)
+    return 300 if quick else whole
+
+
+def _design(found: Images, count: int, seed: int) -> Design:
+    try:
+        return sample(found, count, seed)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--images") from None
+
+
+def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...]:
+    """Increasing; each at most the number of images, and that of pixels that are not always zero."""
+    default = KS[design.name]
+    if text is None:
+        return default[:3] if quick else default
+    try:
+        chosen = tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError:
+        raise click.BadParameter(f"must be integers like 10,20; got {text!r}", param_hint="--k") from None
+    most = min(len(design.y), int((design.usage > 0).sum()))
+    if chosen[0] < 1 or chosen[-1] > most:
+        words = f"must lie in 1..{most} for {len(design.y)} of these images; got {text}"
+        raise click.BadParameter(words, param_hint="--k")
+    return chosen
+
+
+def _command(design: Design, settings: DiversitySettings) -> str:
+    """The command line that repeats the run."""
+    ks = ",".join(map(str, settings.ks))
+    line = ["sparselin", "diversity", "--data", design.name.lower(), "--k", ks]
+    line += ["--sigma", f"{settings.sigma:g}", "--repeats", str(settings.repeats)]
+    line += ["--images", str(len(design.y)), "--seed", str(settings.seed), "--alpha", f"{settings.alpha:g}"]
+    return shlex.join(line + ["--refitted"] * settings.refitted)
+
+
+def _collect(
+    console: Console, design: Design, settings: DiversitySettings
+) -> tuple[list[MethodSelection], bool]:
+    """All selections, by method and k; Ctrl-C keeps those that have come."""
+    selections: list[MethodSelection] = []
+
+    def take(found: list[MethodSelection]) -> tuple[int, str]:
+        selections.extend(found)
+        state = found[0].method if len(found) > 1 else f"{found[0].method}, k = {found[0].k}"
+        return len(found), state
+
+    total = len(methods()) * len(settings.ks)
+    words = "Interrupted: the report shows what was done."
+    interrupted = watch(console, "selections", total, select_all(design, settings), take, words)
+    return in_order(selections), interrupted

@@ -1,0 +1,339 @@
+"""The claims of Section 6 of the 2012 paper, checked in a run of `diversity`, panel by panel.
+
+A claim is a set of comparisons between numbers of the run; its verdict is the fraction that holds.
+Selections of fewer than k features are excluded from all of them, and counted: errors and diversity for k
+are for k features.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import string
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from proofs_checks.experiments.diversity.run import BASELINES, DiversitySettings, MethodSelection, methods
+from sparselin.spectral.regularizers import REGULARIZERS
+
+# where the axes of the printed figure end next to the curves, and the tick before: the largest error lies
+# between them for (a), (b), the least diversity for (c)-(f), if the axes were fitted to the curves
+PRINTED_AXES = {
+    "a": (0.10, 0.12),
+    "b": (0.6, 0.7),
+    "c": (0.55, 0.60),
+    "d": (0.4, 0.5),
+    "e": (0.93, 0.94),
+    "f": (0.65, 0.70),
+}
+# of R² ≤ 1, a sum of at most some ten thousand squares
+ROUNDING = 1e-12
+Errors = Callable[[MethodSelection], float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One claim of the paper, and the outcome of the run.
+
+    Attributes
+    ----------
+    key : which claim, the same in every panel that has it.
+    panel : of Figure 1, "a" to "f", "g" and on for what is registered besides; "" for the text.
+    claim : ours, a clause.
+    held, total : in how many comparisons it holds.
+    numbers : what was measured, a sentence.
+    left_out : how many further comparisons there would be with selections of fewer than k features.
+    """
+
+    key: str
+    panel: str
+    claim: str
+    held: int
+    total: int
+    numbers: str
+    left_out: int = 0
+
+    @property
+    def verdict(self) -> str:
+        """In words: whether all of the comparisons hold, four in five, half, or fewer."""
+        if not self.total:
+            return "not measured"
+        if self.held == self.total:
+            return "shows"
+        share = self.held / self.total
+        return "shows mostly" if share >= 0.8 else "shows in part" if share >= 0.5 else "does not show"
+
+
+class Table:
+    """The selections of k features by method and k; `short` are the places of those that have fewer."""
+
+    def __init__(self, selections: Sequence[MethodSelection]) -> None:
+        self.at = {(one.method, one.k): one for one in selections if not one.short}
+        self.short = {(one.method, one.k) for one in selections if one.short}
+        self.ks = sorted({one.k for one in selections})
+
+    def pairs(self, a: str, b: str) -> Iterator[tuple[MethodSelection, MethodSelection]]:
+        """What two methods select, at each k that both have."""
+        for k in self.ks:
+            if (a, k) in self.at and (b, k) in self.at:
+                yield self.at[a, k], self.at[b, k]
+
+    def line(self, method: str) -> list[MethodSelection]:
+        """One method, by k."""
+        return [self.at[method, k] for k in self.ks if (method, k) in self.at]
+
+    def left_out(self, *groups: Sequence[str]) -> int:
+        """At how many k a group of methods is not compared because one of them is short, all being there."""
+        there = self.at.keys() | self.short
+        return sum(
+            {(name, k) for name in group} <= there and any((name, k) in self.short for name in group)
+            for group in groups
+            for k in self.ks
+        )
+
+    def ends(self, method: str) -> tuple[MethodSelection, MethodSelection] | None:
+        """Its selections for the first k and the last, if it has both."""
+        if len(self.ks) < 2 or not {(method, self.ks[0]), (method, self.ks[-1])} <= self.at.keys():
+            return None
+        return self.at[method, self.ks[0]], self.at[method, self.ks[-1]]
+
+
+def panels() -> dict[str, str]:
+    """Regularizer -> its panel, (c) to (f) for the paper's."""
+    return dict(zip(REGULARIZERS, string.ascii_lowercase[2:], strict=False))
+
+
+def _order() -> list[tuple[str, str]]:
+    """Regularized below no-reg below lasso."""
+    return [*((name, "no-reg") for name in REGULARIZERS), ("no-reg", "lasso")]
+
+
+def judge(selections: Sequence[MethodSelection], settings: DiversitySettings) -> list[Finding]:
+    """The findings on all claims: (a), (b), (c)-(f), and the text."""
+    table = Table(selections)
+    sigma = settings.sigma
+    kinds: list[tuple[str, str, Errors]] = [
+        ("a", "y", lambda one: float(np.mean(one.target[sigma]))),
+        ("b", "X", lambda one: float(np.mean(one.features[sigma]))),
+    ]
+    found = [finding for panel, what, error in kinds for finding in _errors(table, panel, what, error)]
+    found += [finding for name in REGULARIZERS for finding in _diversity(table, name)]
+    return [*found, _fit(table, settings.refitted), _other_sigmas(table, settings)]
+
+
+def _errors(table: Table, panel: str, what: str, error: Errors) -> list[Finding]:
+    """Panels (a) and (b)."""
+    regularized = [
+        (name, error(one) / error(base))
+        for name in REGULARIZERS
+        for one, base in table.pairs(name, "no-reg")
+        if error(base) > 0
+    ]
+    below = [(name, ratio < 1) for name, ratio in regularized]
+    greedy = [error(one) / error(base) for one, base in table.pairs("no-reg", "lasso") if error(base) > 0]
+    up = [step for name in BASELINES for step in _upward([error(one) for one in table.line(name)])]
+    return [
+        Finding(
+            "regularized",
+            panel,
+            f"with {what} perturbed, each regularizer's error is below no-reg's",
+            sum(held for _, held in below),
+            len(below),
+            f"{_by_method(below)}; median ratio {_median([ratio for _, ratio in regularized])}",
+            table.left_out(*((name, "no-reg") for name in REGULARIZERS)),
+        ),
+        Finding(
+            "greedy",
+            panel,
+            "no-reg's error is below lasso's",
+            sum(ratio < 1 for ratio in greedy),
+            len(greedy),
+            f"median ratio {_median(greedy)}",
+            table.left_out(("no-reg", "lasso")),
+        ),
+        Finding(
+            "growth",
+            panel,
+            "the errors of lasso and no-reg grow with k",
+            sum(up),
+            len(up),
+            "steps from one k to the next that go up",
+            table.left_out(*((name,) for name in BASELINES)),
+        ),
+        *_rises(table, panel, error),
+        _alike(table, panel, error),
+    ]
+
+
+def _rises(table: Table, panel: str, error: Errors) -> list[Finding]:
+    """The text: "only very mildly increasing", by the difference of last and first, and by their ratio."""
+    ends = {name: both for name in (*BASELINES, *REGULARIZERS) if (both := table.ends(name))}
+    errors = {name: (error(first), error(last)) for name, (first, last) in ends.items() if error(first) > 0}
+    pairs = [(name, base) for name in REGULARIZERS for base in BASELINES if {name, base} <= errors.keys()]
+    added = {name: last - first for name, (first, last) in errors.items()}
+    factor = {name: last / first for name, (first, last) in errors.items()}
+    without = sorted(
+        {name for name, k in table.short if k in (table.ks[0], table.ks[-1])}, key=methods().index
+    )
+    rest = f"; without {', '.join(without)}, of fewer features at one end" if without else ""
+    least = (max(table.ks) / min(table.ks)) ** 0.5 if table.ks else 1.0
+    bound = f"; the least possible for k unit columns, σ√(k/n), ×{least:.1f}" if panel == "a" else ""
+    left_out = sum(name in without or base in without for name in REGULARIZERS for base in BASELINES)
+    return [
+        Finding(
+            "mild",
+            panel,
+            "the regularizers' errors rise less from the first k to the last than either baseline's",
+            sum(added[name] < added[base] for name, base in pairs),
+            len(pairs),
+            f"last minus first: {', '.join(f'{name} {rise:+.4f}' for name, rise in added.items())}{rest}",
+            left_out,
+        ),
+        Finding(
+            "mild in proportion",
+            panel,
+            "in proportion: from the first k to the last the regularizers' errors grow by a smaller "
+            "factor than either baseline's",
+            sum(factor[name] < factor[base] for name, base in pairs),
+            len(pairs),
+            f"last over first: {', '.join(f'{name} ×{rise:.1f}' for name, rise in factor.items())}"
+            f"{bound}{rest}",
+            left_out,
+        ),
+    ]
+
+
+def _alike(table: Table, panel: str, error: Errors) -> Finding:
+    """The text: "It does not seem to matter which regularizer we employ"."""
+    held, spread = [], []
+    count = "the four" if len(REGULARIZERS) == 4 else f"the {len(REGULARIZERS)}"
+    for k in table.ks:
+        ours = [error(table.at[name, k]) for name in REGULARIZERS if (name, k) in table.at]
+        if len(ours) == len(REGULARIZERS) and ("no-reg", k) in table.at:
+            held.append(max(ours) - min(ours) < error(table.at["no-reg", k]) - max(ours))
+            spread.append(max(ours) / min(ours))
+    return Finding(
+        "alike",
+        panel,
+        f"which regularizer matters little: {count} differ less from each other than from no-reg",
+        sum(held),
+        len(held),
+        f"largest over smallest of {count}: median {_median(spread)}",
+        table.left_out((*REGULARIZERS, "no-reg")),
+    )
+
+
+def _diversity(table: Table, name: str) -> list[Finding]:
+    """Panels (c) to (f)."""
+    above = [
+        (base, one.diversity[name] > other.diversity[name])
+        for base in BASELINES
+        for one, other in table.pairs(name, base)
+    ]
+    lines = {base: [one.diversity[name] for one in table.line(base)] for base in (*BASELINES, name)}
+    ranges = ", ".join(
+        f"{base} {min(line):.3f} to {max(line):.3f}" for base, line in lines.items() if len(line)
+    )
+    return [
+        Finding(
+            "diverse",
+            panels()[name],
+            f"{name} is more diverse than lasso and than no-reg",
+            sum(held for _, held in above),
+            len(above),
+            "; ".join(filter(None, (_by_method(above), ranges))),
+            table.left_out(*((name, base) for base in BASELINES)),
+        ),
+        *(_trend(panels()[name], base, lines[base], table.left_out((base,))) for base in BASELINES),
+    ]
+
+
+def _trend(panel: str, name: str, line: Sequence[float], left_out: int) -> Finding:
+    """The text: "The lines … show an increasing trend"."""
+    up = _upward(line)
+    ends = f"; from {line[0]:.3f} to {line[-1]:.3f}" if line else ""
+    claim = f"the curve of {name} increases with k"
+    return Finding(f"trend {name}", panel, claim, sum(up), len(up), f"steps up{ends}", left_out)
+
+
+def _fit(table: Table, refitted: bool) -> Finding:
+    """The text: "This ensures we are not sacrificing diversity for solution quality"."""
+    ours = [one for name in REGULARIZERS for one in table.line(name)]
+    own = sum(one.r2 >= one.r2_lasso - ROUNDING for one in ours)
+    squares = sum(one.r2 >= one.r2_refitted - ROUNDING for one in ours)
+    lost = [base.r2 - one.r2 for name in REGULARIZERS for one, base in table.pairs(name, "no-reg")]
+    worst = f", {max(lost):.3f} at most" if lost else ""
+    rules = (
+        ("that of the LASSO's own coefficients", own),
+        ("that of least squares on the LASSO's features", squares),
+    )
+    (rule, held), (other, also) = rules[::-1] if refitted else rules
+    return Finding(
+        "fit",
+        "",
+        f"R² is at least {rule} at the same k",
+        held,
+        len(ours),
+        f"at least {other}: {also} of {len(ours)}; below no-reg's by {_median(lost, 3)} in the median{worst}",
+        table.left_out(*((name,) for name in REGULARIZERS)),
+    )
+
+
+def _other_sigmas(table: Table, settings: DiversitySettings) -> Finding:
+    """Footnote and text: "results for other values of σ are similar"."""
+    held = total = 0
+    worst = []
+    others = settings.all_sigmas()[1:]
+    for sigma in others:
+        counts = order_at(table, sigma)
+        held, total = held + counts[0], total + counts[1]
+        worst.append(f"{sigma:g}: {counts[0]} of {counts[1]}")
+    return Finding(
+        "sigma",
+        "",
+        "for other σ the order is the same with X perturbed: regularized below no-reg below lasso",
+        held,
+        total,
+        f"σ = {'; '.join(worst)}. With y perturbed the error is proportional to σ",
+        len(others) * table.left_out(*_order()),
+    )
+
+
+def order_at(table: Table, sigma: float) -> tuple[int, int]:
+    """With X perturbed: how many of the comparisons regularized < no-reg and no-reg < lasso hold."""
+    held = [
+        float(np.mean(one.features[sigma])) < float(np.mean(other.features[sigma]))
+        for a, b in _order()
+        for one, other in table.pairs(a, b)
+    ]
+    return sum(held), len(held)
+
+
+def extremes(selections: Sequence[MethodSelection], sigma: float) -> dict[str, float]:
+    """Panel -> the largest error, or the least diversity, among its curves."""
+    found = {
+        "a": max(float(np.mean(one.target[sigma])) for one in selections),
+        "b": max(float(np.mean(one.features[sigma])) for one in selections),
+    }
+    for name, panel in panels().items():
+        found[panel] = min(one.diversity[name] for one in selections if one.method in (*BASELINES, name))
+    return found
+
+
+def _upward(line: Sequence[float]) -> list[bool]:
+    """Whether each step goes up."""
+    return [after > before for before, after in itertools.pairwise(line)]
+
+
+def _by_method(held: Sequence[tuple[str, bool]]) -> str:
+    """ld 9 of 9, …"""
+    parts = []
+    for name, group in itertools.groupby(held, key=lambda pair: pair[0]):
+        values = [value for _, value in group]
+        parts.append(f"{name} {sum(values)} of {len(values)}")
+    return ", ".join(parts)
+
+
+def _median(values: Sequence[float], digits: int = 2) -> str:
+    return f"{np.median(values):.{digits}f}" if len(values) else "none"

@@ -1,0 +1,37 @@
+"""All studies by name, in the order in which they run: those that the papers' figures hang on first."""
+
+from __future__ import annotations
+
+from proofs_checks.experiments.networks import (
+    completion,
+    downstream,
+    honest,
+    lassonet_tables,
+    marginal,
+    papers,
+    signals,
+)
+from proofs_checks.experiments.networks.pieces import Study
+from sparselin.validation import check_new
+
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        *papers.PAPERS,
+        honest.STUDY,
+        lassonet_tables.STUDY,
+        lassonet_tables.PIXELS,
+        completion.STUDY,
+        marginal.STUDY,
+        downstream.ANCHORS,
+        downstream.DOWNSTREAM,
+        signals.STUDY,
+    )
+}
+"""Name → a study."""
+
+
+def register(study: Study) -> Study:
+    """Add a study; ValueError for a name that is taken."""
+    STUDIES[check_new(study.name, STUDIES, "a study")] = study
+    return study

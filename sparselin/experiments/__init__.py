@@ -1,1 +1,0 @@
-"""Experiments compute and return results; `sparselin.plots` and the reports show them."""

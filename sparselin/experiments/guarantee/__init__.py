@@ -1,1 +1,0 @@
-"""The guarantees for greedy selection and the ratios achieved."""

@@ -1,1 +1,0 @@
-"""LassoNet's hierarchical proximal operators."""

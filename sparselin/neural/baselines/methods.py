@@ -1,0 +1,112 @@
+"""All methods by name, and the accuracy of one network on the features that each of them picks."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sparselin.datasets import Source, images
+from sparselin.neural import baselines
+from sparselin.neural.baselines.attention_and_lassonet import lassonet, sequential_attention
+from sparselin.neural.baselines.linear import diverse, linear_ols, linear_omp
+from sparselin.neural.networks import mlp
+from sparselin.neural.training import Rows, adam, cross_entropy, planned, seeded
+from sparselin.results import FeatureRanking, FloatArray
+from sparselin.validation import check_new
+
+Method = Callable[..., FeatureRanking]
+
+METHODS: dict[str, Method] = {
+    "Sequential Attention": sequential_attention,
+    "LassoNet": lassonet,
+    "random": baselines.random_features,
+    "largest correlation": baselines.largest_correlation,
+    "random forest": baselines.random_forest,
+    "mRMR": baselines.mrmr,
+    "linear OMP": linear_omp,
+    "linear OLS": linear_ols,
+    "diverse selection": diverse,
+    "feature mask (LLY)": baselines.feature_mask,
+    "group LASSO": baselines.group_lasso,
+    "group LASSO, λ fixed": functools.partial(baselines.group_lasso, lam=0.03, dense_epochs=100),
+    "Sequential LASSO": baselines.sequential_lasso,
+    "Sequential LASSO, λ fixed": functools.partial(baselines.sequential_lasso, lam=0.01),
+    "OMP": baselines.omp,
+    "concrete autoencoder": baselines.concrete_autoencoder,
+    "concrete autoencoder of y": functools.partial(baselines.concrete_autoencoder, target="y"),
+}
+"""Name → a function of (X, y, k, *, rng) and options, see `sparselin.neural.baselines`."""
+
+
+def register(name: str, method: Method) -> None:
+    """Add a method; ValueError for a name that is taken."""
+    METHODS[check_new(name, METHODS, "a method")] = method
+
+
+class Split(NamedTuple):
+    """Rows to select and train on, and rows to test on: X in [0, 1], and labels."""
+
+    X: FloatArray
+    y: NDArray[Any]
+    X_test: FloatArray
+    y_test: NDArray[Any]
+
+
+class Outcome(NamedTuple):
+    """What a method picked, the seconds that it took, and the accuracy on the test rows."""
+
+    method: str
+    ranking: FeatureRanking
+    seconds: float
+    accuracy: float
+
+
+def image_split(source: Source, n_train: int, n_test: int, seed: int = 0) -> Split:
+    """Rows of `datasets.images` at random, pixels divided by the largest, float32."""
+    found = images(source)
+    rows = np.random.default_rng(seed).permutation(len(found.labels))[: n_train + n_test]
+    X = (found.pixels.reshape(len(found.pixels), -1)[rows] / found.pixels.max()).astype(np.float32)
+    y = found.labels[rows]
+    return Split(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+
+
+def accuracy(
+    split: Split,
+    support: Any,
+    *,
+    hidden: Sequence[int] = (67,),
+    epochs: int = 50,
+    batch_size: int | None = 256,
+    learning_rate: float = 1e-3,
+    rng: Any = 0,
+) -> float:
+    """The share of test rows that a perceptron on the features `support`, trained by Adam, gets right."""
+    X = torch.from_numpy(np.ascontiguousarray(split.X[:, support]))
+    classes, number = np.unique(split.y, return_inverse=True)
+    rows, plan = Rows(X, torch.from_numpy(number)), planned(epochs, batch_size, learning_rate)
+    with seeded(rng) as generator:
+        network = mlp(X.shape[1], hidden, len(classes), dtype=X.dtype)
+        adam(network, rows, cross_entropy, plan, generator, "training on the picks")
+        with torch.no_grad():
+            output = network(torch.from_numpy(np.ascontiguousarray(split.X_test[:, support])))
+    return float(np.mean(classes[output.argmax(dim=1).numpy()] == split.y_test))
+
+
+def compare(
+    split: Split, k: int, names: Iterable[str] | None = None, rng: int = 0, **options: Any
+) -> Iterator[Outcome]:
+    """Each method of METHODS, or those of `names`: its picks, its time, and the accuracy of its picks.
+
+    options : for `accuracy`.
+    """
+    for name in METHODS if names is None else names:
+        begin = time.perf_counter()
+        ranking = METHODS[name](split.X, split.y, k, rng=rng)
+        seconds = time.perf_counter() - begin
+        yield Outcome(name, ranking, seconds, accuracy(split, ranking.support, rng=rng, **options))

@@ -1,0 +1,188 @@
+"""Everything that the explorer shows of a state, as numbers and words for the page."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from sparselin.attention.sequential import sequential_attention
+from sparselin.greedy.ols import ols
+from sparselin.greedy.omp import omp
+from sparselin.lasso.sequential import sequential_lasso
+from sparselin.plots.explorer.presets import PRESETS, address
+from sparselin.plots.explorer.state import MOST, State
+from sparselin.plots.geometry.polytope import Face, faces, is_bounded, outline
+from sparselin.plots.geometry.scene import Scene, chain_of, extent, scene, tied_faces
+from sparselin.plots.style import PALETTE
+from sparselin.results import FloatArray, SelectionPath, Status
+
+Frame = dict[str, Any]  # of what JSON has
+METHODS = {
+    "OMP": omp,
+    "Forward regression": ols,
+    "Sequential LASSO": sequential_lasso,
+    "Sequential Attention": sequential_attention,
+}
+_NOTHING = {
+    Status.EXACT_FIT: "P_S^⊥y is zero",
+    Status.NO_CORRELATION: "no column is correlated with P_S^⊥y",
+    Status.RANK_EXHAUSTED: "every column is in the span of S",
+}
+# Of which methods a page wants the picks: of none in most frames of a drag, of those not trained in some.
+WANTED = {"all": tuple(METHODS), "untrained": tuple(METHODS)[:3], "none": ()}
+
+
+def frame(state: State, wanted: str = "all") -> Frame:
+    """The picture of a state, and the picks of the methods wanted; those of the others are None.
+
+    Raises ValueError where there is no picture: columns that are too close, or too long.
+    """
+    if wanted not in list(WANTED):
+        raise ValueError(f"picks must be one of {', '.join(WANTED)}; got {str(wanted)[:40]!r}")
+    view = scene(state.X, state.y, state.S, state.lam)
+    entry = view.entry
+    levels = [entry.lam_star] if entry.lam_star > 0 else []
+    half = max(extent(view, levels)[0], 1.08 * float(np.abs(view.X).max()))  # with all handles
+    far = 3 * half
+    plane = len(view.y) == 2
+    sides = faces(view.X, view.lam, far, touching=plane)
+    chain, J = chain_of(view)
+    correlations = view.X.T @ view.r
+    return {
+        "columns": view.X.T.tolist(), "y": view.y.tolist(), "lam": view.lam, "S": list(view.S),
+        "colours": PALETTE[: len(view.X.T)], "half": half, "bounded": is_bounded(view.X),
+        "lamStar": entry.lam_star, "window": entry.window_lower,
+        "T": list(entry.tied), "A": list(entry.active), "correlations": correlations.tolist(),
+        "r": view.r.tolist(), "u": view.u.tolist(), "beta": view.coef.tolist(),
+        "knots": view.path.knots.tolist(), "betas": view.path.coef.tolist(), "path": view.points.tolist(),
+        "faces": [_face(view, side) for side in sides],
+        "polygon": outline(view.X, view.lam, far).tolist() if plane else [],
+        "star": _star(view, far) if levels else [],
+        "tied": [{"feature": j, "corners": piece.tolist(), "active": j in entry.active}
+                 for j, piece, _ in (tied_faces(view, far, 0.22 * half) if levels else [])],
+        "slice": outline(view.X, view.lam, far, view.slice).tolist() if view.S else [],
+        "chain": chain.tolist(), "chainFeatures": J,
+        "regions": _regions(sides, 3 * far) if plane and not view.S else [],
+        "picks": {name: _picks(state, method) if name in WANTED[wanted] else None
+                  for name, method in METHODS.items()},
+        "words": _words(view), "code": _code(state), "address": address(state),
+        "preset": _preset(state), "full": len(state.columns) == MOST,
+    }  # fmt: skip
+
+
+def _preset(state: State) -> Frame:
+    name = address(state).removeprefix("preset=")
+    preset = PRESETS.get(name)
+    if preset is None:
+        return {}
+    return {"name": name} | {key: value for key, value in preset._asdict().items() if key != "state"}
+
+
+def _face(view: Scene, side: Face) -> Frame:
+    return {
+        "features": list(side.features),
+        "signs": list(side.signs),
+        "corners": side.corners.tolist(),
+        "strong": view.holds(side),
+    }
+
+
+def _star(view: Scene, far: float) -> list[Any]:
+    """The outline of C_{λ*}: one polygon in the plane, that of each face in space."""
+    if len(view.y) == 2:
+        return [outline(view.X, view.entry.lam_star, far).tolist()]
+    return [side.corners.tolist() for side in faces(view.X, view.entry.lam_star, far)]
+
+
+def _regions(sides: list[Face], far: float) -> list[Frame]:
+    """Where y has the same signs of β: strips outwards from the edges, wedges outwards from the corners.
+
+    u is the projection of y, so y − u is in the normal cone of C_λ at u: a ray on an edge, in a corner the
+    cone of both normals. None where C_λ is as thin as a line, so that opposite edges are one face.
+    """
+    if any(len(set(side.features)) < len(side.features) for side in sides):
+        return []
+    edges = [(side, _normal(side)) for side in sides if len(side.corners) == 2 and side.features]
+    found = []
+    for side, out in edges:
+        a, b = side.corners
+        found.append(_region([a, b, b + far * out, a + far * out], [side]))
+    for (one, first), (other, second) in itertools.combinations(edges, 2):
+        gaps = np.abs(one.corners[:, None] - other.corners[None]).max(axis=2)
+        width = np.linalg.norm(first + second)  # zero for opposite edges, whose ends are one to rounding
+        if gaps.min() < 1e-9 * far and width > 1e-9:
+            corner = one.corners[np.argmin(gaps.min(axis=1))]
+            between = (first + second) / width
+            ends = [corner + far * out for out in (first, between, second)]
+            found.append(_region([corner, *ends], [one, other]))
+    return found
+
+
+def _normal(side: Face) -> FloatArray:
+    """The outer normal of an edge: that towards which its middle lies from 0, which is inside."""
+    along = side.corners[1] - side.corners[0]
+    out = np.array([along[1], -along[0]]) / np.linalg.norm(along)
+    return np.asarray(out if out @ side.corners.mean(axis=0) > 0 else -out)
+
+
+def _region(corners: list[FloatArray], sides: list[Face]) -> Frame:
+    pairs = [side.owners[0] for side in sides]
+    return {
+        "corners": np.array(corners).tolist(),
+        "features": [j for j, _ in pairs],
+        "words": " and ".join(" or ".join(_signed(*owner) for owner in side.owners) for side in sides),
+    }
+
+
+def _signed(j: int, sign: int) -> str:
+    return f"β{_low(j)} {'>' if sign > 0 else '<'} 0"
+
+
+def _low(j: int) -> str:
+    return str(j).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def _picks(state: State, method: Any) -> Frame:
+    """The picks after S, for each the others of its T, and R² after it."""
+    path: SelectionPath = method(state.X, state.y, min(len(state.columns), len(state.y)), forced=state.S)
+    s = len(state.S)
+    return {
+        "support": path.support[s:].tolist(),
+        "ties": [[j for j in T if j != i] for i, T in zip(path.support.tolist(), path.ties, strict=True)][s:],
+        "r2": np.round(path.r2_path[s + 1 :], 4).tolist(),
+    }
+
+
+def _braces(J: tuple[int, ...]) -> str:
+    return f"{{{', '.join(map(str, J))}}}"
+
+
+def _words(view: Scene) -> str:
+    """The state in a sentence or two, for those who do not see it, and for those who do."""
+    entry = view.entry
+    S = f"S = {_braces(view.S)}: " if view.S else ""
+    if entry.lam_star == 0:
+        return f"{S}λ* = 0, nothing enters: {_NOTHING.get(entry.status, entry.status.name)}."
+    text = f"{S}λ* = {entry.lam_star:.4g}, T = {_braces(entry.tied)}, A(S) = {_braces(entry.active)}. "
+    if not view.touched:  # λ ≥ λ* to rounding
+        return text + f"At λ = {view.lam:.4g} nothing has entered: u = {'P_S^⊥y' if view.S else 'y'}."
+    signs = [_signed(j, 1 if view.coef[j] > 0 else -1) for j in view.touched]
+    inside = " (inside the window)" if view.lam > entry.window_lower else ""
+    return text + f"At λ = {view.lam:.4g}{inside}: {', '.join(signs)}."
+
+
+def _code(state: State) -> str:
+    """Python that has this state, for going on elsewhere."""
+    forced = f", forced={list(state.S)}" if state.S else ""
+    k = min(len(state.columns), len(state.y))
+    return (
+        "import sparselin as sl\n\n"
+        f"X = {[list(row) for row in zip(*state.columns, strict=True)]}\n"
+        f"y = {list(state.y)}\n"
+        f"print(sl.first_entry(X, y{forced}))\n"
+        f"print(sl.project_dual(X, y, {state.lam!r}{forced}))\n"
+        f"print(sl.omp(X, y, {k}{forced}))\n"
+        f"sl.plots.dual_polytope(X, y, lam={state.lam!r}{forced})\n"
+    )

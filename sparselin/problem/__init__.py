@@ -1,0 +1,5 @@
+"""The problem that every method solves: a design, a response, and what is known of their rounding."""
+
+from sparselin.problem.problem import Problem, as_problem, takes_problem
+
+__all__ = ["Problem", "as_problem", "takes_problem"]

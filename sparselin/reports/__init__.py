@@ -1,1 +1,0 @@
-"""Tables, figures and pages of the results of experiments; they compute nothing new."""

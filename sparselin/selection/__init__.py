@@ -1,0 +1,1 @@
+"""Methods of selection by one interface, and their cross-validation."""

@@ -1,0 +1,64 @@
+"""The command line: a group of commands, each in the folder of its study."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+import sparselin
+from sparselin.studies.common.command import HELP, told_in_one_message
+
+# name → the module of `sparselin.studies` with the command, loaded at its first use
+COMMANDS = {
+    "select": "select.command",
+    "verify": "verification.command",
+    "ledger": "ledger.command",
+    "guarantee": "guarantees.command",
+    "explore": "common.explore",
+    "warm-up": "common.warm_up_command",
+}
+# Commands that are gone, and their successors; until version 0.3.
+_IN_A_CHECKOUT = "in a checkout of the source (the sdist holds it too) run `{}`"
+MOVED = {
+    "neural": _IN_A_CHECKOUT.format("python -m proofs_checks.experiments.networks"),
+    "diversity": _IN_A_CHECKOUT.format("python -m proofs_checks.experiments.diversity"),
+    "sweep": "call `sweep_gaussian` of `sparselin.verification.sweep`",
+}
+
+
+class _Lazy(click.Group):
+    """A group that loads a command's module at its first use: `ledger` does not import `guarantee`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in MOVED:
+            return _moved(name)
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"sparselin.studies.{COMMANDS[name]}")
+        command: click.Command = getattr(module, name.replace("-", "_"))
+        return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        with told_in_one_message():
+            return super().invoke(ctx)
+
+
+def _moved(name: str) -> click.Command:
+    """A command in the place of one that is gone: it says what to run instead, whatever it is given."""
+
+    def refuse(**given: object) -> None:
+        raise click.UsageError(f"`sparselin {name}` is gone: {MOVED[name]}")
+
+    rest = click.Argument(["rest"], nargs=-1, type=click.UNPROCESSED)
+    settings = {"ignore_unknown_options": True}
+    return click.Command(name, settings, refuse, [rest], add_help_option=False)
+
+
+@click.command("sparselin", cls=_Lazy, context_settings=HELP)
+@click.version_option(sparselin.__version__)
+def cli() -> None:
+    """sparselin: the theory of greedy sparse regression, checked."""

@@ -1,0 +1,85 @@
+"""Common to the reports: a page with embedded figures, tables, archives, and the record of the run."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import datetime
+import importlib.metadata
+import io
+import platform
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+import sparselin
+from sparselin import plots
+
+_DPI = 130  # of figures, and of the images in them
+
+
+def describe(
+    command: str, seconds: float, jobs: int, seed: int, interrupted: bool, packages: Sequence[str]
+) -> dict[str, Any]:
+    """The run of a command: how to repeat it, how long it took, which versions."""
+    return {
+        "command": command,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "seconds": round(seconds, 1),
+        "jobs": jobs,
+        "seed": seed,
+        "interrupted": interrupted,
+        "versions": {
+            "sparselin": sparselin.__version__,
+            "python": platform.python_version(),
+            **{name: importlib.metadata.version(name) for name in packages},
+        },
+    }
+
+
+def render(template: Path, context: dict[str, Any]) -> bytes:
+    """Return index.html, from a template that extends this folder's page.html.j2."""
+    loader = FileSystemLoader([template.parent, Path(__file__).parent])
+    escape = select_autoescape(["html", "j2"])
+    page = Environment(loader=loader, autoescape=escape, undefined=StrictUndefined).get_template(
+        template.name
+    )
+    return page.render(context).encode("utf-8", "replace")
+
+
+def archive(**arrays: Any) -> bytes:
+    """Return an .npz of arrays."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def table(rows: Iterable[Iterable[Any]]) -> bytes:
+    """Return a .csv of rows."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def figure(files: dict[str, bytes], name: str, caption: str, drawn: Any) -> dict[str, str]:
+    """Add a figure to the files as PNG and SVG, and close it.
+
+    Returns the entry for a page, with the SVG as data and the figure in words.
+    """
+    words = plots.describe(drawn)
+    png, svg = io.BytesIO(), io.BytesIO()
+    drawn.savefig(png, format="png", dpi=_DPI)
+    drawn.set_layout_engine(None)  # its places are found; "none" would draw it once more for them
+    drawn.savefig(svg, format="svg", metadata={"Date": None}, dpi=_DPI)
+    plots.close(drawn)
+    files |= {f"{name}.png": png.getvalue(), f"{name}.svg": svg.getvalue()}
+    address = "data:image/svg+xml;base64," + base64.b64encode(svg.getvalue()).decode()
+    return {"name": name, "caption": caption, "words": words, "svg": address}
+
+
+def pictures(*names: str) -> tuple[str, ...]:
+    """Return the names of the files of these figures."""
+    return tuple(f"{name}.{kind}" for name in names for kind in ("png", "svg"))

@@ -1,0 +1,103 @@
+"""One design from a file: .npz with X and y, or .csv whose first line names the columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+
+from sparselin.studies.common.tables import BadTable, is_text, positions, read_csv, some
+from sparselin.validation import read_npz
+
+# name ↦ kinds of dtype, least, largest, and how it is made, in words
+_OPTIONS: dict[str, tuple[str, float, float, tuple[Any, str]]] = {
+    "k": ("iu", 1, 2**62, (int, "a positive integer")),
+    "seed": ("iu", 0, np.inf, (list, "a list of nonnegative integers")),
+    "reach": ("b", 0, 1, (bool, "True or False")),
+    "audit": ("b", 0, 1, (bool, "True or False")),
+    "flops": ("iuf", 0, np.inf, (float, "a nonnegative number")),
+}
+
+
+class SavedDesign(NamedTuple):
+    """The contents of a file.
+
+    Attributes
+    ----------
+    X, y : (n, d) and (n,).
+    names, target : the names of the columns and of y, of a .csv.
+    note : a sentence for the user, or "".
+    k, seed, reach, audit, flops : as an .npz that a command saved has them: features, the key of random
+        numbers, whether the reach of the pick is measured and the steps are audited, and the cap on a descent
+        (infinite for no cap; None where none is saved).
+    """
+
+    X: Any
+    y: Any
+    names: tuple[str, ...] = ()
+    target: str = "y"
+    note: str = ""
+    k: int | None = None
+    seed: list[int] | None = None
+    reach: bool = False
+    audit: bool = True
+    flops: float | None = None
+
+
+def read_design(path: Path, target: str | None) -> SavedDesign:
+    """The design in a file; `target` names y among the columns of a .csv, the last one by default.
+
+    Raises click.BadParameter, which says what is wrong with the file, and where.
+    """
+    if is_text(path):
+        return _from_csv(path, target)
+    wanted = "must be an .npz with X (n, d) and y (n,), or a .csv"
+    try:
+        if target is not None:
+            raise ValueError("--target names a column of a .csv; an .npz has y by that name")
+        if path.suffix.lower() == ".npy":
+            raise ValueError(f"{path} {wanted}; an .npy holds one array")
+        try:
+            arrays = read_npz(path)
+        except ValueError as error:
+            raise ValueError(f"{wanted}; {error}") from None
+        return _of_arrays(path, arrays)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--design") from None
+
+
+def _of_arrays(path: Path, arrays: dict[str, Any]) -> SavedDesign:
+    """Return the design of these arrays. ValueError names one that is missing, or of another kind."""
+    missing = {"X", "y"} - set(arrays)
+    if missing:
+        raise ValueError(
+            f"{path} must be an .npz with X (n, d) and y (n,): it has no {' and no '.join(sorted(missing))}, "
+            f"but {some(list(arrays))}"
+        )
+    for name in ("X", "y"):
+        if arrays[name].dtype.kind not in "biuf":
+            raise ValueError(f"{path}: {name} must hold real numbers; its dtype is {arrays[name].dtype}")
+    options: dict[str, Any] = {}
+    for name, (kinds, least, most, make) in _OPTIONS.items():
+        if name in arrays:
+            value = arrays[name]
+            right = value.dtype.kind in kinds and value.ndim == (name == "seed")
+            if not (right and np.all((least <= value) & (value <= most))):
+                raise ValueError(f"{path}: {name} must be {make[1]}; got {str(value)[:40]}")
+            options[name] = make[0](value.tolist())
+    return SavedDesign(np.asarray(arrays["X"], np.float64), np.asarray(arrays["y"], np.float64), **options)
+
+
+def _from_csv(path: Path, target: str | None) -> SavedDesign:
+    try:
+        names, data, _, note, _ = read_csv(path)
+    except BadTable as error:
+        raise click.BadParameter(error.told(target), param_hint="--design") from None
+    try:
+        at = positions([target], names, "--target")[0] if target is not None else len(names) - 1
+    except BadTable as error:
+        raise click.UsageError(f"{error}.") from None
+    others = names[:at] + names[at + 1 :]
+    return SavedDesign(np.delete(data, at, axis=1), data[:, at], others, names[at], note)

@@ -1,0 +1,166 @@
+"""`sparselin guarantee`."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from sparselin.ensembles import carried
+from sparselin.guarantees.bounds import guarantee_bounds
+from sparselin.parallel.processes import run_jobs
+from sparselin.studies.common.command import (
+    chosen,
+    design_option,
+    ensembles_option,
+    finish,
+    ignore_interrupts,
+    jobs_option,
+    make_folder,
+    output_option,
+    refuse,
+    seed_option,
+    target_option,
+    watch,
+)
+from sparselin.studies.common.saved_design import read_design
+from sparselin.studies.guarantees import report, words
+from sparselin.studies.guarantees.tasks import (
+    GuaranteeRecord,
+    GuaranteeSettings,
+    batches,
+    examine_batch,
+    families,
+)
+from sparselin.studies.guarantees.worst import Worst, searches, worst_design
+
+# options that do not apply to one design
+_OF_A_RUN = ("designs", "ensembles", "seed", "jobs", "output", "quick")
+
+
+@click.command(short_help="Compare greedy selection with its bounds.")
+@click.option(
+    "--designs", type=click.IntRange(0), help="Small designs to check.  [default: 10000; --quick 300]"
+)
+@click.option(
+    "--k",
+    type=click.IntRange(1),
+    help="Largest k.  [default: 6; --quick 3].  With --design, k.  [default: the saved one, or 5]",
+)
+@ensembles_option(families())
+@seed_option
+@jobs_option
+@output_option("report/guarantee", "index.html, results.csv, results.json, the figures and the worst designs")
+@click.option("--quick", is_flag=True, help="Fewer designs of everything: a look in seconds.")
+@design_option(
+    "Your own data: .npz with X and y, or .csv whose first line names the columns. Prints what is "
+    "promised for it, and no report."
+)
+@target_option
+def guarantee(
+    designs: int | None,
+    k: int | None,
+    ensembles: str,
+    seed: int,
+    jobs: int,
+    output: Path,
+    quick: bool,
+    design: Path | None,
+    target: str | None,
+) -> None:
+    """How far is greedy selection from the best subset, and what was promised?
+
+    Exit status 0: every promise holds. 1: one does not. 130: interrupted (the report of what was done is
+    written).
+    """
+    console = Console()
+    if target is not None and design is None:
+        raise click.BadParameter("it names a column of --design", param_hint="--target")
+    if design is not None:
+        refuse(_OF_A_RUN, "--design, which prints what is promised for one design")
+        raise SystemExit(_show_one(console, design, target, k))
+    settings = GuaranteeSettings(families=chosen(ensembles, families()), seed=seed, jobs=jobs)
+    if quick:
+        settings = dataclasses.replace(settings, designs=300, repeats=2, k=3, restarts=32, rounds=150)
+    given = {name: value for name, value in (("designs", designs), ("k", k)) if value is not None}
+    settings = dataclasses.replace(settings, **given)  # type: ignore[arg-type]
+    make_folder(output, "guarantee", report.FILES)
+    started = time.perf_counter()
+    found, interrupted = _collect(console, settings, quick)
+    if not found.records and not found.worst:
+        console.print("Interrupted before anything was done: there is no report.")
+        raise SystemExit(130)
+    ignore_interrupts()
+    command = _command(settings, ensembles, quick)
+    seconds = time.perf_counter() - started
+    if found.checked:
+        console.print(words.promise_table(found.promises))
+    for line in (*words.headline(found), *report.violations(output, found)):
+        console.print(line, soft_wrap=True, highlight=False)
+    index = report.write(output, settings, command, found, seconds, interrupted)
+    finish(console, index, interrupted, failed=bool(found.violations))
+
+
+def _command(settings: GuaranteeSettings, ensembles: str, quick: bool) -> str:
+    """The command line that repeats the run."""
+    return (
+        f"sparselin guarantee --designs {settings.designs} --k {settings.k} --ensembles {ensembles} "
+        f"--seed {settings.seed}{' --quick' if quick else ''}"
+    )
+
+
+def _jobs(settings: GuaranteeSettings, quick: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """The long ones first: real data, sweeps, searches, and small designs by the batch."""
+    tasks = sorted(
+        settings.tasks(), key=lambda task: (task.study != "real", -task.k if task.study == "real" else 0)
+    )
+    single, small = [t for t in tasks if t.study != "check"], [t for t in tasks if t.study == "check"]
+    yield from ((examine_batch, (batch, settings.seed)) for batch in batches(single))
+    yield from (
+        (worst_design, (s, settings.restarts, settings.rounds, settings.seed)) for s in searches(quick)
+    )
+    yield from ((examine_batch, (batch, settings.seed)) for batch in batches(small))
+
+
+def _collect(console: Console, settings: GuaranteeSettings, quick: bool) -> tuple[words.Findings, bool]:
+    """All findings, in the order of the tasks; Ctrl-C keeps those that have come."""
+    records: list[GuaranteeRecord] = []
+    worst: list[Worst] = []
+    tasks, plan = settings.tasks(), searches(quick)
+
+    def take(result: Any) -> tuple[int, str]:
+        if isinstance(result, list):
+            records.extend(result)
+        elif result is not None:
+            worst.append(result)
+        broken = sum(record.violated for record in records)
+        return len(result) if isinstance(result, list) else 1, f"{broken} violated" if broken else ""
+
+    stream = run_jobs(_jobs(settings, quick), settings.jobs, carried())
+    words_then = "Interrupted: finishing what is under way, then the report."
+    interrupted = watch(console, "designs", len(tasks) + len(plan), stream, take, words_then)
+    order = {task: i for i, task in enumerate(tasks)}
+    records.sort(key=lambda record: order[record.task])
+    worst.sort(key=lambda found: plan.index(found.search))
+    return words.Findings(records, worst), interrupted
+
+
+def _show_one(console: Console, path: Path, target: str | None, k: int | None) -> int:
+    """The promises for one saved design."""
+    saved = read_design(path, target)
+    try:
+        found = guarantee_bounds(saved.X, saved.y, k or saved.k or min(5, saved.X.shape[1]))
+    except (ValueError, TypeError, MemoryError) as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint="--design") from None
+    if saved.note:
+        console.print(saved.note, soft_wrap=True, highlight=False)
+    console.print(words.design_line(saved.X, saved.y, saved.target), soft_wrap=True, highlight=False)
+    console.print(words.bounds_table(found))
+    for line in (*words.answers(found), *words.constants_lines(found, saved.names)):
+        console.print(line, soft_wrap=True, highlight=False)
+    return 1 if found.violated else 0

@@ -1,0 +1,1 @@
+"""The ledger as a page and a command: `ledger`."""

@@ -1,0 +1,1 @@
+"""Features of one's own table, selected and explained: the command `select`."""

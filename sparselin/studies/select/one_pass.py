@@ -1,0 +1,164 @@
+"""`sparselin select --one-pass`: a Parquet of any length, by `compress`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from sparselin.problem import Problem
+from sparselin.problem.memory import available
+from sparselin.results import Status
+from sparselin.scale.compress import compress
+from sparselin.scale.parquet import file_of
+from sparselin.scale.record import Progress
+from sparselin.selection.methods import METHODS, Selected, select_from
+from sparselin.studies.common.command import finish, ignore_interrupts, make_folder, refuse
+from sparselin.studies.common.tables import BadTable, positions, split
+from sparselin.studies.select import one_pass_report as report
+from sparselin.studies.select.report import FILES
+
+_SHARE = 8  # a table is made of columns, copied for its features and standardized: eight times at most
+
+
+class Request(NamedTuple):
+    """What was asked for, names being those of columns of the file."""
+
+    path: Path
+    target: str
+    features: list[str]
+    forced: list[str]
+    categories: list[str]
+    weights: str | None
+    intercept: bool
+    standardize: bool
+    held_out: int
+    skip_bad: bool
+    checkpoint: Path | None
+    memory: int | None = None
+
+
+def is_large(path: Path) -> bool:
+    """Whether a Parquet would take more than an eighth of the memory as a table."""
+    try:
+        metadata = file_of(path).metadata
+    except (ModuleNotFoundError, ValueError):  # the reader of tables says what is wrong
+        return False
+    return 8 * int(metadata.num_rows) * int(metadata.num_columns) > available() / _SHARE
+
+
+def requested(
+    path: Path,
+    target: str | None,
+    forced: Sequence[str],
+    drop: Sequence[str],
+    categories: Sequence[str],
+    weights: str | None,
+    **others: Any,
+) -> Request:
+    """The options, checked against the columns of the file. Raises click.UsageError."""
+    try:
+        names = list(file_of(path).schema_arrow.names)
+        given = {"--drop": drop, "--forced": forced, "--categories": categories}
+        places = {option: positions(split(v, names), names, option) for option, v in given.items()}
+        y = names[-1] if target is None else names[positions([target], names, "--target")[0]]
+        w = None if weights is None else names[positions([weights], names, "--weights")[0]]
+    except (BadTable, ValueError) as error:
+        raise click.UsageError(str(error)) from None
+    except ModuleNotFoundError as error:
+        raise click.UsageError(f"--one-pass: {error}") from None
+    gone = {y, w, *(names[j] for j in places["--drop"])}
+    return Request(
+        path=path,
+        target=y,
+        features=[name for name in names if name not in gone],
+        forced=[names[j] for j in places["--forced"]],
+        categories=[names[j] for j in places["--categories"]],
+        weights=w,
+        **others,
+    )
+
+
+def run(request: Request, method: str, k: int | None, seed: int, output: Path, command: str) -> None:
+    """One pass, the selection, and its report in the folder."""
+    refuse(("folds", "missing"), "one pass, whose check is on the rows held out")
+    if k is None:
+        raise click.UsageError("one pass needs --k: there is no cross-validation to choose it")
+    console, started = Console(), time.perf_counter()
+    used = [request.path] if request.checkpoint is None else [request.path, request.checkpoint]
+    make_folder(output, "select", FILES, used)
+    try:
+        problem = _compressed(console, request)
+        with console.status("selecting"):
+            selected = select_from(problem, tuple(request.forced), method, k, seed)
+    except (ValueError, TypeError, MemoryError, OSError) as error:
+        raise click.UsageError(f"{request.path}: {error}") from None
+    ignore_interrupts()
+    interrupted = selected.status is Status.STOPPED
+    r2 = _held_out(problem, selected)
+    for line in _lines(request, problem, method, r2):
+        console.print(line, markup=False, highlight=False)
+    console.print(str(selected.path), markup=False, highlight=False)
+    seconds = time.perf_counter() - started
+    index = report.write(output, request, problem, selected, r2, method, command, seed, seconds, interrupted)
+    finish(console, index, interrupted)
+
+
+def _compressed(console: Console, request: Request) -> Problem:
+    """The pass, under a bar with the rows and bytes read so far. Ctrl-C leaves the checkpoint, if any."""
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(),
+        TextColumn("{task.fields[rows]:,} rows,"), DownloadColumn(binary_units=True), TimeRemainingColumn(),
+    )  # fmt: skip
+    rows, size = int(file_of(request.path).metadata.num_rows), len(request.features) + 1
+    with Bar(*columns, console=console) as bar:
+        task = bar.add_task("reading", total=8 * rows * size, rows=0)
+
+        def show(progress: Progress) -> None:
+            bar.update(task, completed=progress.bytes, rows=progress.rows)
+
+        return compress(
+            request.path,
+            y=request.target,
+            weights=request.weights,
+            columns=request.features,
+            categories=request.categories,
+            forced=[name for name in request.forced if name not in request.categories],
+            intercept=request.intercept,
+            standardize=request.standardize,
+            held_out=request.held_out,
+            on_bad="skip" if request.skip_bad else "raise",
+            memory=request.memory,
+            checkpoint=request.checkpoint,
+            progress=show,
+        )
+
+
+def _held_out(problem: Problem, selected: Selected) -> list[float]:
+    """R² of the first 0, …, t features on the rows held out; empty without such."""
+    if problem.compressed.held_out is None:
+        return []
+    return [float(v) for v in np.asarray(problem.compressed.held_out_r2(selected.path))]
+
+
+def _lines(request: Request, problem: Problem, method: str, r2: list[float]) -> list[str]:
+    """What was read, how features were selected, and what they explain of rows that had no part in it."""
+    record = problem.compressed
+    lines = [
+        f"{request.path.name}: {record.rows:,} rows in {record.chunks} chunks, "
+        f"{problem.n_features} features, y = {request.target}; the factor is known to {record.eps:.1g}.",
+        f"Method: {METHODS[method]}, {'with an' if request.intercept else 'without'} intercept, on columns "
+        f"{'divided by their standard deviations' if request.standardize else 'as they are'}.",
+    ]
+    lines += [f"Beware: chunk {number} was skipped: it {why}" for number, why in record.skipped]
+    if r2:
+        held = record.held_out.compressed.rows
+        lines.append(f"On {held:,} rows held out R² is {r2[-1]:.4f}.")
+    return lines

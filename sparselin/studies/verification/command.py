@@ -1,0 +1,186 @@
+"""`sparselin verify`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from sparselin.ensembles import ENSEMBLES, BadEnsemble, from_file
+from sparselin.problem import Problem
+from sparselin.studies.common.command import (
+    chosen,
+    design_option,
+    ensembles_option,
+    finish,
+    ignore_interrupts,
+    jobs_option,
+    make_folder,
+    output_option,
+    refuse,
+    seed_option,
+    target_option,
+    watch,
+)
+from sparselin.studies.common.saved_design import read_design
+from sparselin.studies.verification import report as verification
+from sparselin.studies.verification.plants import PLANTS
+from sparselin.studies.verification.run import (
+    DesignRecord,
+    EnsembleSummary,
+    VerificationSettings,
+    summarize,
+    verify_all,
+)
+from sparselin.verification.along_path import verify_design
+from sparselin.verification.projected_design import Agreement
+from sparselin.verification.theorem import summary as check_of
+
+# options that do not apply to one design
+_OF_A_RUN = ("designs", "ensembles", "jobs", "output", "quick", "uncapped")
+
+
+@click.command(short_help="Check that the three algorithms agree.")
+@click.option("--designs", type=click.IntRange(1), help="Designs in all.  [default: 1000; with --quick 32]")
+@click.option("--steps", type=click.IntRange(1), default=8, show_default=True, help="Features per design.")
+@ensembles_option(tuple(ENSEMBLES), ", or FILE.py:NAME, a function (n, d, rng) that returns (X, y)")
+@seed_option
+@jobs_option
+@output_option("report", "index.html, results.json and the figures")
+@click.option("--quick", is_flag=True, help="Fewer designs, fewer of them audited: a look in seconds.")
+@click.option("--uncapped", is_flag=True, help="No cap on a descent (the default from 10000 designs on).")
+@design_option(
+    "Check one design and print every step: .npz with X and y, or .csv with names in its first line."
+)
+@target_option
+@click.option(
+    "--plant",
+    type=click.Choice(tuple(PLANTS)),
+    help="Plant a defect, an OMP that takes the second best feature, to see the run fail.",
+)
+def verify(
+    designs: int | None,
+    steps: int,
+    ensembles: str,
+    seed: int,
+    jobs: int,
+    output: Path,
+    quick: bool,
+    uncapped: bool,
+    design: Path | None,
+    target: str | None,
+    plant: str | None,
+) -> None:
+    """Verify that OMP, Sequential LASSO and linear Sequential Attention select the same features.
+
+    Exit status 0: no violation, and few enough steps undecided. 1: a violation, or too many undecided.
+    130: interrupted (the report of what was done is written).
+    """
+    console = Console()
+    if target is not None and design is None:
+        raise click.BadParameter("it names a column of --design", param_hint="--target")
+    if design is not None:
+        refuse(_OF_A_RUN, "--design, which prints the checks of one design")
+        raise SystemExit(_verify_saved(console, design, target, steps, seed, plant))
+    settings = VerificationSettings(
+        designs=designs or (32 if quick else 1000),
+        steps=steps,
+        ensembles=_with_files(ensembles, seed),
+        seed=seed,
+        jobs=jobs,
+        plant=plant,
+    )
+    if quick:
+        settings = dataclasses.replace(settings, audit_first=1, reach_every=64)
+    if uncapped or settings.designs >= 10_000:
+        settings = dataclasses.replace(settings, descent_flops=None)
+    make_folder(output, "verify", verification.FILES)
+    started = time.perf_counter()
+    try:
+        records, interrupted = _collect(console, settings)
+    except BadEnsemble as error:
+        raise click.BadParameter(str(error), param_hint="--ensembles") from None
+    if not records:
+        raise SystemExit(130)
+    ignore_interrupts()
+    summary = summarize(records)
+    seconds = time.perf_counter() - started
+    console.print(verification.table(summary))
+    for line in verification.headline(summary, settings):
+        console.print(line)
+    for line in verification.reproductions(output, settings, records):
+        console.print(line, soft_wrap=True, highlight=False)
+    index = verification.write(output, settings, records, summary, seconds, interrupted)
+    finish(console, index, interrupted, failed=exit_status(summary) != 0)
+
+
+def exit_status(summary: list[EnsembleSummary]) -> int:
+    """0 where every ensemble passes, else 1."""
+    return 0 if all(row.passes for row in summary) else 1
+
+
+def _collect(console: Console, settings: VerificationSettings) -> tuple[list[DesignRecord], bool]:
+    """All records, in the order of the tasks; Ctrl-C keeps those that have come."""
+    records: list[DesignRecord] = []
+    count = dict.fromkeys(Agreement, 0)
+
+    def take(record: DesignRecord) -> tuple[int, str]:
+        records.append(record)
+        count[record.verdict] += 1
+        return 1, f"{count[Agreement.VIOLATES]} violate, {count[Agreement.UNDECIDED]} undecided"
+
+    words = "Interrupted: finishing the designs under way, then the report."
+    interrupted = watch(console, "designs", settings.designs, verify_all(settings), take, words)
+    order = {task: i for i, task in enumerate(settings.tasks())}
+    records.sort(key=lambda record: order[record.ensemble, record.index])
+    return records, interrupted
+
+
+def _with_files(ensembles: str, seed: int) -> tuple[str, ...]:
+    """The names of a list, in which FILE.py:NAME registers that function; its first design is drawn."""
+    names = []
+    for item in map(str.strip, ensembles.split(",")):
+        if ":" in item:
+            try:
+                own = from_file(item)
+                own.design(0, seed)
+            except BadEnsemble as error:
+                raise click.BadParameter(str(error), param_hint="--ensembles") from None
+            ENSEMBLES[own.name] = own
+            item = own.name
+        names.append(item)
+    return chosen(",".join(names), tuple(ENSEMBLES))
+
+
+def _verify_saved(
+    console: Console, path: Path, target: str | None, steps: int, seed: int, plant: str | None
+) -> int:
+    """Every check at every step of one saved design."""
+    saved = read_design(path, target)
+    try:
+        Problem(saved.X, saved.y)
+    except (ValueError, TypeError) as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint="--design") from None
+    if saved.note:
+        console.print(saved.note, soft_wrap=True, highlight=False)
+    settings = VerificationSettings(descent_flops=saved.flops, max_iter=100_000)
+    if saved.flops is not None:
+        flops = None if math.isinf(saved.flops) else saved.flops
+        settings = VerificationSettings(descent_flops=flops)
+    selection, supports, records = verify_design(
+        saved.X,
+        saved.y,
+        steps,
+        methods=PLANTS[plant] if plant else None,
+        seed=saved.seed or [seed],
+        audit=saved.audit,
+        reach=saved.reach,
+        max_iter=settings.iterations,
+    )
+    check = check_of(selection, supports, records, saved.audit)
+    console.print(str(check), soft_wrap=True, highlight=False, markup=False)
+    return 1 if check.verdict == Agreement.VIOLATES else 0

@@ -1,0 +1,254 @@
+"""The report of `sparselin verify`: a table, a page with its figures inside, JSON, and saved designs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.table import Table
+
+from sparselin import plots
+from sparselin.attention.penalty_contours import penalty_contours
+from sparselin.ensembles import ENSEMBLES, Ensemble
+from sparselin.studies.common import folder, page
+from sparselin.studies.verification import figures
+from sparselin.studies.verification.run import (
+    DesignRecord,
+    EnsembleSummary,
+    VerificationSettings,
+)
+from sparselin.verification.projected_design import Agreement
+
+# heading of the page, heading of the terminal's table (80 columns), field, format
+COLUMNS = (
+    ("ensemble", "ensemble", "name", "{}"),
+    ("designs", "designs", "designs", "{}"),
+    ("steps", "steps", "steps", "{}"),
+    ("agree", "agree", "agreements", "{}"),
+    ("undecided", "undec.", "undecided", "{}"),
+    ("violate", "viol.", "violations", "{}"),
+    ("ties", "ties", "ties", "{}"),
+    ("A ⊂ T", "A⊂T", "strict", "{}"),
+    ("audited", "", "audited", "{}"),
+    ("worst gap/‖y‖²", "gap", "worst_gap", "{:.0e}"),
+    ("worst λ* error", "λ* err", "worst_lam_error", "{:.0e}"),
+    ("median λ₂/λ*", "λ₂/λ*", "median_window", "{:.3f}"),
+    ("reach", "", "median_reach", "{:.2f}"),
+)
+# how y is drawn, by the `response` of an ensemble
+RESPONSES = {
+    "generic": "with probability ½ each white noise, or a combination of at most eight columns with normal "
+    "coefficients, and noise of 0.1 to 100 % of its length",
+    "tying": "in {−1, 0, 1}ⁿ with probability ¾, else the sum of two to four signed columns",
+    "signal": "five columns with coefficients ±1, and noise of a tenth of their sum's length",
+    "e₁": "the first unit vector",
+    "measured": "as in the data; index 0 is all rows, others are random rows",
+}
+PLANTED = "a defect was planted: an OMP that takes the second best feature. This run is to fail."
+TEMPLATE = Path(__file__).with_name("report.html.j2")
+PACKAGES = ("numpy", "scipy", "numba", "cvxpy", "clarabel")
+FILES = ("violation-*.npz", "undecided-*.npz", *page.pictures("agreement", "window", "penalty"))
+TOTALS = {"median_window": None, "median_reach": None, "worst_gap": max, "worst_lam_error": max}
+
+
+def cells(row: EnsembleSummary) -> tuple[str, ...]:
+    """One row of the table as text."""
+    return tuple(style.format(getattr(row, field)) for _, _, field, style in COLUMNS)
+
+
+def table(summary: Sequence[EnsembleSummary]) -> Table:
+    """The summary for a terminal."""
+    shown = [i for i, (_, short, _, _) in enumerate(COLUMNS) if short]
+    title = "OMP, Sequential LASSO, linear Sequential Attention: the same choice?"
+    view = Table(title=title, box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
+    for i in shown:
+        view.add_column(COLUMNS[i][1], justify="right" if i else "left", no_wrap=True)
+    for row in summary:
+        line = cells(row)
+        view.add_row(*(line[i] for i in shown), style=None if row.passes else "bold red")
+    view.add_section()
+    line = totals(summary)
+    view.add_row(*(line[i] for i in shown), style="bold")
+    return view
+
+
+def totals(summary: Sequence[EnsembleSummary]) -> tuple[str, ...]:
+    """The last row: sums, and the worst of the worst."""
+    line = ["all"]
+    for _, _, field, style in COLUMNS[1:]:
+        combine = TOTALS.get(field, sum)
+        line.append(style.format(combine(getattr(row, field) for row in summary)) if combine else "")
+    return tuple(line)
+
+
+def headline(summary: Sequence[EnsembleSummary], settings: VerificationSettings) -> list[str]:
+    """The result in some sentences, the first of which says whether the run passes."""
+    steps = sum(row.steps for row in summary)
+    agreements = sum(row.agreements for row in summary)
+    violations = sum(row.violations for row in summary)
+    undecided = sum(row.undecided for row in summary)
+    designs = sum(row.designs for row in summary)
+    different = sum(row.different for row in summary)
+    plural = "s" * (different != 1)
+    supports = f"; the supports of {different} design{plural} differ" if different else ""
+    passes = "passes" if all(row.passes for row in summary) else "does not pass"
+    lines = [
+        f"{designs} designs, {steps} steps: {agreements} agree, {violations} violate, {undecided} undecided"
+        f"{supports}. The run {passes}."
+    ]
+    if settings.plant:
+        lines.append(f"--plant {settings.plant}: {PLANTED}")
+    reach = [row.median_reach for row in summary if row.reach_steps]
+    if reach:
+        lines.append(
+            "Linear Sequential Attention picks the same feature down to "
+            f"{min(reach):.2f}–{max(reach):.2f} of λ* (medians of the ensembles, "
+            f"{sum(row.reach_steps for row in summary)} steps)."
+        )
+    lines += [
+        f"{row.name}: {row.undecided} of {row.steps} steps are undecided, above the limit of "
+        f"{row.undecided_limit:.0%}."
+        for row in summary
+        if row.undecided > row.undecided_limit * row.steps
+    ]
+    return lines
+
+
+def reproductions(output: Path, settings: VerificationSettings, records: Sequence[DesignRecord]) -> list[str]:
+    """For each violating design the violation and the command that shows it again; where the others are."""
+    lines = [
+        f"violated by {record.ensemble} #{record.index}: {'; '.join(reasons(record))}\n"
+        f"  {again(output, settings, record)}"
+        for record in records
+        if record.verdict is Agreement.VIOLATES
+    ]
+    undecided = sum(record.verdict is Agreement.UNDECIDED for record in records)
+    if undecided:
+        where = output / "undecided-*.npz"
+        lines.append(f"{undecided} undecided designs are saved, {where}; the report has a command for each.")
+    return lines
+
+
+def again(output: Path, settings: VerificationSettings, record: DesignRecord) -> str:
+    """The command that checks a saved design again, as in the run."""
+    plant = f" --plant {settings.plant}" if settings.plant else ""
+    return f"sparselin verify --design {saved_design(output, record)} --steps {settings.steps}{plant}"
+
+
+def reasons(record: DesignRecord) -> list[str]:
+    """The checks that do not agree, a line each."""
+    found = [
+        f"step {step.step}, {check}: {reason}"
+        for step in record.steps
+        for check, reason in step.reasons.items()
+    ]
+    return found + ([f"supports: {record.supports.reason}"] if record.supports.reason else [])
+
+
+def saved_design(output: Path, record: DesignRecord) -> Path:
+    """The file in which a violating or undecided design is saved."""
+    kind = "violation" if record.verdict is Agreement.VIOLATES else "undecided"
+    return output / f"{kind}-{record.ensemble.replace('.py:', '-')}-{record.index}.npz"
+
+
+def write(
+    output: Path,
+    settings: VerificationSettings,
+    records: Sequence[DesignRecord],
+    summary: Sequence[EnsembleSummary],
+    seconds: float,
+    interrupted: bool,
+) -> Path:
+    """Write index.html, results.json, the figures (PNG and SVG) and designs that do not agree to a folder."""
+    files = {
+        saved_design(output, record).name: _archive(settings, record)
+        for record in records
+        if record.verdict is not Agreement.AGREES
+    }
+    run = page.describe(
+        _command(settings), seconds, settings.jobs, settings.seed, interrupted, packages=PACKAGES
+    )
+    results = {
+        "run": run,
+        "summary": [dataclasses.asdict(row) | {"passes": row.passes} for row in summary],
+        "designs": [dataclasses.asdict(record) | {"verdict": record.verdict} for record in records],
+    }
+    context = {
+        "run": run,
+        "headline": headline(summary, settings),
+        "passes": all(row.passes for row in summary),
+        "columns": [heading for heading, *_ in COLUMNS],
+        "rows": [(cells(row), row.passes) for row in summary],
+        "drawn": [_drawn(row, ENSEMBLES[row.name]) for row in summary],
+        "totals": totals(summary),
+        "figures": [page.figure(files, *entry) for entry in _figures(records, summary)],
+        **{
+            str(verdict): [
+                (f"{r.ensemble} #{r.index}", reasons(r), again(output, settings, r))
+                for r in records
+                if r.verdict is verdict
+            ]
+            for verdict in (Agreement.VIOLATES, Agreement.UNDECIDED)
+        },
+    }
+    files[folder.INDEX] = page.render(TEMPLATE, context)
+    return folder.write(output, results, files)
+
+
+def _archive(settings: VerificationSettings, record: DesignRecord) -> bytes:
+    """Return the .npz of a design, from which `sparselin verify --design` checks it as the run did."""
+    X, y = ENSEMBLES[record.ensemble].design(record.index, settings.seed)
+    return page.archive(
+        X=X,
+        y=y,
+        seed=settings.key(record.ensemble, record.index),
+        reach=settings.measures_reach(record.index),
+        audit=settings.audits(record.index),
+        flops=np.inf if settings.descent_flops is None else settings.descent_flops,
+    )
+
+
+def _drawn(row: EnsembleSummary, ensemble: Ensemble) -> tuple[str, ...]:
+    """What an ensemble is: its name, a few words, the sizes that came, and how y is drawn."""
+    n, d = (f"{a}" if a == b else f"{a}–{b}" for a, b in (row.n, row.d))
+    return row.name, ensemble.description, n, d, RESPONSES.get(ensemble.response, ensemble.response)
+
+
+def _command(settings: VerificationSettings) -> str:
+    """The command line that repeats the run."""
+    cap = "" if settings.descent_flops is not None else " --uncapped"
+    quick = " --quick" if settings.audit_first < VerificationSettings.audit_first else ""
+    origins = [ENSEMBLES[name].origin or name for name in settings.ensembles]
+    chosen = "all" if settings.ensembles == tuple(ENSEMBLES) else ",".join(origins)
+    plant = f" --plant {settings.plant}" if settings.plant else ""
+    return (
+        f"sparselin verify --designs {settings.designs} --steps {settings.steps} "
+        f"--ensembles {chosen} --seed {settings.seed}{cap}{quick}{plant}"
+    )
+
+
+def _figures(
+    records: Sequence[DesignRecord], summary: Sequence[EnsembleSummary]
+) -> list[tuple[str, str, Any]]:
+    return [
+        (
+            "agreement",
+            "Steps of each ensemble: agreeing, undecided, violating.",
+            figures.agreement(summary).figure,
+        ),
+        (
+            "window",
+            "Where the window begins in which the LASSO's support off S stays A(S), as a share of λ*: λ₂/λ* "
+            "at every step (sharp), and λ₀/λ*, which the printed proof gives. Nearer to 0 is a wider window.",
+            figures.windows(records).figure,
+        ),
+        (
+            "penalty",
+            "Contours of Q*(β∘β), the penalty that softmax attention induces (Lemma 3.2, Figure 2).",
+            plots.penalty_panels([penalty_contours(limit) for limit in (1, 10, 100)])[0].figure,
+        ),
+    ]

@@ -1,0 +1,197 @@
+"""Theorems 1.1, 1.2 and 3.3 on many designs: OMP, Sequential LASSO and linear Sequential Attention agree.
+
+S is that of Sequential LASSO; at every step `checks.py` verifies the claims. Designs are
+independent of each other and of the number of processes: each has its own generator, seeded by
+(seed, ensemble, index).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from sparselin.ensembles import ENSEMBLES, carried
+from sparselin.parallel.processes import run_jobs
+from sparselin.studies.verification.plants import PLANTS
+from sparselin.verification.along_path import StepRecord, verify_design
+from sparselin.verification.checks import Methods
+from sparselin.verification.projected_design import (
+    SEVERITY,
+    Agreement,
+    CheckResult,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class DesignRecord:
+    """All steps of one design; `supports` says whether the whole supports agree up to the first tie."""
+
+    ensemble: str
+    index: int
+    seed: int
+    n: int
+    d: int
+    status: str
+    supports: CheckResult
+    steps: tuple[StepRecord, ...]
+
+    @property
+    def verdict(self) -> Agreement:
+        verdicts = [self.supports.verdict, *(step.verdict for step in self.steps)]
+        return max(verdicts, key=SEVERITY.__getitem__)
+
+
+@dataclasses.dataclass(frozen=True)
+class VerificationSettings:
+    """The settings of `sparselin verify`.
+
+    Attributes
+    ----------
+    designs, steps, ensembles, seed, jobs : as on the command line.
+    reach_every : `reach` is measured on every so many designs of an ensemble.
+    audit_first, audit_every : the designs of an ensemble that an interior point method repeats.
+    descent_flops : cap on one descent, about 10 ms; None for no cap but `max_iter`.
+    plant : a defect of `PLANTS`, which the run has to find.
+    """
+
+    designs: int = 1000
+    steps: int = 8
+    ensembles: tuple[str, ...] = dataclasses.field(default_factory=lambda: tuple(ENSEMBLES))
+    seed: int = 0
+    jobs: int = 2
+    reach_every: int = 40
+    audit_first: int = 5
+    audit_every: int = 50
+    descent_flops: float | None = 6e7
+    max_iter: int = 1_000_000
+    plant: str | None = None
+
+    def key(self, name: str, index: int) -> tuple[int, int, int]:
+        """The seed of the random starts on one design."""
+        return self.seed, zlib.crc32(name.encode()), index
+
+    def measures_reach(self, index: int) -> bool:
+        """Whether this design of an ensemble is among those sampled for `reach`."""
+        return index % self.reach_every == 0
+
+    def audits(self, index: int) -> bool:
+        """Whether an interior point method repeats the steps of this design of an ensemble."""
+        return index < self.audit_first or index % self.audit_every == 0
+
+    def iterations(self, n: int, m: int) -> int:
+        """The cap on a descent over m unselected features in n dimensions."""
+        if self.descent_flops is None:
+            return self.max_iter
+        return max(50, min(self.max_iter, int(self.descent_flops / (4 * n * m))))
+
+    def tasks(self) -> list[tuple[str, int]]:
+        """(ensemble, index) of every design, cycling through the ensembles."""
+        names = self.ensembles
+        return [(names[i % len(names)], i // len(names)) for i in range(self.designs)]
+
+
+def verify_one(
+    task: tuple[str, int], settings: VerificationSettings, methods: Methods | None = None
+) -> DesignRecord:
+    """One design of an ensemble, from its name and index alone."""
+    name, index = task
+    X, y = ENSEMBLES[name].design(index, settings.seed)
+    path, supports, steps = verify_design(
+        X,
+        y,
+        settings.steps,
+        methods=methods or (PLANTS[settings.plant] if settings.plant else None),
+        seed=settings.key(name, index),
+        audit=settings.audits(index),
+        reach=settings.measures_reach(index),
+        max_iter=settings.iterations,
+    )
+    return DesignRecord(
+        name, index, settings.seed, len(y), X.shape[1], path.status.name, supports, tuple(steps)
+    )
+
+
+def verify_all(settings: VerificationSettings) -> Iterator[DesignRecord]:
+    """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
+    jobs = ((verify_one, (task, settings)) for task in settings.tasks())
+    yield from run_jobs(jobs, settings.jobs, carried())
+
+
+@dataclasses.dataclass(frozen=True)
+class EnsembleSummary:
+    """One row of the table; n and d are the least and the largest; `different` counts unequal supports."""
+
+    name: str
+    n: tuple[int, int]
+    d: tuple[int, int]
+    designs: int
+    steps: int
+    agreements: int
+    undecided: int
+    violations: int
+    different: int
+    ties: int
+    strict: int
+    audited: int
+    worst_gap: float
+    worst_lam_error: float
+    median_window: float
+    median_proof: float
+    median_reach: float
+    reach_steps: int
+    ill_conditioned: bool
+
+    @property
+    def undecided_limit(self) -> float:
+        """The run passes with at most this fraction of undecided steps."""
+        return 0.05 if self.ill_conditioned else 0.01
+
+    @property
+    def passes(self) -> bool:
+        most = self.undecided_limit * self.steps
+        return self.violations == self.different == 0 and self.undecided <= most
+
+
+def summarize(records: Iterable[DesignRecord]) -> list[EnsembleSummary]:
+    """A row for each ensemble met, in the order of the registry."""
+    by_name: dict[str, list[DesignRecord]] = {}
+    for record in records:
+        by_name.setdefault(record.ensemble, []).append(record)
+    return [_summarize(name, by_name[name]) for name in ENSEMBLES if name in by_name]
+
+
+def _summarize(name: str, records: list[DesignRecord]) -> EnsembleSummary:
+    steps = [step for record in records for step in record.steps]
+    count = Counter(step.verdict for step in steps)
+    reach = [step.reach for step in steps if not math.isnan(step.reach)]
+    return EnsembleSummary(
+        name=name,
+        n=(min(record.n for record in records), max(record.n for record in records)),
+        d=(min(record.d for record in records), max(record.d for record in records)),
+        designs=len(records),
+        steps=len(steps),
+        agreements=count[Agreement.AGREES],
+        undecided=count[Agreement.UNDECIDED],
+        violations=count[Agreement.VIOLATES],
+        different=sum(record.supports.verdict is Agreement.VIOLATES for record in records),
+        ties=sum(step.tied > 1 for step in steps),
+        strict=sum(step.active < step.tied for step in steps),
+        audited=sum(step.audited for step in steps),
+        worst_gap=max((step.gap for step in steps), default=math.nan),
+        worst_lam_error=max((step.lam_error for step in steps), default=math.nan),
+        median_window=_median([step.window for step in steps]),
+        median_proof=_median([step.proof for step in steps]),
+        median_reach=_median(reach),
+        reach_steps=len(reach),
+        ill_conditioned=ENSEMBLES[name].ill_conditioned,
+    )
+
+
+def _median(values: list[Any]) -> float:
+    return float(np.median(values)) if values else math.nan

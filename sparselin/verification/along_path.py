@@ -1,0 +1,163 @@
+"""All checks along the path of Sequential LASSO on one design: a record for each step."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from sparselin.ensembles import Rng
+from sparselin.lasso.entry import first_entry
+from sparselin.results import FloatArray, SelectionPath
+from sparselin.verification import checks
+from sparselin.verification.checks import Methods
+from sparselin.verification.projected_design import (
+    AGREES,
+    SEVERITY,
+    Agreement,
+    CheckResult,
+    ProjectedDesign,
+    violates,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class StepRecord:
+    """The result of one step.
+
+    Attributes
+    ----------
+    step : t, from 1.
+    verdict : the worst of the checks'.
+    reasons : check -> reason, for those that do not agree.
+    lam_star, lam_error, delta : λ*, its relative distance from ‖XᵀP_S^⊥y‖∞, and the bracket's δ.
+    gap : the projection's duality gap over ‖y‖².
+    tied, active : |T| and |A(S)|.
+    window, proof : λ₂/λ* and λ₀/λ*.
+    reach : least λ/λ* at which Sequential Attention still picks from A(S); NaN where not measured.
+    audited : whether the interior point method repeated the step.
+    """
+
+    step: int
+    verdict: Agreement
+    reasons: dict[str, str]
+    lam_star: float
+    lam_error: float
+    delta: float
+    gap: float
+    tied: int
+    active: int
+    window: float
+    proof: float
+    reach: float
+    audited: bool
+
+
+def verify_design(
+    X: FloatArray,
+    y: FloatArray,
+    k: int,
+    *,
+    methods: Methods | None = None,
+    seed: Rng = 0,
+    audit: bool = False,
+    reach: bool = False,
+    max_iter: Callable[[int, int], int] = lambda n, m: 100_000,
+) -> tuple[SelectionPath, CheckResult, list[StepRecord]]:
+    """Run the checks along Sequential LASSO's path on one design.
+
+    `seed` feeds the random starts of the solvers; `max_iter(n, m)` caps a descent over m unselected
+    features in n dimensions.
+    """
+    methods = methods or Methods()
+    rng = np.random.default_rng(seed)
+    path = methods.sequential_lasso(X, y, min(k, X.shape[1]))
+    records = []
+    for t in range(1, len(path.support) + 1):
+        S = np.array(path.support[: t - 1], np.intp)
+        step = ProjectedDesign(X, y, S, methods.first_entry(X, y, forced=S))
+        free = X.shape[1] - len(S)
+        cap = max_iter(min(len(y), free), free)
+        records.append(_record(step, int(path.support[t - 1]), methods, rng, cap, audit, reach))
+    records.extend(_check_end(X, y, min(k, X.shape[1]), path))
+    omp_path = methods.omp(X, y, min(k, X.shape[1]))
+    return path, compare_supports(omp_path, path, [record.tied for record in records]), records
+
+
+def _record(
+    step: ProjectedDesign,
+    pick: int,
+    methods: Methods,
+    rng: np.random.Generator,
+    max_iter: int,
+    audit: bool,
+    reach: bool,
+) -> StepRecord:
+    entry = step.entry
+    if entry.lam_star <= 0:
+        findings = {"lam_star": violates(f"first_entry ends ({entry.status.name}) but the path continues")}
+        return _summary(step, findings, math.nan, math.nan, False)
+    projection, gap = checks.check_projection(step, methods)
+    findings = {
+        "pick": checks.check_pick(step, methods),
+        "entry": checks.check_entry(step),
+        "lam_star": checks.check_lam_star(step, methods, rng),
+        "active_set": checks.check_active_set(step, methods, rng),
+        "attention": checks.check_attention(step, methods, rng, max_iter),
+        "projection": projection,
+        "audit": checks.audit(step, methods) if audit else AGREES,
+    }
+    if pick not in entry.active:
+        findings["active_set"] = violates(f"Sequential LASSO picked {pick}, not in A(S) = {entry.active}")
+    ratio = checks.lowest_ratio(step, methods, rng, max_iter) if reach else math.nan
+    return _summary(step, findings, gap, ratio, audit)
+
+
+def _summary(
+    step: ProjectedDesign, findings: dict[str, CheckResult], gap: float, reach: float, audited: bool
+) -> StepRecord:
+    entry = step.entry
+    lam_star = max(entry.lam_star, np.finfo(np.float64).tiny)
+    return StepRecord(
+        step=len(step.S) + 1,
+        verdict=max((found.verdict for found in findings.values()), key=SEVERITY.__getitem__),
+        reasons={name: found.reason for name, found in findings.items() if found != AGREES},
+        lam_star=entry.lam_star,
+        lam_error=abs(entry.lam_star - step.lam_star) / lam_star,
+        delta=step.delta if entry.lam_star > 0 else math.nan,
+        gap=gap,
+        tied=len(entry.tied),
+        active=len(entry.active),
+        window=entry.window_lower / lam_star,
+        proof=entry.proof_lower / lam_star,
+        reach=reach,
+        audited=audited,
+    )
+
+
+def _check_end(X: FloatArray, y: FloatArray, k: int, path: SelectionPath) -> list[StepRecord]:
+    """If a path ended before k features, λ*(S) = 0 is checked; a step is recorded only if that is false."""
+    if len(path.support) >= k:
+        return []
+    S = np.array(path.support, np.intp)
+    step = ProjectedDesign(X, y, S, first_entry(X, y, forced=S))
+    if np.all(np.abs(step.c) <= step.error):
+        return []
+    found = violates(f"the path ended ({path.status.name}) although ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.3g}")
+    return [_summary(step, {"end": found}, math.nan, math.nan, False)]
+
+
+def compare_supports(omp_path: SelectionPath, path: SelectionPath, tied: list[int]) -> CheckResult:
+    """The supports agree up to the first tie; `tied` has |T| of each step, as `check_entry` checked it."""
+    for t in range(max(len(omp_path.support), len(path.support))):
+        if t < len(tied) and tied[t] > 1:
+            break
+        if t >= min(len(omp_path.support), len(path.support)):
+            return violates(
+                f"OMP took {len(omp_path.support)} features, Sequential LASSO {len(path.support)}"
+            )
+        if omp_path.support[t] != path.support[t]:
+            return violates(f"step {t + 1}: OMP {omp_path.support[t]}, Sequential LASSO {path.support[t]}")
+    return AGREES

@@ -1,0 +1,379 @@
+"""One step of the equivalence, verified independently of the methods: checks (a) to (e).
+
+Each check tests the result of a method at a given S with plain NumPy on X, y, S, with duality
+gaps computed here, and with LASSO solvers that share no code with the methods. A check has three
+outcomes: it *agrees*, it *violates*, or it is *undecided* because a certificate was not attained; undecided
+is never counted as agreement.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sparselin.attention.descent import hadamard_descent
+from sparselin.greedy.omp import omp
+from sparselin.lasso.entry import first_entry
+from sparselin.lasso.gap import orthonormal_basis, proved_zero
+from sparselin.lasso.projection import project_dual
+from sparselin.lasso.sequential import sequential_lasso
+from sparselin.results import DescentResult, FloatArray, IndexArray
+from sparselin.verification.independent import (
+    InteriorPoint,
+    Solver,
+    columns_independent,
+    solve_lasso,
+)
+from sparselin.verification.projected_design import (
+    AGREES,
+    SEVERITY,
+    Agreement,
+    CheckResult,
+    ProjectedDesign,
+    undecided,
+    violates,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Methods:
+    """The methods under test. Tests replace them by defective ones."""
+
+    omp: Callable[..., Any] = omp
+    sequential_lasso: Callable[..., Any] = sequential_lasso
+    first_entry: Callable[..., Any] = first_entry
+    hadamard_descent: Callable[..., Any] = hadamard_descent
+    project_dual: Callable[..., Any] = project_dual
+    solve: Solver = solve_lasso
+
+
+def check_pick(step: ProjectedDesign, methods: Methods) -> CheckResult:
+    """(a) OMP's pick at S is in T = argmax_i |⟨X_i, P_S^⊥y⟩|."""
+    path = methods.omp(step.X, step.y, len(step.S) + 1, forced=step.S)
+    if len(path.support) != len(step.S) + 1:
+        return violates(f"OMP stopped ({path.status.name}) although λ* = {step.lam_star:.3g}")
+    pick = int(path.support[-1])
+    if pick not in step.tied:
+        return violates(f"OMP picked {pick}, |c| = {abs(step.c[pick]):.17g} < λ* = {step.lam_star:.17g}")
+    return AGREES
+
+
+def check_entry(step: ProjectedDesign) -> CheckResult:
+    """T, signs, v, λ₂ and λ₀ of `first_entry`, by their definitions in NumPy.
+
+    With z_i = signs_i·P_S^⊥X_i on T and u = Zv: v ≥ 0, positive exactly on A(S) ⊆ T, and ⟨z_i, u⟩ ≥ 1 with
+    equality where v_i > 0. The solution given by v satisfies the KKT conditions at 99.9 % of ε₂, and not at
+    102 %.
+    """
+    entry, T = step.entry, np.array(step.entry.tied, np.intp)
+    v = np.asarray(entry.direction, np.float64)
+    surely, perhaps = set(step.tied_within(0.25).tolist()), set(step.tied.tolist())
+    if not surely <= set(entry.tied) <= perhaps or not np.array_equal(entry.signs, np.sign(step.c[T])):
+        return violates(f"T = {entry.tied} with signs {entry.signs}, but |c| is largest on {sorted(perhaps)}")
+    if not entry.active or T[v > 0].tolist() != list(entry.active) or v.min() < 0:
+        return violates(f"v = {v} on T = {entry.tied} is not positive exactly on A(S) = {entry.active}")
+    Z = step.Z[:, T] * entry.signs
+    u = Z @ v
+    rate, slack = Z.T @ u, 1e3 * step.rounding * step.norms[T] * max(1.0, float(np.linalg.norm(u)))
+    if np.any(rate < 1 - slack) or np.any(np.abs(rate - 1)[v > 0] > slack[v > 0]):
+        return violates(f"v does not solve min ½vᵀHv − 1ᵀv over v ≥ 0: Hv = {rate}")
+    proof, slack = _proof_lower(step), 1e-9 * entry.lam_star + 4 * step.error[T[0]]
+    if abs(entry.proof_lower - proof) > slack or proof < entry.window_lower - slack:
+        words = f"λ₀ = {entry.proof_lower:.17g}, but the proof gives {proof:.17g}"
+        return violates(f"{words}; λ₂ = {entry.window_lower:.17g}")
+    if set(entry.tied) != perhaps:
+        return undecided(f"rounding cannot tell whether {sorted(perhaps - set(entry.tied))} are tied")
+    return _check_window(step, u)
+
+
+def _check_window(step: ProjectedDesign, u: FloatArray) -> CheckResult:
+    """|⟨X_j, r − εu⟩| ≤ λ* − ε for all j up to ε₂ = λ* − λ₂, and not for all j just beyond."""
+    width = step.entry.lam_star - step.entry.window_lower
+    outside, error = _excess(step, u, 0.999 * width)
+    if np.any(outside > error):
+        return violates("the solution changes inside the window")
+    if step.entry.window_lower == 0:
+        return AGREES
+    for share in (1.001, 1.02):
+        outside, error = _excess(step, u, min(share * width, step.entry.lam_star))
+        if np.any(outside > error):
+            return AGREES
+    outside[list(step.entry.active)] = -np.inf  # these are at the bound by construction
+    if np.all(outside < -error):
+        return violates("the solution goes on below the window")
+    return undecided("rounding leaves the event that ends the window undecided")
+
+
+def _excess(step: ProjectedDesign, u: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
+    """|⟨X_j, r − εu⟩| − (λ* − ε), and its rounding error."""
+    excess = np.abs(step.Z.T @ (step.r - eps * u)) - (step.entry.lam_star - eps)
+    # ‖X_j‖‖u‖ first: it has no unit, while ε‖X_j‖ may be beyond the range of floats
+    return excess, step.error + 2 * step.rounding * eps * (step.norms * float(np.linalg.norm(u)))
+
+
+def _proof_lower(step: ProjectedDesign) -> float:
+    """(1 − ε₀)λ*, as `first_entry` defines it."""
+    lam_star = step.lam_star
+    speed = lam_star + step.norms * float(np.linalg.norm(step.r))
+    epsilon = (lam_star - np.abs(step.c)) / speed
+    epsilon[step.tied] = 2 * lam_star / speed[step.tied]
+    epsilon[step.S] = 1
+    return lam_star * (1 - min(1.0, float(epsilon.min())))
+
+
+def check_lam_star(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
+    """(b) λ*(S), from the LASSO alone: zero is the solution at λ*(1 + δ) and not at λ*(1 − δ)."""
+    lam_star, delta = step.entry.lam_star, step.delta
+    if abs(lam_star - step.lam_star) > step.error[np.argmax(np.abs(step.c))]:
+        return violates(f"λ* = {lam_star:.17g} but ‖XᵀP_S^⊥y‖∞ = {step.lam_star:.17g}")
+    target = 0.05 * (delta * lam_star / step.lengths.max()) ** 2
+    return bracket(step, delta, lambda lam: methods.solve(*step.compressed, lam, step.start(rng), target))
+
+
+def bracket(step: ProjectedDesign, delta: float, solve: Callable[[float], FloatArray | None]) -> CheckResult:
+    """β_{S̄} = 0 proved at λ*(1 + δ), and a better β_{S̄} ≠ 0 exhibited at λ*(1 − δ).
+
+    At λ*(1 + δ) zero is proved by the gap-safe test on every column; at λ*(1 − δ) the decrease in
+    objective must exceed its rounding error, Σe_j|b_j|.
+    """
+    if delta > 0.5:
+        return undecided(f"λ* can be bracketed only to a relative {delta:.1e}, by rounding")
+    for side, lam in ((+1, step.entry.lam_star * (1 + delta)), (-1, step.entry.lam_star * (1 - delta))):
+        b = solve(lam)
+        if b is None:
+            return undecided(f"the solver failed at λ*(1 {side * delta:+.1e})")
+        better = step.gain(b, lam) > 2 * float(step.error @ np.abs(b))
+        zero = proved_zero(step.lengths, step.gap(b, lam), lam).all()
+        if better and zero:
+            return violates(
+                f"at λ*(1 {side * delta:+.1e}) zero is proved optimal and beaten: a broken certificate"
+            )
+        if (side > 0 and better) or (side < 0 and zero):
+            return violates(f"at λ*(1 {side * delta:+.1e}) β is {'nonzero' if better else 'zero'} off S")
+        if not (zero if side > 0 else better):
+            return undecided(f"no certificate at λ*(1 {side * delta:+.1e})")
+    return AGREES
+
+
+def check_active_set(step: ProjectedDesign, methods: Methods, rng: np.random.Generator) -> CheckResult:
+    """(c) A(S), from the LASSO over all d columns in the middle of the window."""
+    b, finding = step.start(rng), AGREES
+    scale = ((step.entry.lam_star - step.lam) / step.lengths.max()) ** 2
+    for accuracy in (1e-6, 1e-12):
+        b = methods.solve(*step.compressed, step.lam, b, accuracy * scale)
+        finding = support_finding(step, b)
+        if finding.verdict is not Agreement.UNDECIDED:
+            return finding
+    return finding
+
+
+def support_finding(step: ProjectedDesign, b: FloatArray) -> CheckResult:
+    """Compare A(S) with the support of the solution that b approximates.
+
+    Columns are proved zero by the gap-safe test; J are the others. If Z_J has independent columns, the
+    solution b* is unique, and ½‖Z_J(b − b*)‖² ≤ gap gives ‖b − b*‖ ≤ √(2·gap)/σ_min(Z_J): a larger
+    coordinate is proved nonzero, and the others of J are zero at this resolution, which must be at most
+    1e-3 of the largest coordinate. If Z_J is dependent, A(S) has every index that is nonzero in some
+    solution, so that the support of b must be a subset.
+    """
+    zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
+    A, J = list(step.entry.active), np.flatnonzero(~zero)
+    if zero[A].any():
+        return violates(f"{[j for j in A if zero[j]]} of A(S) are proved zero in the window")
+    b = np.where(zero, 0, b)
+    largest = float(np.abs(b).max())
+    independent, sigma = columns_independent(step.Z[:, J])
+    radius = math.sqrt(2 * step.gap(b, step.lam).gap) / sigma if independent else 1e-6 * largest
+    nonzero = np.flatnonzero(np.abs(b) > radius)
+    beyond = sorted(set(nonzero.tolist()) - set(A))
+    if beyond and independent:
+        return violates(f"{beyond} are nonzero in the window but not in A(S) = {step.entry.active}")
+    if beyond:
+        return undecided(f"the solution is not unique, and {beyond} may be zero in all of them")
+    lost = [] if independent else usable(step)
+    if lost:
+        return violates(f"{lost} are positive in some solution but not in A(S) = {step.entry.active}")
+    if not radius <= 1e-3 * largest or (independent and not set(A) <= set(nonzero.tolist())):
+        return undecided(f"coefficients known only to {radius:.1e}, the largest being {largest:.1e}")
+    unproved = sorted(set(J.tolist()) - set(step.tied.tolist()))
+    if unproved:
+        return undecided(f"columns {unproved} outside T are not proved zero")
+    return AGREES
+
+
+def usable(step: ProjectedDesign) -> list[int]:
+    """The i ∈ T∖A(S) positive in some solution: max v_i over v ≥ 0 with Zv = u, one linear program each."""
+    from scipy.optimize import linprog
+
+    T = np.array(step.entry.tied, np.intp)
+    v = np.asarray(step.entry.direction, np.float64)
+    Z = step.Z[:, T] * step.entry.signs
+    u = Z @ v
+    tight = np.flatnonzero((v == 0) & (np.abs(Z.T @ u - 1) < 1e-9))
+    basis = orthonormal_basis(Z)
+    Z, unit = basis.T @ Z / step.lengths.max(), step.lengths.max() * v.max()
+    most = [linprog(-np.eye(len(T))[i], A_eq=Z, b_eq=basis.T @ u / unit) for i in tight]
+    return [
+        int(T[i]) for i, found in zip(tight, most, strict=True) if found.status == 0 and found.fun < -1e-5
+    ]
+
+
+def check_attention(
+    step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int
+) -> CheckResult:
+    """(d) Linear Sequential Attention at λ puts its largest weight on a member of A(S)."""
+    result = descend(step, methods, rng, max_iter, step.lam)
+    if not converged(step, result, step.lam):
+        return undecided(
+            f"the descent did not attain its certificate in {len(result.objective) - 1} iterations"
+        )
+    pick = largest_weight(step, result)
+    if pick in step.entry.active:
+        return AGREES
+    w, theta = np.array(result.w), np.array(result.theta)
+    w[step.S] = theta[step.S] = 0
+    if proved_zero(step.lengths, step.gap(w * theta, step.lam), step.lam)[pick]:
+        return violates(f"the largest weight is on {pick}, not in A(S) = {step.entry.active}")
+    return undecided(f"the largest weight is on {pick}, which the certificate cannot tell from A(S)")
+
+
+def descend(
+    step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int, lam: float
+) -> DescentResult:
+    """Gradient descent on (w, θ) from a random start."""
+    result: DescentResult = methods.hadamard_descent(
+        step.X, step.y, lam, forced=step.S, rng=rng, max_iter=max_iter
+    )
+    return result
+
+
+def largest_weight(step: ProjectedDesign, result: DescentResult) -> int:
+    """argmax |w_i| over the unselected."""
+    w = np.abs(result.w)
+    w[step.S] = -1
+    return int(np.argmax(w))
+
+
+def converged(step: ProjectedDesign, result: DescentResult, lam: float) -> bool:
+    """gap + (λ/2)Σ(|w_j| − |θ_j|)² ≤ 0.01·(½‖P_S^⊥y‖² − objective), from w and θ alone.
+
+    The sum is the penalty on (w, θ) minus λ‖w∘θ‖₁, so that the left side bounds the difference between the
+    objective and its infimum.
+    """
+    w, theta = np.array(result.w), np.array(result.theta)
+    w[step.S] = theta[step.S] = 0
+    b = w * theta
+    excess = 0.5 * lam * float(np.sum((np.abs(w) - np.abs(theta)) ** 2))
+    return step.gap(b, lam).gap + excess <= 0.01 * (step.gain(b, lam) - excess)
+
+
+def check_projection(step: ProjectedDesign, methods: Methods) -> tuple[CheckResult, float]:
+    """(e) P_S^⊥y − u = P_S^⊥X_Aβ_A for the projection u onto the dual polytope; returns the gap too."""
+    lam, S, A = step.lam, step.S, np.array(step.entry.active, np.intp)
+    projection = methods.project_dual(step.X, step.y, lam, forced=S)
+    u, coef = projection.u, np.array(projection.coef)
+    y_norm = float(np.linalg.norm(step.y))
+    kappa = float(np.linalg.cond(_unit(step.X[:, [*S, *A]]))) if len(A) + len(S) <= len(u) else 1.0
+    # if A(S) is dependent, κ is infinite; the projection depends on the span only
+    tol = max(1e-12, 100 * np.finfo(np.float64).eps * min(kappa, 1e10)) * y_norm
+    reach = tol * float(step.lengths.max())
+    coef[S] = 0
+    outside = sorted(set(np.flatnonzero(coef).tolist()) - set(A.tolist()))
+    gap = step.gap(coef, lam).gap
+    faults = {
+        f"its support leaves A(S) by {outside}": bool(outside),
+        "a coefficient has the wrong sign": bool(np.any(coef * step.c < 0)),
+        "u is not orthogonal to X_S": float(np.abs(_unit(step.X[:, S]).T @ u).max(initial=0)) > tol,
+        "u is outside the polytope": float(np.abs(step.Z.T @ u).max()) > lam + reach,
+        "P_S^⊥y − u is not P_S^⊥X_Aβ_A": float(np.linalg.norm(step.r - u - step.Z @ coef)) > tol,
+        "the duality gap is too large": gap > reach * max(float(np.abs(coef).sum()), reach / lam),
+    }
+    for fault, found in faults.items():
+        if found:
+            return violates(f"projection: {fault}"), gap / y_norm**2
+    return AGREES, gap / y_norm**2
+
+
+def _unit(columns: FloatArray) -> FloatArray:
+    norms = np.sqrt(np.sum(columns**2, axis=0))
+    return np.asarray(columns / np.where(norms > 0, norms, 1))
+
+
+def audit(step: ProjectedDesign, methods: Methods) -> CheckResult:
+    """Checks (b), (c) and (e) again by an interior point method: δ = 1e-3, and the projection."""
+    nonzero = np.flatnonzero(step.lengths > 0)
+    interior = InteriorPoint(step.Z[:, nonzero], step.r)
+
+    def solve(lam: float) -> FloatArray | None:
+        b = interior.lasso(lam)
+        return None if b is None else _scatter(b, nonzero, len(step.c))
+
+    finding = bracket(step, max(1e-3, step.delta), solve)
+    if finding.verdict is Agreement.VIOLATES:
+        return finding
+    second = _audit_window(step, solve(step.lam))
+    third = _audit_projection(step, methods, interior.project(step.lam))
+    return max(finding, second, third, key=lambda found: SEVERITY[found.verdict])
+
+
+def _scatter(b: FloatArray, J: IndexArray, d: int) -> FloatArray:
+    full = np.zeros(d)
+    full[J] = b
+    return full
+
+
+def _audit_window(step: ProjectedDesign, b: FloatArray | None) -> CheckResult:
+    """No member of A(S) is proved zero in the window by the interior point's certificate."""
+    if b is None:
+        return undecided("the interior point method gave up in the window")
+    zero = proved_zero(step.lengths, step.gap(b, step.lam), step.lam)
+    if zero[list(step.entry.active)].any():
+        return violates("the interior point method proves a member of A(S) zero in the window")
+    return AGREES
+
+
+def _audit_projection(step: ProjectedDesign, methods: Methods, other: FloatArray | None) -> CheckResult:
+    """The projection is the nearest point of the polytope: no feasible point is nearer to r.
+
+    With `other` made feasible by scaling, ½‖r − other‖² − ½‖r − u‖² ≥ ½‖other − u‖² if u is the projection.
+    """
+    if other is None:
+        return undecided("the interior point method gave up on the projection")
+    u = methods.project_dual(step.X, step.y, step.lam, forced=step.S).u
+    other = other * min(1.0, step.lam / float(np.abs(step.Z.T @ other).max()))
+    # ½‖r − o‖² − ½‖r − u‖² = ⟨u − o, r − u⟩ + ½‖u − o‖²
+    excess = float((u - other) @ (step.r - u))
+    slack = float((step.error / step.norms.max()).max()) * float(np.linalg.norm(step.r))
+    if excess < -slack:
+        return violates("a feasible point is closer to P_S^⊥y than the projection is")
+    if float(np.linalg.norm(other - u)) > 1e-3 * float(np.linalg.norm(step.r)):
+        return undecided("the interior point method ended far from the projection")
+    return AGREES
+
+
+def lowest_ratio(step: ProjectedDesign, methods: Methods, rng: np.random.Generator, max_iter: int) -> float:
+    """The least λ/λ* down to which linear Sequential Attention picks from A(S).
+
+    λ/λ* decreases by factors of 0.8, to 0.01 at least, until the largest weight is off A(S) or the descent is
+    undecided; the last interval is halved four times.
+    """
+
+    def picks(ratio: float) -> bool:
+        lam = ratio * step.entry.lam_star
+        result = descend(step, methods, rng, max_iter, lam)
+        return converged(step, result, lam) and largest_weight(step, result) in step.entry.active
+
+    high = step.lam / step.entry.lam_star
+    low = 0.8 * high
+    while low > 0.01 and picks(low):
+        high, low = low, 0.8 * low
+    if low <= 0.01:
+        return high
+    for _ in range(4):
+        middle = (high + low) / 2
+        high, low = (middle, low) if picks(middle) else (high, middle)
+    return high
