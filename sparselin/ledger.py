@@ -42,7 +42,7 @@ import numpy as np
 
 from sparselin.ensembles import Design
 from sparselin.ensembles.claims import smaller
-from sparselin.ensembles.saved import as_design, shown
+from sparselin.ensembles.saved import as_design, in_words
 from sparselin.parallel.processes import work_quietly
 from sparselin.validation import check_new
 
@@ -271,7 +271,7 @@ class Check:
     def _one(self, value: Any, holds: Callable[[Any], Any]) -> None:
         self.failing = value
         if not holds(value):
-            raise ClaimFailed(f"counterexample: {shown(value)}")
+            raise ClaimFailed(f"counterexample: {in_words(value)}")
         self.failing = None
         self.counted += 1
 

@@ -8,7 +8,7 @@ from exact_r2 import FAMILIES, ExactR2, nearly_dependent, number
 
 import sparselin as sl
 from sparselin._kernels import best_subset as kernels
-from sparselin._kernels.dependence import Exact, Unit
+from sparselin._kernels.dependence import DependenceTest, Unit
 from sparselin.guarantees import best_subset as module
 from sparselin.guarantees.best_subset import best_subset
 
@@ -235,12 +235,12 @@ def test_nearly_parallel_pairs_of_a_leaf_are_measured(rng):
         X /= np.linalg.norm(X, axis=1)[:, None]
         y = rng.standard_normal() * Z[:, 2] + 0.1 * Z[:, 3]
         y /= np.linalg.norm(y)
-        exact = Exact(Unit(2e-15, 2.0, 1.0), np.arange(3), np.full(3, np.inf), 0.0)
-        data = kernels.Data(X, y, exact, np.ones(4), fixed=0, volume=0.0, seen=np.zeros(2))
+        exact = DependenceTest(Unit(2e-15, 2.0, 1.0), np.arange(3), np.full(3, np.inf), 0.0)
+        data = kernels.SubsetData(X, y, exact, np.ones(4), fixed=0, volume=0.0, seen=np.zeros(2))
         stack, first = frame(X @ X.T, X @ y, 1.0)
         stack.size[0], first.off[:] = 2, 1e-14
         inside, found = np.array([2, 0, 0, 0]), np.zeros(4, np.intp)
-        state = kernels.Search(
+        state = kernels.SearchState(
             3, inside, found, np.array([10.0]), np.zeros(6, np.intp), np.zeros(6, np.intp), np.empty((4, 3))
         )  # fmt: skip
         tried = leaf(stack, state, 0)

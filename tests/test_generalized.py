@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 import sparselin as sl
 from proofs_checks.glm import LOGISTIC, POISSON, dual_point, model, moving_rows, objective, reach, solve
 from sparselin.greedy._losses import LOSSES, separates
-from sparselin.greedy._refit import Data, NoFit, refit
+from sparselin.greedy._refit import LossData, NoFit, refit
 
 EPS = float(np.finfo(float).eps)
 NAMED = pytest.mark.parametrize("loss", ["logistic", "poisson"])
@@ -95,7 +95,7 @@ def test_the_bound_holds_far_from_the_minimum(rng):
     for case in range(60):
         loss = ("logistic", "poisson")[case % 2]
         X, y = draw(loss, rng, 30, 3)
-        data = Data(LOSSES[loss], y + 0.0, rng.uniform(0.5, 2, 30))
+        data = LossData(LOSSES[loss], y + 0.0, rng.uniform(0.5, 2, 30))
         best = refit(data, X, np.zeros(3))
         b = best.coef + rng.standard_normal(3) * 10 ** rng.uniform(-3, 0)
         here, step, _ = _measured(data, X, b)
@@ -246,14 +246,14 @@ def test_ends():
 def test_a_column_that_may_be_correlated_is_not_called_orthogonal(loss, offset, monkeypatch):
     """Weights of 1e-8 to 1e8 and large offsets leave the minimum, and so the gradient, in the dark."""
     module, endings = importlib.import_module("sparselin.greedy.generalized"), []
-    ending = module._Path._ending
+    ending = module._GeneralizedState._ending
 
     def spy(path):
         rest = np.setdiff1d(np.arange(path.problem.n_features), path.support)
         endings.append((path._measured_in_parts(rest), path.data.weight, path._columns(rest), path.fit))
         return ending(path)
 
-    monkeypatch.setattr(module._Path, "_ending", spy)
+    monkeypatch.setattr(module._GeneralizedState, "_ending", spy)
     dark = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -298,7 +298,7 @@ def test_a_minimum_is_found_where_there_is_one(rng):
         if p <= 2:
             assert exists == (not moving_rows((LOGISTIC, POISSON)[case % 2], A, y)[0].any())
         units = 10.0 ** rng.integers(-6, 7, p)
-        fit = refit(Data(loss, y, rng.choice([1e-3, 1.0, 50.0], n)), A * units, np.zeros(p))
+        fit = refit(LossData(loss, y, rng.choice([1e-3, 1.0, 50.0], n)), A * units, np.zeros(p))
         found[loss.name, exists] += 1
         assert exists == (not isinstance(fit, NoFit)), (loss.name, A, y, units)
         if not exists:
@@ -340,7 +340,7 @@ def test_steps_from_where_the_loss_is_almost_linear():
     A[[1, 3, 5, 10], 1], A[[5, 11], 2] = [-1, -1, 2, 1], [1, -2]
     y, weight = np.zeros(12), np.ones(12)
     y[[2, 3, 5, 6, 9, 11]], weight[[3, 7]], weight[[4, 5, 11]] = 1, 50, 1e-3
-    found = refit(Data(LOSSES["logistic"], y, weight), A * [1e-3, 0.1, 0.01], np.zeros(3))
+    found = refit(LossData(LOSSES["logistic"], y, weight), A * [1e-3, 0.1, 0.01], np.zeros(3))
     assert found.decrement**2 < 1e-25
 
 

@@ -51,7 +51,7 @@ def interior_point(X, y, lam, S=()):
 
 
 def kernel_objective(form, X, y, lam):
-    return kernels.Objective(form, X, np.ascontiguousarray(X.T), y, lam)
+    return kernels.DescentObjective(form, X, np.ascontiguousarray(X.T), y, lam)
 
 
 def kernel_state(form, X, y, lam, x):

@@ -21,7 +21,7 @@ import sparselin as sl
 from sparselin import plots
 from sparselin.results import Status
 from sparselin.selection import cross_validation, methods
-from sparselin.selection.methods import METHODS, Data
+from sparselin.selection.methods import METHODS, SelectionData
 from sparselin.studies.common import tables
 from sparselin.studies.common.group import cli
 from sparselin.studies.select import findings
@@ -52,7 +52,7 @@ def frame():
 @pytest.fixture(scope="module")
 def diabetes(frame):
     X = frame.drop(columns="progression")
-    return Data(X.to_numpy(np.float64), frame["progression"].to_numpy(np.float64), tuple(X.columns))
+    return SelectionData(X.to_numpy(np.float64), frame["progression"].to_numpy(np.float64), tuple(X.columns))
 
 
 def run(folder, table, *options, name="table.csv"):
@@ -235,7 +235,7 @@ def test_a_method_that_ends_early_keeps_its_last_model():
     """Three columns of rank two, and a fold in which one of them is constant."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((12, 2))
-    data = Data(np.column_stack([X, X.sum(axis=1)]), rng.standard_normal(12), ("a", "b", "sum"))
+    data = SelectionData(np.column_stack([X, X.sum(axis=1)]), rng.standard_normal(12), ("a", "b", "sum"))
     for method in ("omp", "lasso"):
         models = methods.models(data, method, 3)
         assert [model.t for model in models] == [0, 1, 2, 2]

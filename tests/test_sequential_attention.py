@@ -12,7 +12,7 @@ from oracles import residual, textbook_omp
 import sparselin as sl
 from sparselin import Problem, Status
 from sparselin._kernels import descent as kernels
-from sparselin.attention.descent import Training, penalty_unit, train
+from sparselin.attention.descent import DescentEnd, penalty_unit, train
 
 SEEDS = st.integers(0, 2**32 - 1)
 CONVEX = ["linear", "l1"]
@@ -97,7 +97,7 @@ def test_the_threshold_of_the_square_form(share, sign):
     lam = np.full(2, share * np.cbrt(c**4 / 4))
     # w² = (2b²)^{1/3} has the least w² + θ²
     start = np.array([np.sqrt(np.cbrt(2 * b**2)), b / np.cbrt(2 * b**2)])
-    F = kernels.Objective(kernels.L2, X, X.T.copy(), y, lam)
+    F = kernels.DescentObjective(kernels.L2, X, X.T.copy(), y, lam)
     x, s, value, _ = kernels.descend(F, start, 1e-8, 0.0, 1000)
     assert s[0] * x[1] == pytest.approx(b, rel=0.05)
     assert np.sign(value[-1]) == sign
@@ -143,7 +143,7 @@ def test_columns_in_the_span_of_the_selected_are_never_picked(parametrization):
 def test_not_even_if_they_have_the_largest_weight(monkeypatch):
     module = importlib.import_module("sparselin.attention.sequential")
     mask = np.array([0.1, 0.9, 0.3])  # of columns 1, 2, 3
-    training = Training(mask, mask, mask, np.zeros(1), kernels.CERTIFIED)
+    training = DescentEnd(mask, mask, mask, np.zeros(1), kernels.CERTIFIED)
     monkeypatch.setattr(module, "train", lambda *_, **__: training)
     X = np.array([[1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
     path = sl.sequential_attention(X, np.array([1.0, 1.0]), 2, forced=[0])
@@ -330,7 +330,7 @@ def test_a_pick_that_the_smallest_gap_leaves_undecided_is_not_made(monkeypatch):
 
     def other_feature(*_, tol, **__):
         levels.append(tol)
-        return Training(mask, mask, mask, np.zeros(1), kernels.CERTIFIED)
+        return DescentEnd(mask, mask, mask, np.zeros(1), kernels.CERTIFIED)
 
     monkeypatch.setattr(module, "train", other_feature)
     path = sl.sequential_attention(np.eye(2), np.array([2.0, 1.0]), 1)

@@ -197,7 +197,7 @@ def test_pruning_asks_about_all_that_may_follow(monkeypatch, rng):
     monkeypatch.setattr(kernels, "_hopeless", hopeless)
     exact = exactness(sl.Problem(X[:, :n].T, np.ones(n)), np.arange(7))
     none = np.zeros(0, int)
-    data = kernels.Data(X, none, k, n, exact)
+    data = kernels.UnitColumns(X, none, k, n, exact)
     facts = np.array([np.ones(7), np.zeros(7), np.ones(7), np.zeros(7)])
     best = kernels.Best(np.array([1.0, 1e9, 0.0]), none, np.full(k, -1))
     candidates = np.vstack([X, X[:1]]), np.arange(7), facts

@@ -101,7 +101,7 @@ class Recurrence(NamedTuple):
         return cls(*doubles, singles(W), singles(column), singles(g), singles(g), c, c.view(np.int32), tops)
 
 
-class Known(NamedTuple):
+class CorrelationErrors(NamedTuple):
     """Bounds on the errors of c in float64 and on those by rounding of the data, and a bound on κ²."""
 
     error: float
@@ -214,7 +214,7 @@ def _known(signal, eps, condition):
     root, kappa2 = math.sqrt(signal.y.size), max(1.0, condition)
     zero = SAFETY * eps * (root + math.sqrt(kappa2)) * signal.length
     error = SAFETY * _EPS * (root + math.sqrt(kappa2) + root * kappa2) * signal.length
-    return Known(error, zero, kappa2)
+    return CorrelationErrors(error, zero, kappa2)
 
 
 @inner(**VECTORIZED)

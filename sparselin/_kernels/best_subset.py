@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
-from sparselin._kernels.dependence import Exact, outside_span
+from sparselin._kernels.dependence import DependenceTest, outside_span
 from sparselin._kernels.linear_algebra import copy, dot, project
 
 Reals = NDArray[np.float64]
@@ -38,12 +38,12 @@ _RUN, _HOPELESS = 8, 0.1
 DEPTH, NODES, MOVES, SIZE, UNCLEAR, WITHIN = 0, 1, 2, 3, 4, 5  # entries of `Search.counters`
 
 
-class Data(NamedTuple):
+class SubsetData(NamedTuple):
     """The data: columns of unit length, or zero, and y, projected off the forced columns."""
 
     X: Reals  # (d, n), by rows
     y: Reals
-    exact: Exact
+    exact: DependenceTest
     own: Reals  # (d + 1,) the errors of the columns and last of y, in units of u
     fixed: int  # the number of columns they are projected off,
     volume: float  # and log₂ of the volume of these
@@ -64,7 +64,7 @@ class Stack(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """Views of one level, as `at` has them; the entries of F come first."""
+    """Views of one level, as `frame_at` has them; the entries of F come first."""
 
     G: Reals  # X_FᵀP_I^⊥X_F
     features: Indices  # F
@@ -77,7 +77,7 @@ class Frame(NamedTuple):
     off: Reals  # the errors of the projected columns; last of y
 
 
-class Search(NamedTuple):
+class SearchState(NamedTuple):
     """The state of the search, and the best set without the forced features."""
 
     m: int  # features that may be added
@@ -89,7 +89,7 @@ class Search(NamedTuple):
     work: Reals  # (4, d), of `_try`
 
 
-class Basis(NamedTuple):
+class SubsetBasis(NamedTuple):
     """Orthonormal rows Q that span the columns `inside`; a column in the span of those before, certainly or
     to rounding, has a zero row, and is not a member.
     """
@@ -112,7 +112,7 @@ def empty_stack(levels: int, d: int) -> Stack:
 
 
 @inner(**NUMPY)
-def at(stack, level):
+def frame_at(stack, level):
     rows = stack.rows[level]
     return Frame(
         stack.G[level], stack.features[level], rows, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
@@ -181,11 +181,11 @@ def _narrow(stack, level, m, target):
     if stack.kind[level] == OPEN:
         circles(stack, level, m)
     base = relax(stack, level, m, target)
-    total, last, _ = _largest(at(stack, level).v, F, m)
+    total, last, _ = _largest(frame_at(stack, level).v, F, m)
     lower = base - total
     stack.bound[level] = max(stack.bound[level], lower)
     if not stack.bound[level] >= target:
-        stack.size[level] = _drop(at(stack, level), F, lower + last - target)
+        stack.size[level] = _drop(frame_at(stack, level), F, lower + last - target)
         if stack.size[level] == 0:
             stack.bound[level] = np.inf
     return base
@@ -194,7 +194,7 @@ def _narrow(stack, level, m, target):
 @inner(**ONCE)
 def _branch(stack, state, level, base):
     """Include the candidate of largest v, and remove it from this frame; for leaves, several."""
-    left, frame = state.m - level, at(stack, level)
+    left, frame = state.m - level, frame_at(stack, level)
     for _ in range(1 if left > 3 else _RUN):
         F = stack.size[level] - 1
         top = F
@@ -255,7 +255,7 @@ def relax(stack, level, m, target):
 
     Improves beta by coordinate descent as long as the target may be attained.
     """
-    frame, F, kind, square = at(stack, level), stack.size[level], stack.kind[level], stack.square[level]
+    frame, F, kind, square = frame_at(stack, level), stack.size[level], stack.kind[level], stack.square[level]
     G, b, D, v = frame.G, frame.b, frame.D, frame.v
     if kind == NONE:
         for j in range(F):
@@ -415,7 +415,7 @@ def _include(stack, state, level):
 @inner(**ONCE)
 def _eliminate(stack, level):
     """Project the others and y off candidate F, into level + 1; whether the errors have grown too large."""
-    F, below, new, old = stack.size[level], level + 1, at(stack, level + 1), at(stack, level)
+    F, below, new, old = stack.size[level], level + 1, frame_at(stack, level + 1), frame_at(stack, level)
     G, row, pivot, size = old.G, old.G[F], old.G[F, F], old.b[F]
     stack.square[below] = max(0.0, stack.square[level] - size * size / pivot)
     for kept in (stack.size, stack.kind, stack.sized):
@@ -479,7 +479,7 @@ def basis_of(data, inside):
     Q, T = np.zeros((t, X.shape[1])), np.zeros((t, t))
     members, shares, p = np.empty(t, np.intp), np.empty(t), 0
     for s in range(t):
-        x, before = inside[s], Basis(Q[:s], T, inside[:s], members[:p])
+        x, before = inside[s], SubsetBasis(Q[:s], T, inside[:s], members[:p])
         size = squared_size(data, before, X[x], x)
         for l in range(s):
             T[l, s] = -dot(Q[l], X[x])
@@ -504,7 +504,7 @@ def basis_of(data, inside):
         T[s, s] = 1
         for i in range(s + 1):
             T[i, s] /= length
-    return Basis(Q, T, inside, members[:p])
+    return SubsetBasis(Q, T, inside, members[:p])
 
 
 @kernel(**NUMPY)
@@ -549,7 +549,7 @@ def measure(data, stack, t, inside):
 
     D and beta, which are of another scale, become zero.
     """
-    X, y, unit, frame = data.X, data.y, data.exact.unit, at(stack, t)
+    X, y, unit, frame = data.X, data.y, data.exact.unit, frame_at(stack, t)
     b, index, growth, off = frame.b, frame.features, frame.growth, frame.off
     basis = basis_of(data, inside[:t])
     r, shares = y.copy(), np.empty(t)
@@ -622,7 +622,7 @@ def convexify(stack, level):
 
     An error of C of at most w_j + w_l in C_jl is ⪯ diag(F·w_j + Σ w), which is subtracted from D.
     """
-    F, frame = stack.size[level], at(stack, level)
+    F, frame = stack.size[level], frame_at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
     stack.sized[level], stack.kind[level] = F, OPEN if F > 0 else NONE
     L, h = np.empty((F, F)), np.zeros(F)
@@ -659,7 +659,7 @@ def _share(C, h, L, F):
 @inner(**ONCE)
 def circles(stack, level, m):
     """D_j = C_jj·(1 − the sum of the m − 1 largest |correlations| with others): C_A ⪰ D_A for |A| ≤ m."""
-    F, frame = stack.size[level], at(stack, level)
+    F, frame = stack.size[level], frame_at(stack, level)
     C, D, w = frame.G, frame.D, frame.off
     sizes, most = np.empty(F), 0.0
     for j in range(F):
@@ -678,7 +678,7 @@ def circles(stack, level, m):
 @inner(**ONCE)
 def leaf(stack, state, level):
     """Try all pairs with I and candidate F; False if the columns need to be projected again for that."""
-    F, frame, work = stack.size[level], at(stack, level), state.work
+    F, frame, work = stack.size[level], frame_at(stack, level), state.work
     G, growth, off = frame.G, frame.growth, frame.off
     u, c, p, w = work[0], work[1], work[2], work[3]
     root = math.sqrt(G[F, F])
@@ -705,7 +705,7 @@ def leaf(stack, state, level):
 @inner(**ONCE)
 def _scan(stack, state, level):
     """Try all sets of 1 or 2 further features."""
-    frame, work = at(stack, level), state.work
+    frame, work = frame_at(stack, level), state.work
     u, c, p, w = work[0], work[1], work[2], work[3]
     for j in range(stack.size[level]):
         u[j] = 1 / math.sqrt(frame.G[j, j])

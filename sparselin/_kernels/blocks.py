@@ -40,7 +40,7 @@ def _dots(A, rows, x, out):
         out[m] = sa
 
 
-class Candidates(NamedTuple):
+class SingleColumns(NamedTuple):
     """Columns among which guesses are made, in single precision.
 
     Attributes
@@ -145,7 +145,7 @@ def _maxima(bits, mask, tops):
         tops[b] = top
 
 
-class Scores(NamedTuple):
+class WeightedScores(NamedTuple):
     """Scores, |score_j| known to ±error·weights_j.
 
     Attributes
@@ -162,7 +162,7 @@ class Scores(NamedTuple):
     block_weights: NDArray[np.floating]
 
 
-class Steps(NamedTuple):
+class GuessedSteps(NamedTuple):
     """Picks s = 0..p−1, and the argmax after each.
 
     Attributes
@@ -182,7 +182,7 @@ class Steps(NamedTuple):
     counts: NDArray[np.intp]
 
 
-class Lengths(NamedTuple):
+class ProjectedLengths(NamedTuple):
     """ρ_j² = ‖P_S^⊥X_j‖² of all columns, its value when last projected, 1/ρ_j, ‖X_j‖, and 1/‖y‖."""
 
     squares: NDArray[np.floating]

@@ -21,7 +21,7 @@ class Unit(NamedTuple):
     power: float
 
 
-class Exact(NamedTuple):
+class DependenceTest(NamedTuple):
     """The rounding unit of the columns, and what decides dependence exactly."""
 
     unit: Unit

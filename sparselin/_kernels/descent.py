@@ -29,7 +29,7 @@ _SHORT = 5  # short steps from which the step length is taken
 _TRIALS = 40  # steps that the line search tries
 
 
-class Objective(NamedTuple):
+class DescentObjective(NamedTuple):
     """F."""
 
     form: int  # s

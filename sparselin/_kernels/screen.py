@@ -127,7 +127,7 @@ def products_by_columns(copy, x, z, start, stop):
         z[a], z[b], z[c], z[e] = ta, tb, tc, te
 
 
-class Known(NamedTuple):
+class ScreenedDesign(NamedTuple):
     """The design, and error bounds of products with its copy.
 
     Attributes

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin._kernels import NUMPY, ONCE, VECTORIZED, inner, kernel
-from sparselin._kernels.dependence import Exact, outside_span, span
+from sparselin._kernels.dependence import DependenceTest, outside_span, span
 from sparselin._kernels.linear_algebra import copy, copy_rows
 
 # A joint gain whose root is smaller counts as zero.
@@ -27,14 +27,14 @@ GAIN, OFF, SQUARE, DIRECTION = 0, 1, 2, 3
 LOWER, UPPER, PAIRS = 0, 1, 2  # entries of `Best.bounds`
 
 
-class Data(NamedTuple):
+class UnitColumns(NamedTuple):
     """Unit columns and last unit y in n coordinates, by rows, followed by |U| + k coefficients."""
 
     Z: NDArray[np.float64]
     U: NDArray[np.intp]
     k: int
     n: int
-    exact: Exact
+    exact: DependenceTest
 
 
 class Best(NamedTuple):

@@ -106,7 +106,7 @@ def hadamard_descent(
     return _result(problem, qr, S, reduced, training, lam)
 
 
-class Reduced(NamedTuple):
+class EliminatedProblem(NamedTuple):
     """The problem with S eliminated.
 
     Attributes
@@ -126,7 +126,7 @@ class Reduced(NamedTuple):
     residual_norm: float
 
 
-class Training(NamedTuple):
+class DescentEnd(NamedTuple):
     """The end of a descent: w, θ and s(w) (m,), F − ½‖P_S^⊥y‖² at every iterate, and the code of its end."""
 
     w: FloatArray
@@ -136,7 +136,7 @@ class Training(NamedTuple):
     end: int
 
 
-def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool = False) -> Reduced:
+def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool = False) -> EliminatedProblem:
     """Project X_{S̄} and y off X_S = QR, twice.
 
     With fewer columns than rows, or `only_range`, they are then expressed in an orthonormal basis of the
@@ -154,10 +154,10 @@ def eliminate(problem: Problem, qr: ThinQR, S: IndexArray, *, only_range: bool =
     if len(free) < problem.n or only_range:
         basis = orthonormal_basis(X)
         X, y = basis.T @ X, basis.T @ y
-    return Reduced(free, X, y, lengths, lam_star, norm)
+    return EliminatedProblem(free, X, y, lengths, lam_star, norm)
 
 
-def penalty_unit(reduced: Reduced, parametrization: str) -> float:
+def penalty_unit(reduced: EliminatedProblem, parametrization: str) -> float:
     """Return the unit of λ: λ* for "linear" and "l1", (λ*⁴/ℓ²)^{1/3} for "l2", else ℓ², ℓ = max‖P_S^⊥X_j‖.
 
     Where λ* = 0, and nothing is trained, it is 1. In other units of X and y the minimisers of F at the same
@@ -174,7 +174,7 @@ def penalty_unit(reduced: Reduced, parametrization: str) -> float:
 
 
 def train(
-    reduced: Reduced,
+    reduced: EliminatedProblem,
     share: float,
     parametrization: str,
     rng: np.random.Generator,
@@ -182,7 +182,7 @@ def train(
     tol: float,
     max_iter: int,
     size: float | None = None,
-) -> Training:
+) -> DescentEnd:
     """Descend from a random start at λ = share·`penalty_unit`, in units in which max‖X_j‖ = 1 and λ* = 1.
 
     With X = qX', y = py', and w = ωw', θ = υθ' such that s(w)∘θ = (p/q)·s(w')∘θ', F = p²F' where
@@ -193,7 +193,7 @@ def train(
     form = FORMS[parametrization]
     if reduced.lam_star == 0 or (share > _HUGE and form <= kernels.L2):
         zero = np.zeros(len(reduced.free))
-        return Training(zero, zero, zero, np.zeros(1), kernels.AT_FLOOR)
+        return DescentEnd(zero, zero, zero, np.zeros(1), kernels.AT_FLOOR)
     q = float(reduced.lengths.max())
     p = reduced.lam_star / q
     omega, upsilon, sigma = _units(form, p / q)
@@ -205,12 +205,12 @@ def train(
     # below λ*, or what is λ* for w², the decrease from zero is positive, and must end the descent
     vanishes = share >= (1 - 1e-6) * (np.cbrt(0.25) if form == kernels.L2 else 1)
     floor = 0.5 * (1e-7 * reduced.residual_norm / p) ** 2 if vanishes else 0.0
-    objective = kernels.Objective(form, X, np.ascontiguousarray(X.T), y, penalties)
+    objective = kernels.DescentObjective(form, X, np.ascontiguousarray(X.T), y, penalties)
     x, s, value, end = kernels.descend(objective, start, tol, floor, max_iter)
     m = len(s)
     with np.errstate(over="ignore"):  # F at the start may be beyond the range of floats, where ‖y‖² is not
         value = p**2 * value
-    return Training(omega * x[:m], upsilon * x[m:], sigma * s, value, end)
+    return DescentEnd(omega * x[:m], upsilon * x[m:], sigma * s, value, end)
 
 
 def _units(form: int, size: float) -> tuple[float, float, float]:
@@ -245,7 +245,7 @@ def _start(
 
 
 def _result(
-    problem: Problem, qr: ThinQR, S: IndexArray, reduced: Reduced, training: Training, lam: float
+    problem: Problem, qr: ThinQR, S: IndexArray, reduced: EliminatedProblem, training: DescentEnd, lam: float
 ) -> DescentResult:
     """The result as vectors (d,), with β_S by least squares."""
     w = np.full(problem.d, np.nan, problem.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin._kernels.descent import AT_FLOOR, CERTIFIED
-from sparselin.attention.descent import ENDINGS, FORMS, Reduced, eliminate, penalty_unit, train
+from sparselin.attention.descent import ENDINGS, FORMS, EliminatedProblem, eliminate, penalty_unit, train
 from sparselin.greedy._pursuit import pursue
 from sparselin.greedy._selection import Callback, Pick, Selection
 from sparselin.lasso._homotopy import Homotopy
@@ -151,7 +151,7 @@ def _default_share(parametrization: str, entry: FirstEntry) -> float:
     return 1.0
 
 
-def _pick(selection: Selection, entry: FirstEntry, reduced: Reduced, mask: FloatArray) -> Pick:
+def _pick(selection: Selection, entry: FirstEntry, reduced: EliminatedProblem, mask: FloatArray) -> Pick:
     """The largest |s_i| among the columns outside the span of S."""
     weights = np.ones(selection.problem.d, selection.problem.dtype)
     weights[reduced.free] = mask

@@ -51,7 +51,7 @@ def as_design(value: Any) -> Design | None:
     return None
 
 
-def shown(value: Any) -> str:
+def in_words(value: Any) -> str:
     """What a message says of a value: small ones in full, of a large design its shape."""
     design = next(_designs(value), None)
     return (

@@ -209,7 +209,7 @@ class _LassoNet(NetworkEstimator):
             except ValueError:
                 if stratify is None:
                     raise
-        return task.rows.part(apart[0]), task.rows.part(apart[1])
+        return task.rows.at(apart[0]), task.rows.at(apart[1])
 
 
 def _triple(rows: Rows | None) -> tuple[Any, ...] | None:

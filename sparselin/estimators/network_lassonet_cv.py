@@ -105,7 +105,7 @@ class _LassoNetCV(_LassoNet):
     ) -> FloatArray:
         """The mean loss (L,) on the rows left out, at each λ; the last one where all features are gone."""
         path = self._path(
-            task, network, task.rows.part(train), task.rows.part(test), lams=self.path_.lam[1:],
+            task, network, task.rows.at(train), task.rows.at(test), lams=self.path_.lam[1:],
             stop_on="training",
         )  # fmt: skip
         unless_stopped(path)

@@ -58,7 +58,7 @@ class Blocks:
         weights = problem.column_norms if lengths is None else np.empty_like(self.c)
         integer = np.int32 if problem.dtype == np.float32 else np.int64
         bits, mask = score.view(integer), integer(np.iinfo(integer).max)
-        self._scores = kernels.Scores(score, weights, bits, mask, _block_maxima(problem.column_norms))
+        self._scores = kernels.WeightedScores(score, weights, bits, mask, _block_maxima(problem.column_norms))
         # at most so many columns tied at the maximum in float32 are compared in float64
         self._max_candidates = 16 if lengths is None and problem.dtype == np.float32 else 1
         self._next = self._search()
@@ -134,7 +134,7 @@ class Blocks:
         p, known = len(J), self._multiply(t, len(J))
         candidates, counts = np.empty((p, self._max_candidates), np.intp), np.zeros(p, np.intp)
         errors = self._error(self.selection.qr.kappas(t + 1)[:p])
-        steps = kernels.Steps(J, projections, errors, np.empty(p), np.empty(p), candidates, counts)
+        steps = kernels.GuessedSteps(J, projections, errors, np.empty(p), np.empty(p), candidates, counts)
         out, W = np.array(self.selection.excluded, np.intp), self.W[t : t + known]
         before = self.c.copy() if self._max_candidates > 1 else self.c
         if self.lengths is None:
@@ -163,7 +163,7 @@ class Blocks:
         return right, nexts, bool(counts[right - 1] == kernels.STALE)
 
     def _confirm(
-        self, steps: kernels.Steps, nexts: list[Pick | None], undecided: list[int], t: int
+        self, steps: kernels.GuessedSteps, nexts: list[Pick | None], undecided: list[int], t: int
     ) -> int | None:
         """Decide in float64 the pick after each of these; the first after which it is not the guessed one."""
         double, index = self.selection.double, self.selection.qr.index

@@ -184,7 +184,7 @@ class _Span:
         return Status.NO_CORRELATION if rest.outside.any() else Status.RANK_EXHAUSTED
 
 
-class _Path:
+class _ComplexState:
     """The picks so far."""
 
     def __init__(self, design: ComplexDesign, y: Any, names: tuple[str, ...] | None) -> None:
@@ -248,7 +248,7 @@ def pursue(
     callback: Callable[[SelectionPath], object] | None = None,
 ) -> SelectionPath:
     """The `forced` columns, then the largest |c_j|, or with `quotients` |c_j|/‖z_j‖, until ‖r‖ ≤ limit."""
-    path, d = _Path(design, y, names), len(design.norms)
+    path, d = _ComplexState(design, y, names), len(design.norms)
     span, excluded = path.span, list[int]()
     y_norm, n = path.norms[0], len(y)
     limit = float(stopping_level(limit, y_norm, span.unit, span.unit))

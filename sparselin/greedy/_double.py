@@ -11,7 +11,7 @@ from sparselin.linalg.products import compiled, rows_of_columns
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import Measured, measure
 from sparselin.problem import Problem
-from sparselin.problem.design import Design, weighted
+from sparselin.problem.design import DesignColumns, weighted
 from sparselin.results import IndexArray
 
 
@@ -55,7 +55,7 @@ class _InDouble(Problem):
         )  # fmt: skip
         self._raw = copy.copy(problem)
         vars(self._raw)["X"] = self.design.X
-        vars(self._raw)["design"] = Design(self.design.X)
+        vars(self._raw)["design"] = DesignColumns(self.design.X)
         self.cache(np.zeros(0, np.intp))
 
     def cache(self, J: IndexArray) -> None:

@@ -66,7 +66,7 @@ class Guesses:
         top, norms = float(size[C].max()), self.problem.column_norms[C]
         cosines = c[C] / norms  # times ‖r‖
         unit = float(np.abs(cosines).max())  # divided by it, cosines and weights are in the range of float32
-        candidates = kernels.Candidates(
+        candidates = kernels.SingleColumns(
             unit=self._unit,
             rows=self._fetch(C),
             columns=C,

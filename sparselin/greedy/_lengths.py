@@ -33,9 +33,9 @@ class Lengths:
         self.size = 0
         self.ratio = self.problem.dtype.type(1 / problem.y_norm if problem.y_norm else 0)
 
-    def arrays(self) -> kernels.Lengths:
+    def arrays(self) -> kernels.ProjectedLengths:
         """The arrays that a kernel updates."""
-        return kernels.Lengths(self.squares, self.measured, self.scale, self.norms, self.ratio)
+        return kernels.ProjectedLengths(self.squares, self.measured, self.scale, self.norms, self.ratio)
 
     def follow(self, qr: ThinQR) -> None:
         """Account for all columns of the factorisation."""

@@ -37,7 +37,7 @@ _STEPS = 1000  # η up to 745, where ℓ'' underflows, at steps of about one
 _ASKED = (12, 60)  # the steps after which a linear program looks for a separating direction
 
 
-class Data(NamedTuple):
+class LossData(NamedTuple):
     """ℓ, y and w > 0 in float64."""
 
     loss: Loss
@@ -75,7 +75,7 @@ class NoFit(NamedTuple):
     direction: FloatArray
 
 
-def refit(data: Data, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
+def refit(data: LossData, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
     """The minimum of L for A (n, p), of independent columns, from b = coef (p,)."""
     signs, before = data.loss.signs(data.y), math.inf
     with np.errstate(all="ignore"):
@@ -101,7 +101,7 @@ def refit(data: Data, A: FloatArray, coef: FloatArray) -> Refit | NoFit:
     return NoFit(Status.BEYOND_PRECISION, coef[:0]) if b is None else NoFit(Status.NO_MINIMUM, b)
 
 
-def _measured(data: Data, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArray, float]:
+def _measured(data: LossData, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArray, float]:
     """What `Refit` says at b, but for Q; δ, and ‖R⁻ᵀg‖ as computed.
 
     g_l errs by the rounding of u and of its sum, UNIT·Σ_i |a_il|(√n|u_i| + w_i·lost_i), R⁻ᵀg by |R⁻ᵀ| times
@@ -125,7 +125,7 @@ def _measured(data: Data, A: FloatArray, b: FloatArray) -> tuple[Refit, FloatArr
     return Refit(b, eta, lost, u, variance, Q, R, whole, reach, eta_size), inverse @ half, decrement
 
 
-def _length(data: Data, here: Refit, along: FloatArray, square: float) -> float:
+def _length(data: LossData, here: Refit, along: FloatArray, square: float) -> float:
     """The t of the step, along = Aδ and square = D²; zero where rounding leaves none."""
     loss, y, weight = data
     rho = float(np.abs(along).max())

@@ -130,7 +130,7 @@ class Screen:
         off = unit * math.sqrt(n) / 2
         # 0.001·off ≥ 1.5e-8·‖X_j‖ exceeds float64's rounding errors in unit, q, ‖X_j‖ and ‖r‖, n ≤ 2²⁴
         error = 1.001 * (off + mu / (1 - mu) * (norms + off))
-        self.data = kernels.Known(X, scale, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
+        self.data = kernels.ScreenedDesign(X, scale, unit, norms, error, np.empty(_MAX_CANDIDATES, np.intp))
 
     def scores(self, x: FloatArray) -> FloatArray:
         """⟨q_j, x⟩ (d,) in single precision.

@@ -155,7 +155,10 @@ def _all_at_once(
             y = _signals(Y, start, stop, D.dtype)
             m, lengths = stop - start, _row_norms(y, Y, "Y", start)
             c = y @ columns.T if size else np.empty((m, d))
-            limits, (support, coef, history) = levels.limits(start, stop, lengths), rows.part(start, stop)
+            limits, (support, coef, history) = (
+                levels.limits(start, stop, lengths),
+                rows.in_double(start, stop),
+            )
             limits = stopping_level(limits, lengths, unit, unit)
             signals = kernels.Signal(y, c, lengths, limits, support, coef, history)
             try:
@@ -245,7 +248,7 @@ class _Rows:
         self.redone = np.zeros(N, np.intp)  # signals of a task solved again, at the index of its first
         self.d, self.names = d, names
 
-    def part(self, start: int, stop: int) -> tuple[Any, ...]:
+    def in_double(self, start: int, stop: int) -> tuple[Any, ...]:
         """Rows start..stop of support, coef and residual_norms; a copy of what is not float64."""
         parts = (self.coef[start:stop], self.residual_norms[start:stop])
         return self.support[start:stop], *(part.astype(np.float64, copy=False) for part in parts)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._losses import Loss, check_loss, check_responses, check_varied, refuse_words
-from sparselin.greedy._refit import UNIT, Data, NoFit, Refit, refit
+from sparselin.greedy._refit import UNIT, LossData, NoFit, Refit, refit
 from sparselin.linalg.ties import Scores, argmax, relative_margin, stopping_level
 from sparselin.problem import Problem, as_problem
 from sparselin.results import FloatArray, GeneralizedPath, IndexArray, Status
@@ -53,7 +53,7 @@ def generalized_omp(
     the model before, with steps that provably lower L, down to the rounding of ∇L. `optimality` bounds twice
     what is left of L, by 2D², D = ‖(X_SᵀVX_S)^−½∇L‖, rounding included (proof in `sparselin.greedy._refit`).
     As c_i = z_iᵀ(w∘(y − μ)), z_i being X_i projected off X_S orthogonally by V, errors of the refit enter c_i
-    by their square only (`_Path._measured`).
+    by their square only (`_GeneralizedState._measured`).
 
     Where S separates the data (along some direction terms of L fall for ever and none rises: Albert and
     Anderson, 1984) L has no minimum. The path then ends, NO_MINIMUM, with the last model that has one; the
@@ -98,7 +98,7 @@ def generalized_omp(
         raise TypeError("generalized_omp needs the rows as they are: pass X and y in place of the Problem")
     law = check_loss(loss)
     refuse_words(law, y)
-    fit = _Path(as_problem(X, y, intercept=intercept), law, X, y, standardize, sample_weight)
+    fit = _GeneralizedState(as_problem(X, y, intercept=intercept), law, X, y, standardize, sample_weight)
     k, first = fit.problem.budget(k, forced)
     level = None if tol is None else check_tolerance(tol, "the deviance without features", absolute=False)
     for j in first.tolist():
@@ -118,7 +118,7 @@ def generalized_omp(
     return fit.result(Status.TOLERANCE)
 
 
-class Measured(NamedTuple):
+class MeasuredGradient(NamedTuple):
     """Columns measured at S: c_i, e_i, whether they are outside the span of S, and ‖z_i‖‖y − μ‖ ≥ |c_i|."""
 
     c: FloatArray
@@ -127,7 +127,7 @@ class Measured(NamedTuple):
     most: FloatArray
 
 
-class _Path:
+class _GeneralizedState:
     """The features so far, and the minimiser on them.
 
     Data in float64, of the rows of positive weight, the weights in a unit that is a power of two, so that the
@@ -145,7 +145,7 @@ class _Path:
         weight = weight / self.unit
         responses, self.rows = check_responses(loss, y, n), np.flatnonzero(weight)
         self.problem, self.with_intercept = problem, problem.d > d
-        self.data = Data(loss, responses[self.rows], weight[self.rows])
+        self.data = LossData(loss, responses[self.rows], weight[self.rows])
         self.scale, self.standardized = np.ones(d), bool(standardize)
         if self.standardized:
             given = None if sample_weight is None else weight
@@ -245,12 +245,12 @@ class _Path:
         c, error, outside, _ = self._measured_in_parts(J)
         return Scores(np.where(outside, c, 0), np.where(outside, error, 0), 8 * self.problem.eps / UNIT)
 
-    def _measured_in_parts(self, J: IndexArray) -> Measured:
+    def _measured_in_parts(self, J: IndexArray) -> MeasuredGradient:
         step = max(1, _AT_ONCE // self.problem.n)
         parts = [self._measured(J[at : at + step]) for at in range(0, max(len(J), 1), step)]
-        return Measured(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        return MeasuredGradient(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
-    def _measured(self, J: IndexArray) -> Measured:
+    def _measured(self, J: IndexArray) -> MeasuredGradient:
         """c_i = z_iᵀu, e_i, and whether ‖z_i‖ > 8·eps·s(X_i), for z_i = X_i − Aa_i, AᵀVz_i = 0.
 
         With û = u(η̂), a* = η* − η ∈ range A and |μ* − μ − ℓ''a*| ≤ ℓ''a*²(e^ρ − 1 − ρ)/ρ² ≤ 0.64·ℓ''a*²,
@@ -274,7 +274,7 @@ class _Path:
         rounding = (size + math.sqrt(len(Z)) * length) * r + length * lost + V_length * fit.eta_size
         rounding += 2 * float((half / root).max()) * size * fit.decrement
         error = UNIT * rounding + 1.3 * fit.reach * fit.decrement**2 * V_length
-        return Measured(Z.T @ fit.u, error, length > 8 * self.problem.eps * size, length * r)
+        return MeasuredGradient(Z.T @ fit.u, error, length > 8 * self.problem.eps * size, length * r)
 
     def _ending(self) -> Status:
         """Why every c_i is zero to its error; BEYOND_PRECISION if that is no small share of ‖z_i‖‖y − μ‖."""

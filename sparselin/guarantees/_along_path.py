@@ -45,7 +45,7 @@ from sparselin.results import FloatArray, IndexArray
 _EPS = float(np.finfo(np.float64).eps)
 
 
-class Data(NamedTuple):
+class ScaledData(NamedTuple):
     """The nonzero columns in float64, the longest of length one, and y of length one, in at most d + 1 rows.
 
     `place` (d,) is the position of each column of the problem in X, −1 for zero columns; `norms` (d',) are
@@ -57,14 +57,14 @@ class Data(NamedTuple):
     y: FloatArray
     place: IndexArray
     norms: FloatArray
-    exact: kernels.Exact
+    exact: kernels.DependenceTest
 
     @property
     def d(self) -> int:
         return int(self.X.shape[1])
 
 
-class Basis(NamedTuple):
+class IndependentColumns(NamedTuple):
     """Positions J of independent columns of a set S with the same span; X_J, scaled to unit columns, = QR.
 
     `inverse` is R⁻¹; `undecided` says that rounding leaves open whether the rest of S is in their span.
@@ -76,7 +76,7 @@ class Basis(NamedTuple):
     undecided: bool
 
 
-class Known(NamedTuple):
+class LowerBounds(NamedTuple):
     """Lower bounds valid at every step: γ_{S,k} of the final S (`gamma`); λ_min over sets of |S| + |A|
     columns, as given (`sparse`) and of unit length (`correlation`).
 
@@ -115,7 +115,7 @@ class PrefixBounds(NamedTuple):
     q_squared: tuple[float, float] = (1.0, 1.0)
 
 
-def scaled(problem: Problem) -> Data:
+def scaled(problem: Problem) -> ScaledData:
     """The data as the guarantees need them; y = 0 stays zero."""
     norms = problem.column_norms.astype(np.float64)
     # if all columns are zero, one of them is used
@@ -133,17 +133,17 @@ def scaled(problem: Problem) -> Data:
     place[keep] = np.arange(len(keep))
     X, y = np.ascontiguousarray(A[:, :-1]), np.ascontiguousarray(A[:, -1])
     lengths = np.sqrt(np.einsum("ij,ij->j", X, X))
-    return Data(problem, X, y, place, lengths, exactness(problem, keep))
+    return ScaledData(problem, X, y, place, lengths, exactness(problem, keep))
 
 
-def basis(data: Data, places: IndexArray) -> Basis:
+def basis(data: ScaledData, places: IndexArray) -> IndependentColumns:
     """A basis of the span of the columns at these positions, chosen in this order."""
     places = places[data.norms[places] > 0]
     if len(places) <= len(data.y):
         found = _factors(data, places)
         if found is not None:
             return found
-    J = Basis(places[:0], np.zeros((len(data.y), 0)), np.zeros((0, 0)), False)
+    J = IndependentColumns(places[:0], np.zeros((len(data.y), 0)), np.zeros((0, 0)), False)
     undecided = False
     for x in places:
         outside = _outside(data, J, np.array([x]))[0]
@@ -153,10 +153,10 @@ def basis(data: Data, places: IndexArray) -> Basis:
     return J._replace(undecided=undecided)
 
 
-def _factors(data: Data, J: IndexArray, sure: bool = False) -> Basis | None:
+def _factors(data: ScaledData, J: IndexArray, sure: bool = False) -> IndependentColumns | None:
     """QR of the columns scaled to unit length, if they are certainly independent."""
     if not len(J):
-        return Basis(J, np.zeros((len(data.y), 0)), np.zeros((0, 0)), False)
+        return IndependentColumns(J, np.zeros((len(data.y), 0)), np.zeros((0, 0)), False)
     Q, R = np.linalg.qr(data.X[:, J] / data.norms[J])
     if not sure and not R.diagonal().all():
         return None
@@ -164,11 +164,11 @@ def _factors(data: Data, J: IndexArray, sure: bool = False) -> Basis | None:
     # the columns of R⁻¹ have the lengths s(x)/ρ
     ratio = (inverse**2).sum(axis=0)
     if sure or (ratio * kernels.span(data.exact.unit) < 1).all():
-        return Basis(J, np.asarray(Q), np.asarray(inverse), False)
+        return IndependentColumns(J, np.asarray(Q), np.asarray(inverse), False)
     return None
 
 
-def _outside(data: Data, J: Basis, places: IndexArray) -> IndexArray:
+def _outside(data: ScaledData, J: IndependentColumns, places: IndexArray) -> IndexArray:
     """For each column 1 if it is outside the span of J, 0 if in it, −1 if undecided."""
     unit = data.X[:, places] / data.norms[places]
     Z, size = _projected(J, unit)
@@ -179,20 +179,20 @@ def _outside(data: Data, J: Basis, places: IndexArray) -> IndexArray:
     return outside
 
 
-def _projected(J: Basis, V: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _projected(J: IndependentColumns, V: FloatArray) -> tuple[FloatArray, FloatArray]:
     """P_J^⊥V for unit vectors V, and the squares of their sizes, 1 + ‖coefficients‖²."""
     inner = J.Q.T @ V
     Z = V - J.Q @ inner
     return Z - J.Q @ (J.Q.T @ Z), 1 + ((J.inverse @ inner) ** 2).sum(axis=0)
 
 
-def explained(data: Data, S: IndexArray) -> tuple[float, float]:
+def explained(data: ScaledData, S: IndexArray) -> tuple[float, float]:
     """R²(S) = ‖P_S y‖²/‖y‖² and a bound on its rounding error."""
     J = data.place[S]
     return _explained(data, basis(data, J[J >= 0]))
 
 
-def _explained(data: Data, J: Basis) -> tuple[float, float]:
+def _explained(data: ScaledData, J: IndependentColumns) -> tuple[float, float]:
     if not data.y.any():
         return 0.0, 0.0
     r, size = _projected(J, data.y)
@@ -208,7 +208,7 @@ def _explained(data: Data, J: Basis) -> tuple[float, float]:
     return max(0.0, square - left), error if len(J.J) else 0.0
 
 
-def everything(data: Data) -> float:
+def everything(data: ScaledData) -> float:
     """An upper bound on R² of all columns."""
     if data.d >= len(data.y) or not data.norms.all():
         return 1.0
@@ -239,7 +239,13 @@ class _Left(NamedTuple):
 
 
 def step(
-    data: Data, S: IndexArray, pick: IndexArray, k: int, known: Known, pair_limit: int, node_limit: int
+    data: ScaledData,
+    S: IndexArray,
+    pick: IndexArray,
+    k: int,
+    known: LowerBounds,
+    pair_limit: int,
+    node_limit: int,
 ) -> PrefixBounds:
     """The constants at S, a set of independent columns; `pick` (of length 0 or 1) is the next pick."""
     places = data.place[S]
@@ -270,7 +276,7 @@ def step(
     return PrefixBounds(r2, error, m, *largest, *capped, min(1.0, r2 + error + gain_upper), q_squared)
 
 
-def _left(data: Data, J: Basis) -> _Left:
+def _left(data: ScaledData, J: IndependentColumns) -> _Left:
     """X and y projected off S, twice, without the columns in the span of S."""
     others = np.setdiff1d(np.flatnonzero(data.norms > 0), J.J)
     outside = _outside(data, J, others)

@@ -12,12 +12,12 @@ import math
 
 import numpy as np
 
-from sparselin._kernels.dependence import Exact, Unit
+from sparselin._kernels.dependence import DependenceTest, Unit
 from sparselin.problem import Problem
 from sparselin.results import IndexArray
 
 
-def exactness(problem: Problem, J: IndexArray) -> Exact:
+def exactness(problem: Problem, J: IndexArray) -> DependenceTest:
     """Multiples and log₂ N of the columns J, for the kernels.
 
     What is left of columns, z_j, projected off others E, is dependent where they are, given E: by the columns
@@ -29,7 +29,7 @@ def exactness(problem: Problem, J: IndexArray) -> Exact:
     given = problem.origin is not None
     X = (problem.origin or problem).exact_columns(np.append(J, problem.removed) if given else J)
     if X is None:
-        return Exact(unit, np.arange(len(J)), np.full(len(J), np.inf), 0.0)
+        return DependenceTest(unit, np.arange(len(J)), np.full(len(J), np.inf), 0.0)
     digits, exponents = np.frexp(X)
     whole = np.ldexp(digits, 53).astype(np.int64)
     last = exponents - 53 + np.frexp((whole & -whole).astype(np.float64))[1] - 1
@@ -45,4 +45,6 @@ def exactness(problem: Problem, J: IndexArray) -> Exact:
     whole *= np.sign(whole[np.argmax(whole != 0, axis=0), np.arange(len(J))])
     exponents = np.where(whole != 0, exponents - top, 0)
     keys = [whole[:, j].tobytes() + exponents[:, j].tobytes() for j in range(len(J))]
-    return Exact(unit, np.array([places.setdefault(key, len(places)) for key in keys]), volumes, fixed)
+    return DependenceTest(
+        unit, np.array([places.setdefault(key, len(places)) for key in keys]), volumes, fixed
+    )

@@ -212,7 +212,7 @@ class Tree:
         d, self.start = start.problem.d, start
         m = start.k - len(start.forced)
         self.data, self.stack = _off_forced(start), kernels.empty_stack(max(1, m - 1), d)
-        self.best = kernels.Search(
+        self.best = kernels.SearchState(
             m, np.zeros(m + 1, np.intp), np.zeros(m + 1, np.intp), np.array([start.value]),
             np.zeros(6, np.intp), np.empty(d * (d + 1) // 2, np.intp), np.empty((4, d)),
         )  # fmt: skip
@@ -283,7 +283,7 @@ class Tree:
         )
 
 
-def _off_forced(start: _Start) -> kernels.Data:
+def _off_forced(start: _Start) -> kernels.SubsetData:
     """Columns and y projected off the forced columns, the columns scaled to unit length again.
 
     Columns in the span of the forced ones are set to zero.
@@ -291,7 +291,7 @@ def _off_forced(start: _Start) -> kernels.Data:
     forced, d = start.forced, start.problem.d
     rows, y = np.array(start.X.T, order="C"), start.y.copy()
     exact = exactness(start.problem, np.arange(d))
-    data = kernels.Data(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
+    data = kernels.SubsetData(rows, y, exact, np.ones(d + 1), fixed=0, volume=0.0, seen=np.zeros(2))
     if not len(forced):
         return data
     members = kernels.off_forced(data, forced)

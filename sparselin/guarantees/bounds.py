@@ -14,13 +14,13 @@ from sparselin.attention.sequential import sequential_attention
 from sparselin.greedy.ols import ols
 from sparselin.greedy.omp import omp
 from sparselin.guarantees import promises, recovery
-from sparselin.guarantees._along_path import Data, Known, PrefixBounds, explained, scaled, step
+from sparselin.guarantees._along_path import LowerBounds, PrefixBounds, ScaledData, explained, scaled, step
 from sparselin.guarantees.best_subset import best_subset
 from sparselin.guarantees.regularized import Given, of_regularized
 from sparselin.guarantees.sparse_eigenvalues import sparse_eigenvalues
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.lasso.sequential import sequential_lasso
-from sparselin.linalg.elimination import given
+from sparselin.linalg.elimination import eliminate
 from sparselin.problem import as_problem, takes_problem
 from sparselin.results import (
     BestSubset,
@@ -134,7 +134,7 @@ def guarantee_bounds(
     if regularizer is None and nu > 0:
         raise ValueError(f"nu weighs a regularizer: pass one, or leave nu out; got nu={nu}")
     _check_algorithms(algorithms)
-    problem = given(whole, first)
+    problem = eliminate(whole, first)
     data = scaled(problem)
     optimum = best_subset(problem, k, node_limit=node_limit)
     if optimum.status is Status.STOPPED:  # it had no callback: somebody pressed Ctrl-C, and wants no more
@@ -181,7 +181,7 @@ def ratio(value: tuple[float, float], best: Interval, explains: bool = True) -> 
     return Interval(min(lower, upper), upper, f"the best subset by {best.method}", rounding=rounding)
 
 
-def _of_run(run: promises.GreedyRun, spectrum: _Spectrum, data: Data) -> list[Bound]:
+def _of_run(run: promises.GreedyRun, spectrum: _Spectrum, data: ScaledData) -> list[Bound]:
     if run.algorithm == "FR":
         return promises.of_forward_regression(run, spectrum.correlation(), data)
     return promises.of_omp(run, spectrum.of_given(), data)
@@ -197,7 +197,7 @@ def _check_algorithms(algorithms: Sequence[str]) -> None:
         )
 
 
-def _best(data: Data, optimum: BestSubset, steps: list[PrefixBounds]) -> Interval:
+def _best(data: ScaledData, optimum: BestSubset, steps: list[PrefixBounds]) -> Interval:
     """R² of the best subset: from below by the sets that were seen, from above by the search and the runs."""
     if not data.y.any():
         return Interval(0.0, 0.0, "y = 0, of which R² is 0")
@@ -219,11 +219,13 @@ def _best(data: Data, optimum: BestSubset, steps: list[PrefixBounds]) -> Interva
 class _Cache:
     """Steps and γ by the set they belong to: the paths of several algorithms often share theirs."""
 
-    def __init__(self, data: Data, k: int, spectrum: _Spectrum, pair_limit: int, node_limit: int) -> None:
+    def __init__(
+        self, data: ScaledData, k: int, spectrum: _Spectrum, pair_limit: int, node_limit: int
+    ) -> None:
         self.data, self.k, self.spectrum = data, k, spectrum
         self.pair_limit, self.node_limit = pair_limit, node_limit
         self.gammas: dict[frozenset[int], FloatArray] = {}
-        self.steps: dict[tuple[frozenset[int], int, Known], PrefixBounds] = {}
+        self.steps: dict[tuple[frozenset[int], int, LowerBounds], PrefixBounds] = {}
 
     def gamma(self, S: IndexArray) -> FloatArray:
         """γ_{S,k}, certified."""
@@ -242,7 +244,7 @@ class _Cache:
 
     def step(self, S: IndexArray, pick: IndexArray, gamma: float) -> PrefixBounds:
         size = "2k − 1" if len(S) < self.k else "2k"
-        known = Known(
+        known = LowerBounds(
             gamma, float(self.spectrum.of_given()[size][0]), float(self.spectrum.correlation()[size][0])
         )
         key = frozenset(S.tolist()), int(pick[0]) if len(pick) else -1, known
@@ -264,7 +266,7 @@ class _Cache:
 class _Spectrum:
     """λ_min(C, s)/max_j C_jj of the columns as given, and of the columns scaled to unit length."""
 
-    def __init__(self, data: Data, k: int, node_limit: int) -> None:
+    def __init__(self, data: ScaledData, k: int, node_limit: int) -> None:
         self.data, self.k, self.node_limit = data, k, node_limit
         found = sparse_eigenvalues(data.X, k, node_limit=node_limit)
         self.given = dataclasses.replace(found, lambda_min=self._widened(found.lambda_min, found.k))

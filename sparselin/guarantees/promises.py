@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._along_path import Data, PrefixBounds, everything
+from sparselin.guarantees._along_path import PrefixBounds, ScaledData, everything
 from sparselin.problem import Problem
 from sparselin.results import Bound, FloatArray, IndexArray, Interval
 
@@ -50,7 +50,9 @@ def bound(
     return Bound(name, run.algorithm, formula, source, hypotheses, lower, upper, run.achieved)
 
 
-def of_forward_regression(run: GreedyRun, correlation: dict[str, FloatArray], data: Data) -> list[Bound]:
+def of_forward_regression(
+    run: GreedyRun, correlation: dict[str, FloatArray], data: ScaledData
+) -> list[Bound]:
     """FR's; `correlation` has λ_min of the columns scaled to unit length, at the sizes "2k − 1" and "2k"."""
     picks = (("every pick gains most", _every(step.largest_gain for step in run.steps)),)
     q_squared = _q_squared(run, 1)
@@ -81,7 +83,7 @@ def of_forward_regression(run: GreedyRun, correlation: dict[str, FloatArray], da
     ]
 
 
-def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: Data) -> list[Bound]:
+def of_omp(run: GreedyRun, spectrum: dict[str, FloatArray], data: ScaledData) -> list[Bound]:
     """Those of OMP and of all picks of largest |c|; `spectrum` has λ at the sizes k, 2k − 1 and 2k."""
     largest, q_squared = _every(step.largest_correlation for step in run.steps), _q_squared(run, 0)
     picks = (("every pick has the largest |⟨X_i, r⟩|", largest),)
@@ -144,7 +146,7 @@ def product(run: GreedyRun, constants: list[FloatArray]) -> FloatArray:
     return np.asarray(1 - left)
 
 
-def certificate(run: GreedyRun, data: Data) -> Bound:
+def certificate(run: GreedyRun, data: ScaledData) -> Bound:
     """R²(S) over an upper bound on R² of k columns that follows from the run, without hypotheses."""
     last = run.steps[-1]
     r2_upper = min(everything(data), *(step.r2_upper for step in run.steps))

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin._kernels.best_subset import SLACK
-from sparselin.guarantees._along_path import Data
+from sparselin.guarantees._along_path import ScaledData
 from sparselin.guarantees.coherence import columns_of, normalized, scaled
 from sparselin.guarantees.promises import OURS, GreedyRun, Hypotheses, bound, equal_lengths
 from sparselin.problem import Problem
@@ -123,7 +123,7 @@ def exact_recovery_coefficient(X: Any, S: Columns) -> float:
         return _largest_norm(np.ldexp((rest.T @ pseudo.T) / lengths, others[:, None] - own).T)
 
 
-def condition(data: Data, best: BestSubset) -> Condition:
+def condition(data: ScaledData, best: BestSubset) -> Condition:
     """The constants of the best subset, without the features whose coefficient is zero."""
     problem, square = data.problem, max(best.residual, 0.0)
     S = data.place[best.support[best.coef != 0]]
@@ -175,7 +175,9 @@ def _certain(tau: float, erc: float, sigma: float, size: int) -> float:
     return max(0.0, 1 - size * (tau / lost) ** 2) if lost > 0 else 0.0
 
 
-def of_recovery(run: GreedyRun, found: Condition, spectrum: SparseEigenvalues, data: Data) -> list[Bound]:
+def of_recovery(
+    run: GreedyRun, found: Condition, spectrum: SparseEigenvalues, data: ScaledData
+) -> list[Bound]:
     """Exact recovery by FR, or by OMP and the methods with the same picks: factor 1, to rounding."""
     k = spectrum.k
     certain = np.array([found.factor, 1.0])

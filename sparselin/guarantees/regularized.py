@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparselin.guarantees._along_path import Data, explained, scaled
+from sparselin.guarantees._along_path import ScaledData, explained, scaled
 from sparselin.guarantees.promises import GreedyRun, Hypotheses, bound, saturate
 from sparselin.guarantees.submodularity import AGREE, submodularity_ratio
 from sparselin.problem import Problem
@@ -47,7 +47,7 @@ class Given(NamedTuple):
 class _Objective(NamedTuple):
     """g = R² + ν·f, C = XᵀX."""
 
-    data: Data
+    data: ScaledData
     C: FloatArray
     f: Any
     nu: float
@@ -147,9 +147,9 @@ def _gamma_of_both(given: Given, S1: IndexArray, more: int, f: Any, nu: float, p
         return gamma
     outside, m = np.append(first, rest).astype(np.intp), len(first)
     ahead = forward_regression(
-        problem.part(outside), m + min(more, len(rest)), regularizer=f, nu=nu, forced=range(m)
+        problem.of_columns(outside), m + min(more, len(rest)), regularizer=f, nu=nu, forced=range(m)
     )
-    return np.minimum(gamma, _gamma(given.reduced.part(outside), ahead.support, 2 * more, pair_limit))
+    return np.minimum(gamma, _gamma(given.reduced.of_columns(outside), ahead.support, 2 * more, pair_limit))
 
 
 def _of_local_search(run: GreedyRun, holds: Hypotheses, alpha: float) -> list[Bound]:

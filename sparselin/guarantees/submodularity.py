@@ -57,7 +57,7 @@ from sparselin.guarantees._dependence import exactness
 from sparselin.guarantees.set_functions import check_generator
 from sparselin.guarantees.set_functions import submodularity_ratio_of as submodularity_ratio_of
 from sparselin.guarantees.sparse_eigenvalues import bound_below, default_nodes
-from sparselin.linalg.elimination import given
+from sparselin.linalg.elimination import eliminate
 from sparselin.problem import Problem, as_problem
 from sparselin.results import IndexArray, SubmodularityRatio
 from sparselin.validation import Columns, check_count
@@ -138,7 +138,7 @@ def submodularity_ratio(
     (0.36, array([], dtype=int64), array([1, 2]), True)
     """
     whole = as_problem(X, y, sample_weight, intercept, standardize)
-    problem = given(whole, whole.indices(forced, "forced"))
+    problem = eliminate(whole, whole.indices(forced, "forced"))
     J = problem.indices(U, "U")
     k = min(check_count(k, "k", 1), problem.d)
     if pair_limit is None:
@@ -178,7 +178,7 @@ def _result(
     return SubmodularityRatio(lower, upper, method, np.sort(base), np.sort(added), rounding=AGREE * upper)
 
 
-def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.Data:
+def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> kernels.UnitColumns:
     """The data as a triangular factor of (X, y), if that has fewer rows."""
     columns = problem.columns(nonzero)
     A = np.empty((problem.n, len(nonzero) + 1), order="F")
@@ -195,7 +195,7 @@ def _scaled(problem: Problem, nonzero: IndexArray, J: IndexArray, k: int) -> ker
     U = U[U >= 0]
     rows = np.zeros((A.shape[1], len(A) + len(U) + k))
     rows[:, : len(A)] = A.T
-    return kernels.Data(rows, U, k, len(A), exactness(problem, nonzero))
+    return kernels.UnitColumns(rows, U, k, len(A), exactness(problem, nonzero))
 
 
 def _count(d: int, u: int, k: int) -> int:
@@ -205,7 +205,7 @@ def _count(d: int, u: int, k: int) -> int:
     )
 
 
-def _spectral_bound(data: kernels.Data, node_limit: int) -> tuple[float, float, str]:
+def _spectral_bound(data: kernels.UnitColumns, node_limit: int) -> tuple[float, float, str]:
     """The best bound of (2) that is found; the joint gain above which it may prune; its name.
 
     Let λ be the bound by C_{U ∪ A} and κ² = (|U| + k)/λ, so that Σ_{x∈A} s(x)²/ρ_x² ≤ tr (C_{L∪A})⁻¹ ≤ κ² and
@@ -232,7 +232,7 @@ def _spectral_bound(data: kernels.Data, node_limit: int) -> tuple[float, float, 
     return joint, worst, "least eigenvalue of C_{U ∪ A}, |A| ≤ k"
 
 
-def _residual_bound(data: kernels.Data, node_limit: int) -> float:
+def _residual_bound(data: kernels.UnitColumns, node_limit: int) -> float:
     """min λ_min(H_A) over L ⊆ U, |A| ≤ k, searched at each L below the least so far; 0 if too long."""
     U, k = data.U, data.k
     least, error, nodes = 1.0, 0.0, 0
@@ -263,7 +263,7 @@ def _subsets(U: IndexArray) -> Iterator[IndexArray]:
             yield np.array(L, np.int64)
 
 
-def _improve(data: kernels.Data, rng: np.random.Generator, best: kernels.Best) -> None:
+def _improve(data: kernels.UnitColumns, rng: np.random.Generator, best: kernels.Best) -> None:
     """Ratios of greedy A, at every L ⊆ U, or at the prefixes of U and random L."""
     U, d = data.U, len(data.Z) - 1
     bases = list(_subsets(U)) if 2 ** len(U) <= _TRIED_BASES else [U[:l] for l in range(len(U) + 1)]

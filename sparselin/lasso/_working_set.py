@@ -48,16 +48,16 @@ class Stretch(NamedTuple):
     def knots(self) -> Iterator[Stretch]:
         """Each knot as a stretch."""
         for i in range(len(self.lams)):
-            yield self.part(i, i + 1)
+            yield self.between(i, i + 1)
 
-    def part(self, start: int, stop: int) -> Stretch:
+    def between(self, start: int, stop: int) -> Stretch:
         """The knots start..stop."""
         these = slice(start, stop)
         return Stretch(self.lams[these], self.columns, self.coef[these], self.active[these])
 
     def last(self) -> Stretch:
         """The last knot, of the least λ."""
-        return self.part(len(self.lams) - 1, len(self.lams))
+        return self.between(len(self.lams) - 1, len(self.lams))
 
     def dense(self, d: int) -> FloatArray:
         """β at the last knot (d,)."""
@@ -286,7 +286,7 @@ def stretches(
         for stretch in guess.stretches(lam_min, limit) if fast else ():
             if last is None and stretch.lams[0] <= lam_min:
                 break  # λ* ≤ lam_min
-            for piece in (held, stretch.part(0, len(stretch.lams) - 1)):
+            for piece in (held, stretch.between(0, len(stretch.lams) - 1)):
                 if piece is not None and len(piece.lams):
                     last = piece.last()
                     yield piece

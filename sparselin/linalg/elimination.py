@@ -9,7 +9,7 @@ from sparselin.problem import Problem
 from sparselin.results import IndexArray
 
 
-def given(problem: Problem, forced: IndexArray) -> Problem:
+def eliminate(problem: Problem, forced: IndexArray) -> Problem:
     """P_F^⊥X and P_F^⊥y in float64, F the column of ones of an intercept and the forced features.
 
     Without forced features, `Problem.eliminated()`.
@@ -43,4 +43,4 @@ def given(problem: Problem, forced: IndexArray) -> Problem:
         complete = np.linalg.qr(qr.Qt.T, mode="complete")[0]
         Z = complete[:, min(qr.size, problem.n - 1) :].T @ Z
     worst = float((size[outside] / length[outside]).max(initial=1.0)) ** double.power
-    return double.left(np.asfortranarray(Z[:, :-1]), Z[:, -1].copy(), removed, 1 + worst)
+    return double.projected(np.asfortranarray(Z[:, :-1]), Z[:, -1].copy(), removed, 1 + worst)

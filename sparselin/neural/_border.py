@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sparselin.neural._reduced import Reduced
+from sparselin.neural._reduced import ReducedNetwork
 from sparselin.neural.batches import from_array
 from sparselin.neural.networks import SkipNetwork, mlp, widths_of
 from sparselin.neural.training import Loss, Rows, cross_entropy
@@ -146,7 +146,7 @@ def check_groups(groups: Any, d: int) -> tuple[tuple[int, ...], ...] | None:
     return found
 
 
-def check_reads_through_first(model: SkipNetwork, reduced: Reduced, X: Tensor) -> None:
+def check_reads_through_first(model: SkipNetwork, reduced: ReducedNetwork, X: Tensor) -> None:
     """ValueError unless the network reads X through its first layer only, and reads it as it is."""
     few = X[:8]
     training = model.training

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import torch
 
-from sparselin.neural._path_training import Training
-from sparselin.neural._reduced import Reduced
+from sparselin.neural._path_training import PathTraining
+from sparselin.neural._reduced import ReducedNetwork
 from sparselin.neural.training import Loss, Rows
 
 _CANDIDATES = 32  # groups whose gradient at zero is computed at most, those first whose weights vanish first
 
 
-def lambda_start(training: Training, growth: float) -> float:
+def lambda_start(training: PathTraining, growth: float) -> float:
     """Half of the λ at which the first group is expected to leave; 1 where all weights are zero already."""
     reduced, settings = training.reduced, training.settings
     batches = len(training.rows.cuts(settings.batch_size)) + 1
@@ -47,7 +47,7 @@ def lambda_start(training: Training, growth: float) -> float:
     return best / 2 if best > 0 else 1.0
 
 
-def pull_at_zero(reduced: Reduced, rows: Rows, loss: Loss, M: float, g: int) -> float:
+def pull_at_zero(reduced: ReducedNetwork, rows: Rows, loss: Loss, M: float, g: int) -> float:
     """‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ at u_g = 0; all features have to be present."""
     members = (reduced.label == g).nonzero().squeeze(1)
     columns = rows.X[:, members]

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sparselin.neural._reduced import Reduced
+from sparselin.neural._reduced import ReducedNetwork
 from sparselin.neural.training import Loss, Rows, check_finite_loss, forward
 
 # Features that are zero are left out of the tensors once there are so many of them: all copies together then
@@ -55,12 +55,12 @@ def _reading(rows: Rows, columns: Tensor) -> Rows:
     return Rows(rows.X[:, columns], rows.y, rows.weight)
 
 
-class Training:
+class PathTraining:
     """A reduced network, the columns of X that it reads, and the steps that change it."""
 
     def __init__(
         self,
-        reduced: Reduced,
+        reduced: ReducedNetwork,
         rows: Rows,
         validation: Rows | None,
         settings: Settings,
@@ -206,7 +206,7 @@ class Training:
             self.restore(kept)
         return used
 
-    def settle(self, lam: float, rounds: int) -> dict[str, Any]:
+    def train_at(self, lam: float, rounds: int) -> dict[str, Any]:
         """Train at λ; bring back the groups that the gradient over all rows asks for, and train on.
 
         Steps that overshoot take a group to zero that is not stationary there: further rounds have shorter

@@ -45,7 +45,7 @@ class _Given(nn.Module):
         return self.value if self.bias is None else self.value + self.bias
 
 
-class Reduced:
+class ReducedNetwork:
     """The network, with the rows of U and columns of X of the features that take part.
 
     features : (a,) which these are, ascending. U : (a, K + q). rest : all other parameters. velocity,

@@ -15,7 +15,7 @@ from sparselin.neural.batches import Border, check_modules, check_repeatable
 from sparselin.neural.masks import FeatureMask, masked, squares
 from sparselin.neural.networks import first_linear
 from sparselin.neural.record import Record
-from sparselin.neural.schedule import PerStep, Plan, Schedule
+from sparselin.neural.schedule import PerStep, PlannedSchedule, Schedule
 from sparselin.neural.training import (
     Loss,
     Rows,
@@ -153,7 +153,7 @@ class SequentialAttention:
         self._labels = self._loss is cross_entropy
         self._optimizer, self._reset_moments = optimizer, check_flag(reset_moments, "reset_moments")
         left = self.k - len(self._forced)
-        self._plan = Plan(left, features_per_step, warm_up, steps_per_phase, schedule)
+        self._plan = PlannedSchedule(left, features_per_step, warm_up, steps_per_phase, schedule)
         self._callback, self._rng = callback, as_generator(rng)
         self._restart(self._plan(2**40, "steps"))
 

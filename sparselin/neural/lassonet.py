@@ -13,8 +13,8 @@ from torch import nn
 
 from sparselin.neural import _border as border
 from sparselin.neural._lambda_start import lambda_start
-from sparselin.neural._path_training import Settings, Training
-from sparselin.neural._reduced import Reduced
+from sparselin.neural._path_training import PathTraining, Settings
+from sparselin.neural._reduced import ReducedNetwork
 from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.training import (
     Loss,
@@ -149,9 +149,9 @@ def lassonet_path(
         model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, class_weight)
         d = rows.X.shape[1]
         partition = border.check_groups(groups, d)
-        reduced = Reduced(model, partition)
+        reduced = ReducedNetwork(model, partition)
         border.check_reads_through_first(model, reduced, rows.X)
-        training = Training(reduced, rows, judge, settings, order)
+        training = PathTraining(reduced, rows, judge, settings, order)
         history = _History(float(M), check_count(k, "k", 0, d), partition, named, keep == "states", training)
         return _follow(
             training, history, _lambdas(lams, lam_start, float(growth), training), rounds, callback
@@ -225,7 +225,7 @@ def prepare(
     return model, rows, judge
 
 
-def _lambdas(lams: Any, start: float | str, growth: float, training: Training) -> Iterator[float]:
+def _lambdas(lams: Any, start: float | str, growth: float, training: PathTraining) -> Iterator[float]:
     """Given, or λ's in geometric progression whose first is found when it is asked for."""
     if lams is not None:
         given = np.atleast_1d(np.asarray(lams, dtype=object)).tolist()
@@ -246,7 +246,7 @@ def _lambdas(lams: Any, start: float | str, growth: float, training: Training) -
     return progression()
 
 
-def _first(training: Training, growth: float) -> float:
+def _first(training: PathTraining, growth: float) -> float:
     """λ_start by the dense network; a quarter, up to five times, while more than a tenth leaves at once."""
     lam = lambda_start(training, growth)
     reduced, kept = training.reduced, training.reduced.snapshot()
@@ -267,7 +267,7 @@ def _first(training: Training, growth: float) -> float:
 class _History:
     """The rows so far, and the path that they make."""
 
-    def __init__(self, M: float, k: int, groups: Any, names: Any, keep: bool, training: Training) -> None:
+    def __init__(self, M: float, k: int, groups: Any, names: Any, keep: bool, training: PathTraining) -> None:
         self.given = {"M": M, "k": k, "groups": groups, "names": names}
         self.keep, self.training = keep, training
         self.rows: list[dict[str, Any]] = []
@@ -293,7 +293,7 @@ class _History:
 
 
 def _follow(
-    training: Training, history: _History, lams: Iterator[float], rounds: int, callback: Any
+    training: PathTraining, history: _History, lams: Iterator[float], rounds: int, callback: Any
 ) -> LassoNetPath:
     """The dense network, then one λ after the other; what is done stays if an interrupt or a loss ends it."""
     try:
@@ -304,7 +304,7 @@ def _follow(
             if lam is None:
                 break
             training.where = f"λ = {lam:.4g}"
-            step = history.add(training.settle(lam, rounds))
+            step = history.add(training.train_at(lam, rounds))
             stop = callback is not None and callback(step) is True
         return history.path(Status.STOPPED if stop else Status.COMPLETED)
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from sparselin.validation import FloatArray, IndexArray, check_count, check_real
 
 
-class Form(NamedTuple):
+class MaskForm(NamedTuple):
     """s_i = f(w_i), or f(w_i)/Σf(w_j) when `normalized`, over the units that are not selected.
 
     inverse : a w with f(w) = v, at which a mask of m units starts with v = 1/m.
@@ -24,14 +24,14 @@ class Form(NamedTuple):
     normalized: bool
 
 
-FORMS: dict[str, Form] = {
-    "linear": Form(lambda w: w, lambda v: v, False),
-    "l1": Form(torch.abs, lambda v: v, False),
-    "l2": Form(torch.square, lambda v: v**0.5, False),
-    "l1_normalized": Form(torch.abs, lambda v: 1.0, True),
-    "l2_normalized": Form(torch.square, lambda v: 1.0, True),
+FORMS: dict[str, MaskForm] = {
+    "linear": MaskForm(lambda w: w, lambda v: v, False),
+    "l1": MaskForm(torch.abs, lambda v: v, False),
+    "l2": MaskForm(torch.square, lambda v: v**0.5, False),
+    "l1_normalized": MaskForm(torch.abs, lambda v: 1.0, True),
+    "l2_normalized": MaskForm(torch.square, lambda v: 1.0, True),
     # softmax is computed by torch.softmax, which subtracts the largest logit
-    "softmax": Form(torch.exp, lambda v: 0.0, True),
+    "softmax": MaskForm(torch.exp, lambda v: 0.0, True),
 }
 
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from sparselin.neural import _border as border
-from sparselin.neural._path_training import Training
-from sparselin.neural._reduced import Reduced
+from sparselin.neural._path_training import PathTraining
+from sparselin.neural._reduced import ReducedNetwork
 from sparselin.neural.lassonet import prepare, settings_of
 from sparselin.neural.networks import SkipNetwork, first_linear
 from sparselin.neural.training import Loss, Rows, as_loss, backward, seeded
@@ -69,9 +69,9 @@ def refit(
         model, rows, judge = prepare(
             network, raw[:, chosen], y, by_rows, validation, sample_weight, class_weight
         )
-        reduced = Reduced(model)
+        reduced = ReducedNetwork(model)
         border.check_reads_through_first(model, reduced, rows.X)
-        Training(reduced, rows, judge, settings, order).dense()
+        PathTraining(reduced, rows, judge, settings, order).dense()
     model = copy.deepcopy(model)
     model.load_state_dict({name: torch.as_tensor(value) for name, value in reduced.state()})
     model.eval()

@@ -112,7 +112,7 @@ def repeated(k: int, features_per_step: PerStep, steps_per_phase: int, warm_up: 
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class PlannedSchedule:
     """The schedule for a number of steps, of k units: `repeated` with `steps_per_phase`, `schedule(steps)` if
     that is given, else `divided`."""
 

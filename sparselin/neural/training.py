@@ -113,10 +113,10 @@ class Rows:
         if not cuts:
             yield self
             return
-        for part in torch.randperm(len(self.X), generator=generator).tensor_split(list(cuts)):
-            yield self.part(part.to(self.X.device))
+        for batch in torch.randperm(len(self.X), generator=generator).tensor_split(list(cuts)):
+            yield self.at(batch.to(self.X.device))
 
-    def part(self, rows: Any) -> Rows:
+    def at(self, rows: Any) -> Rows:
         """These rows."""
         return Rows(self.X[rows], self.y[rows], None if self.weight is None else self.weight[rows])
 

@@ -12,7 +12,7 @@ from sparselin.results import FloatArray, IndexArray
 _CHUNK = 4 * 10**6  # entries of X that are centred at a time
 
 
-class Design(NamedTuple):
+class DesignColumns(NamedTuple):
     """Columns scale_j·X_j, j < m, and, for an intercept, `ones` with the index m. X (n, m) stays as it is.
 
     With `ones` in S from the start, P_S^⊥ centres whatever it is applied to, so that no centred copy of X is

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sparselin._kernels import moments
 from sparselin.parallel.threads import spread, workers
-from sparselin.problem.design import Design, Unrounded, unit_variance, weighted
+from sparselin.problem.design import DesignColumns, Unrounded, unit_variance, weighted
 from sparselin.problem.gram import root_of_gram
 from sparselin.problem.memory import check_memory
 from sparselin.problem.operators import NO_OPERATOR, Operator, is_operator
@@ -154,9 +154,9 @@ class Problem(ErrorBounds):
             root = root.astype(X.dtype)
             X, y = X.weighted(root) if isinstance(X, Operator) else weighted(X, root), y * root
         ones = t.astype(X.dtype) if intercept else None
-        self._set(Design(X, ones, None if scale is None else scale.astype(X.dtype)), y)
+        self._set(DesignColumns(X, ones, None if scale is None else scale.astype(X.dtype)), y)
 
-    def _set(self, design: Design, y: FloatArray) -> None:
+    def _set(self, design: DesignColumns, y: FloatArray) -> None:
         X = design.X
         self.design, self.X, self.y = design, X, y
         self.n, self.n_features = X.shape
@@ -212,7 +212,7 @@ class Problem(ErrorBounds):
     @classmethod
     def from_factor(
         cls,
-        design: Design,
+        design: DesignColumns,
         y: FloatArray,
         growth: float,
         names: Names = None,
@@ -359,13 +359,13 @@ class Problem(ErrorBounds):
         return self.double_design.completed(J, weighted(block, self.unrounded.root))
 
     @property
-    def double_design(self) -> Design:
+    def double_design(self) -> DesignColumns:
         """The column of ones and the scales in float64, with the given X as it is."""
         X, ones, scale = self.design
         given = self.unrounded
         if given is not None:
-            return Design(given.X, None if ones is None else given.ones(), given.scale)
-        return Design(X, None if ones is None else ones.astype(np.float64), scale)
+            return DesignColumns(given.X, None if ones is None else given.ones(), given.scale)
+        return DesignColumns(X, None if ones is None else ones.astype(np.float64), scale)
 
     @property
     def double_y(self) -> FloatArray:
@@ -407,15 +407,17 @@ class Problem(ErrorBounds):
         X, ones, scale = self.double_design
         root = None if self.unrounded is None else self.unrounded.root
         X = weighted(X.astype(np.float64), root)
-        return self._with(Design(X, ones, scale), self.double_y, self.origin)
+        return self._with(DesignColumns(X, ones, scale), self.double_y, self.origin)
 
-    def part(self, J: IndexArray) -> Problem:
+    def of_columns(self, J: IndexArray) -> Problem:
         """The problem of the columns J alone; in float64 where weights or scales rounded them to float32."""
         if self.unrounded is not None:
-            return self.in_double().part(J)
+            return self.in_double().of_columns(J)
         if self.origin is None:
-            return self._with(Design(self.block(J)), self.y)
-        problem = self._with(Design(self.block(J)), self.y, self.origin.part(np.append(J, self.removed)))
+            return self._with(DesignColumns(self.block(J)), self.y)
+        problem = self._with(
+            DesignColumns(self.block(J)), self.y, self.origin.of_columns(np.append(J, self.removed))
+        )
         vars(problem)["removed"] = np.arange(len(J), len(J) + len(self.removed))
         return problem
 
@@ -441,7 +443,7 @@ class Problem(ErrorBounds):
         t = np.ones(len(rows)) if ones is None else ones.astype(np.float64)
         if scale is not None and t.any():
             scale = unit_variance(X, t, ones is not None).astype(self.dtype)
-        return self._with(Design(X, ones, scale), self.y[rows])
+        return self._with(DesignColumns(X, ones, scale), self.y[rows])
 
     def eliminated(self) -> Problem:
         """The problem without its intercept: its columns, scaled, and y, both projected off the ones.
@@ -460,7 +462,7 @@ class Problem(ErrorBounds):
         X, t, scale = double.design
         if t is None:
             return self._left(double, double.columns(np.arange(self.d)), double.y, self.removed, 1.0)
-        data = double._with(Design(X), double.y)
+        data = double._with(DesignColumns(X), double.y)
         X, y = data.columns(np.arange(data.d)), double.y
         for _ in range(2):
             X, y = (v - np.multiply.outer(t, t @ v) / (t @ t) for v in (X, y))
@@ -477,16 +479,16 @@ class Problem(ErrorBounds):
         self, double: Problem, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float
     ) -> Problem:
         """`left` in the dtype of this problem, from float64; `in_double` returns what was not rounded."""
-        exact = double.left(X, y, removed, growth)
+        exact = double.projected(X, y, removed, growth)
         if self.dtype == np.float64:
             return exact
-        problem = self.left(X.astype(self.dtype), y.astype(self.dtype), removed, growth)
+        problem = self.projected(X.astype(self.dtype), y.astype(self.dtype), removed, growth)
         problem._double = exact
         return problem
 
-    def left(self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float) -> Problem:
+    def projected(self, X: FloatArray, y: FloatArray, removed: IndexArray, growth: float) -> Problem:
         """The problem of X and y, this one's projected off the `removed` columns; eps grows by `growth`."""
-        problem = self._with(Design(X), y, self)
+        problem = self._with(DesignColumns(X), y, self)
         vars(problem).update(removed=removed, eps=growth * problem.eps)
         return problem
 
@@ -502,7 +504,7 @@ class Problem(ErrorBounds):
         removed = self.origin.columns(self.removed)  # the ones first
         return coef, float(np.linalg.lstsq(removed, r, rcond=None)[0][0])
 
-    def _with(self, design: Design, y: FloatArray, origin: Problem | None = None) -> Problem:
+    def _with(self, design: DesignColumns, y: FloatArray, origin: Problem | None = None) -> Problem:
         """Another design and y, of the same kind as this one: from a Gram matrix or not."""
         problem = object.__new__(Problem)
         problem.origin, problem.removed, problem.compressed = origin, self.removed, self.compressed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, result
-from sparselin.results.display import Column, Table, told
+from sparselin.results.display import Column, Table, list_names
 
 
 @result
@@ -111,7 +111,7 @@ class AttentionPath(Named):
             Column("phase", "phase", self.phase),
             Column("attention", "attention", picked[0]),
             Column("margin", "margin", self.margin),
-            Column(None, "columns" if grouped else None, [told(columns, 6) for columns in members]),
+            Column(None, "columns" if grouped else None, [list_names(columns, 6) for columns in members]),
             Column("columns", None, [",".join(columns) for columns in members]),
             Column("loss", "loss", picked[1]),
         )

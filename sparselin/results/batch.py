@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, ended, result
-from sparselin.results.display import Cells, Column, Table, told
+from sparselin.results.display import Cells, Column, Table, list_names
 
 
 @result
@@ -89,7 +89,7 @@ class BatchSelection(Named):
 
     def _selected(self, i: int) -> str:
         """The names of the features of signal i."""
-        return told(self._names_of(self.support[i, : self.n_selected[i]]))
+        return list_names(self._names_of(self.support[i, : self.n_selected[i]]))
 
     def _table(self) -> Table:
         columns = (

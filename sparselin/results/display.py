@@ -63,7 +63,7 @@ def short(text: str) -> str:
     return line if len(line) <= _CELL else line[: _CELL - 1] + "…"
 
 
-def told(names: Sequence[str], most: int = 3, what: str = "features") -> str:
+def list_names(names: Sequence[str], most: int = 3, what: str = "features") -> str:
     """A few names, or how many there are."""
     return ", ".join(map(short, names)) if len(names) <= most else f"{len(names)} {what}"
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results.base import FloatArray, IndexArray, Names, Status, ended, result
-from sparselin.results.display import Column, Table, number, told
+from sparselin.results.display import Column, Table, list_names, number
 from sparselin.results.paths import Steps
 from sparselin.results.prediction import combined
 
@@ -125,7 +125,9 @@ class GeneralizedPath(Steps):
             feature = self.name_of(self.unfitted[0])
             S = np.append(self.support, self.unfitted)
             separating = self._names_of(S[np.flatnonzero(self.recession[1:])])
-            by = f"a combination of {told(separating, 6)}" if len(separating) > 1 else f"{feature} alone"
+            by = (
+                f"a combination of {list_names(separating, 6)}" if len(separating) > 1 else f"{feature} alone"
+            )
             separated = f"with {feature} the data are separated, by {by} (`recession`)"
             notes.append(separated if self.status is Status.NO_MINIMUM else f"next was {feature}")
         return notes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
-from sparselin.results.display import Column, Table, told
+from sparselin.results.display import Column, Table, list_names
 from sparselin.results.prediction import combined
 
 
@@ -121,11 +121,11 @@ class GroupPath(Named):
         columns = (
             Column("step", "step", np.arange(1, len(self) + 1)),
             Column("group", "group", self.order),
-            Column(None, "columns", [told(names) for names in members]),
+            Column(None, "columns", [list_names(names) for names in members]),
             Column("columns", None, [", ".join(names) for names in members]),
             Column("lam_star", "λ*", self.lam_star),
             Column("margin", "margin", self.margin),
-            Column(None, "ties", [told(groups, what="groups") for groups in others]),
+            Column(None, "ties", [list_names(groups, what="groups") for groups in others]),
             Column("ties", None, [", ".join(groups) for groups in others]),
             Column("r2", "R²", self.r2_path[1:], 4),
         )

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, Result, result
-from sparselin.results.display import Column, Table, number, told
+from sparselin.results.display import Column, Table, list_names, number
 
 
 @result
@@ -274,6 +274,6 @@ class GuaranteeBounds(Named):
             Column("formula", None, [bound.formula for bound in bounds]),
             Column("source", None, [bound.source for bound in bounds]),
         )
-        names = told(self._names_of(self.best_support), 12)
+        names = list_names(self._names_of(self.best_support), 12)
         best = f"R² of the best subset {self.best._headline()} ({self.best.method}): {names}"
         return Table(columns, (best,), len(bounds))

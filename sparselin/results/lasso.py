@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
-from sparselin.results.display import Column, Table, number, told, unlike
+from sparselin.results.display import Column, Table, list_names, number, unlike
 from sparselin.results.prediction import combined
 
 
@@ -137,8 +137,8 @@ class LassoPath(Named):
         columns = (
             Column(None, "knot", np.arange(1, len(self) + 1)),
             Column("lam", "λ", self.knots),
-            Column(None, "enters", [told(self._names_of(sorted(b - a))) for a, b in changes]),
-            Column(None, "leaves", [told(self._names_of(sorted(a - b))) for a, b in changes]),
+            Column(None, "enters", [list_names(self._names_of(sorted(b - a))) for a, b in changes]),
+            Column(None, "leaves", [list_names(self._names_of(sorted(a - b))) for a, b in changes]),
             Column("r2", None, self.r2),
             Column("n_active", "active", np.array([len(active) for active in self.active])),
             Column(None, "R²", self.r2, 4),
@@ -147,7 +147,7 @@ class LassoPath(Named):
         )
         notes = fit_notes(self.with_intercept, None, self.standardized, self.positive)
         if len(self.forced):
-            notes.append(f"forced, without penalty: {told(self._names_of(self.forced), 12)}")
+            notes.append(f"forced, without penalty: {list_names(self._names_of(self.forced), 12)}")
         return Table(columns, (*notes, ended(self.status)))
 
 
@@ -196,7 +196,7 @@ class FirstEntry(Named):
         return self._names_of(self.active)
 
     def _headline(self) -> str:
-        sets = f"T = {{{told(self.tied_names)}}}, A(S) = {{{told(self.active_names)}}}"
+        sets = f"T = {{{list_names(self.tied_names)}}}, A(S) = {{{list_names(self.active_names)}}}"
         return f"λ* {number(self.lam_star)}, {sets}, {self.status.name}"
 
     def _table(self) -> Table:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.results.base import FloatArray, IndexArray, Named, Names, Status, ended, fit_notes, result
-from sparselin.results.display import Column, Table, told
+from sparselin.results.display import Column, Table, list_names
 from sparselin.results.prediction import combined
 
 
@@ -79,7 +79,7 @@ class Steps(Named):
             Column("coefficient", "coefficient", self.coef),
             Column("lam_star", "λ*", self.lam_star),
             Column("margin", "margin", self.margin),
-            Column(None, "ties", [told(names) for names in others]),
+            Column(None, "ties", [list_names(names) for names in others]),
             Column("ties", None, [", ".join(names) for names in others]),
         )
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from sparselin.problem import Problem
-from sparselin.problem.design import Design, unit_variance
+from sparselin.problem.design import DesignColumns, unit_variance
 from sparselin.problem.gram import root_of_gram
 from sparselin.results import FloatArray
 from sparselin.scale import factor
@@ -64,7 +64,7 @@ def _problem(
         t = np.zeros(len(X)) if ones is None else ones
         t[0] = math.sqrt(weight) if ones is None else t[0]
         scale = unit_variance(X, t, form.intercept, growth=growth).astype(X.dtype)
-    return Problem.from_factor(Design(X, ones, scale), y, growth, names, record, form.gram)
+    return Problem.from_factor(DesignColumns(X, ones, scale), y, growth, names, record, form.gram)
 
 
 def _features(partial: Partial, form: Form) -> tuple[list[int], Names]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin.results import FloatArray, IndexArray
-from sparselin.selection.methods import Data, models
+from sparselin.selection.methods import SelectionData, models
 
 # the most features that are tried where nobody says how many
 MOST = 30
@@ -61,7 +61,7 @@ def largest_size(n: int, d: int, folds: int) -> int:
     return max(0, min(d, MOST, (n - left_out) // 2 - 1))
 
 
-def cross_validate(data: Data, method: str, k: int, folds: int, seed: int) -> Iterator[Fold]:
+def cross_validate(data: SelectionData, method: str, k: int, folds: int, seed: int) -> Iterator[Fold]:
     """The errors of `models` with up to k features, fold by fold. The rows are shuffled by the seed.
 
     Each fold is predicted by models of all other rows: scaling and selection are done there anew. Models

@@ -13,7 +13,7 @@ from sparselin.problem import Problem
 from sparselin.results import BestSubset, FloatArray, LassoPath, SelectionPath, Status
 
 
-class Data(NamedTuple):
+class SelectionData(NamedTuple):
     """A table of data, and how it is looked at.
 
     X (n, d), y (n,), weight (n,) > 0 or None; names of the columns of X; forced : those that come first.
@@ -68,7 +68,7 @@ class Model(NamedTuple):
         return self.path.predict(X, self.t)
 
 
-def select(data: Data, method: str, k: int, seed: int = 0) -> Selected:
+def select(data: SelectionData, method: str, k: int, seed: int = 0) -> Selected:
     """At most k features by a method of METHODS."""
     return select_from(data.problem(), data.forced, method, k, seed)
 
@@ -84,7 +84,7 @@ def select_from(problem: Problem, forced: tuple[str, ...], method: str, k: int, 
     return Selected(path, path, path.status, path.lam_star)
 
 
-def models(data: Data, method: str, k: int, seed: int = 0, rows: Any = slice(None)) -> list[Model]:
+def models(data: SelectionData, method: str, k: int, seed: int = 0, rows: Any = slice(None)) -> list[Model]:
     """Least squares on the features that a method selects first, for t = f, …, k of them, f the forced.
 
     Where the method ends before k features its last model is repeated. For the LASSO these are the features

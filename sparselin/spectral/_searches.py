@@ -55,7 +55,7 @@ class SearchTask:
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class FoundSet:
     """The best set of a search, the candidates by name, the moves made, and how it ended."""
 
     best: Objective
@@ -87,7 +87,7 @@ def forward(
         return objective, Status.COMPLETED
 
 
-def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> Found:
+def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> FoundSet:
     """LS: local search on f within U, then the best of S, U∖S and U for g, all with the forced features.
 
     U has none of these.
@@ -97,7 +97,7 @@ def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> Found:
     try:
         climb = Climb(task.gram, task.f, U, task.eps, task.complete, first)
     except Undecided:
-        return Found(task.objective(first), (), 0, Status.BEYOND_PRECISION)
+        return FoundSet(task.objective(first), (), 0, Status.BEYOND_PRECISION)
     watch = None if task.callback is None else lambda S: task.stopped(task.objective(S))
     with task.one_thread(len(U)):
         try:
@@ -108,10 +108,10 @@ def local(task: SearchTask, U: IndexArray, forced: IndexArray) -> Found:
         S = climb.free
         sets = (("S", S), ("U∖S", np.setdiff1d(U, S).tolist()), ("U", U.tolist()))
         named = [(name, task.objective([*first, *T])) for name, T in sets]
-    return Found(*_best(named), climb.moves, status)
+    return FoundSet(*_best(named), climb.moves, status)
 
 
-def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> Found:
+def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> FoundSet:
     """GLS: the best for g of S₁ = FR(U), S₁' = LS(S₁) and S₂ = FR(U∖S₁), all with the forced features."""
     everything = np.arange(task.gram.d)
     S1, status = forward(task, k, everything, forced)
@@ -131,7 +131,7 @@ def greedy_local(task: SearchTask, k: int, forced: IndexArray) -> Found:
         if swaps:
             best, candidates = better, (*candidates, ("exchanged", better.value))
         moves += swaps
-    return Found(best, candidates, moves, status)
+    return FoundSet(best, candidates, moves, status)
 
 
 def exchanged(task: SearchTask, start: Objective, fixed: int) -> tuple[Objective, int, Status]:

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 from sparselin.lasso.path import lasso_path
 from sparselin.problem import Problem, as_problem, takes_problem
 from sparselin.results import FloatArray, IndexArray, LassoPath, NuChoice, Status, SubsetResult
-from sparselin.spectral._searches import Found, SearchTask, forward, greedy_local
+from sparselin.spectral._searches import FoundSet, SearchTask, forward, greedy_local
 from sparselin.spectral.regularizers.base import Method, SetFunction, grow
 from sparselin.spectral.search import Variant, check_regularizer, task_for
 from sparselin.validation import Columns
@@ -220,11 +220,11 @@ class _Trials:
             f = dataclasses.replace(f, k=k)  # type: ignore[type-var]
         return dataclasses.replace(self.task, nu=nu, f=f)
 
-    def select(self, nu: float, k: int) -> Found:
+    def select(self, nu: float, k: int) -> FoundSet:
         """The selection of size k."""
         if self.method == "forward":
             best, status = forward(self.at(nu, k), k, np.arange(self.task.gram.d), self.forced)
-            return Found(best, (), len(best.index), status)
+            return FoundSet(best, (), len(best.index), status)
         return greedy_local(self.at(nu, k), k, self.forced)
 
     def run(self, nu: float, sizes: Sequence[int]) -> None:

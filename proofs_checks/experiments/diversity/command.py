@@ -152,7 +152,7 @@ def _sparsities(text: str | None, design: Design, quick: bool) -> tuple[int, ...
 def _command(design: Design, settings: DiversitySettings) -> str:
     """The command line that repeats the run."""
     ks = ",".join(map(str, settings.ks))
-    line = ["sparselin", "diversity", "--data", design.name.lower(), "--k", ks]
+    line = [*str(diversity.name).split(), "--data", design.name.lower(), "--k", ks]
     line += ["--sigma", f"{settings.sigma:g}", "--repeats", str(settings.repeats)]
     line += ["--images", str(len(design.y)), "--seed", str(settings.seed), "--alpha", f"{settings.alpha:g}"]
     return shlex.join(line + ["--refitted"] * settings.refitted)

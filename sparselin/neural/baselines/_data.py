@@ -22,7 +22,7 @@ from sparselin.validation import (
 Task = Literal["classification", "regression"]
 
 
-class Data(NamedTuple):
+class PreparedData(NamedTuple):
     """What a method sees: X (n, m) of the m columns that vary, and what is needed to speak of all d.
 
     X : columns of mean 0 and, if standardized, variance 1, with the weights.
@@ -86,7 +86,7 @@ class Data(NamedTuple):
 
 def prepared(
     X: Any, y: Any, k: int, task: Task | None, sample_weight: Any = None, standardize: bool = False
-) -> Data:
+) -> PreparedData:
     """The data, checked: TypeError or ValueError."""
     names = frame_names(X)
     Z = check_design(X)
@@ -112,7 +112,7 @@ def prepared(
     Z, kept = _standardized(Z, weight, standardize)
     weight = None if weight is None else weight.astype(Z.dtype)
     target = target if classification else target.astype(Z.dtype)
-    return Data(Z, target, weight, q, classification, min(wanted, len(kept)), wanted, kept, d, names)
+    return PreparedData(Z, target, weight, q, classification, min(wanted, len(kept)), wanted, kept, d, names)
 
 
 def _standardized(X: Any, weight: FloatArray | None, standardize: bool) -> tuple[FloatArray, IndexArray]:

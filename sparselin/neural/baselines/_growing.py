@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sparselin.neural.baselines._data import Data
+from sparselin.neural.baselines._data import PreparedData
 from sparselin.neural.baselines._fit import fit, row_gradients
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Plan, Rows
@@ -26,7 +26,7 @@ class GrowingNetwork:
     bias whose rows are all zero is zero for all x, has no gradient, and would stay so.
     """
 
-    def __init__(self, data: Data, hidden: Sequence[int], generator: torch.Generator) -> None:
+    def __init__(self, data: PreparedData, hidden: Sequence[int], generator: torch.Generator) -> None:
         self.rows, self.loss, self.generator = data.rows, data.loss, generator
         self.network = mlp(len(data.kept), hidden, data.q, dtype=self.rows.X.dtype)
         self.first: nn.Linear = self.network[0]

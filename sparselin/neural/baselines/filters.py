@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparselin.neural.baselines._data import Data, Task, prepared
+from sparselin.neural.baselines._data import PreparedData, Task, prepared
 from sparselin.results import FeatureRanking, FloatArray
 from sparselin.validation import check_count
 
@@ -147,6 +147,6 @@ def mrmr(
     return data.ranking("mRMR", order[: data.k], found.relevance_)
 
 
-def _best(data: Data, method: str, scores: FloatArray) -> FeatureRanking:
+def _best(data: PreparedData, method: str, scores: FloatArray) -> FeatureRanking:
     """The features of largest score, of equal ones the first."""
     return data.ranking(method, np.argsort(-scores, kind="stable")[: data.k], scores)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from sparselin.neural.baselines._data import Data, Task, prepared
+from sparselin.neural.baselines._data import PreparedData, Task, prepared
 from sparselin.neural.baselines._fit import Proximal, row_gradients
 from sparselin.neural.networks import mlp
 from sparselin.neural.training import Plan, adam, planned, seeded
@@ -107,7 +107,7 @@ def group_lasso(
 
 def _path(
     network: Any,
-    data: Data,
+    data: PreparedData,
     plan: Plan,
     dense: Plan,
     options: tuple[float, float, float],
@@ -129,14 +129,16 @@ def _path(
     return levels, lengths
 
 
-def _lengths(steps: Proximal, data: Data, level: float, plan: Plan, generator: torch.Generator) -> FloatArray:
+def _lengths(
+    steps: Proximal, data: PreparedData, level: float, plan: Plan, generator: torch.Generator
+) -> FloatArray:
     """(m,) ‖W_j‖₂ after training with λ = level."""
     lam = torch.full((len(data.kept),), level, dtype=steps.W.dtype)
     steps.run(data.rows, data.loss, lam, plan, generator, f"λ = {level:.4g}")
     return np.asarray(steps.W.detach().norm(dim=0).double().numpy())
 
 
-def _largest(network: Any, data: Data) -> float:
+def _largest(network: Any, data: PreparedData) -> float:
     """λ_max = max_j ‖∂L/∂W_j‖₂ at W = 0, with the other layers as they were drawn."""
     drawn = network[0].weight.detach().clone()
     with torch.no_grad():

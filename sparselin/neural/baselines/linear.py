@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparselin.greedy._groups import group_omp
-from sparselin.neural.baselines._data import Data, Task, prepared
+from sparselin.neural.baselines._data import PreparedData, Task, prepared
 from sparselin.results import FeatureRanking, FloatArray
 from sparselin.spectral import SmoothedDifferentialEntropy
 from sparselin.spectral._gram import Gram
@@ -100,7 +100,7 @@ def diverse(
     return _forward(data, "diverse selection", level, regularizer or SmoothedDifferentialEntropy(1.0))
 
 
-def _forward(data: Data, method: str, nu: float, f: SetFunction | None) -> FeatureRanking:
+def _forward(data: PreparedData, method: str, nu: float, f: SetFunction | None) -> FeatureRanking:
     """Greedy maximisation of R²(S) + ν·f(S), by Gram-Schmidt of all columns.
 
     With Z = P_S^⊥X, orthogonal to what S explains, feature j increases R² by ‖Z_jᵀỸ‖²/(‖Z_j‖²‖Ỹ‖_F²). The

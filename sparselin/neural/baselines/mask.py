@@ -17,7 +17,7 @@ from sparselin.results import FeatureRanking
 from sparselin.validation import check_count
 
 
-class FeatureMask(nn.Module):
+class AttenuationMask(nn.Module):
     """The FM-module: x ↦ m ∘ x, m (d,) a softmax of what two layers give on average over the batch.
 
         z_i = W₂·tanh(W₁x_i + b₁) + b₂ (d,),   z̄ = (1/b)Σ_i z_i  (batch-wise attenuation),
@@ -57,7 +57,7 @@ def feature_mask(
     rng: Any = 0,
     sample_weight: ArrayLike | None = None,
 ) -> FeatureRanking:
-    """The k features of the largest mask, of a network trained on m ∘ x by Adam: see `FeatureMask`.
+    """The k features of the largest mask, of a network trained on m ∘ x by Adam: see `AttenuationMask`.
 
     Liao, Latty and Yang, *Feature selection using batch-wise attenuation and feature mask normalization*
     (IJCNN 2021); "LLY" in *Sequential Attention for Feature Selection* (ICLR 2023). The mask that ranks is
@@ -88,7 +88,7 @@ def feature_mask(
         return data.ranking("feature mask", [], np.zeros(0))
     rows = data.rows
     with seeded(rng) as generator:
-        layer = FeatureMask(len(data.kept), mask_width, rows.X.dtype)
+        layer = AttenuationMask(len(data.kept), mask_width, rows.X.dtype)
         network = nn.Sequential(layer, mlp(len(data.kept), hidden, data.q, dtype=rows.X.dtype))
 
         def weigh(step: int, batch: Rows) -> None:

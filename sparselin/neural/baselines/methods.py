@@ -58,7 +58,7 @@ class Split(NamedTuple):
     y_test: NDArray[Any]
 
 
-class Outcome(NamedTuple):
+class MethodResult(NamedTuple):
     """What a method picked, the seconds that it took, and the accuracy on the test rows."""
 
     method: str
@@ -100,7 +100,7 @@ def accuracy(
 
 def compare(
     split: Split, k: int, names: Iterable[str] | None = None, rng: int = 0, **options: Any
-) -> Iterator[Outcome]:
+) -> Iterator[MethodResult]:
     """Each method of METHODS, or those of `names`: its picks, its time, and the accuracy of its picks.
 
     options : for `accuracy`.
@@ -109,4 +109,4 @@ def compare(
         begin = time.perf_counter()
         ranking = METHODS[name](split.X, split.y, k, rng=rng)
         seconds = time.perf_counter() - begin
-        yield Outcome(name, ranking, seconds, accuracy(split, ranking.support, rng=rng, **options))
+        yield MethodResult(name, ranking, seconds, accuracy(split, ranking.support, rng=rng, **options))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from sparselin.neural.baselines._data import Data, Task, prepared
+from sparselin.neural.baselines._data import PreparedData, Task, prepared
 from sparselin.neural.baselines._fit import Proximal
 from sparselin.neural.baselines._growing import GrowingNetwork
 from sparselin.neural.networks import mlp
@@ -114,7 +114,7 @@ def _first_entry(net: GrowingNetwork, plan: Plan, top: float, decrease: float) -
 
 
 def _at_one_level(
-    data: Data, hidden: Sequence[int], plan: Plan, level: float, generator: torch.Generator
+    data: PreparedData, hidden: Sequence[int], plan: Plan, level: float, generator: torch.Generator
 ) -> tuple[list[int], FloatArray]:
     """The picks at a fixed λ, and ‖W_j‖: at the pick for them, at the last for others."""
     rows = data.rows

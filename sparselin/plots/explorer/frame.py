@@ -13,7 +13,7 @@ from sparselin.greedy.omp import omp
 from sparselin.lasso.sequential import sequential_lasso
 from sparselin.plots.explorer.presets import PRESETS, address
 from sparselin.plots.explorer.state import MOST, State
-from sparselin.plots.geometry.polytope import Face, faces, is_bounded, outline
+from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
 from sparselin.plots.geometry.scene import Scene, chain_of, extent, scene, tied_faces
 from sparselin.plots.style import PALETTE
 from sparselin.results import FloatArray, SelectionPath, Status
@@ -80,7 +80,7 @@ def _preset(state: State) -> Frame:
     return {"name": name} | {key: value for key, value in preset._asdict().items() if key != "state"}
 
 
-def _face(view: Scene, side: Face) -> Frame:
+def _face(view: Scene, side: PolytopeFace) -> Frame:
     return {
         "features": list(side.features),
         "signs": list(side.signs),
@@ -96,7 +96,7 @@ def _star(view: Scene, far: float) -> list[Any]:
     return [side.corners.tolist() for side in faces(view.X, view.entry.lam_star, far)]
 
 
-def _regions(sides: list[Face], far: float) -> list[Frame]:
+def _regions(sides: list[PolytopeFace], far: float) -> list[Frame]:
     """Where y has the same signs of β: strips outwards from the edges, wedges outwards from the corners.
 
     u is the projection of y, so y − u is in the normal cone of C_λ at u: a ray on an edge, in a corner the
@@ -120,14 +120,14 @@ def _regions(sides: list[Face], far: float) -> list[Frame]:
     return found
 
 
-def _normal(side: Face) -> FloatArray:
+def _normal(side: PolytopeFace) -> FloatArray:
     """The outer normal of an edge: that towards which its middle lies from 0, which is inside."""
     along = side.corners[1] - side.corners[0]
     out = np.array([along[1], -along[0]]) / np.linalg.norm(along)
     return np.asarray(out if out @ side.corners.mean(axis=0) > 0 else -out)
 
 
-def _region(corners: list[FloatArray], sides: list[Face]) -> Frame:
+def _region(corners: list[FloatArray], sides: list[PolytopeFace]) -> Frame:
     pairs = [side.owners[0] for side in sides]
     return {
         "corners": np.array(corners).tolist(),

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparselin.plots.geometry import space
 from sparselin.plots.geometry.labels import Labels, column, key, look, several
-from sparselin.plots.geometry.polytope import Face, faces, is_bounded, outline
+from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
 from sparselin.plots.geometry.scene import Scene, chain_of, extent, scene, tied_faces, title_of
 from sparselin.plots.style import GREY, axes, pyplot
 from sparselin.results import FloatArray
@@ -127,7 +127,7 @@ def _visible(piece: FloatArray, half: float) -> FloatArray:
     return np.asarray(piece[0] + np.array([[low], [high]]) * step) if low < high else piece
 
 
-def edge(ax: Axes, view: Scene, side: Face) -> None:
+def edge(ax: Axes, view: Scene, side: PolytopeFace) -> None:
     """An edge in the colour of its first feature, the others dashed on it; strong if u is on it."""
     if len(side.corners) < 2:
         return
@@ -183,7 +183,9 @@ def residual(ax: Axes, view: Scene) -> FloatArray:
     return chain
 
 
-def _normals(ax: Axes, view: Scene, sides: Sequence[Face], half: float) -> list[tuple[FloatArray, str, int]]:
+def _normals(
+    ax: Axes, view: Scene, sides: Sequence[PolytopeFace], half: float
+) -> list[tuple[FloatArray, str, int]]:
     """From the middle of the edge of each +X_j an arrow along X_j, to one scale: (ends, label, feature)."""
     scale = 0.30 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
     arrows, done = [], set()

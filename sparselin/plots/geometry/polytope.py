@@ -11,7 +11,7 @@ from sparselin.results import FloatArray
 _TOL = 1e-9  # corners and faces that are closer, relative to the picture, are one
 
 
-class Face(NamedTuple):
+class PolytopeFace(NamedTuple):
     """A face: `features` with sign·⟨X_j, u⟩ = λ on all of it, and its corners (m, n) in order.
 
     No features: there the picture ends. One corner: the constraint touches the polytope in that corner only.
@@ -33,7 +33,7 @@ def orthogonal(X: FloatArray) -> FloatArray:
     return np.asarray(vectors[:, int((sizes > 1e-10).sum()) :])
 
 
-def faces(X: FloatArray, lam: float, far: float, touching: bool = False) -> list[Face]:
+def faces(X: FloatArray, lam: float, far: float, touching: bool = False) -> list[PolytopeFace]:
     """The faces of {u : |⟨X_j, u⟩| ≤ λ, ‖u‖∞ ≤ far}, n = 2 or 3; with `touching`, also those of one corner.
 
     Columns that have the same face, as equal ones do, are its features together.
@@ -50,7 +50,7 @@ def faces(X: FloatArray, lam: float, far: float, touching: bool = False) -> list
             own = [i for i in halfspaces if features[i] >= 0]
             around = _in_order(corners[list(which)], A[:, halfspaces[0]])
             named, side = tuple(features[own].tolist()), tuple(signs[own].tolist())
-            result.append(Face(named, side, far * around))
+            result.append(PolytopeFace(named, side, far * around))
     return result
 
 

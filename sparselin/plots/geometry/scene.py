@@ -12,7 +12,7 @@ from sparselin.lasso.entry import first_entry
 from sparselin.lasso.path import lasso_path
 from sparselin.lasso.projection import project_dual
 from sparselin.plots.geometry.labels import braces
-from sparselin.plots.geometry.polytope import Face, faces, orthogonal, outline
+from sparselin.plots.geometry.polytope import PolytopeFace, faces, orthogonal, outline
 from sparselin.problem import Problem
 from sparselin.results import FirstEntry, FloatArray, LassoPath, Names, Status
 from sparselin.validation import Columns, check_level
@@ -49,7 +49,7 @@ class Scene:
         coef = self.path.at(lam)
         return dataclasses.replace(self, lam=lam, coef=coef, u=self.y - self.X @ coef)
 
-    def holds(self, side: Face) -> bool:
+    def holds(self, side: PolytopeFace) -> bool:
         """Whether u is on a face because of a feature with β_j ≠ 0."""
         return any(j in self.touched and sign * self.coef[j] > 0 for j, sign in side.owners)
 

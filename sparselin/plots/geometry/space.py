@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparselin.plots.geometry.labels import Labels, key, look, several
-from sparselin.plots.geometry.polytope import Face, faces, is_bounded, outline
+from sparselin.plots.geometry.polytope import PolytopeFace, faces, is_bounded, outline
 from sparselin.plots.geometry.scene import Scene, chain_of, extent, tied_faces, title_of
 from sparselin.plots.style import GREY, POINTS, pyplot
 from sparselin.results import FloatArray
@@ -95,7 +95,7 @@ def _patch(ax: Any, corners: FloatArray, colour: str, alpha: float, zorder: floa
     ax.add_collection3d(Poly3DCollection([corners], facecolors=[(colour, alpha)], zorder=zorder))
 
 
-def solid(ax: Any, view: Scene, sides: Sequence[Face]) -> None:
+def solid(ax: Any, view: Scene, sides: Sequence[PolytopeFace]) -> None:
     """The faces in the colours of their features, strong where u is on them; grey where they are cut off."""
     for side in sides:
         if not side.features:
@@ -156,7 +156,9 @@ def arrow(ax: Any, start: FloatArray, end: FloatArray, style: dict[str, Any], wi
     )
 
 
-def normals(ax: Any, view: Scene, sides: Sequence[Face], half: float) -> list[tuple[FloatArray, str, int]]:
+def normals(
+    ax: Any, view: Scene, sides: Sequence[PolytopeFace], half: float
+) -> list[tuple[FloatArray, str, int]]:
     """From the middle of the face of each +X_j an arrow along X_j, to one scale: (ends, label, feature)."""
     scale = 0.28 * half / (float(np.linalg.norm(view.X, axis=0).max()) or 1)
     arrows = []

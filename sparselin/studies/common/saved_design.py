@@ -94,7 +94,7 @@ def _from_csv(path: Path, target: str | None) -> SavedDesign:
     try:
         names, data, _, note, _ = read_csv(path)
     except BadTable as error:
-        raise click.BadParameter(error.told(target), param_hint="--design") from None
+        raise click.BadParameter(error.full_message(target), param_hint="--design") from None
     try:
         at = positions([target], names, "--target")[0] if target is not None else len(names) - 1
     except BadTable as error:

@@ -47,7 +47,7 @@ _SHOWN = 8  # columns that a message lists
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 
 
-class Table(NamedTuple):
+class DataTable(NamedTuple):
     """The names of m columns, and their numbers (n, m) in float64.
 
     dropped : the names of columns that were left out as asked. note : a sentence for an index that was left
@@ -71,13 +71,13 @@ class BadTable(Exception):
         super().__init__(words)
         self.texts, self.names = texts or {}, tuple(names)
 
-    def told(self, target: str | None = None, option: str = "") -> str:
+    def full_message(self, target: str | None = None, option: str = "") -> str:
         """It in full; y is the column `target`, or else the last, and an `option` drops columns."""
         text = str(self).rstrip(".")
         y = target or (self.names or ("",))[-1]
         columns = [name for name in self.texts if name != y]
         if columns:
-            few = f" {shlex.quote(joined(columns))}" if len(columns) <= _SHOWN else ""
+            few = f" {shlex.quote(quoted_list(columns))}" if len(columns) <= _SHOWN else ""
             by = f" by {option}{few}" if option else ""
             text += f". Encode such columns as numbers, or leave them out{by}"
         if y in self.texts:
@@ -88,7 +88,7 @@ class BadTable(Exception):
         return f"{text}."
 
 
-def read_table(path: Path, drop: Sequence[str] = (), encoding: str | None = None) -> Table:
+def read_table(path: Path, drop: Sequence[str] = (), encoding: str | None = None) -> DataTable:
     """Read a .csv or .parquet without the columns `drop`: NaN for a missing number, 0 and 1 for truth values.
 
     Raises BadTable.
@@ -146,7 +146,7 @@ def split(values: Sequence[str], names: Sequence[str]) -> list[str]:
     return found
 
 
-def joined(names: Sequence[str]) -> str:
+def quoted_list(names: Sequence[str]) -> str:
     """The value that `split` divides into these names."""
     quoted = (name.replace('"', '""') for name in names)
     return ",".join(f'"{name}"' if "," in name or '"' in name else name for name in quoted)
@@ -154,7 +154,7 @@ def joined(names: Sequence[str]) -> str:
 
 def read_csv(
     path: Path, drop: Sequence[str] = (), missing: bool = False, encoding: str | None = None
-) -> Table:
+) -> DataTable:
     """Read a .csv without the columns `drop`; a missing number is NaN if `missing`, else refused.
 
     The encoding is UTF-8 or UTF-16, else Latin-1 as Windows extends it, unless it is given. The separator is
@@ -184,7 +184,7 @@ def read_csv(
         raise BadTable(f"{path}: needs a line that names the columns and a line for each row of X and y")
     options |= {"index_col": 0} if index else {}
     options |= ({"sep": sep} if sep != "," else {}) | ({"decimal": ","} if commas else {})
-    return Table(tuple(names[j] for j in keep), np.array(rows), dropped, " ".join(notes), options)
+    return DataTable(tuple(names[j] for j in keep), np.array(rows), dropped, " ".join(notes), options)
 
 
 @contextlib.contextmanager
@@ -322,7 +322,7 @@ def _is_number(field: str) -> bool:
     return False
 
 
-def _read_parquet(path: Path, drop: Sequence[str]) -> Table:
+def _read_parquet(path: Path, drop: Sequence[str]) -> DataTable:
     frame = _frame(path)
     names = tuple(frame.columns)
     index = [j for j, name in enumerate(names) if name.startswith(_LEVEL)]
@@ -340,7 +340,7 @@ def _read_parquet(path: Path, drop: Sequence[str]) -> Table:
     if not columns or not len(columns[0]):
         raise BadTable(f"{path}: needs columns and rows; it has {len(frame)} rows of {some(names)}")
     data = np.column_stack(columns)
-    return Table(tuple(names[j] for j in keep), data, dropped, note if index else "", {})
+    return DataTable(tuple(names[j] for j in keep), data, dropped, note if index else "", {})
 
 
 def _frame(path: Path) -> Any:

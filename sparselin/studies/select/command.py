@@ -22,7 +22,7 @@ from sparselin.selection.cross_validation import (
     largest_size,
     summarize,
 )
-from sparselin.selection.methods import METHODS, Data
+from sparselin.selection.methods import METHODS, SelectionData
 from sparselin.selection.methods import select as select_features
 from sparselin.studies.common.command import (
     NewPath,
@@ -36,7 +36,7 @@ from sparselin.studies.common.command import (
 )
 from sparselin.studies.common.tables import (
     BadTable,
-    Table,
+    DataTable,
     is_parquet,
     positions,
     read_table,
@@ -244,7 +244,7 @@ def _read(
     weights: str | None,
     missing: str,
     encoding: str | None,
-) -> tuple[Source, Data]:
+) -> tuple[Source, SelectionData]:
     """The table without the rows that are incomplete or weigh nothing. Raises click.UsageError."""
     try:
         table = read_table(path, drop, encoding)
@@ -259,7 +259,7 @@ def _read(
             raise BadTable(f"{path}: has no column besides {names[at]!r} to explain it by")
         first = tuple(features[j] for j in positions(split(forced, features), features, "--forced"))
     except BadTable as error:
-        raise click.UsageError(error.told(target, "--drop")) from None
+        raise click.UsageError(error.full_message(target, "--drop")) from None
     whole = _complete(path, table, missing)
     data = table.data[whole]
     weight = None if w_at is None else _weights(data[:, w_at], weights)
@@ -275,10 +275,12 @@ def _read(
         options=table.options,
     )
     weight = None if weight is None else weight[positive]
-    return source, Data(data[positive][:, others], data[positive, at], features, weight, forced=first)
+    return source, SelectionData(
+        data[positive][:, others], data[positive, at], features, weight, forced=first
+    )
 
 
-def _complete(path: Path, table: Table, missing: str) -> NDArray[np.bool_]:
+def _complete(path: Path, table: DataTable, missing: str) -> NDArray[np.bool_]:
     """Which rows have a finite number in every column; all of them, or those may be left out."""
     bad = np.logical_not(np.isfinite(table.data))
     rows = np.asarray(bad.any(axis=1))
@@ -304,7 +306,7 @@ def _weights(weight: FloatArray, name: str | None) -> FloatArray:
     return weight
 
 
-def _check(source: Source, data: Data) -> None:
+def _check(source: Source, data: SelectionData) -> None:
     """Raise click.UsageError for a y that leaves nothing to explain, and for data that no method takes."""
     if np.ptp(data.y) == 0 and (data.intercept or not data.y.any()):
         raise click.UsageError(
@@ -313,7 +315,7 @@ def _check(source: Source, data: Data) -> None:
     _valid(source.path, data.problem)
 
 
-def _tried(data: Data, method: str, k: int | None, folds: int) -> int:
+def _tried(data: SelectionData, method: str, k: int | None, folds: int) -> int:
     """The most features that cross-validation shall try, k or more. Raises for a k that cannot be."""
     d, f = len(data.names), len(data.forced)
     size = largest_size(len(data.y), d, folds) if folds else 0
@@ -340,7 +342,7 @@ def _tried(data: Data, method: str, k: int | None, folds: int) -> int:
 
 
 def _cross_validated(
-    console: Console, data: Data, method: str, tried: int, folds: int, seed: int
+    console: Console, data: SelectionData, method: str, tried: int, folds: int, seed: int
 ) -> CrossValidation | None:
     """The errors of up to `tried` features; None for a best subset, whose search each fold would repeat."""
     folds = min(folds, len(data.y))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparselin.results import FloatArray
-from sparselin.selection.methods import PURSUITS, Data, Selected
+from sparselin.selection.methods import PURSUITS, Selected, SelectionData
 
 # a margin below which the runner-up is told, a correlation from which columns stand for each other, and the
 # variance inflation above which coefficients are called uncertain
@@ -24,7 +24,7 @@ class Close(NamedTuple):
     runner_up: str
 
 
-def close_decisions(data: Data, method: str, chosen: Selected, seed: int = 0) -> list[Close]:
+def close_decisions(data: SelectionData, method: str, chosen: Selected, seed: int = 0) -> list[Close]:
     """The close picks. Without the column a method takes the same features before, and then the runner-up."""
     path, names, found = chosen.path, data.names, []
     for step, (pick, margin) in enumerate(zip(path.support.tolist(), path.margin, strict=True)):
@@ -39,7 +39,7 @@ def close_decisions(data: Data, method: str, chosen: Selected, seed: int = 0) ->
     return found
 
 
-def standard_columns(data: Data) -> FloatArray:
+def standard_columns(data: SelectionData) -> FloatArray:
     """The columns with unit norm, centred where there is an intercept; zeros for those that are constant."""
     w = np.ones(len(data.y)) if data.weight is None else data.weight
     Z = data.X - np.average(data.X, axis=0, weights=w) if data.intercept else data.X
@@ -49,21 +49,21 @@ def standard_columns(data: Data) -> FloatArray:
     return np.asarray(Z / np.where(norms > 0, norms, 1))
 
 
-def constant(data: Data) -> list[int]:
+def constant(data: SelectionData) -> list[int]:
     """The columns that an intercept makes redundant, or that are zero where there is none."""
     low, high = data.X.min(axis=0), data.X.max(axis=0)
     same = low == high if data.intercept else (low == 0) & (high == 0)
     return [int(j) for j in np.flatnonzero(same)]
 
 
-def two_values(data: Data) -> tuple[float, float] | None:
+def two_values(data: SelectionData) -> tuple[float, float] | None:
     """The values of y, if there are two in more than two rows: it may be of classes."""
     low, high = float(data.y.min()), float(data.y.max())
     two = len(data.y) > 2 and low < high and np.isin(data.y, (low, high)).all()
     return (low, high) if two else None
 
 
-def look_alikes(data: Data, chosen: Selected) -> list[tuple[str, str, float]]:
+def look_alikes(data: SelectionData, chosen: Selected) -> list[tuple[str, str, float]]:
     """(selected, not selected, correlation) of at least ALIKE in modulus: one can stand for the other."""
     S = chosen.path.support
     Z = standard_columns(data)
@@ -73,7 +73,7 @@ def look_alikes(data: Data, chosen: Selected) -> list[tuple[str, str, float]]:
     return [(data.names[S[i]], data.names[j], float(C[i, j])) for i, j in pairs]
 
 
-def inflated(data: Data, chosen: Selected) -> list[tuple[str, float]]:
+def inflated(data: SelectionData, chosen: Selected) -> list[tuple[str, float]]:
     """The selected features whose variance inflation factor ‖z_j‖²/‖P_{S∖j}^⊥z_j‖² exceeds INFLATED."""
     S, found = chosen.path.support, []
     Z = standard_columns(data)[:, S]

@@ -28,7 +28,7 @@ from sparselin.studies.select.report import FILES
 _SHARE = 8  # a table is made of columns, copied for its features and standardized: eight times at most
 
 
-class Request(NamedTuple):
+class OnePassRequest(NamedTuple):
     """What was asked for, names being those of columns of the file."""
 
     path: Path
@@ -62,7 +62,7 @@ def requested(
     categories: Sequence[str],
     weights: str | None,
     **others: Any,
-) -> Request:
+) -> OnePassRequest:
     """The options, checked against the columns of the file. Raises click.UsageError."""
     try:
         names = list(file_of(path).schema_arrow.names)
@@ -75,7 +75,7 @@ def requested(
     except ModuleNotFoundError as error:
         raise click.UsageError(f"--one-pass: {error}") from None
     gone = {y, w, *(names[j] for j in places["--drop"])}
-    return Request(
+    return OnePassRequest(
         path=path,
         target=y,
         features=[name for name in names if name not in gone],
@@ -86,7 +86,7 @@ def requested(
     )
 
 
-def run(request: Request, method: str, k: int | None, seed: int, output: Path, command: str) -> None:
+def run(request: OnePassRequest, method: str, k: int | None, seed: int, output: Path, command: str) -> None:
     """One pass, the selection, and its report in the folder."""
     refuse(("folds", "missing"), "one pass, whose check is on the rows held out")
     if k is None:
@@ -111,7 +111,7 @@ def run(request: Request, method: str, k: int | None, seed: int, output: Path, c
     finish(console, index, interrupted)
 
 
-def _compressed(console: Console, request: Request) -> Problem:
+def _compressed(console: Console, request: OnePassRequest) -> Problem:
     """The pass, under a bar with the rows and bytes read so far. Ctrl-C leaves the checkpoint, if any."""
     columns = (
         TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(),
@@ -148,7 +148,7 @@ def _held_out(problem: Problem, selected: Selected) -> list[float]:
     return [float(v) for v in np.asarray(problem.compressed.held_out_r2(selected.path))]
 
 
-def _lines(request: Request, problem: Problem, method: str, r2: list[float]) -> list[str]:
+def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[float]) -> list[str]:
     """What was read, how features were selected, and what they explain of rows that had no part in it."""
     record = problem.compressed
     lines = [

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from sparselin.results import BestSubset, LassoPath, Status
 from sparselin.selection.cross_validation import CrossValidation
-from sparselin.selection.methods import METHODS, Data, Selected
+from sparselin.selection.methods import METHODS, Selected, SelectionData
 from sparselin.studies.select.findings import (
     close_decisions,
     constant,
@@ -64,7 +64,7 @@ class Job:
     """
 
     source: Source
-    data: Data
+    data: SelectionData
     method: str
     k: int
     given: bool
