@@ -23,6 +23,7 @@ extensions = [
     "formulas",
     "ledger_page",
     "links",
+    "networks_page",
     "pictures",
     "preset_pages",
 ]

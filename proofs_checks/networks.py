@@ -1,12 +1,12 @@
 """The records of the papers' experiments, run again, and what rows of the ledger ask of them.
 
 `python -m proofs_checks.networks FILE` stores those of a run, whose records.jsonl FILE is: its records at
-full scale, in the order of a run, a line each as `Record.as_json` has it, in networks_records.jsonl. Of
-them it makes the tables and the pictures of docs/networks-tables.md. The rows of the ledger read them;
-`sparselin ledger --write` stores their verdicts.
+full scale, in the order of a run, a line each as `Record.as_json` has it, in networks_records.jsonl, and
+draws the pictures of docs/networks-tables.md. Without FILE it prints the tables of the stored records, which
+the site has on that page. The rows of the ledger read the records; `sparselin ledger --write` stores their
+verdicts.
 """
 
-import datetime
 import json
 import math
 import sys
@@ -21,7 +21,7 @@ from proofs_checks.experiments.networks.pieces import FULL, Record
 from proofs_checks.experiments.networks.printed import TITLES
 from proofs_checks.experiments.networks.report_rows import rows
 from proofs_checks.experiments.networks.runs import planned
-from proofs_checks.experiments.networks.tables import place, write
+from proofs_checks.experiments.networks.tables import markdown, place
 from proofs_checks.experiments.networks.verdicts import (
     LEAST_ROWS,
     LEAST_SEEDS,
@@ -36,7 +36,7 @@ from sparselin import plots
 from sparselin.ledger import Verdict
 
 FILE = Path(__file__).with_name("networks_records.jsonl")
-PAGE = Path(__file__).parents[1] / "docs" / "networks-tables.md"
+DOCS = Path(__file__).parents[1] / "docs"
 # the data sets of the papers that are here; Activity is one to bring, see `data.table`
 HERE = ("mice", "mnist", "fashion", "isolet", "coil20")
 SA, LASSONET = NAMES["SA"], NAMES["LassoNet"]
@@ -268,22 +268,22 @@ def draw(records):
         mine = sorted((one for one in records if one.piece.study == study), key=place)
         for name, _, drawn in neural_figures.figures(study, rows(mine, ()), mine):
             if (study, name) in PICTURES:
-                drawn.savefig(PAGE.parent / PICTURES[study, name], dpi=80)
+                drawn.savefig(DOCS / PICTURES[study, name], dpi=80)
             plots.close(drawn)
 
 
 def main(run=None):
-    """Store the records of a run, if one is given; make the page of the stored ones."""
-    if run is not None:
-        records = in_order(full(Path(run).read_text(encoding="utf-8").splitlines()))
-        if not records:
-            raise SystemExit(f"{run} has no record of a run at full scale: run `make networks ARGS=--full`")
-        lines = [json.dumps(one.as_json(), ensure_ascii=False, separators=(",", ":")) for one in records]
-        FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    records = stored(FILE)
-    write(PAGE, records, datetime.date.today())
+    """Store the records of a run and draw their pictures, or print the tables of the stored records."""
+    if run is None:
+        sys.stdout.write(markdown(stored(FILE)))
+        return
+    records = in_order(full(Path(run).read_text(encoding="utf-8").splitlines()))
+    if not records:
+        raise SystemExit(f"{run} has no record of a run at full scale: run `make networks ARGS=--full`")
+    lines = [json.dumps(one.as_json(), ensure_ascii=False, separators=(",", ":")) for one in records]
+    FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     draw(records)
-    sys.stdout.write(f"{len(records)} records in {FILE.name}; their tables are in {PAGE.name}.\n")
+    sys.stdout.write(f"{len(records)} records in {FILE.name}; the docs build makes their tables.\n")
 
 
 if __name__ == "__main__":

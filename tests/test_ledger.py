@@ -415,7 +415,7 @@ def test_a_registered_claim_is_in_the_command_and_its_tables(tmp_path, toy):
     assert "2 claims, 6 cases; all verdicts hold" in " ".join(result.output.split())
     assert "ours-toy" in result.output
     assert [row["id"] for row in report.read(folder)["rows"]] == ["ours-a", "ours-toy"]
-    assert "### ours-toy" in (folder / "LEDGER.md").read_text(encoding="utf-8")
+    assert "[ours-toy](" in (folder / "LEDGER.md").read_text(encoding="utf-8")
     result = run("--id", "ours-toy", "--jobs", "1")
     assert result.exit_code == 1
     assert "Changed: ours-toy is not in the stored ledger" in " ".join(result.output.split())
@@ -451,26 +451,16 @@ def test_a_ledger_is_written_and_read_back(tmp_path):
     written = report.document([(made, decide(made, 3))], 0, datetime.date(2026, 11, 21))
     report.write(tmp_path, written)
     assert report.read(tmp_path) == json.loads(json.dumps(written))
-    text = (tmp_path / "LEDGER.md").read_text(encoding="utf-8")
-    assert "### SA-item-1" in text
-    assert report._text(made.correction) in text
+    line = (tmp_path / "LEDGER.md").read_text(encoding="utf-8").splitlines()[-1]
+    assert line.startswith('| <a id="sa-item-1"></a>[SA-item-1](test_lemma_3_4.py) | ')
+    assert line.endswith(f"| *Instead:* {report._text(report.short(made.correction))} |")
 
 
-def test_a_reading_of_a_vague_sentence_is_not_said_to_be_in_print():
-    def fails(check):
-        check.refutes(True, "w")
-        check.tally(1)
-
-    corrected = {"verdict": Verdict.FALSE, "correction": "c"}
-    for words, label, other in (
-        ("“these plots suggest”", "Read as", "In print"),
-        ("", "In print", "Read as"),
-    ):
-        made = a_claim(fails, reading_of=words, **corrected).claim
-        text = report.markdown(report.document([(made, decide(made))], 0, datetime.date(2026, 11, 21)))
-        assert f"  - {label}: s\n" in text
-        assert f"  - {other}: " not in text
-        assert ("- A reading of: “these plots suggest”\n" in text) == bool(words)
+def test_a_text_is_cut_to_its_first_words():
+    words = [f"w{i}" for i in range(report.WORDS + 1)]
+    assert report.short(" ".join(words[:-1])) == " ".join(words[:-1])
+    assert report.short(" ".join(words)) == " ".join(words[:-1]) + " …"
+    assert report.short("") == ""
 
 
 def test_brackets_and_underscores_are_shown_not_obeyed(tmp_path):

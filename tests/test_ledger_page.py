@@ -54,11 +54,12 @@ def test_every_row_is_there_with_its_paper_and_verdict(shown):
 
 
 def test_every_row_has_its_words(shown):
-    words = ("statement", "hypotheses", "correction", "number", "unchecked", "reading_of", "consequences")
     for row, (*_, cells) in zip(ROWS, shown, strict=True):
-        texts = [row[name] for name in words] + row["witnesses"] + row["found"]
+        words = [row[name] for name in report.STATED if name != "paper"]
+        texts = [*words, *row["witnesses"], *row["found"], row["date"], f"seed {row['seed']}"]
         assert [text for text in texts if text not in cells] == [], row["id"]
         assert f"{row['cases']:,}" in cells
+        assert f"{row['undecided']:,} undecided" in cells or not row["undecided"]
 
 
 def test_every_link_to_a_check_ends_at_its_function(site, shown):

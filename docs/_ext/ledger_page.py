@@ -21,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from sparselin.ledger import PAPERS
-from sparselin.studies.ledger.report import JSON, NOTATION, occurring, read
+from sparselin.studies.ledger.report import CENTRAL, JSON, NOTATION, occurring, read
 
 HERE = Path(__file__).parent
 CHECKS = HERE.parents[1] / "proofs_checks"
@@ -110,6 +110,7 @@ def table(address: Callable[[str], str]) -> str:
         papers={key: title for key, title in PAPERS.items() if any(row["paper"] == key for row in rows)},
         verdicts=occurring(rows),
         notation=NOTATION,
+        central=CENTRAL,
         symbols=Counter(symbol for row in rows for symbol in row["symbols"]).most_common(),
     )
 

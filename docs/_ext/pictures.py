@@ -1,8 +1,9 @@
-"""The figures of the guide and of docs/teaching.md, drawn by the build from the code on their pages.
+"""The figures of the guide, of docs/teaching.md and of docs/inside.md, drawn by the build.
 
-In the site they take the place of the stored ones, which are for readers of the plain Markdown. It takes half
-a minute, a whole one where kernels are not compiled yet. Only stored are the films, and the figures of
-studies, which take minutes or MNIST.
+That of docs/inside.md is drawn before its page is read, and is not stored. The others are drawn from the code
+on their pages, and take the place of the stored ones, which are for readers of the plain Markdown: half a
+minute, a whole one where kernels are not compiled yet. Only stored are the films, and the figures of studies,
+which take minutes or MNIST.
 """
 
 import runpy
@@ -27,6 +28,13 @@ def guide(folder: Path, here: Path) -> list[str]:
     return names
 
 
+def house(app: Any) -> None:
+    """Draw the folders of the package into docs/made."""
+    folder = Path(app.confdir) / "made"
+    folder.mkdir(exist_ok=True)
+    runpy.run_path(str(Path(app.srcdir) / "tests" / "house.py"))["draw"](folder / "house.png")
+
+
 def draw(app: Any, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
@@ -43,5 +51,6 @@ def draw(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
+    app.connect("builder-inited", house)
     app.connect("build-finished", draw)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import datetime
 import importlib
 import itertools
 import json
@@ -43,7 +42,6 @@ sys.path.insert(0, str(ROOT / "tests"))
 from liars import liars  # noqa: E402
 
 ROWS = ("networks", "test_networks_tables", "test_networks_sentences", "test_networks_lassonet")
-DATE = datetime.date(2026, 11, 23)
 
 
 def of(*values, rows=(756, 756), **fields):
@@ -579,7 +577,7 @@ def test_each_row_turns_red_when_its_function_lies(rows_of, monkeypatch):
 
 def test_the_page_has_every_figure_and_every_mean():
     made = made_up()
-    text = networks_tables.markdown(made, DATE)
+    text = networks_tables.markdown(made)
     line = "| Mice Protein | Sequential Attention | network | 0.993 ± 0.008 | 0.992 ± 0.008 | 5 | 756 |"
     assert f"{line} −0.0010 | 0.0102 | reproduced |" in text
     assert "Not run here: Activity (paper, " in text
@@ -630,7 +628,7 @@ def _scores(*those):
 
 def test_means_have_a_row_for_each_method_and_setting_and_the_best_in_bold():
     made = _scores(("random", "", 0.75, 500), ("OMP", "", 0.5, 500), ("all features", "", 0.875, 1000))
-    means = networks_tables.markdown(made, DATE).split("## All means")[1]
+    means = networks_tables.markdown(made).split("## All means")[1]
     assert "Mice Protein 3 seeds, 500 rows (3 seeds, 1,000 rows: *all features*)." in means
     found = [line for line in means.splitlines() if line.startswith("|")]
     assert found[2:5] == [
@@ -675,30 +673,14 @@ def test_settings_of_one_method_are_compared_with_the_first():
     assert compared("paper", "", OWN) == {"": None, OWN: 0.125}
 
 
-def test_the_words_around_the_tables_stay(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(
-        f"before\n\n{networks_tables.BEGIN}\nstale\n{networks_tables.END}\nafter\n", encoding="utf-8"
-    )
-    networks_tables.write(page, made_up(), DATE)
-    once = page.read_text(encoding="utf-8")
-    networks_tables.write(page, made_up(), DATE)
-    assert page.read_text(encoding="utf-8") == once
-    assert once.startswith("before\n")
-    assert once.endswith("\nafter\n")
-    assert "stale" not in once
-    page.write_text("nothing", encoding="utf-8")
-    with pytest.raises(ValueError, match="must have the lines"):
-        networks_tables.write(page, [], DATE)
-
-
-def test_the_page_in_docs_is_made_of_the_stored_records():
-    text = (ROOT / "docs" / "networks-tables.md").read_text(encoding="utf-8")
-    inside = text.split(networks_tables.BEGIN)[1].split(networks_tables.END)[0]
-    found = re.search(r"Made on (\S+) from", inside)
-    date = datetime.date.fromisoformat(found[1]) if found else DATE
-    made = stored(ROOT / "proofs_checks" / "networks_records.jsonl")
-    assert inside == f"\n\n{networks_tables.markdown(made, date)}\n"
+def test_the_site_has_the_tables_of_the_stored_records_after_the_words_of_the_page():
+    sys.path.append(str(ROOT / "docs" / "_ext"))
+    page = importlib.import_module("networks_page")
+    words = (ROOT / "docs" / "networks-tables.md").read_text(encoding="utf-8").split(page.PLACE)[0]
+    tables = networks_tables.markdown(stored(page.RECORDS))
+    assert page.with_tables(f"{words}{page.PLACE}\n\nelsewhere\n") == words + tables
+    with pytest.raises(ValueError, match="must have the line"):
+        page.with_tables(words)
 
 
 def test_the_leads_over_linear_omp_that_the_page_has_are_those_of_the_records():

@@ -1,11 +1,9 @@
-"""The tables of docs/networks-tables.md, made from stored records; the words around them stay."""
+"""The tables of the site's page docs/networks-tables.md, made from stored records."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from proofs_checks.experiments.networks.data import FORMS
@@ -23,10 +21,7 @@ from proofs_checks.experiments.networks.report_rows import (
 )
 from proofs_checks.experiments.networks.verdicts import Judged, Summary
 from sparselin.ledger import EXPERIMENTAL
-from sparselin.studies.common.folder import put
 
-BEGIN = "<!-- tables: made by `python -m proofs_checks.networks`, not by hand -->"
-END = "<!-- end of the tables -->"
 ORDER = (
     *("honest", "paper", "switches", "efficiency", "adaptivity", "masks", "lassonet", "lassonet-pixels"),
     *("completion", "gains", "anchors", "downstream", "signals"),
@@ -34,12 +29,12 @@ ORDER = (
 """The studies, in the order of the tables, what is without leaks first; others come after them."""
 
 
-def markdown(records: Sequence[Record], date: datetime.date) -> str:
-    """Two kinds of tables: what is printed beside ours, and all means by study."""
+def markdown(records: Sequence[Record]) -> str:
+    """Return the printed figures next to ours, with their verdicts, then all means by study."""
     if not records:
         return "No records are stored yet: `make networks ARGS=--full`, some hours, makes them.\n"
     head = (
-        f"Made on {date.isoformat()} from {len(records):,} records. ± is the standard deviation over seeds "
+        f"Made from {len(records):,} records. ± is the standard deviation over seeds "
         "(n − 1), bold the best selection of a column, of those on as many training rows as most have. "
         "Seconds are means over seeds, by one thread. What else one has to know of a study stands under its "
         "name. Tests of pairs, "
@@ -197,16 +192,3 @@ def _signed(value: float) -> str:
 
 def _line(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def write(page: Path, records: Sequence[Record], date: datetime.date) -> None:
-    """Replace what stands between the two marks of the page.
-
-    Raises ValueError for a page without them.
-    """
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"{page} must have the lines {BEGIN!r} and {END!r}; put them where the tables go")
-    put(page.parent, {page.name: f"{before}{BEGIN}\n\n{markdown(records, date)}\n{END}{after}".encode()})

@@ -102,7 +102,7 @@ def ledger(
     if interrupted:
         console.print(f"Interrupted: {len(results)} of {len(claims)} claims done.")
     count = sum(outcome.cases for _, outcome in results)
-    stored_at = folder / ledger_report.MARKDOWN
+    stored_at = folder / ledger_report.JSON
     where = f" Witnesses and corrections: {stored_at}" if stored_at.exists() else ""
     verb = "does" if len(failed) == 1 else "do"
     held = f"{_number(failed, 'verdict')} {verb} not hold" if failed else "all verdicts hold"
