@@ -1,5 +1,6 @@
 """The problem that every method solves: a design, a response, and what is known of their rounding."""
 
-from sparselin.problem.problem import Problem, as_problem, takes_problem
+from sparselin.problem.arguments import as_problem, takes_problem
+from sparselin.problem.problem import Problem
 
 __all__ = ["Problem", "as_problem", "takes_problem"]

@@ -1,0 +1,206 @@
+"""The check of a statement: it counts cases, shows witnesses and measures; `decide` runs it."""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from sparselin.ensembles import Design
+from sparselin.ensembles.claims import smaller
+from sparselin.ensembles.saved import as_design, in_words
+from sparselin.ledger.statement import EMPIRICAL, EXPERIMENTAL, REFUTED, UNCHECKED, Claim, Verdict
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """The outcome of one check.
+
+    Attributes
+    ----------
+    cases : the number of cases in which the statement, or its correction, held.
+    undecided : cases that floating point could not decide; not among `cases`.
+    witnesses : cases in which the printed statement fails.
+    found : measurements, a sentence each.
+    failure : None, or why the verdict is not supported.
+    counterexample : the value on which the check failed, as far as it could be shrunk; else None.
+    call : which of the check's `forall` and `over`, from 1, had it; 0 for none.
+    smaller : a smaller design on which it fails too, for one of `over`; it may not meet the hypotheses.
+    """
+
+    cases: int
+    undecided: int
+    witnesses: tuple[str, ...]
+    found: tuple[str, ...]
+    failure: str | None
+    counterexample: Any = dataclasses.field(default=None, compare=False)
+    call: int = 0
+    smaller: Design | None = dataclasses.field(default=None, compare=False)
+
+
+class ClaimFailed(AssertionError):
+    """A case contradicts the claim, or a witness does not refute it."""
+
+
+class Check:
+    """The argument of a check: the number of cases, a random generator, and the record of its outcome.
+
+    With `only` = (call, value), that `forall` or `over` has this value alone, and the others have none.
+    """
+
+    def __init__(
+        self, cases: int, seed: int, shrink: bool = True, only: tuple[int, Any] | None = None
+    ) -> None:
+        self.cases = cases
+        self.seed = seed
+        self.shrink = shrink
+        self.rng = np.random.default_rng(seed)
+        self.counted = 0
+        self.unsettled = 0
+        self.witnesses: list[str] = []
+        self.found: list[str] = []
+        self.conclusion: Verdict | None = None
+        self.only = only
+        self.call = 0
+        self.failing: Any = None
+        self.smaller: Design | None = None
+
+    def forall(self, strategy: Any, holds: Callable[[Any], Any], cases: int | None = None) -> None:
+        """`holds(value)` for `cases` (default: `self.cases`) values of a Hypothesis strategy.
+
+        A value that fails is shrunk before it is reported, unless `decide` was told not to.
+        `hypothesis.assume` in `holds` discards a value.
+        """
+        from hypothesis import HealthCheck, Phase, given, seed, settings
+
+        if self._is_replayed(holds):
+            return
+
+        @seed(self.seed)
+        @settings(
+            max_examples=cases or self.cases,
+            deadline=None,
+            database=None,
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+            phases=(Phase.generate, Phase.shrink) if self.shrink else (Phase.generate,),
+        )
+        @given(strategy)
+        def run(value: Any) -> None:
+            self._one(value, holds)
+
+        before = self.counted
+        run()
+        self.failing = None
+        if self.counted == before:
+            raise ClaimFailed("no value met the hypotheses: nothing was checked")
+
+    def over(self, values: Iterable[Any], holds: Callable[[Any], Any]) -> None:
+        """`holds(value)` for each of the values: an enumeration, or draws from `self.rng`."""
+        if self._is_replayed(holds):
+            return
+        for value in values:
+            try:
+                self._one(value, holds)
+            except Exception:
+                self.smaller = self._smaller(value, holds) if self.shrink else None
+                raise
+
+    def tally(self, cases: int, violations: int = 0, example: str = "") -> None:
+        """Add a number of cases that were checked and counted by the caller."""
+        self.counted += cases
+        if violations:
+            raise ClaimFailed(f"{violations} of {cases} cases fail, the first: {example}")
+
+    def undecided(self, cases: int = 1) -> None:
+        """Cases that floating point could not decide."""
+        self.unsettled += cases
+
+    def refutes(self, fails: Any, witness: str) -> None:
+        """Record a witness: `fails` is true iff the printed statement fails there."""
+        if not fails:
+            raise ClaimFailed(f"the printed statement is not refuted by {witness}")
+        self.witnesses.append(witness)
+
+    def measured(self, sentence: str) -> None:
+        """Record a measurement, the same in every run with the same seed and number of cases."""
+        self.found.append(sentence)
+
+    def concludes(self, verdict: Verdict) -> None:
+        """What the records of an experiment come to: one of `EXPERIMENTAL`, and the row's verdict."""
+        self.conclusion = verdict
+
+    def _one(self, value: Any, holds: Callable[[Any], Any]) -> None:
+        self.failing = value
+        if not holds(value):
+            raise ClaimFailed(f"counterexample: {in_words(value)}")
+        self.failing = None
+        self.counted += 1
+
+    def _is_replayed(self, holds: Callable[[Any], Any]) -> bool:
+        """Count this call of `forall` or `over`; whether `only` stands for its values."""
+        self.call += 1
+        if self.only is not None and self.only[0] == self.call:
+            self._one(self.only[1], holds)
+        return self.only is not None
+
+    def _smaller(self, value: Any, holds: Callable[[Any], Any]) -> Design | None:
+        """A smaller design on which `holds` is false, and raises nothing; None where there is none."""
+        design = as_design(value)
+        if design is None:
+            return None
+        try:
+            found = smaller(
+                lambda one: bool(holds(one if isinstance(value, Design) else (one.X, one.y))),
+                *design,
+                calls=500,
+            )
+        except ValueError:
+            return None
+        return found if found.X.size < design.X.size else None
+
+
+def decide(
+    made: Claim,
+    cases: int | None = None,
+    seed: int = 0,
+    shrink: bool = True,
+    only: tuple[int, Any] | None = None,
+) -> Outcome:
+    """Run a check, with `cases` in place of its own number; its randomness depends on seed and id alone.
+
+    A counterexample is shrunk unless it is enough to know that there is one. `only`, (call, counterexample)
+    of an outcome, checks that value again, and no other.
+    """
+    check = Check(cases or made.cases, zlib.crc32(f"{seed}:{made.id}".encode()), shrink, only)
+    failure = None
+    try:
+        made.function(check)
+        failure = None if only else _unsupported(made, check)
+    except Exception as error:
+        failure = str(error) if isinstance(error, ClaimFailed) else f"{type(error).__name__}: {error}"
+    record = tuple(check.witnesses), tuple(check.found), failure
+    if not failure or check.failing is None:
+        return Outcome(check.counted, check.unsettled, *record)
+    return Outcome(check.counted, check.unsettled, *record, check.failing, check.call, check.smaller)
+
+
+def _unsupported(made: Claim, check: Check) -> str | None:
+    """Why what was found does not support the verdict, or None."""
+    verdict = made.verdict
+    if (verdict in REFUTED) != bool(check.witnesses):
+        if check.witnesses:
+            return f"'{verdict.value}', and check.refutes has a witness against the printed statement"
+        return f"'{verdict.value}' needs a witness against the printed statement, by check.refutes"
+    if check.conclusion is not (verdict if verdict in EXPERIMENTAL else None):
+        if check.conclusion is None:
+            return f"'{verdict.value}' needs what the records say, by check.concludes"
+        return f"'{verdict.value}', and the records say '{check.conclusion.value}'"
+    if verdict in (EMPIRICAL, *EXPERIMENTAL) and not check.found:
+        return f"'{verdict.value}' with nothing measured"
+    if verdict not in UNCHECKED and not check.counted:
+        return f"'{verdict.value}' with no case checked"
+    return None

@@ -1,0 +1,146 @@
+"""The decorators that bind a statement to the function that checks it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from sparselin.ledger.check import Check, decide
+from sparselin.ledger.statement import LABELS, NEEDS_DATA, Claim, Verdict, check_fields
+
+_Check = TypeVar("_Check", bound=Callable[..., None])
+
+
+def mutants(*names: str) -> Callable[[_Check], _Check]:
+    """Name the functions that a check is about, as "sl.name" (the public face) or "name" (in its file).
+
+    At least one false version of each (scaled, shifted, emptied, …) must make the claim fail.
+    """
+
+    def mark(function: _Check) -> _Check:
+        vars(function)["mutants"] = names
+        return function
+
+    return mark
+
+
+def claim(
+    id: str,
+    number: str,
+    method: str,
+    verdict: Verdict,
+    *,
+    cases: int = 1000,
+    ci_cases: int = 40,
+    **shared: str,
+) -> Callable[[Callable[[Check], None]], Callable[[], None]]:
+    """Mark a check as the one that decides a statement; the fields are those of `Claim`.
+
+    The docstring of the check holds the texts: first the statement, then paragraphs that begin with a label
+    of `LABELS` and a colon. Fields that several checks of a file have in common may be given as `shared`.
+
+    The result takes no arguments, so that pytest runs it: `decide` with `ci_cases`, and an AssertionError
+    if the verdict is not supported. Its attribute `claim` is the `Claim`.
+    Raises ValueError for an unknown paper or method, a missing statement or hypotheses, and
+    for a verdict whose fields do not fit it.
+    """
+
+    def mark(function: Callable[[Check], None]) -> Callable[[], None]:
+        made = _made(function, inspect.getdoc(function) or "", id, number, method, verdict, shared)
+        only = dataclasses.replace(made, cases=cases, ci_cases=ci_cases)
+        test = _as_test(function, [only])
+        vars(test)["claim"] = only
+        return test
+
+    return mark
+
+
+def claims(
+    each: Mapping[str, Mapping[str, str]],
+    id: str,
+    number: str,
+    method: str,
+    verdict: Callable[[str], Verdict],
+) -> Callable[[Callable[[Check, str], None]], Callable[[], None]]:
+    """Mark a check of (check, key) as the one that decides a row for each key of `each`.
+
+    The row's id is that of `claim` with "-key" at its end, its verdict `verdict(key)`. In the docstring
+    {name} stands for each[key][name]. The test decides all rows; its attribute `claims` has their `Claim`s.
+    """
+
+    def mark(function: Callable[[Check, str], None]) -> Callable[[], None]:
+        text = inspect.getdoc(function) or ""
+        made = [
+            _made(_at(function, key), text.format(**words), f"{id}-{key}", number, method, verdict(key), {})
+            for key, words in each.items()
+        ]
+        return _as_test(function, made)
+
+    return mark
+
+
+def _at(function: Callable[[Check, str], None], key: str) -> Callable[[Check], None]:
+    """The check of one key, with the name and the marks of that of all."""
+
+    @functools.wraps(function)
+    def check_one(check: Check) -> None:
+        function(check, key)
+
+    return check_one
+
+
+def _made(
+    function: Callable[[Check], None],
+    docstring: str,
+    id: str,
+    number: str,
+    method: str,
+    verdict: Verdict,
+    shared: Mapping[str, str],
+) -> Claim:
+    texts = dict.fromkeys(LABELS.values(), "") | {"tolerance": "none"}
+    made = Claim(
+        id=id,
+        paper=id.partition("-")[0],
+        number=number,
+        method=method,
+        verdict=verdict,
+        mutants=vars(function).get("mutants", ()) if verdict is not NEEDS_DATA else (),
+        cases=1000,
+        ci_cases=40,
+        test=f"{function.__module__.rpartition('.')[2]}.py::{function.__name__}",
+        function=function,
+        **{**texts, **_stated(docstring), **shared},
+    )
+    check_fields(made)
+    return made
+
+
+def _as_test(function: Callable[..., None], made: Sequence[Claim]) -> Callable[[], None]:
+    """A function without arguments, which pytest runs: all claims decided, AssertionError if one fails."""
+
+    def test() -> None:
+        outcomes = [(one.id, decide(one, one.ci_cases)) for one in made]
+        failures = [f"{id}: {outcome.failure}" for id, outcome in outcomes if outcome.failure]
+        if failures:
+            raise AssertionError("\n".join(failures))
+
+    # not functools.wraps: pytest would unwrap it, and treat `check` as a fixture
+    test.__name__, test.__doc__, test.__module__ = function.__name__, function.__doc__, function.__module__
+    vars(test)["claims"] = tuple(made)
+    return test
+
+
+def _stated(docstring: str) -> dict[str, str]:
+    """The fields of a docstring; a paragraph without a label continues the one above it."""
+    fields, name = {"statement": ""}, "statement"
+    for paragraph in docstring.split("\n\n"):
+        text = " ".join(paragraph.split())
+        label, colon, rest = text.partition(": ")
+        if colon and label in LABELS:
+            name, text = LABELS[label], rest
+        fields[name] = f"{fields.get(name, '')} {text}".strip()
+    return fields

@@ -1,0 +1,99 @@
+"""The claims of a folder, and all of them decided, in processes."""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sparselin.ledger.check import Outcome, decide
+from sparselin.ledger.statement import PAPERS, Claim
+from sparselin.parallel.processes import work_quietly
+from sparselin.validation import check_new
+
+# by id in lower case, which is also its anchor
+CLAIMS: dict[str, Claim] = {}
+
+
+def register(made: Claim) -> Claim:
+    """Add a claim from outside, `test_x.claim`, to those that `collect` finds in any folder.
+
+    Raises ValueError if its id is taken.
+    """
+    CLAIMS[check_new(made.id.lower(), CLAIMS, "a claim")] = made
+    return made
+
+
+def collect(folder: Path, paper: str | None = None, pattern: str | None = None) -> list[Claim]:
+    """The claims of the `test_*.py` in a folder, which is a package, and of `CLAIMS`; by paper, then by id.
+
+    `paper` keeps one paper, `pattern` the ids that begin with it, in any case. Raises FileNotFoundError where
+    the folder has no checks, and ValueError for an id used twice or a file that cannot be imported.
+    """
+    files = sorted(Path(folder).resolve().glob("test_*.py"))
+    if not files:
+        raise FileNotFoundError(f"no test_*.py in {folder}: run in the repository, or name its proofs_checks")
+    root = str(files[0].parent.parent)
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    modules = [_imported(f"{file.parent.name}.{file.stem}") for file in files]
+    claims = dict(CLAIMS)
+    for module in modules:
+        for value in vars(module).values():
+            for made in _claims_of(value):
+                if made.function.__module__ == module.__name__:
+                    other = claims.setdefault(made.id.lower(), made)
+                    if other is not made:
+                        raise ValueError(f"{made.id} is claimed by {other.test} and by {made.test}")
+    start = (pattern or "").lower()
+    chosen = [made for key, made in claims.items() if key.startswith(start) and paper in (None, made.paper)]
+    return sorted(chosen, key=lambda made: order(made.paper, made.id))
+
+
+def _claims_of(value: Any) -> tuple[Claim, ...]:
+    """Those of a test; () for anything else, a module with a member `claims` among it."""
+    made = getattr(value, "claims", ())
+    return made if isinstance(made, tuple) and all(isinstance(one, Claim) for one in made) else ()
+
+
+def _imported(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise ValueError(f"{name} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def order(paper: str, id: str) -> tuple[Any, ...]:
+    """Sorts by paper, then by id with its numbers as numbers."""
+    parts = re.split(r"(\d+)", id)
+    natural = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part]
+    return (list(PAPERS).index(paper), natural)
+
+
+def decide_all(
+    claims: Sequence[Claim], cases: int | None = None, seed: int = 0, jobs: int = 1
+) -> Iterator[tuple[Claim, Outcome]]:
+    """`decide` for each claim as it ends, in `jobs` processes (longest first); in order with one."""
+    if jobs == 1:
+        for made in claims:
+            yield made, decide(made, cases, seed)
+        return
+    # spawned: a fork would copy the locks of threads that it does not copy
+    with multiprocessing.get_context("spawn").Pool(jobs, work_quietly, (sys.path,)) as pool:
+        # a claim's function is hidden behind its test, so it travels by name; longest first
+        names = [
+            (place, made.function.__module__, made.function.__name__, made.id, cases, seed)
+            for place, made in sorted(enumerate(claims), key=lambda item: -item[1].cases)
+        ]
+        for place, outcome in pool.imap_unordered(_decide_named, names):
+            yield claims[place], outcome
+
+
+def _decide_named(named: tuple[int, str, str, str, int | None, int]) -> tuple[int, Outcome]:
+    place, module, name, id, cases, seed = named
+    made = {one.id: one for one in getattr(importlib.import_module(module), name).claims}
+    return place, decide(made[id], cases, seed)

@@ -1,0 +1,66 @@
+"""The first arguments of a public function: X and y, or one `Problem` in place of both."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparselin.problem.operators import NO_OPERATOR, is_operator
+from sparselin.problem.problem import Problem
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+_Result_co = TypeVar("_Result_co", covariant=True)
+
+
+class _TakesProblem(Protocol[_Arguments, _Result_co]):
+    """f(X, y, ...) or f(problem, ...)."""
+
+    @overload
+    def __call__(self, X: Problem, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result_co: ...
+    @overload
+    def __call__(self, X: Any, y: Any, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result_co: ...
+
+
+def takes_problem(
+    function: Callable[Concatenate[Any, Any, _Arguments], _Result],
+) -> _TakesProblem[_Arguments, _Result]:
+    """Allow f(problem, ...) for f(X, y, ...), y being omitted or None."""
+
+    @functools.wraps(function)
+    def wrapper(X: Any, *args: Any, **kwargs: Any) -> _Result:
+        # after a Problem comes k or λ, a number; a vector in its place is a y, which `as_problem` refuses
+        if isinstance(X, Problem) and (not args or (args[0] is not None and np.ndim(args[0]) == 0)):
+            args = (kwargs.pop("y", None), *args)
+        return function(X, *args, **kwargs)
+
+    return wrapper
+
+
+def as_problem(
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None = None,
+    intercept: bool = False,
+    standardize: bool = False,
+    *,
+    operator: bool = False,
+) -> Problem:
+    """The problem itself, or a new one from (X, y); a LinearOperator as X is refused unless `operator`."""
+    if not operator and (is_operator(X) or (isinstance(X, Problem) and X.kind == "operator")):
+        raise TypeError(NO_OPERATOR)
+    if not isinstance(X, Problem):
+        if y is None:
+            raise TypeError("y is missing: pass X and y, or one Problem in place of both")
+        return Problem(X, y, sample_weight=sample_weight, intercept=intercept, standardize=standardize)
+    if y is not None:
+        raise TypeError("got a Problem and a y: the Problem holds its own y, so leave y out")
+    given = {"sample_weight": sample_weight, "intercept": intercept, "standardize": standardize}
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise ValueError(f"{name} must enter with the data: Problem(X, y, {name}=...)")
+    return X
