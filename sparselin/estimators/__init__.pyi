@@ -1,11 +1,9 @@
 """The estimators and where they live. A line here exports a name; type checkers read the same lines."""
 
 # in place of scikit-learn's
-from ._lars import LassoLars as LassoLars
-from ._lars import LassoLarsCV as LassoLarsCV
-from ._lars import LassoLarsIC as LassoLarsIC
-from ._omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
-from ._omp import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+from .lasso_lars import LassoLars as LassoLars
+from .lasso_lars import LassoLarsCV as LassoLarsCV
+from .lasso_lars import LassoLarsIC as LassoLarsIC
 
 # of networks, which need PyTorch
 from .network_attention import SequentialAttentionClassifier as SequentialAttentionClassifier
@@ -14,11 +12,13 @@ from .network_lassonet import LassoNetClassifier as LassoNetClassifier
 from .network_lassonet import LassoNetRegressor as LassoNetRegressor
 from .network_lassonet_cv import LassoNetClassifierCV as LassoNetClassifierCV
 from .network_lassonet_cv import LassoNetRegressorCV as LassoNetRegressorCV
+from .orthogonal_matching_pursuit import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
+from .orthogonal_matching_pursuit import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+from .selectors import BestSubsetSelector as BestSubsetSelector
+from .selectors import DiverseSelector as DiverseSelector
 
 # selectors
 from .selectors import OLSSelector as OLSSelector
 from .selectors import OMPSelector as OMPSelector
 from .selectors import SequentialAttentionSelector as SequentialAttentionSelector
 from .selectors import SequentialLassoSelector as SequentialLassoSelector
-from .subset_selectors import BestSubsetSelector as BestSubsetSelector
-from .subset_selectors import DiverseSelector as DiverseSelector

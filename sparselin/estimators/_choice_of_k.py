@@ -1,4 +1,4 @@
-"""How many features: information criteria, and cross-validation with one path for each fold."""
+"""The choice of the number of features: information criteria, and cross-validation by a path of each fold."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.special import gammaln
 from sklearn.utils.parallel import Parallel, delayed
 
 from sparselin.estimators._common import Split
-from sparselin.estimators._losses import errors, of_mean
-from sparselin.estimators._task import Model, Task
+from sparselin.estimators._paths import LinearFit, Task
+from sparselin.greedy._losses import LOSSES
 from sparselin.results import FloatArray, IndexArray
 from sparselin.selection.cross_validation import CrossValidation, Fold, summarize
 
@@ -35,7 +35,7 @@ def default_gamma(n: float, p: int) -> float:
 
 
 def criterion(
-    name: str, models: Sequence[Model], task: Task, gamma: float, variance: float | None
+    name: str, models: Sequence[LinearFit], task: Task, gamma: float, variance: float | None
 ) -> FloatArray:
     """AIC, BIC or EBIC_γ of each of the models, of f, f + 1, … units, f of them forced; less is better.
 
@@ -101,7 +101,7 @@ def _different_rows(task: Task) -> int:
 
 def cross_validated(
     task: Task,
-    models_of: Callable[[Task, int], list[Model]],
+    models_of: Callable[[Task, int], list[LinearFit]],
     splits: Sequence[Split],
     k: int,
     n_jobs: int | None,
@@ -118,20 +118,42 @@ def cross_validated(
 
 
 def _fold(
-    task: Task, models_of: Callable[[Task, int], list[Model]], train: IndexArray, test: IndexArray, k: int
+    task: Task,
+    models_of: Callable[[Task, int], list[LinearFit]],
+    train: IndexArray,
+    test: IndexArray,
+    k: int,
 ) -> Fold:
     """A path of the rows `train`, whose last model stands for larger k, and its errors on the others."""
     inner, outer = task.rows(train), task.rows(test)
     w = np.ones(len(test)) if outer.weight is None else np.asarray(outer.weight, np.float64)
 
     def error(prediction: Any) -> float:
-        return float(np.average(errors(outer, prediction), weights=w))
+        return float(np.average(_errors(outer, prediction), weights=w))
 
     sizes = k - len(task.forced) + 1
     models = models_of(inner, max(k, 1))[:sizes]
     found = [error(model.predict(outer.X)) for model in models]
     found += [found[-1]] * (sizes - len(found))
-    return Fold(float(w.sum()), np.array(found), error(of_mean(inner)))
+    return Fold(float(w.sum()), np.array(found), error(_of_mean(inner)))
+
+
+def _errors(task: Task, prediction: Any) -> FloatArray:
+    """(n,) mean squared errors of the outputs, or the deviances, 2(ℓ(y_i, η_i) − inf ℓ(y_i, ·)), at η."""
+    if task.loss == "squared":
+        squares = np.square(task.y - prediction, dtype=np.float64)
+        return np.asarray(squares.reshape(len(task.y), -1).mean(axis=1))
+    eta, y = np.asarray(prediction, np.float64), np.asarray(task.y, np.float64)
+    with np.errstate(over="ignore"):  # e^η, where η is that of a Poisson model far from its own rows
+        return LOSSES[task.loss].deviance(eta, y)
+
+
+def _of_mean(task: Task) -> Any:
+    """The prediction of the model without features: the mean of y, or its link; zero without an intercept."""
+    if not task.intercept:
+        return 0.0
+    mean = np.average(task.y, axis=0, weights=task.weight)
+    return mean if task.loss == "squared" else LOSSES[task.loss].link(float(mean))
 
 
 def is_one_hot(y: FloatArray) -> bool:

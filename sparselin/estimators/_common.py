@@ -1,16 +1,18 @@
-"""What the estimators share: validation, targets, folds, and scikit-learn's callbacks."""
+"""Common parts of the estimators: validation, rows and targets, folds, and scikit-learn's callbacks."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import metadata_routing as routing
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparselin.problem import Problem
 from sparselin.results import FloatArray, IndexArray, Names
@@ -24,7 +26,7 @@ except ImportError:  # before scikit-learn 1.9
         """No callbacks."""
 
     def with_callbacks(method: Any) -> Any:
-        """The method itself."""
+        """Return the method itself."""
         return method
 
 
@@ -46,76 +48,131 @@ class RoutesToSplitter:
     cv: Any
 
     def get_metadata_routing(self) -> routing.MetadataRouter:
-        """Who gets what: the estimator `sample_weight`, its splitter what it asked for."""
+        """Route `sample_weight` to the estimator, and to its splitter the metadata that it requests."""
         mapping = routing.MethodMapping().add(caller="fit", callee="split")
         router = routing.MetadataRouter(owner=self).add_self_request(self)
         return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
 
-def validated(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, *, by_rows: bool = False, **checks: Any
-) -> tuple[Any, Any, FloatArray | None]:
-    """X, y and the weights as scikit-learn checks them; X an array or a CSC array, in float32 or float64.
+class FeatureSelector(SelectorMixin):  # type: ignore[misc]
+    """An estimator that needs y, and sets `selected_`."""
 
-    `by_rows` is for X of which rows are taken: CSR if sparse. Else whether X is finite is left to `Problem`,
-    which finds out as it measures the columns.
-    """
-    X, y = validate_data(
-        estimator, X, y, accept_sparse="csr" if by_rows else "csc", dtype=[np.float64, np.float32],
-        ensure_all_finite=by_rows, y_numeric=True, **checks,
-    )  # fmt: skip
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _get_support_mask(self) -> Any:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, bool)
+        mask[self.selected_] = True
+        return mask
+
+
+def validated(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, **checks: Any
+) -> tuple[Any, Any, FloatArray | None]:
+    """Return X, y and the weights as scikit-learn checks them."""
+    X, y = validate_data(estimator, X, y, **checks)
     if sample_weight is not None:
         sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
     return X, y, sample_weight
 
 
 def names_of(estimator: Any) -> Names:
-    """The names that X came with."""
+    """Return the names that X came with."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else tuple(names)
 
 
-def problem_of(estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None) -> Problem:
-    """The problem that an estimator with `fit_intercept` solves, with the names of X if they differ."""
-    names = names_of(estimator)
-    names = None if names is None or len(set(names)) < len(names) else names
-    return Problem(X, y, sample_weight=weight, intercept=estimator.fit_intercept, names=names)
+@dataclasses.dataclass(frozen=True)
+class Observations:
+    """Validated rows: X (n, d), y (n,) or (n, q), weights (n,) or None, and the names of the columns."""
+
+    X: Any
+    y: FloatArray
+    weight: FloatArray | None
+    names: Names
+    intercept: bool
+    standardize: bool = False
+
+    @classmethod
+    def of_fit(
+        cls, estimator: Any, X: Any, y: Any, sample_weight: Any, *, by_rows: bool = False, **checks: Any
+    ) -> Self:
+        """Validate the data of an estimator with `fit_intercept`: X an array or a CSC array of floats.
+
+        `by_rows` is for X of which rows are taken: CSR if sparse. Else whether X is finite is left to
+        `Problem`, which finds out as it measures the columns.
+        """
+        X, y, weight = validated(
+            estimator, X, y, sample_weight, accept_sparse="csr" if by_rows else "csc",
+            dtype=[np.float64, np.float32], ensure_all_finite=by_rows, y_numeric=True, **checks,
+        )  # fmt: skip
+        names = names_of(estimator)
+        names = None if names is None or len(set(names)) < len(names) else names
+        return cls(X, y, weight, names, estimator.fit_intercept)
+
+    @property
+    def total(self) -> float:
+        """The number of rows; with weights, which repeat rows, their sum."""
+        return float(len(self.y) if self.weight is None else self.weight.sum(dtype=np.float64))
+
+    @property
+    def outputs(self) -> int:
+        """The number of columns of y."""
+        return 1 if self.y.ndim == 1 else self.y.shape[1]
+
+    def rows(self, rows: IndexArray) -> Self:
+        """Return the data of some rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return dataclasses.replace(self, X=self.X[rows], y=self.y[rows], weight=weight)
+
+    def problem(self) -> Problem:
+        """Return the least squares problem of one y."""
+        return Problem(
+            self.X, self.y, sample_weight=self.weight, intercept=self.intercept, standardize=self.standardize,
+            names=self.names,
+        )  # fmt: skip
+
+    def targets(self, task: FitTask, most: int) -> Iterator[tuple[Self, FitTask]]:
+        """Yield the data of each output; of several outputs each is a task, of at most `most` parts."""
+        if self.y.ndim == 1:
+            yield self, task
+            return
+        for column in self.y.T:
+            target = dataclasses.replace(self, y=column)
+            if self.outputs == 1:
+                yield target, task
+                return
+            part = task.part("target", most)
+            yield target, part
+            part.end()
 
 
-def set_model(estimator: Any, coef: FloatArray, intercept: FloatArray, y: FloatArray) -> None:
-    """`coef_` and `intercept_` from (N, d) and (N,), in the shapes of scikit-learn."""
+def set_model(estimator: Any, data: Observations, coef: FloatArray, intercept: FloatArray) -> None:
+    """Set `coef_` and `intercept_` from (N, d) and (N,), in the shapes of scikit-learn."""
     estimator.coef_ = coef[0] if len(coef) == 1 else coef
     if not estimator.fit_intercept:
         estimator.intercept_ = 0.0
     else:
-        estimator.intercept_ = intercept[0] if y.ndim == 1 else intercept
+        estimator.intercept_ = intercept[0] if data.y.ndim == 1 else intercept
 
 
 def splits(
-    estimator: Any,
-    X: Any,
-    y: FloatArray,
-    sample_weight: FloatArray | None,
-    params: dict[str, Any],
-    *,
-    stratified: bool = False,
+    estimator: Any, data: Observations, params: dict[str, Any], *, stratified: bool = False
 ) -> list[Split]:
-    """The folds of `estimator.cv`, with what metadata routing hands to the splitter."""
-    cv = check_cv(estimator.cv, y, classifier=stratified)
-    given: dict[str, Any] = {}
+    """Return the folds of `estimator.cv`, with what metadata routing hands to the splitter."""
+    cv = check_cv(estimator.cv, data.y, classifier=stratified)
+    metadata: dict[str, Any] = {}
     if routing._routing_enabled():
-        given = routing.process_routing(
-            estimator, "fit", sample_weight=sample_weight, **params
-        ).splitter.split
-    return list(cv.split(X, y, **given))
-
-
-def rows(X: Any, y: FloatArray, weight: FloatArray | None, part: IndexArray) -> tuple[Any, ...]:
-    return X[part], y[part], None if weight is None else weight[part]
+        routed = routing.process_routing(estimator, "fit", sample_weight=data.weight, **params)
+        metadata = routed.splitter.split
+    return list(cv.split(data.X, data.y, **metadata))
 
 
 def mean_squares(residuals: FloatArray, weight: FloatArray | None) -> FloatArray:
-    """The (weighted) means of squares (q,) of residuals (n, q); NaN where no row has a weight."""
+    """Return the (weighted) means of squares (m,) of residuals (n, m); NaN where no row has a weight."""
     squares = np.square(residuals, dtype=np.float64)
     if weight is None:
         return np.asarray(squares.mean(axis=0))
@@ -124,7 +181,7 @@ def mean_squares(residuals: FloatArray, weight: FloatArray | None) -> FloatArray
 
 
 def mean_of_folds(mse: FloatArray) -> FloatArray:
-    """The mean (q,) of (q, folds) over the folds that have a test row of positive weight."""
+    """Return the mean (q,) of (q, folds) over the folds that have a test row of positive weight."""
     scored = ~np.isnan(mse).all(axis=0)
     if not scored.any():
         raise ValueError("sample_weight must be positive for a test row of some fold; it is zero for all")
@@ -146,7 +203,7 @@ class FitTask:
     def of_fit(
         cls, estimator: Any, X: Any, y: Any, weight: FloatArray | None, most: int, *, in_order: bool = True
     ) -> FitTask:
-        """The whole fit, of at most so many parts; not `in_order` if these are numbered."""
+        """Begin the whole fit, of at most `most` parts; not `in_order` if these are numbered."""
         if not hasattr(estimator, "_init_callback_context"):
             return cls(None, {})
         context = estimator._init_callback_context(max_subtasks=most, sequential_subtasks=in_order)
@@ -154,23 +211,23 @@ class FitTask:
         return cls(context, {"estimator": estimator, "X": X, "y": y, "metadata": metadata})
 
     def part(self, name: str, most: int = 0, number: int | None = None, attributes: Any = None) -> FitTask:
-        """A part begins; `attributes` are those of the estimator at this point."""
+        """Begin a part; `attributes` are those of the estimator at this point."""
         if self.context is None:
             return self
         context = self.context.subcontext(task_name=name, task_id=number, max_subtasks=most)
         return FitTask(context, self.data, attributes)
 
     def end(self, attributes: Any = None) -> bool:
-        """It ends; returns whether a callback wants the path to end here."""
+        """End the task, and return whether a callback wants the path to end here."""
         if self.context is None:
             return False
         return bool(self.context.call_on_fit_task_end(**self.data, reconstruction_attributes=attributes))
 
     @contextlib.contextmanager
     def steps(
-        self, name: str, most: int, attributes: Callable[..., dict[str, Any] | None]
+        self, name: str, most: int, attributes: Callable[..., dict[str, Any]] | None
     ) -> Iterator[Callable[..., bool] | None]:
-        """The `callback` of a method that calls it with the path after each step; None where nobody listens.
+        """Give the `callback` for a method that calls it with the path after each step, or None.
 
         A step that was begun and did not come, as the path had ended, ends as an empty task: with no
         attributes, as in scikit-learn.
@@ -184,7 +241,7 @@ class FitTask:
         def callback(*found: Any) -> bool:
             nonlocal made, step
             made += 1
-            now = functools.partial(attributes, *found)
+            now = None if attributes is None else functools.partial(attributes, *found)
             stop = step.end(now) if step is not None else True
             step = None if stop or made == most else self.part(name, attributes=now)
             return stop

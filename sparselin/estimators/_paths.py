@@ -1,24 +1,198 @@
-"""Paths of the methods as results with models, which end early where they are told to."""
+"""The task of a selector, and the paths of the methods on it, with a model of each size."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sparselin.estimators._task import Found, Model, Task, Watch, models_of, telling
+import sparselin as sl
+from sparselin.estimators._common import Observations
+from sparselin.greedy._groups import group_omp
 from sparselin.linalg.ties import stopping_level
 from sparselin.problem import Problem
-from sparselin.results import SelectionPath, Status, SubsetResult
+from sparselin.results import (
+    FloatArray,
+    GeneralizedPath,
+    GroupPath,
+    IndexArray,
+    Names,
+    SelectionPath,
+    Status,
+    SubsetResult,
+)
 from sparselin.selection.methods import refit
+
+Result: TypeAlias = SelectionPath | GroupPath | GeneralizedPath | tuple[SubsetResult, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Task(Observations):
+    """The columns that may be selected, X (n, p), and y (n,) or (n, q), as they came out of validation.
+
+    forced : units (columns, or groups where there are any) that come first.
+    groups : (p,) the number of the group of each column, 0, …, G − 1, or None.
+    loss : "squared", "logistic" (y is 0 and 1 then) or "poisson".
+    """
+
+    forced: IndexArray
+    groups: IndexArray | None
+    loss: str
+
+    @property
+    def units(self) -> int:
+        """The number of columns, or of groups of them."""
+        return int(self.X.shape[1] if self.groups is None else self.groups.max() + 1)
+
+
+class LinearFit(NamedTuple):
+    """A fit on some features: coef (p,) or (p, q); ‖r‖, zero where it is to rounding; the rank.
+
+    For losses that are not squared √deviance is in place of ‖r‖.
+    """
+
+    features: IndexArray
+    coef: FloatArray
+    intercept: Any
+    residual: float
+    rank: int
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the linear predictor."""
+        return np.asarray(X[:, self.features] @ self.coef + self.intercept)
+
+
+class ModelPath(NamedTuple):
+    """A method's result, its models with f, f + 1, … units, f forced, and how it ended."""
+
+    result: Any
+    models: list[LinearFit]
+    status: Status
+
+
+# called after each step with the result so far and its models; True ends the path
+Watch = Callable[[Any, list[LinearFit]], bool]
+
+
+def _follow(method: Any, models: Callable[[Any], list[LinearFit]], watch: Watch | None) -> ModelPath:
+    """Run a method whose `callback` passes each path and its models to `watch`."""
+    path = method(callback=None if watch is None else lambda path: watch(path, models(path)))
+    return ModelPath(path, models(path), path.status)
+
+
+def along(
+    method: Any, problem: Problem, forced: IndexArray, k: int, watch: Watch | None, /, **options: Any
+) -> ModelPath:
+    """Return the path of a method of nested picks."""
+    method = partial(method, problem, k, forced=forced, **options)
+    return _follow(method, lambda path: _models_of(path, problem, len(forced)), watch)
+
+
+def until(
+    tol: float | None, method: Any, task: Task, k: int, watch: Watch | None, /, **options: Any
+) -> ModelPath:
+    """Return the path of a method of nested picks without `tol`, ended where it reaches `tol`."""
+    problem, forced = task.problem(), task.forced
+    if tol is None:
+        return along(method, problem, forced, k, watch, **options)
+
+    def reached(path: SelectionPath) -> bool:
+        return bool(path.residual_norm[-1] <= _level(problem, path, tol))
+
+    def watch_or_reached(path: SelectionPath, models: list[LinearFit]) -> bool:
+        stop = watch is not None and watch(path, models)
+        return stop or reached(path)
+
+    start = refit(problem, forced)
+    found = ModelPath(start, _models_of(start, problem, len(start)), start.status)
+    if not reached(start):
+        found = along(method, problem, forced, k, watch_or_reached, **options)
+    if not reached(found.result):
+        return found
+    status = Status.TOLERANCE
+    return found._replace(result=dataclasses.replace(found.result, status=status), status=status)
 
 
 def _level(problem: Problem, path: SelectionPath, tol: float | None) -> float:
     """Return the residual norm at which `tol` stops a path, or −1."""
     limit = -1.0 if tol is None else tol * float(path.residual_norm[0])
     return float(stopping_level(limit, problem.y_norm, problem.unit, problem.length_unit))
+
+
+def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[LinearFit]:
+    """Return the models of the first t features, t = first, …; ‖r‖ ≤ 8·eps·(√n + 1)·‖y‖ counts as zero."""
+    zero = problem.rounding() * problem.y_norm
+    norms = [0.0 if norm <= zero else float(norm) for norm in path.residual_norm]
+    return [
+        LinearFit(path.support[:t], path.coef_at(t), path.intercept_path[t], norms[t], t)
+        for t in range(first, len(path) + 1)
+    ]
+
+
+def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
+    """Return the path of group OMP, with all columns of y."""
+    method = partial(
+        group_omp, task.X, task.y.reshape(len(task.y), -1), k, groups=task.groups, forced=task.forced,
+        tol=tol, intercept=task.intercept, standardize=task.standardize, sample_weight=task.weight,
+        names=task.names,
+    )  # fmt: skip
+    return _follow(method, partial(_models_of_groups, task), watch)
+
+
+def _models_of_groups(task: Task, path: GroupPath) -> list[LinearFit]:
+    """Return the models of the first t groups, t = the forced, …; for one y without a second axis."""
+    one = task.y.ndim == 1
+    zero = 8 * np.finfo(path.intercept_path.dtype).eps * (np.sqrt(len(task.y)) + 1)
+    weight = np.ones(len(task.y)) if task.weight is None else task.weight
+    size = np.sqrt(np.sum(weight * np.square(task.y, dtype=np.float64).T))
+    found = []
+    for t in range(len(task.forced), len(path) + 1):
+        coef, intercept, norm = path.coef_at(t), path.intercept_path[t], float(path.residual_norm[t])
+        if one:
+            coef, intercept = coef[:, 0], intercept[0]
+        norm = 0.0 if norm <= zero * size else norm
+        found.append(LinearFit(path.features_at(t), coef, intercept, norm, int(path.ranks[t])))
+    return found
+
+
+def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
+    """Return the path of `generalized_omp`, all models of which are finite."""
+    f, rank = len(task.forced), _rank_of_forced(task)
+
+    def models(path: GeneralizedPath) -> list[LinearFit]:
+        norms = np.sqrt(path.deviance.astype(np.float64))
+        return [  # each pick is outside the span of the features before it
+            LinearFit(
+                path.support[:t], path.coef_at(t), path.intercept_path[t], float(norms[t]), rank + t - f
+            )
+            for t in range(f, len(path) + 1)
+        ]
+
+    method = partial(
+        sl.generalized_omp, task.X, task.y, k, loss=task.loss, tol=tol, forced=task.forced,
+        intercept=task.intercept, standardize=task.standardize, sample_weight=task.weight,
+    )  # fmt: skip
+    found = _follow(method, models, watch)
+    if len(found.result) < f:
+        raise ValueError(
+            f"the {f} forced features have no model on {len(task.y)} rows: {found.status.message}. Decrease "
+            "forced; in cross-validation also pass a cv that leaves fewer rows out"
+        )
+    return found
+
+
+def _rank_of_forced(task: Task) -> int:
+    """Return the rank of the forced columns, next to the intercept if there is one."""
+    used = np.arange(len(task.y)) if task.weight is None else np.flatnonzero(task.weight)
+    A = task.X[:, task.forced][used]
+    A = A if isinstance(A, np.ndarray) else A.toarray()
+    if task.intercept:
+        A = np.column_stack([np.ones(len(A), A.dtype), A])
+    norm = np.linalg.norm(A, axis=0)
+    return int(np.linalg.matrix_rank(A / np.where(norm > 0, norm, 1))) - task.intercept
 
 
 class Sets:
@@ -31,18 +205,19 @@ class Sets:
         self.results: list[SubsetResult] = []
         self.models = [self._model(start)]
 
-    def _model(self, path: SelectionPath) -> Model:
-        model = models_of(path, self.problem, len(path))[-1]
+    def _model(self, path: SelectionPath) -> LinearFit:
+        model = _models_of(path, self.problem, len(path))[-1]
         # a column in the span of those before it has the coefficient zero
         return model._replace(rank=int(np.count_nonzero(path.coef)))
 
     def within_tol(self) -> bool:
+        """Return whether the last set has reached `tol`."""
         if self.models[-1].residual <= self.floor:
             self.status = Status.TOLERANCE
         return self.status is Status.TOLERANCE
 
     def add(self, result: SubsetResult) -> bool:
-        """Add the next set; whether to stop."""
+        """Add the next set, and return whether to stop."""
         self.results.append(result)
         self.models.append(self._model(refit(self.problem, result.support)))
         if self.watch is not None and self.watch(tuple(self.results), self.models):
@@ -50,7 +225,7 @@ class Sets:
         return self.within_tol() or self.status is Status.STOPPED
 
     def each(self, of_size: Callable[[int], SubsetResult], k: int) -> None:
-        """Sets of at most k features, until one is told to be the end."""
+        """Add sets of f + 1, …, k features until one of them ends the path."""
         for t in range(self.first + 1, k + 1):
             if self.within_tol():
                 return
@@ -59,58 +234,34 @@ class Sets:
                 return
 
     def end(self, status: Status) -> None:
-        """How the search ended by itself."""
+        """Record how the search ended by itself."""
         if self.status is Status.COMPLETED:
             self.status = status
 
-    def found(self) -> Found:
-        return Found(tuple(self.results), self.models, self.status)
+    def found(self) -> ModelPath:
+        """Return the sets with their models."""
+        return ModelPath(tuple(self.results), self.models, self.status)
 
 
-def along(
-    method: Callable[..., SelectionPath],
-    problem: Problem,
-    task: Task,
-    k: int,
-    watch: Watch | None,
-    /,
-    **given: Any,
-) -> Found:
-    """The path of a method of nested picks."""
+def widened(result: Any, kept: IndexArray, d: int, names: Names) -> Any:
+    """Return a result on the columns `kept` as a result on all d of them."""
+    if isinstance(result, tuple):
+        return tuple(widened(subset, kept, d, names) for subset in result)
+    new: dict[str, Any] = {"support": kept[result.support], "n_features": d, "names": names}
+    if isinstance(result, GroupPath):
+        new["groups"] = np.full(d, -1)
+        new["groups"][kept] = result.groups
+    elif isinstance(result, GeneralizedPath):
+        new["ties"] = tuple(tuple(kept[list(tied)].tolist()) for tied in result.ties)
+        new["unfitted"] = tuple(kept[list(result.unfitted)].tolist())
+    elif isinstance(result, SelectionPath):
+        for name in ("ties", "active_sets"):
+            new[name] = tuple(tuple(kept[list(some)].tolist()) for some in getattr(result, name))
+        new["weights"] = tuple(_scattered(weights, kept, d) for weights in result.weights)
+    return dataclasses.replace(result, **new)
 
-    def models(path: SelectionPath) -> list[Model]:
-        return models_of(path, problem, len(task.forced))
 
-    path = method(problem, k, forced=task.forced, callback=telling(watch, models), **given)
-    return Found(path, models(path), path.status)
-
-
-def until(
-    tol: float | None,
-    method: Callable[..., SelectionPath],
-    problem: Problem,
-    task: Task,
-    k: int,
-    watch: Watch | None,
-    /,
-    **given: Any,
-) -> Found:
-    """The same for a method without `tol`."""
-    if tol is None:
-        return along(method, problem, task, k, watch, **given)
-
-    def reached(path: SelectionPath) -> bool:
-        return bool(path.residual_norm[-1] <= _level(problem, path, tol))
-
-    def either(path: SelectionPath, models: list[Model]) -> bool:
-        stop = watch is not None and watch(path, models)
-        return stop or reached(path)
-
-    start = refit(problem, task.forced)
-    found = Found(start, models_of(start, problem, len(start)), start.status)
-    if not reached(start):
-        found = along(method, problem, task, k, either, **given)
-    if not reached(found.result):
-        return found
-    status = Status.TOLERANCE
-    return found._replace(result=dataclasses.replace(found.result, status=status), status=status)
+def _scattered(values: FloatArray, kept: IndexArray, d: int) -> FloatArray:
+    wide = np.zeros(d, values.dtype)
+    wide[kept] = values
+    return wide

@@ -1,18 +1,18 @@
-"""What all selectors share: validation, the number of features, the choice of k along a path, callbacks."""
+"""The base of all selectors: validation, the number of features, the choice of k along a path, callbacks."""
 
 from __future__ import annotations
 
 import abc
 import copy
+import dataclasses
 import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from sparselin.estimators._choice_of_k import (
     CRITERIA,
@@ -25,6 +25,7 @@ from sparselin.estimators._choice_of_k import (
     is_one_hot,
 )
 from sparselin.estimators._common import (
+    FeatureSelector,
     FitTask,
     RoutesToSplitter,
     Split,
@@ -33,18 +34,8 @@ from sparselin.estimators._common import (
     splits,
     with_callbacks,
 )
-from sparselin.estimators._losses import check_loss, encoded
-from sparselin.estimators._task import (
-    Found,
-    Model,
-    Result,
-    Task,
-    Watch,
-    as_outputs,
-    check_no_words,
-    numbered,
-    widened,
-)
+from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch, widened
+from sparselin.greedy._losses import LOSSES
 from sparselin.results import FloatArray, IndexArray, Status
 from sparselin.selection.cross_validation import MOST
 from sparselin.validation import (
@@ -57,7 +48,7 @@ from sparselin.validation import (
 )
 
 
-class Request(NamedTuple):
+class SizeRequest(NamedTuple):
     """How many units: a path of at most `most`, until ‖r‖ ≤ tol·‖r_0‖, and of these k, or by a rule.
 
     The rule is one of CRITERIA and CROSS_VALIDATED, or None.
@@ -69,44 +60,39 @@ class Request(NamedTuple):
     k: int
 
 
-class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
+class _CommonTask:
+    """The values of parameters that only some selectors have."""
+
+    groups: Any = None
+    standardize: bool = False
+    loss: str = "squared"
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class PathSelector(  # type: ignore[misc]
+    _CommonTask, RoutesToSplitter, TakesSparse, FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta
+):
     """A selector that computes a path once, and chooses k along it."""
+
+    n_features_to_select: int | float | str = "auto"
+    _: dataclasses.KW_ONLY
+    tol: float | None = None
+    forced: Columns = ()
+    exclude: Columns = ()
+    fit_intercept: bool = True
+    max_features: int | None = None
+    cv: Any = 5
+    gamma: float | None = None
+    noise_variance: float | None = None
+    n_jobs: int | None = None
 
     # the longest path by default, where a criterion or cross-validation chooses
     _most = MOST
     # whether y may have several columns, and columns may be grouped
     _several = False
-    groups: Any = None
-    standardize = False
-    loss = "squared"
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        tol: float | None = None,
-        forced: Columns = (),
-        exclude: Columns = (),
-        fit_intercept: bool = True,
-        max_features: int | None = None,
-        cv: Any = 5,
-        gamma: float | None = None,
-        noise_variance: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.tol = tol
-        self.forced = forced
-        self.exclude = exclude
-        self.fit_intercept = fit_intercept
-        self.max_features = max_features
-        self.cv = cv
-        self.gamma = gamma
-        self.noise_variance = noise_variance
-        self.n_jobs = n_jobs
 
     @abc.abstractmethod
-    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
+    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
         """The path of at most k units, which ends early where tol or watch says so."""
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -144,7 +130,7 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
         whole = FitTask.of_fit(self, X, y, task.weight, steps)
         self.sizes_ = np.arange(len(task.forced), request.most + 1)
 
-        def so_far(result: Result, models: list[Model]) -> dict[str, Any]:
+        def so_far(result: Result, models: list[LinearFit]) -> dict[str, Any]:
             return self._fitted(result, models, len(models) - 1, kept)
 
         with whole.steps("step", steps, so_far) as watch:
@@ -173,31 +159,24 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.target_tags.multi_output = self._several and self.loss == "squared"
         tags.target_tags.positive_only = self.loss == "poisson"
         tags.classifier_tags = ClassifierTags(multi_class=False) if self.loss == "logistic" else None
         return tags
 
-    def _get_support_mask(self) -> Any:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, bool)
-        mask[self.selected_] = True
-        return mask
-
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Task, IndexArray]:
         """The task, and which columns of X it has."""
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
-        check_loss(self)
+        _check_loss(self)
         if self.loss != "logistic":
-            check_no_words(y)
+            _check_no_words(y)
         X, y = validate_data(
             self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], multi_output=True,
             y_numeric=self.loss != "logistic", ensure_min_samples=2,
         )  # fmt: skip
-        y = as_outputs(y, type(self).__name__, self._several and self.loss == "squared")
-        y, self.classes_ = encoded(y, self.loss, X.dtype)
+        y = _as_outputs(y, type(self).__name__, self._several and self.loss == "squared")
+        y, self.classes_ = _encoded(y, self.loss, X.dtype)
         n, d = X.shape
         names = names_of(self)
         first = check_indices(self.forced, d, "forced", names)
@@ -210,14 +189,15 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
         X = X[:, kept] if len(out) else X
         first, groups, self.groups_ = np.searchsorted(kept, first), None, None
         if self.groups is not None:
-            self.groups_, groups = numbered(self.groups, d, kept)
+            self.groups_, groups = _numbered(self.groups, d, kept)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
         weight = None if sample_weight is None else check_weights(sample_weight, n, X.dtype)
         inner = None if names is None else tuple(names[j] for j in kept)
-        how = bool(self.fit_intercept), bool(self.standardize), self.loss
-        return Task(X, y, weight, inner, first, groups, *how), kept
+        intercept, standardize = bool(self.fit_intercept), bool(self.standardize)
+        task = Task(X, y, weight, inner, intercept, standardize, forced=first, groups=groups, loss=self.loss)
+        return task, kept
 
-    def _request(self, task: Task, params: dict[str, Any]) -> tuple[Request, list[Split]]:
+    def _request(self, task: Task, params: dict[str, Any]) -> tuple[SizeRequest, list[Split]]:
         """How many, from the parameters, and the folds of `cv` where they are needed."""
         given: Any = self.n_features_to_select
         f, p = len(task.forced), task.units
@@ -253,7 +233,7 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
         if self.max_features is not None:
             least = 1 if isinstance(given, str) else k
             most = check_count(self.max_features, "max_features", max(least, f), p)
-        return Request(most, tol, rule, k), folds
+        return SizeRequest(most, tol, rule, k), folds
 
     def _folds(self, task: Task, params: dict[str, Any]) -> list[Split]:
         """The folds: stratified where y is of classes and `cv` is a number."""
@@ -261,12 +241,12 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
         one_hot = is_one_hot(task.y)
         labels = task.y.argmax(axis=1) if one_hot else task.y
         stratified = one_hot or self.classes_ is not None
-        folds = splits(self, task.X, labels, task.weight, params, stratified=stratified)
+        folds = splits(self, dataclasses.replace(task, y=labels), params, stratified=stratified)
         if len(folds) < 2:
             raise ValueError(f"cv must give at least two splits; got {len(folds)}. KFold(5) gives five.")
         return folds
 
-    def _choose(self, task: Task, request: Request, folds: list[Split], models: list[Model]) -> int:
+    def _choose(self, task: Task, request: SizeRequest, folds: list[Split], models: list[LinearFit]) -> int:
         """The position of the model chosen; sets what was compared."""
         self.cross_validation_ = self.gamma_ = None
         f = len(task.forced)
@@ -288,17 +268,19 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
         self.scores_ = criterion(request.rule, models, task, gamma, variance)
         return chosen(request.rule, self.scores_)
 
-    def _models_of(self, task: Task, k: int) -> list[Model]:
+    def _models_of(self, task: Task, k: int) -> list[LinearFit]:
         return self._path(task, k, None, None).models
 
-    def _fitted(self, result: Result, models: list[Model], position: int, kept: IndexArray) -> dict[str, Any]:
+    def _fitted(
+        self, result: Result, models: list[LinearFit], position: int, kept: IndexArray
+    ) -> dict[str, Any]:
         """The attributes of a fit that ends with this model."""
         path = widened(result, kept, self.n_features_in_, names_of(self))
         model = models[position]
         model = model._replace(features=kept[model.features])
         return {"path_": path, **self._chosen(model, int(self.sizes_[position]))}
 
-    def _chosen(self, model: Model, k: int) -> dict[str, Any]:
+    def _chosen(self, model: LinearFit, k: int) -> dict[str, Any]:
         coef = np.zeros((self.n_features_in_, *model.coef.shape[1:]), model.coef.dtype)
         coef[model.features] = model.coef
         return {
@@ -309,7 +291,7 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
             "intercept_": model.intercept,
         }
 
-    def _warn(self, task: Task, request: Request, found: Found, position: int) -> None:
+    def _warn(self, task: Task, request: SizeRequest, found: ModelPath, position: int) -> None:
         k, of = int(self.sizes_[position]), type(self).__name__
         units = "features" if task.groups is None else "groups"
         told = []
@@ -336,3 +318,62 @@ class PathSelector(RoutesToSplitter, TakesSparse, SelectorMixin, BaseEstimator, 
             told.append(f"the path ended with k={self.sizes_[-1]}: {found.status.message}")
         for words in told:
             warnings.warn(words, stacklevel=4)
+
+
+def _check_loss(selector: Any) -> None:
+    """Raise ValueError for an unknown `loss`, and for parameters of the squared loss with another loss."""
+    loss, known = selector.loss, ["squared", *LOSSES]
+    if not isinstance(loss, str) or loss not in known:
+        raise ValueError(f"loss must be one of {known}; got {loss!r}")
+    for name in ("groups", "noise_variance"):
+        if loss != "squared" and getattr(selector, name) is not None:
+            raise ValueError(f"{name} must be None for loss={loss!r}: it is of loss='squared' alone")
+
+
+def _encoded(y: Any, loss: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return for logistic regression y == the second of two classes, and both in order; else y and None."""
+    if loss != "logistic":
+        return y, None
+    classes = np.unique(y)
+    if len(classes) != 2:
+        raise ValueError(
+            f"y must have two classes for loss='logistic'; got {len(classes)}. For more of them pass one-hot "
+            "columns to OMPSelector with loss='squared', or y == label, one against the others"
+        )
+    return (y == classes[1]).astype(dtype), classes
+
+
+def _check_no_words(y: Any) -> None:
+    """Raise ValueError for class labels that are words."""
+    values = np.asarray(y) if y is not None and not hasattr(y, "tocsc") else np.zeros(0)
+    words = values.dtype.kind in "US" or (
+        values.dtype.kind == "O" and any(isinstance(value, str) for value in values.ravel())
+    )
+    if words:
+        raise ValueError(
+            "y must hold numbers; got words. For two classes pass loss='logistic' to OMPSelector or "
+            "SequentialLassoSelector; for more pass one-hot columns to OMPSelector: "
+            "LabelBinarizer().fit_transform(y) of sklearn.preprocessing makes them"
+        )
+
+
+def _as_outputs(y: Any, name: str, several: bool) -> FloatArray:
+    """Return y as a vector, or as (n, q) for a selector that takes several outputs."""
+    y = y.toarray() if hasattr(y, "toarray") else y
+    if y.ndim == 2 and y.shape[1] > 1:
+        if not several:
+            raise ValueError(
+                f"y must be a vector for {name}; got shape {y.shape}. OMPSelector takes several outputs, and "
+                "one-hot classes, with loss='squared'"
+            )
+        return np.asarray(y)
+    return np.asarray(column_or_1d(y, warn=not several))
+
+
+def _numbered(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
+    """Return the labels of the groups that have columns in `kept`, and the group number of each of these."""
+    labels = np.asarray(groups)
+    if labels.shape != (d,):
+        raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")
+    unique, number = np.unique(labels[kept], return_inverse=True)
+    return unique, number

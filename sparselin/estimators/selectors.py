@@ -1,21 +1,22 @@
-"""Selectors for scikit-learn, by methods that pick one feature, or group, after the other."""
+"""Selectors for scikit-learn, by methods that pick one feature or group after the other, or search sets."""
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
 from typing import Any
 
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 import sparselin as sl
-from sparselin.estimators._losses import along_loss
-from sparselin.estimators._paths import along, until
+from sparselin.estimators._paths import ModelPath, Sets, Task, Watch, along, along_groups, along_loss, until
 from sparselin.estimators._selector import PathSelector
-from sparselin.estimators._task import Found, Model, Task, Watch, models_of_groups, telling
-from sparselin.greedy._groups import group_omp
-from sparselin.results import GroupPath
-from sparselin.validation import Columns
+from sparselin.results import SubsetResult
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class OMPSelector(PathSelector):
     """Features in the order of Orthogonal Matching Pursuit (`sparselin.omp`).
 
@@ -108,46 +109,16 @@ class OMPSelector(PathSelector):
 
     _several = True
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        tol: float | None = None,
-        forced: Columns = (),
-        exclude: Columns = (),
-        groups: Any = None,
-        loss: str = "squared",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        max_features: int | None = None,
-        cv: Any = 5,
-        gamma: float | None = None,
-        noise_variance: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_features_to_select, tol=tol, forced=forced, exclude=exclude, fit_intercept=fit_intercept,
-            max_features=max_features, cv=cv, gamma=gamma, noise_variance=noise_variance, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.groups = groups
-        self.loss = loss
-        self.standardize = standardize
+    groups: Any = None
+    loss: str = "squared"
+    standardize: bool = False
 
-    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
+    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
         if task.loss != "squared":
             return along_loss(task, k, tol, watch)
         if task.groups is None and task.y.ndim == 1:
-            return along(sl.omp, task.problem(), task, k, watch, tol=tol)
-
-        def models(path: GroupPath) -> list[Model]:
-            return models_of_groups(path, task)
-
-        path = group_omp(
-            task.X, task.y.reshape(len(task.y), -1), k, groups=task.groups, forced=task.forced, tol=tol,
-            intercept=task.intercept, standardize=task.standardize, sample_weight=task.weight,
-            names=task.names, callback=telling(watch, models),
-        )  # fmt: skip
-        return Found(path, models(path), path.status)
+            return along(sl.omp, task.problem(), task.forced, k, watch, tol=tol)
+        return along_groups(task, k, tol, watch)
 
 
 class OLSSelector(PathSelector):
@@ -164,10 +135,11 @@ class OLSSelector(PathSelector):
     ['bmi', 'bp', 's1', 's5']
     """
 
-    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
-        return along(sl.ols, task.problem(), task, k, watch, tol=tol)
+    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
+        return along(sl.ols, task.problem(), task.forced, k, watch, tol=tol)
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialLassoSelector(PathSelector):
     """Features in the order of Sequential LASSO (`sparselin.sequential_lasso`).
 
@@ -189,37 +161,17 @@ class SequentialLassoSelector(PathSelector):
     ['sex', 'bmi', 'bp', 's3', 's5']
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        tol: float | None = None,
-        method: str = "lasso",
-        loss: str = "squared",
-        forced: Columns = (),
-        exclude: Columns = (),
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        max_features: int | None = None,
-        cv: Any = 5,
-        gamma: float | None = None,
-        noise_variance: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_features_to_select, tol=tol, forced=forced, exclude=exclude, fit_intercept=fit_intercept,
-            max_features=max_features, cv=cv, gamma=gamma, noise_variance=noise_variance, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.method = method
-        self.loss = loss
-        self.standardize = standardize
+    method: str = "lasso"
+    loss: str = "squared"
+    standardize: bool = False
 
-    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
+    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
         if task.loss != "squared":
             return along_loss(task, k, tol, watch)
-        return until(tol, sl.sequential_lasso, task.problem(), task, k, watch, method=self.method)
+        return until(tol, sl.sequential_lasso, task, k, watch, method=self.method)
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialAttentionSelector(PathSelector):
     """Features in the order of Sequential Attention (`sparselin.sequential_attention`).
 
@@ -238,38 +190,108 @@ class SequentialAttentionSelector(PathSelector):
     ['bmi', 'bp', 's3', 's5']
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        tol: float | None = None,
-        parametrization: str = "linear",
-        lam: float | None = None,
-        forced: Columns = (),
-        exclude: Columns = (),
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        max_features: int | None = None,
-        cv: Any = 5,
-        gamma: float | None = None,
-        noise_variance: float | None = None,
-        max_iter_per_feature: int = 100_000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_features_to_select, tol=tol, forced=forced, exclude=exclude, fit_intercept=fit_intercept,
-            max_features=max_features, cv=cv, gamma=gamma, noise_variance=noise_variance, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.parametrization = parametrization
-        self.lam = lam
-        self.standardize = standardize
-        self.max_iter_per_feature = max_iter_per_feature
-        self.random_state = random_state
+    parametrization: str = "linear"
+    lam: float | None = None
+    standardize: bool = False
+    max_iter_per_feature: int = 100_000
+    random_state: Any = None
 
-    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> Found:
+    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return until(
-            tol, sl.sequential_attention, task.problem(), task, k, watch,
+            tol, sl.sequential_attention, task, k, watch,
             parametrization=self.parametrization, lam=self.lam, max_iter=self.max_iter_per_feature, rng=seed,
         )  # fmt: skip
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class DiverseSelector(PathSelector):
+    """Features with a large R² + ν·f, f a spectral regularizer that rewards diversity.
+
+    *Selecting Diverse Features via Spectral Regularization* (2012): `sparselin.forward_regression`, whose
+    sets are nested, or `sparselin.greedy_local_search`, a search for each k, whose sets need not be, and can
+    have fewer than k features. The criteria and errors that choose k are about the fit alone, without f.
+
+    regularizer : f, of `sparselin.spectral`; by default SmoothedDifferentialEntropy(1.0), log₂ det(I + C_S).
+    nu : ν ≥ 0.
+    search : "forward" or "greedy_local".
+    standardize : by default f is applied to the correlations of the columns, as the paper assumes unit
+        columns (without an intercept to their cosines). False: to XᵀX/n, centred with an intercept.
+    path_ : a tuple of `SubsetResult`, with f + 1, f + 2, … features, f of them forced.
+
+    X is made dense.
+
+    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups`, and
+    y is one vector.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> DiverseSelector(4).fit(X, y).get_feature_names_out().tolist()
+    ['sex', 'bmi', 'bp', 's5']
+    """
+
+    regularizer: Any = None
+    nu: float = 0.1
+    search: str = "forward"
+    standardize: bool = True
+
+    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
+        searches = {"forward": sl.forward_regression, "greedy_local": sl.greedy_local_search}
+        if self.search not in searches:
+            raise ValueError(f"search must be one of {sorted(searches)}; got {self.search!r}")
+        f = sl.spectral.SmoothedDifferentialEntropy(1.0) if self.regularizer is None else self.regularizer
+        weight = np.ones(len(task.y), task.X.dtype) if task.weight is None else task.weight
+        unit = dataclasses.replace(task, weight=weight / weight.sum()).problem()
+        options: dict[str, Any] = {"regularizer": f, "nu": self.nu, "forced": task.forced}
+        steps = Sets(task, tol, watch)
+        if self.search == "forward" and k > len(task.forced) and not steps.within_tol():
+            steps.end(sl.forward_regression(unit, k, callback=steps.add, **options).status)
+        elif self.search == "greedy_local":
+            steps.each(lambda t: sl.greedy_local_search(unit, t, **options), k)
+        return steps.found()
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class BestSubsetSelector(PathSelector):
+    """The best subset of each size, by branch and bound (`sparselin.best_subset`).
+
+    The sets of different sizes need not be nested. The time is exponential in k at worst: by default criteria
+    and cross-validation compare up to 8 features beside the forced ones.
+
+    time_limit : seconds for each size, after which the best found so far is taken, with a
+        `ConvergenceWarning`.
+    path_ : a tuple of `BestSubset`, with f + 1, f + 2, … features, f of them forced.
+
+    X is made dense.
+
+    Other parameters, attributes, errors and warnings are those of `OMPSelector`; there is no `groups` or
+    `standardize`, and y is one vector.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(as_frame=True, return_X_y=True)
+    >>> BestSubsetSelector(4).fit(X, y).get_feature_names_out().tolist()
+    ['bmi', 'bp', 's1', 's5']
+    """
+
+    _most = 8
+
+    time_limit: float | None = None
+
+    def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
+        steps = Sets(task, tol, watch)
+
+        def best(t: int) -> SubsetResult:
+            found = sl.best_subset(steps.problem, t, forced=task.forced, time_limit=self.time_limit)
+            if not found.optimal:
+                warnings.warn(
+                    f"{t} features are not proved to be the best ({found.status.message}; gap "
+                    f"{found.gap:.2%}): increase time_limit",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
+            if len(found) < t:
+                steps.end(found.status)
+            return found
+
+        steps.each(best, k)
+        return steps.found()

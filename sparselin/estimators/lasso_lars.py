@@ -1,10 +1,11 @@
-"""`LassoLars`, its cross-validation, and its choice by an information criterion."""
+"""`LassoLars`, its cross-validation, and its choice by an information criterion: α = λ/n in place of λ."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,29 +16,42 @@ from sklearn.utils.metadata_routing import _raise_for_params
 
 from sparselin.estimators._common import (
     FitTask,
+    Observations,
     RoutesToSplitter,
     Split,
     TakesSparse,
     mean_of_folds,
     mean_squares,
-    problem_of,
-    rows,
     set_model,
     splits,
-    validated,
-)
-from sparselin.estimators._lars_path import (
-    AlphaPath,
-    alpha_path,
-    between,
-    fit_targets,
-    residuals_of,
-    size_of,
-    squares_of,
 )
 from sparselin.lasso.path import lasso_path
 from sparselin.parallel.threads import workers
-from sparselin.results import FloatArray, LassoPath, Status
+from sparselin.results import FloatArray, IndexArray, LassoPath, Status
+
+# knots λ within _SAME·eps of each other are the same: λ = α·n and α = λ/n are rounded
+_SAME = 8
+
+
+class AlphaPath(NamedTuple):
+    """A path in the terms of scikit-learn: α (m,), β (m, p) of `features` and intercepts (m,) at each knot.
+
+    `order` has the features that are nonzero on the last segment, in the order in which they entered.
+    """
+
+    alphas: FloatArray
+    features: IndexArray
+    coef: FloatArray
+    intercept: FloatArray
+    order: list[int]
+    status: Status
+
+    def dense(self, d: int, here: slice | int = slice(None)) -> FloatArray:
+        """β (m, d), or (d,) at one knot."""
+        coef = self.coef[here]
+        dense = np.zeros((*coef.shape[:-1], d), coef.dtype)
+        dense[..., self.features] = coef
+        return dense
 
 
 class LassoLars(TakesSparse, linear_model.LassoLars):
@@ -101,15 +115,16 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
         Returns the estimator. Raises ValueError for bad data. Warns (ConvergenceWarning) if a path ended
         above α.
         """
-        X, y, weight = validated(self, X, y, sample_weight, multi_output=True)
-        task = FitTask.of_fit(self, X, y, weight, self.max_iter if y.ndim == 1 else y.shape[1])
-        paths = fit_targets(self, X, y, weight, self.alpha, task, self.fit_path)
+        data = Observations.of_fit(self, X, y, sample_weight, multi_output=True)
+        parts = self.max_iter if data.y.ndim == 1 else data.outputs
+        task = FitTask.of_fit(self, data.X, data.y, data.weight, parts)
+        paths = _fit_targets(self, data, self.alpha, task, self.fit_path)
         above = [
             i for i, path in enumerate(paths) if path.status in (Status.MAX_STEPS, Status.BEYOND_PRECISION)
         ]
         if above:
             i = above[0]
-            where = "" if y.ndim == 1 else f" for {len(above)} of {len(paths)} targets, the first {i}"
+            where = "" if data.y.ndim == 1 else f" for {len(above)} of {len(paths)} targets, the first {i}"
             warnings.warn(
                 f"the path ended at alpha={paths[i].alphas[-1]:.3g}, above {self.alpha:g}{where}: "
                 + ("max_iter was reached; increase it" if paths[i].status is Status.MAX_STEPS
@@ -172,7 +187,7 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
         Returns the estimator. Raises ValueError for bad data.
         """
         _raise_for_params(params, self, "fit")
-        X, y, weight = validated(self, X, y, sample_weight, by_rows=True)
+        data = Observations.of_fit(self, X, y, sample_weight, by_rows=True)
         if hasattr(self.precompute, "__array__"):
             warnings.warn(
                 f"precompute is an array, but {type(self).__name__} fits parts of X, of which it is not the "
@@ -180,21 +195,21 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
                 UserWarning,
                 stacklevel=3,
             )
-        folds = splits(self, X, y, weight, params)
-        task = FitTask.of_fit(self, X, y, weight, len(folds) + 1, in_order=False)
-        with workers(2.0 * X.shape[0] * X.shape[1] * len(folds)):
+        folds = splits(self, data, params)
+        task = FitTask.of_fit(self, data.X, data.y, data.weight, len(folds) + 1, in_order=False)
+        with workers(2.0 * data.X.shape[0] * data.X.shape[1] * len(folds)):
             found = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")(
-                delayed(_left_out)(self, X, y, weight, fold, task, i) for i, fold in enumerate(folds)
+                delayed(_left_out)(self, data, fold, task, i) for i, fold in enumerate(folds)
             )
         alphas = np.unique(np.concatenate([knots for knots, *_ in found]))
         alphas = alphas[:: max(1, int(len(alphas) / self.max_n_alphas))]
         self.cv_alphas_ = alphas
         self.mse_path_ = np.column_stack([
-            mean_squares(between(knots, residuals, alphas), w) for knots, residuals, w in found
+            mean_squares(_interpolated(knots, residuals, alphas), w) for knots, residuals, w in found
         ])  # fmt: skip
         self.alpha_ = alphas[np.argmin(mean_of_folds(self.mse_path_))]
         refit = task.part("refit", self.max_iter, len(folds))
-        fit_targets(self, X, y, weight, float(self.alpha_), refit, True)
+        _fit_targets(self, data, float(self.alpha_), refit, True)
         refit.end({})
         task.end({})
         return self
@@ -242,55 +257,128 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
 
         Returns the estimator. Raises ValueError for bad data, and with too few rows to estimate σ².
         """
-        X, y, weight = validated(self, X, y, sample_weight)
-        d, size = X.shape[1], size_of(X, weight)
-        task = FitTask.of_fit(self, X, y, weight, self.max_iter)
-        problem = problem_of(self, X, y, weight)
-        if self.noise_variance is None:
-            whole = lasso_path(problem, positive=self.positive)
-            self.noise_variance_ = _noise_variance(self, X, y, weight, whole)
-        else:
-            self.noise_variance_ = self.noise_variance
-        path = alpha_path(self, problem, 0.0, size, task)
+        data = Observations.of_fit(self, X, y, sample_weight)
+        task = FitTask.of_fit(self, data.X, data.y, data.weight, self.max_iter)
+        self.noise_variance_ = (
+            _noise_variance(self, data) if self.noise_variance is None else self.noise_variance
+        )
+        size, path = data.total, _alpha_path(self, data, 0.0, task)
         with np.errstate(divide="ignore", invalid="ignore"):  # σ = 0: y is constant
             self.criterion_ = (
                 size * np.log(2 * np.pi * self.noise_variance_)
-                + squares_of(X, y, weight, path) / self.noise_variance_
+                + _squares(data, path) / self.noise_variance_
                 + (2 if self.criterion == "aic" else math.log(size)) * np.count_nonzero(path.coef, axis=1)
             )
         best = int(np.argmin(self.criterion_))
         self.alphas_, self.alpha_, self.n_iter_ = path.alphas, path.alphas[best], len(path.alphas) - 1
-        set_model(self, path.dense(d, best)[None], path.intercept[[best]], y)
+        set_model(self, data, path.dense(data.X.shape[1], best)[None], path.intercept[[best]])
         task.end({})
         return self
 
 
 def _left_out(
-    estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, fold: Split, task: FitTask, i: int
+    estimator: Any, data: Observations, fold: Split, task: FitTask, i: int
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """The α of the knots of a fold, the residuals on the rows that it left out, and the weights of these."""
+    """Return the α of the knots of a fold, and of the rows that it left out the residuals and the weights."""
     part = task.part("fold", estimator.max_iter, i)
-    given = rows(X, y, weight, fold[0])
-    path = alpha_path(estimator, problem_of(estimator, *given), 0.0, size_of(given[0], given[2]), part)
+    path = _alpha_path(estimator, data.rows(fold[0]), 0.0, part)
     part.end()
-    X, y, weight = rows(X, y, weight, fold[1])
-    return path.alphas, residuals_of(X, y, path), weight
+    test = data.rows(fold[1])
+    return path.alphas, _residuals(test, path), test.weight
 
 
-def _noise_variance(
-    estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, whole: LassoPath
-) -> float:
-    """‖r‖²/(n − d − 1) at the end of the whole path; at least what rounding leaves of ‖y − ȳ‖²."""
-    free = size_of(X, weight) - X.shape[1] - estimator.fit_intercept
+def _noise_variance(estimator: Any, data: Observations) -> float:
+    """Return ‖r‖²/(n − d − 1) at the end of the whole path; at least what rounding leaves of ‖y − ȳ‖²."""
+    n, d = data.X.shape
+    whole = lasso_path(data.problem(), positive=estimator.positive)
+    free = data.total - d - estimator.fit_intercept
     if free <= 0:
         raise ValueError(
             f"You are using {type(estimator).__name__} in the case where the number of samples is smaller "
-            f"than the number of features (n_samples = {X.shape[0]}, n_features = {X.shape[1]}): least "
-            "squares on all features leaves no residual from which to estimate the variance of the noise. "
-            "Pass noise_variance, or fewer features."
+            f"than the number of features (n_samples = {n}, n_features = {d}): least squares on all features "
+            "leaves no residual from which to estimate the variance of the noise. Pass noise_variance, or "
+            "fewer features."
         )
     ends = AlphaPath(
         whole.knots, whole.features, whole.coef_path[[0, -1]], whole.intercept[[0, -1]], [], whole.status
     )
-    squares = squares_of(X, y, weight, ends)
-    return float(max(squares[-1], np.finfo(X.dtype).eps ** 2 * squares[0]) / free)
+    squares = _squares(data, ends)
+    return float(max(squares[-1], np.finfo(data.X.dtype).eps ** 2 * squares[0]) / free)
+
+
+def _alpha_path(estimator: Any, data: Observations, alpha: float, task: FitTask) -> AlphaPath:
+    """Return the path down to α, of at most max_iter segments; it ends at α itself if it is reached."""
+    most, size, positive = estimator.max_iter, data.total, estimator.positive
+    with task.steps("segment", most, partial(_attributes, estimator, size)) as callback:
+        path = lasso_path(
+            data.problem(), max_steps=max(most, 1), lam_min=alpha * size, positive=positive, callback=callback
+        )
+    m, status, knots = len(path), path.status, path.knots.astype(np.float64)
+    if most == 0 and m > 1:
+        m, status = 1, Status.MAX_STEPS
+    same = alpha * size * (1 + _SAME * float(np.finfo(path.knots.dtype).eps))
+    if status is not Status.STOPPED and m > 1 and knots[m - 2] <= same:
+        m, status = m - 1, Status.COMPLETED
+    alphas = (knots[:m] / size).astype(path.knots.dtype)
+    if status is Status.COMPLETED:
+        alphas[-1] = alpha
+    return AlphaPath(
+        alphas, path.features, path.coef_path[:m], path.intercept[:m], _order(path.active[: m - 1]), status
+    )
+
+
+def _order(active: tuple[tuple[int, ...], ...]) -> list[int]:
+    """Return the features of the last active set, in the order in which they entered."""
+    order: list[int] = []
+    for now in active:
+        order = [j for j in order if j in now] + [j for j in now if j not in order]
+    return order
+
+
+def _attributes(estimator: Any, size: float, path: LassoPath) -> dict[str, Any]:
+    """Return the attributes of the estimator, of one target, had the path ended here."""
+    coef = np.zeros(path.n_features, path.coef_path.dtype)
+    coef[path.features] = path.coef_path[-1]
+    intercept = path.intercept[-1] if estimator.fit_intercept else 0.0
+    return {"coef_": coef, "intercept_": intercept, "n_iter_": len(path) - 1, "alphas_": path.knots / size}
+
+
+def _fit_targets(
+    estimator: Any, data: Observations, alpha: float, task: FitTask, with_path: bool
+) -> list[AlphaPath]:
+    """Return the path of each target, and set the attributes of the estimator."""
+    targets = data.targets(task, estimator.max_iter)
+    paths = [_alpha_path(estimator, target, alpha, part) for target, part in targets]
+    d = data.X.shape[1]
+    coef = np.stack([path.dense(d, -1) for path in paths])
+    set_model(estimator, data, coef, np.array([path.intercept[-1] for path in paths]))
+    found: dict[str, list[Any]] = {
+        "alphas_": [path.alphas if with_path else path.alphas[-1] for path in paths],
+        "n_iter_": [len(path.alphas) - 1 for path in paths],
+    }
+    if with_path:
+        found["active_"] = [path.order for path in paths]
+        found["coef_path_"] = [path.dense(d).T for path in paths]
+    for name in ("active_", "coef_path_"):  # of an earlier fit
+        vars(estimator).pop(name, None)
+    for name, values in found.items():
+        setattr(estimator, name, values[0] if len(paths) == 1 else values)
+    return paths
+
+
+def _residuals(data: Observations, path: AlphaPath) -> FloatArray:
+    """Return y − β₀ − Xβ (n, m) at each knot."""
+    return np.asarray(data.y[:, None] - path.intercept - data.X[:, path.features] @ path.coef.T)
+
+
+def _squares(data: Observations, path: AlphaPath) -> FloatArray:
+    """Return ‖y − β₀ − Xβ‖² (m,), weighted, at each knot."""
+    return mean_squares(_residuals(data, path), data.weight) * data.total
+
+
+def _interpolated(alphas: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
+    """Interpolate `values` (n, m) at decreasing α (m,) linearly, constant beyond them: (n, q)."""
+    place = np.interp(at, alphas[::-1], np.arange(len(alphas))[::-1])
+    i = np.minimum(place.astype(np.intp), max(0, len(alphas) - 2))
+    weight = place - i
+    return np.asarray(values[:, i] * (1 - weight) + values[:, np.minimum(i + 1, len(alphas) - 1)] * weight)

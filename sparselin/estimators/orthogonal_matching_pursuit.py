@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,16 +15,14 @@ from sklearn.utils.metadata_routing import _raise_for_params
 
 from sparselin.estimators._common import (
     FitTask,
+    Observations,
     RoutesToSplitter,
     Split,
     TakesSparse,
     mean_of_folds,
     mean_squares,
-    problem_of,
-    rows,
     set_model,
     splits,
-    validated,
 )
 from sparselin.greedy.batch_omp import batch_omp
 from sparselin.greedy.omp import omp
@@ -34,7 +33,7 @@ from sparselin.results import FloatArray, SelectionPath, Status
 _WELL = (Status.EXACT_FIT, Status.STOPPED)
 
 
-class _Fit(NamedTuple):
+class _TargetFits(NamedTuple):
     """Coefficients (N, d), intercepts (N,), and for each target the number of features and the status."""
 
     coef: FloatArray
@@ -92,8 +91,8 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
         Returns the estimator. Raises ValueError for bad data, or more `n_nonzero_coefs` than features. Warns
         (RuntimeWarning) if fewer features were selected than asked for, or ‖r‖² > tol at the end.
         """
-        X, y, weight = validated(self, X, y, sample_weight, multi_output=True)
-        n, d = X.shape
+        data = Observations.of_fit(self, X, y, sample_weight, multi_output=True)
+        n, d = data.X.shape
         if self.tol is None:
             k = self.n_nonzero_coefs_ = (
                 max(int(0.1 * d), 1) if self.n_nonzero_coefs is None else self.n_nonzero_coefs
@@ -101,8 +100,8 @@ class OrthogonalMatchingPursuit(TakesSparse, linear_model.OrthogonalMatchingPurs
         else:
             k, self.n_nonzero_coefs_ = min(n, d), None
         _check_count(k, d, "n_nonzero_coefs")
-        task = FitTask.of_fit(self, X, y, weight, k if y.ndim == 1 else y.shape[1])
-        _set(self, _fitted(self, X, y, weight, k, self.tol, task), y)
+        task = FitTask.of_fit(self, data.X, data.y, data.weight, k if data.y.ndim == 1 else data.outputs)
+        _set(self, data, _fitted(self, data, k, self.tol, task))
         task.end({})
         return self
 
@@ -161,15 +160,15 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
         (RuntimeWarning) if the path of a fold is shorter than a `max_iter` that was asked for.
         """
         _raise_for_params(params, self, "fit")
-        X, y, weight = validated(self, X, y, sample_weight, by_rows=True, ensure_min_features=2)
-        d = X.shape[1]
+        data = Observations.of_fit(self, X, y, sample_weight, by_rows=True, ensure_min_features=2)
+        n, d = data.X.shape
         most = self.max_iter or min(max(int(0.1 * d), 5), d)
         _check_count(most, d, "max_iter")
-        folds = splits(self, X, y, weight, params)
-        task = FitTask.of_fit(self, X, y, weight, len(folds) + 1, in_order=False)
-        with workers(2.0 * X.shape[0] * d * most):
+        folds = splits(self, data, params)
+        task = FitTask.of_fit(self, data.X, data.y, data.weight, len(folds) + 1, in_order=False)
+        with workers(2.0 * n * d * most):
             scores = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")(
-                delayed(_score_fold)(self, X, y, weight, fold, most, task, i) for i, fold in enumerate(folds)
+                delayed(_score_fold)(self, data, fold, most, task, i) for i, fold in enumerate(folds)
             )
         stop, i = min((len(score), i) for i, (score, _) in enumerate(scores))
         if self.max_iter and stop < most and scores[i][1] is not Status.STOPPED:
@@ -183,7 +182,7 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
         self.n_nonzero_coefs_ = np.argmin(mean_of_folds(self.mse_path_)) + 1
         k = int(self.n_nonzero_coefs_)
         refit = task.part("refit", k, len(folds))
-        _set(self, _fitted(self, X, y, weight, k, None, refit), y)
+        _set(self, data, _fitted(self, data, k, None, refit))
         refit.end({})
         task.end({})
         return self
@@ -194,100 +193,80 @@ def _check_count(k: int, d: int, name: str) -> None:
         raise ValueError(f"{name} must be at most {d}, the number of features of X; got {k}")
 
 
-def _set(estimator: Any, fit: _Fit, y: FloatArray) -> None:
-    set_model(estimator, fit.coef, fit.intercept, y)
-    estimator.n_iter_ = fit.n_iter[0] if len(fit.n_iter) == 1 else fit.n_iter
+def _set(estimator: Any, data: Observations, fits: _TargetFits) -> None:
+    set_model(estimator, data, fits.coef, fits.intercept)
+    estimator.n_iter_ = fits.n_iter[0] if len(fits.n_iter) == 1 else fits.n_iter
 
 
 def _attributes(estimator: Any, path: SelectionPath) -> dict[str, Any]:
-    """Those of the estimator, of one target, had the path ended here."""
+    """Return the attributes of the estimator, of one target, had the path ended here."""
     intercept = path.intercept_path[-1] if estimator.fit_intercept else 0.0
     return {"coef_": path.dense_coef(), "intercept_": intercept, "n_iter_": len(path)}
 
 
-def _fitted(
-    estimator: Any, X: Any, y: FloatArray, weight: FloatArray | None, k: int, tol: float | None, task: FitTask
-) -> _Fit:
-    """k features, or until ‖r‖² ≤ tol, for each target."""
-    targets = y[:, None] if y.ndim == 1 else y
-    d, N = X.shape[1], targets.shape[1]
+def _fitted(estimator: Any, data: Observations, k: int, tol: float | None, task: FitTask) -> _TargetFits:
+    """Select k features, or until ‖r‖² ≤ tol, for each target."""
+    d, N = data.X.shape[1], data.outputs
     level = None if tol is None else math.sqrt(tol)
     watched = hasattr(estimator, "_skl_callbacks")
-    if isinstance(X, np.ndarray) and not watched and min(N, d) > 1 and N * k >= d:  # then XᵀX pays
-        fit = _by_gram(estimator, X, targets, weight, k, level)
+    if isinstance(data.X, np.ndarray) and not watched and min(N, d) > 1 and N * k >= d:  # then XᵀX pays
+        fits = _by_gram(data, k, level)
     else:
-        fit = _one_by_one(estimator, X, targets, weight, k, level, task)
-    short = [i for i, t in enumerate(fit.n_iter) if t < k and fit.status[i] not in _WELL]
+        fits = _one_by_one(estimator, data, k, level, task)
+    short = [i for i, t in enumerate(fits.n_iter) if t < k and fits.status[i] not in _WELL]
     if tol is not None:
-        short = [i for i, status in enumerate(fit.status) if status not in (*_WELL, Status.TOLERANCE)]
+        short = [i for i, status in enumerate(fits.status) if status not in (*_WELL, Status.TOLERANCE)]
     if short:
         i = short[0]
-        where = "" if y.ndim == 1 else f" for {len(short)} of {len(fit.n_iter)} targets, the first {i}"
-        why = "there are no more" if fit.status[i] is Status.COMPLETED else fit.status[i].message
+        where = "" if data.y.ndim == 1 else f" for {len(short)} of {N} targets, the first {i}"
+        why = "there are no more" if fits.status[i] is Status.COMPLETED else fits.status[i].message
         asked = f"of {k} asked for" if tol is None else f"and ‖r‖² above tol={tol:g}"
         warnings.warn(
-            f"the path ended with {fit.n_iter[i]} features {asked}{where}: {why}",
+            f"the path ended with {fits.n_iter[i]} features {asked}{where}: {why}",
             RuntimeWarning,
             stacklevel=4,
         )
-    return fit
+    return fits
 
 
 def _one_by_one(
-    estimator: Any,
-    X: Any,
-    targets: FloatArray,
-    weight: FloatArray | None,
-    k: int,
-    level: float | None,
-    task: FitTask,
-) -> _Fit:
-    N = targets.shape[1]
+    estimator: Any, data: Observations, k: int, level: float | None, task: FitTask
+) -> _TargetFits:
     paths = []
-    for i in range(N):
-        problem = problem_of(estimator, X, targets[:, i], weight)
-        part = task if N == 1 else task.part("target", k)
-        with part.steps("pick", k, lambda path: _attributes(estimator, path) if N == 1 else None) as callback:
+    for target, part in data.targets(task, k):
+        problem = target.problem()
+        with part.steps(
+            "pick", k, partial(_attributes, estimator) if data.outputs == 1 else None
+        ) as callback:
             paths.append(omp(problem, k, residual=level, callback=callback))
-        if N > 1:
-            part.end()
     coef = np.stack([path.dense_coef() for path in paths])
     intercept = np.array([path.intercept_path[-1] for path in paths])
-    return _Fit(coef, intercept, [len(path) for path in paths], [path.status for path in paths])
+    return _TargetFits(coef, intercept, [len(path) for path in paths], [path.status for path in paths])
 
 
-def _by_gram(
-    estimator: Any, X: FloatArray, Y: FloatArray, weight: FloatArray | None, k: int, level: float | None
-) -> _Fit:
-    """By `batch_omp`, an intercept being a column of ones that enters first."""
-    d, ones = X.shape[1], int(estimator.fit_intercept)
+def _by_gram(data: Observations, k: int, level: float | None) -> _TargetFits:
+    """Run `batch_omp`, an intercept being a column of ones that enters first."""
+    X, weight, d, ones = data.X, data.weight, data.X.shape[1], int(data.intercept)
     root = np.ones((len(X), 1), X.dtype) if weight is None else np.sqrt(weight)[:, None]
     D = np.hstack([X if weight is None else X * root, root[:, :ones]])
-    batch = batch_omp(D, Y * root, k + ones, residual=level, forced=range(d, d + ones))
+    batch = batch_omp(D, data.y * root, k + ones, residual=level, forced=range(d, d + ones))
     coef = batch.to_sparse().toarray()
     intercept = coef[:, d] if ones else np.zeros(len(coef), coef.dtype)
-    return _Fit(coef[:, :d], intercept, (batch.n_selected - ones).tolist(), batch.status.tolist())
+    return _TargetFits(coef[:, :d], intercept, (batch.n_selected - ones).tolist(), batch.status.tolist())
 
 
 def _score_fold(
-    estimator: Any,
-    X: Any,
-    y: FloatArray,
-    weight: FloatArray | None,
-    fold: Split,
-    k: int,
-    task: FitTask,
-    i: int,
+    estimator: Any, data: Observations, fold: Split, k: int, task: FitTask, i: int
 ) -> tuple[FloatArray, Status]:
-    """The mean squared errors with 1, 2, … features, as far as the path goes, and how it ended."""
-    part = task.part("fold", k, i)
-    with part.steps("pick", k, lambda path: _attributes(estimator, path)) as callback:
-        path = omp(problem_of(estimator, *rows(X, y, weight, fold[0])), k, callback=callback)
-    part.end(lambda: _attributes(estimator, path))
-    S, test = path.support, fold[1]
-    residuals = y[test, None] - path.intercept_path
+    """Return the mean squared errors with 1, 2, … features, as far as the path goes, and how it ended."""
+    part, attributes = task.part("fold", k, i), partial(_attributes, estimator)
+    with part.steps("pick", k, attributes) as callback:
+        path = omp(data.rows(fold[0]).problem(), k, callback=callback)
+    part.end(partial(attributes, path))
+    X, S, test = data.X, path.support, fold[1]
+    residuals = data.y[test, None] - path.intercept_path
     residuals[:, 1:] -= (
         X[np.ix_(test, S)] if isinstance(X, np.ndarray) else X[test][:, S]
     ) @ path.coef_path.T
-    scores = mean_squares(residuals, None if weight is None else weight[test])
+    scores = mean_squares(residuals, None if data.weight is None else data.weight[test])
     return (scores[1:] if len(S) else np.repeat(scores, k)), path.status
