@@ -9,15 +9,17 @@ from .lasso_lars import LassoLarsIC as LassoLarsIC
 from .network_attention import SequentialAttentionClassifier as SequentialAttentionClassifier
 from .network_attention import SequentialAttentionRegressor as SequentialAttentionRegressor
 from .network_lassonet import LassoNetClassifier as LassoNetClassifier
+from .network_lassonet import LassoNetClassifierCV as LassoNetClassifierCV
 from .network_lassonet import LassoNetRegressor as LassoNetRegressor
-from .network_lassonet_cv import LassoNetClassifierCV as LassoNetClassifierCV
-from .network_lassonet_cv import LassoNetRegressorCV as LassoNetRegressorCV
+from .network_lassonet import LassoNetRegressorCV as LassoNetRegressorCV
+
+# in place of scikit-learn's
 from .orthogonal_matching_pursuit import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
 from .orthogonal_matching_pursuit import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
-from .selectors import BestSubsetSelector as BestSubsetSelector
-from .selectors import DiverseSelector as DiverseSelector
 
 # selectors
+from .selectors import BestSubsetSelector as BestSubsetSelector
+from .selectors import DiverseSelector as DiverseSelector
 from .selectors import OLSSelector as OLSSelector
 from .selectors import OMPSelector as OMPSelector
 from .selectors import SequentialAttentionSelector as SequentialAttentionSelector

@@ -1,4 +1,4 @@
-"""What the estimators of networks share: data to tensors and back, classes and weights, prediction.
+"""The base of the estimators of networks: data to tensors and back, classes and weights, prediction.
 
 A network is trained on a device, in float32 unless `dtype` says otherwise; all that a fitted estimator gives
 are NumPy arrays.
@@ -7,19 +7,19 @@ are NumPy arrays.
 from __future__ import annotations
 
 import abc
+import dataclasses
 import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from sparselin.estimators._common import names_of
+from sparselin.estimators._common import FeatureSelector, names_of, validated
 from sparselin.neural.networks import mlp, widths_of
 from sparselin.neural.training import Loss, Rows, as_device, as_loss
 from sparselin.results import FloatArray, IndexArray, Names, Status
@@ -52,14 +52,20 @@ class Fitted(NamedTuple):
     path: Any
 
 
-class NetworkEstimator(SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
-    """A network that selects features and predicts from them.
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  # type: ignore[misc]
+    """A network that selects features and predicts from them."""
 
-    Subclasses have the parameters `n_features_to_select`, `hidden_layer_sizes`, `network`, `dropout`, `loss`,
-    `device`, `dtype` and `random_state`.
-    """
+    network: Any = None
+    dropout: float = 0.0
+    loss: Any = None
+    groups: Any = None
+    device: Any = None
+    dtype: str = "float32"
+    random_state: Any = None
 
     _default_loss = "squared"
+    _several = False
 
     @abc.abstractmethod
     def _fit(self, task: NetworkTask) -> Fitted:
@@ -84,15 +90,8 @@ class NetworkEstimator(SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.non_deterministic = self.random_state is None
         return tags
-
-    def _get_support_mask(self) -> Any:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, bool)
-        mask[self.selected_] = True
-        return mask
 
     @abc.abstractmethod
     def _targets(
@@ -102,20 +101,12 @@ class NetworkEstimator(SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # 
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> NetworkTask:
         dtype = self._torch_dtype()
-        several = getattr(self, "_several", False)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=np.dtype(self.dtype),
-            multi_output=several,
-            ensure_min_samples=2,
-            y_numeric=several,
-        )
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
-            if not sample_weight.sum() > 0:
-                raise ValueError("sample_weight must be positive for some row; all are zero")
+        X, y, sample_weight = validated(
+            self, X, y, sample_weight, dtype=np.dtype(self.dtype), multi_output=self._several,
+            ensure_min_samples=2, y_numeric=self._several,
+        )  # fmt: skip
+        if sample_weight is not None and not sample_weight.sum() > 0:
+            raise ValueError("sample_weight must be positive for some row; all are zero")
         y, weight, q = self._targets(y, sample_weight)
         device = self._device()
         rows = Rows(
@@ -184,8 +175,11 @@ class NetworkEstimator(SelectorMixin, BaseEstimator, metaclass=abc.ABCMeta):  # 
         return np.asarray(torch.cat(parts).numpy())
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
-    """Classes from a network's outputs by softmax; a parameter `class_weight`."""
+    """Classes from a network's outputs by softmax."""
+
+    class_weight: Any = None
 
     _default_loss = "cross_entropy"
 
@@ -285,6 +279,6 @@ def _made(task: NetworkTask, n_features: int, estimator: Any) -> nn.Module:
 
 
 def unless_stopped(path: Any) -> None:
-    """KeyboardInterrupt where one has ended a path, which took it: there is no model to fit on."""
+    """Raise KeyboardInterrupt again if Ctrl-C ended the path: there is no model to return."""
     if path.status is Status.STOPPED:
         raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from typing import Any
 
@@ -24,49 +25,21 @@ from sparselin.results import Status
 from sparselin.validation import Columns, check_indices
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _Attention(NetworkEstimator):
-    """What both classes do: select by one network, then train another one on what was selected."""
+    """Select by one network, then train another one on the selected features."""
 
-    def __init__(
-        self,
-        n_features_to_select: float = 0.5,
-        *,
-        hidden_layer_sizes: Any = (67,),
-        network: Any = None,
-        dropout: float = 0.0,
-        loss: Any = None,
-        parametrization: str = "softmax",
-        temperature: float = 1.0,
-        features_per_step: int | str = 1,
-        warm_up: float = 0.1,
-        penalty: Any = 0.0,
-        groups: Any = None,
-        forced: Columns = (),
-        epochs: int = 100,
-        batch_size: int | None = 64,
-        learning_rate: float = 1e-3,
-        device: Any = None,
-        dtype: str = "float32",
-        random_state: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.network = network
-        self.dropout = dropout
-        self.loss = loss
-        self.parametrization = parametrization
-        self.temperature = temperature
-        self.features_per_step = features_per_step
-        self.warm_up = warm_up
-        self.penalty = penalty
-        self.groups = groups
-        self.forced = forced
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.device = device
-        self.dtype = dtype
-        self.random_state = random_state
+    n_features_to_select: float = dataclasses.field(default=0.5, kw_only=False)
+    hidden_layer_sizes: Any = (67,)
+    parametrization: str = "softmax"
+    temperature: float = 1.0
+    features_per_step: int | str = 1
+    warm_up: float = 0.1
+    penalty: Any = 0.0
+    forced: Columns = ()
+    epochs: int = 100
+    batch_size: int | None = 64
+    learning_rate: float = 1e-3
 
     def _fit(self, task: NetworkTask) -> Fitted:
         units = check_groups(self.groups, task.n_features)
@@ -98,6 +71,7 @@ class _Attention(NetworkEstimator):
         return Fitted(selected, final, True, path)
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialAttentionClassifier(NetworkClassifier, _Attention):
     """A network that classifies by k features, which Sequential Attention selects.
 
@@ -142,39 +116,8 @@ class SequentialAttentionClassifier(NetworkClassifier, _Attention):
     ('COMPLETED', 8, True)
     """
 
-    def __init__(
-        self,
-        n_features_to_select: float = 0.5,
-        *,
-        hidden_layer_sizes: Any = (67,),
-        network: Any = None,
-        dropout: float = 0.0,
-        loss: Any = None,
-        parametrization: str = "softmax",
-        temperature: float = 1.0,
-        features_per_step: int | str = 1,
-        warm_up: float = 0.1,
-        penalty: Any = 0.0,
-        groups: Any = None,
-        forced: Columns = (),
-        epochs: int = 100,
-        batch_size: int | None = 64,
-        learning_rate: float = 1e-3,
-        class_weight: Any = None,
-        device: Any = None,
-        dtype: str = "float32",
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_features_to_select, hidden_layer_sizes=hidden_layer_sizes, network=network,
-            dropout=dropout, loss=loss, parametrization=parametrization, temperature=temperature,
-            features_per_step=features_per_step, warm_up=warm_up, penalty=penalty, groups=groups,
-            forced=forced, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate,
-            device=device, dtype=dtype, random_state=random_state,
-        )  # fmt: skip
-        self.class_weight = class_weight
 
-
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequentialAttentionRegressor(NetworkRegressor, _Attention):
     """A network that predicts numbers from k features, which Sequential Attention selects.
 

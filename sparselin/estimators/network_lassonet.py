@@ -1,13 +1,16 @@
-"""LassoNet as estimators."""
+"""LassoNet as estimators, with the λ of a number of features or chosen by cross-validation."""
 
 from __future__ import annotations
 
+import abc
 import copy
+import dataclasses
+import reprlib
 import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
@@ -24,63 +27,28 @@ from sparselin.neural.lassonet import lassonet_path, network_at
 from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.refit import constant, refit
 from sparselin.neural.training import Rows, seeded
-from sparselin.results import IndexArray, LassoNetPath
+from sparselin.results import FloatArray, IndexArray, LassoNetPath
 from sparselin.validation import check_count, check_flag, check_real
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _LassoNet(NetworkEstimator):
-    """A path, the choice of a row, and the network that predicts."""
+    """A path, the choice of a row of it, and the network that predicts."""
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        hidden_layer_sizes: Any = (100,),
-        network: Any = None,
-        dropout: float = 0.0,
-        loss: Any = None,
-        M: float = 10.0,
-        lams: Any = None,
-        lam_start: float | str = "auto",
-        growth: float = 1.02,
-        groups: Any = None,
-        l2: float = 0.0,
-        batch_size: int | None = None,
-        learning_rate: Any = 1e-3,
-        momentum: float = 0.9,
-        epochs: Any = (1000, 200),
-        patience: Any = (100, 10),
-        tol: float = 0.997,
-        backtrack: bool = False,
-        validation_fraction: float = 0.1,
-        refit: bool = True,
-        device: Any = None,
-        dtype: str = "float32",
-        random_state: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.network = network
-        self.dropout = dropout
-        self.loss = loss
-        self.M = M
-        self.lams = lams
-        self.lam_start = lam_start
-        self.growth = growth
-        self.groups = groups
-        self.l2 = l2
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.epochs = epochs
-        self.patience = patience
-        self.tol = tol
-        self.backtrack = backtrack
-        self.validation_fraction = validation_fraction
-        self.refit = refit
-        self.device = device
-        self.dtype = dtype
-        self.random_state = random_state
+    hidden_layer_sizes: Any = (100,)
+    M: float = 10.0
+    lams: Any = None
+    lam_start: float | str = "auto"
+    growth: float = 1.02
+    l2: float = 0.0
+    batch_size: int | None = None
+    learning_rate: Any = 1e-3
+    momentum: float = 0.9
+    epochs: Any = (1000, 200)
+    patience: Any = (100, 10)
+    tol: float = 0.997
+    backtrack: bool = False
+    refit: bool = True
 
     def at(self, k: int) -> Self:
         """The fitted estimator with the first row that has at most k features, without fitting again.
@@ -108,44 +76,6 @@ class _LassoNet(NetworkEstimator):
         if not self.refit:
             return Fitted(chosen, network_at(network, self.path_, self.row_), False, self.path_)
         return Fitted(chosen, self._retrained(task, network, rows, validation), True, self.path_)
-
-    def _path_and_row(
-        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
-    ) -> None:
-        given = self.n_features_to_select
-        if isinstance(given, str):
-            if given != "auto":
-                raise ValueError(f'n_features_to_select must be a number, a share or "auto"; got {given!r}')
-            if validation is None:
-                raise ValueError('n_features_to_select="auto" needs validation_fraction > 0')
-        k = 0 if isinstance(given, str) else self._number_to_select(task.n_features)
-        self.path_ = self._path(task, network, rows, validation, k=k)
-        unless_stopped(self.path_)
-        if isinstance(given, str):
-            losses = self.path_.validation_loss
-            row = int(np.flatnonzero(losses == losses.min())[-1])
-            self._choose(row, self._features_of(row))
-        elif self.refit:
-            self._choose(self.path_.row_at(k), self.path_.leading(k))
-        else:
-            row = len(self.path_) - 1
-            self._choose(row, self._features_of(row))
-            self._warn_of_number(k)
-
-    def _warn_of_number(self, k: int) -> None:
-        """Of more than k features, where `lams` ended above, and of none."""
-        before, left = [0, *self.path_.n_selected.tolist()][-2:]
-        if left > k:
-            warnings.warn(
-                f"the path ends with {left} features, more than {k}: give larger lams, or none", stacklevel=6
-            )
-        elif not left:
-            warnings.warn(
-                f"the path goes from {before} features to none at once, and the network predicts a constant, "
-                f"where {k} were asked for: a growth nearer to 1, another learning_rate, or refit=True, "
-                "which takes the last to leave",
-                stacklevel=6,
-            )
 
     def _choose(self, row: int, selected: IndexArray) -> None:
         self.row_, self.lam_ = row, float(self.path_.lam[row])
@@ -191,6 +121,66 @@ class _LassoNet(NetworkEstimator):
             backtrack=self.backtrack or validation is not None,
         )  # fmt: skip
 
+    @abc.abstractmethod
+    def _split(self, task: NetworkTask) -> tuple[Rows, Rows | None]:
+        """Return the rows for training, and those for validation."""
+
+    @abc.abstractmethod
+    def _path_and_row(
+        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
+    ) -> None:
+        """Train the path, and choose a row."""
+
+
+def _triple(rows: Rows | None) -> tuple[Any, ...] | None:
+    return None if rows is None else (rows.X, rows.y, rows.weight)
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class _LassoNetByNumber(_LassoNet):
+    """The row by the number of features, or by the loss on rows that are held out."""
+
+    n_features_to_select: int | float | str = dataclasses.field(default="auto", kw_only=False)
+    validation_fraction: float = 0.1
+
+    def _path_and_row(
+        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
+    ) -> None:
+        given = self.n_features_to_select
+        if isinstance(given, str):
+            if given != "auto":
+                raise ValueError(f'n_features_to_select must be a number, a share or "auto"; got {given!r}')
+            if validation is None:
+                raise ValueError('n_features_to_select="auto" needs validation_fraction > 0')
+        k = 0 if isinstance(given, str) else self._number_to_select(task.n_features)
+        self.path_ = self._path(task, network, rows, validation, k=k)
+        unless_stopped(self.path_)
+        if isinstance(given, str):
+            losses = self.path_.validation_loss
+            row = int(np.flatnonzero(losses == losses.min())[-1])
+            self._choose(row, self._features_of(row))
+        elif self.refit:
+            self._choose(self.path_.row_at(k), self.path_.leading(k))
+        else:
+            row = len(self.path_) - 1
+            self._choose(row, self._features_of(row))
+            self._warn_of_number(k)
+
+    def _warn_of_number(self, k: int) -> None:
+        """Of more than k features, where `lams` ended above, and of none."""
+        before, left = [0, *self.path_.n_selected.tolist()][-2:]
+        if left > k:
+            warnings.warn(
+                f"the path ends with {left} features, more than {k}: give larger lams, or none", stacklevel=6
+            )
+        elif not left:
+            warnings.warn(
+                f"the path goes from {before} features to none at once, and the network predicts a constant, "
+                f"where {k} were asked for: a growth nearer to 1, another learning_rate, or refit=True, "
+                "which takes the last to leave",
+                stacklevel=6,
+            )
+
     def _split(self, task: NetworkTask) -> tuple[Rows, Rows | None]:
         """The rows for training, and those for validation; both have all classes where that can be."""
         share = check_real(self.validation_fraction, "validation_fraction")
@@ -212,11 +202,65 @@ class _LassoNet(NetworkEstimator):
         return task.rows.at(apart[0]), task.rows.at(apart[1])
 
 
-def _triple(rows: Rows | None) -> tuple[Any, ...] | None:
-    return None if rows is None else (rows.X, rows.y, rows.weight)
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class _LassoNetCV(_LassoNet):
+    """The row by cross-validation over folds at the same λ's."""
+
+    cv: Any = 5
+    one_standard_error: bool = False
+
+    def _split(self, task: NetworkTask) -> tuple[Rows, Rows | None]:
+        return task.rows, None
+
+    def _path_and_row(
+        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
+    ) -> None:
+        classifies = hasattr(self, "class_weight")
+        y = task.rows.y.cpu().numpy()
+        folds = self._folds(y, classifies)
+        if check_flag(self.one_standard_error, "one_standard_error") and len(folds) < 2:
+            raise ValueError(f"one_standard_error needs at least 2 folds; cv has {len(folds)}")
+        self.path_ = self._path(task, network, rows, validation, k=0)
+        unless_stopped(self.path_)
+        losses = [self._losses(task, network, *fold) for fold in folds]
+        self.validation_losses_ = np.column_stack(losses)
+        self._choose_row(self.validation_losses_)
+
+    def _folds(self, y: Any, classifies: bool) -> list[Any]:
+        try:
+            folds = list(check_cv(self.cv, y, classifier=classifies).split(np.empty((len(y), 0)), y))
+            parts = [np.arange(len(y))[part] for fold in folds for part in fold]
+        except (TypeError, ValueError, IndexError) as error:
+            raise ValueError(
+                f"cv must be a number of folds, a splitter of scikit-learn or pairs of indices of rows; got "
+                f"{reprlib.repr(self.cv)}: {error}"
+            ) from error
+        if not parts or not all(map(len, parts)):
+            raise ValueError(f"cv must leave rows in and out in each fold; got {reprlib.repr(self.cv)}")
+        return folds
+
+    def _losses(
+        self, task: NetworkTask, network: nn.Module, train: IndexArray, test: IndexArray
+    ) -> FloatArray:
+        """The mean loss (L,) on the rows left out, at each λ; the last one where all features are gone."""
+        path = self._path(
+            task, network, task.rows.at(train), task.rows.at(test), lams=self.path_.lam[1:],
+            stop_on="training",
+        )  # fmt: skip
+        unless_stopped(path)
+        return np.pad(path.validation_loss, (0, len(self.path_) - len(path)), mode="edge")
+
+    def _choose_row(self, losses: FloatArray) -> None:
+        mean = losses.mean(axis=1)
+        bound = mean.min()
+        if self.one_standard_error:
+            bound += losses[mean.argmin()].std(ddof=1) / np.sqrt(losses.shape[1])
+        row = int(np.flatnonzero(mean <= bound)[-1])
+        self._choose(row, self._features_of(row))
 
 
-class LassoNetClassifier(NetworkClassifier, _LassoNet):
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class LassoNetClassifier(NetworkClassifier, _LassoNetByNumber):
     """LassoNet: a network with a skip connection θ that classifies by few features.
 
     A path of networks from all features to none: at each λ training minimises
@@ -266,46 +310,9 @@ class LassoNetClassifier(NetworkClassifier, _LassoNet):
     ([3, 2], True)
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        hidden_layer_sizes: Any = (100,),
-        network: Any = None,
-        dropout: float = 0.0,
-        loss: Any = None,
-        M: float = 10.0,
-        lams: Any = None,
-        lam_start: float | str = "auto",
-        growth: float = 1.02,
-        groups: Any = None,
-        l2: float = 0.0,
-        batch_size: int | None = None,
-        learning_rate: Any = 1e-3,
-        momentum: float = 0.9,
-        epochs: Any = (1000, 200),
-        patience: Any = (100, 10),
-        tol: float = 0.997,
-        backtrack: bool = False,
-        validation_fraction: float = 0.1,
-        refit: bool = True,
-        class_weight: Any = None,
-        device: Any = None,
-        dtype: str = "float32",
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_features_to_select, hidden_layer_sizes=hidden_layer_sizes, network=network,
-            dropout=dropout, loss=loss, M=M, lams=lams, lam_start=lam_start, growth=growth,
-            groups=groups, l2=l2, batch_size=batch_size, learning_rate=learning_rate, momentum=momentum,
-            epochs=epochs, patience=patience, tol=tol, backtrack=backtrack,
-            validation_fraction=validation_fraction, refit=refit, device=device, dtype=dtype,
-            random_state=random_state,
-        )  # fmt: skip
-        self.class_weight = class_weight
 
-
-class LassoNetRegressor(NetworkRegressor, _LassoNet):
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class LassoNetRegressor(NetworkRegressor, _LassoNetByNumber):
     """LassoNet for numbers; see `LassoNetClassifier`.
 
     y is scaled to mean 0 and total variance q within, q its number of columns: λ and the losses of `path_`
@@ -347,4 +354,61 @@ class LassoNetRegressor(NetworkRegressor, _LassoNet):
     >>> model = LassoNetRegressor(3, hidden_layer_sizes=(10,), growth=1.2, learning_rate=1e-2, random_state=0)
     >>> sorted(model.fit(scale(X), y).selected_.tolist()), model.score(scale(X), y) > 0.4
     ([2, 3, 8], True)
+    """
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class LassoNetClassifierCV(NetworkClassifier, _LassoNetCV):
+    """`LassoNetClassifier` whose λ is chosen by cross-validation.
+
+    The path on all rows has the λ's; on each fold a path at these is trained without the rows left out, whose
+    mean loss at each λ is averaged over the folds. They have no part in when training stops.
+
+    Parameters
+    ----------
+    cv : folds, or a splitter of scikit-learn.
+    one_standard_error : whether to take the sparsest row within a standard error of the least mean loss.
+    hidden_layer_sizes, network, dropout, loss, M, lams, lam_start, growth, groups, l2, batch_size,
+        learning_rate, momentum, epochs, patience, tol, backtrack, refit, class_weight, device, dtype,
+        random_state : as in `LassoNetClassifier`.
+
+    Attributes
+    ----------
+    validation_losses_ : (L, folds) the mean loss on the rows left out, for each row of the path.
+    The others as in `LassoNetClassifier`.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_iris(return_X_y=True)
+    >>> options = {"hidden_layer_sizes": (9,), "growth": 1.5, "learning_rate": 0.01, "random_state": 0}
+    >>> model = LassoNetClassifierCV(cv=2, one_standard_error=True, **options).fit(scale(X), y)
+    >>> model.validation_losses_.shape == (len(model.path_), 2), model.score(scale(X), y) > 0.9
+    (True, True)
+    """
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class LassoNetRegressorCV(NetworkRegressor, _LassoNetCV):
+    """`LassoNetRegressor` whose λ is chosen by cross-validation, as `LassoNetClassifierCV` does.
+
+    Parameters
+    ----------
+    cv : folds, or a splitter of scikit-learn.
+    one_standard_error : whether to take the sparsest row within a standard error of the least mean loss.
+    hidden_layer_sizes, network, dropout, loss, M, lams, lam_start, growth, groups, l2, batch_size,
+        learning_rate, momentum, epochs, patience, tol, backtrack, refit, device, dtype, random_state : as in
+        `LassoNetRegressor`.
+
+    Attributes
+    ----------
+    validation_losses_ : (L, folds) the mean loss on the rows left out, for each row of the path, y scaled.
+    The others as in `LassoNetRegressor`.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> options = {"hidden_layer_sizes": (10,), "growth": 1.5, "learning_rate": 1e-2, "random_state": 0}
+    >>> model = LassoNetRegressorCV(cv=3, one_standard_error=True, **options).fit(scale(X), y)
+    >>> {2, 8} <= set(model.selected_), model.score(scale(X), y) > 0.4
+    (True, True)
     """
