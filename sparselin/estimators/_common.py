@@ -53,6 +53,14 @@ class RoutesToSplitter:
         router = routing.MetadataRouter(owner=self).add_self_request(self)
         return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
+    def _splits(self, data: Observations, params: dict[str, Any], *, stratified: bool = False) -> list[Split]:
+        """Return the folds of `cv`, with what metadata routing hands to the splitter."""
+        cv, metadata = check_cv(self.cv, data.y, classifier=stratified), {}
+        if routing._routing_enabled():
+            routed = routing.process_routing(self, "fit", sample_weight=data.weight, **params)
+            metadata = routed.splitter.split
+        return list(cv.split(data.X, data.y, **metadata))
+
 
 class FeatureSelector(SelectorMixin):  # type: ignore[misc]
     """An estimator that needs y, and sets `selected_`."""
@@ -137,38 +145,18 @@ class Observations:
 
     def targets(self, task: FitTask, most: int) -> Iterator[tuple[Self, FitTask]]:
         """Yield the data of each output; of several outputs each is a task, of at most `most` parts."""
-        if self.y.ndim == 1:
-            yield self, task
-            return
-        for column in self.y.T:
-            target = dataclasses.replace(self, y=column)
-            if self.outputs == 1:
-                yield target, task
-                return
-            part = task.part("target", most)
-            yield target, part
-            part.end()
+        for column in np.atleast_2d(self.y.T):
+            subtask = task if self.outputs == 1 else task.subtask("target", most)
+            yield dataclasses.replace(self, y=column), subtask
+            if self.outputs > 1:
+                subtask.end()
 
 
 def set_model(estimator: Any, data: Observations, coef: FloatArray, intercept: FloatArray) -> None:
     """Set `coef_` and `intercept_` from (N, d) and (N,), in the shapes of scikit-learn."""
     estimator.coef_ = coef[0] if len(coef) == 1 else coef
-    if not estimator.fit_intercept:
-        estimator.intercept_ = 0.0
-    else:
-        estimator.intercept_ = intercept[0] if data.y.ndim == 1 else intercept
-
-
-def splits(
-    estimator: Any, data: Observations, params: dict[str, Any], *, stratified: bool = False
-) -> list[Split]:
-    """Return the folds of `estimator.cv`, with what metadata routing hands to the splitter."""
-    cv = check_cv(estimator.cv, data.y, classifier=stratified)
-    metadata: dict[str, Any] = {}
-    if routing._routing_enabled():
-        routed = routing.process_routing(estimator, "fit", sample_weight=data.weight, **params)
-        metadata = routed.splitter.split
-    return list(cv.split(data.X, data.y, **metadata))
+    intercept = intercept[0] if data.y.ndim == 1 else intercept
+    estimator.intercept_ = intercept if estimator.fit_intercept else 0.0
 
 
 def mean_squares(residuals: FloatArray, weight: FloatArray | None) -> FloatArray:
@@ -210,8 +198,8 @@ class FitTask:
         metadata = None if weight is None else {"sample_weight": weight}
         return cls(context, {"estimator": estimator, "X": X, "y": y, "metadata": metadata})
 
-    def part(self, name: str, most: int = 0, number: int | None = None, attributes: Any = None) -> FitTask:
-        """Begin a part; `attributes` are those of the estimator at this point."""
+    def subtask(self, name: str, most: int = 0, number: int | None = None, attributes: Any = None) -> FitTask:
+        """Begin a part of the task; `attributes` are those of the estimator at this point."""
         if self.context is None:
             return self
         context = self.context.subcontext(task_name=name, task_id=number, max_subtasks=most)
@@ -236,14 +224,14 @@ class FitTask:
             yield None
             return
         made = 0
-        step = self.part(name) if most else None
+        step = self.subtask(name) if most else None
 
         def callback(*found: Any) -> bool:
             nonlocal made, step
             made += 1
             now = None if attributes is None else functools.partial(attributes, *found)
             stop = step.end(now) if step is not None else True
-            step = None if stop or made == most else self.part(name, attributes=now)
+            step = None if stop or made == most else self.subtask(name, attributes=now)
             return stop
 
         yield callback

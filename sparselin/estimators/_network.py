@@ -28,15 +28,19 @@ from sparselin.validation import check_count
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 _ROWS_AT_ONCE = 65_536
 
+# y as the loss takes it, the weights of the rows, and the number of outputs
+Targets = tuple[FloatArray | IndexArray, FloatArray | None, int]
+
 
 class NetworkTask(NamedTuple):
-    """What a method of networks is given: the rows on the device, the number of outputs, the loss, a seed."""
+    """The input of a method; `validation` is (X, y, weight) of the rows that are held out."""
 
     rows: Rows
     n_outputs: int
     loss: Loss
     seed: int
     names: Names
+    validation: tuple[Any, ...] | None = None
 
     @property
     def n_features(self) -> int:
@@ -44,7 +48,7 @@ class NetworkTask(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What it gives back: the features in order, the network, whether this takes only them, and the path."""
+    """The output of a method: features in order, network, whether this takes only them, and the path."""
 
     selected: IndexArray
     network: nn.Module
@@ -85,7 +89,9 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         ValueError : bad data or parameters.
         NonFiniteLoss : the training diverged (`sparselin.neural.NonFiniteLoss`, an ArithmeticError).
         """
-        self._accept(self._fit(self._task(X, y, sample_weight)))
+        fitted = self._fit(self._task(X, y, sample_weight))
+        self.path_, self.selected_, self.n_features_ = fitted.path, fitted.selected, len(fitted.selected)
+        self.network_, self._narrow = fitted.network.eval(), fitted.narrow
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -93,11 +99,51 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
         tags.non_deterministic = self.random_state is None
         return tags
 
+    def _keep_path(self, path: Any) -> None:
+        """Set `path_`, and raise KeyboardInterrupt again if Ctrl-C ended it: there is no model to return."""
+        self.path_ = path
+        if path.status is Status.STOPPED:
+            raise KeyboardInterrupt
+
+    def _new_network(self, task: NetworkTask, n_features: int) -> nn.Module:
+        """Return a fresh network: `network(n_features, n_outputs)`, or of hidden layers."""
+        if self.network is not None:
+            return self._network_of_user(task, n_features)
+        hidden = widths_of(self.hidden_layer_sizes, "hidden_layer_sizes")
+        made = mlp(n_features, hidden, task.n_outputs, dropout=self.dropout, dtype=task.rows.X.dtype)
+        return made.to(task.rows.X.device)
+
+    def _network_of_user(self, task: NetworkTask, n_features: int) -> nn.Module:
+        """Return `network(n_features, n_outputs)`, which has to read that many features and give that many
+        outputs; for a loss of the user's own it may give other outputs."""
+        if isinstance(self.network, nn.Module) or not callable(self.network):
+            raise TypeError(
+                "network must be a function that makes a torch.nn.Module, as lambda d, q: mlp(d, [32], q) of "
+                "sparselin.neural, d the number of features, all or selected ones, and q that of outputs; "
+                f"got {type(self.network).__name__}"
+            )
+        made = self.network(n_features, task.n_outputs)
+        if not isinstance(made, nn.Module):
+            raise TypeError(f"network must be a function that makes a torch.nn.Module; it made {made!r}")
+        made = made.to(task.rows.X)
+        training = made.training
+        try:
+            with torch.no_grad():
+                shape = tuple(made.eval()(task.rows.X.new_zeros(2, n_features)).shape)
+        except RuntimeError as error:
+            raise ValueError(
+                f"network({n_features}, {task.n_outputs}) must read {n_features} features: {error}"
+            ) from error
+        if self.loss is None and shape != (2, task.n_outputs):
+            raise ValueError(
+                f"network({n_features}, {task.n_outputs}) must give {task.n_outputs} outputs for each row; "
+                f"of 2 rows it made {shape}"
+            )
+        return made.train(training)
+
     @abc.abstractmethod
-    def _targets(
-        self, y: Any, weight: FloatArray | None
-    ) -> tuple[FloatArray | IndexArray, FloatArray | None, int]:
-        """y as the loss takes it, the weights of the rows, and the number of outputs."""
+    def _targets(self, y: Any, weight: FloatArray | None) -> Targets:
+        """Return y as the loss takes it, the weights of the rows, and the number of outputs."""
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> NetworkTask:
         dtype = self._torch_dtype()
@@ -128,9 +174,10 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
             ) from error
 
     def _torch_dtype(self) -> torch.dtype:
-        if not isinstance(self.dtype, str) or self.dtype not in _DTYPES:
-            raise ValueError(f"dtype must be one of {sorted(_DTYPES)}; got {self.dtype!r}")
-        return _DTYPES[self.dtype]
+        dtype: Any = self.dtype
+        if not isinstance(dtype, str) or dtype not in _DTYPES:
+            raise ValueError(f"dtype must be one of {sorted(_DTYPES)}; got {dtype!r}")
+        return _DTYPES[dtype]
 
     def _device(self) -> torch.device:
         """`device`, by default a GPU where there is one."""
@@ -155,11 +202,6 @@ class NetworkEstimator(FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta):  
                 f"n_features_to_select={k} is more than there are to select from: n_features={d}"
             )
         return k
-
-    def _accept(self, fitted: Fitted) -> None:
-        self.path_, self.selected_ = fitted.path, fitted.selected
-        self.n_features_ = len(fitted.selected)
-        self.network_, self._narrow = fitted.network.eval(), fitted.narrow
 
     def _outputs(self, X: Any) -> FloatArray:
         """(n, q) outputs of the network."""
@@ -197,7 +239,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc
         best = self._outputs(X).argmax(axis=1)
         return self.classes_[best]
 
-    def _targets(self, y: Any, weight: FloatArray | None) -> tuple[IndexArray, FloatArray | None, int]:
+    def _targets(self, y: Any, weight: FloatArray | None) -> Targets:
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -227,7 +269,7 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # t
         outputs: FloatArray = np.asarray(self._outputs(X) * np.float64(self._scale) + self._mean)
         return outputs[:, 0] if self._single else outputs
 
-    def _targets(self, y: Any, weight: FloatArray | None) -> tuple[FloatArray, FloatArray | None, int]:
+    def _targets(self, y: Any, weight: FloatArray | None) -> Targets:
         self._single = y.ndim == 1
         y = np.asarray(y, float).reshape(len(y), -1)
         largest = float(np.abs(y).max()) or 1.0
@@ -238,47 +280,3 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # t
         spread = spread if spread > 16 * np.finfo(float).eps else 0.0  # a constant is predicted as it is
         self._mean, self._scale = largest * mean, largest * spread
         return (y / (spread or 1.0)).astype(self.dtype), weight, y.shape[1]
-
-
-def network_for(task: NetworkTask, n_features: int, estimator: Any) -> nn.Module:
-    """A fresh network: `estimator.network(n_features, n_outputs)`, or of its hidden layers."""
-    if estimator.network is not None:
-        return _made(task, n_features, estimator)
-    hidden = widths_of(estimator.hidden_layer_sizes, "hidden_layer_sizes")
-    made = mlp(n_features, hidden, task.n_outputs, dropout=estimator.dropout, dtype=task.rows.X.dtype)
-    return made.to(task.rows.X.device)
-
-
-def _made(task: NetworkTask, n_features: int, estimator: Any) -> nn.Module:
-    """`estimator.network(n_features, n_outputs)`, which has to read and give as many; a loss of one's own may
-    want other outputs."""
-    if isinstance(estimator.network, nn.Module) or not callable(estimator.network):
-        raise TypeError(
-            "network must be a function that makes a torch.nn.Module, as lambda d, q: mlp(d, [32], q) of "
-            "sparselin.neural, d the number of features, all or selected ones, and q that of outputs; "
-            f"got {type(estimator.network).__name__}"
-        )
-    made = estimator.network(n_features, task.n_outputs)
-    if not isinstance(made, nn.Module):
-        raise TypeError(f"network must be a function that makes a torch.nn.Module; it made {made!r}")
-    made = made.to(task.rows.X)
-    training = made.training
-    try:
-        with torch.no_grad():
-            shape = tuple(made.eval()(task.rows.X.new_zeros(2, n_features)).shape)
-    except RuntimeError as error:
-        raise ValueError(
-            f"network({n_features}, {task.n_outputs}) must read {n_features} features: {error}"
-        ) from error
-    if estimator.loss is None and shape != (2, task.n_outputs):
-        raise ValueError(
-            f"network({n_features}, {task.n_outputs}) must give {task.n_outputs} outputs for each row; "
-            f"of 2 rows it made {shape}"
-        )
-    return made.train(training)
-
-
-def unless_stopped(path: Any) -> None:
-    """Raise KeyboardInterrupt again if Ctrl-C ended the path: there is no model to return."""
-    if path.status is Status.STOPPED:
-        raise KeyboardInterrupt

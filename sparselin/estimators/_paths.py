@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
 import sparselin as sl
 from sparselin.estimators._common import Observations
 from sparselin.greedy._groups import group_omp
+from sparselin.greedy._losses import LOSSES
 from sparselin.linalg.ties import stopping_level
 from sparselin.problem import Problem
 from sparselin.results import (
@@ -46,6 +48,27 @@ class Task(Observations):
     def units(self) -> int:
         """The number of columns, or of groups of them."""
         return int(self.X.shape[1] if self.groups is None else self.groups.max() + 1)
+
+    def options(self, tol: float | None) -> dict[str, Any]:
+        """Return the options of a method that takes X and y as arrays."""
+        given = {"intercept": self.intercept, "standardize": self.standardize, "sample_weight": self.weight}
+        return {"forced": self.forced, "tol": tol, **given}
+
+    def errors(self, prediction: Any) -> FloatArray:
+        """Return mean squared errors of the outputs, or the deviances 2(ℓ(y_i, η_i) − inf ℓ(y_i, ·)) at η."""
+        if self.loss == "squared":
+            squares = np.square(self.y - prediction, dtype=np.float64)
+            return np.asarray(squares.reshape(len(self.y), -1).mean(axis=1))
+        eta, y = np.asarray(prediction, np.float64), np.asarray(self.y, np.float64)
+        with np.errstate(over="ignore"):  # e^η, where η is that of a Poisson model far from its own rows
+            return LOSSES[self.loss].deviance(eta, y)
+
+    def mean_prediction(self) -> Any:
+        """Return the prediction without features: the mean of y, or its link; zero without an intercept."""
+        if not self.intercept:
+            return 0.0
+        mean = np.average(self.y, axis=0, weights=self.weight)
+        return mean if self.loss == "squared" else LOSSES[self.loss].link(float(mean))
 
 
 class LinearFit(NamedTuple):
@@ -103,8 +126,7 @@ def until(
         return bool(path.residual_norm[-1] <= _level(problem, path, tol))
 
     def watch_or_reached(path: SelectionPath, models: list[LinearFit]) -> bool:
-        stop = watch is not None and watch(path, models)
-        return stop or reached(path)
+        return bool(watch and watch(path, models)) or reached(path)
 
     start = refit(problem, forced)
     found = ModelPath(start, _models_of(start, problem, len(start)), start.status)
@@ -122,40 +144,39 @@ def _level(problem: Problem, path: SelectionPath, tol: float | None) -> float:
     return float(stopping_level(limit, problem.y_norm, problem.unit, problem.length_unit))
 
 
-def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[LinearFit]:
-    """Return the models of the first t features, t = first, …; ‖r‖ ≤ 8·eps·(√n + 1)·‖y‖ counts as zero."""
-    zero = problem.rounding() * problem.y_norm
-    norms = [0.0 if norm <= zero else float(norm) for norm in path.residual_norm]
+def _fits(path: Any, first: int, norms: list[float], ranks: Sequence[int]) -> list[LinearFit]:
+    """Return the models of the first t units of a path, t = first, …, with their ‖r‖ and ranks."""
+    features_at = getattr(path, "features_at", lambda t: path.support[:t])
     return [
-        LinearFit(path.support[:t], path.coef_at(t), path.intercept_path[t], norms[t], t)
+        LinearFit(features_at(t), path.coef_at(t), path.intercept_path[t], norms[t], ranks[t])
         for t in range(first, len(path) + 1)
     ]
 
 
+def _models_of(path: SelectionPath, problem: Problem, first: int) -> list[LinearFit]:
+    """Return the models of the first t features, t = first, …; ‖r‖ ≤ 8·eps·(√n + 1)·‖y‖ counts as zero."""
+    zero = problem.rounding() * problem.y_norm
+    norms = [0.0 if norm <= zero else float(norm) for norm in path.residual_norm]
+    return _fits(path, first, norms, range(len(path) + 1))
+
+
 def along_groups(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
     """Return the path of group OMP, with all columns of y."""
-    method = partial(
-        group_omp, task.X, task.y.reshape(len(task.y), -1), k, groups=task.groups, forced=task.forced,
-        tol=tol, intercept=task.intercept, standardize=task.standardize, sample_weight=task.weight,
-        names=task.names,
-    )  # fmt: skip
+    Y, options = task.y.reshape(len(task.y), -1), task.options(tol)
+    method = partial(group_omp, task.X, Y, k, groups=task.groups, names=task.names, **options)
     return _follow(method, partial(_models_of_groups, task), watch)
 
 
 def _models_of_groups(task: Task, path: GroupPath) -> list[LinearFit]:
     """Return the models of the first t groups, t = the forced, …; for one y without a second axis."""
-    one = task.y.ndim == 1
     zero = 8 * np.finfo(path.intercept_path.dtype).eps * (np.sqrt(len(task.y)) + 1)
     weight = np.ones(len(task.y)) if task.weight is None else task.weight
     size = np.sqrt(np.sum(weight * np.square(task.y, dtype=np.float64).T))
-    found = []
-    for t in range(len(task.forced), len(path) + 1):
-        coef, intercept, norm = path.coef_at(t), path.intercept_path[t], float(path.residual_norm[t])
-        if one:
-            coef, intercept = coef[:, 0], intercept[0]
-        norm = 0.0 if norm <= zero * size else norm
-        found.append(LinearFit(path.features_at(t), coef, intercept, norm, int(path.ranks[t])))
-    return found
+    norms = [0.0 if norm <= zero * size else norm for norm in path.residual_norm.tolist()]
+    fits = _fits(path, len(task.forced), norms, path.ranks.tolist())
+    if task.y.ndim == 1:
+        fits = [fit._replace(coef=fit.coef[:, 0], intercept=fit.intercept[0]) for fit in fits]
+    return fits
 
 
 def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
@@ -163,18 +184,11 @@ def along_loss(task: Task, k: int, tol: float | None, watch: Watch | None) -> Mo
     f, rank = len(task.forced), _rank_of_forced(task)
 
     def models(path: GeneralizedPath) -> list[LinearFit]:
-        norms = np.sqrt(path.deviance.astype(np.float64))
-        return [  # each pick is outside the span of the features before it
-            LinearFit(
-                path.support[:t], path.coef_at(t), path.intercept_path[t], float(norms[t]), rank + t - f
-            )
-            for t in range(f, len(path) + 1)
-        ]
+        norms = np.sqrt(path.deviance.astype(np.float64)).tolist()
+        # each pick is outside the span of the features before it
+        return _fits(path, f, norms, range(rank - f, rank - f + len(path) + 1))
 
-    method = partial(
-        sl.generalized_omp, task.X, task.y, k, loss=task.loss, tol=tol, forced=task.forced,
-        intercept=task.intercept, standardize=task.standardize, sample_weight=task.weight,
-    )  # fmt: skip
+    method = partial(sl.generalized_omp, task.X, task.y, k, loss=task.loss, **task.options(tol))
     found = _follow(method, models, watch)
     if len(found.result) < f:
         raise ValueError(
@@ -265,3 +279,64 @@ def _scattered(values: FloatArray, kept: IndexArray, d: int) -> FloatArray:
     wide = np.zeros(d, values.dtype)
     wide[kept] = values
     return wide
+
+
+def check_loss(selector: Any, y: Any) -> None:
+    """Raise ValueError for an unknown `loss`, or parameters or labels that only another loss takes."""
+    loss, known = selector.loss, ["squared", *LOSSES]
+    if not isinstance(loss, str) or loss not in known:
+        raise ValueError(f"loss must be one of {known}; got {loss!r}")
+    for name in ("groups", "noise_variance"):
+        if loss != "squared" and getattr(selector, name) is not None:
+            raise ValueError(f"{name} must be None for loss={loss!r}: it is of loss='squared' alone")
+    if loss != "logistic":
+        _check_no_words(y)
+
+
+def encoded(y: Any, loss: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return for logistic regression y == the second of two classes, and both in order; else y and None."""
+    if loss != "logistic":
+        return y, None
+    classes = np.unique(y)
+    if len(classes) != 2:
+        raise ValueError(
+            f"y must have two classes for loss='logistic'; got {len(classes)}. For more of them pass one-hot "
+            "columns to OMPSelector with loss='squared', or y == label, one against the others"
+        )
+    return (y == classes[1]).astype(dtype), classes
+
+
+def _check_no_words(y: Any) -> None:
+    """Raise ValueError for class labels that are words."""
+    values = np.asarray(y) if y is not None and not hasattr(y, "tocsc") else np.zeros(0)
+    words = values.dtype.kind in "US" or (
+        values.dtype.kind == "O" and any(isinstance(value, str) for value in values.ravel())
+    )
+    if words:
+        raise ValueError(
+            "y must hold numbers; got words. For two classes pass loss='logistic' to OMPSelector or "
+            "SequentialLassoSelector; for more pass one-hot columns to OMPSelector: "
+            "LabelBinarizer().fit_transform(y) of sklearn.preprocessing makes them"
+        )
+
+
+def as_outputs(y: Any, name: str, several: bool) -> FloatArray:
+    """Return y as a vector, or as (n, q) for a selector that takes several outputs."""
+    y = y.toarray() if hasattr(y, "toarray") else y
+    if y.ndim == 2 and y.shape[1] > 1:
+        if not several:
+            raise ValueError(
+                f"y must be a vector for {name}; got shape {y.shape}. OMPSelector takes several outputs, and "
+                "one-hot classes, with loss='squared'"
+            )
+        return np.asarray(y)
+    return np.asarray(column_or_1d(y, warn=not several))
+
+
+def numbered(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
+    """Return the labels of the groups that have columns in `kept`, and the group number of each of these."""
+    labels = np.asarray(groups)
+    if labels.shape != (d,):
+        raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")
+    unique, number = np.unique(labels[kept], return_inverse=True)
+    return unique, number

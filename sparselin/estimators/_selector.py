@@ -5,25 +5,19 @@ from __future__ import annotations
 import abc
 import copy
 import dataclasses
+import math
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.special import gammaln
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sparselin.estimators._choice_of_k import (
-    CRITERIA,
-    CROSS_VALIDATED,
-    check_classes,
-    chosen,
-    criterion,
-    cross_validated,
-    default_gamma,
-    is_one_hot,
-)
 from sparselin.estimators._common import (
     FeatureSelector,
     FitTask,
@@ -31,13 +25,22 @@ from sparselin.estimators._common import (
     Split,
     TakesSparse,
     names_of,
-    splits,
     with_callbacks,
 )
-from sparselin.estimators._paths import LinearFit, ModelPath, Result, Task, Watch, widened
-from sparselin.greedy._losses import LOSSES
+from sparselin.estimators._paths import (
+    LinearFit,
+    ModelPath,
+    Result,
+    Task,
+    Watch,
+    as_outputs,
+    check_loss,
+    encoded,
+    numbered,
+    widened,
+)
 from sparselin.results import FloatArray, IndexArray, Status
-from sparselin.selection.cross_validation import MOST
+from sparselin.selection.cross_validation import MOST, CrossValidation, Fold, summarize
 from sparselin.validation import (
     Columns,
     check_count,
@@ -46,6 +49,9 @@ from sparselin.validation import (
     check_same_rows,
     check_weights,
 )
+
+CRITERIA = ("aic", "bic", "ebic")
+CROSS_VALIDATED = ("cv", "cv_1se")
 
 
 class SizeRequest(NamedTuple):
@@ -60,8 +66,8 @@ class SizeRequest(NamedTuple):
     k: int
 
 
-class _CommonTask:
-    """The values of parameters that only some selectors have."""
+class _FixedParameters:
+    """The values of the parameters that some selectors have, for those that do not have them."""
 
     groups: Any = None
     standardize: bool = False
@@ -70,7 +76,7 @@ class _CommonTask:
 
 @dataclasses.dataclass(eq=False, repr=False)
 class PathSelector(  # type: ignore[misc]
-    _CommonTask, RoutesToSplitter, TakesSparse, FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta
+    _FixedParameters, RoutesToSplitter, TakesSparse, FeatureSelector, BaseEstimator, metaclass=abc.ABCMeta
 ):
     """A selector that computes a path once, and chooses k along it."""
 
@@ -131,14 +137,15 @@ class PathSelector(  # type: ignore[misc]
         self.sizes_ = np.arange(len(task.forced), request.most + 1)
 
         def so_far(result: Result, models: list[LinearFit]) -> dict[str, Any]:
-            return self._fitted(result, models, len(models) - 1, kept)
+            return self._fitted(result, models[-1], int(self.sizes_[len(models) - 1]), kept)
 
         with whole.steps("step", steps, so_far) as watch:
             found = self._path(task, request.most, request.tol, watch)
         self.sizes_ = self.sizes_[: len(found.models)]
         position = self._choose(task, request, folds, found.models)
         self._models = [model._replace(features=kept[model.features]) for model in found.models]
-        self.__dict__.update(self._fitted(found.result, found.models, position, kept))
+        k = int(self.sizes_[position])
+        self.__dict__.update(self._fitted(found.result, found.models[position], k, kept))
         self._warn(task, request, found, position)
         whole.end({})
         return self
@@ -168,15 +175,13 @@ class PathSelector(  # type: ignore[misc]
         """The task, and which columns of X it has."""
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
-        _check_loss(self)
-        if self.loss != "logistic":
-            _check_no_words(y)
+        check_loss(self, y)
         X, y = validate_data(
             self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], multi_output=True,
             y_numeric=self.loss != "logistic", ensure_min_samples=2,
         )  # fmt: skip
-        y = _as_outputs(y, type(self).__name__, self._several and self.loss == "squared")
-        y, self.classes_ = _encoded(y, self.loss, X.dtype)
+        several = self._several and self.loss == "squared"
+        y, self.classes_ = encoded(as_outputs(y, type(self).__name__, several), self.loss, X.dtype)
         n, d = X.shape
         names = names_of(self)
         first = check_indices(self.forced, d, "forced", names)
@@ -189,7 +194,7 @@ class PathSelector(  # type: ignore[misc]
         X = X[:, kept] if len(out) else X
         first, groups, self.groups_ = np.searchsorted(kept, first), None, None
         if self.groups is not None:
-            self.groups_, groups = _numbered(self.groups, d, kept)
+            self.groups_, groups = numbered(self.groups, d, kept)
             first = np.array(list(dict.fromkeys(groups[first].tolist())), np.intp)
         weight = None if sample_weight is None else check_weights(sample_weight, n, X.dtype)
         inner = None if names is None else tuple(names[j] for j in kept)
@@ -237,11 +242,11 @@ class PathSelector(  # type: ignore[misc]
 
     def _folds(self, task: Task, params: dict[str, Any]) -> list[Split]:
         """The folds: stratified where y is of classes and `cv` is a number."""
-        check_classes(task.y, self.classes_)
-        one_hot = is_one_hot(task.y)
+        _check_classes(task.y, self.classes_)
+        one_hot = _is_one_hot(task.y)
         labels = task.y.argmax(axis=1) if one_hot else task.y
         stratified = one_hot or self.classes_ is not None
-        folds = splits(self, dataclasses.replace(task, y=labels), params, stratified=stratified)
+        folds = self._splits(dataclasses.replace(task, y=labels), params, stratified=stratified)
         if len(folds) < 2:
             raise ValueError(f"cv must give at least two splits; got {len(folds)}. KFold(5) gives five.")
         return folds
@@ -256,29 +261,22 @@ class PathSelector(  # type: ignore[misc]
             return min(request.k - f, len(models) - 1)
         if request.rule in CROSS_VALIDATED:
             bare = type(self)(**self.get_params(deep=False))
-            found = cross_validated(task, bare._models_of, folds, f + len(models) - 1, self.n_jobs)
+            found = _cross_validated(bare, task, folds, f + len(models) - 1)
             self.cross_validation_, self.scores_ = found, found.error
             return (found.best if request.rule == "cv" else found.chosen) - f
         variance = None if self.noise_variance is None else check_level(self.noise_variance, "noise_variance")
         if variance == 0:
             raise ValueError("noise_variance must be positive")
-        gamma = default_gamma(task.total, task.units - f) if self.gamma is None else self.gamma
+        gamma = _default_gamma(task.total, task.units - f) if self.gamma is None else self.gamma
         gamma = check_level(gamma, "gamma")
         self.gamma_ = gamma if request.rule == "ebic" else None
-        self.scores_ = criterion(request.rule, models, task, gamma, variance)
-        return chosen(request.rule, self.scores_)
+        self.scores_ = _criterion(request.rule, models, task, gamma, variance)
+        return _chosen_position(request.rule, self.scores_)
 
-    def _models_of(self, task: Task, k: int) -> list[LinearFit]:
-        return self._path(task, k, None, None).models
-
-    def _fitted(
-        self, result: Result, models: list[LinearFit], position: int, kept: IndexArray
-    ) -> dict[str, Any]:
-        """The attributes of a fit that ends with this model."""
+    def _fitted(self, result: Result, model: LinearFit, k: int, kept: IndexArray) -> dict[str, Any]:
+        """Return the attributes of a fit that ends with this model of k units."""
         path = widened(result, kept, self.n_features_in_, names_of(self))
-        model = models[position]
-        model = model._replace(features=kept[model.features])
-        return {"path_": path, **self._chosen(model, int(self.sizes_[position]))}
+        return {"path_": path, **self._chosen(model._replace(features=kept[model.features]), k)}
 
     def _chosen(self, model: LinearFit, k: int) -> dict[str, Any]:
         coef = np.zeros((self.n_features_in_, *model.coef.shape[1:]), model.coef.dtype)
@@ -294,7 +292,7 @@ class PathSelector(  # type: ignore[misc]
     def _warn(self, task: Task, request: SizeRequest, found: ModelPath, position: int) -> None:
         k, of = int(self.sizes_[position]), type(self).__name__
         units = "features" if task.groups is None else "groups"
-        told = []
+        messages = []
         if request.rule is None:
             # up to tol, or exactly so many
             short = request.tol is not None if self.n_features_to_select == "auto" else k < request.k
@@ -303,77 +301,162 @@ class PathSelector(  # type: ignore[misc]
                 aim = f"{request.k} as asked for" if request.tol is None else f"tol={request.tol}"
                 last = "there are no more" if self.max_features is None else "max_features is reached"
                 why = last if found.status is Status.COMPLETED else found.status.message
-                told.append(f"{of} ended with k={k}, short of {aim}: {why}")
+                messages.append(f"{of} ended with k={k}, short of {aim}: {why}")
         elif self.scores_[position] == -np.inf:
-            told.append(
+            messages.append(
                 f"k={k} fits y exactly: {request.rule} is −∞ there, so that it is chosen. Check that y is "
                 f"not computed from these {units}"
             )
         elif k == request.most < task.units and self.max_features is None and k > len(task.forced):
-            told.append(
+            messages.append(
                 f"the least score is that of the longest path tried, {k} of {task.units} {units}: more may "
                 "be better. Pass a larger max_features"
             )
         if request.rule is not None and getattr(found.result, "unfitted", None):
-            told.append(f"the path ended with k={self.sizes_[-1]}: {found.status.message}")
-        for words in told:
-            warnings.warn(words, stacklevel=4)
+            messages.append(f"the path ended with k={self.sizes_[-1]}: {found.status.message}")
+        for message in messages:
+            warnings.warn(message, stacklevel=4)
 
 
-def _check_loss(selector: Any) -> None:
-    """Raise ValueError for an unknown `loss`, and for parameters of the squared loss with another loss."""
-    loss, known = selector.loss, ["squared", *LOSSES]
-    if not isinstance(loss, str) or loss not in known:
-        raise ValueError(f"loss must be one of {known}; got {loss!r}")
-    for name in ("groups", "noise_variance"):
-        if loss != "squared" and getattr(selector, name) is not None:
-            raise ValueError(f"{name} must be None for loss={loss!r}: it is of loss='squared' alone")
+def _default_gamma(n: float, p: int) -> float:
+    """γ = max(0, 1 − ln n/(4·ln p)) for p features to choose from; 0 for p = 1.
+
+    For p = O(n^κ) EBIC is consistent if γ > 1 − 1/(2κ) (Chen and Chen, *Extended Bayesian information
+    criteria for model selection with large model spaces*, 2008): γ > 1 − ln n/(2·ln p) for p = n^κ. This γ is
+    in the middle between that bound and 1. Close to the bound features of noise get in for every n of
+    practice.
+
+    >>> round(_default_gamma(100, 1000), 4), _default_gamma(1000, 2)
+    (0.8333, 0.0)
+    """
+    return max(0.0, 1 - math.log(n) / (4 * math.log(p))) if p > 1 and n > 1 else 0.0
 
 
-def _encoded(y: Any, loss: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return for logistic regression y == the second of two classes, and both in order; else y and None."""
-    if loss != "logistic":
-        return y, None
-    classes = np.unique(y)
-    if len(classes) != 2:
-        raise ValueError(
-            f"y must have two classes for loss='logistic'; got {len(classes)}. For more of them pass one-hot "
-            "columns to OMPSelector with loss='squared', or y == label, one against the others"
-        )
-    return (y == classes[1]).astype(dtype), classes
+def _criterion(
+    name: str, models: Sequence[LinearFit], task: Task, gamma: float, variance: float | None
+) -> FloatArray:
+    """AIC, BIC or EBIC_γ of each of the models, of f, f + 1, … units, f of them forced; less is better.
 
+    For y_ij = μ_j + x_iᵀB_j + ε_ij, ε_ij independent N(0, σ²), i ≤ n, j ≤ q, −2·log-likelihood at its maximum
+    is, up to a constant, n·q·ln(RSS/(n·q)), RSS = ‖Y − XB‖_F², or RSS/σ² where the variance σ² is known. With
+    ν the rank of the selected columns, u of p units (features or groups), both without the forced ones,
 
-def _check_no_words(y: Any) -> None:
-    """Raise ValueError for class labels that are words."""
-    values = np.asarray(y) if y is not None and not hasattr(y, "tocsc") else np.zeros(0)
-    words = values.dtype.kind in "US" or (
-        values.dtype.kind == "O" and any(isinstance(value, str) for value in values.ravel())
-    )
-    if words:
-        raise ValueError(
-            "y must hold numbers; got words. For two classes pass loss='logistic' to OMPSelector or "
-            "SequentialLassoSelector; for more pass one-hot columns to OMPSelector: "
-            "LabelBinarizer().fit_transform(y) of sklearn.preprocessing makes them"
-        )
+        AIC = … + 2·νq,     BIC = … + νq·ln n,     EBIC_γ = BIC + 2γ·ln C(p, u)
 
+    (Luo and Chen, *Sequential lasso cum EBIC for feature selection with ultra-high dimensional feature
+    space*, 2014). The intercepts and σ² are parameters of every model and are left out. With weights, which
+    repeat rows, n is their sum. For losses that are not squared the deviance takes the place of RSS/σ²: it is
+    −2·log-likelihood up to a constant.
 
-def _as_outputs(y: Any, name: str, several: bool) -> FloatArray:
-    """Return y as a vector, or as (n, q) for a selector that takes several outputs."""
-    y = y.toarray() if hasattr(y, "toarray") else y
-    if y.ndim == 2 and y.shape[1] > 1:
-        if not several:
+    Where σ² is unknown, RSS = 0 gives −∞: y is fitted exactly. That says nothing where no degree of freedom
+    is left: where with the intercept there are as many parameters for each output as n, or as different rows
+    of X. Such models get +∞.
+    """
+    n, q, forced = task.total, task.outputs, len(task.forced)
+    rss = np.array([model.residual for model in models]) ** 2
+    rank = np.array([model.rank for model in models])
+    if variance is None and task.loss == "squared":
+        with np.errstate(divide="ignore"):
+            fit = n * q * np.log(rss / (n * q))
+        most = min(n, _different_rows(task)) if np.any(rss == 0) else n
+        fit[rank + task.intercept >= most] = np.inf
+        if np.isinf(fit).all() and fit[0] > 0:
             raise ValueError(
-                f"y must be a vector for {name}; got shape {y.shape}. OMPSelector takes several outputs, and "
-                "one-hot classes, with loss='squared'"
+                f"no degree of freedom is left for {name!r}: {len(rank) + forced - 1} features at most, and "
+                f"rows for {n:g} (the sum of sample_weight, if given: there weights count rows). Pass an "
+                "integer as n_features_to_select, or noise_variance"
             )
-        return np.asarray(y)
-    return np.asarray(column_or_1d(y, warn=not several))
+    else:
+        fit = rss if variance is None else rss / variance
+    scores = fit + (2.0 if name == "aic" else math.log(n)) * rank * q
+    if name == "ebic":
+        p, u = task.units - forced, np.arange(len(models))
+        scores += 2 * gamma * (gammaln(p + 1) - gammaln(u + 1) - gammaln(p - u + 1))
+    return np.asarray(scores)
 
 
-def _numbered(groups: Any, d: int, kept: IndexArray) -> tuple[Any, IndexArray]:
-    """Return the labels of the groups that have columns in `kept`, and the group number of each of these."""
-    labels = np.asarray(groups)
-    if labels.shape != (d,):
-        raise ValueError(f"groups must have a label for each of the {d} features; got shape {labels.shape}")
-    unique, number = np.unique(labels[kept], return_inverse=True)
-    return unique, number
+def _chosen_position(name: str, scores: FloatArray) -> int:
+    """The position of the least score; for EBIC of the first minimum, where Luo and Chen (2014) stop.
+
+    Far along a path on n rows ln RSS falls faster and faster, for columns of noise too, and with p much
+    larger than n all criteria fall again: the least EBIC can be that of dozens of features of noise.
+    """
+    rises = np.flatnonzero(scores[1:] > scores[:-1])
+    return int(rises[0]) if name == "ebic" and len(rises) else int(np.argmin(scores))
+
+
+def _different_rows(task: Task) -> int:
+    """How many different rows X has, those of weight zero aside; −0.0 is 0.0, stored or not."""
+    X = task.X if task.weight is None else task.X[np.flatnonzero(task.weight)]
+    if isinstance(X, np.ndarray):
+        return len({(row + 0.0).tobytes() for row in X})
+    X = X.tocsr(copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    cuts = zip(X.indptr, X.indptr[1:], strict=False)
+    return len({(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in cuts})
+
+
+def _cross_validated(selector: PathSelector, task: Task, splits: list[Split], k: int) -> CrossValidation:
+    """Return the mean errors on the rows left out, of f, …, k units: one path for each split.
+
+    An error that overflows has no standard error.
+    """
+    for number, split in enumerate(splits):
+        _check_fold(task, *split, k, f"fold {number + 1} of {len(splits)}")
+    folds = Parallel(n_jobs=selector.n_jobs)(delayed(_fold)(selector, task, split, k) for split in splits)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return summarize(folds, len(task.forced))
+
+
+def _fold(selector: PathSelector, task: Task, split: Split, k: int) -> Fold:
+    """Return the errors on the test rows of a path of the others, whose last model stands for larger k."""
+    inner, outer = (task.rows(rows) for rows in split)
+    w = np.ones(len(outer.y)) if outer.weight is None else np.asarray(outer.weight, np.float64)
+
+    def error(prediction: Any) -> float:
+        return float(np.average(outer.errors(prediction), weights=w))
+
+    sizes = k - len(task.forced) + 1
+    models = selector._path(inner, max(k, 1), None, None).models[:sizes]
+    found = [error(model.predict(outer.X)) for model in models]
+    found += [found[-1]] * (sizes - len(found))
+    return Fold(float(w.sum()), np.array(found), error(inner.mean_prediction()))
+
+
+def _is_one_hot(y: FloatArray) -> bool:
+    """Whether the rows of y (n, q) are unit vectors."""
+    return y.ndim == 2 and bool(np.all((y == 0) | (y == 1)) and np.all(y.sum(axis=1) == 1))
+
+
+def _check_classes(y: FloatArray, classes: Any) -> None:
+    """ValueError for a class that is seen once, of a one-hot y or of the two of y."""
+    each = y if classes is None else np.column_stack([1 - y, y])
+    once = np.flatnonzero(each.sum(axis=0) == 1)
+    if _is_one_hot(each) and len(once):
+        seen = f"column {int(once[0])}" if classes is None else repr(classes.tolist()[once[0]])
+        raise ValueError(
+            f"y has a class that is seen once, {seen}: the fold that leaves its row out never "
+            "sees the class. Merge or drop such classes, or pass n_features_to_select='ebic' or an integer."
+        )
+
+
+def _check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: str) -> None:
+    most = len(train) - task.intercept
+    if k > most:
+        raise ValueError(
+            f"max_features={k} is more than {where} can tell apart: it fits {len(train)} rows, of a rank of "
+            f"{most} at most{' beside the intercept' if task.intercept else ''}. Decrease max_features, or "
+            "pass a cv that leaves fewer rows out."
+        )
+    weight = task.weight
+    if weight is not None and not (weight[train].any() and weight[test].any()):
+        raise ValueError(
+            f"{where} has rows of sample_weight zero only, on one of its sides: shuffle the rows"
+        )
+    y = task.y[train] if weight is None else task.y[train][weight[train] > 0]
+    if np.all(y == y[0]):
+        raise ValueError(
+            f"y is constant on the {len(train)} rows that {where} fits: nothing can be selected there. If "
+            "the rows are sorted by y, shuffle them: cv=KFold(5, shuffle=True, random_state=0)."
+        )

@@ -23,7 +23,6 @@ from sparselin.estimators._common import (
     mean_of_folds,
     mean_squares,
     set_model,
-    splits,
 )
 from sparselin.lasso.path import lasso_path
 from sparselin.parallel.threads import workers
@@ -123,15 +122,14 @@ class LassoLars(TakesSparse, linear_model.LassoLars):
             i for i, path in enumerate(paths) if path.status in (Status.MAX_STEPS, Status.BEYOND_PRECISION)
         ]
         if above:
-            i = above[0]
-            where = "" if data.y.ndim == 1 else f" for {len(above)} of {len(paths)} targets, the first {i}"
-            warnings.warn(
-                f"the path ended at alpha={paths[i].alphas[-1]:.3g}, above {self.alpha:g}{where}: "
-                + ("max_iter was reached; increase it" if paths[i].status is Status.MAX_STEPS
-                   else Status.BEYOND_PRECISION.message),
-                ConvergenceWarning,
-                stacklevel=3,
-            )  # fmt: skip
+            path = paths[above[0]]
+            where = (
+                "" if data.y.ndim == 1 else f" for {len(above)} of {len(paths)} targets, the first {above[0]}"
+            )
+            reached = path.status is Status.MAX_STEPS
+            why = "max_iter was reached; increase it" if reached else path.status.message
+            message = f"the path ended at alpha={path.alphas[-1]:.3g}, above {self.alpha:g}{where}: {why}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         task.end({})
         return self
 
@@ -189,13 +187,12 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
         _raise_for_params(params, self, "fit")
         data = Observations.of_fit(self, X, y, sample_weight, by_rows=True)
         if hasattr(self.precompute, "__array__"):
-            warnings.warn(
+            message = (
                 f"precompute is an array, but {type(self).__name__} fits parts of X, of which it is not the "
-                "Gram matrix; it is not used",
-                UserWarning,
-                stacklevel=3,
+                "Gram matrix; it is not used"
             )
-        folds = splits(self, data, params)
+            warnings.warn(message, UserWarning, stacklevel=3)
+        folds = self._splits(data, params)
         task = FitTask.of_fit(self, data.X, data.y, data.weight, len(folds) + 1, in_order=False)
         with workers(2.0 * data.X.shape[0] * data.X.shape[1] * len(folds)):
             found = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")(
@@ -208,7 +205,7 @@ class LassoLarsCV(RoutesToSplitter, TakesSparse, linear_model.LassoLarsCV):
             mean_squares(_interpolated(knots, residuals, alphas), w) for knots, residuals, w in found
         ])  # fmt: skip
         self.alpha_ = alphas[np.argmin(mean_of_folds(self.mse_path_))]
-        refit = task.part("refit", self.max_iter, len(folds))
+        refit = task.subtask("refit", self.max_iter, len(folds))
         _fit_targets(self, data, float(self.alpha_), refit, True)
         refit.end({})
         task.end({})
@@ -259,9 +256,8 @@ class LassoLarsIC(TakesSparse, linear_model.LassoLarsIC):
         """
         data = Observations.of_fit(self, X, y, sample_weight)
         task = FitTask.of_fit(self, data.X, data.y, data.weight, self.max_iter)
-        self.noise_variance_ = (
-            _noise_variance(self, data) if self.noise_variance is None else self.noise_variance
-        )
+        variance = self.noise_variance
+        self.noise_variance_ = _noise_variance(self, data) if variance is None else variance
         size, path = data.total, _alpha_path(self, data, 0.0, task)
         with np.errstate(divide="ignore", invalid="ignore"):  # σ = 0: y is constant
             self.criterion_ = (
@@ -280,9 +276,9 @@ def _left_out(
     estimator: Any, data: Observations, fold: Split, task: FitTask, i: int
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Return the α of the knots of a fold, and of the rows that it left out the residuals and the weights."""
-    part = task.part("fold", estimator.max_iter, i)
-    path = _alpha_path(estimator, data.rows(fold[0]), 0.0, part)
-    part.end()
+    subtask = task.subtask("fold", estimator.max_iter, i)
+    path = _alpha_path(estimator, data.rows(fold[0]), 0.0, subtask)
+    subtask.end()
     test = data.rows(fold[1])
     return path.alphas, _residuals(test, path), test.weight
 
@@ -348,7 +344,7 @@ def _fit_targets(
 ) -> list[AlphaPath]:
     """Return the path of each target, and set the attributes of the estimator."""
     targets = data.targets(task, estimator.max_iter)
-    paths = [_alpha_path(estimator, target, alpha, part) for target, part in targets]
+    paths = [_alpha_path(estimator, target, alpha, subtask) for target, subtask in targets]
     d = data.X.shape[1]
     coef = np.stack([path.dense(d, -1) for path in paths])
     set_model(estimator, data, coef, np.array([path.intercept[-1] for path in paths]))

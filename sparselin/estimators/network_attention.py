@@ -14,8 +14,6 @@ from sparselin.estimators._network import (
     NetworkEstimator,
     NetworkRegressor,
     NetworkTask,
-    network_for,
-    unless_stopped,
 )
 from sparselin.neural.attention import SequentialAttention
 from sparselin.neural.batches import Shuffled
@@ -52,7 +50,7 @@ class _Attention(NetworkEstimator):
             )
         plan = planned(self.epochs, self.batch_size, self.learning_rate)
         with seeded(task.seed) as generator:
-            network = network_for(task, task.n_features, self)
+            network = self._new_network(task, task.n_features)
             selector = SequentialAttention(
                 network, k, n_features=task.n_features, loss=task.loss, optimizer=plan.adam,
                 parametrization=self.parametrization, temperature=self.temperature, groups=self.groups,
@@ -60,10 +58,9 @@ class _Attention(NetworkEstimator):
                 forced=self.forced, names=names, rng=task.seed,
             )  # fmt: skip
             path = selector.fit(Shuffled(task.rows, plan.batch_size), epochs=plan.epochs)
-            self.path_ = path
-            unless_stopped(path)
+            self._keep_path(path)
             selected = np.concatenate([np.flatnonzero(units == unit) for unit in path.order])
-            final = network_for(task, len(selected), self)
+            final = self._new_network(task, len(selected))
             rows = task.rows.columns(selected)
             adam(final, rows, task.loss, plan, generator, "the training on what was selected")
         if path.status is not Status.COMPLETED:

@@ -7,6 +7,7 @@ import copy
 import dataclasses
 import reprlib
 import warnings
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,14 +21,12 @@ from sparselin.estimators._network import (
     NetworkEstimator,
     NetworkRegressor,
     NetworkTask,
-    network_for,
-    unless_stopped,
 )
 from sparselin.neural.lassonet import lassonet_path, network_at
 from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.refit import constant, refit
-from sparselin.neural.training import Rows, seeded
-from sparselin.results import FloatArray, IndexArray, LassoNetPath
+from sparselin.neural.training import seeded
+from sparselin.results import FloatArray, IndexArray, LassoNetPath, Status
 from sparselin.validation import check_count, check_flag, check_real
 
 
@@ -62,78 +61,72 @@ class _LassoNet(NetworkEstimator):
         least = int(self.path_.n_selected.min())
         row = int(np.argmax(self.path_.n_selected <= check_count(k, "k", least, self.n_features_in_)))
         other = copy.copy(self)
-        other._choose(row, self._features_of(row))
+        other._choose(row)
         other.network_ = network_at(self.network_, self.path_, row)
         return other
 
     def _fit(self, task: NetworkTask) -> Fitted:
         check_flag(self.refit, "refit")
         with seeded(task.seed):
-            network = self._network(task)
-        rows, validation = self._split(task)
-        self._path_and_row(task, network, rows, validation)
-        chosen = self.selected_
+            network = SkipNetwork(self._new_network(task, task.n_features), task.n_features, task.n_outputs)
+        split = self._split(task)
+        self._path_and_row(split, network)
         if not self.refit:
-            return Fitted(chosen, network_at(network, self.path_, self.row_), False, self.path_)
-        return Fitted(chosen, self._retrained(task, network, rows, validation), True, self.path_)
+            return Fitted(self.selected_, network_at(network, self.path_, self.row_), False, self.path_)
+        if self.n_features_:
+            final = self._retrained(split, network)
+        else:
+            final = constant(task.rows, task.n_outputs, task.loss)
+        return Fitted(self.selected_, final, True, self.path_)
 
-    def _choose(self, row: int, selected: IndexArray) -> None:
+    def _choose(self, row: int, selected: IndexArray | None = None) -> None:
+        """Set the attributes of a row; by default it selects its features, the most important first."""
         self.row_, self.lam_ = row, float(self.path_.lam[row])
-        self.selected_, self.n_features_ = selected, len(selected)
+        if selected is None:
+            ranking = self.path_.ranking()
+            selected = ranking[self.path_.mask[row][ranking]]
+        self.selected_ = np.asarray(selected)
+        self.n_features_ = len(self.selected_)
         self.feature_importances_ = self.path_.importances
 
-    def _features_of(self, row: int) -> IndexArray:
-        """The features of a row, the most important first."""
-        ranking = self.path_.ranking()
-        return np.asarray(ranking[self.path_.mask[row][ranking]])
-
-    def _network(self, task: NetworkTask) -> SkipNetwork:
-        inner = network_for(task, task.n_features, self)
-        return SkipNetwork(inner, task.n_features, task.n_outputs)
-
-    def _path(
-        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None, **given: Any
-    ) -> LassoNetPath:
-        options = {"lams": self.lams, **given}
+    def _path(self, task: NetworkTask, network: nn.Module, **options: Any) -> LassoNetPath:
+        rows, options = task.rows, {"lams": self.lams, **options}
         return lassonet_path(
             network, rows.X, rows.y, loss=task.loss, lam_start=self.lam_start, growth=self.growth, M=self.M,
             groups=self.groups, l2=self.l2, batch_size=self.batch_size, learning_rate=self.learning_rate,
             momentum=self.momentum, epochs=self.epochs, patience=self.patience, tol=self.tol,
             backtrack=self.backtrack, sample_weight=rows.weight, names=task.names, rng=task.seed,
-            validation=_triple(validation),
+            validation=task.validation,
             keep="support" if self.refit else "states", **options,
         )  # fmt: skip
 
-    def _retrained(
-        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
-    ) -> nn.Module:
-        """A network of the selected features; of the best epoch, where there are rows for validation."""
-        if not self.n_features_:
-            return constant(task.rows, task.n_outputs, task.loss)
+    def _retrained(self, task: NetworkTask, network: nn.Module) -> nn.Module:
+        """Train a network of the selected features; of the best epoch, if there are validation rows."""
         rate, epochs, patience = (
             value[0] if isinstance(value, (tuple, list)) else value
             for value in (self.learning_rate, self.epochs, self.patience)
         )
+        rows = task.rows
         return refit(
             network, rows.X, rows.y, self.selected_.tolist(), loss=task.loss, learning_rate=rate,
             epochs=epochs, patience=patience, tol=self.tol, batch_size=self.batch_size,
-            sample_weight=rows.weight, l2=self.l2, rng=task.seed, validation=_triple(validation),
-            backtrack=self.backtrack or validation is not None,
+            sample_weight=rows.weight, l2=self.l2, rng=task.seed, validation=task.validation,
+            backtrack=self.backtrack or task.validation is not None,
         )  # fmt: skip
 
-    @abc.abstractmethod
-    def _split(self, task: NetworkTask) -> tuple[Rows, Rows | None]:
-        """Return the rows for training, and those for validation."""
+    def _split(self, task: NetworkTask) -> NetworkTask:
+        """Return the task with its rows split into those for training and those for validation."""
+        return task
 
     @abc.abstractmethod
-    def _path_and_row(
-        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
-    ) -> None:
+    def _path_and_row(self, task: NetworkTask, network: nn.Module) -> None:
         """Train the path, and choose a row."""
 
 
-def _triple(rows: Rows | None) -> tuple[Any, ...] | None:
-    return None if rows is None else (rows.X, rows.y, rows.weight)
+def _held_out(task: NetworkTask, train: IndexArray, test: IndexArray) -> NetworkTask:
+    """Return the task on the rows `train`, with the rows `test` for validation."""
+    out = task.rows.at(test)
+    return task._replace(rows=task.rows.at(train), validation=(out.X, out.y, out.weight))
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -143,63 +136,52 @@ class _LassoNetByNumber(_LassoNet):
     n_features_to_select: int | float | str = dataclasses.field(default="auto", kw_only=False)
     validation_fraction: float = 0.1
 
-    def _path_and_row(
-        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
-    ) -> None:
+    def _path_and_row(self, task: NetworkTask, network: nn.Module) -> None:
         given = self.n_features_to_select
         if isinstance(given, str):
             if given != "auto":
                 raise ValueError(f'n_features_to_select must be a number, a share or "auto"; got {given!r}')
-            if validation is None:
+            if task.validation is None:
                 raise ValueError('n_features_to_select="auto" needs validation_fraction > 0')
         k = 0 if isinstance(given, str) else self._number_to_select(task.n_features)
-        self.path_ = self._path(task, network, rows, validation, k=k)
-        unless_stopped(self.path_)
+        self._keep_path(self._path(task, network, k=k))
         if isinstance(given, str):
             losses = self.path_.validation_loss
-            row = int(np.flatnonzero(losses == losses.min())[-1])
-            self._choose(row, self._features_of(row))
+            self._choose(int(np.flatnonzero(losses == losses.min())[-1]))
         elif self.refit:
             self._choose(self.path_.row_at(k), self.path_.leading(k))
         else:
-            row = len(self.path_) - 1
-            self._choose(row, self._features_of(row))
+            self._choose(len(self.path_) - 1)
             self._warn_of_number(k)
 
     def _warn_of_number(self, k: int) -> None:
-        """Of more than k features, where `lams` ended above, and of none."""
+        """Warn of more than k features, where `lams` ended above, and of none."""
         before, left = [0, *self.path_.n_selected.tolist()][-2:]
-        if left > k:
-            warnings.warn(
-                f"the path ends with {left} features, more than {k}: give larger lams, or none", stacklevel=6
-            )
-        elif not left:
-            warnings.warn(
+        if 0 < left <= k:
+            return
+        message = f"the path ends with {left} features, more than {k}: give larger lams, or none"
+        if not left:
+            message = (
                 f"the path goes from {before} features to none at once, and the network predicts a constant, "
                 f"where {k} were asked for: a growth nearer to 1, another learning_rate, or refit=True, "
-                "which takes the last to leave",
-                stacklevel=6,
+                "which takes the last to leave"
             )
+        warnings.warn(message, stacklevel=6)
 
-    def _split(self, task: NetworkTask) -> tuple[Rows, Rows | None]:
-        """The rows for training, and those for validation; both have all classes where that can be."""
+    def _split(self, task: NetworkTask) -> NetworkTask:
+        """Hold rows out for validation; both sides have all classes where that can be."""
         share = check_real(self.validation_fraction, "validation_fraction")
         if not 0 <= share < 1:
             raise ValueError(f"validation_fraction must be in [0, 1); got {share}")
         if share == 0:
-            return task.rows, None
+            return task
         labels = task.rows.y.cpu().numpy() if hasattr(self, "class_weight") else None
-        apart: list[Any] = []
-        for stratify in (labels, None):
-            try:
-                apart = train_test_split(
-                    np.arange(len(task.rows)), test_size=share, random_state=task.seed, stratify=stratify
-                )
-                break
-            except ValueError:
-                if stratify is None:
-                    raise
-        return task.rows.at(apart[0]), task.rows.at(apart[1])
+        split = partial(train_test_split, np.arange(len(task.rows)), test_size=share, random_state=task.seed)
+        try:
+            train, test = split(stratify=labels)
+        except ValueError:
+            train, test = split()
+        return _held_out(task, train, test)
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -209,54 +191,39 @@ class _LassoNetCV(_LassoNet):
     cv: Any = 5
     one_standard_error: bool = False
 
-    def _split(self, task: NetworkTask) -> tuple[Rows, Rows | None]:
-        return task.rows, None
-
-    def _path_and_row(
-        self, task: NetworkTask, network: nn.Module, rows: Rows, validation: Rows | None
-    ) -> None:
-        classifies = hasattr(self, "class_weight")
-        y = task.rows.y.cpu().numpy()
-        folds = self._folds(y, classifies)
+    def _path_and_row(self, task: NetworkTask, network: nn.Module) -> None:
+        folds = self._folds(task.rows.y.cpu().numpy())
         if check_flag(self.one_standard_error, "one_standard_error") and len(folds) < 2:
             raise ValueError(f"one_standard_error needs at least 2 folds; cv has {len(folds)}")
-        self.path_ = self._path(task, network, rows, validation, k=0)
-        unless_stopped(self.path_)
-        losses = [self._losses(task, network, *fold) for fold in folds]
-        self.validation_losses_ = np.column_stack(losses)
-        self._choose_row(self.validation_losses_)
+        self._keep_path(self._path(task, network, k=0))
+        losses = np.column_stack([self._losses(_held_out(task, *fold), network) for fold in folds])
+        self.validation_losses_ = losses
+        mean = losses.mean(axis=1)
+        bound = mean.min()
+        if self.one_standard_error:
+            bound += losses[mean.argmin()].std(ddof=1) / np.sqrt(len(folds))
+        self._choose(int(np.flatnonzero(mean <= bound)[-1]))
 
-    def _folds(self, y: Any, classifies: bool) -> list[Any]:
+    def _folds(self, y: Any) -> list[Any]:
         try:
-            folds = list(check_cv(self.cv, y, classifier=classifies).split(np.empty((len(y), 0)), y))
-            parts = [np.arange(len(y))[part] for fold in folds for part in fold]
+            cv = check_cv(self.cv, y, classifier=hasattr(self, "class_weight"))
+            folds = list(cv.split(np.empty((len(y), 0)), y))
+            sides = [np.arange(len(y))[rows] for fold in folds for rows in fold]
         except (TypeError, ValueError, IndexError) as error:
             raise ValueError(
                 f"cv must be a number of folds, a splitter of scikit-learn or pairs of indices of rows; got "
                 f"{reprlib.repr(self.cv)}: {error}"
             ) from error
-        if not parts or not all(map(len, parts)):
+        if not sides or not all(map(len, sides)):
             raise ValueError(f"cv must leave rows in and out in each fold; got {reprlib.repr(self.cv)}")
         return folds
 
-    def _losses(
-        self, task: NetworkTask, network: nn.Module, train: IndexArray, test: IndexArray
-    ) -> FloatArray:
-        """The mean loss (L,) on the rows left out, at each λ; the last one where all features are gone."""
-        path = self._path(
-            task, network, task.rows.at(train), task.rows.at(test), lams=self.path_.lam[1:],
-            stop_on="training",
-        )  # fmt: skip
-        unless_stopped(path)
+    def _losses(self, fold: NetworkTask, network: nn.Module) -> FloatArray:
+        """Return the mean loss (L,) on the rows left out, at each λ; the last one without features."""
+        path = self._path(fold, network, lams=self.path_.lam[1:], stop_on="training")
+        if path.status is Status.STOPPED:
+            raise KeyboardInterrupt
         return np.pad(path.validation_loss, (0, len(self.path_) - len(path)), mode="edge")
-
-    def _choose_row(self, losses: FloatArray) -> None:
-        mean = losses.mean(axis=1)
-        bound = mean.min()
-        if self.one_standard_error:
-            bound += losses[mean.argmin()].std(ddof=1) / np.sqrt(losses.shape[1])
-        row = int(np.flatnonzero(mean <= bound)[-1])
-        self._choose(row, self._features_of(row))
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)

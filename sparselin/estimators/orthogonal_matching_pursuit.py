@@ -22,7 +22,6 @@ from sparselin.estimators._common import (
     mean_of_folds,
     mean_squares,
     set_model,
-    splits,
 )
 from sparselin.greedy.batch_omp import batch_omp
 from sparselin.greedy.omp import omp
@@ -30,7 +29,7 @@ from sparselin.parallel.threads import workers
 from sparselin.results import FloatArray, SelectionPath, Status
 
 # why a path is shorter than asked for, where that is no failure
-_WELL = (Status.EXACT_FIT, Status.STOPPED)
+_WELL = (Status.EXACT_FIT, Status.STOPPED, Status.TOLERANCE)
 
 
 class _TargetFits(NamedTuple):
@@ -164,7 +163,7 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
         n, d = data.X.shape
         most = self.max_iter or min(max(int(0.1 * d), 5), d)
         _check_count(most, d, "max_iter")
-        folds = splits(self, data, params)
+        folds = self._splits(data, params)
         task = FitTask.of_fit(self, data.X, data.y, data.weight, len(folds) + 1, in_order=False)
         with workers(2.0 * n * d * most):
             scores = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer="threads")(
@@ -172,16 +171,15 @@ class OrthogonalMatchingPursuitCV(RoutesToSplitter, TakesSparse, linear_model.Or
             )
         stop, i = min((len(score), i) for i, (score, _) in enumerate(scores))
         if self.max_iter and stop < most and scores[i][1] is not Status.STOPPED:
-            warnings.warn(
+            message = (
                 f"max_iter={most}, but the path of fold {i} has {stop} features, so that no more are "
-                f"compared: {scores[i][1].message}",
-                RuntimeWarning,
-                stacklevel=3,
+                f"compared: {scores[i][1].message}"
             )
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
         self.mse_path_ = np.column_stack([score[:stop] for score, _ in scores])
         self.n_nonzero_coefs_ = np.argmin(mean_of_folds(self.mse_path_)) + 1
         k = int(self.n_nonzero_coefs_)
-        refit = task.part("refit", k, len(folds))
+        refit = task.subtask("refit", k, len(folds))
         _set(self, data, _fitted(self, data, k, None, refit))
         refit.end({})
         task.end({})
@@ -213,19 +211,15 @@ def _fitted(estimator: Any, data: Observations, k: int, tol: float | None, task:
         fits = _by_gram(data, k, level)
     else:
         fits = _one_by_one(estimator, data, k, level, task)
-    short = [i for i, t in enumerate(fits.n_iter) if t < k and fits.status[i] not in _WELL]
-    if tol is not None:
-        short = [i for i, status in enumerate(fits.status) if status not in (*_WELL, Status.TOLERANCE)]
+    wanted = [i for i, t in enumerate(fits.n_iter) if t < k or tol is not None]
+    short = [i for i in wanted if fits.status[i] not in _WELL]
     if short:
         i = short[0]
         where = "" if data.y.ndim == 1 else f" for {len(short)} of {N} targets, the first {i}"
         why = "there are no more" if fits.status[i] is Status.COMPLETED else fits.status[i].message
         asked = f"of {k} asked for" if tol is None else f"and ‖r‖² above tol={tol:g}"
-        warnings.warn(
-            f"the path ended with {fits.n_iter[i]} features {asked}{where}: {why}",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+        message = f"the path ended with {fits.n_iter[i]} features {asked}{where}: {why}"
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
     return fits
 
 
@@ -233,9 +227,9 @@ def _one_by_one(
     estimator: Any, data: Observations, k: int, level: float | None, task: FitTask
 ) -> _TargetFits:
     paths = []
-    for target, part in data.targets(task, k):
+    for target, subtask in data.targets(task, k):
         problem = target.problem()
-        with part.steps(
+        with subtask.steps(
             "pick", k, partial(_attributes, estimator) if data.outputs == 1 else None
         ) as callback:
             paths.append(omp(problem, k, residual=level, callback=callback))
@@ -259,10 +253,10 @@ def _score_fold(
     estimator: Any, data: Observations, fold: Split, k: int, task: FitTask, i: int
 ) -> tuple[FloatArray, Status]:
     """Return the mean squared errors with 1, 2, … features, as far as the path goes, and how it ended."""
-    part, attributes = task.part("fold", k, i), partial(_attributes, estimator)
-    with part.steps("pick", k, attributes) as callback:
+    subtask, attributes = task.subtask("fold", k, i), partial(_attributes, estimator)
+    with subtask.steps("pick", k, attributes) as callback:
         path = omp(data.rows(fold[0]).problem(), k, callback=callback)
-    part.end(partial(attributes, path))
+    subtask.end(partial(attributes, path))
     X, S, test = data.X, path.support, fold[1]
     residuals = data.y[test, None] - path.intercept_path
     residuals[:, 1:] -= (

@@ -283,12 +283,11 @@ class BestSubsetSelector(PathSelector):
         def best(t: int) -> SubsetResult:
             found = sl.best_subset(steps.problem, t, forced=task.forced, time_limit=self.time_limit)
             if not found.optimal:
-                warnings.warn(
+                message = (
                     f"{t} features are not proved to be the best ({found.status.message}; gap "
-                    f"{found.gap:.2%}): increase time_limit",
-                    ConvergenceWarning,
-                    stacklevel=2,
+                    f"{found.gap:.2%}): increase time_limit"
                 )
+                warnings.warn(message, ConvergenceWarning, stacklevel=2)
             if len(found) < t:
                 steps.end(found.status)
             return found
