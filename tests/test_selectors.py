@@ -371,7 +371,7 @@ def test_folds_at_once(rng):
     with joblib.parallel_config(backend="threading"):
         one, two = (OMPSelector("cv", n_jobs=jobs).fit(X, y) for jobs in (1, 2))
     assert one.scores_.tolist() == two.scores_.tolist()
-    pickle.loads(pickle.dumps(two._models_of))  # for processes
+    pickle.loads(pickle.dumps(two))  # for processes
 
 
 def test_one_hot_classes():

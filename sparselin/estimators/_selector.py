@@ -55,7 +55,7 @@ CROSS_VALIDATED = ("cv", "cv_1se")
 
 
 class SizeRequest(NamedTuple):
-    """How many units: a path of at most `most`, until ‖r‖ ≤ tol·‖r_0‖, and of these k, or by a rule.
+    """The number of units: a path of at most `most`, until ‖r‖ ≤ tol·‖r_0‖, and of these k, or by a rule.
 
     The rule is one of CRITERIA and CROSS_VALIDATED, or None.
     """
@@ -99,7 +99,7 @@ class PathSelector(  # type: ignore[misc]
 
     @abc.abstractmethod
     def _path(self, task: Task, k: int, tol: float | None, watch: Watch | None) -> ModelPath:
-        """The path of at most k units, which ends early where tol or watch says so."""
+        """Return the path of at most k units, which ends early at `tol` or by `watch`."""
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
@@ -151,7 +151,7 @@ class PathSelector(  # type: ignore[misc]
         return self
 
     def at(self, k: int) -> Self:
-        """The fitted selector of k features (or groups), k in `sizes_`, without fitting again.
+        """Return the fitted selector of k features (or groups), k in `sizes_`, without fitting again.
 
         A copy with n_features_to_select=k and tol=None, which shares the path with this one; its `scores_`
         are those that were compared here. ValueError for a k that is not in `sizes_`.
@@ -172,7 +172,7 @@ class PathSelector(  # type: ignore[misc]
         return tags
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Task, IndexArray]:
-        """The task, and which columns of X it has."""
+        """Return the task, and the columns of X that it has."""
         check_same_rows(X, y, "y")
         check_same_rows(X, sample_weight, "sample_weight")
         check_loss(self, y)
@@ -203,7 +203,7 @@ class PathSelector(  # type: ignore[misc]
         return task, kept
 
     def _request(self, task: Task, params: dict[str, Any]) -> tuple[SizeRequest, list[Split]]:
-        """How many, from the parameters, and the folds of `cv` where they are needed."""
+        """Return the number of units that the parameters want, and the folds of `cv` if they are needed."""
         given: Any = self.n_features_to_select
         f, p = len(task.forced), task.units
         tol = None if self.tol is None else check_level(self.tol, "tol")
@@ -241,7 +241,7 @@ class PathSelector(  # type: ignore[misc]
         return SizeRequest(most, tol, rule, k), folds
 
     def _folds(self, task: Task, params: dict[str, Any]) -> list[Split]:
-        """The folds: stratified where y is of classes and `cv` is a number."""
+        """Return the folds, stratified if y has classes and `cv` is a number."""
         _check_classes(task.y, self.classes_)
         one_hot = _is_one_hot(task.y)
         labels = task.y.argmax(axis=1) if one_hot else task.y
@@ -252,7 +252,7 @@ class PathSelector(  # type: ignore[misc]
         return folds
 
     def _choose(self, task: Task, request: SizeRequest, folds: list[Split], models: list[LinearFit]) -> int:
-        """The position of the model chosen; sets what was compared."""
+        """Return the position of the chosen model; set `scores_` and what else was compared."""
         self.cross_validation_ = self.gamma_ = None
         f = len(task.forced)
         if request.rule is None:
@@ -281,13 +281,8 @@ class PathSelector(  # type: ignore[misc]
     def _chosen(self, model: LinearFit, k: int) -> dict[str, Any]:
         coef = np.zeros((self.n_features_in_, *model.coef.shape[1:]), model.coef.dtype)
         coef[model.features] = model.coef
-        return {
-            "k_": k,
-            "n_features_": len(model.features),
-            "selected_": model.features,
-            "coef_": coef.T,
-            "intercept_": model.intercept,
-        }
+        chosen = {"k_": k, "n_features_": len(model.features), "selected_": model.features}
+        return {**chosen, "coef_": coef.T, "intercept_": model.intercept}
 
     def _warn(self, task: Task, request: SizeRequest, found: ModelPath, position: int) -> None:
         k, of = int(self.sizes_[position]), type(self).__name__
@@ -319,7 +314,7 @@ class PathSelector(  # type: ignore[misc]
 
 
 def _default_gamma(n: float, p: int) -> float:
-    """γ = max(0, 1 − ln n/(4·ln p)) for p features to choose from; 0 for p = 1.
+    """Return γ = max(0, 1 − ln n/(4·ln p)) for p features to choose from; 0 for p = 1.
 
     For p = O(n^κ) EBIC is consistent if γ > 1 − 1/(2κ) (Chen and Chen, *Extended Bayesian information
     criteria for model selection with large model spaces*, 2008): γ > 1 − ln n/(2·ln p) for p = n^κ. This γ is
@@ -335,7 +330,7 @@ def _default_gamma(n: float, p: int) -> float:
 def _criterion(
     name: str, models: Sequence[LinearFit], task: Task, gamma: float, variance: float | None
 ) -> FloatArray:
-    """AIC, BIC or EBIC_γ of each of the models, of f, f + 1, … units, f of them forced; less is better.
+    """Return AIC, BIC or EBIC_γ of the models of f, f + 1, … units, f of them forced; less is better.
 
     For y_ij = μ_j + x_iᵀB_j + ε_ij, ε_ij independent N(0, σ²), i ≤ n, j ≤ q, −2·log-likelihood at its maximum
     is, up to a constant, n·q·ln(RSS/(n·q)), RSS = ‖Y − XB‖_F², or RSS/σ² where the variance σ² is known. With
@@ -376,7 +371,7 @@ def _criterion(
 
 
 def _chosen_position(name: str, scores: FloatArray) -> int:
-    """The position of the least score; for EBIC of the first minimum, where Luo and Chen (2014) stop.
+    """Return the position of the least score; for EBIC of the first minimum, where Luo and Chen (2014) stop.
 
     Far along a path on n rows ln RSS falls faster and faster, for columns of noise too, and with p much
     larger than n all criteria fall again: the least EBIC can be that of dozens of features of noise.
@@ -386,7 +381,7 @@ def _chosen_position(name: str, scores: FloatArray) -> int:
 
 
 def _different_rows(task: Task) -> int:
-    """How many different rows X has, those of weight zero aside; −0.0 is 0.0, stored or not."""
+    """Return the number of different rows of X without those of weight zero; −0.0 is 0.0, stored or not."""
     X = task.X if task.weight is None else task.X[np.flatnonzero(task.weight)]
     if isinstance(X, np.ndarray):
         return len({(row + 0.0).tobytes() for row in X})
@@ -425,12 +420,12 @@ def _fold(selector: PathSelector, task: Task, split: Split, k: int) -> Fold:
 
 
 def _is_one_hot(y: FloatArray) -> bool:
-    """Whether the rows of y (n, q) are unit vectors."""
+    """Return whether the rows of y (n, q) are unit vectors."""
     return y.ndim == 2 and bool(np.all((y == 0) | (y == 1)) and np.all(y.sum(axis=1) == 1))
 
 
 def _check_classes(y: FloatArray, classes: Any) -> None:
-    """ValueError for a class that is seen once, of a one-hot y or of the two of y."""
+    """Raise ValueError for a class that is seen once, of a one-hot y or of the two of y."""
     each = y if classes is None else np.column_stack([1 - y, y])
     once = np.flatnonzero(each.sum(axis=0) == 1)
     if _is_one_hot(each) and len(once):
@@ -442,6 +437,7 @@ def _check_classes(y: FloatArray, classes: Any) -> None:
 
 
 def _check_fold(task: Task, train: IndexArray, test: IndexArray, k: int, where: str) -> None:
+    """Raise ValueError for a fold without k independent columns, weights or different y."""
     most = len(train) - task.intercept
     if k > most:
         raise ValueError(

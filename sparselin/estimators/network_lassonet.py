@@ -50,7 +50,7 @@ class _LassoNet(NetworkEstimator):
     refit: bool = True
 
     def at(self, k: int) -> Self:
-        """The fitted estimator with the first row that has at most k features, without fitting again.
+        """Return the fitted estimator with the first row that has at most k features, without fitting again.
 
         A copy that shares the path. ValueError with `refit`, which keeps no networks, or for a k below what
         the path has.
@@ -68,7 +68,7 @@ class _LassoNet(NetworkEstimator):
     def _fit(self, task: NetworkTask) -> Fitted:
         check_flag(self.refit, "refit")
         with seeded(task.seed):
-            network = SkipNetwork(self._new_network(task, task.n_features), task.n_features, task.n_outputs)
+            network = self._network(task)
         split = self._split(task)
         self._path_and_row(split, network)
         if not self.refit:
@@ -88,6 +88,10 @@ class _LassoNet(NetworkEstimator):
         self.selected_ = np.asarray(selected)
         self.n_features_ = len(self.selected_)
         self.feature_importances_ = self.path_.importances
+
+    def _network(self, task: NetworkTask) -> SkipNetwork:
+        inner = self._new_network(task, task.n_features)
+        return SkipNetwork(inner, task.n_features, task.n_outputs)
 
     def _path(self, task: NetworkTask, network: nn.Module, **options: Any) -> LassoNetPath:
         rows, options = task.rows, {"lams": self.lams, **options}
@@ -196,8 +200,8 @@ class _LassoNetCV(_LassoNet):
         if check_flag(self.one_standard_error, "one_standard_error") and len(folds) < 2:
             raise ValueError(f"one_standard_error needs at least 2 folds; cv has {len(folds)}")
         self._keep_path(self._path(task, network, k=0))
-        losses = np.column_stack([self._losses(_held_out(task, *fold), network) for fold in folds])
-        self.validation_losses_ = losses
+        fold_losses = [self._losses(_held_out(task, *fold), network) for fold in folds]
+        losses = self.validation_losses_ = np.column_stack(fold_losses)
         mean = losses.mean(axis=1)
         bound = mean.min()
         if self.one_standard_error:
