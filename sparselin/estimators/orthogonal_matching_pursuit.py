@@ -204,10 +204,10 @@ def _attributes(estimator: Any, path: SelectionPath) -> dict[str, Any]:
 
 def _fitted(estimator: Any, data: Observations, k: int, tol: float | None, task: FitTask) -> _TargetFits:
     """Select k features, or until ‖r‖² ≤ tol, for each target."""
-    d, N = data.X.shape[1], data.outputs
+    X, d, N = data.X, data.X.shape[1], data.outputs
     level = None if tol is None else math.sqrt(tol)
     watched = hasattr(estimator, "_skl_callbacks")
-    if isinstance(data.X, np.ndarray) and not watched and min(N, d) > 1 and N * k >= d:  # then XᵀX pays
+    if isinstance(X, np.ndarray) and not watched and min(N, d) > 1 and N * k >= d:  # then XᵀX pays
         fits = _by_gram(data, k, level)
     else:
         fits = _one_by_one(estimator, data, k, level, task)

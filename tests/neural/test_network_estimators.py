@@ -217,7 +217,7 @@ def test_a_network_that_was_moved_predicts():
 
 def test_ctrl_c_in_the_path_ends_the_fit_and_keeps_the_path(monkeypatch):
     X, y = design()
-    monkeypatch.setattr("sparselin.neural._path_training.Training.settle", interrupted)
+    monkeypatch.setattr("sparselin.neural._path_training.PathTraining.train_at", interrupted)
     model = LassoNetRegressor(2, **QUICK)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
