@@ -31,7 +31,7 @@ from sparselin.scale.partial import absorb, nothing
 from sparselin.scale.pieces import Wanted
 
 HERE = Path(__file__).parent
-SETTINGS = {"intercept": False, "max_levels": 2, "held_out": 0, "gram": False}
+SETTINGS = {"intercept": False, "max_levels": 2, "held_out": 0}
 FORM = {"weights": None, "columns": None, "forced": (), "categories": (), **SETTINGS}
 CLUSTER = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": True}
 

@@ -437,18 +437,6 @@ def test_a_truncated_memmap_is_named(data, tmp_path):
         sl.compress(A, y=0)
 
 
-def test_gram_only_when_asked_and_with_its_warning(data):
-    X, y, w = data
-    options = {"intercept": True, "held_out": 4}
-    with pytest.warns(RuntimeWarning, match=r"gram=True knows lengths to √eps"):
-        problem = sl.compress(parts(X, y, w), gram=True, **options)
-    assert problem.power == 2
-    ours, theirs = sl.omp(problem, 3), sl.omp(sl.compress(parts(X, y, w), **options), 3)
-    np.testing.assert_allclose(ours.coef, theirs.coef, rtol=1e-6)
-    held = problem.compressed.held_out_r2(ours)
-    np.testing.assert_allclose(held, sl.compress(parts(X, y, w), **options).compressed.held_out_r2(theirs))
-
-
 def test_ill_conditioned_data_need_the_factor(rng):
     """κ = 10⁸ and a consistent system: from R to 1e-7, from sums of squares not at all."""
     U = np.linalg.qr(rng.standard_normal((4000, 5)))[0]

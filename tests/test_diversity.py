@@ -389,11 +389,11 @@ def test_the_report_says_which_have_fewer_features(design):
         "1 of the 18 selections has fewer than k features"
         in report.headline(design, settings, findings, kept)[0]
     )
-    assert any("sv at k = 20: 19." in line for line in report.reading(design, kept))
+    assert any("sv at k = 20: 19." in line for line in report.reading(kept))
     assert "left out" in str(report.findings_table(findings).caption)
     whole = as_the_paper_says()
     assert "than k features" not in " ".join(report.headline(design, settings, judge(whole, settings), whole))
-    assert not any("Fewer" in line for line in report.reading(design, whole))
+    assert not any("Fewer" in line for line in report.reading(whole))
 
 
 def test_verdicts_by_their_share():

@@ -93,6 +93,14 @@ def report(request, tables, tmp_path_factory):
     return request.param, line, folder, written
 
 
+@pytest.mark.parametrize("report", ["verify", "guarantee", "diversity", "select"], indirect=True)
+def test_every_picture_of_a_report_has_an_alternative_text(report):
+    page = (report[2] / "index.html").read_text(encoding="utf-8")
+    pictures = re.findall(r"<(?:img|svg)[^>]*>", page)
+    assert pictures
+    assert all(re.search(r' alt="\S[^"]{15,}"', picture) for picture in pictures)
+
+
 KINDS = ("another", "changed", "folder", "link", "link to a copy", "link to nothing", "hard link")
 
 

@@ -1,8 +1,5 @@
 """The pictures for teaching show what scikit-learn, SciPy and the definitions give."""
 
-import re
-from pathlib import Path
-
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -14,7 +11,6 @@ mpl.use("Agg")
 import sparselin as sl
 from sparselin import plots
 from sparselin.estimators import OMPSelector
-from sparselin.studies.common import page
 
 X, Y = sl.ensembles.gaussian(40, 5, rng=1)
 TIED = np.array([[1.0, 1.0, 1.0, 0.4], [0.0, 1.0, 2.0, 0.1], [0.0, 0.0, 1.0, -0.8]])
@@ -239,77 +235,3 @@ def test_the_steps_of_a_path_of_groups():
         f"{t + 1}  group {g}" for t, g in enumerate(path.order)
     ]
     np.testing.assert_allclose(lines(ax.figure.axes[1])["$R^2$"][:, 0], path.r2_path[1:])
-
-
-class TestDescribe:
-    def test_what_is_drawn_is_said(self):
-        ax = mpl.pyplot.subplots()[1]
-        ax.set(title="A title.", xlabel=r"$\lambda^*$ of $\|X_{12}^2\|$, in \$", xlim=(0, 4), ylim=(8, 0.5))
-        ax.set_yscale("log")
-        ax.plot([1, 2, 3], [4, 5, 1e-20], label="$x_0$")
-        ax.plot([1, 2], [4, 5], "o", label="two")
-        ax.plot([1], [2], "*", label="one")
-        ax.axvline(2.5, label="here")
-        ax.axhline(2.5)
-        ax.plot([0, 1], [0, 1], label="_aid")
-        ax.bar([1, 2], [3.0, 4.5], label="bars")
-        assert plots.describe(ax) == (
-            "A title. Horizontal axis: λ* of ‖X₁₂²‖, in $, from 0 to 4. "
-            "Vertical axis, from 8 to 0.5, logarithmic. "
-            'Line "x₀" from (1, 4) to (3, 0). 2 points "two" from (1, 4) to (2, 5). Point "one" at (1, 2). '
-            'Vertical line "here" at 2.5. 2 bars "bars", lengths 3 to 4.5.'
-        )
-
-    def test_every_picture_has_words_of_its_own(self):
-        drawn = [
-            plots.window(TIED, [1.0, 0, 0]),
-            plots.show(sl.omp(X, Y, 3)),
-            plots.show(sl.lasso_path(X, Y)),
-            plots.show(sl.first_entry(X, Y)),
-            plots.show(sl.stability_selection(X, Y, 2, pairs=5)),
-            plots.show(sl.guarantee_bounds(X, Y, 2)),
-            plots.show(sl.batch_omp(X, np.stack([Y, -Y[::-1]]).T, 2)),
-            plots.show(sl.omp(X, 0 * Y, 2)),
-            plots.around_y(np.eye(3), [1.0, 2.0, 0.3], [0], [1]),
-            plots.dual_polytope(SLANTED, ASIDE, lam=0.5),
-            plots.selected_pixels([3, 1], (2, 2)),
-            *plots.penalties()[:2],
-            *plots.hoff_descent(SLANTED, ASIDE, 0.5),
-        ]
-        drawn += [ax.figure for ax in drawn[-3:]]
-        told = [plots.describe(ax) for ax in drawn]
-        assert told == [plots.describe(ax) for ax in drawn]
-        assert len(set(told)) == len(told) - 2
-        for words in told:
-            assert 20 < len(words) <= 600
-            assert not set(words) & set("$\\{}") or "A(S)" in words
-        assert '"descent 1" from' in told[-4]
-        assert "marked 1 x" in told[1]
-
-    def test_the_panels_of_a_figure_share_the_room(self):
-        words = plots.describe(plots.show(sl.omp(X, Y, 3)).figure)
-        assert 300 < len(words) <= 600
-        assert words.count("Horizontal axis: ") == 2
-
-    def test_many_lines_are_counted(self):
-        ax = mpl.pyplot.subplots()[1]
-        for i in range(60):
-            ax.plot([0, i], [0, 1], label=f"line number {i}")
-        words = plots.describe(ax)
-        said = words.count("line number")
-        assert words.endswith(f"And {60 - said} more.")
-        assert 450 < len(words) <= 600
-
-    def test_what_has_no_axes(self):
-        with pytest.raises(TypeError, match=r"ax must be Axes or a Figure.*got SelectionPath"):
-            plots.describe(sl.omp(X, Y, 1))
-
-    def test_the_figures_of_a_report_have_them(self):
-        drawn = plots.show(sl.omp(X, Y, 2)).figure
-        words = plots.describe(drawn)
-        files = {}
-        assert page.figure(files, "steps", "a caption", drawn)["words"] == words
-        assert set(files) == {"steps.png", "steps.svg"}
-        for template in Path(page.__file__).parent.glob("*.j2"):
-            alts = re.findall(r'<img [^>]*alt="\{\{ (.*?) \}\}"', template.read_text(encoding="utf-8"))
-            assert all(alt.endswith(".words") for alt in alts), template

@@ -1,5 +1,6 @@
-"""Draw the pictures of docs/teaching.md from the code that stands there, and write what they show as their
-alternative texts: python docs/teaching/draw.py [names]
+"""Draw the pictures of docs/teaching.md from the code on that page: python docs/teaching/draw.py [names]
+
+Their alternative texts are written there by hand: change them with the code.
 """
 
 import ast
@@ -10,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-
-from sparselin import plots
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "teaching.md"
@@ -50,9 +49,8 @@ def drawn(code: str) -> Any:
     return eval(compile(ast.Expression(last.value), "teaching.md", "eval"), names)
 
 
-def draw(folder: Path, page: str, chosen: Any = None) -> dict[str, str]:
-    """Save the pictures, or those chosen; the alternative texts of those that are no films, by name."""
-    told = {}
+def draw(folder: Path, page: str, chosen: Any = None) -> None:
+    """Save the pictures, or the chosen ones."""
     for name, ending, _, code in pictures(page):
         if chosen and name not in chosen:
             continue
@@ -61,17 +59,10 @@ def draw(folder: Path, page: str, chosen: Any = None) -> dict[str, str]:
             found.save(folder / f"{name}.gif", writer="pillow")
             continue
         ax = found[0] if isinstance(found, tuple) else found
-        panels = [one for one in ax.figure.axes if one.get_visible()]
-        told[name] = plots.describe(ax.figure if len(panels) > 1 else ax).replace("[", "(").replace("]", ")")
         ax.figure.savefig(folder / f"{name}.png", dpi=80)
         plt.close(ax.figure)
-    return told
 
 
 if __name__ == "__main__":
     plt.switch_backend("agg")
-    page = PAGE.read_text(encoding="utf-8")
-    for name, text in draw(HERE, page, sys.argv[1:]).items():
-        before, _, after = page.partition(f"](teaching/{name}.png)")
-        page = f"{before[: before.rindex('![')]}![{text}](teaching/{name}.png){after}"
-    PAGE.write_text(page, encoding="utf-8")
+    draw(HERE, PAGE.read_text(encoding="utf-8"), sys.argv[1:])

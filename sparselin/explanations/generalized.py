@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
 import numpy as np
 
-from sparselin.explanations.selection import PASS, Choice, entered, fell_at, forced_in, not_selected
-from sparselin.explanations.standing import standing
-from sparselin.explanations.words import addition
+from sparselin.explanations import words
+from sparselin.explanations.selection import Choice, explain_pick, place_on
+from sparselin.explanations.standing import Course, standing
 from sparselin.greedy._losses import LOSSES, check_responses
 from sparselin.greedy.generalized import generalized_omp
 from sparselin.problem import Problem
@@ -21,16 +22,11 @@ def on_generalized(
 ) -> Explanation:
     """The explanation of feature j; ValueError if X, y and weight, as in the problem, are not the path's."""
     picks = _as_selection(path)
-    place = np.flatnonzero(path.support == j)
-    step = int(place[0]) + 1 if len(place) else 0
-    given = path.support[: step - 1] if step else path.support
+    step, given, _ = place_on(picks, j)
     c, error = _scores(problem, path, X, y, weight)
-    forced = bool(step and math.isnan(path.lam_star[step - 1]))
     m = len(given)
     size = np.where(np.abs(c[m]) > error[m], np.abs(c[m]), 0)
-    level, runner_up, tied = _compared(path, j, step, np.abs(c[m]), size)
-    correlation, error = np.abs(c[: m + 1, j]), error[: m + 1, j]
-    fall = fell_at(correlation, error)
+    level, choice = _compared(path, j, step, np.abs(c[m]), size)
     at = standing(problem, given, j)
     r2, gain, why = float(path.d2_path[m]), 0.0, ""
     if step:
@@ -38,36 +34,13 @@ def on_generalized(
     elif at.left > 0 and size[j] > 0:
         gain, why = _gain(path, j, X, y, weight)
     at = at._replace(r2=r2, gain=gain, partial_r2=gain / (1 - r2) if r2 < 1 else 0.0, measure="D²")
-    if forced:
-        sentence = forced_in(picks, step, at)
-    elif step:
-        sentence = entered(picks, step, Choice("|c|", runner_up, tied), at)
-    else:
-        sentence = not_selected(picks, j, correlation, error, level, fall, at, why or addition(at))
-    dtype = path.coef_path.dtype
-    return Explanation(
-        feature=j,
-        kind="selection",
-        names=path.names,
-        step=step,
-        forced=forced,
-        given=given.copy(),
-        correlation=correlation.astype(dtype),
-        level=level.astype(dtype),
-        error=error.astype(dtype),
-        runner_up=runner_up,
-        margin=float(path.margin[m]) if step else math.nan,
-        tied=tied,
-        fall=fall,
-        **at.fields(),
-        intervals=(),
-        sentence=sentence,
-    )
+    course = Course(np.abs(c[: m + 1, j]), error[: m + 1, j], level)
+    return explain_pick(picks, j, course, choice, at, why or words.addition(at), path.coef_path.dtype)
 
 
 def _compared(
     path: GeneralizedPath, j: int, step: int, c: FloatArray, size: FloatArray
-) -> tuple[FloatArray, int, tuple[int, ...]]:
+) -> tuple[FloatArray, Choice]:
     """The largest |c| at each step up to that of j, or after the last; there the runner-up, who ties with j.
 
     c and size (d,) are those there, size zero where c is to rounding.
@@ -75,35 +48,23 @@ def _compared(
     m = step - 1 if step else len(path)
     rest = np.setdiff1d(np.arange(path.n_features), path.support[: m + bool(step)])
     level = np.append(path.lam_star[:m].astype(np.float64), math.nan)
-    runner_up, tied = -1, tuple[int, ...]()
     if not step:
         level[m] = size[rest].max(initial=0)
-    elif not math.isnan(path.lam_star[m]):
-        level[m] = path.lam_star[m]
-        tied = tuple(i for i in path.ties[m] if i != j)
-        if path.margin[m] < 1 and len(rest):
-            runner_up = int(rest[np.argmax(c[rest])])
-    return level, runner_up, tied
+    if not step or math.isnan(path.lam_star[m]):
+        return level, Choice()
+    level[m] = path.lam_star[m]
+    runner_up = int(rest[np.argmax(c[rest])]) if path.margin[m] < 1 and len(rest) else -1
+    return level, Choice("|c|", runner_up, tuple(i for i in path.ties[m] if i != j))
 
 
 def _as_selection(path: GeneralizedPath) -> SelectionPath:
     """The same picks, for the sentences: a path whose R² is D²."""
-    t = len(path)
+    shared = {field.name for field in dataclasses.fields(SelectionPath)} & set(vars(path))
     return SelectionPath(
-        support=path.support,
-        coef_path=path.coef_path,
-        intercept_path=path.intercept_path,
-        lam_star=path.lam_star,
-        margin=path.margin,
-        ties=path.ties,
-        active_sets=((),) * t,
+        **{name: getattr(path, name) for name in shared},
+        active_sets=((),) * len(path),
         weights=(),
         residual_norm=np.sqrt(path.deviance),
-        status=path.status,
-        n_features=path.n_features,
-        names=path.names,
-        with_intercept=path.with_intercept,
-        standardized=path.standardized,
         positive=False,
     )
 
@@ -146,9 +107,8 @@ def _scores(
         used = S[:s][beta != 0]
         told = float(path.deviance[s])
         if not abs(deviance - told) <= 2 * slack or (np.abs(c[s, used]) > errors[s, used]).any():
-            raise ValueError(
-                f"path must be one of X and y: after {s} features its deviance is {told:.6g}, that of the "
-                f"data {deviance:.6g}. {PASS}."
+            raise words.other_data_error(
+                f"after {s} features its deviance is {told:.6g}, that of the data {deviance:.6g}"
             )
     return c, errors
 

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from sparselin.explanations.standing import Standing, standing
-from sparselin.explanations.words import addition, determined, listed, relative
+from sparselin.explanations import words
+from sparselin.explanations.standing import Course, Entry, Standing, explanation, standing
 from sparselin.problem import Problem
 from sparselin.results import Explanation, FloatArray, IndexArray, LassoPath
+from sparselin.results.display import listed
 
 Intervals = tuple[tuple[float, float], ...]
 
@@ -28,31 +29,16 @@ def on_lasso(problem: Problem, path: LassoPath, j: int) -> Explanation:
     at = standing(problem, given, j)
     positive = path.knots > 0
     level, c, error = path.knots[positive].astype(np.float64), c[positive], error[positive]
+    course = Course(c if path.positive else np.abs(c), error, level)
     if intervals:
-        sentence = _entered(path, j, knot, intervals, float(beta[-1]))
+        text = _entered(path, j, knot, intervals, float(beta[-1]))
     elif j in forced:
         before = path.forced[: forced.index(j)]
-        sentence = _forced(path, j, beta, standing(problem, before, j))
+        text = _forced(path, j, beta, standing(problem, before, j))
     else:
-        sentence = _stays_at_zero(path, j, c, error, level, at, given)
-    return Explanation(
-        feature=j,
-        kind="LASSO",
-        names=path.names,
-        step=knot,
-        forced=j in forced,
-        given=given,
-        correlation=(c if path.positive else np.abs(c)).astype(problem.dtype),
-        level=level.astype(problem.dtype),
-        error=error.astype(problem.dtype),
-        runner_up=-1,
-        margin=math.nan,
-        tied=(),
-        fall=0,
-        **at.fields(),
-        intervals=intervals,
-        sentence=sentence,
-    )
+        text = _stays_at_zero(path, j, course._replace(correlation=c), at, given)
+    entry = Entry(step=knot, forced=j in forced, intervals=intervals)
+    return explanation(path, j, "LASSO", given, at, entry, course, problem.dtype, text)
 
 
 def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray, FloatArray]:
@@ -88,9 +74,8 @@ def _correlations(problem: Problem, path: LassoPath, j: int) -> tuple[FloatArray
     if len(wrong):
         i = int(wrong[0])
         theirs, ours = float(path.r2[i]), 1 - float(squares[i]) / square
-        raise ValueError(
-            f"path must be one of X and y: at λ = {float(path.knots[i]):.6g} its R² is {theirs:.6g}, that of "
-            f"the data {ours:.6g}. Pass the data, and the sample_weight, from which it was computed."
+        raise words.other_data_error(
+            f"at λ = {float(path.knots[i]):.6g} its R² is {theirs:.6g}, that of the data {ours:.6g}"
         )
     return c, unit * float(problem.column_norms[j]) * sizes
 
@@ -119,43 +104,25 @@ def _entered(path: LassoPath, j: int, knot: int, intervals: Intervals, last: flo
 def _forced(path: LassoPath, j: int, beta: FloatArray, at: Standing) -> str:
     """`at`: how j stands to the features that were forced before it."""
     begin = f"{path.name_of(j)} was forced: it has no penalty"
-    if at.vanishes:
-        return f"{begin}; it is {_zero(path)} to rounding, and has the coefficient zero."
-    if at.left == 0:
-        span = "in the span of those forced before it to rounding"
-        return f"{begin}; it lies {span}, and has the coefficient zero."
+    if no_effect := words.without_effect(path, at, "those forced before it"):
+        return f"{begin}; {no_effect}."
     return (
         f"{begin}, and its coefficient is {beta[0]:.4g} at λ = {path.knots[0]:.4g}, where the path begins, "
         f"and {beta[-1]:.4g} at its end."
     )
 
 
-def _zero(path: LassoPath) -> str:
-    return "constant" if path.with_intercept else "zero"
-
-
-def _stays_at_zero(
-    path: LassoPath,
-    j: int,
-    c: FloatArray,
-    error: FloatArray,
-    level: FloatArray,
-    at: Standing,
-    given: IndexArray,
-) -> str:
+def _stays_at_zero(path: LassoPath, j: int, course: Course, at: Standing, given: IndexArray) -> str:
     begin = f"{path.name_of(j)} stays at zero"
     if at.vanishes:
-        return f"{begin}: it is {_zero(path)} to rounding."
-    if not len(level):
-        correlated = "positively correlated" if path.positive else "correlated"
-        return f"{begin}, as all do: no feature is {correlated} with the residual, λ* = 0."
-    begin += f" down to λ = {float(path.knots[-1]):.4g}"
-    parts = [_below(path, c, error, level)]
-    of = "its variance" if path.with_intercept else "its squared length"
-    parts += [determined(path, given, at, "the features nonzero at the end", of)]
+        return f"{begin}: it is {words.zero(path)} to rounding."
+    if not len(course.level):
+        return f"{begin}, as all do: no feature is {words.correlated(path)}, λ* = 0."
+    those = "the features nonzero at the end"
+    parts = [_below(path, *course), words.determined(path, given, at, path.with_intercept, those)]
     if len(given):
-        parts.append(addition(at, "adding it to them in least squares"))
-    return f"{begin}: {'; '.join(part for part in parts if part)}."
+        parts.append(words.addition(at, "adding it to them in least squares"))
+    return words.sentence(f"{begin} down to λ = {float(path.knots[-1]):.4g}", parts)
 
 
 def _below(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray) -> str:
@@ -164,17 +131,15 @@ def _below(path: LassoPath, c: FloatArray, error: FloatArray, level: FloatArray)
     c is linear in λ between knots, so that c/λ is so in 1/λ, and c/λ and |c|/λ are largest at knots; on the
     last segment of a path to 0, where c = 0 (c ≤ 0) at its end, at its first knot.
     """
-    size, words = (c, "c") if path.positive else (np.abs(c), "|c|")
+    height, text = c if path.positive else np.abs(c), f"its {words.size(path)} is"
     if not (np.abs(c) > error).any():
         return "it is orthogonal to the residual to rounding all along"
-    if not (size > error).any():
+    if not (height > error).any():
         return "its c is nowhere positive, and β ≥ 0"
-    closest, first = int(np.argmax(size / level)), int(np.argmax(size >= level - error))
-    if size[first] < level[first] - error[first]:
-        ratio = relative(size[closest] / level[closest], "it")
-        return f"its {words} is below λ all along, at most {ratio}, at λ = {level[closest]:.4g}"
+    closest, first = int(np.argmax(height / level)), int(np.argmax(height >= level - error))
+    if height[first] < level[first] - error[first]:
+        ratio = words.relative(height[closest] / level[closest], "it")
+        return f"{text} below λ all along, at most {ratio}, at λ = {level[closest]:.4g}"
     if first == len(path.knots) - 1:
-        return f"its {words} is λ to rounding at the end of the path, where it can enter"
-    return (
-        f"its {words} is λ to rounding, at λ = {level[first]:.4g} first, but there are solutions without it"
-    )
+        return f"{text} λ to rounding at the end of the path, where it can enter"
+    return f"{text} λ to rounding, at λ = {level[first]:.4g} first, but there are solutions without it"

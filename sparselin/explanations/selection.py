@@ -3,71 +3,65 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparselin.explanations.standing import Standing, standing
-from sparselin.explanations.words import addition, determined, listed, percent, relative
+from sparselin.explanations import words
+from sparselin.explanations.standing import Course, Entry, Standing, explanation, standing
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure, tied_at_maximum
 from sparselin.problem import Problem
 from sparselin.results import Explanation, FloatArray, IndexArray, SelectionPath, SubsetResult
-
-PASS = "Pass the data, and the sample_weight, from which it was computed"
+from sparselin.results.display import listed, many
 
 
 class Choice(NamedTuple):
     """How a pick won: what was compared, in words; the runner-up, −1 without one; T without the pick."""
 
-    compared: str
-    runner_up: int
-    tied: tuple[int, ...]
+    compared: str = ""
+    runner_up: int = -1
+    tied: tuple[int, ...] = ()
 
 
 def on_selection(problem: Problem, path: SelectionPath, j: int) -> Explanation:
     """The explanation of feature j, the problem having been found to be that of the path."""
-    place = np.flatnonzero(path.support == j)
-    step = int(place[0]) + 1 if len(place) else 0
-    given = path.support[: step - 1] if step else path.support
-    correlation, error = _followed(problem, path, j)
-    correlation, error = correlation[: len(given) + 1], error[: len(given) + 1]
-    at = standing(problem, given, j)
-    forced = bool(step and math.isnan(path.lam_star[step - 1]))
-    choice = Choice("", -1, ())
+    step, given, forced = place_on(path, j)
+    correlation, error = (values[: len(given) + 1] for values in _followed(problem, path, j))
+    at, choice = standing(problem, given, j), Choice()
     if step and not forced:
         level, choice = path.lam_star[:step].astype(np.float64), _choice(problem, path, given, step)
     else:
         last = math.nan if forced else _next_level(problem, given, path.positive)
         level = np.append(path.lam_star[: len(given)].astype(np.float64), last)
-    fall = fell_at(correlation, error)
-    if step:
-        sentence = forced_in(path, step, at) if forced else entered(path, step, choice, at)
+    added = _gained(path, at, float(correlation[-1]))
+    return explain_pick(path, j, Course(correlation, error, level), choice, at, added, problem.dtype)
+
+
+def place_on(path: SelectionPath, j: int) -> tuple[int, IndexArray, bool]:
+    """Return the step of j (0 if it was not selected), the features before it, and whether it was forced."""
+    place = np.flatnonzero(path.support == j)
+    step = int(place[0]) + 1 if len(place) else 0
+    return step, path.support[: step - 1 if step else None], bool(step and np.isnan(path.lam_star[step - 1]))
+
+
+def explain_pick(
+    path: SelectionPath, j: int, course: Course, choice: Choice, at: Standing, added: str, dtype: Any
+) -> Explanation:
+    """Return the explanation of feature j. `added` says what adding it would do, if it was not selected."""
+    step, given, forced = place_on(path, j)
+    fall = _fell_at(course.correlation, course.error)
+    if forced:
+        text = _forced_in(path, step, at)
     else:
-        added = _gained(path, at, float(correlation[-1]))
-        sentence = not_selected(path, j, correlation, error, level, fall, at, added)
-    return Explanation(
-        feature=j,
-        kind="selection",
-        names=path.names,
-        step=step,
-        forced=forced,
-        given=given.copy(),
-        correlation=correlation.astype(problem.dtype),
-        level=level.astype(problem.dtype),
-        error=error.astype(problem.dtype),
-        runner_up=choice.runner_up,
-        margin=float(path.margin[step - 1]) if step else math.nan,
-        tied=choice.tied,
-        fall=fall,
-        **at.fields(),
-        intervals=(),
-        sentence=sentence,
-    )
+        text = _entered(path, step, choice, at) if step else _not_selected(path, j, course, fall, at, added)
+    margin = float(path.margin[step - 1]) if step else math.nan
+    entry = Entry(step, forced, choice.runner_up, margin, choice.tied, fall)
+    return explanation(path, j, "selection", given.copy(), at, entry, course, dtype, text)
 
 
-def fell_at(correlation: FloatArray, error: FloatArray) -> int:
+def _fell_at(correlation: FloatArray, error: FloatArray) -> int:
     """The step at which it fell most; 0 if it never fell, to rounding."""
     falls = correlation[:-1] - correlation[1:]
     fall = int(np.argmax(falls)) if len(falls) else 0
@@ -93,10 +87,10 @@ def _followed(problem: Problem, path: SelectionPath, j: int) -> tuple[FloatArray
         c[s], error[s] = float(now.c[0]), float(now.coarse * now.error[0])
         slack = coarse * (2 * now.residual_error + problem.rounding() * problem.y_norm)
         if not abs(now.residual_norm - float(path.residual_norm[s])) <= slack:
-            raise ValueError(
-                f"path must be one of X and y: after {s} features its residual norm is "
-                f"{float(path.residual_norm[s]):.6g}, that of the data {now.residual_norm:.6g}. {PASS}; "
-                "where `positive` has set coefficients to zero there is no explanation."
+            raise words.other_data_error(
+                f"after {s} features its residual norm is {float(path.residual_norm[s]):.6g}, that of the "
+                f"data {now.residual_norm:.6g}",
+                "; where `positive` has set coefficients to zero there is no explanation",
             )
     check_coefficients(problem, path, qr.residual(problem.y), slack, coarse * problem.rounding())
     return c if path.positive else np.abs(c), error
@@ -111,10 +105,8 @@ def check_coefficients(
     beta[problem.n_features :] = path.intercept
     off = float(np.linalg.norm(problem.y - problem.predict(beta) - r))
     if not off <= slack + unit * float(np.abs(beta) @ problem.column_norms):
-        raise ValueError(
-            "path must be one of X and y: its coefficients are not those of least squares on the data, from "
-            f"which X_S·coef is off by {off:.3g}. {PASS}."
-        )
+        fit = "least squares on the data, from which X_S·coef is off by"
+        raise words.other_data_error(f"its coefficients are not those of {fit} {off:.3g}")
 
 
 def _next_level(problem: Problem, S: IndexArray, positive: bool) -> float:
@@ -159,11 +151,10 @@ def _weights(path: SelectionPath, step: int) -> FloatArray:
     return path.weights[step - 1 - int(np.isnan(path.lam_star).sum())]
 
 
-def entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
+def _entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str:
     pick, margin, compared = int(path.support[step - 1]), float(path.margin[step - 1]), choice.compared
     second = path.name_of(choice.runner_up) if choice.runner_up >= 0 else ""
-    size = _size(path)
-    level = f"{size} = {float(path.lam_star[step - 1]):.4g}"
+    level = f"{words.size(path)} = {float(path.lam_star[step - 1]):.4g}"
     if path.weights:
         why = f"with the largest attention weight, {abs(float(_weights(path, step)[pick])):.4g}"
         why += f", before {second}" if second else ""
@@ -171,17 +162,10 @@ def entered(path: SelectionPath, step: int, choice: Choice, at: Standing) -> str
         T = listed([path.name_of(i) for i in sorted((pick, *choice.tied))])
         why = f"in a tie: the {compared} of {T} agree to rounding ({level}), and {_first(path, step)}"
     else:
-        why = f"with the largest {level}" if compared == size else f"with the largest {compared} ({level})"
-        why += f", {second} having {percent(margin)} less" if second else ""
-        correlated = "positively correlated" if path.positive else "correlated"
-        why += f", no other feature being {correlated} with the residual" if margin == 1 else ""
-    begin = f"{path.name_of(pick)} entered at step {step} of {len(path.support)}"
-    return f"{begin} {why}; {at.measure} rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}."
-
-
-def _size(path: SelectionPath) -> str:
-    """What is compared with λ*."""
-    return "c" if path.positive else "|c|"
+        why = f"with the largest {level if compared == words.size(path) else f'{compared} ({level})'}"
+        why += f", {second} having {words.percent(margin)} less" if second else ""
+        why += f", no other feature being {words.correlated(path)}" if margin == 1 else ""
+    return f"{path.name_of(pick)} entered at step {step} of {len(path.support)} {why}; {words.rise(at)}."
 
 
 def _first(path: SelectionPath, step: int) -> str:
@@ -195,74 +179,51 @@ def _first(path: SelectionPath, step: int) -> str:
     return f"{name} is the first of {members}, which alone become nonzero in the LASSO"
 
 
-def forced_in(path: SelectionPath, step: int, at: Standing) -> str:
-    name = path.name_of(int(path.support[step - 1]))
-    begin = f"{name} was forced, in S from the start as feature {step}"
+def _forced_in(path: SelectionPath, step: int, at: Standing) -> str:
+    begin = f"{path.name_of(int(path.support[step - 1]))} was forced, in S from the start as feature {step}"
+    return f"{begin}; {words.without_effect(path, at, 'those before it') or f'{words.rise(at)} by it'}."
+
+
+def _not_selected(path: SelectionPath, j: int, course: Course, fall: int, at: Standing, added: str) -> str:
+    k, begin = len(path.support), f"{path.name_of(j)} was not selected"
+    picks = [path.name_of(int(i)) for i in path.support]
     if at.vanishes:
-        return f"{begin}; it is {_zero(path)} to rounding, and has the coefficient zero."
-    if at.left == 0:
-        return f"{begin}; it lies in the span of those before it to rounding, and has the coefficient zero."
-    return f"{begin}; {at.measure} rose from {at.r2:.4g} to {at.r2 + at.gain:.4g} by it."
-
-
-def _zero(path: SelectionPath) -> str:
-    return "constant" if path.with_intercept else "zero"
-
-
-def not_selected(
-    path: SelectionPath,
-    j: int,
-    correlation: FloatArray,
-    error: FloatArray,
-    level: FloatArray,
-    fall: int,
-    at: Standing,
-    last: str,
-) -> str:
-    """`last` says what adding j would do."""
-    k = len(path.support)
-    begin = f"{path.name_of(j)} was not selected"
-    if at.vanishes:
-        return f"{begin}: it is {_zero(path)} to rounding, and no such column ever is."
+        return f"{begin}: it is {words.zero(path)} to rounding, and no such column ever is."
     if not k:
         return f"{begin}, as no feature was: {path.status.message}."
-    parts = [_correlations(path, correlation, error, level)]
+    parts = [_correlations(path, course)]
     if fall:
-        other = path.name_of(int(path.support[fall - 1]))
-        parts.append(f"it fell most at step {fall}, when {other} entered")
+        parts.append(f"it fell most at step {fall}, when {picks[fall - 1]} entered")
     ties = [s for s, T in enumerate(path.ties) if j in T]
     if ties:
-        other = path.name_of(int(path.support[ties[0]]))
-        parts.append(f"it was tied with {other}, which was picked, at step {ties[0] + 1}")
-    of = "its variance" if path.with_intercept else "its squared length"
-    parts.append(determined(path, path.support, at, "the selected features", of))
-    parts.append(last)
-    return f"{begin} in {k} step{'s' * (k > 1)}: {'; '.join(part for part in parts if part)}."
+        parts.append(f"it was tied with {picks[ties[0]]}, which was picked, at step {ties[0] + 1}")
+    parts += [words.determined(path, path.support, at, path.with_intercept), added]
+    return words.sentence(f"{begin} in {many(k, 'step')}", parts)
 
 
 def _gained(path: SelectionPath, at: Standing, c: float) -> str:
     """What j would add. Nonnegative least squares on S ∪ j: nothing if c ≤ 0, else at most what least squares
     does, as on S the two agree."""
     if path.positive and at.gain > 0:
-        return addition(at, most="at most ") if c > 0 else "with β ≥ 0 adding it now would not raise R²"
-    return addition(at)
+        return words.addition(at, most="at most ") if c > 0 else "with β ≥ 0 adding it now would not raise R²"
+    return words.addition(at)
 
 
-def _correlations(path: SelectionPath, correlation: FloatArray, error: FloatArray, level: FloatArray) -> str:
+def _correlations(path: SelectionPath, course: Course) -> str:
     """|c|, over β ≥ 0 c, at the first pick, where it came closest to a pick's, and now, relative to these."""
-    k = len(path.support)
+    correlation, error, level = course
+    k, parts = len(path.support), []
     picks = np.flatnonzero(level[:k] > 0)
-    parts = []
     if len(picks):
         ratio = np.zeros(k)
         ratio[picks] = correlation[picks] / level[picks]
         first, closest = int(picks[0]), int(np.argmax(ratio))
         whose = [f"{path.name_of(int(i))}'s at step {s + 1}" for s, i in enumerate(path.support)]
         negative = f"was negative at step {first + 1}"
-        parts.append(negative if ratio[first] < 0 else f"was {relative(ratio[first], whose[first])}")
+        parts.append(negative if ratio[first] < 0 else f"was {words.relative(ratio[first], whose[first])}")
         compared = not path.weights and not (correlation[picks] > level[picks] + 2 * error[picks]).any()
         if compared and closest != first and ratio[closest] > 0:
-            parts.append(f"came closest to {whose[closest]} ({percent(ratio[closest])})")
+            parts.append(f"came closest to {whose[closest]} ({words.percent(ratio[closest])})")
     if correlation[k] < -error[k]:
         parts.append("is negative now")
     elif correlation[k] <= error[k]:
@@ -270,7 +231,6 @@ def _correlations(path: SelectionPath, correlation: FloatArray, error: FloatArra
     elif correlation[k] >= level[k] - error[k]:
         parts.append("is the largest of those left now")
     else:
-        parts.append(f"is {relative(correlation[k] / level[k], 'the largest left now')}")
-    return f"its {_size(path)} " + (
-        ", and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
-    )
+        parts.append(f"is {words.relative(correlation[k] / level[k], 'the largest left now')}")
+    *before, now = parts
+    return f"its {words.size(path)} {', '.join(before)}{', and ' if before else ''}{now}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure
 from sparselin.problem import Problem
-from sparselin.results import FloatArray, IndexArray
+from sparselin.results import Explanation, FloatArray, IndexArray
+from sparselin.results.base import Named
 
 
 class Standing(NamedTuple):
@@ -29,6 +31,43 @@ class Standing(NamedTuple):
     def fields(self) -> dict[str, Any]:
         """Those of an `Explanation`, by name."""
         return {name: value for name, value in self._asdict().items() if name not in ("vanishes", "measure")}
+
+
+class Course(NamedTuple):
+    """The arrays of the same names of an `Explanation`."""
+
+    correlation: FloatArray
+    error: FloatArray
+    level: FloatArray
+
+
+class Entry(NamedTuple):
+    """The fields of the same names of an `Explanation`; by default those of a feature that did not enter."""
+
+    step: int = 0
+    forced: bool = False
+    runner_up: int = -1
+    margin: float = math.nan
+    tied: tuple[int, ...] = ()
+    fall: int = 0
+    intervals: tuple[tuple[float, float], ...] = ()
+
+
+def explanation(
+    path: Named,
+    j: int,
+    kind: str,
+    given: IndexArray,
+    at: Standing,
+    entry: Entry,
+    course: Course,
+    dtype: Any,
+    sentence: str,
+) -> Explanation:
+    """Return the explanation of feature j, with the arrays in the dtype."""
+    arrays = {name: values.astype(dtype) for name, values in course._asdict().items()}
+    fields = entry._asdict() | at.fields() | arrays
+    return Explanation(feature=j, kind=kind, names=path.names, given=given, sentence=sentence, **fields)
 
 
 def standing(problem: Problem, S: IndexArray, j: int) -> Standing:

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
+from sparselin.explanations import words
 from sparselin.explanations.selection import check_coefficients
-from sparselin.explanations.standing import Standing, standing
-from sparselin.explanations.words import addition, determined
+from sparselin.explanations.standing import Course, Entry, Standing, explanation, standing
 from sparselin.linalg.thin_qr import ThinQR
 from sparselin.linalg.ties import measure
 from sparselin.problem import Problem
 from sparselin.results import BestSubset, Explanation, IndexArray, SubsetResult
+from sparselin.results.display import many
 
 
 def on_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
@@ -24,27 +25,13 @@ def on_subset(problem: Problem, found: SubsetResult, j: int) -> Explanation:
     at = standing(problem, given, j)
     runner_up, theirs = _best_of(problem, given, S) if len(place) else (-1, 0.0)
     margin = (at.gain - theirs) / at.gain if len(place) and at.gain > 0 else math.nan
-    of = "its squared length" if problem.design.ones is None else "its variance"
-    sentence = _member(found, j, at, runner_up, theirs) if len(place) else _other(found, j, at, of)
-    none = np.zeros(0, problem.dtype)
-    return Explanation(
-        feature=j,
-        kind="set",
-        names=found.names,
-        step=int(place[0]) + 1 if len(place) else 0,
-        forced=False,
-        given=given,
-        correlation=none,
-        level=none,
-        error=none,
-        runner_up=runner_up,
-        margin=margin,
-        tied=(),
-        fall=0,
-        **at.fields(),
-        intervals=(),
-        sentence=sentence,
-    )
+    if len(place):
+        text = _member(found, j, at, runner_up, theirs)
+    else:
+        text = _other(found, j, at, problem.design.ones is not None)
+    entry = Entry(step=int(place[0]) + 1 if len(place) else 0, runner_up=runner_up, margin=margin)
+    no_course = Course(*np.zeros((3, 0)))
+    return explanation(found, j, "set", given, at, entry, no_course, problem.dtype, text)
 
 
 def _check(problem: Problem, found: SubsetResult) -> None:
@@ -69,23 +56,19 @@ def _best_of(problem: Problem, given: IndexArray, S: IndexArray) -> tuple[int, f
 
 def _member(found: SubsetResult, j: int, at: Standing, runner_up: int, theirs: float) -> str:
     k, r2 = len(found), at.r2 + at.gain
-    begin = f"{found.name_of(j)} is {'one of the' if k > 1 else 'the'} {_features(k)} selected"
     parts = [f"without it R² would fall by {at.gain:.3g}, from {r2:.4g}"]
     if at.gain == 0:
         parts = [f"without it R² would stay {r2:.4g}, to rounding"]
     if runner_up >= 0:
         parts.append(f"in its place {found.name_of(runner_up)} would do best, with R² = {at.r2 + theirs:.4g}")
-    return f"{begin}: {'; '.join([*parts, *_bound(found)])}."
+    begin = f"{found.name_of(j)} is {'one of the' if k > 1 else 'the'} {many(k, 'feature')} selected"
+    return words.sentence(begin, [*parts, *_bound(found)])
 
 
-def _other(found: SubsetResult, j: int, at: Standing, of: str) -> str:
-    parts = [determined(found, found.support, at, "the selected features", of), addition(at)]
-    parts = ["it is zero, or constant, to rounding"] if at.vanishes else [part for part in parts if part]
-    return f"{found.name_of(j)} was not selected: {'; '.join([*parts, *_bound(found)])}."
-
-
-def _features(k: int) -> str:
-    return f"{k} feature{'s' * (k > 1)}"
+def _other(found: SubsetResult, j: int, at: Standing, intercept: bool) -> str:
+    parts = [words.determined(found, found.support, at, intercept), words.addition(at)]
+    parts = ["it is zero, or constant, to rounding"] if at.vanishes else parts
+    return words.sentence(f"{found.name_of(j)} was not selected", [*parts, *_bound(found)])
 
 
 def _bound(found: SubsetResult) -> list[str]:
@@ -94,7 +77,8 @@ def _bound(found: SubsetResult) -> list[str]:
         return ["the set was selected by R² + ν·f, not by R² alone"]
     if not (isinstance(found, BestSubset) and len(found)):
         return []
+    sets = many(len(found), "feature")
     if found.optimal:
-        return [f"no set of {_features(len(found))} (with those forced, if any were) explains more"]
+        return [f"no set of {sets} (with those forced, if any were) explains more"]
     most = 1 - (1 - found.r2) * (1 - found.gap)
-    return [f"the search was not finished: sets of {_features(len(found))} may reach R² = {most:.4g}"]
+    return [f"the search was not finished: sets of {sets} may reach R² = {most:.4g}"]

@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from sparselin.explanations.standing import Standing
-from sparselin.results import FloatArray, IndexArray
+from sparselin.results import FloatArray, IndexArray, LassoPath, SelectionPath
 from sparselin.results.base import Named
+from sparselin.results.display import listed
 
 
-def listed(words: list[str]) -> str:
-    """a; a and b; a, b and c."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+def sentence(begin: str, parts: Iterable[str]) -> str:
+    """Join the parts that are not empty."""
+    return f"{begin}: {'; '.join(part for part in parts if part)}."
+
+
+def other_data_error(why: str, more: str = "") -> ValueError:
+    """Return the error for a path that is not of the data."""
+    data = "Pass the data, and the sample_weight, from which it was computed"
+    return ValueError(f"path must be one of X and y: {why}. {data}{more}.")
+
+
+def zero(path: LassoPath | SelectionPath) -> str:
+    return "constant" if path.with_intercept else "zero"
+
+
+def size(path: LassoPath | SelectionPath) -> str:
+    """Name what is compared with λ*, or with λ."""
+    return "c" if path.positive else "|c|"
+
+
+def correlated(path: LassoPath | SelectionPath) -> str:
+    return f"{'positively ' if path.positive else ''}correlated with the residual"
+
+
+def without_effect(path: LassoPath | SelectionPath, at: Standing, before: str) -> str:
+    """Say why a forced feature has the coefficient zero; return "" if it has another one."""
+    if not at.vanishes and at.left > 0:
+        return ""
+    why = f"is {zero(path)}" if at.vanishes else f"lies in the span of {before}"
+    return f"it {why} to rounding, and has the coefficient zero"
 
 
 def percent(share: float) -> str:
@@ -30,19 +60,26 @@ def relative(share: float, what: str) -> str:
 def carriers(path: Named, S: IndexArray, shares: FloatArray) -> str:
     """Of S those of the largest |shares|, at most three: as many as make up 80 % of their sum."""
     order = np.argsort(-np.abs(shares), kind="stable")
-    size = np.abs(shares[order])
-    count = min(3, int(np.searchsorted(np.cumsum(size), 0.8 * size.sum())) + 1)
+    height = np.abs(shares[order])
+    count = min(3, int(np.searchsorted(np.cumsum(height), 0.8 * height.sum())) + 1)
     return listed([f"{path.name_of(int(S[i]))} ({percent(float(shares[i]))})" for i in order[:count]])
 
 
-def determined(path: Named, S: IndexArray, at: Standing, those: str, of: str) -> str:
+def determined(
+    path: Named, S: IndexArray, at: Standing, intercept: bool, those: str = "the selected features"
+) -> str:
     """How much of X_j the features S, called `those`, determine, and which."""
     if not len(S) or not at.shares.any():
         return ""
     if at.left == 0:
         return f"it lies in the span of {those} to rounding, chiefly {carriers(path, S, at.shares)}"
-    text = f"{those} determine {percent(1 - at.left)} of {of}"
+    text = f"{those} determine {percent(1 - at.left)} of its {'variance' if intercept else 'squared length'}"
     return text + (f", chiefly {carriers(path, S, at.shares)}" if at.left <= 0.5 else "")
+
+
+def rise(at: Standing) -> str:
+    """Say by how much j raised R², or D²."""
+    return f"{at.measure} rose from {at.r2:.4g} to {at.r2 + at.gain:.4g}"
 
 
 def addition(at: Standing, adding: str = "adding it now", most: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Figures. Each function returns the Axes it drew on; `show` picks that of a result, `describe` tells it.
+"""Figures. Each function returns the Axes it drew on; `show` picks that of a result.
 
 Most take a result, of which they compute nothing new; `window`, `hoff_descent` and the pictures in two or
 three dimensions take X and y. The colours are those of `PALETTE`, which dichromats tell apart too.
@@ -6,7 +6,6 @@ three dimensions take X and y. The colours are those of `PALETTE`, which dichrom
 
 from sparselin.plots.bounds import guarantee_bounds, interval, sparse_eigenvalues
 from sparselin.plots.cross_validation import cross_validation
-from sparselin.plots.describe import describe
 from sparselin.plots.geometry import (
     animation,
     around_several,
@@ -61,7 +60,6 @@ __all__ = [
     "contours",
     "cross_validation",
     "descent",
-    "describe",
     "dual_polytope",
     "dual_projection",
     "explanation",

@@ -212,7 +212,6 @@ class Problem(ErrorBounds):
         growth: float,
         names: Names = None,
         record: Any = None,
-        gram: bool = False,
     ) -> Problem:
         """The problem whose rows are those of the triangular factor of the data, as `compress` makes it.
 
@@ -220,15 +219,12 @@ class Problem(ErrorBounds):
         growth : the factor is exact for data whose columns differ from the given ones by growth·eps of their
             lengths. eps grows by it, and with eps the bounds on errors: of lengths e_ρ (`length_unit`·s), of
             correlations e_c (`correlation_error`, `measured_error`).
-        gram : whether it is the Cholesky factor of a Gram matrix, known to growth·eps.
         """
         problem: Problem = object.__new__(cls)
         problem.origin, problem.removed = None, np.zeros(0, np.intp)
         problem.compressed, problem.names = record, names
         problem._set(design, y)
         vars(problem)["eps"] = growth * problem.eps
-        if gram:
-            vars(problem)["kind"] = "gram"
         return problem
 
     def _measure(self) -> None:

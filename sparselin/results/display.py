@@ -68,6 +68,16 @@ def list_names(names: Sequence[str], most: int = 3, what: str = "features") -> s
     return ", ".join(map(short, names)) if len(names) <= most else f"{len(names)} {what}"
 
 
+def listed(words: Sequence[str]) -> str:
+    """a; a and b; a, b and c."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def many(count: int, noun: str) -> str:
+    """1 step, 2 steps."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def number(x: float) -> str:
     """Four significant digits, and all those before the point; a dash for NaN."""
     if x != x:

@@ -17,7 +17,7 @@ from sparselin.results.base import (
     fit_notes,
     result,
 )
-from sparselin.results.display import Column, Table, number, short
+from sparselin.results.display import Column, Table, many, number, short
 from sparselin.results.prediction import combined
 
 
@@ -219,7 +219,7 @@ class SwappedSubset(SubsetResult):
         return max(0.0, square - best.lower_bound) / square if square > 0 else 0.0
 
     def _headline(self) -> str:
-        return f"{super()._headline()} after {self.moves} swap{'s' * (self.moves != 1)} ({self.rule})"
+        return f"{super()._headline()} after {many(self.moves, 'swap')} ({self.rule})"
 
     def _table(self) -> Table:
         columns, notes = super()._table()[:2]

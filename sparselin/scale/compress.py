@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,6 @@ def compress(
     checkpoint: str | Path | None = None,
     every: int = 64,
     progress: Callable[[Progress], object] | None = None,
-    gram: bool = False,
 ) -> Problem:
     """[X y] of any number of rows, in one pass, as the problem of its triangular factor.
 
@@ -80,8 +78,6 @@ def compress(
     checkpoint : a file that the pass is written to every so many (`every`) chunks and however it ends, even
         by Ctrl-C. If it exists, the pass goes on from there, to the same bits.
     progress : called with a `Progress` after each chunk.
-    gram : True sums XᵀX in place of R, as SQL or normal equations do: faster, but it knows lengths to √eps
-        where R knows them to eps, and has κ² in place of κ; it warns so.
 
     Returns
     -------
@@ -123,12 +119,6 @@ def compress(
         every=check_count(every, "every", 1),
         progress=progress,
     )
-    if gram:
-        warnings.warn(
-            "gram=True knows lengths to √eps, and κ(X)² multiplies errors; R, the default, is known to eps",
-            RuntimeWarning,
-            stacklevel=2,
-        )
     columns = None if columns is None else list(columns)
     beside = {name: v for name, v in (("y", y), ("weights", weights)) if np.ndim(v) or hasattr(v, "shape")}
     form = functools.partial(
@@ -141,7 +131,6 @@ def compress(
         intercept=bool(intercept),
         max_levels=check_count(max_levels, "max_levels", 1),
         held_out=held,
-        gram=bool(gram),
     )
     wanted = Wanted(
         _named(columns, y, weights),

@@ -9,7 +9,6 @@ import numpy as np
 
 from sparselin.problem import Problem
 from sparselin.problem.design import DesignColumns, unit_variance
-from sparselin.problem.gram import root_of_gram
 from sparselin.results import FloatArray
 from sparselin.scale import factor
 from sparselin.scale.form import Form
@@ -53,18 +52,14 @@ def _problem(
     weight: float,
 ) -> Problem:
     """A weight, the sum of all, standardizes columns."""
-    if form.gram:
-        root, y, _ = root_of_gram(R[:-1, :-1], R[:-1, -1], float(R[-1, -1]))
-    else:
-        root, y = R[:, :-1], R[:, -1].copy()
-    X = np.asfortranarray(root[:, columns])
-    ones = root[:, 0].copy() if form.intercept else None
+    X = np.asfortranarray(R[:, columns])
+    ones = R[:, 0].copy() if form.intercept else None
     scale = None
     if weight:
         t = np.zeros(len(X)) if ones is None else ones
         t[0] = math.sqrt(weight) if ones is None else t[0]
         scale = unit_variance(X, t, form.intercept, growth=growth).astype(X.dtype)
-    return Problem.from_factor(DesignColumns(X, ones, scale), y, growth, names, record, form.gram)
+    return Problem.from_factor(DesignColumns(X, ones, scale), R[:, -1].copy(), growth, names, record)
 
 
 def _features(partial: Partial, form: Form) -> tuple[list[int], Names]:

@@ -22,7 +22,7 @@ class Form(NamedTuple):
     y, weight : where they are, or APART; None for no weights.
     numbers : the features that are numbers, in the order of the factor: forced ones first.
     categories : the features that are categories.
-    intercept, max_levels, gram : see `compress`.
+    intercept, max_levels : see `compress`.
     held_out : every so manieth row is held out, none for 0.
     """
 
@@ -36,7 +36,6 @@ class Form(NamedTuple):
     intercept: bool
     max_levels: int
     held_out: int
-    gram: bool
 
     def check(self, chunk: Chunk) -> None:
         """Raise Bad if the chunk has another form, or weights that are none."""

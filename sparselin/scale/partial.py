@@ -1,7 +1,4 @@
-"""What is kept of the rows read so far: their factor, and counts. It grows by chunks, and parts merge.
-
-For `gram=True` AᵀA stands wherever the factor R of A does.
-"""
+"""What is kept of the rows read so far: their factor, and counts. It grows by chunks, and parts merge."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ def absorb(partial: Partial, chunk: Chunk, number: int, form: Form) -> Partial:
     slots = joined(partial.slots, seen, form)
     R = widened(partial.R, len(slots) - len(partial.slots))
     held = None if partial.held is None else widened(partial.held, len(slots) - len(partial.slots))
-    folder = _folder(form, len(R))
+    folder = factor.Folder(len(R))
     blocks = _Blocks(chunk, form, coded, slots, factor.empty(folder.rows, len(R)))
     kept, steps = 0, 0
     with workers(2.0 * chunk.rows * len(R) ** 2):
@@ -99,9 +96,6 @@ def merge(a: Partial, b: Partial, form: Form) -> Partial:
 
     def both(R: FloatArray, S: FloatArray) -> FloatArray:
         R = widened(R, len(slots) - len(a.slots))
-        if form.gram:
-            R[np.ix_(place, place)] += S
-            return R
         B = factor.empty(len(S), len(R))
         B[:] = 0
         B[:, place] = S
@@ -147,20 +141,6 @@ def _rows(B: FloatArray, mask: np.ndarray) -> FloatArray:
     part = factor.empty(int(mask.sum()), B.shape[1])
     part[:] = B[mask]
     return part
-
-
-class _Sums(factor.Folder):
-    """AᵀA in place of R."""
-
-    def fold(self, R: FloatArray, B: FloatArray) -> None:
-        R += B.T @ B
-
-    def finish(self, R: FloatArray) -> None:
-        pass
-
-
-def _folder(form: Form, size: int) -> factor.Folder:
-    return _Sums(size) if form.gram else factor.Folder(size)
 
 
 class _Blocks:

@@ -1,7 +1,12 @@
-"""The pass over the chunks of a source, one after the other: one chain."""
+"""The pass over the chunks of a source, one after the other: one chain, with one factor in memory.
+
+A tree, as on Dask, holds log₂ N factors, adds its depth to the error, and takes up to 1.7 times as long where
+chunks are short.
+"""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import time
 from collections.abc import Callable, Iterator
@@ -47,35 +52,81 @@ def run(source: Source, form_of_first: Callable[[Chunk], Form], options: Options
     else:
         pieces = _after(first, pieces)
     del first
-    walk = _Walk(source, form, options, partial, number)
-    try:
-        walk.over(ahead(pieces) if source.ahead else pieces)
-    finally:
-        walk.save()
-    return finish(walk.partial, form, options.standardize)
+    walk = _Walk(form, options, source.identity, source.rows, number)
+    walk.partial = partial
+    return walk.finished(ahead(pieces) if source.ahead else pieces)
 
 
-class _Walk:
-    """How far a pass is."""
+class Pass(abc.ABC):
+    """How far a pass is: chunks and bytes read. It writes the checkpoint and reports progress."""
 
-    def __init__(self, source: Source, form: Form, options: Options, partial: Partial, number: int) -> None:
-        self.source, self.form, self.options = source, form, options
-        self.partial, self.number, self.saved = partial, number, number
+    def __init__(self, form: Form, options: Options, identity: str, total: int | None, number: int) -> None:
+        self.form, self.options, self.identity, self.total = form, options, identity, total
+        self.number = self.saved = number
         self.bytes, self.started = 0, time.perf_counter()
+
+    @abc.abstractmethod
+    def over(self, chunks: Any) -> None:
+        """Read all chunks."""
+
+    @abc.abstractmethod
+    def parts_read(self) -> list[tuple[int, Partial]]:
+        """Return what a checkpoint holds: (height in the tree, Partial) of consecutive chunks."""
+
+    @abc.abstractmethod
+    def whole(self) -> Partial:
+        """Return the rows of all chunks read."""
+
+    def finished(self, chunks: Any) -> Problem:
+        """Return the problem of all chunks; the checkpoint is written however the pass ends."""
+        try:
+            self.over(chunks)
+        finally:
+            self.save()
+        return finish(self.whole(), self.form, self.options.standardize)
+
+    def report(self, rows: int) -> None:
+        """Report that so many rows are read, and write the checkpoint if it is due."""
+        if self.options.progress is not None:
+            seconds = time.perf_counter() - self.started
+            self.options.progress(Progress(rows, self.bytes, self.number, self.total, seconds))
+        if self.number - self.saved >= self.options.every:
+            self.save()
+
+    def save(self) -> None:
+        if self.options.checkpoint is not None and self.number > self.saved:
+            saved = Saved(self.number, self.parts_read())
+            save(self.options.checkpoint, saved, self.form, self.identity)
+            self.saved = self.number
+
+    def bad(self, where: str, why: str) -> BadChunk:
+        """Return the error of the next chunk, with the problem of those before it."""
+        done, form, standardize = self.whole(), self.form, self.options.standardize
+        return BadChunk(self.number, where, why, lambda: finish(done, form, standardize))
+
+
+class _Walk(Pass):
+    """A chain: each chunk is absorbed into the same factor."""
+
+    partial: Partial
 
     def over(self, pieces: Iterator[Any]) -> None:
         while True:
             try:
                 piece = next(pieces, None)
             except Exception as error:  # of the source, whatever it raises
-                raise self._bad("", f"cannot be read: {type(error).__name__}: {error}") from error
+                raise self.bad("", f"cannot be read: {type(error).__name__}: {error}") from error
             if piece is None:
                 return
             self._take(piece)
             del piece
-            self._tell()
-            if self.number - self.saved >= self.options.every:
-                self.save()
+            self.report(self.partial.rows + self.partial.held_rows)
+
+    def parts_read(self) -> list[tuple[int, Partial]]:
+        return [(0, self.partial)]
+
+    def whole(self) -> Partial:
+        return self.partial
 
     def _take(self, piece: Piece | _Read) -> None:
         try:
@@ -86,31 +137,11 @@ class _Walk:
             self.bytes += size(chunk)
         except Bad as error:
             if not self.options.skips:
-                raise self._bad(piece.where, str(error)) from None
+                raise self.bad(piece.where, str(error)) from None
             partial = skip(self.partial, self.number, _words(piece.where, str(error)))
         except TooManyLevels as error:
-            raise self._bad(piece.where, f"is too much: {error}") from None
+            raise self.bad(piece.where, f"is too much: {error}") from None
         self.partial, self.number = partial, self.number + 1  # both or, on Ctrl-C before this line, none
-
-    def save(self) -> None:
-        if self.options.checkpoint is not None and self.number > self.saved:
-            save(
-                self.options.checkpoint,
-                Saved(self.number, [(0, self.partial)]),
-                self.form,
-                self.source.identity,
-            )
-            self.saved = self.number
-
-    def _tell(self) -> None:
-        if self.options.progress is not None:
-            rows = self.partial.rows + self.partial.held_rows
-            seconds = time.perf_counter() - self.started
-            self.options.progress(Progress(rows, self.bytes, self.number, self.source.rows, seconds))
-
-    def _bad(self, where: str, why: str) -> BadChunk:
-        partial, form, standardize = self.partial, self.form, self.options.standardize
-        return BadChunk(self.number, where, why, lambda: finish(partial, form, standardize))
 
 
 @dataclasses.dataclass(frozen=True)

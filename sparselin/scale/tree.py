@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -22,14 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparselin.problem import Problem
-from sparselin.scale.checkpoint import Saved, load, save
+from sparselin.scale.checkpoint import Saved, load
 from sparselin.scale.chunks import Bad, TooManyLevels, chunk_of
-from sparselin.scale.finish import finish
 from sparselin.scale.form import Form
 from sparselin.scale.partial import Partial, Slot, absorb, joined, merge, nothing, skip
-from sparselin.scale.passes import Options, size
+from sparselin.scale.passes import Options, Pass, size
 from sparselin.scale.pieces import Wanted
-from sparselin.scale.record import BadChunk, Progress
 
 _AHEAD = 3  # leaves that are submitted for each thread
 _LOOK = 16  # after so many leaves it is asked which workers there are
@@ -84,32 +81,24 @@ def run(source: Any, form_of_first: Callable[[Any], Form], options: Options, wan
     saved = Saved(0, [])
     if options.checkpoint is not None and options.checkpoint.exists():
         saved = load(options.checkpoint, form, identity)
-    tree = _Tree(form, options, _executor(), saved, identity, rows)
-    try:
-        tree.over(leaves)
-    finally:
-        tree.save()
-    return finish(tree.whole(), form, options.standardize)
+    return _Tree(form, options, identity, rows, saved).finished(leaves)
 
 
-class _Tree:
+class _Tree(Pass):
     """parts : (height, Partial or a future of one), of consecutive chunks, the first of them first."""
 
-    def __init__(
-        self, form: Form, options: Options, executor: Any, saved: Saved, identity: str, total: int | None
-    ) -> None:
-        self.form, self.options, self.executor, self.identity = form, options, executor, identity
-        self.number = self.saved = saved.chunks
+    def __init__(self, form: Form, options: Options, identity: str, total: int | None, saved: Saved) -> None:
+        super().__init__(form, options, identity, total, saved.chunks)
+        self.executor = _executor()
         self.parts: list[tuple[int, Any]] = list(saved.parts)
-        self.rows, self.bytes, self.total = sum(p.rows + p.held_rows for _, p in saved.parts), 0, total
+        self.rows = sum(p.rows + p.held_rows for _, p in saved.parts)
         self.slots: tuple[Slot, ...] = ()
         for _, partial in saved.parts:
             self.slots = joined(self.slots, partial.slots, form)
-        self.started = time.perf_counter()
 
-    def over(self, leaves: list[Any]) -> None:
+    def over(self, chunks: list[Any]) -> None:
         waiting: deque[Any] = deque()
-        rest = iter(enumerate(leaves[self.number :], self.number))
+        rest = iter(enumerate(chunks[self.number :], self.number))
         window = _AHEAD * self.executor.threads()
         while True:
             for number, delayed in itertools.islice(rest, window - len(waiting)):
@@ -118,30 +107,22 @@ class _Tree:
                 return
             self._take(waiting[0])
             waiting.popleft()
-            if self.number - self.saved >= self.options.every:
-                self.save()
+            self.report(self.rows)
 
     def _take(self, future: Any) -> None:
         try:
             of, found = self.executor.about(future)
             self.slots = joined(self.slots, of.slots, self.form)
         except TooManyLevels as error:
-            raise self._bad(f"is too much: {error}") from None
+            raise self.bad("", f"is too much: {error}") from None
         except Exception as error:  # of what makes the chunk
             why = f"cannot be read: {type(error).__name__}: {error}"
             found = Leaf(skip(nothing(self.form), self.number, why), 0, why)
             of = about(found)
         if of.why is not None and not self.options.skips:
-            raise self._bad(of.why)
+            raise self.bad("", of.why)
         self._push(found)
         self.number, self.rows, self.bytes = self.number + 1, self.rows + of.rows, self.bytes + of.bytes
-        if self.options.progress is not None:
-            seconds = time.perf_counter() - self.started
-            self.options.progress(Progress(self.rows, self.bytes, self.number, self.total, seconds))
-
-    def _bad(self, why: str) -> BadChunk:
-        done, form, standardize = self.whole(), self.form, self.options.standardize
-        return BadChunk(self.number, "", why, lambda: finish(done, form, standardize))
 
     def _push(self, new: Any) -> None:
         height = 0
@@ -160,11 +141,8 @@ class _Tree:
         partial: Partial = self.executor.result(found)
         return partial
 
-    def save(self) -> None:
-        if self.options.checkpoint is not None and self.number > self.saved:
-            parts = [(height, self.executor.result(one)) for height, one in self.parts]
-            save(self.options.checkpoint, Saved(self.number, parts), self.form, self.identity)
-            self.saved = self.number
+    def parts_read(self) -> list[tuple[int, Partial]]:
+        return [(height, self.executor.result(one)) for height, one in self.parts]
 
 
 class _Here:

@@ -587,7 +587,7 @@ def test_with_a_share_of_the_epochs_nothing_is_met_or_missed(tmp_path):
 
 
 def test_the_figures_of_a_run(tmp_path, drawn):
-    """Accuracy against k, seconds against accuracy, the pixels picked; each in words too."""
+    """Accuracy against k, seconds against accuracy, the pixels picked; each with a caption."""
     result = invoke(tmp_path, "--data", "digits", "--seeds", "1")
     assert result.exit_code == 0, result.output
     names = ("toy-k-network", "toy-seconds", "toy-pixels-digits")

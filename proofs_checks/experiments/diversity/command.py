@@ -105,7 +105,7 @@ def diversity(
     console.print(report.findings_table(findings))
     for line in (
         *report.headline(design, settings, findings, selections),
-        *report.reading(design, selections),
+        *report.reading(selections),
     ):
         console.print(line, highlight=False)
     command = _command(design, settings)

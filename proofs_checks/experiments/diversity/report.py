@@ -114,7 +114,7 @@ def _counted(findings: Sequence[Finding], key: str, panel: str = "") -> str:
     return f"{sum(found.held for found in chosen)} of {sum(found.total for found in chosen)}"
 
 
-def reading(design: Design, selections: Sequence[MethodSelection]) -> list[str]:
+def reading(selections: Sequence[MethodSelection]) -> list[str]:
     """The rare pixels and the loss of R² by diversity, in numbers of this run."""
     table = ByMethod(selections)
     lines = [_rare(selections), _price(table)]
@@ -214,7 +214,7 @@ def write(
         "run": run,
         "headline": headline(design, settings, findings, selections),
         "findings": [(found, found.verdict == "does not show") for found in findings],
-        "reading": reading(design, selections),
+        "reading": reading(selections),
         "settings": settings,
         "searches": {name: SEARCH_NAMES[one.method] for name, one in REGULARIZERS.items()},
         "figures": [page.figure(files, *entry) for entry in _figures(design, selections, settings)],

@@ -67,9 +67,8 @@ def table(rows: Iterable[Iterable[Any]]) -> bytes:
 def figure(files: dict[str, bytes], name: str, caption: str, drawn: Any) -> dict[str, str]:
     """Add a figure to the files as PNG and SVG, and close it.
 
-    Returns the entry for a page, with the SVG as data and the figure in words.
+    Returns the entry for a page, with the SVG as data; the caption is the alternative text, too.
     """
-    words = plots.describe(drawn)
     png, svg = io.BytesIO(), io.BytesIO()
     drawn.savefig(png, format="png", dpi=_DPI)
     drawn.set_layout_engine(None)  # its places are found; "none" would draw it once more for them
@@ -77,7 +76,7 @@ def figure(files: dict[str, bytes], name: str, caption: str, drawn: Any) -> dict
     plots.close(drawn)
     files |= {f"{name}.png": png.getvalue(), f"{name}.svg": svg.getvalue()}
     address = "data:image/svg+xml;base64," + base64.b64encode(svg.getvalue()).decode()
-    return {"name": name, "caption": caption, "words": words, "svg": address}
+    return {"name": name, "caption": caption, "svg": address}
 
 
 def pictures(*names: str) -> tuple[str, ...]:

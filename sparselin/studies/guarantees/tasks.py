@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 import sparselin as sl
-from sparselin.ensembles import ENSEMBLES, Design, carried
-from sparselin.parallel.processes import run_jobs
+from sparselin.ensembles import ENSEMBLES, Design
 from sparselin.results import Bound, FloatArray, GuaranteeBounds
 from sparselin.spectral import GeneralizedRank, SmoothedDifferentialEntropy, SpectralVariance
 
@@ -234,9 +233,3 @@ def batches(tasks: Sequence[DesignTask]) -> Iterator[list[DesignTask]]:
     yield from ([task] for task in tasks if task.study != "check")
     for start in range(0, len(small), _BATCH):
         yield small[start : start + _BATCH]
-
-
-def examine_all(settings: GuaranteeSettings) -> Iterator[list[GuaranteeRecord]]:
-    """The records as they come, from `jobs` processes. Closing the iterator stops the work."""
-    jobs = ((examine_batch, (batch, settings.seed)) for batch in batches(settings.tasks()))
-    yield from run_jobs(jobs, settings.jobs, carried())

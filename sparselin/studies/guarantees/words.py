@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich import box
 from rich.table import Table
 
-from sparselin.results import FloatArray, GuaranteeBounds, IndexArray
+from sparselin.results import FloatArray, GuaranteeBounds, IndexArray, Interval
 from sparselin.studies.guarantees.summary import (
     Achieved,
     PromiseSummary,
@@ -18,10 +18,17 @@ from sparselin.studies.guarantees.summary import (
     promise_summaries,
     share_above,
 )
-from sparselin.studies.guarantees.tasks import GuaranteeRecord
+from sparselin.studies.guarantees.tasks import AlgorithmOutcome, GuaranteeRecord
 from sparselin.studies.guarantees.worst import ALGORITHMS, Worst
 
 MAIN = ("OMP", "FR")
+# in the order of the columns of the report
+_PROMISES = (
+    "certificate after the run",
+    "along the path",
+    "submodularity ratio, sharper",
+    "submodularity ratio",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,20 +72,9 @@ def promise_cells(row: PromiseSummary) -> tuple[str, ...]:
 
 
 def achieved_cells(row: Achieved) -> tuple[str, ...]:
-    promises = row.promises
-    names = ("certificate after the run", "along the path")
-    sharper = promises.get("submodularity ratio, sharper")
-    theirs = _number(promises.get("submodularity ratio", math.nan))
-    numbers = (_share(row.optimal), _number(row.median), _number(row.low), _number(row.least))
-    ours = tuple(_number(promises.get(name, math.nan)) for name in names)
-    return (
-        row.ensemble,
-        row.algorithm,
-        *numbers,
-        *ours,
-        "–" if sharper is None else _number(sharper),
-        theirs,
-    )
+    promises = (row.promises.get(name, math.nan) for name in _PROMISES)
+    numbers = map(_number, (row.median, row.low, row.least, *promises))
+    return (row.ensemble, row.algorithm, _share(row.optimal), *numbers)
 
 
 def family_cells(rows: Sequence[Achieved]) -> tuple[list[tuple[str, ...]], str]:
@@ -101,60 +97,60 @@ def _share(value: float) -> str:
     return "–" if math.isnan(value) else f"{100 * value:.0f} %"
 
 
+def _interval(value: Interval, style: str = "{:.6g}") -> str:
+    ends = (value.lower,) if value.exact else (value.lower, value.upper)
+    return " to ".join(map(style.format, ends))
+
+
 def headline(found: Findings) -> list[str]:
     """The two answers and the check, in sentences."""
-    lines = []
-    rows, checked = found.promises, found.checked
-    if checked:
-        applied = sum(row.applies for row in rows)
-        broken = found.violations
+    lines, rows = [], found.promises
+    if rows:
         lines.append(
-            f"Promises checked on {len(checked)} designs ({applied} promises whose hypotheses hold), "
-            f"{f'{broken} violated' if broken else 'none violated'}, "
+            f"Promises checked on {len(found.checked)} designs ({sum(row.applies for row in rows)} promises "
+            f"whose hypotheses hold), {found.violations or 'none'} violated, "
             f"share above 0.1 = {share_above(rows):.3f}."
         )
-    lines += _how_far(found) + _what_was_promised(found) + _how_bad(found)
-    return lines
+    return lines + _how_far(found) + _what_was_promised(found) + _how_bad(found)
+
+
+def _outcomes(records: Sequence[GuaranteeRecord]) -> Iterator[tuple[str, list[AlgorithmOutcome]]]:
+    """The outcomes of each main algorithm that has some."""
+    for name in MAIN:
+        if outcomes := [o for record in records for o in record.outcomes if o.algorithm == name]:
+            yield name, outcomes
 
 
 def _how_far(found: Findings) -> list[str]:
-    """Question 1."""
+    """Achieved ratios on small designs, and on larger ones."""
     lines = []
-    for studies, words in (
+    for studies, what in (
         (("check",), "small designs (d ≤ 12, k ≤ 3)"),
         (("ensembles", "sweep"), "designs of 20 columns"),
     ):
-        records = of_study(found.records, *studies)
-        parts = []
-        for name in MAIN:
-            ratio = np.array([o.ratio[1] for r in records for o in r.outcomes if o.algorithm == name])
-            if len(ratio):
-                parts.append(
-                    f"{name} finds a best subset in {100 * (ratio >= 1 - 1e-9).mean():.0f} %, has at least "
-                    f"{np.quantile(ratio, 0.05):.3f} of the best R² in 95 %, and {ratio.min():.3f} at worst"
-                )
-        if parts:
-            lines.append(
-                f"How far from the best subset? On {len(records)} {words}, " + "; ".join(parts) + "."
+        records, parts = of_study(found.records, *studies), []
+        for name, outcomes in _outcomes(records):
+            ratio = np.array([outcome.ratio[1] for outcome in outcomes])
+            parts.append(
+                f"{name} finds a best subset in {100 * (ratio >= 1 - 1e-9).mean():.0f} %, has at least "
+                f"{np.quantile(ratio, 0.05):.3f} of the best R² in 95 %, and {ratio.min():.3f} at worst"
             )
+        if parts:
+            lines.append(f"How far from the best subset? On {len(records)} {what}, {'; '.join(parts)}.")
     return lines
 
 
 def _what_was_promised(found: Findings) -> list[str]:
-    """Question 2."""
-    records = of_study(found.records, "ensembles", "sweep")
+    """Medians of what was promised on the larger designs."""
     parts = []
-    for name in MAIN:
-        outcomes = [o for r in records for o in r.outcomes if o.algorithm == name]
-        if outcomes:
-            theirs, path, after = (
-                np.median([o.promises.get(key) or 0.0 for o in outcomes])
-                for key in ("submodularity ratio", "along the path", "certificate after the run")
-            )
-            parts.append(
-                f"{name} was promised {theirs:.2f} of the best R² by Das and Kempe's bound, {path:.2f} along "
-                f"its path, and could certify {after:.2f} after the run, without knowing the best"
-            )
+    for name, outcomes in _outcomes(of_study(found.records, "ensembles", "sweep")):
+        after, path, _, theirs = (
+            np.median([outcome.promises.get(key) or 0.0 for outcome in outcomes]) for key in _PROMISES
+        )
+        parts.append(
+            f"{name} was promised {theirs:.2f} of the best R² by Das and Kempe's bound, {path:.2f} along "
+            f"its path, and could certify {after:.2f} after the run, without knowing the best"
+        )
     return [f"What was I promised? On these (medians), {'; '.join(parts)}."] if parts else []
 
 
@@ -182,9 +178,7 @@ def bounds_table(found: GuaranteeBounds) -> Table:
     for bound in found.bounds:
         failing = [(words, held) for words, held in bound.hypotheses if held is not True]
         fails = "; ".join(words + (" (undecided)" if held is None else "") for words, held in failing)
-        reached = bound.achieved
-        ratio = f"{reached.upper:.3f}" if reached.exact else f"{reached.lower:.3f} to {reached.upper:.3f}"
-        promised = f"{bound.lower:.3f}" if bound.applies else "–"
+        ratio, promised = _interval(bound.achieved, "{:.3f}"), f"{bound.lower:.3f}" if bound.applies else "–"
         style = "bold red" if bound.violated else None if bound.applies else "dim"
         view.add_row(bound.algorithm, bound.name, promised, ratio, fails, style=style)
     return view
@@ -203,13 +197,9 @@ def answers(found: GuaranteeBounds) -> list[str]:
     """How far from the best subset, and what was promised, a sentence for each algorithm."""
     lines = []
     for name, _ in found.supports:
-        own = [bound for bound in found.of(name) if bound.applies]
-        ratio = own[0].achieved
-        reached = f"{ratio.lower:.3f}" if ratio.exact else f"{ratio.lower:.3f} to {ratio.upper:.3f}"
-        most = max(own, key=lambda bound: bound.lower)
-        lines.append(
-            f"{name} has {reached} of the best R²; at least {most.lower:.3f} is proved ({most.name})."
-        )
+        applying = [bound for bound in found.of(name) if bound.applies]
+        most, ratio = max(applying, key=lambda bound: bound.lower), _interval(applying[0].achieved, "{:.3f}")
+        lines.append(f"{name} has {ratio} of the best R²; at least {most.lower:.3f} is proved ({most.name}).")
     return lines
 
 
@@ -219,14 +209,12 @@ def constants_lines(found: GuaranteeBounds, names: Sequence[str] = ()) -> list[s
     def named(support: IndexArray) -> str:
         return ", ".join(names[j] if names else str(j) for j in support.tolist())
 
-    best = found.best
-    size = f"{best.lower:.6g}" if best.exact else f"{best.lower:.6g} to {best.upper:.6g}"
-    lines = [f"best subset: {named(np.sort(found.best_support))}: R² = {size} ({best.method})"]
-    lines += [
-        f"{name}: {named(support)}: R² = {r2:.6g}"
-        for (name, support), (_, r2) in zip(found.supports, found.r2, strict=True)
+    best = f"R² = {_interval(found.best)} ({found.best.method})"
+    return [
+        f"best subset: {named(np.sort(found.best_support))}: {best}",
+        *(
+            f"{name}: {named(support)}: R² = {r2:.6g}"
+            for (name, support), (_, r2) in zip(found.supports, found.r2, strict=True)
+        ),
+        *(f"{name} = {_interval(value)}" for name, value in found.constants),
     ]
-    for name, value in found.constants:
-        size = f"{value.lower:.6g}" if value.exact else f"{value.lower:.6g} to {value.upper:.6g}"
-        lines.append(f"{name} = {size}")
-    return lines

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from rich.console import Console
 
 from sparselin.ensembles.saved import archive, load_value
 from sparselin.ledger import PAPERS, Claim, Outcome, collect, decide, decide_all
+from sparselin.results.display import many
 from sparselin.studies.common.command import NewPath, jobs_option, refuse, seed_option, watch
 from sparselin.studies.common.folder import ReportError, put
 from sparselin.studies.ledger import report as ledger_report
@@ -105,8 +105,8 @@ def ledger(
     stored_at = folder / ledger_report.JSON
     where = f" Witnesses and corrections: {stored_at}" if stored_at.exists() else ""
     verb = "does" if len(failed) == 1 else "do"
-    held = f"{_number(failed, 'verdict')} {verb} not hold" if failed else "all verdicts hold"
-    console.print(f"{_number(results, 'claim')}, {count:,} cases; {held}.{where}", highlight=False)
+    held = f"{many(len(failed), 'verdict')} {verb} not hold" if failed else "all verdicts hold"
+    console.print(f"{many(len(results), 'claim')}, {count:,} cases; {held}.{where}", highlight=False)
     raise SystemExit(1 if failed or changed else 130 if interrupted else 0)
 
 
@@ -173,10 +173,6 @@ def _again(console: Console, claims: list[Claim], design: Path) -> int:
     words = "holds" if outcome.failure is None else f"fails: {outcome.failure}"
     console.print(f"{id} {words}", soft_wrap=True, highlight=False, markup=False)
     return 0 if outcome.failure is None else 1
-
-
-def _number(items: Sequence[object], noun: str) -> str:
-    return f"{len(items)} {noun}" if len(items) == 1 else f"{len(items)} {noun}s"
 
 
 def _store(

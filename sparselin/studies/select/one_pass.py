@@ -19,11 +19,12 @@ from sparselin.results import Status
 from sparselin.scale.compress import compress
 from sparselin.scale.parquet import file_of
 from sparselin.scale.record import Progress
-from sparselin.selection.methods import METHODS, Selected, select_from
+from sparselin.selection.methods import Selected, select_from
 from sparselin.studies.common.command import finish, ignore_interrupts, make_folder, refuse
 from sparselin.studies.common.tables import BadTable, positions, split
 from sparselin.studies.select import one_pass_report as report
 from sparselin.studies.select.report import FILES
+from sparselin.studies.select.words import method_line
 
 _SHARE = 8  # a table is made of columns, copied for its features and standardized: eight times at most
 
@@ -154,8 +155,7 @@ def _lines(request: OnePassRequest, problem: Problem, method: str, r2: list[floa
     lines = [
         f"{request.path.name}: {record.rows:,} rows in {record.chunks} chunks, "
         f"{problem.n_features} features, y = {request.target}; the factor is known to {record.eps:.1g}.",
-        f"Method: {METHODS[method]}, {'with an' if request.intercept else 'without'} intercept, on columns "
-        f"{'divided by their standard deviations' if request.standardize else 'as they are'}.",
+        method_line(method, request.intercept, request.standardize, request.forced),
     ]
     lines += [f"Beware: chunk {number} was skipped: it {why}" for number, why in record.skipped]
     if r2:

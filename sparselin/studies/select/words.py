@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sparselin.results import BestSubset, LassoPath, Status
+from sparselin.results.display import listed, many
 from sparselin.selection.cross_validation import CrossValidation
 from sparselin.selection.methods import METHODS, Selected, SelectionData
 from sparselin.studies.select.findings import (
@@ -110,47 +112,47 @@ class Job:
 
 def headline(job: Job) -> str:
     """The answer in a sentence."""
-    what = "variance" if job.data.intercept else "sum of squares"
+    y, names = job.source.target, job.data.names
     if not job.size:
-        mean = "the mean" if job.data.intercept else "zero"
-        support = job.selected.path.support
-        first = f" The first would be {job.data.names[support[0]]}." if len(support) else ""
+        mean, support = "the mean" if job.data.intercept else "zero", job.selected.path.support
+        first = f" The first would be {names[support[0]]}." if len(support) else ""
         return (
-            f"No feature is worth its place: to one standard error, {mean} predicts {job.source.target} "
+            f"No feature is worth its place: to one standard error, {mean} predicts {y} "
             f"in rows that were left out as well as any selection does.{first}"
         )
-    names, verb = [row.feature for row in job.rows], "explains" if job.size == 1 else "explain"
-    who = _listed(names) if len(names) <= _NAMED else f"{len(names)} of {len(job.data.names)} features"
-    best, beside = job.selected.result, f" with {_listed(job.data.forced)}" if job.data.forced else ""
-    optimal = isinstance(best, BestSubset) and best.optimal
-    proved = f" No {job.size} features{beside} explain more." if optimal else ""
-    return f"{who} {verb} {job.r2:.1%} of the {what} of {job.source.target}.{proved}"
+    selected, best = [row.feature for row in job.rows], job.selected.result
+    who = listed(selected) if job.size <= _NAMED else f"{job.size} of {len(names)} features"
+    what = "variance" if job.data.intercept else "sum of squares"
+    answer = f"{who} explain{'s' * (job.size == 1)} {job.r2:.1%} of the {what} of {y}."
+    if isinstance(best, BestSubset) and best.optimal:
+        forced = f" with {listed(job.data.forced)}" if job.data.forced else ""
+        answer += f" No {job.size} features{forced} explain more."
+    return answer
 
 
 def data_lines(job: Job) -> list[str]:
     """What the data are and what was done with them."""
     source, data = job.source, job.data
     n, d = data.X.shape
-    parts = [f"{source.path.name}: {n} rows, {_count(d, 'feature')}, y = {source.target}"]
-    if source.weights:
-        parts.append(f"rows weighted by {source.weights}")
-    if source.dropped:
-        parts.append(f"without {_listed(source.dropped)}")
-    lines = ["; ".join(parts) + "."]
-    for count, why in (
-        (source.incomplete, "has no number in some column"),
-        (source.weightless, "weighs zero"),
-    ):
-        if count:
-            left = f"{_count(count, 'row')} {'was' if count == 1 else 'were'} left out"
-            lines.append(f"{left}: {'it' if count == 1 else 'each'} {why}.")
-    how = (
-        f"Method: {METHODS[job.method]}, {'with an' if data.intercept else 'without'} intercept, on columns "
+    about = f"{source.path.name}: {n} rows, {many(d, 'feature')}, y = {source.target}"
+    about += f"; rows weighted by {source.weights}" if source.weights else ""
+    about += f"; without {listed(source.dropped)}" if source.dropped else ""
+    left_out = ((source.incomplete, "no number in some column"), (source.weightless, "weight zero"))
+    return [
+        f"{about}.",
+        *(f"{many(count, 'row')} left out: {why}." for count, why in left_out if count),
+        method_line(job.method, data.intercept, data.standardize, data.forced),
+    ]
+
+
+def method_line(method: str, intercept: bool, standardize: bool, forced: Sequence[str]) -> str:
+    """Say how features were selected."""
+    scale = "divided by their standard deviations" if standardize else "as they are"
+    first = f"; {listed(forced)} first, as forced" if forced else ""
+    return (
+        f"Method: {METHODS[method]}, {'with an' if intercept else 'without'} intercept, on columns "
+        f"{scale}{first}. Coefficients are in the units of the data."
     )
-    how += "divided by their standard deviations" if data.standardize else "as they are"
-    how += f"; {_listed(data.forced)} first, as forced" if data.forced else ""
-    lines.append(f"{how}. Coefficients are in the units of the data.")
-    return lines
 
 
 def validation_lines(job: Job) -> list[str]:
@@ -161,24 +163,17 @@ def validation_lines(job: Job) -> list[str]:
 
     def error(t: int) -> str:
         i = found.at(t)
-        return f"{_within(found.error[i], found.standard_error[i])} with {_count(t, 'feature')}"
+        return f"{_within(found.error[i], found.standard_error[i])} with {many(t, 'feature')}"
 
-    lines = [
-        f"Cross-validation in {found.folds} folds: mean squared error on rows left out {error(job.k)} "
-        f"(± a standard error), R² = {found.r2[found.at(job.k)]:.3f} there."
-    ]
+    least = "That is the least" if job.k == found.best else f"The least is {error(found.best)}"
+    fewest = f"{found.chosen} {'is' if job.given else 'is chosen as'} the fewest"
     if found.best == found.chosen:
-        which = (
-            "No other number has a smaller error"
-            if job.k == found.best
-            else f"The least is {error(found.best)}"
-        )
-        lines.append(f"{which}, and no smaller number comes within one standard error of it.")
-    else:
-        least = "That is the least" if job.k == found.best else f"The least is {error(found.best)}"
-        fewest = f"{found.chosen} {'is' if job.given else 'is chosen as'} the fewest"
-        lines.append(f"{least}; {fewest} within one standard error of it.")
-    return lines
+        fewest = "no smaller number comes"
+    return [
+        f"Cross-validation in {found.folds} folds: mean squared error on rows left out {error(job.k)} "
+        f"(± a standard error), R² = {found.r2[found.at(job.k)]:.3f} there.",
+        f"{least}; {fewest} within one standard error of it.",
+    ]
 
 
 def _about_y(job: Job) -> list[str]:
@@ -206,87 +201,77 @@ def _about_k(job: Job) -> list[str]:
         lines.append(
             f"The subset is not proved to be the best: the least ‖y − Xβ‖² is at most {best.gap:.2%} smaller."
         )
-    if found is not None and found.best == found.sizes[-1] < len(job.data.names):
+    if found is None:
+        return lines
+    if found.best == found.sizes[-1] < len(job.data.names):
         lines.append(
             f"The error on rows left out is least at the largest number that was tried, {found.best}: "
             "a larger --k looks further."
         )
-    if found is not None and job.k > found.best and _error(found, job.k) > _limit(found):
+    at = found.at(found.best)
+    if job.k > found.best and found.error[found.at(job.k)] > found.error[at] + found.standard_error[at]:
         lines.append(
-            f"With {_count(job.k, 'feature')} the error on rows left out is more than one standard error "
+            f"With {many(job.k, 'feature')} the error on rows left out is more than one standard error "
             f"above that with {found.best}: the others fit noise."
         )
     return lines
 
 
-def _error(found: CrossValidation, t: int) -> float:
-    return float(found.error[found.at(t)])
-
-
-def _limit(found: CrossValidation) -> float:
-    """The least error and its standard error."""
-    return _error(found, found.best) + float(found.standard_error[found.at(found.best)])
-
-
 def _close(job: Job) -> list[str]:
     lines = []
     for found in close_decisions(job.data, job.method, job.selected):
-        if found.step > job.size:
-            continue
-        start = f"Step {found.step}: {found.feature}"
         if found.tied:
-            lines.append(
-                f"{start} is tied with {_listed(found.tied)} to rounding: the first in the table is taken."
-            )
+            how = f"tied with {listed(found.tied)} to rounding: the first in the table is taken."
         else:
-            lines.append(
-                f"{start} is ahead of {found.runner_up or 'the runner-up'} by {percent(found.margin)} only: "
-                "somewhat other data would exchange them."
-            )
+            how = f"ahead of {found.runner_up or 'the runner-up'} by {percent(found.margin)} only: "
+            how += "somewhat other data would exchange them."
+        if found.step <= job.size:
+            lines.append(f"Step {found.step}: {found.feature} is {how}")
     return lines
 
 
 def _dependent(job: Job) -> list[str]:
     data, lines = job.data, []
-    same = constant(data)
-    if same:
-        names = _listed([data.names[j] for j in same])
-        lines.append(f"Constant columns explain nothing: {names}.")
+    if same := constant(data):
+        lines.append(f"Constant columns explain nothing: {listed([data.names[j] for j in same])}.")
     kept = {row.feature for row in job.rows}
-    for feature, other, correlation in look_alikes(data, job.selected):
-        if feature in kept:
-            lines.append(f"{other} could stand for {feature}: their correlation is {correlation:.4f}.")
-    if job.size == len(job.selected.path.support):
-        for feature, factor in inflated(data, job.selected):
-            by = f"a factor of {math.sqrt(factor):.3g}" if factor < 1e12 else "more than rounding lets see"
-            lines.append(
-                f"The coefficient of {feature} is uncertain: as the other selected features nearly determine "
-                f"it, its standard error grows by {by}."
-            )
+    lines += [
+        f"{other} could stand for {feature}: their correlation is {correlation:.4f}."
+        for feature, other, correlation in look_alikes(data, job.selected)
+        if feature in kept
+    ]
+    for feature, factor in inflated(data, job.selected) if job.size == len(job.selected.path.support) else ():
+        by = f"a factor of {math.sqrt(factor):.3g}" if factor < 1e12 else "more than rounding lets see"
+        lines.append(
+            f"The coefficient of {feature} is uncertain: as the other selected features nearly determine "
+            f"it, its standard error grows by {by}."
+        )
     return lines
 
 
 def cells(job: Job) -> tuple[list[str], list[list[str]]]:
     """The heading and the lines of the table as text."""
-    lasso = isinstance(job.selected.result, LassoPath)
-    best = isinstance(job.selected.result, BestSubset)
-    heading = ["step", "feature", "coefficient"]
-    heading += ["LASSO's own"] if lasso else []
-    heading += [] if best else ["λ, entry"] if lasso else ["λ*", "margin"]
-    heading.append("R²")
-    lines = []
-    if job.data.intercept:
-        first = ["", "intercept", number(job.intercept)]
-        lines.append([*first, *[""] * (len(heading) - len(first))])
-    for row in job.rows:
-        line = [str(row.step), row.feature, number(row.coefficient)]
-        line += [number(row.shrunken)] if lasso else []
-        if not best:
-            line.append("forced" if math.isnan(row.lam) else number(row.lam))
-        if not best and not lasso:
-            line.append("" if math.isnan(row.margin) else "tied" if row.ties else percent(row.margin))
-        lines.append([*line, f"{row.r2:.4f}"])
-    return heading, lines
+    result, intercept = job.selected.result, job.data.intercept
+    columns = {
+        "step": [str(row.step) for row in job.rows],
+        "feature": [row.feature for row in job.rows],
+        "coefficient": [number(row.coefficient) for row in job.rows],
+    }
+    lam = ["forced" if math.isnan(row.lam) else number(row.lam) for row in job.rows]
+    if isinstance(result, LassoPath):
+        columns |= {"LASSO's own": [number(row.shrunken) for row in job.rows], "λ, entry": lam}
+    elif not isinstance(result, BestSubset):
+        columns |= {"λ*": lam, "margin": [_margin(row) for row in job.rows]}
+    columns["R²"] = [f"{row.r2:.4f}" for row in job.rows]
+    first = {"feature": "intercept", "coefficient": number(job.intercept)}
+    lines = [[first.get(name, "") for name in columns]] if intercept else []
+    return list(columns), [*lines, *map(list, zip(*columns.values(), strict=True))]
+
+
+def _margin(row: Row) -> str:
+    if math.isnan(row.margin):
+        return ""
+    return "tied" if row.ties else percent(row.margin)
 
 
 def table(job: Job) -> Table:
@@ -316,11 +301,3 @@ def _within(value: float, error: float) -> str:
     if value < 1e7 and decimals <= 8:
         return f"{value:.{max(decimals, 0)}f} ± {error:.{max(decimals, 0)}f}"
     return f"{value:.4g} ± {error:.2g}"
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _listed(names: tuple[str, ...] | list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
