@@ -57,13 +57,16 @@ def path_cost(
     seed: int, data: str, rows: int, growth: float, epochs: tuple[int, int], matched: bool
 ) -> tuple[float, Outcome]:
     """Our processor time over theirs; correct if at 95 % of the λ's our objective is ≤ 1.01 of theirs."""
+    from sparselin.neural import LassoNetSettings
+
     with _one_thread():
         given = table(data, seed, rows)
         state = _theirs(given, seed, (epochs[0], 0), lambda_seq=[])[0][0].state_dict
         theirs, their_time = _theirs(given, seed, (0, epochs[1]), state, path_multiplier=growth)
         lams = np.array([row.lambda_ for row in theirs]) * (1 - MOMENTUM if matched else 1)
         tol = 0.999 if matched else 0.99
-        ours, our_time = _ours(given, seed, (0, epochs[1]), state, lams=lams, tol=tol)
+        settings = LassoNetSettings(momentum=MOMENTUM, epochs=(0, epochs[1]), tol=tol)
+        ours, our_time = _ours(given, seed, state, settings, lams=lams)
         count = min(len(ours) - 1, len(theirs))
         pairs = zip(ours.objective[1:], theirs, lams, strict=False)
         good = np.mean([a <= 1.01 * _objective(given, row.state_dict, lam) for a, row, lam in pairs])
@@ -75,10 +78,13 @@ def path_cost(
 
 def dense_cost(seed: int, data: str, rows: int, epochs: tuple[int, int]) -> tuple[float, None]:
     """Our processor time over theirs for the dense network, of as many epochs."""
+    from sparselin.neural import LassoNetSettings
+
     with _one_thread():
         given = table(data, seed, rows)
         _, their_time = _theirs(given, seed, (epochs[0], 0), lambda_seq=[], patience=None)
-        _, our_time = _ours(given, seed, epochs, None, patience=None, callback=lambda step: True)
+        settings = LassoNetSettings(momentum=MOMENTUM, epochs=epochs, patience=None)
+        _, our_time = _ours(given, seed, None, settings, callback=lambda step: True)
     return our_time / their_time, None
 
 
@@ -108,16 +114,16 @@ def _theirs(
         return path, time.process_time() - begin
 
 
-def _ours(given: Table, seed: int, epochs: tuple[int, int], state: Any, **options: Any) -> tuple[Any, float]:
-    """Our path and its processor time; epochs (0, …) are from the state."""
+def _ours(given: Table, seed: int, state: Any, settings: Any, **options: Any) -> tuple[Any, float]:
+    """Our path and its processor time, from the state if there is one."""
     from sparselin.neural import lassonet_path
 
     X, y, X_val, y_val = given
     network = _network(given, state)
     begin = time.process_time()
     path = lassonet_path(
-        network, X, y, loss="cross_entropy", validation=(X_val, y_val), momentum=MOMENTUM, epochs=epochs,
-        rng=seed, **options,
+        network, X, y, loss="cross_entropy", validation=(X_val, y_val), settings=settings, rng=seed,
+        **options,
     )  # fmt: skip
     return path, time.process_time() - begin
 

@@ -102,14 +102,14 @@ def our_path(name: str, data: list[Part], growth: float, seed: int) -> Found:
     """Run `sparselin.neural.lassonet_path`."""
     import torch
 
-    from sparselin.neural import lassonet_path, network_at
+    from sparselin.neural import LassoNetSettings, lassonet_path, network_at
 
     train, validation, test = data
     network, labels = initial(name, data, seed), name in CLASSES
     path, processor, clock = timed(
         lambda: lassonet_path(
-            network, train.X, train.y, loss="cross_entropy" if labels else "squared", growth=growth, rng=seed,
-            validation=tuple(validation), keep="states",
+            network, train.X, train.y, loss="cross_entropy" if labels else "squared", rng=seed,
+            validation=tuple(validation), settings=LassoNetSettings(growth=growth), keep="states",
         )
     )  # fmt: skip
     scores = []

@@ -121,19 +121,24 @@ def repeated_classes():
     return sorted(name for name, times in names.items() if times > 1)
 
 
-def _is_excepted(function, path):
-    """Constructors of estimators and commands: scikit-learn and click want their parameters flat."""
+def _is_excepted(function, owner):
+    """Constructors of estimators, and commands: scikit-learn and click want their parameters flat."""
     of_click = any(
-        "click" in ast.unparse(one) or "option" in ast.unparse(one) for one in function.decorator_list
+        "option" in ast.unparse(one) or "click." in ast.unparse(one) for one in function.decorator_list
     )
-    return of_click or ("estimators" in path.parts and function.name == "__init__")
+    fits = owner is not None and any(getattr(member, "name", "") == "fit" for member in owner.body)
+    return of_click or (fits and function.name == "__init__")
 
 
 def parameters():
     """(number, function) of each function of the package and of the experiments, but for the excepted."""
     for path in files("sparselin", "proofs_checks/experiments"):
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not _is_excepted(node, path):
+        nodes = list(ast.walk(tree_of(path)))
+        owners = {
+            id(member): node for node in nodes if isinstance(node, ast.ClassDef) for member in node.body
+        }
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef) and not _is_excepted(node, owners.get(id(node))):
                 given = node.args
                 number = len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs)
                 yield number, f"{path.relative_to(PROJECT)}:{node.name}"

@@ -25,6 +25,7 @@ from sparselin.estimators._network import (
 from sparselin.neural.lassonet import lassonet_path, network_at
 from sparselin.neural.networks import SkipNetwork
 from sparselin.neural.refit import constant, refit
+from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded
 from sparselin.results import FloatArray, IndexArray, LassoNetPath, Status
 from sparselin.validation import check_count, check_flag, check_real
@@ -93,29 +94,28 @@ class _LassoNet(NetworkEstimator):
         inner = self._new_network(task, task.n_features)
         return SkipNetwork(inner, task.n_features, task.n_outputs)
 
-    def _path(self, task: NetworkTask, network: nn.Module, **options: Any) -> LassoNetPath:
+    def _path(
+        self, task: NetworkTask, network: nn.Module, stop_on: str = "validation", **options: Any
+    ) -> LassoNetPath:
         rows, options = task.rows, {"lams": self.lams, **options}
         return lassonet_path(
-            network, rows.X, rows.y, loss=task.loss, lam_start=self.lam_start, growth=self.growth, M=self.M,
-            groups=self.groups, l2=self.l2, batch_size=self.batch_size, learning_rate=self.learning_rate,
-            momentum=self.momentum, epochs=self.epochs, patience=self.patience, tol=self.tol,
-            backtrack=self.backtrack, sample_weight=rows.weight, names=task.names, rng=task.seed,
-            validation=task.validation,
-            keep="support" if self.refit else "states", **options,
+            network, rows.X, rows.y, loss=task.loss, M=self.M, groups=self.groups,
+            validation=task.validation, sample_weight=rows.weight, settings=self._settings(stop_on),
+            rng=task.seed, names=task.names, keep="support" if self.refit else "states", **options,
         )  # fmt: skip
+
+    def _settings(self, stop_on: str = "validation") -> LassoNetSettings:
+        kinds = (_LassoNet, LassoNetSettings)
+        ours, theirs = ({field.name for field in dataclasses.fields(kind)} for kind in kinds)
+        return LassoNetSettings(stop_on=stop_on, **{name: getattr(self, name) for name in ours & theirs})
 
     def _retrained(self, task: NetworkTask, network: nn.Module) -> nn.Module:
         """Train a network of the selected features; of the best epoch, if there are validation rows."""
-        rate, epochs, patience = (
-            value[0] if isinstance(value, (tuple, list)) else value
-            for value in (self.learning_rate, self.epochs, self.patience)
-        )
-        rows = task.rows
+        rows, backtrack = task.rows, self.backtrack or task.validation is not None
         return refit(
-            network, rows.X, rows.y, self.selected_.tolist(), loss=task.loss, learning_rate=rate,
-            epochs=epochs, patience=patience, tol=self.tol, batch_size=self.batch_size,
-            sample_weight=rows.weight, l2=self.l2, rng=task.seed, validation=task.validation,
-            backtrack=self.backtrack or task.validation is not None,
+            network, rows.X, rows.y, self.selected_.tolist(), loss=task.loss, validation=task.validation,
+            sample_weight=rows.weight, rng=task.seed,
+            settings=dataclasses.replace(self._settings(), backtrack=backtrack),
         )  # fmt: skip
 
     def _split(self, task: NetworkTask) -> NetworkTask:

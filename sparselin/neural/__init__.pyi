@@ -10,4 +10,5 @@ from .networks import mlp as mlp
 from .reconstruction import matrix_completion as matrix_completion
 from .reconstruction import reconstruction_path as reconstruction_path
 from .refit import refit as refit
+from .settings import LassoNetSettings as LassoNetSettings
 from .training import NonFiniteLoss as NonFiniteLoss

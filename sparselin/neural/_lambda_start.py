@@ -33,14 +33,14 @@ def lambda_start(training: PathTraining, growth: float) -> float:
     batches = len(training.rows.cuts(settings.batch_size)) + 1
     steps = batches * settings.epochs[1]
     length = settings.learning_rate[1] * steps / (1 - settings.momentum) * growth / (growth - 1)
-    reach = reduced.pull(reduced.U.detach(), settings.M) / length
+    reach = reduced.pull(reduced.U.detach(), training.M) / length
     living = torch.zeros_like(reach).index_add_(0, reduced.label, training.rows.X.abs().amax(dim=0)) > 0
     chosen = torch.where(living & (reach > 0), reach, torch.inf)
     best = float("inf")
     for g in chosen.argsort()[:_CANDIDATES].tolist():
         if not float(chosen[g]) < best:
             break
-        kept = pull_at_zero(reduced, training.rows, settings.loss, settings.M, g)
+        kept = pull_at_zero(reduced, training.rows, training.loss, training.M, g)
         best = min(best, max(float(chosen[g]), kept))
     if best == float("inf"):
         best = float(reach.max())

@@ -13,13 +13,14 @@ prox_{sλ}, as in the lassonet package, it would be stationary for (1 − μ)λ.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from sparselin.neural._reduced import ReducedNetwork
+from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import Loss, Rows, check_finite_loss, forward
 
 # Features that are zero are left out of the tensors once there are so many of them: all copies together then
@@ -32,22 +33,6 @@ _SAME_IN_TRAINING = (
 )  # fmt: skip
 
 Step = Callable[[Rows, float], None]
-
-
-class Settings(NamedTuple):
-    """Of the training, as in `lassonet_path`; pairs are of the dense network and of the path."""
-
-    loss: Loss
-    M: float  # infinity: without the hierarchy, for λ = 0 only
-    l2: float
-    batch_size: int | None
-    learning_rate: tuple[float, float]
-    momentum: float
-    epochs: tuple[int, int]
-    patience: tuple[int | None, int | None]
-    tol: float
-    backtrack: bool
-    stop_on: str = "validation"
 
 
 def _reading(rows: Rows, columns: Tensor) -> Rows:
@@ -63,11 +48,13 @@ class PathTraining:
         reduced: ReducedNetwork,
         rows: Rows,
         validation: Rows | None,
-        settings: Settings,
+        loss: Loss,
+        M: float,  # infinity: without the hierarchy, for λ = 0 only
+        settings: LassoNetSettings,
         order: torch.Generator,
     ) -> None:
         self.reduced, self.rows, self.validation, self.settings = reduced, rows, validation, settings
-        self.order = order
+        self.loss, self.M, self.order = loss, M, order
         self.full = not rows.cuts(settings.batch_size)
         parts = [m for m in reduced.network.modules() if m is not reduced.given]
         self.decides = validation is not None and settings.stop_on == "validation"
@@ -90,7 +77,7 @@ class PathTraining:
 
     def compact(self, lam: float) -> None:
         """Leave out the groups that are zero, if they are many."""
-        present = self.reduced.present(lam, self.settings.M, 1 - self.settings.momentum)
+        present = self.reduced.present(lam, self.M, 1 - self.settings.momentum)
         if int(present.sum()) > _SHARE * len(present):
             return
         rows = present.nonzero().squeeze(1)
@@ -120,7 +107,7 @@ class PathTraining:
         """What stopping is decided by: on the rows for validation, if they decide, or the training."""
         if self.reuse:
             self.reduced.network.train()
-            self.pending = self.active.mean(self.settings.loss, self.reduced.output(self.active.X))
+            self.pending = self.active.mean(self.loss, self.reduced.output(self.active.X))
             value = self.pending.item()
         else:
             value = self.mean_loss(self.judge if self.decides else self.active)
@@ -136,7 +123,7 @@ class PathTraining:
                 part = slice(start, start + _CHUNK)
                 weight = None if rows.weight is None else rows.weight[part]
                 chunk = Rows(rows.X[part], rows.y[part], weight)
-                value = chunk.mean(self.settings.loss, self.reduced.output(chunk.X))
+                value = chunk.mean(self.loss, self.reduced.output(chunk.X))
                 total += value.item() * len(chunk) / n
         return total
 
@@ -144,7 +131,7 @@ class PathTraining:
         """Of the loss, and of the squares of the rest, by U and the rest."""
         value = self.pending
         if value is None:
-            value = batch.mean(self.settings.loss, forward(self.reduced.output, batch.X))
+            value = batch.mean(self.loss, forward(self.reduced.output, batch.X))
             check_finite_loss(value.item(), self.where)
         self.pending = None
         by = [self.reduced.U, *self.reduced.rest]
@@ -164,7 +151,7 @@ class PathTraining:
         torch._foreach_mul_(velocity, self.settings.momentum)
         torch._foreach_add_(velocity, found)
         torch._foreach_add_(points, velocity, alpha=-step)
-        reduced.shrink(step / (1 - self.settings.momentum) * lam, self.settings.M)
+        reduced.shrink(step / (1 - self.settings.momentum) * lam, self.M)
 
     def adam(self) -> Step:
         """Steps of Adam, each followed by the operator at λ = 0: the hierarchy holds from the beginning."""
@@ -176,8 +163,8 @@ class PathTraining:
                 p.grad = g
             optimizer.step()
             optimizer.zero_grad()
-            if np.isfinite(self.settings.M):
-                self.reduced.shrink(lam, self.settings.M)
+            if np.isfinite(self.M):
+                self.reduced.shrink(lam, self.M)
 
         return step
 
@@ -206,7 +193,7 @@ class PathTraining:
             self.restore(kept)
         return used
 
-    def train_at(self, lam: float, rounds: int) -> dict[str, Any]:
+    def train_at(self, lam: float) -> dict[str, Any]:
         """Train at λ; bring back the groups that the gradient over all rows asks for, and train on.
 
         Steps that overshoot take a group to zero that is not stationary there: further rounds have shorter
@@ -216,10 +203,10 @@ class PathTraining:
         epochs, patience = self.settings.epochs[1], self.settings.patience[1]
         used = self.run(self.proximal, lam, epochs, patience)
         returns = 0
-        for left in range(rounds, -1, -1):
-            loss, gradient = self.reduced.full_pass(self.rows, self.settings.loss, self.active.X)
+        for left in range(self.settings.rounds, -1, -1):
+            loss, gradient = self.reduced.full_pass(self.rows, self.loss, self.active.X)
             check_finite_loss(loss, self.where)
-            pull = self.reduced.pull(gradient, self.settings.M)
+            pull = self.reduced.pull(gradient, self.M)
             pull = torch.where(self.reduced.group_norms() == 0, pull, 0)
             wanted = (pull > lam)[self.reduced.label] & self.reduced.absent()
             if not left or not wanted.any():

@@ -13,9 +13,10 @@ from torch import nn
 
 from sparselin.neural import _border as border
 from sparselin.neural._lambda_start import lambda_start
-from sparselin.neural._path_training import PathTraining, Settings
+from sparselin.neural._path_training import PathTraining
 from sparselin.neural._reduced import ReducedNetwork
 from sparselin.neural.networks import SkipNetwork
+from sparselin.neural.settings import LassoNetSettings, check_choice
 from sparselin.neural.training import (
     Loss,
     NonFiniteLoss,
@@ -26,7 +27,9 @@ from sparselin.neural.training import (
     seeded,
 )
 from sparselin.results import LassoNetPath, Status
-from sparselin.validation import check_count, check_flag, check_level, check_names, check_real, frame_names
+from sparselin.validation import check_count, check_level, check_names, check_real, frame_names
+
+_SETTINGS = LassoNetSettings()
 
 
 class LassoNetStep(NamedTuple):
@@ -49,24 +52,12 @@ def lassonet_path(
     *,
     loss: Any,
     lams: Sequence[float] | None = None,
-    lam_start: float | str = "auto",
-    growth: float = 1.02,
     M: float = 10.0,
     k: int = 0,
     groups: Sequence[Sequence[int]] | None = None,
-    batch_size: int | None = None,
-    learning_rate: float | tuple[float, float] = 1e-3,
-    momentum: float = 0.9,
-    epochs: int | tuple[int, int] = (1000, 200),
-    patience: int | tuple[int | None, int | None] | None = (100, 10),
-    tol: float = 0.997,
     validation: tuple[Any, ...] | None = None,
-    stop_on: str = "validation",
     sample_weight: Any = None,
-    class_weight: Any = None,
-    l2: float = 0.0,
-    backtrack: bool = False,
-    rounds: int = 3,
+    settings: LassoNetSettings = _SETTINGS,
     rng: Any = 0,
     names: Sequence[str] | None = None,
     callback: Callable[[LassoNetStep], object] | None = None,
@@ -85,8 +76,8 @@ def lassonet_path(
 
     Groups that are zero leave the computation. When the training at a λ has ended, one gradient over all rows
     shows that ‖∇_{θ_g}L‖₂ + M‖∇_{W_g}L‖₁ ≤ λ for each of them, which is necessary and sufficient for zero to
-    be stationary, or brings back those for which it is false and trains on, at most `rounds` times, with
-    steps a quarter as long each time (too long a step takes a group over its minimum and to zero).
+    be stationary, or brings back those for which it is false and trains on, at most `settings.rounds` times,
+    with steps a quarter as long each time (too long a step takes a group over its minimum and to zero).
 
     Parameters
     ----------
@@ -97,25 +88,13 @@ def lassonet_path(
     y : (n,) or (n, q) targets; numbers 0, 1, … of classes for "cross_entropy".
     loss : "squared" (½‖f − y‖²), "cross_entropy", a PyTorch loss, or a function of outputs and targets to
         (n,).
-    lams : λ's, ascending, in place of lam_start·growthⁱ, i = 0, 1, …. lam_start "auto" is half of the λ at
-        which all epochs of steps may take the first feature of the dense network to zero; should features
-        leave in the training at it, a quarter of it is tried.
+    lams : λ's, ascending, in place of the grid of `settings`.
     M : ≥ 0, the hierarchy coefficient.
     k : the path ends with the first λ that has at most k features.
     groups : a partition of 0..d − 1.
-    batch_size : rows of a step; None for all. Rows are in random order. The last batch of an epoch has the
-        rows that are left; a single one joins the batch before it, so that networks with batch normalisation
-        can be trained.
-    learning_rate, epochs, patience : for the dense network (Adam) and for each λ (proximal steps with
-        `momentum`), or one value for both. Training at a λ ends after `patience` epochs (None: never) in
-        which the objective on the rows of `stop_on` has not come below `tol` of its best, and after `epochs`;
-        so does each further round. Without epochs for it, the network is taken for trained already.
     validation : (X, y) or (X, y, weight), rows whose mean loss is recorded at each λ.
-    stop_on : "validation", where there is any, or "training": the rows that decide about stopping and, with
-        `backtrack`, about the best epoch.
-    sample_weight, class_weight : (n,) weights, and a weight for each class or "balanced"; their product ω is
-        scaled to mean 1.
-    backtrack : end each λ with the network of the best epoch, not the last.
+    sample_weight : (n,) weights ω, scaled to mean 1.
+    settings : how the networks are trained.
     rng : a seed or a NumPy Generator: of new weights, of dropout and of the order of the rows.
     callback : called with a `LassoNetStep` after each λ; returning True stops.
     keep : "states" keeps the network of each λ.
@@ -131,66 +110,35 @@ def lassonet_path(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 5))
     >>> y = 2 * X[:, 3] + np.abs(X[:, 1])
-    >>> path = lassonet_path([8], X, y, loss="squared", learning_rate=(1e-2, 1e-2), growth=1.2, k=1)
+    >>> settings = LassoNetSettings(learning_rate=1e-2, growth=1.2)
+    >>> path = lassonet_path([8], X, y, loss="squared", k=1, settings=settings)
     >>> path.support(1), path.importances[3]
     (array([3]), np.float64(inf))
     """
     by_rows = as_loss(loss)
-    settings = settings_of(
-        by_rows, M, l2, batch_size, learning_rate, momentum, epochs, patience, tol, backtrack, stop_on
-    )
-    rounds = check_count(rounds, "rounds", 0)
+    check_level(M, "M")
     check_function(callback, "callback")
-    if not check_real(growth, "growth") > 1:
-        raise ValueError(f"growth must be more than 1, by how much λ is multiplied; got {growth}")
-    _check_choice(keep, "keep", ("support", "states"))
+    check_choice(keep, "keep", ("support", "states"))
     with seeded(rng) as order:
         named = check_names(names, np.shape(X)[1]) if names is not None else frame_names(X)
-        model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, class_weight)
+        model, rows, judge = prepare(network, X, y, by_rows, validation, sample_weight, settings)
         d = rows.X.shape[1]
         partition = border.check_groups(groups, d)
         reduced = ReducedNetwork(model, partition)
         border.check_reads_through_first(model, reduced, rows.X)
-        training = PathTraining(reduced, rows, judge, settings, order)
+        training = PathTraining(reduced, rows, judge, by_rows, float(M), settings, order)
         history = _History(float(M), check_count(k, "k", 0, d), partition, named, keep == "states", training)
-        return _follow(
-            training, history, _lambdas(lams, lam_start, float(growth), training), rounds, callback
-        )
-
-
-def settings_of(
-    loss: Loss, M: Any, l2: Any, batch_size: Any, learning_rate: Any, momentum: Any, epochs: Any,
-    patience: Any, tol: Any, backtrack: Any, stop_on: Any,
-) -> Settings:  # fmt: skip
-    """Return the settings of the training, checked: TypeError or ValueError."""
-    if not 0 <= check_real(momentum, "momentum") < 1:
-        raise ValueError(f"momentum must be in [0, 1); got {momentum}")
-    if not 0 < check_real(tol, "tol") <= 1:
-        raise ValueError(f"tol must be in (0, 1]: the share of the best objective to get below; got {tol}")
-    _check_choice(stop_on, "stop_on", ("validation", "training"))
-    settings = Settings(
-        loss, check_level(M, "M"), check_level(l2, "l2"),
-        None if batch_size is None else check_count(batch_size, "batch_size", 1),
-        border.pair(learning_rate, "learning_rate"), float(momentum), border.pair(epochs, "epochs", int),
-        border.pair(patience, "patience", int, never=True), float(tol), check_flag(backtrack, "backtrack"),
-        stop_on,
-    )  # fmt: skip
-    if min(settings.learning_rate) <= 0 or settings.epochs[0] < 0 or settings.epochs[1] < 1:
-        raise ValueError(
-            "learning_rate must be positive, and epochs at least 0 for the dense network and 1 for λ"
-        )
-    if any(value is not None and value < 1 for value in settings.patience):
-        raise ValueError(f"patience must be at least 1, or None: never; got {patience}")
-    return settings
-
-
-def _check_choice(value: Any, name: str, known: tuple[str, str]) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f'{name} must be "{known[0]}" or "{known[1]}"; got {value!r}')
+        return _follow(training, history, _lambdas(lams, training), callback)
 
 
 def prepare(
-    network: Any, X: Any, y: Any, loss: Any, validation: Any, sample_weight: Any, class_weight: Any
+    network: Any,
+    X: Any,
+    y: Any,
+    loss: Loss,
+    validation: Any,
+    sample_weight: Any,
+    settings: LassoNetSettings,
 ) -> tuple[SkipNetwork, Rows, Rows | None]:
     """The skip network, and the rows for training and validation in its dtype and on its device."""
     raw, target = border.as_design(X, "X"), border.as_tensor(y, "y")
@@ -213,10 +161,10 @@ def prepare(
             raise ValueError(
                 f"y must be below {q}, the outputs of the network; got class {int(part.y.max())}"
             )
-    if class_weight is not None:
+    if settings.class_weight is not None:
         if loss is not cross_entropy:
             raise ValueError('class_weight is for loss="cross_entropy"; pass sample_weight for others')
-        of_rows = border.class_weights(class_weight, rows.y.cpu(), q)
+        of_rows = border.class_weights(settings.class_weight, rows.y.cpu(), q)
         sample_weight = of_rows if sample_weight is None else of_rows * np.asarray(sample_weight, float)
     if sample_weight is not None:
         rows = border.as_rows(raw, target, loss, like, weight=sample_weight)
@@ -225,7 +173,7 @@ def prepare(
     return model, rows, judge
 
 
-def _lambdas(lams: Any, start: float | str, growth: float, training: PathTraining) -> Iterator[float]:
+def _lambdas(lams: Any, training: PathTraining) -> Iterator[float]:
     """Given, or λ's in geometric progression whose first is found when it is asked for."""
     if lams is not None:
         given = np.atleast_1d(np.asarray(lams, dtype=object)).tolist()
@@ -233,12 +181,10 @@ def _lambdas(lams: Any, start: float | str, growth: float, training: PathTrainin
         if not values or min(values) <= 0 or any(b <= a for a, b in itertools.pairwise(values)):
             raise ValueError(f"lams must be positive and ascending; got {values[:5]}")
         return iter(values)
-    auto = isinstance(start, str) and start == "auto"
-    if not auto and not check_real(start, "lam_start") > 0:
-        raise ValueError(f'lam_start must be "auto" or positive; got {start}')
 
     def progression() -> Iterator[float]:
-        lam = _first(training, growth) if auto else float(start)
+        start, growth = training.settings.lam_start, float(training.settings.growth)
+        lam = _first(training, growth) if start == "auto" else float(start)
         while True:
             yield lam
             lam *= growth
@@ -292,9 +238,7 @@ class _History:
         return LassoNetPath(**columns, states=tuple(self.states), status=status, **self.given)
 
 
-def _follow(
-    training: PathTraining, history: _History, lams: Iterator[float], rounds: int, callback: Any
-) -> LassoNetPath:
+def _follow(training: PathTraining, history: _History, lams: Iterator[float], callback: Any) -> LassoNetPath:
     """The dense network, then one λ after the other; what is done stays if an interrupt or a loss ends it."""
     try:
         step = history.add(training.dense())
@@ -304,7 +248,7 @@ def _follow(
             if lam is None:
                 break
             training.where = f"λ = {lam:.4g}"
-            step = history.add(training.train_at(lam, rounds))
+            step = history.add(training.train_at(lam))
             stop = callback is not None and callback(step) is True
         return history.path(Status.STOPPED if stop else Status.COMPLETED)
     except KeyboardInterrupt:

@@ -3,6 +3,7 @@ entries."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +14,12 @@ from torch import Tensor, nn
 from sparselin.neural import _border as border
 from sparselin.neural.lassonet import lassonet_path, network_at
 from sparselin.neural.networks import SkipNetwork
+from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import seeded, squared
 from sparselin.results import LassoNetPath, MatrixCompletion, Status
 from sparselin.validation import check_count, check_names, check_real, frame_names
+
+_SETTINGS = LassoNetSettings(epochs=(1000, 100), tol=0.99)
 
 
 def reconstruction_path(
@@ -31,13 +35,15 @@ def reconstruction_path(
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((80, 1)) * [1.0, -1.0, 2.0] + 0.01 * rng.standard_normal((80, 3))
-    >>> path = reconstruction_path([4], X, growth=1.3, k=1, learning_rate=1e-2, epochs=(300, 50))
+    >>> settings = LassoNetSettings(growth=1.3, learning_rate=1e-2, epochs=(300, 50))
+    >>> path = reconstruction_path([4], X, k=1, settings=settings)
     >>> path.support(1)
     array([2])
     """
-    for name in ("loss", "class_weight"):
-        if name in options:
-            raise TypeError(f"{name} is not an option: the loss is the squared error of the reconstruction")
+    settings = options.get("settings", LassoNetSettings())
+    if "loss" in options or settings.class_weight is not None:
+        name = "loss" if "loss" in options else "class_weight"
+        raise TypeError(f"{name} is not an option: the loss is the squared error of the reconstruction")
     if options.get("validation") is not None:
         options["validation"] = (options["validation"], options["validation"])
     return lassonet_path(network, X, X, loss="squared", **options)
@@ -49,6 +55,7 @@ def matrix_completion(
     *,
     rounds: int = 20,
     tol: float = 1e-2,
+    settings: LassoNetSettings = _SETTINGS,
     rng: Any = 0,
     **options: Any,
 ) -> MatrixCompletion:
@@ -67,7 +74,8 @@ def matrix_completion(
     network : as for `lassonet_path`, with d outputs.
     Z : (m, d), NaN where it is missing. Standardize the columns (by `np.nanmean` and `np.nanstd`).
     rounds : of imputation, at most. tol : the relative change at which they end.
-    options : those of `lassonet_path`, where tol is 0.99; epochs[0] is that of each round.
+    settings : how the networks are trained, by default with tol = 0.99; epochs[0] is that of each round.
+    options : others of `lassonet_path`.
 
     Raises
     ------
@@ -77,14 +85,14 @@ def matrix_completion(
     >>> Z = np.outer([1.0, -1.0, 2.0, 0.5, -2.0], [1.0, 2.0, -1.0])
     >>> hidden = Z.copy()
     >>> hidden[0, 1] = np.nan
-    >>> options = {"growth": 1.5, "learning_rate": 1e-2, "epochs": (300, 20)}
-    >>> found = matrix_completion([4], hidden, rounds=10, tol=1e-3, **options)
+    >>> settings = LassoNetSettings(growth=1.5, learning_rate=1e-2, epochs=(300, 20), tol=0.99)
+    >>> found = matrix_completion([4], hidden, rounds=10, tol=1e-3, settings=settings)
     >>> found.observed.sum(), found.completed.shape
     (np.int64(14), (5, 3))
     """
-    for name in ("loss", "class_weight", "validation", "sample_weight"):
-        if name in options:
-            raise TypeError(f"{name} is not an option of matrix_completion")
+    refused = [name for name in ("loss", "validation", "sample_weight") if name in options]
+    if refused or settings.class_weight is not None:
+        raise TypeError(f"{[*refused, 'class_weight'][0]} is not an option of matrix_completion")
     check_count(rounds, "rounds", 1)
     if not check_real(tol, "tol") >= 0:
         raise ValueError(f"tol must be ≥ 0; got {tol}")
@@ -95,16 +103,17 @@ def matrix_completion(
     X = torch.where(observed, values, mean)
     with seeded(rng):
         model = border.as_skip_network(network, X, X, squared)
-    epochs = border.pair(options.pop("epochs", (1000, 100)), "epochs", int)
-    options = {**options, "loss": observed_squares, "rng": rng, "names": names, "tol": 0.99}
+    options = {**options, "loss": observed_squares, "rng": rng, "names": names}
+    dense = dataclasses.replace(settings, epochs=(settings.epochs[0], 1))
     target = torch.stack([values, observed.to(values)], dim=1)
     changes: list[float] = []
     while len(changes) < rounds and (not changes or changes[-1] > tol):
-        model, X_new = _impute(model, X, target, {**options, "epochs": (epochs[0], 1)})
+        model, X_new = _impute(model, X, target, {**options, "settings": dense})
         size = torch.linalg.vector_norm(X[~observed])
         changes.append(float(torch.linalg.vector_norm(X_new - X) / size) if size > 0 else 0.0)
         X = X_new
-    path = lassonet_path(model, X, target, epochs=(0, epochs[1]), **options)
+    trained = dataclasses.replace(settings, epochs=(0, settings.epochs[1]))
+    path = lassonet_path(model, X, target, settings=trained, **options)
     status = path.status if path.status is Status.STOPPED else Status.MAX_ITER
     return MatrixCompletion(
         completed=X.cpu().numpy(), observed=observed.cpu().numpy(), change=np.array(changes),

@@ -12,10 +12,13 @@ from torch import Tensor, nn
 from sparselin.neural import _border as border
 from sparselin.neural._path_training import PathTraining
 from sparselin.neural._reduced import ReducedNetwork
-from sparselin.neural.lassonet import prepare, settings_of
+from sparselin.neural.lassonet import prepare
 from sparselin.neural.networks import SkipNetwork, first_linear
+from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import Loss, Rows, as_loss, backward, seeded
 from sparselin.validation import check_indices
+
+_SETTINGS = LassoNetSettings(tol=0.99)
 
 
 def refit(
@@ -25,16 +28,9 @@ def refit(
     features: Sequence[int],
     *,
     loss: Any,
-    learning_rate: float = 1e-3,
-    epochs: int = 1000,
-    patience: int | None = 100,
-    tol: float = 0.99,
-    batch_size: int | None = None,
     validation: tuple[Any, ...] | None = None,
     sample_weight: Any = None,
-    class_weight: Any = None,
-    l2: float = 0.0,
-    backtrack: bool = False,
+    settings: LassoNetSettings = _SETTINGS,
     rng: Any = 0,
 ) -> SkipNetwork:
     """A skip network that reads X[:, features], trained by Adam without penalty and hierarchy.
@@ -44,10 +40,12 @@ def refit(
     network : hidden widths, for new weights, as in the paper's experiments; or a network that reads all d
         features, whose weights of the selected ones are the first. It is not modified.
     features : (k,) indices of columns of X, in the order in which the new network reads them.
+    settings : the first values of pairs are used, by default with tol = 0.99.
     The rest as for `lassonet_path`. Raises what that raises.
 
     >>> X = torch.tensor([[0.0, 1.0], [0.0, -1.0], [1.0, 2.0], [1.0, 0.0]])
-    >>> net = refit([4], X, 3 * X[:, 1], [1], loss="squared", learning_rate=0.1, epochs=300)
+    >>> settings = LassoNetSettings(learning_rate=0.1, epochs=300)
+    >>> net = refit([4], X, 3 * X[:, 1], [1], loss="squared", settings=settings)
     >>> bool((net(X[:, [1]])[:, 0] - 3 * X[:, 1]).abs().max() < 0.2)
     True
     """
@@ -56,9 +54,6 @@ def refit(
     chosen = check_indices(features, raw.shape[1], "features")
     if not len(chosen):
         raise ValueError("features must hold at least one column; got none")
-    once = ((learning_rate, learning_rate), 0.0, (epochs, 1), (patience, patience))
-    settings = settings_of(by_rows, 0.0, l2, batch_size, *once, tol, backtrack, "validation")
-    settings = settings._replace(M=float("inf"))  # no hierarchy
     if validation is not None:
         X_v, *others = border.triple(validation)
         validation = (border.as_design(X_v, "X_validation")[:, chosen], *others)
@@ -66,12 +61,10 @@ def refit(
         if isinstance(network, nn.Module):
             whole = border.as_skip_network(network, raw, border.as_tensor(y, "y"), by_rows)
             network = restricted(whole, torch.as_tensor(chosen))
-        model, rows, judge = prepare(
-            network, raw[:, chosen], y, by_rows, validation, sample_weight, class_weight
-        )
+        model, rows, judge = prepare(network, raw[:, chosen], y, by_rows, validation, sample_weight, settings)
         reduced = ReducedNetwork(model)
         border.check_reads_through_first(model, reduced, rows.X)
-        PathTraining(reduced, rows, judge, settings, order).dense()
+        PathTraining(reduced, rows, judge, by_rows, float("inf"), settings, order).dense()  # no hierarchy
     model = copy.deepcopy(model)
     model.load_state_dict({name: torch.as_tensor(value) for name, value in reduced.state()})
     model.eval()

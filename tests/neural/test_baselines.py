@@ -31,7 +31,7 @@ from sparselin.results import Status  # noqa: E402
 # few passes over few rows
 QUICK = {
     "feature mask (LLY)": {"hidden": (16,), "epochs": 40, "batch_size": 100, "learning_rate": 0.01},
-    "group LASSO": {"hidden": (16,), "epochs": 2, "batch_size": 100, "learning_rate": 0.01, "factor": 1.3},
+    "group LASSO": {"hidden": (16,), "epochs": 2, "batch_size": 100, "learning_rate": 0.01, "grid": (1e-3, 1.3)},
     "group LASSO, λ fixed": {"hidden": (16,), "lam": 0.02, "batch_size": 100, "learning_rate": 0.01},
     "Sequential LASSO": {"hidden": (6,), "epochs": 10, "batch_size": None, "decrease": 0.02},
     "Sequential LASSO, λ fixed": {"hidden": (16,), "epochs": 25, "batch_size": 100, "learning_rate": 0.01},
@@ -274,7 +274,7 @@ def test_weights_are_numbers_of_rows():
         diverse,
         lambda *a, **b: baselines.omp(*a, **LINEAR, **b),
         lambda *a, **b: baselines.feature_mask(*a, batch_size=None, epochs=3, **b),
-        lambda *a, **b: baselines.group_lasso(*a, batch_size=None, hidden=(4,), factor=1.5, **b),
+        lambda *a, **b: baselines.group_lasso(*a, batch_size=None, hidden=(4,), grid=(1e-3, 1.5), **b),
     ):
         weighted = method(X, y, 3, sample_weight=times)
         several = method(X[repeated], y[repeated], 3)
@@ -356,9 +356,9 @@ def test_options_are_checked():
         (baselines.omp, {"batch_size": 0}, "batch_size"),
         (baselines.omp, {"learning_rate": -1.0}, "learning_rate"),
         (baselines.omp, {"features_per_step": 0}, "features_per_step"),
-        (baselines.group_lasso, {"factor": 1.0}, "factor must exceed 1"),
+        (baselines.group_lasso, {"grid": (1e-3, 1.0)}, "grid must be two numbers"),
         (baselines.group_lasso, {"weight_decay": -1.0}, "weight_decay"),
-        (baselines.group_lasso, {"start": 0.0}, "start must be positive"),
+        (baselines.group_lasso, {"grid": (0.0, 1.1)}, "grid must be two numbers"),
         (baselines.sequential_lasso, {"decrease": 1.0}, "decrease"),
         (baselines.sequential_lasso, {"lam": -1.0}, "lam"),
         (baselines.concrete_autoencoder, {"target": "Z"}, "target"),

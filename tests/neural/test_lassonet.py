@@ -9,14 +9,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from flat import lassonet_path, matrix_completion, reconstruction_path, refit  # noqa: E402
 from torch import nn  # noqa: E402
 
 import sparselin as sl  # noqa: E402
-from sparselin.neural import SkipNetwork, lassonet_path, mlp, network_at, refit, training  # noqa: E402
+from sparselin.neural import SkipNetwork, mlp, network_at, training  # noqa: E402
 from sparselin.neural._hierarchical_prox import shrink, shrink_by_torch  # noqa: E402
 from sparselin.neural.gains import marginal_gains  # noqa: E402
 from sparselin.neural.lassonet import LassoNetStep  # noqa: E402
-from sparselin.neural.reconstruction import matrix_completion, reconstruction_path  # noqa: E402
 from sparselin.results import Status  # noqa: E402
 
 QUICK = {"learning_rate": (1e-2, 2e-3), "epochs": (120, 25), "growth": 1.6}

@@ -5,16 +5,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from flat import lassonet_path, matrix_completion, reconstruction_path, refit  # noqa: E402
 from torch import nn  # noqa: E402
 
 from sparselin.neural import (  # noqa: E402
     SkipNetwork,
-    lassonet_path,
-    matrix_completion,
     mlp,
     network_at,
-    reconstruction_path,
-    refit,
     training,
 )
 from sparselin.results import Status  # noqa: E402

@@ -7,6 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from flat import lassonet_path  # noqa: E402
 from sklearn.model_selection import KFold, ShuffleSplit  # noqa: E402
 from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
 
@@ -18,7 +19,7 @@ from sparselin.estimators import (  # noqa: E402
     SequentialAttentionClassifier,
     SequentialAttentionRegressor,
 )
-from sparselin.neural import lassonet_path, mlp  # noqa: E402
+from sparselin.neural import mlp  # noqa: E402
 from sparselin.neural.refit import constant  # noqa: E402
 from sparselin.neural.training import Rows, squared  # noqa: E402
 

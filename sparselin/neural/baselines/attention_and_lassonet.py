@@ -14,6 +14,7 @@ from sparselin.neural.batches import Shuffled
 from sparselin.neural.lassonet import lassonet_path
 from sparselin.neural.networks import mlp
 from sparselin.neural.schedule import PerStep
+from sparselin.neural.settings import LassoNetSettings
 from sparselin.neural.training import planned, seeded
 from sparselin.results import FeatureRanking
 from sparselin.validation import check_count
@@ -96,13 +97,11 @@ def lassonet(
         rows.y,
         loss=data.loss,
         M=M,
-        growth=growth,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        tol=0.99,
-        sample_weight=data.weight,
         k=last,
+        sample_weight=data.weight,
+        settings=LassoNetSettings(
+            growth=growth, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, tol=0.99
+        ),
         rng=rng,
     )
     return data.ranking("LassoNet", path.ranking()[: data.k], path.importances, path.importances)

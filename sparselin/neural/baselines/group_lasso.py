@@ -29,8 +29,7 @@ def group_lasso(
     batch_size: int | None = 256,
     learning_rate: float = 1e-3,
     dense_epochs: int = 20,
-    start: float = 1e-3,
-    factor: float = 1.1,
+    grid: tuple[float, float] = (1e-3, 1.1),
     weight_decay: float = 0.01,
     standardize: bool = False,
     rng: Any = 0,
@@ -63,7 +62,7 @@ def group_lasso(
     epochs, dense_epochs : passes over the data at each λ, and before without penalty.
     batch_size : None: all rows.
     learning_rate : of Adam, and of `Proximal`.
-    start, factor : the first λ relative to λ_max, and the ratio of two that follow each other, > 1.
+    grid : start, the first λ relative to λ_max, and factor > 1, the ratio of two that follow each other.
     weight_decay : of V, along the path, or with `lam`.
     standardize : whether the network sees columns of variance 1; if not, long columns have an advantage.
 
@@ -80,10 +79,7 @@ def group_lasso(
     """
     plan = planned(epochs, batch_size, learning_rate)
     dense = planned(dense_epochs, batch_size, learning_rate)
-    if not check_real(factor, "factor") > 1:
-        raise ValueError(f"factor must exceed 1; got {factor}")
-    if not check_real(start, "start") > 0:
-        raise ValueError(f"start must be positive; got {start}")
+    start, factor = _checked(grid)
     fixed = None if lam is None else check_level(lam, "lam")
     check_level(weight_decay, "weight_decay")
     data = prepared(X, y, k, task, sample_weight, standardize)
@@ -103,6 +99,16 @@ def group_lasso(
     rank[order] = np.arange(len(order))
     scores = levels * factor ** (1 - rank / max(1, len(rank)))
     return data.ranking(name, order[: data.k], scores, levels)
+
+
+def _checked(grid: Any) -> tuple[float, float]:
+    try:
+        start, factor = (check_real(value, "grid") for value in grid)
+    except (TypeError, ValueError):
+        start, factor = 0.0, 0.0
+    if not (start > 0 and factor > 1):
+        raise ValueError(f"grid must be two numbers, start > 0 and factor > 1; got {grid!r}")
+    return start, factor
 
 
 def _path(
