@@ -11,26 +11,26 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from proofs_checks.experiments.networks import papers, reference, released, studies  # noqa: E402
+from proofs_checks.experiments.networks import attention_tables, released, studies  # noqa: E402
 from proofs_checks.experiments.networks.data import FORMS, table  # noqa: E402
-from proofs_checks.experiments.networks.figures import TABLES  # noqa: E402
-from proofs_checks.experiments.networks.picks import pick  # noqa: E402
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
-from proofs_checks.experiments.networks.printed import TITLES  # noqa: E402
-from proofs_checks.experiments.networks.protocol import PAPER, Sets, split  # noqa: E402
-from proofs_checks.experiments.networks.reference import (  # noqa: E402
+from proofs_checks.experiments.networks.printed import TABLES, TITLES  # noqa: E402
+from proofs_checks.experiments.networks.protocol import PAPER, Sets, pick, split  # noqa: E402
+from proofs_checks.experiments.networks.released import (  # noqa: E402
     AS_RELEASED,
     MENDED,
     SETTINGS,
     BatchNorm,
+    Gradients,
     Settings,
     Switches,
     buffered,
     optimizer,
     reference_accuracy,
     reference_attention,
+    reference_mask,
+    reference_omp,
 )
-from proofs_checks.experiments.networks.released import Gradients, reference_mask, reference_omp  # noqa: E402
 from sparselin.neural import SequentialAttention, mlp  # noqa: E402
 from sparselin.neural.baselines.methods import METHODS  # noqa: E402
 from sparselin.neural.schedule import Schedule, divided  # noqa: E402
@@ -207,7 +207,7 @@ def test_batches_have_one_size_and_come_through_a_buffer():
     rows = Rows(torch.arange(250.0)[:, None], torch.arange(250))
     with seeded(0):
         for buffer in (True, False):
-            batches = reference.Batches(rows, 40, Switches(buffer=buffer))
+            batches = released.Batches(rows, 40, Switches(buffer=buffer))
             passes = [[batch.y for batch in batches] for _ in range(20)]
             assert len(batches) == len(passes[0]) == 6
             assert all(len(part) == 40 for part in passes[0])
@@ -215,9 +215,9 @@ def test_batches_have_one_size_and_come_through_a_buffer():
             highest = max(int(parts[0].max()) for parts in passes)
             assert (highest < 140) == buffer
             assert not torch.equal(passes[0][0], passes[1][0])
-        assert len(reference.Batches(rows, 1000)) == 1
+        assert len(released.Batches(rows, 1000)) == 1
         for size, counts in ((40, [40] * 6 + [10]), (83, [83] * 3)):
-            batches = reference.Batches(rows, size, Switches(drop_remainder=False))
+            batches = released.Batches(rows, size, Switches(drop_remainder=False))
             parts = [len(batch) for batch in batches]
             assert parts == counts
             assert len(batches) == len(parts)
@@ -229,7 +229,7 @@ def test_batches_have_one_size_and_come_through_a_buffer():
 
 def test_weights_begin_as_those_of_the_layer_for_all_features():
     with seeded(0):
-        first, _, last = reference.perceptron(50, 400, 20)
+        first, _, last = released.perceptron(50, 400, 20)
     for layer, inputs in ((first, 400), (last, 67)):
         bound = math.sqrt(6 / (inputs + layer.out_features))
         assert 0.99 * bound < float(layer.weight.detach().abs().max()) <= bound
@@ -240,7 +240,7 @@ def test_what_is_off_the_picks_has_no_effect():
     """The network of all d features with x∘1_S after the normalisation, and that of S: outputs, gradients."""
     X, S = torch.rand(30, 6), [4, 1]
     with seeded(0):
-        small, large = reference.perceptron(2, 6, 3), reference.perceptron(6, 6, 3)
+        small, large = released.perceptron(2, 6, 3), released.perceptron(6, 6, 3)
     large.load_state_dict(small.state_dict() | {"0.weight": large[0].weight.detach()})
     with torch.no_grad():
         large[0].weight[:, S] = small[0].weight
@@ -300,8 +300,8 @@ def test_gradients_that_rank_are_those_of_the_network_with_and_without_its_other
     sets, mask = quadrants(), torch.zeros(8)
     mask[[1, 6]] = 1
     with seeded(0):
-        network, inputs = reference.perceptron(8, 8, 4), BatchNorm(8)
-    rows = reference.rows_of(sets.X, sets.y)
+        network, inputs = released.perceptron(8, 8, 4), BatchNorm(8)
+    rows = released.rows_of(sets.X, sets.y)
     for random_off in (True, False):
         kept = network[0].weight.detach().clone()
         with torch.no_grad():
@@ -410,7 +410,7 @@ def test_accuracy_is_of_the_picks():
 
 # --- studies ---------------------------------------------------------------------------------------------
 
-STUDIES = {study.name: study for study in papers.PAPERS}
+STUDIES = {study.name: study for study in attention_tables.STUDIES}
 TINY = Scale(rows=400, seeds=1, image_seeds=1, epochs=0.02, sizes=(2, 3, 40), whole=False)
 
 
@@ -423,13 +423,13 @@ def test_pieces_are_different_and_possible(name, scale):
     assert {piece.data for piece in pieces} == set(study.data)
     for piece in pieces:
         assert piece.study == name
-        assert 1 <= piece.k < FORMS[piece.data].d or piece.method == papers.ALL
+        assert 1 <= piece.k < FORMS[piece.data].d or piece.method == attention_tables.ALL
     assert {piece.data for piece in study.pieces(["digits"], scale)} == {"digits"}
 
 
 def test_the_table_is_met_by_all_rows_and_seeds():
     pieces = list(STUDIES["paper"].pieces(["mnist"], FULL))
-    released = [p for p in pieces if p.method == papers.SA and not p.setting]
+    released = [p for p in pieces if p.method == attention_tables.SA and not p.setting]
     assert [p.seed for p in released if p.k == 50] == [1, 2, 3, 4, 5]
     assert {p.seed for p in released if p.k < 50} == {1, 2, 3}
     assert FULL.rows_of("mnist", whole=True) is FULL.rows_of("isolet") is None
@@ -447,20 +447,22 @@ def test_only_the_figure_of_the_table_takes_all_rows(monkeypatch, k, setting, sc
         seen.append(most)
         return quadrants()
 
-    monkeypatch.setattr(papers, "sets_of", sets_of)
-    monkeypatch.setattr(papers, "reference_attention", lambda sets, k, seed, **options: list(range(k)))
-    monkeypatch.setattr(papers, "reference_accuracy", lambda sets, order, seed, **options: 1.0)
-    STUDIES["paper"].run(Piece("paper", "mnist", papers.SA, k, 1, setting), scale)
+    monkeypatch.setattr(attention_tables, "sets_of", sets_of)
+    monkeypatch.setattr(
+        attention_tables, "reference_attention", lambda sets, k, seed, **options: list(range(k))
+    )
+    monkeypatch.setattr(attention_tables, "reference_accuracy", lambda sets, order, seed, **options: 1.0)
+    STUDIES["paper"].run(Piece("paper", "mnist", attention_tables.SA, k, 1, setting), scale)
     assert seen == [rows]
 
 
 def test_differences_are_those_that_a_data_set_has():
-    assert "means of training rows" in papers.differences("mice")
-    assert "means of training rows" not in papers.differences("coil20")
-    assert "split by group and class" in papers.differences("coil20")
-    assert "split by group and class" not in papers.differences("isolet")
-    assert "scaled by training rows" in papers.differences("isolet")
-    assert "scaled by training rows" not in papers.differences("digits")
+    assert "means of training rows" in attention_tables.differences("mice")
+    assert "means of training rows" not in attention_tables.differences("coil20")
+    assert "split by group and class" in attention_tables.differences("coil20")
+    assert "split by group and class" not in attention_tables.differences("isolet")
+    assert "scaled by training rows" in attention_tables.differences("isolet")
+    assert "scaled by training rows" not in attention_tables.differences("digits")
     on_training_rows = dataclasses.replace(PAPER, scale_on_all=False)
     for first, second in zip(
         *(split(table("digits"), one, 1) for one in (PAPER, on_training_rows)), strict=True
@@ -476,14 +478,17 @@ def test_every_printed_figure_has_a_study_that_knows_its_data():
 
 def test_a_record_tells_how_many_features_were_picked():
     piece = Piece("paper", "breast_cancer", "group LASSO, λ fixed", 10, 1)
-    sets = papers.sets_of("breast_cancer", PAPER, 1, None)
+    sets = attention_tables.sets_of("breast_cancer", PAPER, 1, None)
     ranking = METHODS[piece.method](sets.X, sets.y, 10, lam=0.05, dense_epochs=60, rng=1)
     picked = len(ranking.picks)
     assert 0 < picked < 10
     options = {"lam": 0.05, "dense_epochs": 60}
     found = pick(piece.method, sets.X, sets.y, 10, 5, 1, options)
     assert found.order == tuple(ranking.support)
-    assert papers._record(piece, sets, QUICK, found).note == f"{picked} picked, {10 - picked} filled up"
+    assert (
+        attention_tables._record(piece, sets, QUICK, found).note
+        == f"{picked} picked, {10 - picked} filled up"
+    )
     short = pick(piece.method, sets.X, sets.y, picked, picked, 1, options)
     assert short.filled(picked) == ""
 
@@ -491,16 +496,16 @@ def test_a_record_tells_how_many_features_were_picked():
 @pytest.mark.parametrize(
     "piece",
     [
-        Piece("paper", "breast_cancer", papers.ALL, 30, 1),
-        Piece("paper", "breast_cancer", papers.SA, 3, 1),
-        Piece("paper", "breast_cancer", papers.SA, 2, 1, papers.OWN),
+        Piece("paper", "breast_cancer", attention_tables.ALL, 30, 1),
+        Piece("paper", "breast_cancer", attention_tables.SA, 3, 1),
+        Piece("paper", "breast_cancer", attention_tables.SA, 2, 1, attention_tables.OWN),
         Piece("paper", "breast_cancer", "linear OMP", 2, 1),
         Piece("paper", "breast_cancer", "Sequential LASSO", 3, 1),
-        Piece("switches", "breast_cancer", papers.SA, 3, 1, "all"),
-        *(Piece("efficiency", "breast_cancer", method, 3, 1) for method in papers.EFFICIENT),
-        Piece("adaptivity", "breast_cancer", papers.SA, 8, 1, "4, as released"),
-        Piece("adaptivity", "breast_cancer", papers.SA, 8, 1, "4"),
-        Piece("masks", "breast_cancer", papers.SA, 3, 1, "l1_normalized"),
+        Piece("switches", "breast_cancer", attention_tables.SA, 3, 1, "all"),
+        *(Piece("efficiency", "breast_cancer", method, 3, 1) for method in attention_tables.EFFICIENT),
+        Piece("adaptivity", "breast_cancer", attention_tables.SA, 8, 1, "4, as released"),
+        Piece("adaptivity", "breast_cancer", attention_tables.SA, 8, 1, "4"),
+        Piece("masks", "breast_cancer", attention_tables.SA, 3, 1, "l1_normalized"),
     ],
     ids=lambda piece: piece.key,
 )
@@ -508,7 +513,7 @@ def test_pieces_are_computed(piece):
     record = STUDIES[piece.study].run(piece, TINY)
     assert record.piece == piece
     assert 0.3 <= record.scores["network"] <= 1
-    assert len(set(record.support)) == (0 if piece.method == papers.ALL else piece.k)
+    assert len(set(record.support)) == (0 if piece.method == attention_tables.ALL else piece.k)
     assert record.rows == 399
     expected = {
         "linear OMP": "prefix of 3",
@@ -523,4 +528,6 @@ def test_pieces_are_computed(piece):
 def test_a_prefix_is_that_of_the_method_itself():
     sets = split(table("breast_cancer"), PAPER, 1)
     record = STUDIES["paper"].run(Piece("paper", "breast_cancer", "linear OMP", 2, 1), TINY)
-    assert record.support == tuple(papers.METHODS["linear OMP"](sets.X, sets.y, 3).support[:2].tolist())
+    assert record.support == tuple(
+        attention_tables.METHODS["linear OMP"](sets.X, sets.y, 3).support[:2].tolist()
+    )
