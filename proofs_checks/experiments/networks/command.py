@@ -140,12 +140,8 @@ def _studies(text: str | None) -> dict[str, Study]:
         raise click.ClickException("networks need PyTorch: pip install 'sparselin[neural]'")
     from proofs_checks.experiments.networks.studies import STUDIES
 
-    if text is None:
-        return dict(STUDIES)
-    known = [
-        name for name in STUDIES if name in listed(text, tuple(STUDIES), ("study", "studies"), "--study")
-    ]
-    return {name: STUDIES[name] for name in known}
+    chosen = STUDIES if text is None else listed(text, tuple(STUDIES), ("study", "studies"), "--study")
+    return {name: study for name, study in STUDIES.items() if name in chosen}
 
 
 def _data(console: Console, text: str | None, studies: dict[str, Study]) -> tuple[str, ...]:
@@ -153,21 +149,19 @@ def _data(console: Console, text: str | None, studies: dict[str, Study]) -> tupl
     made_up = tuple(dict.fromkeys(name for s in studies.values() for name in s.data if name not in DATA))
     if text is not None:
         names = listed(text, (*DATA, *made_up), ("data set", "data sets"), "--data")
-        for name in names:
-            if (wrong := None if name in made_up else _unreadable(name)) is not None:
-                raise click.BadParameter(wrong, param_hint="--data")
+        for wrong in filter(None, (_unreadable(name) for name in names if name not in made_up)):
+            raise click.BadParameter(wrong, param_hint="--data")
         return names
-    if os.environ.get(FOLDER):
-        wrong_of = {name: _unreadable(name) for name in OURS}
-        for wrong in filter(None, wrong_of.values()):
-            console.print(f"Left out: {wrong}", soft_wrap=True, highlight=False)
-        found = tuple(name for name, wrong in wrong_of.items() if wrong is None)
-        if found:
-            return (*found, *made_up)
-    why = "names a folder without them" if os.environ.get(FOLDER) else "is not set"
-    words = f"The papers' data sets need {FOLDER}, which {why}: {' and '.join(EMBEDDED)} in their place."
-    console.print(words, soft_wrap=True, highlight=False)
-    return (*EMBEDDED, *made_up)
+    folder = os.environ.get(FOLDER)
+    wrong_of = {name: _unreadable(name) for name in OURS} if folder else {}
+    for wrong in filter(None, wrong_of.values()):
+        console.print(f"Left out: {wrong}", soft_wrap=True, highlight=False)
+    found = tuple(name for name, wrong in wrong_of.items() if wrong is None)
+    if not found:
+        why = "names a folder without them" if folder else "is not set"
+        words = f"The papers' data sets need {FOLDER}, which {why}: {' and '.join(EMBEDDED)} in their place."
+        console.print(words, soft_wrap=True, highlight=False)
+    return (*(found or EMBEDDED), *made_up)
 
 
 def _unreadable(name: str) -> str | None:
