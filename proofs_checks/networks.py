@@ -15,13 +15,10 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from proofs_checks.experiments.networks import report_figures as neural_figures
-from proofs_checks.experiments.networks.figures import NAMES, OWN, TABLES
-from proofs_checks.experiments.networks.pieces import FULL, Record
-from proofs_checks.experiments.networks.printed import TITLES
-from proofs_checks.experiments.networks.report_rows import rows
-from proofs_checks.experiments.networks.runs import planned
-from proofs_checks.experiments.networks.tables import markdown, place
+from proofs_checks.experiments.networks import report
+from proofs_checks.experiments.networks.pieces import FULL, Record, planned
+from proofs_checks.experiments.networks.printed import NAMES, OWN, TABLES, TITLES
+from proofs_checks.experiments.networks.tables import markdown, place, rows
 from proofs_checks.experiments.networks.verdicts import (
     LEAST_ROWS,
     LEAST_SEEDS,
@@ -266,7 +263,7 @@ def draw(records):
     """Those PICTURES for which there are records."""
     for study in {study for study, _ in PICTURES}:
         mine = sorted((one for one in records if one.piece.study == study), key=place)
-        for name, _, drawn in neural_figures.figures(study, rows(mine, ()), mine):
+        for name, _, drawn in report.figures(study, rows(mine, ()), mine):
             if (study, name) in PICTURES:
                 drawn.savefig(DOCS / PICTURES[study, name], dpi=80)
             plots.close(drawn)

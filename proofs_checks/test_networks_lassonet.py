@@ -6,8 +6,7 @@ the methods that it compares with two are here: Fisher's score, whose order is t
 "largest correlation", and principal feature analysis.
 """
 
-from proofs_checks.experiments.networks.figures import ALL, NAMES
-from proofs_checks.experiments.networks.printed import TABLE_1, TITLES
+from proofs_checks.experiments.networks.printed import ALL, NAMES, TABLE_1, TITLES
 from proofs_checks.experiments.networks.verdicts import larger, not_smaller
 from proofs_checks.networks import (
     HERE,

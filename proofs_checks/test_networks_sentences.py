@@ -10,8 +10,15 @@ was written down before the verdicts were computed.
 
 import math
 
-from proofs_checks.experiments.networks.figures import AS_RELEASED, NAMES
-from proofs_checks.experiments.networks.printed import DECODER, MASKS, SMALL, TABLE_2, TITLES
+from proofs_checks.experiments.networks.printed import (
+    AS_RELEASED,
+    DECODER,
+    MASKS,
+    NAMES,
+    SMALL,
+    TABLE_2,
+    TITLES,
+)
 from proofs_checks.experiments.networks.verdicts import equal, error_in_print, larger, not_smaller
 from proofs_checks.networks import (
     BY_PIECE,

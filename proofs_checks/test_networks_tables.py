@@ -297,9 +297,7 @@ def test_criteo(check, table):
     Consequences: What the printed figures say of the sentence that Sequential Attention outperforms the
     others: SA-figure-4, SA-figure-4-variance.
     """
-    check.measured(
-        "the data are not here; python -m proofs_checks.experiments.networks.streams FILE reads one's own"
-    )
+    check.measured("the data are not here; docs/guide/networks.md, logs of clicks, reads one's own")
     check.concludes(NEEDS_DATA)
 
 

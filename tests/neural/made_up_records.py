@@ -5,9 +5,8 @@ import itertools
 
 import numpy as np
 
-from proofs_checks.experiments.networks.figures import ALL, NAMES, OWN, TABLES, lassonet_rows
 from proofs_checks.experiments.networks.pieces import Piece, Record
-from proofs_checks.experiments.networks.printed import LEARNERS
+from proofs_checks.experiments.networks.printed import ALL, LEARNERS, NAMES, OWN, TABLES, lassonet_rows
 
 DATA = ("mice", "mnist", "fashion", "isolet", "coil20", "activity")
 SEEDS = (1, 2, 3, 4, 5)

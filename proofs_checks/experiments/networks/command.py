@@ -8,20 +8,29 @@ import glob
 import importlib.util
 import os
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import click
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from proofs_checks.experiments.networks import report, runs, seconds
+from proofs_checks.experiments.networks import pieces, report
 from proofs_checks.experiments.networks.data import DATA, EMBEDDED, OURS, table
-from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Scale, Study
-from proofs_checks.experiments.networks.report_rows import AGAINST
-from proofs_checks.experiments.networks.store import NAME, Failure, Store
+from proofs_checks.experiments.networks.pieces import (
+    FULL,
+    NAME,
+    QUICK,
+    Failure,
+    Outcome,
+    Piece,
+    Scale,
+    Store,
+    Study,
+)
+from proofs_checks.experiments.networks.tables import AGAINST
 from sparselin.datasets import FOLDER
 from sparselin.studies.common.command import (
     HELP,
@@ -68,7 +77,7 @@ _LOG = 60.0  # without a terminal a line comes at most so often, in seconds
     show_default=True,
     help="The method with which the page compares the others, seed by seed.",
 )
-@click.option("--plan", "only_plan", is_flag=True, help="Say what would run, and for how long; run nothing.")
+@click.option("--plan", "only_plan", is_flag=True, help="Say what would run; run nothing.")
 def networks(
     study_names: str | None,
     data_names: str | None,
@@ -94,13 +103,12 @@ def networks(
     studies = _studies(study_names)
     names = _data(console, data_names, studies)
     scale = _scale(quick, seeds, rows, data_names is not None or not set(names).isdisjoint(OURS))
-    pieces = _pieces(studies, names, scale, method_names)
+    planned = _pieces(studies, names, scale, method_names)
     store = _store(console, output, scale)
-    todo = runs.left(pieces, store)
-    _check_against(against, pieces, store)
-    estimates = _estimates(store)
-    console.print(_plan(pieces, store, estimates))
-    console.print(_hours_line(todo, estimates, jobs), highlight=False)
+    todo = pieces.pending(planned, store)
+    _check_against(against, planned, store)
+    console.print(_plan(planned, store))
+    console.print(f"{len(todo)} pieces are left." if todo else "All pieces are done.", highlight=False)
     if only_plan:
         raise SystemExit(0)
     shown = {*studies, *(record.piece.study for record in store.records.values())}
@@ -109,24 +117,22 @@ def networks(
     )
     command = as_typed()
     started = time.perf_counter()
-    ended = _collect(console, _Work(studies, todo, store, estimates, jobs, hours))
+    interrupted, refused = _collect(console, pieces.run(studies, todo, store, jobs, hours), len(todo))
     ignore_interrupts()
     store = Store(store.path, store.scale)  # Ctrl-C may have come between a line and what is known of it
-    remaining = runs.left(pieces, store)
-    for line in _ending(ended, remaining, store, command):
+    left = len(pieces.pending(todo, store))
+    for line in _ending(left, store, command, refused):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
-    if ended.refused:
-        raise SystemExit(1)
-    if not store.records:
-        raise SystemExit(130 if ended.interrupted else 1)
-    run = report.Run(command, time.perf_counter() - started, jobs, ended.interrupted, len(remaining), against)
+    if refused or not store.records:
+        raise SystemExit(130 if interrupted else 1)
+    run = report.Run(command, time.perf_counter() - started, jobs, interrupted, left, against)
     try:
         index = report.write(output, studies, store, run)
     except ReportError as error:
         raise click.ClickException(
             f"the page cannot be written ({error}): the records are kept. Afterwards: {command}"
         ) from None
-    finish(console, index, ended.interrupted, failed=bool(store.failures))
+    finish(console, index, interrupted, failed=bool(store.failures))
 
 
 def _studies(text: str | None) -> dict[str, Study]:
@@ -134,38 +140,32 @@ def _studies(text: str | None) -> dict[str, Study]:
         raise click.ClickException("networks need PyTorch: pip install 'sparselin[neural]'")
     from proofs_checks.experiments.networks.studies import STUDIES
 
-    if text is None:
-        return dict(STUDIES)
-    known = [
-        name for name in STUDIES if name in listed(text, tuple(STUDIES), ("study", "studies"), "--study")
-    ]
-    return {name: STUDIES[name] for name in known}
+    chosen = STUDIES if text is None else listed(text, tuple(STUDIES), ("study", "studies"), "--study")
+    return {name: study for name, study in STUDIES.items() if name in chosen}
 
 
 def _data(console: Console, text: str | None, studies: dict[str, Study]) -> tuple[str, ...]:
-    """The names of data sets: those that were asked for and can be read, or those that are there."""
+    """Return the names of the data sets: the ones given, if they can be read, else the ones in the folder."""
     made_up = tuple(dict.fromkeys(name for s in studies.values() for name in s.data if name not in DATA))
     if text is not None:
         names = listed(text, (*DATA, *made_up), ("data set", "data sets"), "--data")
-        for name in names:
-            if (wrong := None if name in made_up else _unreadable(name)) is not None:
-                raise click.BadParameter(wrong, param_hint="--data")
+        for wrong in filter(None, (_unreadable(name) for name in names if name not in made_up)):
+            raise click.BadParameter(wrong, param_hint="--data")
         return names
-    if os.environ.get(FOLDER):
-        wrong_of = {name: _unreadable(name) for name in OURS}
-        for wrong in filter(None, wrong_of.values()):
-            console.print(f"Left out: {wrong}", soft_wrap=True, highlight=False)
-        found = tuple(name for name, wrong in wrong_of.items() if wrong is None)
-        if found:
-            return (*found, *made_up)
-    why = "names a folder without them" if os.environ.get(FOLDER) else "is not set"
-    words = f"The papers' data sets need {FOLDER}, which {why}: {' and '.join(EMBEDDED)} in their place."
-    console.print(words, soft_wrap=True, highlight=False)
-    return (*EMBEDDED, *made_up)
+    folder = os.environ.get(FOLDER)
+    wrong_of = {name: _unreadable(name) for name in OURS} if folder else {}
+    for wrong in filter(None, wrong_of.values()):
+        console.print(f"Left out: {wrong}", soft_wrap=True, highlight=False)
+    found = tuple(name for name, wrong in wrong_of.items() if wrong is None)
+    if not found:
+        why = "names a folder without them" if folder else "is not set"
+        words = f"The papers' data sets need {FOLDER}, which {why}: {' and '.join(EMBEDDED)} in their place."
+        console.print(words, soft_wrap=True, highlight=False)
+    return (*(found or EMBEDDED), *made_up)
 
 
 def _unreadable(name: str) -> str | None:
-    """Why a data set cannot be read, or None."""
+    """Return why a data set cannot be read, or None."""
     try:
         table(name)
     except (OSError, ValueError) as error:
@@ -174,32 +174,30 @@ def _unreadable(name: str) -> str | None:
 
 
 def _scale(quick: bool | None, seeds: int | None, rows: int | None, here: bool) -> Scale:
-    """What was asked for; else all, if the folder with data is there and not without them (`here`)."""
+    """Return the scale of the options; without --quick or --full FULL, if the papers' data are there."""
     full = bool(os.environ.get(FOLDER) and here) if quick is None else not quick
     scale = FULL if full else QUICK
     if seeds is not None:
-        names = (field.name for field in dataclasses.fields(scale) if field.name.endswith("seeds"))
-        changed: dict[str, Any] = dict.fromkeys(names, seeds)
-        scale = dataclasses.replace(scale, **changed)
+        scale = dataclasses.replace(scale, seeds=seeds, image_seeds=seeds)
     return scale if rows is None else dataclasses.replace(scale, rows=rows, whole=False)
 
 
 def _pieces(
     studies: dict[str, Study], names: Sequence[str], scale: Scale, method_names: str | None
 ) -> list[Piece]:
-    pieces = runs.planned(studies.values(), names, scale)
-    if not pieces:
+    planned = pieces.planned(studies.values(), names, scale)
+    if not planned:
         words = f"none of the studies {', '.join(studies)} has a piece on {', '.join(names)}"
         raise click.BadParameter(words, param_hint="--data")
     if method_names is None:
-        return pieces
-    known = tuple(dict.fromkeys(piece.method for piece in pieces))
+        return planned
+    known = tuple(dict.fromkeys(piece.method for piece in planned))
     methods = listed(method_names, known, ("method", "methods"), "--methods")
-    return [piece for piece in pieces if piece.method in methods]
+    return [piece for piece in planned if piece.method in methods]
 
 
-def _check_against(against: str, pieces: Sequence[Piece], store: Store) -> None:
-    known = dict.fromkeys(piece.method for piece in [*pieces, *(r.piece for r in store.records.values())])
+def _check_against(against: str, planned: Sequence[Piece], store: Store) -> None:
+    known = dict.fromkeys(piece.method for piece in [*planned, *(r.piece for r in store.records.values())])
     if against not in known and against != AGAINST:
         raise click.BadParameter(
             f"unknown method {against!r}; the methods of this run are {', '.join(known)}",
@@ -221,91 +219,47 @@ def _store(console: Console, output: Path, scale: Scale) -> Store:
     return store
 
 
-def _estimates(store: Store) -> seconds.Estimates:
-    done = ((store.records[key].piece, took) for key, took in store.seconds.items())
-    return seconds.Estimates(done, seconds.stored(store.scale), store.scale.epochs)
-
-
-def _plan(pieces: Sequence[Piece], store: Store, estimates: seconds.Estimates) -> Table:
-    """Pieces and hours of one process by study and data set."""
+def _plan(planned: Sequence[Piece], store: Store) -> Table:
+    """Count the pieces of each study and data set."""
     view = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for i, heading in enumerate(("study", "data", "pieces", "done", "failed", "left", "hours left")):
+    for i, heading in enumerate(("study", "data", "pieces", "done", "failed", "left")):
         view.add_column(heading, justify="right" if i > 1 else "left", no_wrap=True)
-    for study, data in dict.fromkeys((piece.study, piece.data) for piece in pieces):
-        mine = [piece for piece in pieces if (piece.study, piece.data) == (study, data)]
-        todo = runs.left(mine, store)
-        failed = sum(piece.key in store.failures for piece in todo)
-        took = sum(map(estimates.of, todo)) / 3600
-        counts = (len(mine), len(mine) - len(todo), failed, len(todo))
-        view.add_row(study, data, *map(str, counts), f"{took:.2f}")
+    left = pieces.pending(planned, store)
+    failed = [piece for piece in left if piece.key in store.failures]
+    whole, todo, lost = (Counter((p.study, p.data) for p in some) for some in (planned, left, failed))
+    for name, count in whole.items():
+        view.add_row(*name, *map(str, (count, count - todo[name], lost[name], todo[name])))
     return view
 
 
-def _hours_line(todo: Sequence[Piece], estimates: seconds.Estimates, jobs: int) -> str:
-    if not todo:
-        return "All pieces are done."
-    hours = estimates.hours(runs.grouped(todo), jobs)
-    processes = "1 process" if jobs == 1 else f"{jobs} processes"
-    known = sum(map(estimates.measured, todo)) / len(todo)
-    basis = f"; {known:.0%} of them are like pieces that were measured, of the others it is a guess"
-    return f"{len(todo)} pieces are left: {runs.duration(hours)} on {processes}{basis if known < 1 else ''}."
+def _collect(console: Console, stream: Iterator[Outcome], total: int) -> tuple[bool, OSError | None]:
+    """Compute the pieces; Ctrl-C, or an error in writing a record, ends that, and is returned."""
+    done, logged = 0, time.monotonic()
 
-
-class _Work(NamedTuple):
-    """What there is to do."""
-
-    studies: dict[str, Study]
-    todo: list[Piece]
-    store: Store
-    estimates: seconds.Estimates
-    jobs: int
-    hours: float | None
-
-
-class _Ended(NamedTuple):
-    """How the run ended: by Ctrl-C, or because a record could not be written."""
-
-    interrupted: bool
-    refused: OSError | None = None
-
-
-def _collect(console: Console, work: _Work) -> _Ended:
-    """Compute what is left; Ctrl-C and a full disk keep what was stored."""
-    remaining = {piece.key: piece for piece in work.todo}
-    said = time.monotonic()
-
-    def take(found: runs.Computed) -> tuple[int, str]:
-        nonlocal said
-        piece = found.outcome.piece
-        del remaining[piece.key]
-        failed = isinstance(found.outcome, Failure)
-        if not failed:
-            work.estimates.add(piece, found.seconds)
-        hours = work.estimates.hours(runs.grouped(remaining.values()), work.jobs)
-        state = f"{runs.duration(hours)} left; done{', failed' if failed else ''}: {runs.in_words(piece)}"
-        if not console.is_terminal and time.monotonic() - said >= _LOG:
-            said = time.monotonic()
-            console.print(f"{len(work.todo) - len(remaining)} of {len(work.todo)}, {state}", highlight=False)
+    def take(outcome: Outcome) -> tuple[int, str]:
+        nonlocal done, logged
+        done += 1
+        state = f"{'failed' if isinstance(outcome, Failure) else 'done'}: {outcome.piece}"
+        if not console.is_terminal and time.monotonic() - logged >= _LOG:
+            logged = time.monotonic()
+            console.print(f"{done} of {total}, {state}", highlight=False)
         return 1, state
 
-    if not work.todo:
-        return _Ended(False)
-    stream = runs.run(work.studies, work.todo, work.store, work.jobs, work.hours)
+    if not total:
+        return False, None
     try:
-        return _Ended(watch(console, "pieces", len(work.todo), stream, take, "Interrupted.", alike=False))
+        return watch(console, "pieces", total, stream, take, "Interrupted.", alike=False), None
     except OSError as error:
-        return _Ended(False, error)
+        return False, error
 
 
-def _ending(ended: _Ended, remaining: Sequence[Piece], store: Store, command: str) -> list[str]:
-    """What failed, and in one line how to go on."""
-    lines = [f"Failed: {line}" for line in runs.failures_in_words(store.failures.values())]
+def _ending(left: int, store: Store, command: str, refused: OSError | None) -> list[str]:
+    """Return what failed, and in one line how to go on."""
+    lines = [f"Failed: {line}" for line in pieces.summarize_failures(store.failures.values())]
     kept = f"{len(store.records)} records are kept in {store.path}"
-    if ended.refused:
-        first = "Let it end" if ended.refused.errno == errno.EBUSY else "Make room"
-        lines.append(
-            f"A record could not be written ({ended.refused}); {kept}. {first}, then go on: {command}"
-        )
-    elif remaining:
-        lines.append(f"{len(remaining)} pieces are left; {kept}. To go on: {command}")
+    if refused:
+        first = "Let it end" if refused.errno == errno.EBUSY else "Make room"
+        lines.append(f"A record could not be written ({refused}); {kept}. {first}, then go on: {command}")
+    elif left:
+        lines.append(f"{left} pieces are left; {kept}. To go on: {command}")
     return lines

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from proofs_checks.experiments.networks.data import FORMS, table
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
+from proofs_checks.experiments.networks.protocol import below
 from sparselin.neural.networks import SkipNetwork, mlp
 from sparselin.neural.reconstruction import matrix_completion, observed_squares
 from sparselin.neural.refit import refit
@@ -55,7 +56,7 @@ class Parts(NamedTuple):
     test: Mask
 
     def error(self, X: FloatArray, part: Mask) -> float:
-        """The mean squared error of X on these entries."""
+        """Return the mean squared error of X on these entries."""
         return float(np.mean(np.square(X - self.Z)[part]))
 
 
@@ -149,13 +150,13 @@ def from_columns(given: Parts, X: FloatArray, support: Sequence[int], seed: int,
 
 
 def sizes(data: str, scale: Scale) -> list[int]:
-    """The k of the right panel, the largest first."""
+    """Return the k of the right panel, the largest first."""
     more = MORE if max(scale.sizes) >= 50 else ()
-    return sorted((k for k in {*scale.sizes, *more} if k < FORMS[data].d), reverse=True)
+    return below(data, {*scale.sizes, *more})
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """The left panel: Algorithm 5, and a network trained from scratch as in the right one; then that."""
+    """Yield the left panel, by Algorithm 5 and by a network trained from scratch; then the right one."""
     for data, seed in itertools.product(names, range(1, 1 + scale.seeds)):
         yield Piece("completion", data, SOFT, FORMS[data].d, seed)
         yield Piece("completion", data, LASSONET, FORMS[data].d, seed)
@@ -165,7 +166,7 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def run(piece: Piece, scale: Scale) -> Record:
-    """The mean squared error of the test entries."""
+    """Record the mean squared error of the test entries."""
     data, seed, k = piece.data, piece.seed, piece.k
     given = _parts(data, seed, scale)
     begin, support, selecting = time.process_time(), (), 0.0
@@ -186,7 +187,7 @@ def run(piece: Piece, scale: Scale) -> Record:
 
 
 def _parts(data: str, seed: int, scale: Scale) -> Parts:
-    """Of as many rows as the scale has at most: the first, whatever the seed."""
+    """Divide the entries of the first rows, as many as the scale has at most."""
     return parts(np.asarray(table(data).X[: scale.rows], float), seed)
 
 

@@ -84,8 +84,13 @@ EMBEDDED = ("digits", "breast_cancer")
 OURS = ("mice", "mnist", "fashion", "isolet", "coil20")
 
 
+def title(name: str) -> str:
+    """Return the title of a data set, or its name where a study made it up."""
+    return FORMS[name].title if name in FORMS else name
+
+
 def table(name: str) -> Table:
-    """A data set by its name, a key of `DATA`; read once in a process.
+    """Return a data set by its name, a key of `DATA`; it is read once in a process.
 
     Raises
     ------

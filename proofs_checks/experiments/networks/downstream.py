@@ -15,10 +15,18 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from proofs_checks.experiments.networks.data import FORMS, Table, table
-from proofs_checks.experiments.networks.papers import ALL, sets_of
-from proofs_checks.experiments.networks.picks import Picks, called_with, pick, run_length
-from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
-from proofs_checks.experiments.networks.protocol import HONEST
+from proofs_checks.experiments.networks.pieces import LARGE, Piece, Record, Scale, Study
+from proofs_checks.experiments.networks.printed import ALL
+from proofs_checks.experiments.networks.protocol import (
+    HONEST,
+    Picks,
+    below,
+    called_with,
+    pick,
+    recorded,
+    run_length,
+    sets_of,
+)
 from sparselin.neural.baselines.methods import METHODS, Split
 from sparselin.results import IndexArray
 
@@ -34,7 +42,7 @@ LEARNERS: dict[str, Callable[[int], Any]] = {
 
 
 class Preparation(NamedTuple):
-    """How the rows of the all-feature anchors are scaled and divided.
+    """A way to scale and divide the rows of the all-feature anchors.
 
     scaling : "features" each to [0, 1] over training and test rows, as in NeuroFS (`load_data` in utils.py);
         "together" one range for all of them; "standard" mean 0 and variance 1, over the same rows; "none".
@@ -58,7 +66,7 @@ PREPARATIONS = {
 
 
 def prepared_rows(found: Table, preparation: Preparation, seed: int) -> Split:
-    """Training and test rows of a data set without missing values, by a `Preparation`.
+    """Return the training and test rows of a data set without missing values, by a `Preparation`.
 
     Raises ValueError for missing values, official rows that there are not, and names that are none.
 
@@ -99,24 +107,23 @@ def _rows(found: Table, rows: str, seed: int) -> tuple[IndexArray, IndexArray]:
     return train, test
 
 
-def score(name: str, rows: Split, support: Any, seed: int) -> tuple[float, float]:
-    """The share of test rows that the learner `name`, trained on these features, gets right, and its seconds.
+def score(name: str, rows: Split, support: Any, seed: int) -> float:
+    """Return the share of test rows that the learner `name`, trained on these features, gets right.
 
-    >>> score("1-NN", prepared_rows(table("digits"), PREPARATIONS["as released"], 1), range(64), 1)[0] > 0.98
+    >>> score("1-NN", prepared_rows(table("digits"), PREPARATIONS["as released"], 1), range(64), 1) > 0.98
     True
     """
     J = np.asarray(support, np.intp)
-    begin = time.process_time()
     learner = LEARNERS[name](seed).fit(np.ascontiguousarray(rows.X[:, J]), rows.y)
     right = learner.predict(np.ascontiguousarray(rows.X_test[:, J])) == rows.y_test
-    return float(np.mean(right)), time.process_time() - begin
+    return float(np.mean(right))
 
 
 def _anchors(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
     for data in (name for name in _DATA if name in names):
         form = FORMS[data]
         for setting, preparation in PREPARATIONS.items():
-            if _large(data) and setting != "as released":
+            if data in LARGE and setting != "as released":
                 continue  # SVC takes minutes on 60,000 rows, and what is released meets the anchors
             if preparation.rows == "official" and form.n_train is None:
                 continue
@@ -126,25 +133,15 @@ def _anchors(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
                     yield Piece("anchors", data, learner, form.d, seed, setting)
 
 
-def _large(data: str) -> bool:
-    """Of the images that have official rows."""
-    return FORMS[data].image is not None and FORMS[data].n_train is not None
-
-
 def _anchor(piece: Piece, scale: Scale) -> Record:
     rows = prepared_rows(table(piece.data), PREPARATIONS[piece.setting], piece.seed)
     most = scale.rows_of(piece.data, whole=True)
     if most is not None:
         chosen = np.random.default_rng(piece.seed).permutation(len(rows.X))[:most]
         rows = rows._replace(X=rows.X[chosen], y=rows.y[chosen])
-    share, seconds = score(piece.method, rows, range(piece.k), piece.seed)
-    timed = {"selecting": 0.0, "fitting": seconds}
-    return Record(piece, {piece.method: share}, (), timed, len(rows.X), ALL)
-
-
-def _sizes(data: str) -> list[int]:
-    """The K below d, the largest first: the others are its prefixes."""
-    return [k for k in reversed(SIZES) if k < FORMS[data].d]
+    begin = time.process_time()
+    scores = {piece.method: score(piece.method, rows, range(piece.k), piece.seed)}
+    return recorded(piece, scores, Picks((), 0.0), begin, len(rows.X), [ALL])
 
 
 def _downstream(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
@@ -152,12 +149,12 @@ def _downstream(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
         for seed in scale.seeds_of(data):
             yield Piece("downstream", data, ALL, FORMS[data].d, seed)
             for method in METHODS:
-                yield from (Piece("downstream", data, method, k, seed) for k in _sizes(data))
+                yield from (Piece("downstream", data, method, k, seed) for k in below(data, SIZES))
 
 
 @functools.lru_cache(maxsize=1)
 def _rows_of(data: str, seed: int, scale: Scale) -> Split:
-    """Training rows, those for validation among them: nothing is chosen by validation here."""
+    """Return the rows; validation rows are trained on, because nothing is chosen by validation here."""
     sets = sets_of(data, HONEST, seed, scale.rows_of(data))
     X, y = np.concatenate([sets.X, sets.X_val]), np.concatenate([sets.y, sets.y_val])
     return Split(X, y, sets.X_test, sets.y_test)
@@ -172,17 +169,11 @@ def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> Picks:
 
 def _learned(piece: Piece, scale: Scale) -> Record:
     rows = _rows_of(piece.data, piece.seed, scale)
-    picks, note = Picks(tuple(range(piece.k)), 0.0), ""
-    if piece.method != ALL:
-        run = run_length(piece.method, piece.k, _sizes(piece.data)[0])
-        picks = _picks(piece.data, piece.method, run, piece.seed, scale)
-        note = "" if run == piece.k else f"prefix of {run}, which has the seconds"
-        picks = picks._replace(order=picks.order[: piece.k], seconds=picks.seconds if not note else 0.0)
-        note = "; ".join(filter(None, (note, picks.filled(piece.k))))
-    results = {name: score(name, rows, picks.order, piece.seed) for name in LEARNERS}
-    timed = {"selecting": picks.seconds, "fitting": sum(spent for _, spent in results.values())}
-    shares = {name: share for name, (share, _) in results.items()}
-    return Record(piece, shares, () if piece.method == ALL else picks.order, timed, len(rows.X), note)
+    run = run_length(piece.method, piece.k, below(piece.data, SIZES)[0])
+    picks, notes = _picks(piece.data, piece.method, run, piece.seed, scale).prefix(piece.k)
+    begin = time.process_time()
+    scores = {name: score(name, rows, picks.order, piece.seed) for name in LEARNERS}
+    return recorded(piece, scores, picks, begin, len(rows.X), notes)
 
 
 _DATA = ("breast_cancer", "digits", "coil20", "isolet", "mnist", "fashion")

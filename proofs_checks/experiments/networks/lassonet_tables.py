@@ -25,20 +25,26 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier
 
 from proofs_checks.experiments.networks.data import EMBEDDED, FORMS, OURS, table
-from proofs_checks.experiments.networks.fitting import PATIENCE, STEPS, Fit, fit
-from proofs_checks.experiments.networks.picks import (
+from proofs_checks.experiments.networks.honest import PATIENCE, STEPS, Fit, fit
+from proofs_checks.experiments.networks.pieces import LARGE, Piece, Record, Scale, Study
+from proofs_checks.experiments.networks.printed import ALL
+from proofs_checks.experiments.networks.protocol import (
     LASSONET,
+    PAPER,
     Picks,
-    called_with,
+    Protocol,
+    Sets,
+    below,
     path_epochs,
-    pick,
+    picked,
+    recorded,
     run_length,
+    sets_of,
+    split,
 )
-from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
-from proofs_checks.experiments.networks.protocol import PAPER, Sets, split
 from sparselin.neural.lassonet import lassonet_path
 
-ALL, PFA = "all features", "principal feature analysis"
+PFA = "principal feature analysis"
 FIGURES = ("LassoNet", "largest correlation", PFA, "random")
 """Methods at all k. Fisher's score Σn_c(μ_c − μ)²/Σn_cσ_c² = η²/(1 − η²) increases with the correlation ratio
 η², so that "largest correlation" ranks by it."""
@@ -55,7 +61,7 @@ TREES = 50
 
 
 def principal_features(X: Any, k: int, seed: int) -> list[int]:
-    """k features, one of each cluster of principal loadings: unsupervised, from X (n, d) alone.
+    """Select k features, one of each cluster of principal loadings: unsupervised, from X (n, d) alone.
 
     Row j of A_q ∈ ℝᵈˣ𐞥 are the loadings of feature j on the first q principal components of the standardized
     columns, q the least that explain half of the variance, as in LassoNet's evaluate.py; k-means makes k
@@ -81,7 +87,7 @@ def principal_features(X: Any, k: int, seed: int) -> list[int]:
 
 
 def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float = 10.0) -> Picks:
-    """All features in the order of LassoNet's path down to `smallest`, those that stay longest first.
+    """Order all features by LassoNet's path down to `smallest`; those that stay longest come first.
 
     d/3 hidden units, as in the code; the validation rows end the training of the dense network.
     """
@@ -97,7 +103,7 @@ def lassonet_order(sets: Sets, smallest: int, seed: int, scale: Scale, M: float 
 def decoder(
     sets: Sets, support: Sequence[int], seed: int, scale: Scale, thirds: Sequence[int] = (1, 2, 3, 4)
 ) -> tuple[Fit, int]:
-    """The network with k/3, 2k/3, k or 4k/3 hidden units that is right on most validation rows; its width.
+    """Return the best network of k/3, 2k/3, k or 4k/3 hidden units by the validation rows, and its width.
 
     thirds : of k, which widths are tried.
     """
@@ -108,25 +114,22 @@ def decoder(
 
 
 def trees(sets: Sets, support: Sequence[int], seed: int) -> float:
-    """The accuracy of 50 extremely randomized trees, grown on the rows for training and validation."""
+    """Return the accuracy of 50 extremely randomized trees, grown on the training and validation rows."""
     X, y = np.concatenate([sets.X, sets.X_val]), np.concatenate([sets.y, sets.y_val])
     forest = ExtraTreesClassifier(TREES, random_state=seed).fit(X[:, support], y)
     return float(forest.score(sets.X_test[:, support], sets.y_test))
 
 
 def sizes(data: str, scale: Scale, method: str = "LassoNet") -> list[int]:
-    """The k of a method, the largest of the scale, the tables' 50, first; of FIGURES the others too."""
-    last = max(k for k in scale.sizes if k < FORMS[data].d)
+    """Return the k of a method: the largest of the scale, the tables' 50, first; for FIGURES all k."""
+    last = below(data, scale.sizes)[0]
     more = MORE.get(data, (75, 100)) if last >= 50 else ()
-    others = {*scale.sizes, *more} - {last} if method in FIGURES else set()
-    return [last, *sorted((k for k in others if k < FORMS[data].d), reverse=True)]
+    return [last, *below(data, {*scale.sizes, *more} - {last} if method in FIGURES else ())]
 
 
 def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """The tables of a seed, then its figures; those of other settings last. Figures have fewer seeds."""
-    for seed, data in itertools.product(range(1, 1 + max(scale.seeds, scale.image_seeds)), names):
-        if seed not in scale.seeds_of(data):
-            continue
+    """Yield the tables of a seed, then its figures, which have fewer seeds; other settings come last."""
+    for seed, data in scale.draws(names):
         yield Piece("lassonet", data, ALL, FORMS[data].d, seed)
         for method in TABLES:
             table_k, *others = sizes(data, scale, method)
@@ -134,7 +137,7 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
                 yield Piece("lassonet", data, method, k, seed)
     for seed, data in itertools.product(range(1, 1 + scale.image_seeds), names):
         last = sizes(data, scale)[0]
-        if FORMS[data].image is None or FORMS[data].n_train is None:
+        if data not in LARGE:
             yield Piece("lassonet", data, "LassoNet", last, seed, WIDER)
             continue
         for method, k in ((ALL, FORMS[data].d), ("LassoNet", last), ("largest correlation", last)):
@@ -142,48 +145,36 @@ def pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def run(piece: Piece, scale: Scale) -> Record:
-    """The accuracy of the decoder and of the trees on the picks, on the test rows."""
+    """Record the accuracy of the decoder and of the trees on the picks, on the test rows."""
     data, method, seed = piece.data, piece.method, piece.seed
-    sets = _sets(data, seed, scale, piece.setting == RELEASED)
-    order, taken, notes = tuple(range(FORMS[data].d)), 0.0, []
-    if method != ALL:
-        few = sizes(data, scale, method)
-        length = piece.k if method == PFA else run_length(method, piece.k, max(few))
-        found = _picks(data, method, piece.setting, length, seed, scale)
-        order = found.order[: piece.k]
-        if method == PFA or piece.k == few[0]:
-            taken = found.seconds
-        else:
-            notes.append(f"of the run for all k; k = {few[0]} has its seconds")
-        if filled := found.filled(piece.k):
-            notes.append(filled)
+    sets = sets_of(data, _protocol(piece.setting), seed, scale.rows_of(data))
+    few = sizes(data, scale, method)
+    length = piece.k if method == PFA else run_length(method, piece.k, max(few))
+    found = _picks(data, method, piece.setting, length, seed, scale)
+    shared = length != piece.k
+    picks = Picks(found.order[: piece.k], 0.0 if shared else found.seconds)
     begin = time.process_time()
     chosen = scale.epochs >= 1 and (method == ALL or piece.k == sizes(data, scale)[0])
-    network, width = decoder(sets, order, seed, scale, (1, 2, 3, 4) if chosen else (3,))
-    scores = {"network": network.accuracy, "ExtraTrees": trees(sets, order, seed)}
-    seconds = {"selecting": taken, "fitting": time.process_time() - begin}
-    note = "; ".join([f"{width} hidden units", *notes])
-    return Record(piece, scores, () if method == ALL else order, seconds, len(sets.y), note)
+    network, width = decoder(sets, picks.order, seed, scale, (1, 2, 3, 4) if chosen else (3,))
+    scores = {"network": network.accuracy, "ExtraTrees": trees(sets, picks.order, seed)}
+    notes = [f"{width} hidden units", f"of the run for all k; k = {few[0]} has its seconds" * shared]
+    return recorded(piece, scores, picks, begin, len(sets.y), [*notes, found.filled(piece.k)])
 
 
-@functools.lru_cache(maxsize=2)
-def _sets(data: str, seed: int, scale: Scale, released: bool) -> Sets:
-    protocol = dataclasses.replace(PRINTED, test_images=0.4) if released else PRINTED
-    rows = scale.rows if FORMS[data].image and FORMS[data].n_train else None
-    return split(table(data), protocol, seed, rows)
+def _protocol(setting: str) -> Protocol:
+    return dataclasses.replace(PRINTED, test_images=0.4) if setting == RELEASED else PRINTED
 
 
 @functools.lru_cache(maxsize=2)
 def _picks(data: str, method: str, setting: str, k: int, seed: int, scale: Scale) -> Picks:
-    sets = _sets(data, seed, scale, setting == RELEASED)
-    smallest = min(sizes(data, scale, method))
+    protocol, smallest = _protocol(setting), min(sizes(data, scale, method))
+    if method not in ("LassoNet", PFA):
+        return picked(data, protocol, method, k, smallest, seed, scale)
+    sets = sets_of(data, protocol, seed, scale.rows_of(data))
     if method == "LassoNet":
         return lassonet_order(sets, smallest, seed, scale, 30.0 if setting == WIDER else 10.0)
-    if method == PFA:
-        begin = time.process_time()
-        return Picks(tuple(principal_features(sets.X, k, seed)), time.process_time() - begin)
-    options = called_with(method, len(sets.y), scale)
-    return pick(method, sets.X, sets.y, k, smallest, seed, options)
+    begin = time.process_time()
+    return Picks(tuple(principal_features(sets.X, k, seed)), time.process_time() - begin)
 
 
 STUDY = Study(
@@ -197,26 +188,26 @@ STUDY = Study(
 
 
 def _pair_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    """One seed; 220 pixels are those that the figure shows."""
+    """Yield one seed; the figure shows 220 pixels."""
     for data, k in itertools.product(names, (220, 100, *sorted(scale.sizes, reverse=True))):
         if k < FORMS[data].d:
             yield Piece("lassonet-pixels", data, "LassoNet", k, 1)
 
 
 def _run_pair(piece: Piece, scale: Scale) -> Record:
-    """The pixels, and the accuracy of a decoder on them."""
+    """Record the pixels, and the accuracy of a decoder on them."""
     sets, found = _pair(piece.data, piece.seed, scale)
     order = found.order[: piece.k]
     begin = time.process_time()
     network, width = decoder(sets, order, piece.seed, scale, (3,))
-    seconds = {"selecting": found.seconds, "fitting": time.process_time() - begin}
-    note = f"{width} hidden units; the seconds of selecting are of one path for all k"
-    return Record(piece, {"network": network.accuracy}, order, seconds, len(sets.y), note)
+    notes = f"{width} hidden units", "the seconds of selecting are of one path for all k"
+    picks = found._replace(order=order)
+    return recorded(piece, {"network": network.accuracy}, picks, begin, len(sets.y), notes)
 
 
 @functools.lru_cache(maxsize=1)
 def _pair(data: str, seed: int, scale: Scale) -> tuple[Sets, Picks]:
-    """The images of 5 and 6, a fifth of them to test on, and the order of the pixels on LassoNet's path."""
+    """Return the images of 5 and 6, a fifth to test on, and the order of the pixels on LassoNet's path."""
     whole = table(data)
     rows = np.isin(whole.y, (5, 6))
     pair = dataclasses.replace(whole, X=whole.X[rows], y=whole.y[rows] - 5, classes=2, n_train=None)

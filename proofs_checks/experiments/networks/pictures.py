@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from proofs_checks.experiments.networks.data import title
 from sparselin.plots.pixels import grey_image
 from sparselin.plots.style import GREY, ORANGE, POINTS, axes, look, positive_axis, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from proofs_checks.experiments.networks.verdicts import Summary
 
 _MANY = 8  # more lines than that have no bars, and larger panels
 _PICTURES = 6  # images in a row
@@ -21,39 +25,33 @@ _SHORTEST = 1e-3  # seconds: records have them to three digits
 
 
 def study_lines(
-    summaries: Sequence[Any],
-    x: Callable[[Any], float],
+    points: Sequence[tuple[float, Summary]],
     xlabel: str,
     ylabel: str,
-    *,
-    titles: Mapping[str, str] | None = None,
     printed: Mapping[str, Sequence[tuple[float, float]]] | None = None,
-    logarithmic: bool = True,
 ) -> list[Axes]:
-    """Mean scores of methods against x, a panel for each data set.
+    """Draw mean scores of methods against x, a panel for each data set.
 
-    Lines of up to eight methods have bars of one standard deviation.
+    Lines of up to eight methods have bars of one standard deviation. An axis without 0 is logarithmic.
 
     Parameters
     ----------
-    summaries : with `data`, `method`, `mean` and `std`.
-    x : a summary ↦ its place on the horizontal axis.
-    titles : data set ↦ its title.
+    points : x and a summary.
     printed : data set ↦ points (x, score) of a paper.
-    logarithmic : whether the x, which are positive then, have a logarithmic axis.
     """
-    methods = list(dict.fromkeys(one.method for one in summaries))
-    names = list(dict.fromkeys(one.data for one in summaries))
-    panels = _panels(names, xlabel, ylabel, titles or {}, 3 if len(methods) <= _MANY else 2)
+    methods = list(dict.fromkeys(one.method for _, one in points))
+    names = list(dict.fromkeys(one.data for _, one in points))
+    panels = _panels(names, xlabel, ylabel, 3 if len(methods) <= _MANY else 2)
     for name, ax in zip(names, panels, strict=True):
-        places = sorted({x(one) for one in summaries if one.data == name})
+        places = sorted({x for x, one in points if one.data == name})
         for i, method in enumerate(methods):
-            mine = [one for one in summaries if (one.data, one.method) == (name, method)]
-            _line(ax, sorted(mine, key=x), x, look(i) | {"label": method}, len(methods) <= _MANY)
+            mine = [(x, one) for x, one in points if (one.data, one.method) == (name, method)]
+            if mine:
+                _line(ax, sorted(mine, key=itemgetter(0)), look(i) | {"label": method}, len(methods) <= _MANY)
         if printed and name in printed:
             shown: dict[str, Any] = {"color": GREY, "marker": "_", "linestyle": "--", "label": "in print"}
             ax.plot(*zip(*printed[name], strict=True), linewidth=1.2, markersize=9, **shown)
-        if logarithmic:
+        if all(x > 0 for x, _ in points):
             ax.set_xscale("log")
         ax.set_xticks(places, [f"{place:g}" for place in places])
         ax.minorticks_off()
@@ -61,19 +59,12 @@ def study_lines(
     return panels
 
 
-def study_times(
-    summaries: Sequence[Any], ylabel: str = "accuracy", titles: Mapping[str, str] | None = None
-) -> list[Axes]:
-    """Mean scores against the seconds of the selection, a panel for each data set, a mark for each method.
+def study_times(summaries: Sequence[Summary], ylabel: str = "accuracy") -> list[Axes]:
+    """Draw mean scores against the seconds of the selection, with its tuning; a panel for each data set.
 
-    Bars are of one standard deviation.
+    Each method has a mark, with a bar of one standard deviation.
 
-    Parameters
-    ----------
-    summaries : with `data`, `method`, `mean`, `std` and `seconds` that have "selecting", and "tuning" where
-        the method was tuned: then that is counted too.
-    ylabel : what the scores are.
-    titles : data set ↦ its title.
+    summaries : `seconds` has "selecting", and "tuning" where the method was tuned.
     """
     methods = list(dict.fromkeys(one.method for one in summaries))
     names = list(dict.fromkeys(one.data for one in summaries))
@@ -81,7 +72,7 @@ def study_times(
     xlabel = "seconds of the selection" + ", with its tuning" * any(
         "tuning" in one.seconds for one in summaries
     )
-    panels = _panels(names, xlabel, ylabel, titles or {}, 2)
+    panels = _panels(names, xlabel, ylabel, 2)
     for one, seconds in zip(summaries, took, strict=True):
         ax, style = panels[names.index(one.data)], look(methods.index(one.method))
         shown = style | {"label": one.method, "linestyle": "none", "fillstyle": _FILLS[style["linestyle"]]}
@@ -99,7 +90,7 @@ def study_times(
 def picked_pixels(
     shares: Mapping[str, Mapping[int, float]], shape: tuple[int, int], background: Any = None
 ) -> list[Axes]:
-    """Where in the image the features of each method lie: the darker a square, the more of the seeds pick it.
+    """Draw the features of each method in the image: the darker a square, the more of the seeds pick it.
 
     Parameters
     ----------
@@ -120,7 +111,7 @@ def picked_pixels(
 
 
 def _grid(count: int, wide: int, height: float) -> list[Axes]:
-    """So many panels in rows of `wide`, on a figure that is as wide for fewer: its letters are as large."""
+    """Make panels in rows of `wide`; a figure of fewer is as wide, so that its letters are as large."""
     high = -(-count // wide)
     size = {"figsize": (12.6, height * high), "layout": "constrained"}
     _, grid = pyplot().subplots(high, wide, squeeze=False, **size)
@@ -129,30 +120,24 @@ def _grid(count: int, wide: int, height: float) -> list[Axes]:
     return list(grid.flat)[:count]
 
 
-def _panels(
-    names: Sequence[str], xlabel: str, ylabel: str, titles: Mapping[str, str], wide: int
-) -> list[Axes]:
+def _panels(names: Sequence[str], xlabel: str, ylabel: str, wide: int) -> list[Axes]:
     panels = _grid(len(names), wide, 9 / wide + 0.4)
     for i, (name, ax) in enumerate(zip(names, panels, strict=True)):
-        axes(ax, titles.get(name, name), xlabel, textwrap.fill(ylabel, 24) if i % wide == 0 else "")
+        axes(ax, title(name), xlabel, textwrap.fill(ylabel, 24) if i % wide == 0 else "")
         ax.grid(linewidth=0.4, alpha=0.5)
     return panels
 
 
-def _line(
-    ax: Axes, mine: Sequence[Any], x: Callable[[Any], float], shown: dict[str, Any], bars: bool
-) -> None:
-    if not mine:
-        return
-    places, means = [x(one) for one in mine], np.array([one.mean for one in mine])
+def _line(ax: Axes, mine: Sequence[tuple[float, Summary]], shown: dict[str, Any], bars: bool) -> None:
+    places, means = [x for x, _ in mine], np.array([one.mean for _, one in mine])
     ax.plot(places, means, markersize=4.5, linewidth=1.2, **shown)
     if bars:
-        std = np.nan_to_num([one.std for one in mine])
+        std = np.nan_to_num([one.std for _, one in mine])
         ax.vlines(places, means - std, means + std, color=shown["color"], linewidth=0.7)
 
 
 def _legend(panels: Sequence[Axes], columns: int) -> None:
-    """One for all panels, below them."""
+    """Draw one legend for all panels, below them."""
     handles = {
         label: handle for ax in panels for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }

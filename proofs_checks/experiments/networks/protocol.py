@@ -1,15 +1,26 @@
-"""Rows to train, to validate and to test on: as the references draw and scale them, and without leaks."""
+"""What all studies share: the rows of a data set, and the features that a method picks on them.
+
+Rows to train, to validate and to test on are drawn and scaled as the references do, or without leaks. Most
+methods pick for several k by one run with the largest.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
+import math
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from proofs_checks.experiments.networks.data import Table
-from sparselin.neural.baselines.methods import Split
+from proofs_checks.experiments.networks.data import FORMS, Table, table
+from proofs_checks.experiments.networks.pieces import Piece, Record, Scale
+from proofs_checks.experiments.networks.printed import ALL
+from sparselin.neural.baselines.methods import METHODS, Split
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count
 
@@ -19,7 +30,7 @@ SENTINEL = -100_000.0
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """What of the references' protocol is taken over; each switch is a leak from the test rows.
+    """The leaks of the references' protocol from the test rows, each with a switch.
 
     Attributes
     ----------
@@ -65,6 +76,12 @@ class Sets(NamedTuple):
         return Split(self.X, self.y, self.X_test, self.y_test)
 
 
+@functools.lru_cache(maxsize=2)
+def sets_of(data: str, protocol: Protocol, seed: int, rows: int | None) -> Sets:
+    """Return `split` of a data set by its name; the last two are kept."""
+    return split(table(data), protocol, seed, rows)
+
+
 def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) -> Sets:
     """Draw training, validation and test rows, fill what is missing, and scale to [0, 1].
 
@@ -79,7 +96,6 @@ def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) 
 
     Raises ValueError where no row is left for one of the three.
 
-    >>> from proofs_checks.experiments.networks.data import table
     >>> found = split(table("breast_cancer"), HONEST, seed=1)
     >>> found.X.shape, found.X_val.shape, found.X_test.shape, float(found.X.min()), float(found.X.max())
     ((399, 30), (57, 30), (113, 30), 0.0, 1.0)
@@ -98,10 +114,9 @@ def split(table: Table, protocol: Protocol, seed: int, rows: int | None = None) 
     reference = everything if protocol.scale_on_all else train
     X = _filled(table, protocol, train)
     low, span = _range(X[reference], table.image is not None)
-    scaled = [_scaled(X[part], low, span) for part in (train, validation, test)]
-    parts = [(x, table.y[part]) for x, part in zip(scaled, (train, validation, test), strict=True)]
-    (X_train, y), (X_val, y_val), (X_test, y_test) = parts
-    return Sets(X_train, y, X_val, y_val, X_test, y_test, table.classes)
+    X_train, X_val, X_test = (_scaled(X[part], low, span) for part in (train, validation, test))
+    y = table.y
+    return Sets(X_train, y[train], X_val, y[validation], X_test, y[test], table.classes)
 
 
 def _train_test(table: Table, protocol: Protocol, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:
@@ -119,7 +134,7 @@ def _train_test(table: Table, protocol: Protocol, rng: np.random.Generator) -> t
 def _drawn(
     table: Table, protocol: Protocol, rows: IndexArray, part: int, rng: np.random.Generator
 ) -> tuple[IndexArray, IndexArray]:
-    """A `part`-th of the rows is put aside, in random order: what is left, and that."""
+    """Put a `part`-th of the rows aside, in random order; return the rest, and these."""
     rows = rng.permutation(rows)
     if protocol.by_row:
         left = len(rows) - len(rows) // part
@@ -136,7 +151,7 @@ def _drawn(
 
 
 def _filled(table: Table, protocol: Protocol, train: IndexArray) -> Any:
-    """X without NaN. A feature that no training row has is 0 on all of them, and so 0 when it is scaled."""
+    """Return X without NaN. A feature that no training row has is 0 on all of them, and so 0 when scaled."""
     missing = np.isnan(table.X)
     if not missing.any():
         return table.X
@@ -152,14 +167,183 @@ def _filled(table: Table, protocol: Protocol, train: IndexArray) -> Any:
 
 
 def _range(X: FloatArray, together: bool) -> tuple[Any, Any]:
-    """The least value and the span, of all features together or of each."""
+    """Return the least value and the span, of all features together or of each."""
     axis = None if together else 0
     low = X.min(axis=axis)
     return low, X.max(axis=axis) - low
 
 
 def _scaled(X: FloatArray, low: Any, span: Any) -> NDArray[np.float32]:
-    """(X − low)/span, 0 where the span is 0."""
+    """Return (X − low)/span, 0 where the span is 0."""
     with np.errstate(over="ignore"):
         scaled: Any = np.where(span > 0, (X - low) / np.where(span > 0, span, 1), 0)
     return np.ascontiguousarray(scaled, np.float32)
+
+
+# --- the picks of a method -------------------------------------------------------------------------------
+
+ALONE = frozenset({"Sequential Attention", "mRMR", "concrete autoencoder", "concrete autoencoder of y"})
+"""Methods whose picks for k do not begin with those for a smaller one: phases and selectors are k, and
+feature-engine's `MRMR` tells the set but not the order."""
+
+PATHS = frozenset({"LassoNet", "group LASSO"})
+"""Methods that drop features: their order is that of leaving, on a path down to the smallest k."""
+
+LASSONET: dict[str, Any] = {"growth": 1.02, "batch_size": 256, "learning_rate": (1e-3, 1e-3)}
+"""Of LassoNet's paths, as in its code; the paper prints the learning rate only."""
+DENSE, AT_LAMBDA = 1000, 20
+"""Steps of the dense network, unless 10 epochs do not bring the validation loss down, and at each λ.
+
+100 epochs at each λ with all rows in a batch, the defaults of its package, take 117 s for a path of ISOLET
+and not 24, and its 50 features are no better on the validation rows (0.841, 0.886). With a growth of 1.1 a
+third of the features leaves at one λ.
+"""
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"Sequential LASSO": {"decrease": 0.02}}
+"""What differs from the defaults of a method, LassoNet's apart. λ falls by 2 %, not by 0.1 %, at a time: for
+k = 10 on COIL-20 1.4 s instead of 8.9 s, and as good on Mice Protein. To first order the picks are OMP's
+either way."""
+
+
+class Picks(NamedTuple):
+    """The features in the order of a method, the best or first first, and the seconds that it took.
+
+    picked : how many of them it picked itself; the others fill up, by their scores and then by their number
+        (`Status.FILLED`). None for all.
+    tuning : the seconds in which its settings were chosen; None where they were not, or for another k.
+    """
+
+    order: tuple[int, ...]
+    seconds: float
+    picked: int | None = None
+    tuning: float | None = None
+
+    def prefix(self, k: int) -> tuple[Picks, list[str]]:
+        """Return the picks for k, and notes for their reader; the seconds are those of the whole run."""
+        length = len(self.order)
+        notes = [f"prefix of {length}, which has the seconds"] if k < length else []
+        return Picks(self.order[:k], self.seconds if k == length else 0.0), [
+            *notes,
+            *filter(None, [self.filled(k)]),
+        ]
+
+    def filled(self, k: int) -> str:
+        """Return a note for the reader of the first k; "" where all of them were picked.
+
+        >>> Picks((4, 2, 0), 1.0, picked=1).filled(3), Picks((4, 2, 0), 1.0, picked=1).filled(1)
+        ('1 picked, 2 filled up', '')
+        """
+        if self.picked is None or k <= self.picked:
+            return ""
+        return f"{self.picked} picked, {k - self.picked} filled up"
+
+
+def below(data: str, sizes: Iterable[int]) -> list[int]:
+    """Return the k that are less than the number of features of a data set, the largest first.
+
+    >>> below("mice", (5, 10, 50, 100))
+    [50, 10, 5]
+    """
+    return sorted((k for k in sizes if k < FORMS[data].d), reverse=True)
+
+
+def run_length(method: str, k: int, largest: int) -> int:
+    """Return the k of the run that has the picks for k: `largest`, of ALL and of methods ALONE k itself.
+
+    >>> run_length("linear OMP", 5, 50), run_length("mRMR", 5, 50)
+    (50, 5)
+    """
+    return k if method == ALL or method in ALONE else largest
+
+
+def pick(
+    method: str, X: Any, y: Any, k: int, smallest: int, seed: int, options: Mapping[str, Any] | None = None
+) -> Picks:
+    """Select k features. Unless the method is in ALONE, the first j of them are its answer for j < k.
+
+    method : a key of METHODS, or ALL, which takes the first k, that is all.
+    smallest : the least k of the study: PATHS go down to it.
+    options : of the method, in place of its defaults.
+
+    >>> X = np.eye(4)[[0, 1, 2, 3, 0, 1]]
+    >>> pick("linear OMP", X, ["a", "b", "b", "b", "a", "b"], 2, 1, seed=0).order
+    (0, 1)
+    """
+    if method == ALL:
+        return Picks(tuple(range(k)), 0.0)
+    given = dict(options or {})
+    begin = time.process_time()
+    if method == "LassoNet":
+        given["down_to"] = smallest
+    run = min(k, smallest) if method == "group LASSO" else k
+    ranking = METHODS[method](X, y, run, rng=seed, **given)
+    order = ranking.support if run == k else np.argsort(-ranking.scores, kind="stable")[:k]
+    picked = len(set(ranking.picks.tolist())) if run == k else k
+    seconds = time.process_time() - begin
+    return Picks(tuple(order.tolist()), seconds, picked if picked < k else None)
+
+
+@functools.lru_cache(maxsize=4)
+def picked(
+    data: str, protocol: Protocol, method: str, k: int, smallest: int, seed: int, scale: Scale
+) -> Picks:
+    """Return `pick` on the training rows of a data set, with the options of the scale; four are kept."""
+    sets = sets_of(data, protocol, seed, scale.rows_of(data))
+    return pick(method, sets.X, sets.y, k, smallest, seed, called_with(method, len(sets.y), scale))
+
+
+def recorded(
+    piece: Piece, scores: Mapping[str, float], picks: Picks, began: float, rows: int, notes: Iterable[str]
+) -> Record:
+    """Return the record of a piece whose picks are judged since `began`, in seconds of the processor."""
+    seconds = {"selecting": picks.seconds, "fitting": time.process_time() - began}
+    if picks.tuning is not None:
+        seconds["tuning"] = picks.tuning
+    support = () if piece.method == ALL else picks.order
+    return Record(piece, scores, support, seconds, rows, "; ".join(filter(None, notes)))
+
+
+def path_epochs(rows: int, scale: Scale) -> tuple[int, int]:
+    """Return the epochs that have DENSE steps, and AT_LAMBDA steps, or the scale's share of them.
+
+    >>> path_epochs(735, Scale()), path_epochs(8750, Scale())
+    ((334, 7), (29, 1))
+    """
+    batches = math.ceil(rows / LASSONET["batch_size"])
+    return scale.epochs_of(math.ceil(DENSE / batches)), scale.epochs_of(math.ceil(AT_LAMBDA / batches))
+
+
+def called_with(
+    method: str, rows: int, scale: Scale, given: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the options of a method on that many training rows: OPTIONS or LASSONET, then those given.
+
+    >>> called_with("Sequential LASSO", 1000, Scale(), {"lam": 0.1})
+    {'decrease': 0.02, 'lam': 0.1}
+    """
+    if method == ALL:
+        return {}
+    if method == "LassoNet":
+        return {**LASSONET, "epochs": path_epochs(rows, scale), **(given or {})}
+    return with_epochs(method, {**OPTIONS.get(method, {}), **(given or {})}, scale)
+
+
+def with_epochs(method: str, options: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
+    """Return the options with the scale's share of the epochs, also where these are the method's defaults.
+
+    >>> from proofs_checks.experiments.networks.pieces import QUICK
+    >>> with_epochs("group LASSO", {"epochs": 40}, QUICK)
+    {'epochs': 4, 'dense_epochs': 2}
+    """
+    if scale.epochs == 1:
+        return dict(options)
+    found = {
+        name: parameter.default
+        for name, parameter in inspect.signature(METHODS[method]).parameters.items()
+        if name in ("epochs", "dense_epochs")
+    }
+    found = {**found, **{name: value for name, value in options.items() if name in found}}
+    less = {
+        name: tuple(map(scale.epochs_of, value)) if isinstance(value, tuple) else scale.epochs_of(value)
+        for name, value in found.items()
+    }
+    return {**options, **less}

@@ -1,31 +1,33 @@
-"""The page of `make networks`: a section for each study, with what is printed beside ours."""
+"""The page of `make networks`: a section for each study, with its tables and its figures."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from proofs_checks.experiments.networks.data import FORMS
-from proofs_checks.experiments.networks.pieces import Record, Study
-from proofs_checks.experiments.networks.report_figures import TITLES, figures
-from proofs_checks.experiments.networks.report_matrices import matrices
-from proofs_checks.experiments.networks.report_rows import (
+from proofs_checks.experiments.networks import pictures
+from proofs_checks.experiments.networks.data import FORMS, table, title
+from proofs_checks.experiments.networks.pieces import Record, Store, Study, summarize_failures
+from proofs_checks.experiments.networks.printed import OWN
+from proofs_checks.experiments.networks.tables import (
     AGAINST,
     CAVEATS,
-    LONG,
-    NAMES,
+    SCORES,
     TEXT,
     Row,
     cells,
     counts,
     judged_here,
+    matrices,
+    number_of,
+    place,
     rows,
 )
-from proofs_checks.experiments.networks.runs import duration, failures_in_words
-from proofs_checks.experiments.networks.store import Store
-from sparselin.ledger import EXPERIMENTAL
+from proofs_checks.experiments.networks.verdicts import Summary
 from sparselin.studies.common import folder, page
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -34,7 +36,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """How the records came about.
+    """The run that made the records.
 
     Attributes
     ----------
@@ -56,61 +58,40 @@ class Run:
 
 def write(output: Path, studies: Mapping[str, Study], store: Store, run: Run) -> Path:
     """Write index.html, results.json and the figures (PNG and SVG) of the store's records to a folder."""
-    records = sorted(store.records.values(), key=_order(studies, store))
+    records = sorted(store.records.values(), key=place)
     judged = judged_here(records, store.scale)
     found = rows(records, judged, run.against)
-    described = page.describe(run.command, run.seconds, run.jobs, 1, run.interrupted, packages=PACKAGES)
-    failed = failures_in_words(store.failures.values())
-    results = {
-        "run": described,
+    hours = sum(store.seconds.values()) / 3600
+    common = {
+        "run": page.describe(run.command, run.seconds, run.jobs, 1, run.interrupted, packages=PACKAGES),
         "scale": dataclasses.asdict(store.scale),
         "left": run.left,
-        "failures": failed,
+        "failures": summarize_failures(store.failures.values()),
         "against": run.against,
-        "rows": [row.as_json() for row in found],
     }
     files: dict[str, bytes] = {}
     names = dict.fromkeys(row.ours.study for row in found)
     context = {
-        "run": described,
-        "scale": store.scale,
-        "left": run.left,
-        "hours": duration(sum(store.seconds.values()) / 3600),
+        **common,
+        "hours": f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.1f} min",
         "records": len(records),
-        "failures": failed,
-        "against": run.against,
         "counts": counts(judged),
-        "verdicts": [verdict.value for verdict in EXPERIMENTAL],
-        "names": NAMES,
         "studies": [_section(files, studies.get(name), name, found, records) for name in names],
-        "long": LONG,
         "text": TEXT,
     }
     files[folder.INDEX] = page.render(TEMPLATE, context)
-    return folder.write(output, results, files)
-
-
-def _order(studies: Mapping[str, Study], store: Store) -> Any:
-    """By study, data set and k as the studies have them; methods as they came."""
-    place = {name: i for i, name in enumerate(studies)}
-    names = dict.fromkeys([*FORMS, *(name for study in studies.values() for name in study.data)])
-    sets = {name: i for i, name in enumerate(names)}
-    came = {key: i for i, key in enumerate(store.records)}
-
-    def key(record: Record) -> tuple[int, int, int]:
-        piece = record.piece
-        return place.get(piece.study, len(place)), sets.get(piece.data, len(sets)), came[piece.key]
-
-    return key
+    return folder.write(output, {**common, "rows": [row.as_json() for row in found]}, files)
 
 
 def _section(
     files: dict[str, bytes], study: Study | None, name: str, found: Sequence[Row], records: Sequence[Record]
 ) -> dict[str, Any]:
-    """What the template shows of one study."""
+    """Return what the template shows of a study; in its long tables the largest k is first."""
     mine = [row for row in found if row.ours.study == name]
-    sets = list(dict.fromkeys(row.ours.data for row in mine))
-    long = [(data, sorted((row for row in mine if row.ours.data == data), key=_place(mine))) for data in sets]
+    learners = list(dict.fromkeys(row.ours.learner for row in mine))
+    long: dict[str, list[dict[str, str]]] = {row.ours.data: [] for row in mine}
+    for row in sorted(mine, key=lambda row: (learners.index(row.ours.learner), -(row.size or 0))):
+        long[row.ours.data].append(cells(row))
     drawn = figures(name, mine, [record for record in records if record.piece.study == name])
     return {
         "name": name,
@@ -118,18 +99,125 @@ def _section(
         "source": study.source if study else "",
         "caveat": CAVEATS.get(name, ""),
         "matrices": matrices(mine),
-        "long": [
-            (TITLES.get(data, data), [(cells(row), _failed(row)) for row in rows]) for data, rows in long
-        ],
+        "long": [(title(data), lines) for data, lines in long.items()],
         "figures": [page.figure(files, f"{name}-{what}", *rest) for what, *rest in drawn],
     }
 
 
-def _place(mine: Sequence[Row]) -> Any:
-    """By learner, then the largest k first; all features at the end."""
-    learners = list(dict.fromkeys(row.ours.learner for row in mine))
-    return lambda row: (learners.index(row.ours.learner), -(row.size or 0))
+# --- figures ---------------------------------------------------------------------------------------------
+
+_NUMBERS = {"adaptivity": "features at a time", "signals": "features in all"}
+"""A study ↦ what its settings are, where they are numbers."""
+
+Figure = tuple[str, str, Any]  # name, caption, figure
 
 
-def _failed(row: Row) -> bool:
-    return row.judged is not None and row.judged.verdict.value == "not reproduced"
+def figures(study: str, mine: Sequence[Row], records: Sequence[Record]) -> Iterator[Figure]:
+    """Draw a study, from its rows and its records."""
+    selected = [row for row in mine if row.size is not None]
+    for learner in dict.fromkeys(row.ours.learner for row in selected):
+        those = [row for row in selected if row.ours.learner == learner]
+        yield from _against_k([row.ours for row in those if not row.ours.setting], learner)
+        yield from _against_setting(study, those, learner)
+    yield from _against_seconds([row.ours for row in selected])
+    for data in dict.fromkeys(record.piece.data for record in records):
+        yield from _pixels(data, records)
+
+
+def _words(learner: str) -> str:
+    return SCORES.get(learner, f"accuracy of {learner}")
+
+
+def _caption(learner: str, rest: str) -> str:
+    words = _words(learner)
+    return words[:1].upper() + words[1:] + rest
+
+
+def _name(what: str, learner: str) -> str:
+    """Return the name of a file."""
+    return f"{what}-" + "".join(letter if letter.isalnum() else "-" for letter in learner)
+
+
+def _against_k(plain: Sequence[Summary], learner: str) -> Iterator[Figure]:
+    """Draw scores against k; a line joins what was trained on as many rows, the fewest of its method."""
+    most_first = sorted(plain, key=lambda one: one.rows, reverse=True)
+    fewest = {(one.data, one.method): one.rows for one in most_first}
+    points = [(one.k, one) for one in plain if one.rows == fewest[one.data, one.method]]
+    if len({k for k, _ in points}) > 1:
+        drawn = pictures.study_lines(points, "features", _words(learner))
+        yield _name("k", learner), _caption(learner, " against k: means over seeds."), drawn[0].figure
+
+
+def _against_setting(study: str, mine: Sequence[Row], learner: str) -> Iterator[Figure]:
+    """Draw scores against settings that are numbers; what follows a number belongs to the method."""
+    points, printed = [], dict[str, list[tuple[float, float]]]()
+    for row in mine:
+        if found := number_of(row.ours.setting):
+            number, rest = found
+            points.append((number, dataclasses.replace(row.ours, method=row.ours.method + rest)))
+            if row.judged:
+                printed.setdefault(row.ours.data, []).append((number, row.judged.printed.mean))
+    if points:
+        what = _NUMBERS.get(study, "setting")
+        sorted_points = {data: sorted(those) for data, those in printed.items()}
+        drawn = pictures.study_lines(points, what, _words(learner), sorted_points)
+        words = _caption(learner, f" against {what}: means over seeds.")
+        yield _name("setting", learner), words, drawn[0].figure
+
+
+def _against_seconds(selected: Sequence[Summary]) -> Iterator[Figure]:
+    """Draw scores of the first learner against seconds, at the largest k at which most methods took time: one
+    run may have the picks for all k. The rows are on as many training rows as most have."""
+    timed = [one for one in selected if "selecting" in one.seconds and one.setting in ("", OWN)]
+    timed = [one for one in timed if one.learner == timed[0].learner]
+    if len({one.method for one in timed}) < 2:
+        return
+    took = Counter(one.k for one in timed if one.seconds["selecting"])
+    k = max({one.k for one in timed}, key=lambda k: (took[k], k))
+    sizes = Counter((one.data, one.rows) for one in timed if one.k == k)
+    usual = {data: rows for (data, rows), _ in reversed(sizes.most_common())}
+    shown = {
+        (one.data, one.method): one
+        for one in sorted(timed, key=lambda one: one.setting, reverse=True)
+        if one.k == k and one.rows == usual[one.data]
+    }
+    learner = timed[0].learner
+    drawn = pictures.study_times([one for one in timed if one in shown.values()], _words(learner))
+    tuned = ", with its tuning" if any("tuning" in one.seconds for one in shown.values()) else ""
+    rest = f" ± std at k = {k} against the seconds of the selection{tuned}, by one thread."
+    yield "seconds", _caption(learner, rest), drawn[0].figure
+
+
+def _pixels(data: str, records: Sequence[Record]) -> Iterator[Figure]:
+    """Draw the share of the seeds that pick a pixel at the largest k, by method and setting."""
+    shape = FORMS[data].image if data in FORMS else None
+    if shape is None:
+        return
+    picked = [r for r in records if r.piece.data == data and 0 < len(r.support) < FORMS[data].d]
+    most = max((record.piece.k for record in picked), default=0)
+    methods = {record.piece.method for record in picked}
+    supports: dict[str, list[tuple[int, ...]]] = {}
+    for record in sorted(picked, key=lambda record: number_of(record.piece.setting) or (0, "")):
+        if record.piece.k == most:
+            method, setting = record.piece.method, record.piece.setting
+            name = ", ".join(filter(None, (method, setting))) if len(methods) > 1 else setting or method
+            supports.setdefault(name, []).append(record.support)
+    if not supports:
+        return
+    shares = {
+        method: {j: count / len(those) for j, count in Counter(itertools.chain(*those)).items()}
+        for method, those in supports.items()
+    }
+    by = f" by {', '.join(methods)}" if len(methods) == 1 else ""
+    words = (
+        f"{title(data)}: the pixels picked{by}, k = {most}, on the mean image; the darker, the more seeds."
+    )
+    yield f"pixels-{data}", words, pictures.picked_pixels(shares, shape, _mean_image(data))[0].figure
+
+
+def _mean_image(data: str) -> Any:
+    """Return the mean of the images, or None where the data cannot be read any more."""
+    try:
+        return table(data).X.mean(axis=0)
+    except (OSError, ValueError):
+        return None

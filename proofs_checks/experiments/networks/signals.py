@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from proofs_checks.experiments.networks.picks import ALONE, pick, with_epochs
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
+from proofs_checks.experiments.networks.protocol import ALONE, pick, with_epochs
 from sparselin.neural.baselines.methods import METHODS
 from sparselin.results import FloatArray, IndexArray
 from sparselin.validation import check_count
@@ -38,7 +38,7 @@ DAG_FEATURES = 2000
 
 
 class Signal(NamedTuple):
-    """Rows of a signal of which the truth is known.
+    """Rows of a signal, with its true features.
 
     X : (n, p) float32 in [−1, 1], the columns in random order.
     y : (n,) intp, 0 or 1.
@@ -53,7 +53,7 @@ class Signal(NamedTuple):
 
 
 def signal(name: str, p: int, seed: int, n: int = ROWS) -> Signal:
-    """One of the synthetic sets of Passemiers et al., *A quantitative benchmark of neural network feature
+    """Draw a synthetic set of Passemiers et al., *A quantitative benchmark of neural network feature
     selection methods for detecting nonlinear signals* (Scientific Reports 14, 2024), with new random numbers.
 
     With u uniform in [0, 1]^p, X = 2u − 1 in another order of the columns, c = (½, ½):
@@ -164,7 +164,7 @@ def _squashed(Z: FloatArray) -> FloatArray:
 
 
 def _propagated(edges: Any, n: int, sigma: float, rng: np.random.Generator) -> FloatArray:
-    """The v_j of all nodes, in their order."""
+    """Return the v_j of all nodes, in their order."""
     V = rng.normal(0, sigma, (n, len(edges)))
     for j in range(len(edges)):
         parents = np.flatnonzero(edges[:, j])
@@ -187,7 +187,7 @@ study does not use, of RING and XOR with 32 features."""
 
 
 def found(rows: Signal, first: Sequence[int], twice: Sequence[int], k: int) -> dict[str, float]:
-    """The shares of the k true features that are among k picks and among 2k; of DAG that of related picks.
+    """Recall of the k true features in the first k and 2k picks; for DAG, precision by relatedness too.
 
     >>> rows = Signal(np.zeros((1, 9)), np.zeros(1, int), np.array([3, 4]), np.array([3, 4, 5]))
     >>> found(rows, [4, 5], [4, 5, 3, 0], 2)
@@ -212,12 +212,12 @@ def _pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 @functools.lru_cache(maxsize=1)
 def _signal(name: str, p: int, seed: int) -> Signal:
-    """All methods see the same rows."""
+    """Draw the rows, which are the same for all methods."""
     return signal(name, p, seed)
 
 
 def _run(piece: Piece, scale: Scale) -> Record:
-    """2k features are selected, of which the first k are judged too; of methods ALONE k anew."""
+    """Select 2k features, and judge the first k too; methods ALONE select k anew."""
     p, k = int(piece.setting.removeprefix("p=")), piece.k
     rows = _signal(piece.data, p, piece.seed)
     options = with_epochs(piece.method, SETTINGS.get(piece.method, {}), scale)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from proofs_checks.experiments.networks import (
+    attention_tables,
     completion,
     downstream,
     honest,
     lassonet_tables,
-    marginal,
-    papers,
     signals,
 )
 from proofs_checks.experiments.networks.pieces import Study
@@ -17,12 +16,12 @@ from sparselin.validation import check_new
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        *papers.PAPERS,
+        *attention_tables.STUDIES,
         honest.STUDY,
         lassonet_tables.STUDY,
         lassonet_tables.PIXELS,
         completion.STUDY,
-        marginal.STUDY,
+        attention_tables.GAINS,
         downstream.ANCHORS,
         downstream.DOWNSTREAM,
         signals.STUDY,

@@ -75,8 +75,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proofs_checks.experiments.networks.figures import Printed
 from proofs_checks.experiments.networks.pieces import Record
+from proofs_checks.experiments.networks.printed import Printed
 from sparselin.ledger import Verdict
 
 NEAR = 2.0
@@ -128,18 +128,16 @@ class Summary:
 
     @property
     def mean(self) -> float:
-        """Over seeds."""
+        """The mean over seeds."""
         return math.fsum(self.values.values()) / len(self.values)
 
     @property
     def std(self) -> float:
         """√(Σ(x − x̄)²/(n − 1)); NaN for one seed."""
-        n, mean = len(self.values), self.mean
-        return (
-            math.sqrt(math.fsum((x - mean) ** 2 for x in self.values.values()) / (n - 1))
-            if n > 1
-            else math.nan
-        )
+        if len(self.values) < 2:
+            return math.nan
+        mean = self.mean
+        return math.sqrt(math.fsum((x - mean) ** 2 for x in self.values.values()) / (len(self.values) - 1))
 
     @property
     def error(self) -> float:
@@ -151,7 +149,7 @@ class Summary:
 
 
 def summary(records: Iterable[Record], *, times: bool = False) -> tuple[Summary, ...]:
-    """A row for each study, data set, method, k, setting and learner, in the order in which they first occur.
+    """Return a summary for each study, data set, method, k, setting and learner, in their order.
 
     With `times` the keys of `Record.seconds` are the learners, and seconds the values. Raises ValueError for
     two records of one piece, and for a score that is not finite.
@@ -178,12 +176,12 @@ def summary(records: Iterable[Record], *, times: bool = False) -> tuple[Summary,
 def _summaries(
     address: tuple[str, str, str, int, str], records: list[Record], times: bool
 ) -> Iterable[Summary]:
-    """One for each learner of these records."""
+    """Yield a summary for each learner of these records."""
     measured = [(record, record.seconds if times else record.scores) for record in records]
     for learner in dict.fromkeys(name for _, values in measured for name in values):
-        own = [record for record, values in measured if learner in values]
+        own = [record for record, scores in measured if learner in scores]
         values = {
-            record.piece.seed: float(values[learner]) for record, values in measured if learner in values
+            record.piece.seed: float(scores[learner]) for record, scores in measured if learner in scores
         }
         for record in own:
             if not math.isfinite(values[record.piece.seed]):
@@ -215,7 +213,7 @@ class Paired(NamedTuple):
 
 
 def paired(first: Summary, second: Summary) -> Paired:
-    """Fisher's exact test that the differences over seeds are symmetric about 0 (1935; Pitman 1937).
+    """Test exactly that the differences over seeds are symmetric about 0 (Fisher 1935; Pitman 1937).
 
     p is the share of the 2ⁿ choices of signs for which |Σ ±δ_i| ≥ |Σ δ_i|. All signs as they are, and all
     turned, are among them, so that p ≥ 2/2ⁿ: 0.25 for three seeds, 0.0625 for five. Below six seeds no
@@ -319,7 +317,7 @@ def error_in_print(printed: Printed) -> float:
 
 
 def verdict(printed: Printed, ours: Summary | None) -> Judged:
-    """Whether an accuracy is reproduced, by the rule above.
+    """Judge whether an accuracy is reproduced, by the rule above.
 
     NEEDS_DATA without a record, with fewer than `LEAST_SEEDS` seeds by that rule, or where the fewer of our
     training rows and the protocol's are less than `LEAST_ROWS` times the others: on half the rows a lower
@@ -340,7 +338,7 @@ def verdict(printed: Printed, ours: Summary | None) -> Judged:
 
 
 def verdict_of_times(printed: tuple[Printed, Printed], ours: tuple[Summary | None, Summary | None]) -> Judged:
-    """Whether a method's time, the first of a pair, by Sequential Attention's, the second, is reproduced."""
+    """Judge a method's time, the first of a pair, in units of Sequential Attention's, the second."""
     lacking = next(filter(None, map(_lacking, printed, ours)), "")
     first, second = ours
     if first is None or second is None or lacking:
@@ -355,7 +353,7 @@ def _within(difference: float, tolerance: float) -> Verdict:
 
 
 def _lacking(printed: Printed, ours: Summary | None) -> str:
-    """What of a run a figure lacks, or ""."""
+    """Return what a figure lacks in our run, or ""."""
     if ours is None:
         return "no record"
     if len(ours.values) < LEAST_SEEDS and printed.within is None:
@@ -383,7 +381,7 @@ def together(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def stored(path: Path) -> tuple[Record, ...]:
-    """The records of a file of lines, each as `Record.as_json` has it; () where there is no file.
+    """Return the records of a file of lines, each as `Record.as_json` has it; () where there is no file.
 
     Raises ValueError that names the line which is none.
     """

@@ -1,4 +1,4 @@
-"""Sequential Attention as released: when it picks, its network and optimisers, and the studies on it."""
+"""Sequential Attention as released: its network and optimisers, its baselines, and the studies on it."""
 
 import dataclasses
 import math
@@ -11,135 +11,28 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from proofs_checks.experiments.networks import papers, reference, released, studies  # noqa: E402
+from proofs_checks.experiments.networks import attention_tables, released, studies  # noqa: E402
 from proofs_checks.experiments.networks.data import FORMS, table  # noqa: E402
-from proofs_checks.experiments.networks.figures import TABLES  # noqa: E402
-from proofs_checks.experiments.networks.picks import pick  # noqa: E402
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
-from proofs_checks.experiments.networks.printed import TITLES  # noqa: E402
-from proofs_checks.experiments.networks.protocol import PAPER, Sets, split  # noqa: E402
-from proofs_checks.experiments.networks.reference import (  # noqa: E402
+from proofs_checks.experiments.networks.printed import TABLES, TITLES  # noqa: E402
+from proofs_checks.experiments.networks.protocol import PAPER, Sets, pick, split  # noqa: E402
+from proofs_checks.experiments.networks.released import (  # noqa: E402
     AS_RELEASED,
     MENDED,
     SETTINGS,
     BatchNorm,
+    Gradients,
     Settings,
     Switches,
     buffered,
     optimizer,
     reference_accuracy,
     reference_attention,
+    reference_mask,
+    reference_omp,
 )
-from proofs_checks.experiments.networks.released import Gradients, reference_mask, reference_omp  # noqa: E402
-from sparselin.neural import SequentialAttention, mlp  # noqa: E402
 from sparselin.neural.baselines.methods import METHODS  # noqa: E402
-from sparselin.neural.schedule import Schedule, divided  # noqa: E402
 from sparselin.neural.training import Rows, seeded  # noqa: E402
-
-DEFECTS = {"first_at_random": True, "last_wasted": True, "counts_features": True}
-
-
-# --- when ------------------------------------------------------------------------------------------------
-
-
-def by_steps(k, m, steps):
-    """(steps before it, features) of each pick, by the rule of the released code, step by step."""
-    phases, picks, selected = k // m, [], 0
-    for step in range(steps):
-        index = min(
-            math.floor((Fraction(step, steps) - Fraction(1, 10)) / Fraction(9, 10) * phases), phases - 1
-        )
-        if index >= selected:
-            picks.append((step, m))
-            selected += m
-    return picks
-
-
-@pytest.mark.parametrize("steps", [300, 1234])
-@pytest.mark.parametrize(("k", "m"), [(50, 1), (50, 5), (64, 2), (64, 8), (64, 32), (64, 64), (6, 3)])
-def test_all_defects_are_the_released_rule(k, m, steps):
-    plan = divided(k, m, steps, 0.1, **DEFECTS)
-    expected = by_steps(k, m, steps)
-    assert plan.sizes == tuple(size for _, size in expected)
-    # steps are rounded down twice here, up once there: they differ by less than 3
-    assert all(0 <= there - here <= 2 for here, (there, _) in zip(plan.ends, expected, strict=True))
-
-
-def test_fifty_by_five_are_ten():
-    assert sum(divided(50, 5, 1000, 0.1, counts_features=True).sizes) == 10
-    assert sum(divided(50, 5, 1000, 0.1).sizes) == 50
-    assert [sum(divided(64, 2**i, 1000, 0.1, **DEFECTS).sizes) for i in range(7)] == [
-        64,
-        32,
-        16,
-        8,
-        16,
-        32,
-        64,
-    ]
-    # with 1, 2, 4, … at a time phase i has 2^i − 1 before it
-    assert divided(15, "double", 100, 0, counts_features=True) == Schedule(0, (25, 50, 100), (1, 2, 4))
-
-
-@pytest.mark.parametrize(
-    ("switch", "lengths", "steps"), [((), [30] * 3, 100), (("last_wasted",), [22, 23, 22], 77),
-    (("first_at_random",), [0, 45, 45], 100), (("first_at_random", "last_wasted"), [0, 30, 30], 70)]
-)  # fmt: skip
-def test_each_defect_by_itself(switch, lengths, steps):
-    plan = divided(3, 1, 100, 0.1, **dict.fromkeys(switch, True))
-    assert [plan.length(t) for t in range(3)] == lengths
-    assert (plan.warm_up, plan.steps, plan.sizes) == (10, steps, (1, 1, 1))
-
-
-def test_phases_that_have_no_step_are_named():
-    assert divided(1, 1, 1, 0, first_at_random=True).ends == (0,)
-    assert divided(3, 1, 2, 0, first_at_random=True).ends == (0, 1, 2)
-    with pytest.raises(ValueError, match="3 phases need a step each; got 2 steps"):
-        divided(3, 1, 2, 0, first_at_random=True, last_wasted=True)
-
-
-def planted(d=8, n=64):
-    X = torch.randn(n, d, generator=torch.Generator().manual_seed(0))
-    return X, (3 * X[:, 5] + 2 * X[:, 2])[:, None]
-
-
-def selector(k, plan, rng=0, **options):
-    with seeded(0):
-        network = mlp(8, (8,), 1)
-    adam = {"optimizer": lambda parameters: torch.optim.Adam(parameters, lr=0.02), "loss": "squared"}
-    return SequentialAttention(network, k, n_features=8, schedule=plan, rng=rng, **adam, **options)
-
-
-@pytest.mark.parametrize("warm_up", [0, 0.1])
-def test_units_of_a_phase_without_steps_are_drawn(warm_up):
-    def plan(steps):
-        return divided(3, 1, steps, warm_up, first_at_random=True)
-
-    paths = [selector(3, plan, rng).fit([planted()], 60) for rng in range(8)]
-    first = [int(path.order[0]) for path in paths]
-    assert len(set(first)) >= 3
-    assert all({2, 5} <= set(path.order) for path in paths)
-    assert selector(3, plan, 7).fit([planted()], 60).order.tolist() == paths[7].order.tolist()
-    np.testing.assert_allclose(paths[0].attention[0], 1 / 8)
-    np.testing.assert_array_equal(paths[0].steps, [0, plan(60).length(1), plan(60).length(2)])
-
-
-def test_a_forced_unit_is_not_drawn_and_several_are():
-    found = set()
-    for rng in range(20):
-        path = selector(4, lambda steps: Schedule(1, (1,), (3,)), rng, forced=[3]).fit([planted()], 2)
-        assert path.order[0] == 3
-        assert len(set(path.order.tolist())) == 4
-        found |= set(path.order[1:].tolist())
-    assert found == {0, 1, 2, 4, 5, 6, 7}
-
-
-def test_a_schedule_picks_k():
-    with pytest.raises(ValueError, match="schedule must pick 3 units, k less the forced ones; got 2"):
-        selector(3, lambda steps: divided(2, 1, steps, 0.1))
-    made = selector(3, lambda steps: divided(3, 1, steps, 0.1))
-    assert made.fit([planted()], 40).order.tolist() == selector(3, None).fit([planted()], 40).order.tolist()
-
 
 # --- how -------------------------------------------------------------------------------------------------
 
@@ -207,7 +100,7 @@ def test_batches_have_one_size_and_come_through_a_buffer():
     rows = Rows(torch.arange(250.0)[:, None], torch.arange(250))
     with seeded(0):
         for buffer in (True, False):
-            batches = reference.Batches(rows, 40, Switches(buffer=buffer))
+            batches = released.Batches(rows, 40, Switches(buffer=buffer))
             passes = [[batch.y for batch in batches] for _ in range(20)]
             assert len(batches) == len(passes[0]) == 6
             assert all(len(part) == 40 for part in passes[0])
@@ -215,9 +108,9 @@ def test_batches_have_one_size_and_come_through_a_buffer():
             highest = max(int(parts[0].max()) for parts in passes)
             assert (highest < 140) == buffer
             assert not torch.equal(passes[0][0], passes[1][0])
-        assert len(reference.Batches(rows, 1000)) == 1
+        assert len(released.Batches(rows, 1000)) == 1
         for size, counts in ((40, [40] * 6 + [10]), (83, [83] * 3)):
-            batches = reference.Batches(rows, size, Switches(drop_remainder=False))
+            batches = released.Batches(rows, size, Switches(drop_remainder=False))
             parts = [len(batch) for batch in batches]
             assert parts == counts
             assert len(batches) == len(parts)
@@ -229,7 +122,7 @@ def test_batches_have_one_size_and_come_through_a_buffer():
 
 def test_weights_begin_as_those_of_the_layer_for_all_features():
     with seeded(0):
-        first, _, last = reference.perceptron(50, 400, 20)
+        first, _, last = released.perceptron(50, 400, 20)
     for layer, inputs in ((first, 400), (last, 67)):
         bound = math.sqrt(6 / (inputs + layer.out_features))
         assert 0.99 * bound < float(layer.weight.detach().abs().max()) <= bound
@@ -240,7 +133,7 @@ def test_what_is_off_the_picks_has_no_effect():
     """The network of all d features with x∘1_S after the normalisation, and that of S: outputs, gradients."""
     X, S = torch.rand(30, 6), [4, 1]
     with seeded(0):
-        small, large = reference.perceptron(2, 6, 3), reference.perceptron(6, 6, 3)
+        small, large = released.perceptron(2, 6, 3), released.perceptron(6, 6, 3)
     large.load_state_dict(small.state_dict() | {"0.weight": large[0].weight.detach()})
     with torch.no_grad():
         large[0].weight[:, S] = small[0].weight
@@ -300,8 +193,8 @@ def test_gradients_that_rank_are_those_of_the_network_with_and_without_its_other
     sets, mask = quadrants(), torch.zeros(8)
     mask[[1, 6]] = 1
     with seeded(0):
-        network, inputs = reference.perceptron(8, 8, 4), BatchNorm(8)
-    rows = reference.rows_of(sets.X, sets.y)
+        network, inputs = released.perceptron(8, 8, 4), BatchNorm(8)
+    rows = released.rows_of(sets.X, sets.y)
     for random_off in (True, False):
         kept = network[0].weight.detach().clone()
         with torch.no_grad():
@@ -410,7 +303,7 @@ def test_accuracy_is_of_the_picks():
 
 # --- studies ---------------------------------------------------------------------------------------------
 
-STUDIES = {study.name: study for study in papers.PAPERS}
+STUDIES = {study.name: study for study in attention_tables.STUDIES}
 TINY = Scale(rows=400, seeds=1, image_seeds=1, epochs=0.02, sizes=(2, 3, 40), whole=False)
 
 
@@ -423,13 +316,13 @@ def test_pieces_are_different_and_possible(name, scale):
     assert {piece.data for piece in pieces} == set(study.data)
     for piece in pieces:
         assert piece.study == name
-        assert 1 <= piece.k < FORMS[piece.data].d or piece.method == papers.ALL
+        assert 1 <= piece.k < FORMS[piece.data].d or piece.method == attention_tables.ALL
     assert {piece.data for piece in study.pieces(["digits"], scale)} == {"digits"}
 
 
 def test_the_table_is_met_by_all_rows_and_seeds():
     pieces = list(STUDIES["paper"].pieces(["mnist"], FULL))
-    released = [p for p in pieces if p.method == papers.SA and not p.setting]
+    released = [p for p in pieces if p.method == attention_tables.SA and not p.setting]
     assert [p.seed for p in released if p.k == 50] == [1, 2, 3, 4, 5]
     assert {p.seed for p in released if p.k < 50} == {1, 2, 3}
     assert FULL.rows_of("mnist", whole=True) is FULL.rows_of("isolet") is None
@@ -447,20 +340,22 @@ def test_only_the_figure_of_the_table_takes_all_rows(monkeypatch, k, setting, sc
         seen.append(most)
         return quadrants()
 
-    monkeypatch.setattr(papers, "sets_of", sets_of)
-    monkeypatch.setattr(papers, "reference_attention", lambda sets, k, seed, **options: list(range(k)))
-    monkeypatch.setattr(papers, "reference_accuracy", lambda sets, order, seed, **options: 1.0)
-    STUDIES["paper"].run(Piece("paper", "mnist", papers.SA, k, 1, setting), scale)
+    monkeypatch.setattr(attention_tables, "sets_of", sets_of)
+    monkeypatch.setattr(
+        attention_tables, "reference_attention", lambda sets, k, seed, **options: list(range(k))
+    )
+    monkeypatch.setattr(attention_tables, "reference_accuracy", lambda sets, order, seed, **options: 1.0)
+    STUDIES["paper"].run(Piece("paper", "mnist", attention_tables.SA, k, 1, setting), scale)
     assert seen == [rows]
 
 
 def test_differences_are_those_that_a_data_set_has():
-    assert "means of training rows" in papers.differences("mice")
-    assert "means of training rows" not in papers.differences("coil20")
-    assert "split by group and class" in papers.differences("coil20")
-    assert "split by group and class" not in papers.differences("isolet")
-    assert "scaled by training rows" in papers.differences("isolet")
-    assert "scaled by training rows" not in papers.differences("digits")
+    assert "means of training rows" in attention_tables.differences("mice")
+    assert "means of training rows" not in attention_tables.differences("coil20")
+    assert "split by group and class" in attention_tables.differences("coil20")
+    assert "split by group and class" not in attention_tables.differences("isolet")
+    assert "scaled by training rows" in attention_tables.differences("isolet")
+    assert "scaled by training rows" not in attention_tables.differences("digits")
     on_training_rows = dataclasses.replace(PAPER, scale_on_all=False)
     for first, second in zip(
         *(split(table("digits"), one, 1) for one in (PAPER, on_training_rows)), strict=True
@@ -476,14 +371,17 @@ def test_every_printed_figure_has_a_study_that_knows_its_data():
 
 def test_a_record_tells_how_many_features_were_picked():
     piece = Piece("paper", "breast_cancer", "group LASSO, λ fixed", 10, 1)
-    sets = papers.sets_of("breast_cancer", PAPER, 1, None)
+    sets = attention_tables.sets_of("breast_cancer", PAPER, 1, None)
     ranking = METHODS[piece.method](sets.X, sets.y, 10, lam=0.05, dense_epochs=60, rng=1)
     picked = len(ranking.picks)
     assert 0 < picked < 10
     options = {"lam": 0.05, "dense_epochs": 60}
     found = pick(piece.method, sets.X, sets.y, 10, 5, 1, options)
     assert found.order == tuple(ranking.support)
-    assert papers._record(piece, sets, QUICK, found).note == f"{picked} picked, {10 - picked} filled up"
+    assert (
+        attention_tables._record(piece, sets, QUICK, found).note
+        == f"{picked} picked, {10 - picked} filled up"
+    )
     short = pick(piece.method, sets.X, sets.y, picked, picked, 1, options)
     assert short.filled(picked) == ""
 
@@ -491,16 +389,16 @@ def test_a_record_tells_how_many_features_were_picked():
 @pytest.mark.parametrize(
     "piece",
     [
-        Piece("paper", "breast_cancer", papers.ALL, 30, 1),
-        Piece("paper", "breast_cancer", papers.SA, 3, 1),
-        Piece("paper", "breast_cancer", papers.SA, 2, 1, papers.OWN),
+        Piece("paper", "breast_cancer", attention_tables.ALL, 30, 1),
+        Piece("paper", "breast_cancer", attention_tables.SA, 3, 1),
+        Piece("paper", "breast_cancer", attention_tables.SA, 2, 1, attention_tables.OWN),
         Piece("paper", "breast_cancer", "linear OMP", 2, 1),
         Piece("paper", "breast_cancer", "Sequential LASSO", 3, 1),
-        Piece("switches", "breast_cancer", papers.SA, 3, 1, "all"),
-        *(Piece("efficiency", "breast_cancer", method, 3, 1) for method in papers.EFFICIENT),
-        Piece("adaptivity", "breast_cancer", papers.SA, 8, 1, "4, as released"),
-        Piece("adaptivity", "breast_cancer", papers.SA, 8, 1, "4"),
-        Piece("masks", "breast_cancer", papers.SA, 3, 1, "l1_normalized"),
+        Piece("switches", "breast_cancer", attention_tables.SA, 3, 1, "all"),
+        *(Piece("efficiency", "breast_cancer", method, 3, 1) for method in attention_tables.EFFICIENT),
+        Piece("adaptivity", "breast_cancer", attention_tables.SA, 8, 1, "4, as released"),
+        Piece("adaptivity", "breast_cancer", attention_tables.SA, 8, 1, "4"),
+        Piece("masks", "breast_cancer", attention_tables.SA, 3, 1, "l1_normalized"),
     ],
     ids=lambda piece: piece.key,
 )
@@ -508,7 +406,7 @@ def test_pieces_are_computed(piece):
     record = STUDIES[piece.study].run(piece, TINY)
     assert record.piece == piece
     assert 0.3 <= record.scores["network"] <= 1
-    assert len(set(record.support)) == (0 if piece.method == papers.ALL else piece.k)
+    assert len(set(record.support)) == (0 if piece.method == attention_tables.ALL else piece.k)
     assert record.rows == 399
     expected = {
         "linear OMP": "prefix of 3",
@@ -523,4 +421,6 @@ def test_pieces_are_computed(piece):
 def test_a_prefix_is_that_of_the_method_itself():
     sets = split(table("breast_cancer"), PAPER, 1)
     record = STUDIES["paper"].run(Piece("paper", "breast_cancer", "linear OMP", 2, 1), TINY)
-    assert record.support == tuple(papers.METHODS["linear OMP"](sets.X, sets.y, 3).support[:2].tolist())
+    assert record.support == tuple(
+        attention_tables.METHODS["linear OMP"](sets.X, sets.y, 3).support[:2].tolist()
+    )

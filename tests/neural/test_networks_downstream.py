@@ -1,20 +1,17 @@
-"""Downstream learners, signals in noise and streams of clicks, on data that is embedded or made here."""
+"""Downstream learners, and signals in noise, on data that is embedded or made here."""
 
 import dataclasses
-import gzip
-import itertools
 import math
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from proofs_checks.experiments.networks import downstream, signals, streams  # noqa: E402
-from proofs_checks.experiments.networks.data import table  # noqa: E402
-from proofs_checks.experiments.networks.pieces import FULL, QUICK, Record  # noqa: E402
+from proofs_checks.experiments.networks import downstream, signals
+from proofs_checks.experiments.networks.data import table
+from proofs_checks.experiments.networks.pieces import FULL, QUICK, Record
 
 SMALL = dataclasses.replace(QUICK, image_seeds=1, seeds=1, epochs=0.08)
 
@@ -158,97 +155,3 @@ def test_all_features_learn_from_all_rows_but_the_test_rows():
     record = downstream.DOWNSTREAM.run(piece, SMALL)
     assert (piece.method, piece.k, record.support) == (downstream.ALL, 30, ())
     assert record.rows == 399 + 57
-
-
-SETTINGS = streams.Settings(buckets=500, dimension=4, hidden=(32,), batch_size=64, learning_rate=5e-3)
-
-
-def test_columns_that_decide_are_picked(tmp_path):
-    """7 of 39: by chance 1.3 of them would be among the 7 picks, and 4 or more with probability 0.015."""
-    relevant = streams.criteo_like(tmp_path / "clicks.gz", 3000, 1)
-    (record,) = streams.records(tmp_path / "clicks.gz", SETTINGS, sizes=(7, 40), seeds=(1,))
-    assert len({*record.support} & {*relevant}) >= 6
-    assert record.scores["AUC"] > 0.75
-    assert record.rows == 2700
-    others = [j for j in range(39) if j not in relevant][:7]
-    network = streams.train(tmp_path / "clicks.gz", others, 1, SETTINGS)
-    without = streams.evaluate(tmp_path / "clicks.gz", others, network, SETTINGS)
-    assert without["AUC"] < 0.6
-    assert without["log loss"] > record.scores["log loss"]
-
-
-def test_batches_are_those_of_the_lines(tmp_path):
-    path = tmp_path / "plain"
-    fields = [str(c) for c in (0, 1, -3, 7, *range(9))] + [f"{c:08x}" for c in range(26)]
-    path.write_text("\n".join("\t".join([str(i % 2), *fields]) for i in range(25)))
-    parts = list(streams.batches(path, dataclasses.replace(SETTINGS, batch_size=10)))
-    assert [len(y) for _, y in parts] == [10, 10, 3]
-    X = torch.cat([X for X, _ in parts])
-    assert torch.allclose(X[0, :4], torch.tensor([0, math.log(2), -math.log(4), math.log(8)]))
-    assert X[:, 13:].min() >= 0
-    assert X[:, 13:].max() < 500
-    assert torch.equal(X[:, 13:], X[:, 13:].round())
-    (held,) = streams.batches(path, SETTINGS, test=True)
-    assert held[1].tolist() == [1, 1]  # rows 10 and 20, of which the labels are 9 % 2 and 19 % 2
-    assert streams.count_rows(path, SETTINGS) == 25
-    assert streams.count_rows(path, dataclasses.replace(SETTINGS, rows=7)) == 7
-
-
-@pytest.mark.parametrize(("line", "fault"), [
-    ("1\t2\t3", "40 fields"),
-    ("2" + "\t" * 39, "label"),
-    ("\t" * 39, "label"),
-    ("1\tx" + "\t" * 38, "no number"),
-    ("1\tinf" + "\t" * 38, "not finite"),
-    ("", "40 fields"),
-])  # fmt: skip
-def test_a_malformed_line_is_named_after_the_batches_before_it(tmp_path, line, fault):
-    good = "1" + "\t" * 39
-    path = tmp_path / "clicks"
-    path.write_text("\n".join([good] * 100 + [line] + [good] * 10))
-    found = streams.batches(path, dataclasses.replace(SETTINGS, batch_size=30))
-    assert sum(len(y) for _, y in itertools.islice(found, 3)) == 90
-    with pytest.raises(streams.MalformedLine, match=f"line 101.*{fault}") as raised:
-        next(found)
-    assert raised.value.number == 101
-
-
-def test_no_more_than_a_batch_is_read(tmp_path, monkeypatch):
-    path = tmp_path / "clicks"
-    path.write_text(("1" + "\t" * 39 + "\n") * 1000)
-    read = []
-    lines = streams._lines
-    monkeypatch.setattr(streams, "_lines", lambda *given: (read.append(1) or line for line in lines(*given)))
-    next(streams.batches(path, dataclasses.replace(SETTINGS, batch_size=50)))
-    assert len(read) <= 60
-
-
-def test_a_file_cut_off_a_single_class_and_a_header(tmp_path):
-    path = tmp_path / "clicks.gz"
-    streams.criteo_like(path, 500, 1)
-    whole = gzip.decompress(path.read_bytes())
-    path.write_bytes(path.read_bytes()[:-2000])
-    with pytest.raises(streams.MalformedLine, match="Fetch the file again"):
-        list(streams.batches(path, SETTINGS))
-    path.write_bytes(b"".join(line for line in whole.splitlines(True) if line[:1] == b"0"))
-    with pytest.raises(ValueError, match="both classes"):
-        streams.run(path, 3, 1, SETTINGS)
-    row = ["5", "u", "c", *"0000", "1", *"00", "0.25", "0", "-1", *map(str, range(9))]
-    path.write_text("timestamp\tuid\n" + "\t".join(row) + "\n")
-    ((X, y),) = streams.batches(path, dataclasses.replace(SETTINGS, layout=streams.ATTRIBUTION))
-    assert X.shape == (1, 12)
-    assert X[0, 0] == pytest.approx(math.log(1.25))
-    assert y.tolist() == [1]
-
-
-def test_scores_are_of_the_rows_held_out(tmp_path):
-    streams.criteo_like(tmp_path / "clicks", 600, 2)
-    network = streams.train(tmp_path / "clicks", (0, 20), 1, SETTINGS)
-    ((X, y),) = streams.batches(tmp_path / "clicks", SETTINGS, test=True)
-    assert len(y) == 60
-    with torch.no_grad():
-        odds = network(X[:, [0, 20]]) @ torch.tensor([-1.0, 1.0])
-    ours = streams.evaluate(tmp_path / "clicks", (0, 20), network, SETTINGS)
-    assert ours["AUC"] == pytest.approx(roc_auc_score(y, odds))
-    wanted = torch.nn.functional.binary_cross_entropy_with_logits(odds, y.float())
-    assert ours["log loss"] == pytest.approx(float(wanted), rel=1e-4)

@@ -1,46 +1,57 @@
-"""Sequential Attention's Tables 2, 3, 5, 6, 9 and 10, by the protocol that was released with it."""
+"""Sequential Attention's Tables 2, 3, 5, 6, 9 and 10, by the released protocol, and its Figure 11."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from proofs_checks.experiments.networks.data import FORMS, table
-from proofs_checks.experiments.networks.picks import OPTIONS, Picks, called_with, pick, run_length
+import torch
+
+from proofs_checks.experiments.networks.data import FORMS
 from proofs_checks.experiments.networks.pieces import Piece, Record, Scale, Study
-from proofs_checks.experiments.networks.printed import MASKS, TABLE_4, TITLES
-from proofs_checks.experiments.networks.protocol import HONEST, PAPER, Protocol, Sets, split
-from proofs_checks.experiments.networks.reference import (
+from proofs_checks.experiments.networks.printed import ALL, MASKS, OWN, TABLE_4, TITLES
+from proofs_checks.experiments.networks.protocol import (
+    HONEST,
+    OPTIONS,
+    PAPER,
+    Picks,
+    Protocol,
+    Sets,
+    below,
+    called_with,
+    pick,
+    picked,
+    recorded,
+    run_length,
+    sets_of,
+)
+from proofs_checks.experiments.networks.released import (
     AS_RELEASED,
     MENDED,
     SETTINGS,
     WARM_UP,
+    Gradients,
     Settings,
     Switches,
     reference_accuracy,
     reference_attention,
+    reference_mask,
+    reference_omp,
 )
-from proofs_checks.experiments.networks.released import Gradients, reference_mask, reference_omp
 from sparselin.neural.baselines.methods import METHODS
+from sparselin.neural.gains import gains_and_attention
+from sparselin.neural.networks import mlp
 
-SA, ALL, OWN = "Sequential Attention", "all features", "own defaults"
-
-
-def largest(data: str, scale: Scale) -> int:
-    """The largest k of a data set: the scale's below d.
-
-    >>> largest("breast_cancer", Scale())
-    25
-    """
-    return max(k for k in scale.sizes if k < FORMS[data].d)
+SA = "Sequential Attention"
 
 
 def settings_of(data: str, sets: Sets, scale: Scale, phases: int) -> Settings:
-    """The settings of a data set in the scale's share of the epochs.
+    """Return the settings of a data set in the scale's share of the epochs.
 
     There are two steps for each phase at least, and 400 to fit if the settings have them: of the averages
     of batch statistics .99⁴⁰⁰ = 2 % are still what they began with then, 0 and 1.
@@ -53,40 +64,37 @@ def settings_of(data: str, sets: Sets, scale: Scale, phases: int) -> Settings:
 
 
 def least_epochs(sets: Sets, batch_size: int, phases: int) -> int:
-    """Those with two steps for each phase and one more phase, after the warm-up."""
+    """Return the epochs with two steps for each phase and one more phase, after the warm-up."""
     in_epoch = len(sets.y) // min(batch_size, len(sets.y))
     return math.ceil(2 * (phases + 1) / (1 - WARM_UP) / in_epoch)
 
 
-@functools.lru_cache(maxsize=2)
-def sets_of(data: str, protocol: Protocol, seed: int, rows: int | None) -> Sets:
-    """`protocol.split` of a data set, the last two kept."""
-    return split(table(data), protocol, seed, rows)
+def _few(names: Sequence[str], scale: Scale) -> Iterator[tuple[int, str]]:
+    """Return the seeds and data sets of a study that takes few seeds of all of them."""
+    return itertools.product(range(1, 1 + scale.image_seeds), names)
 
 
 def _record(
-    piece: Piece,
-    sets: Sets,
-    scale: Scale,
-    picks: Picks,
-    note: str = "",
-    switches: Switches = AS_RELEASED,
+    piece: Piece, sets: Sets, scale: Scale, picks: Picks, note: str = "", switches: Switches = AS_RELEASED
 ) -> Record:
-    """The accuracy of the network that is trained again on the picks."""
+    """Train the network again on the picks, and record its accuracy."""
     begin = time.process_time()
     settings = settings_of(piece.data, sets, scale, 0)
     found = reference_accuracy(sets, picks.order, piece.seed, settings=settings, switches=switches)
-    seconds = {"selecting": picks.seconds, "fitting": time.process_time() - begin}
-    support = () if piece.method == ALL else picks.order
-    notes = "; ".join(filter(None, (note, picks.filled(piece.k))))
-    return Record(piece, {"network": found}, support, seconds, len(sets.y), notes)
+    notes = note, picks.filled(piece.k)
+    return recorded(piece, {"network": found}, picks, begin, len(sets.y), notes)
 
 
-def _attention(
-    sets: Sets, k: int, seed: int, settings: Settings, switches: Switches = AS_RELEASED, **options: Any
-) -> Picks:
+def _prepared(piece: Piece, scale: Scale, protocol: Protocol = PAPER) -> tuple[Sets, Settings]:
+    """Return the rows and the settings of a piece."""
+    sets = sets_of(piece.data, protocol, piece.seed, scale.rows_of(piece.data))
+    return sets, settings_of(piece.data, sets, scale, piece.k)
+
+
+def _picks(select: Callable[..., list[int]], piece: Piece, sets: Sets, **options: Any) -> Picks:
+    """Select by released code, or by it with a defect mended."""
     begin = time.process_time()
-    order = reference_attention(sets, k, seed, settings=settings, switches=switches, **options)
+    order = select(sets, piece.k, piece.seed, **options)
     return Picks(tuple(order), time.process_time() - begin)
 
 
@@ -99,7 +107,7 @@ def _paper_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
             of_methods = seed in scale.seeds_of(data)
             if not of_methods and not (scale.whole and seed <= scale.seeds):
                 continue
-            sizes = sorted((k for k in scale.sizes if k < FORMS[data].d), reverse=True)
+            sizes = below(data, scale.sizes)
             yield Piece("paper", data, ALL, FORMS[data].d, seed)
             for k in sizes if of_methods else sizes[:1]:
                 yield Piece("paper", data, SA, k, seed)
@@ -109,29 +117,20 @@ def _paper_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
 
 
 def _paper(piece: Piece, scale: Scale) -> Record:
-    """SA without a setting is the released one: with the largest k, as in the table, on all rows."""
-    data, k, seed = piece.data, piece.k, piece.seed
+    """Run a piece of Tables 2 and 3. SA with no setting is the released code; with the largest k, as in the
+    table, it takes all rows."""
+    data, k, seed, largest = piece.data, piece.k, piece.seed, below(piece.data, scale.sizes)[0]
     released = piece.method == SA and piece.setting == ""
-    whole = piece.method == ALL or (released and k == largest(data, scale))
+    whole = piece.method == ALL or (released and k == largest)
     sets = sets_of(data, PAPER, seed, scale.rows_of(data, whole))
-    if piece.method == ALL:
-        return _record(piece, sets, scale, Picks(tuple(range(k)), 0.0))
     if released:
-        return _record(piece, sets, scale, _attention(sets, k, seed, settings_of(data, sets, scale, k)))
-    run = run_length(piece.method, k, largest(data, scale))
-    picks = _picks(data, piece.method, run, seed, scale)
-    notes = [f"{name} {value}" for name, value in OPTIONS.get(piece.method, {}).items()]
-    if run != k:
-        picks = picks._replace(order=picks.order[:k], seconds=0.0)
-        notes.append(f"prefix of {run}, which has the seconds")
-    return _record(piece, sets, scale, picks, "; ".join(notes))
-
-
-@functools.lru_cache(maxsize=4)
-def _picks(data: str, method: str, k: int, seed: int, scale: Scale) -> Picks:
-    sets = sets_of(data, PAPER, seed, scale.rows_of(data))
-    options = called_with(method, len(sets.y), scale)
-    return pick(method, sets.X, sets.y, k, min(scale.sizes), seed, options)
+        settings = settings_of(data, sets, scale, k)
+        return _record(piece, sets, scale, _picks(reference_attention, piece, sets, settings=settings))
+    length = run_length(piece.method, k, largest)
+    run = picked(data, PAPER, piece.method, length, min(scale.sizes), seed, scale)
+    picks, notes = run.prefix(k)
+    options = [f"{name} {value}" for name, value in OPTIONS.get(piece.method, {}).items()]
+    return _record(piece, sets, scale, picks, "; ".join([*options, *notes]))
 
 
 # --- the differences between the released protocol and what it should be, one by one ----------------------
@@ -154,7 +153,7 @@ matters for several at a time only."""
 
 
 def differences(data: str) -> list[str]:
-    """Those that change something on a data set: rows are split by their group where no split is official,
+    """Return the differences that a data set has: rows are split by group where no split is official,
     only Mice Protein has missing values, and pixels have one range, whose ends the training rows have too."""
     without = set() if data == "mice" else {"means of training rows"}
     if FORMS[data].image is not None:
@@ -179,29 +178,20 @@ BASELINES: Mapping[tuple[str, str], Callable[..., list[int]]] = {
 
 
 def _switches_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    for seed in range(1, 1 + scale.image_seeds):
-        for data in names:
-            k = largest(data, scale)
-            yield from (Piece("switches", data, SA, k, seed, name) for name in differences(data))
-            yield from (Piece("switches", data, method, k, seed, name) for method, name in BASELINES)
+    for seed, data in _few(names, scale):
+        k = below(data, scale.sizes)[0]
+        settings = [*((SA, name) for name in differences(data)), *BASELINES]
+        yield from (Piece("switches", data, method, k, seed, name) for method, name in settings)
 
 
 def _switches(piece: Piece, scale: Scale) -> Record:
-    if (piece.method, piece.setting) in BASELINES:
-        return _baseline(piece, scale)
+    if baseline := BASELINES.get((piece.method, piece.setting)):
+        sets, settings = _prepared(piece, scale)
+        return _record(piece, sets, scale, _picks(baseline, piece, sets, settings=settings))
     protocol, switches = DIFFERENCES[piece.setting]
-    sets = sets_of(piece.data, protocol, piece.seed, scale.rows_of(piece.data))
-    settings = settings_of(piece.data, sets, scale, piece.k)
-    picks = _attention(sets, piece.k, piece.seed, settings, switches)
+    sets, settings = _prepared(piece, scale, protocol)
+    picks = _picks(reference_attention, piece, sets, settings=settings, switches=switches)
     return _record(piece, sets, scale, picks, switches=switches)
-
-
-def _baseline(piece: Piece, scale: Scale) -> Record:
-    sets = sets_of(piece.data, PAPER, piece.seed, scale.rows_of(piece.data))
-    settings = settings_of(piece.data, sets, scale, piece.k)
-    begin = time.process_time()
-    order = BASELINES[piece.method, piece.setting](sets, piece.k, piece.seed, settings=settings)
-    return _record(piece, sets, scale, Picks(tuple(order), time.process_time() - begin))
 
 
 # --- Tables 5 and 6: the same passes over the data for all methods ----------------------------------------
@@ -214,7 +204,7 @@ BUDGETS = {data: TABLE_4[title] for data, title in TITLES.items()} | {
 
 
 def _within(method: str, epochs: int, k: int) -> dict[str, Any]:
-    """The options with which a method takes `epochs` passes in all: those with picks share them."""
+    """Return the options with which a method takes `epochs` passes in all, divided among its picks."""
     options: dict[str, dict[str, Any]] = {
         "feature mask (LLY)": {"epochs": epochs},
         "group LASSO": {"lam": 0.03, "dense_epochs": epochs},
@@ -232,10 +222,9 @@ EFFICIENT = (
 
 
 def _efficiency_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    for seed in range(1, 1 + scale.image_seeds):
-        for data in names:
-            k = largest(data, scale)
-            yield from (Piece("efficiency", data, method, k, seed) for method in EFFICIENT)
+    for seed, data in _few(names, scale):
+        k = below(data, scale.sizes)[0]
+        yield from (Piece("efficiency", data, method, k, seed) for method in EFFICIENT)
 
 
 def _efficiency(piece: Piece, scale: Scale) -> Record:
@@ -246,7 +235,8 @@ def _efficiency(piece: Piece, scale: Scale) -> Record:
         epochs = max(epochs, least_epochs(sets, batch_size, k))
         settings = dataclasses.replace(SETTINGS[piece.data], epochs=epochs, batch_size=batch_size)
         all_rows = dataclasses.replace(AS_RELEASED, drop_remainder=False)  # as the others have
-        return _record(piece, sets, scale, _attention(sets, k, piece.seed, settings, all_rows))
+        picks = _picks(reference_attention, piece, sets, settings=settings, switches=all_rows)
+        return _record(piece, sets, scale, picks)
     options = {"batch_size": batch_size} | _within(piece.method, epochs, k)
     return _record(piece, sets, scale, pick(piece.method, sets.X, sets.y, k, k, piece.seed, options))
 
@@ -269,47 +259,87 @@ COUNTED = ", as released"
 
 
 def _adaptivity_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    for seed in range(1, 1 + scale.image_seeds):
-        for data in names:
-            k = adaptive(data)
-            for m in (2**i for i in range(int(math.log2(k)) + 1)):
-                yield Piece("adaptivity", data, SA, k, seed, str(m))
-                if m > 1:
-                    yield Piece("adaptivity", data, SA, k, seed, f"{m}{COUNTED}")
+    for seed, data in _few(names, scale):
+        k = adaptive(data)
+        for m in (2**i for i in range(int(math.log2(k)) + 1)):
+            yield Piece("adaptivity", data, SA, k, seed, str(m))
+            if m > 1:
+                yield Piece("adaptivity", data, SA, k, seed, f"{m}{COUNTED}")
 
 
 def _adaptivity(piece: Piece, scale: Scale) -> Record:
-    sets, k = sets_of(piece.data, PAPER, piece.seed, scale.rows_of(piece.data)), piece.k
+    (sets, settings), k = _prepared(piece, scale), piece.k
     m, counted = int(piece.setting.removesuffix(COUNTED)), piece.setting.endswith(COUNTED)
     switches = dataclasses.replace(AS_RELEASED, counts_features=counted)
-    settings = settings_of(piece.data, sets, scale, k)
-    picks = _attention(sets, k, piece.seed, settings, switches, features_per_step=m)
+    options = {"settings": settings, "switches": switches, "features_per_step": m}
+    picks = _picks(reference_attention, piece, sets, **options)
     chosen = sum(switches.schedule(k, m, 2**20).sizes)
     note = "" if chosen == k else f"{chosen} picked, {k - chosen} with the lowest numbers"
     return _record(piece, sets, scale, picks, note)
 
 
 def _masks_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
-    for seed in range(1, 1 + scale.image_seeds):
-        for data in names:
-            yield from (Piece("masks", data, SA, largest(data, scale), seed, mask) for mask in MASKS)
+    for seed, data in _few(names, scale):
+        k = below(data, scale.sizes)[0]
+        yield from (Piece("masks", data, SA, k, seed, mask) for mask in MASKS)
 
 
 def _masks(piece: Piece, scale: Scale) -> Record:
-    sets = sets_of(piece.data, PAPER, piece.seed, scale.rows_of(piece.data))
-    settings = settings_of(piece.data, sets, scale, piece.k)
-    return _record(
-        piece, sets, scale, _attention(sets, piece.k, piece.seed, settings, parametrization=piece.setting)
-    )
+    sets, settings = _prepared(piece, scale)
+    options = {"settings": settings, "parametrization": piece.setting}
+    return _record(piece, sets, scale, _picks(reference_attention, piece, sets, **options))
+
+
+# --- Figure 11: do true marginal gains and attention rank the features alike? ------------------------------
+#
+# S are the first k picks of Sequential Attention; a network is trained for S and for S ∪ {i}, every i ∉ S,
+# and one phase of attention has S selected (`sparselin.neural.gains`). "Spearman" correlates the ranks.
+
+SELECTED = (0, 9, 49)
+ROWS, EPOCHS, BATCH = 2000, 20, 256
+"""Rows for training and validation, and epochs: 785 networks of 784 inputs take a second a step, and with
+52,500 rows and 50 epochs three hours for a k. The paper tells neither."""
+
+
+def _gains_pieces(names: Sequence[str], scale: Scale) -> Iterator[Piece]:
+    """k = 0, 9 and 49, those with three features left at least: two ranks always agree or are opposed."""
+    for (seed, data), k in itertools.product(_few(names, scale), SELECTED):
+        if k + 3 <= FORMS[data].d:
+            yield Piece("gains", data, SA, k, seed)
+
+
+def _gains(piece: Piece, scale: Scale) -> Record:
+    """Record the correlation over the features outside S, on the training rows alone."""
+    rows = ROWS if scale.rows is None else min(ROWS, scale.rows)  # an eighth of them for validation
+    sets = sets_of(piece.data, PAPER, piece.seed, rows)
+    begin = time.process_time()
+    options = called_with(SA, len(sets.y), scale)
+    S = pick(SA, sets.X, sets.y, piece.k, piece.k, piece.seed, options).order if piece.k else ()
+    selected = time.process_time()
+    X, y = torch.from_numpy(sets.X), torch.from_numpy(sets.y)
+    found = gains_and_attention(
+        lambda: mlp(X.shape[1], (67,), sets.classes, dtype=X.dtype), X, y, S,
+        epochs=scale.epochs_of(EPOCHS), batch_size=BATCH, rng=piece.seed,
+    )  # fmt: skip
+    picks, notes = Picks(tuple(S), selected - begin), [f"{len(found.candidates)} candidates"]
+    return recorded(piece, {"Spearman": found.correlation}, picks, selected, len(sets.y), notes)
 
 
 ICLR = "Sequential Attention for Feature Selection (ICLR 2023), "
 DATA = tuple(SETTINGS)
-PAPERS = (
+STUDIES = (
     Study("paper", "All methods by the released protocol", f"{ICLR}Tables 2, 3", DATA, _paper_pieces, _paper),
     Study("switches", "The released protocol mended", "ours", DATA, _switches_pieces, _switches),
     Study("efficiency", "The same epochs", f"{ICLR}Tables 4, 5, 6", DATA, _efficiency_pieces, _efficiency),
     Study("adaptivity", "Features at a time", f"{ICLR}Table 9", DATA, _adaptivity_pieces, _adaptivity),
     Study("masks", "Forms of the mask", f"{ICLR}Table 10", DATA, _masks_pieces, _masks),
+)
+GAINS = Study(
+    "gains",
+    "Marginal gains and attention",
+    f"{ICLR}Appendix B.6, Figure 11",
+    ("digits", "breast_cancer", "mnist"),
+    _gains_pieces,
+    _gains,
 )
 """The studies of Sequential Attention's tables."""

@@ -7,11 +7,20 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from proofs_checks.experiments.networks import completion, fitting, honest, lassonet_tables  # noqa: E402
+from proofs_checks.experiments.networks import completion, honest, lassonet_tables, protocol  # noqa: E402
 from proofs_checks.experiments.networks.data import table  # noqa: E402
-from proofs_checks.experiments.networks.picks import ALONE, PATHS, pick, run_length, with_epochs  # noqa: E402
 from proofs_checks.experiments.networks.pieces import FULL, QUICK, Piece, Scale  # noqa: E402
-from proofs_checks.experiments.networks.protocol import HONEST, PAPER, Protocol, split  # noqa: E402
+from proofs_checks.experiments.networks.protocol import (  # noqa: E402
+    ALONE,
+    HONEST,
+    PAPER,
+    PATHS,
+    Protocol,
+    pick,
+    run_length,
+    split,
+    with_epochs,
+)
 from sparselin.neural.baselines.methods import METHODS  # noqa: E402
 
 TINY = Scale(rows=300, seeds=1, image_seeds=1, epochs=0.02, sizes=(3, 6))
@@ -40,7 +49,7 @@ def fresh(monkeypatch):
     for method, settings in honest.SETTINGS.items():
         shorter = {"growth": 1.6} if method == "LassoNet" else {}
         monkeypatch.setitem(honest.SETTINGS, method, tuple({**one, **shorter} for one in settings[::3]))
-    kept = (honest._sets, honest._chosen, honest._picks)
+    kept = (protocol.sets_of, protocol.picked, honest._chosen)
     for function in kept:
         function.cache_clear()
     yield kept
@@ -53,7 +62,7 @@ def test_test_rows_change_no_support_and_no_setting(cancer, method, fresh, monke
     scale = dataclasses.replace(TINY, epochs=0.06 if method == "Sequential Attention" else TINY.epochs)
     found = []
     for whole in (cancer, spoiled(cancer, np.arange(160, 200))):
-        monkeypatch.setattr(honest, "table", {"breast_cancer": whole}.get)
+        monkeypatch.setattr(protocol, "table", {"breast_cancer": whole}.get)
         found.append(honest.run(Piece("honest", "breast_cancer", method, 6, 1), scale))
         for function in fresh:
             function.cache_clear()
@@ -71,7 +80,7 @@ def test_validation_rows_decide_and_select_nothing(cancer, monkeypatch):
     def judge(given, order, seed, scale):
         assert given.X_test is given.X_val
         tried.append(order)
-        return fitting.Fit(0.0, float(len(tried) % 8 == wanted % 8), 1.0, 1)
+        return honest.Fit(0.0, float(len(tried) % 8 == wanted % 8), 1.0, 1)
 
     monkeypatch.setattr(honest, "judged", judge)
     for wanted in (3, 8):
@@ -85,7 +94,7 @@ def test_validation_rows_decide_and_select_nothing(cancer, monkeypatch):
 
 def test_equal_accuracy_goes_to_the_lower_loss(cancer, monkeypatch):
     losses = iter([3.0, 2.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0])
-    monkeypatch.setattr(honest, "judged", lambda *given: fitting.Fit(0.0, 0.5, next(losses), 1))
+    monkeypatch.setattr(honest, "judged", lambda *given: honest.Fit(0.0, 0.5, next(losses), 1))
     chosen = honest.tuned("group LASSO", split(cancer, HONEST, seed=1), 6, 3, 1, TINY)
     assert chosen.note.endswith("learning_rate 0.001, epochs 8, weight_decay 0.001")
 
@@ -99,13 +108,13 @@ def test_eight_settings_that_the_methods_take(cancer):
 def test_the_fit_reads_test_rows_once_and_only_its_features():
     sets = split(table("digits"), HONEST, seed=1)
     few = np.array([21, 42, 26, 43])
-    whole = fitting.fit(sets, few, 1, steps=300)
+    whole = honest.fit(sets, few, 1, steps=300)
     rest = np.setdiff1d(np.arange(64), few)
     X, X_val, X_test = (part.copy() for part in (sets.X, sets.X_val, sets.X_test))
     for part in (X, X_val, X_test):
         part[:, rest] = 7.0
-    assert fitting.fit(sets._replace(X=X, X_val=X_val, X_test=X_test), few, 1, steps=300) == whole
-    other = fitting.fit(sets._replace(y_test=(sets.y_test + 1) % 10), few, 1, steps=300)
+    assert honest.fit(sets._replace(X=X, X_val=X_val, X_test=X_test), few, 1, steps=300) == whole
+    other = honest.fit(sets._replace(y_test=(sets.y_test + 1) % 10), few, 1, steps=300)
     assert other[1:] == whole[1:]
     assert other.accuracy < 0.2 < whole.accuracy
 
@@ -114,13 +123,13 @@ def test_the_fit_keeps_its_best_step_and_stops():
     """Labels at random: the validation loss is least at once, and the training goes on without use."""
     sets = split(table("digits"), HONEST, seed=1)
     y = np.random.default_rng(0).permutation(sets.y)
-    found = fitting.fit(sets._replace(y=y), np.arange(64), 1, steps=500, patience=200)
-    long = fitting.fit(sets._replace(y=y), np.arange(64), 1, steps=500, patience=500)
+    found = honest.fit(sets._replace(y=y), np.arange(64), 1, steps=500, patience=200)
+    long = honest.fit(sets._replace(y=y), np.arange(64), 1, steps=500, patience=500)
     assert found == long
     assert found.steps < 500
-    short = fitting.fit(sets._replace(y=y), np.arange(64), 1, steps=found.steps)
+    short = honest.fit(sets._replace(y=y), np.arange(64), 1, steps=found.steps)
     assert short == found
-    assert fitting.fit(sets, np.arange(64), 1, steps=400, patience=100).steps > 200
+    assert honest.fit(sets, np.arange(64), 1, steps=400, patience=100).steps > 200
 
 
 @pytest.mark.parametrize("method", sorted(METHODS.keys() - ALONE - SLOW))
@@ -195,7 +204,7 @@ def test_decoder_takes_the_width_that_validates_best(monkeypatch):
 
     def fit(sets, support, seed, hidden, **options):
         seen.append(hidden)
-        return fitting.Fit(1 - right[hidden], right[hidden], float(hidden[0]), 1)
+        return honest.Fit(1 - right[hidden], right[hidden], float(hidden[0]), 1)
 
     monkeypatch.setattr(lassonet_tables, "fit", fit)
     found, width = lassonet_tables.decoder(None, range(6), 1, TINY)

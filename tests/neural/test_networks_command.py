@@ -1,0 +1,553 @@
+"""`make networks`: what is stored stays, nothing is computed twice, the page has the records' numbers."""
+
+import dataclasses
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import types
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("torch")
+mpl.use("Agg")
+
+from proofs_checks.experiments.networks import pieces, report, studies
+from proofs_checks.experiments.networks.command import networks
+from proofs_checks.experiments.networks.data import table
+from proofs_checks.experiments.networks.pieces import (
+    QUICK,
+    Failure,
+    Piece,
+    Record,
+    Store,
+    Study,
+    compute,
+    grouped,
+    planned,
+)
+from sparselin.datasets import FOLDER
+from sparselin.parallel.processes import Lost, run_groups
+from sparselin.studies.common.command import listed
+
+METHODS = ("Sequential Attention", "random", "group LASSO, λ fixed")
+CALLS = []  # the keys of the pieces that were computed in this process
+
+
+def toy_pieces(names, scale):
+    for seed in range(1, scale.seeds + 1):
+        for data in names:
+            for method in METHODS:
+                for k in reversed(scale.sizes):
+                    yield Piece("toy", data, method, k, seed)
+
+
+def nearest_mean(piece, scale):
+    """Random features, and the share of rows that are nearest to the mean of their own class by them."""
+    CALLS.append(piece.key)
+    found = table(piece.data)
+    rng = np.random.default_rng([piece.seed, METHODS.index(piece.method)])
+    order = rng.permutation(found.X.shape[1])[: piece.k]
+    X = found.X[:, order]
+    means = np.array([X[found.y == c].mean(axis=0) for c in range(found.classes)])
+    nearest = np.linalg.norm(X[:, None] - means, axis=2).argmin(axis=1)
+    score = np.float32(np.mean(nearest == found.y))
+    return Record(piece, {"network": score}, tuple(order.tolist()), {"selecting": 0.1}, len(X), "a toy")
+
+
+TOY = Study("toy", "A toy", "tests", ("digits", "breast_cancer"), toy_pieces, nearest_mean)
+
+
+def with_run(monkeypatch, run):
+    monkeypatch.setattr(studies, "STUDIES", {"toy": TOY._replace(run=run)})
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch, request):
+    """And no figures but for the tests that look at them: they take a second."""
+    CALLS.clear()
+    if "drawn" not in request.fixturenames:
+        monkeypatch.setattr(report, "figures", lambda *arguments: ())
+    with_run(monkeypatch, nearest_mean)
+
+
+@pytest.fixture
+def drawn():
+    """The page has its figures."""
+
+
+def invoke(folder, *arguments, jobs=1):
+    line = ["--output", str(folder), "--jobs", str(jobs), *arguments]
+    return CliRunner().invoke(networks, line, env={FOLDER: None, "COLUMNS": "200"})
+
+
+def said(result):
+    return " ".join(result.output.split())
+
+
+def lines(folder):
+    return (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+DIGITS = ("--data", "digits", "--seeds", "2")
+ALL = 2 * 3 * 2  # seeds, methods, k of QUICK
+
+
+# --- one run after another -------------------------------------------------------------------------------
+
+
+def test_a_run_stores_its_records_and_the_next_computes_nothing(tmp_path):
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 0, result.output
+    assert len(CALLS) == len(set(CALLS)) == len(lines(tmp_path)) == ALL
+    first = (tmp_path / "results.json").read_text(encoding="utf-8")
+    again = invoke(tmp_path, *DIGITS)
+    assert again.exit_code == 0, again.output
+    assert "All pieces are done." in again.output
+    assert len(CALLS) == len(lines(tmp_path)) == ALL
+    rows = [json.loads(text)["rows"] for text in (first, (tmp_path / "results.json").read_text("utf-8"))]
+    assert rows[0] == rows[1]
+
+
+def test_an_interrupt_keeps_what_was_done_and_the_next_run_goes_on(tmp_path, monkeypatch):
+    def interrupted(piece, scale):
+        if len(CALLS) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        return nearest_mean(piece, scale)
+
+    with_run(monkeypatch, interrupted)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 130, result.output
+    assert len(lines(tmp_path)) == 5
+    assert f"{ALL - 5} pieces are left; 5 records are kept" in said(result)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Interrupted:" in page
+    assert f"{ALL - 5} are left:" in page
+    command = re.search(r"To go on: python -m [\w.]+ (.*)", result.output).group(1).split()
+    assert sorted(command) == sorted([*DIGITS, "--jobs", "1", "--output", str(tmp_path)])
+    with_run(monkeypatch, nearest_mean)
+    assert CliRunner().invoke(networks, command, env={FOLDER: None}).exit_code == 0
+    assert len(CALLS) == len(set(CALLS)) == len(lines(tmp_path)) == ALL
+
+
+def test_an_interrupt_that_a_path_would_take_for_its_end_makes_no_record(monkeypatch):
+    """`lassonet_path` returns what it has at KeyboardInterrupt, an unfinished path."""
+
+    def path(piece, scale):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        except KeyboardInterrupt:
+            pass
+        return nearest_mean(piece, scale)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt):
+        compute(path, Piece("toy", "digits", "random", 5, 1), QUICK)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert not CALLS
+
+
+def test_after_its_hours_no_piece_begins(tmp_path):
+    result = invoke(tmp_path, *DIGITS, "--hours", "1e-9")
+    assert result.exit_code == 1
+    assert not CALLS
+    assert f"{ALL} pieces are left; 0 records are kept" in said(result)
+
+
+def test_a_failed_piece_is_kept_in_words_and_tried_again(tmp_path, monkeypatch):
+    def fails(piece, scale):
+        if piece.method == "random" and piece.seed == 2:
+            raise ValueError("no features by chance")
+        if piece.method == "random":
+            return dataclasses.replace(nearest_mean(piece, scale), scores={"network": float("nan")})
+        return nearest_mean(piece, scale)
+
+    with_run(monkeypatch, fails)
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 1
+    assert (
+        "Failed: 2 pieces, the first toy: random on digits, k = 10, seed 2: ValueError: no features"
+        in said(result)
+    )
+    assert "the score 'network' is nan" in said(result)
+    assert len(lines(tmp_path)) == ALL
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "ValueError: no features by chance" in page
+    plan = invoke(tmp_path, *DIGITS, "--plan")
+    assert re.search(r"toy +digits +12 +8 +4 +4\s", plan.output), plan.output
+    with_run(monkeypatch, nearest_mean)
+    CALLS.clear()
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 0, result.output
+    assert len(CALLS) == 4
+    assert all("|random|" in key for key in CALLS)
+    assert "no features" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_data_file_that_goes_away_fails_its_pieces_only(tmp_path, monkeypatch):
+    def gone(piece, scale):
+        if piece.data == "breast_cancer":
+            raise FileNotFoundError("the folder has no breast.csv")
+        return nearest_mean(piece, scale)
+
+    with_run(monkeypatch, gone)
+    result = invoke(tmp_path, "--seeds", "1")
+    assert result.exit_code == 1
+    assert len(Store(tmp_path / "records.jsonl", QUICK).records) == 6
+    assert "Failed: 6 pieces, the first toy: Sequential Attention on breast_cancer" in said(result)
+
+
+# --- the file --------------------------------------------------------------------------------------------
+
+
+def test_a_torn_last_line_is_dropped_and_its_piece_computed(tmp_path):
+    invoke(tmp_path, *DIGITS)
+    path = tmp_path / "records.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    CALLS.clear()
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 0, result.output
+    assert "has no end, a run was cut off there" in said(result)
+    assert len(CALLS) == 1
+    assert len(Store(path, QUICK).records) == ALL
+    kept = [{**json.loads(line), "seconds": 0} for line in path.read_bytes().splitlines()]
+    assert kept == [{**json.loads(line), "seconds": 0} for line in whole.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "damage", ['{"record": 5}', "", "not JSON", '{"failure":{"piece":{}}}', "[1]", "\xff"]
+)
+def test_a_damaged_line_is_named(tmp_path, damage):
+    invoke(tmp_path, *DIGITS, "--methods", "random")
+    path = tmp_path / "records.jsonl"
+    kept = path.read_bytes().splitlines()
+    kept[2] = damage.encode("latin-1")
+    path.write_bytes(b"\n".join(kept) + b"\n")
+    before = path.read_bytes()
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 2
+    assert "line 3 is not one that `make networks` wrote" in said(result).replace("│ ", "")
+    assert path.read_bytes() == before
+
+
+def test_records_of_another_scale_are_told_apart_and_kept(tmp_path):
+    invoke(tmp_path, *DIGITS, "--methods", "random", "--seeds", "1")
+    result = invoke(tmp_path, *DIGITS, "--methods", "random", "--rows", "500")
+    assert "has 2 records of another scale too" in said(result)
+    assert len(lines(tmp_path)) == 2 + 4
+    assert len(CALLS) == 6
+    more = invoke(tmp_path, "--data", "digits", "--methods", "random", "--seeds", "3", "--rows", "500")
+    assert more.exit_code == 0
+    assert len(CALLS) == 8  # the number of seeds is no part of the scale
+
+
+def test_a_full_disk_keeps_what_was_stored(tmp_path, monkeypatch):
+    """The sixth line is written in part, and then no more."""
+    written = []
+
+    class Full:
+        def __init__(self, file):
+            self.file = file
+
+        def write(self, data):
+            written.append(data)
+            if len(written) < 6:
+                return self.file.write(data)
+            if len(written) == 6:
+                return self.file.write(data[:30])
+            raise OSError(28, "No space left on device")
+
+        def fileno(self):
+            return self.file.fileno()
+
+    whole = pieces._write
+    monkeypatch.setattr(pieces, "_write", lambda file, line: whole(Full(file), line))
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 1
+    assert "A record could not be written ([Errno 28] No space left on device)" in said(result)
+    assert "5 records are kept" in said(result)
+    assert "Make room, then go on: python -m proofs_checks.experiments.networks" in said(result)
+    stored = (tmp_path / "records.jsonl").read_bytes()
+    assert stored.count(b"\n") == 5
+    assert stored.endswith(b"\n")
+    monkeypatch.setattr(pieces, "_write", whole)
+    assert invoke(tmp_path, *DIGITS).exit_code == 0
+    assert len(lines(tmp_path)) == ALL
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    invoke(tmp_path, *DIGITS, "--methods", "random")
+    old = [(tmp_path / name).read_text(encoding="utf-8") for name in ("index.html", "results.json")]
+
+    def full(file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(
+        "sparselin.studies.common.folder.os", types.SimpleNamespace(**vars(os) | {"fsync": full})
+    )
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 1
+    assert "the page cannot be written" in said(result)
+    assert old == [(tmp_path / name).read_text(encoding="utf-8") for name in ("index.html", "results.json")]
+    assert not list(tmp_path.glob(".*part"))
+    assert len(lines(tmp_path)) == ALL
+
+
+def test_a_second_run_in_the_folder_says_that_there_is_one(tmp_path, monkeypatch):
+    """Its first record is written when the other one's lines have come since it began."""
+    whole = Store.add
+
+    def late(self, outcome, seconds):
+        if not self.records:
+            with self.path.open("ab") as file:
+                file.write(b'{"record":of the other run')
+        return whole(self, outcome, seconds)
+
+    monkeypatch.setattr(Store, "add", late)
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 1
+    assert "another run writes to this file" in said(result)
+    assert "Let it end, then go on: python -m proofs_checks.experiments.networks" in said(result)
+
+
+def test_two_runs_do_not_write_into_one_file(tmp_path):
+    path = tmp_path / "records.jsonl"
+    one, other = Store(path, QUICK), Store(path, QUICK)
+    record = nearest_mean(Piece("toy", "digits", "random", 5, 1), QUICK)
+    one.add(record, 1.0)
+    before = path.read_bytes()
+    with pytest.raises(OSError, match="another run writes"):
+        other.add(record, 1.0)
+    assert path.read_bytes() == before
+
+
+def test_lines_are_read_as_they_were_written(tmp_path):
+    """A failure stays until there is a record, a record for good."""
+    piece = Piece("toy", "digits", "random", 5, 1, "softmax")
+    record, failure = nearest_mean(piece, QUICK), Failure(piece, "ValueError: λ")
+    path = tmp_path / "records.jsonl"
+    for outcome in (failure, record, failure):
+        Store(path, QUICK).add(outcome, 1.5)
+        found = Store(path, QUICK)
+        if outcome is failure and len(lines(tmp_path)) == 1:
+            assert (found.failures, found.records) == ({piece.key: failure}, {})
+    assert (found.failures, found.seconds) == ({}, {piece.key: 1.5})
+    assert found.records == {piece.key: dataclasses.replace(record, scores=found.records[piece.key].scores)}
+    assert found.records[piece.key].scores == pytest.approx(record.scores)
+    assert len(lines(tmp_path)) == 3
+
+
+# --- what would run ---------------------------------------------------------------------------------
+
+
+def test_the_plan_runs_nothing(tmp_path):
+    folder = tmp_path / "new"
+    result = invoke(folder, "--plan")
+    assert result.exit_code == 0, result.output
+    assert not folder.exists()
+    assert not CALLS
+    assert "digits and breast_cancer in their place" in said(result)
+    assert re.search(r"toy +digits +12 +0 +0 +12", result.output)
+    assert "24 pieces are left" in said(result)
+
+
+def test_groups_are_pieces_that_differ_in_k():
+    all_of_them = planned([TOY], ["digits"], QUICK)
+    groups = grouped(all_of_them)
+    assert [len(group) for group in groups] == [2] * 6
+    assert sorted(p for group in groups for p in group) == sorted(all_of_them)
+
+
+# --- processes -------------------------------------------------------------------------------------------
+
+
+OF_PROCESS = "({}, __import__('os').getpid())"  # for `eval`, which a process has without importing anything
+KILLED = "__import__('os').kill(__import__('os').getpid(), 9)"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+def test_a_group_stays_in_one_process_and_a_killed_one_is_replaced():
+    groups = [[(eval, (OF_PROCESS.format(10 * i + j),)) for j in range(3)] for i in range(4)]
+    groups[1].insert(1, (eval, (KILLED,)))
+    found = list(run_groups(iter(groups), 2))
+    assert [one for one in found if isinstance(one, Lost)] == [Lost((KILLED,))]
+    by_value = dict(one for one in found if not isinstance(one, Lost))
+    assert sorted(by_value) == [10 * i + j for i in range(4) for j in range(3)]
+    for i in (0, 2, 3):
+        assert len({by_value[10 * i + j] for j in range(3)}) == 1
+
+
+SLEEPER = """
+import sys, time, types
+from pathlib import Path
+from proofs_checks.experiments.networks.pieces import Piece, Record, Study
+
+def pieces(names, scale):
+    return [Piece("slow", "digits", "random", k, seed) for k, seed in ((3, 1), (2, 1), (1, 2))]
+
+def run(piece, scale):
+    if piece.k == 2:
+        Path(sys.argv[1], "begun").touch()
+        time.sleep(600)
+    return Record(piece, {"network": 0.5}, (1,), {}, 9)
+
+if __name__ == "__main__":
+    # not the studies themselves: importing them takes seconds
+    studies = types.ModuleType("proofs_checks.experiments.networks.studies")
+    studies.STUDIES = {"slow": Study("slow", "Slow", "", ("digits",), pieces, run)}
+    sys.modules[studies.__name__] = studies
+    from proofs_checks.experiments.networks.command import networks
+
+    networks(["--jobs", "2", "--output", sys.argv[1]])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGINT to one process")
+def test_ctrl_c_ends_the_processes_at_once(tmp_path):
+    script = tmp_path / "slow.py"
+    script.write_text(SLEEPER, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if name != FOLDER}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+    )
+    while not (tmp_path / "begun").exists() or len(lines(tmp_path)) < 2:
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    try:
+        printed, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130, printed
+    assert len(lines(tmp_path)) == 2
+    assert "1 pieces are left; 2 records are kept" in " ".join(printed.split())
+
+
+# --- figures ---------------------------------------------------------------------------------------------
+
+
+def test_the_figures_of_a_run(tmp_path, drawn):
+    """Accuracy against k, seconds against accuracy, the pixels picked; each with a caption."""
+    result = invoke(tmp_path, "--data", "digits", "--seeds", "1")
+    assert result.exit_code == 0, result.output
+    names = ("toy-k-network", "toy-seconds", "toy-pixels-digits")
+    assert {path.name for path in tmp_path.glob("*.png")} == {f"{name}.png" for name in names}
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert page.count("data:image/svg+xml;base64,") == 3
+    assert "digits: the pixels picked, k = 10" in page
+    assert "group LASSO, λ fixed" in page
+
+
+# --- arguments -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--study", "tales"], "unknown study 'tales'; the studies are toy"),
+        (["--data", "moons"], "unknown data set 'moons'"),
+        (["--data", "mice"], "mice: Mice Protein needs SPARSELIN_DATA"),
+        (["--methods", "OMP"], "unknown method 'OMP'; the methods are Sequential Attention; random; group"),
+        (["--against", "OMP"], "unknown method 'OMP'"),
+        (["--hours", "0"], "--hours"),
+        (["--seeds", "0"], "--seeds"),
+    ],
+)
+def test_wrong_arguments(tmp_path, arguments, words):
+    result = invoke(tmp_path, *arguments)
+    assert result.exit_code == 2
+    assert words in " ".join(result.output.replace("│", "").split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    line = ["--output", str(tmp_path / "out"), "--plan", "--data", "mice"]
+    result = CliRunner().invoke(networks, line, env={FOLDER: str(tmp_path / "dta"), "COLUMNS": "400"})
+    assert result.exit_code == 2
+    assert f"to name a folder; there is none at {tmp_path / 'dta'}" in result.output
+
+
+def test_a_folder_without_data_sets_gives_a_look_not_hours(tmp_path):
+    line = ["--output", str(tmp_path / "out"), "--jobs", "1", "--plan"]
+    result = CliRunner().invoke(networks, line, env={FOLDER: str(tmp_path), "COLUMNS": "200"})
+    assert said(result).split("\u2500 ")[-1] == said(invoke(tmp_path / "out", "--plan")).split("\u2500 ")[-1]
+    full = invoke(tmp_path / "out", "--plan", "--full")
+    assert said(full).split("\u2500 ")[-1] != said(result).split("\u2500 ")[-1]
+
+
+def test_no_piece_has_the_import_of_the_first_optimiser():
+    words = """
+import sys, torch
+from proofs_checks.experiments.networks.pieces import QUICK, Piece, Record, compute
+def run(piece, scale):
+    before = set(sys.modules)
+    torch.optim.Adam([torch.zeros(1, requires_grad=True)])
+    return Record(piece, {"new": len(set(sys.modules) - before)}, (), {}, 1)
+print(compute(run, Piece("toy", "digits", "random", 1, 1), QUICK)[0].scores["new"] < 50)
+"""
+    found = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "True"
+
+
+def test_a_folder_that_may_not_be_written_into(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may write everywhere
+    result = invoke(tmp_path, *DIGITS)
+    assert (result.exit_code, CALLS) == (2, [])
+    assert "nothing can be written into" in said(result)
+
+
+def test_a_method_with_a_comma_in_its_name(tmp_path):
+    result = invoke(tmp_path, *DIGITS, "--methods", "group LASSO, λ fixed,random")
+    assert result.exit_code == 0, result.output
+    assert {key.split("|")[2] for key in CALLS} == {"group LASSO, λ fixed", "random"}
+    known = ("group LASSO", "group LASSO, λ fixed")
+    assert listed("group LASSO, group LASSO, λ fixed", known, ("method", "methods"), "") == known
+
+
+def test_the_folder_of_another_report_is_refused(tmp_path):
+    (tmp_path / "results.json").write_text('{"run": {"command": "sparselin verify"}}', encoding="utf-8")
+    assert "a report of `sparselin verify`" in said(invoke(tmp_path)).replace("│ ", "")
+
+
+@pytest.mark.parametrize("name", ["index.html", "results.json", "toy-seconds.png"])
+def test_no_file_of_another_is_overwritten(tmp_path, drawn, name):
+    """And before a piece is computed. (tests/test_reports.py has all ways to be in the way.)"""
+    assert invoke(tmp_path, *DIGITS, "--methods", "random,group LASSO, λ fixed").exit_code == 0
+    CALLS.clear()
+    (tmp_path / name).write_bytes(b"precious")
+    result = invoke(tmp_path, *DIGITS)
+    assert (result.exit_code, CALLS) == (2, [])
+    assert f"{name} of something else" in said(result).replace("│ ", "")
+    assert (tmp_path / name).read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize(
+    "data", [b"hello", b'{"a": 1}', b'{"records": []}', b"\xff", b"\n", b'{"a": 1}\n{"record":']
+)
+def test_a_file_of_another_with_the_name_of_the_records(tmp_path, data):
+    """It has no end of line, as a line that was cut off: its beginning tells."""
+    (tmp_path / "records.jsonl").write_bytes(data)
+    result = invoke(tmp_path, *DIGITS)
+    assert result.exit_code == 2
+    assert "is not one that `make networks` wrote" in said(result).replace("│ ", "")
+    assert (tmp_path / "records.jsonl").read_bytes() == data
+    assert not CALLS
+
+
+def test_pieces_in_words():
+    assert str(Piece("masks", "mice", "SA", 50, 1, "l1")) == "masks: SA on mice, k = 50, l1, seed 1"

@@ -1,0 +1,150 @@
+"""docs/networks-tables.md is made of the records: each figure, each mean, and what is compared with what."""
+
+import dataclasses
+import importlib
+import math
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from made_up_records import made_up
+
+from proofs_checks.experiments.networks import tables
+from proofs_checks.experiments.networks.pieces import Piece, Record
+from proofs_checks.experiments.networks.printed import OWN
+from proofs_checks.experiments.networks.tables import judged_all, matrices, rows
+from proofs_checks.experiments.networks.verdicts import stored, summary
+from sparselin.ledger import EXPERIMENTAL, UNDECIDED
+
+ROOT = Path(__file__).parents[2]
+PAGE, RECORDS = ROOT / "docs" / "networks-tables.md", ROOT / "proofs_checks" / "networks_records.jsonl"
+
+
+def test_the_page_has_every_figure_and_every_mean():
+    made = made_up()
+    text = tables.markdown(made)
+    line = "| Mice Protein | Sequential Attention | network | 0.993 ± 0.008 | 0.992 ± 0.008 | 5 | 756 |"
+    assert f"{line} −0.0010 | 0.0102 | reproduced |" in text
+    assert "Not run here: Activity (paper, " in text
+    assert "| Mice Protein | LassoNet" in text
+    printed, means = text.split("## All means")
+    head, *parts = printed.split("### ")
+    lines = [line for part in parts for line in part.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in lines} == {11}
+    assert all(("| 2 SE |" in part) != bool(re.search("Table 6|three learners", part)) for part in parts)
+    assert "### paper\n" in means
+    heads, _, *counted = [line.strip("| ").split(" | ") for line in head.splitlines() if line.startswith("|")]
+    judged = [one for one in judged_all(made) if one.printed.data != "activity"]
+    assert sum(int(numbers[1]) for numbers in counted) == len(judged)
+    for one in EXPERIMENTAL:
+        number = sum(figure.verdict is one for figure in judged)
+        assert sum(int(numbers[heads.index(one.value)]) for numbers in counted) == number
+        assert sum(line.endswith(f"| {one.value} |") for line in lines) == number
+    assert sum(one.verdict is UNDECIDED for one in judged) > 5
+
+
+@pytest.mark.parametrize(
+    ("scores", "mark"), [((0.727,) * 5, "?"), ((0.7,) * 5, "?"), ((0.92,) * 5, "✗"), ((0.893,) * 5, "✓")]
+)
+def test_each_verdict_has_its_mark(scores, mark):
+    """In print OMP has .727 ± .026 on ISOLET, the concrete autoencoder .893 ± .011."""
+    method = "concrete autoencoder" if mark == "✓" else "OMP"
+    spread_out = 0.06 if scores[0] == 0.727 else 0.0
+    made = [
+        Record(
+            Piece("paper", "isolet", method, 50, seed), {"network": x + spread_out * (seed - 3)}, (), {}, 5458
+        )
+        for seed, x in enumerate(scores, 1)
+    ]
+    (matrix,) = matrices(rows(made, judged_all(made)))
+    ((_, (cell,)),) = matrix["rows"]
+    assert cell["mark"] == mark
+
+
+def _scores(*those):
+    """Three records each of a study on Mice Protein: method, setting, score, training rows."""
+    return [
+        Record(Piece("paper", "mice", method, 50, seed, setting), {"network": score}, (), {"selecting": 2}, n)
+        for method, setting, score, n in those for seed in (1, 2, 3)
+    ]  # fmt: skip
+
+
+def test_means_have_a_row_for_each_method_and_setting_and_the_best_in_bold():
+    made = _scores(("random", "", 0.75, 500), ("OMP", "", 0.5, 500), ("all features", "", 0.875, 1000))
+    means = tables.markdown(made).split("## All means")[1]
+    assert "Mice Protein 3 seeds, 500 rows (3 seeds, 1,000 rows: *all features*)." in means
+    found = [line for line in means.splitlines() if line.startswith("|")]
+    assert found[2:5] == [
+        "| random | **0.750 ± 0.000** |",
+        "| OMP | 0.500 ± 0.000 |",
+        "| all features | 0.875 ± 0.000 |",
+    ]
+    assert found[-2:] == ["| random | 2.0 |", "| OMP | 2.0 |"]
+
+
+def test_methods_are_compared_on_as_many_rows():
+    """A baseline, and Sequential Attention as released with more rows, and as ours."""
+
+    def compared(*those):
+        (found,) = (row for row in rows(_scores(*those), ()) if row.ours.method == "random")
+        return found.test and (found.test.difference, found.test.p)
+
+    baseline, released = ("random", "", 0.75, 500), ("Sequential Attention", "", 0.5, 1000)
+    assert compared(baseline, released) is None
+    assert compared(baseline, released, ("Sequential Attention", OWN, 0.625, 500)) == (0.125, 0.25)
+
+
+def test_settings_of_one_method_are_compared_with_the_first():
+    """As released with each thing mended, and the plain one with ours."""
+
+    def compared(study, *settings):
+        made = [
+            dataclasses.replace(one, piece=dataclasses.replace(one.piece, study=study))
+            for one in _scores(
+                *(("Sequential Attention", s, 0.5 + i / 8, 500) for i, s in enumerate(settings))
+            )
+        ]
+        return {row.ours.setting: row.test and row.test.difference for row in rows(made, ())}
+
+    assert compared("switches", "as released", "Adam") == {"as released": None, "Adam": 0.125}
+    assert compared("adaptivity", "1", "2", "2, as released") == {
+        "1": None,
+        "2": 0.125,
+        "2, as released": 0.25,
+    }
+    assert compared("masks", "l1", "softmax") == {"l1": -0.125, "softmax": None}
+    assert compared("paper", "", OWN) == {"": None, OWN: 0.125}
+
+
+def test_the_site_has_the_tables_of_the_stored_records_after_the_words_of_the_page():
+    sys.path.append(str(ROOT / "docs" / "_ext"))
+    page = importlib.import_module("networks_page")
+    words = PAGE.read_text(encoding="utf-8").split(page.PLACE)[0]
+    assert page.with_tables(f"{words}{page.PLACE}\n\nelsewhere\n") == words + tables.markdown(stored(RECORDS))
+    with pytest.raises(ValueError, match="must have the line"):
+        page.with_tables(words)
+
+
+def test_the_leads_over_linear_omp_that_the_page_has_are_those_of_the_records():
+    """A cell is "number ahead: method +lead; …", the largest first, bold beyond two standard errors."""
+    text = PAGE.read_text(encoding="utf-8")
+    found = {
+        (one.data, one.k, one.method): one
+        for one in summary(stored(RECORDS))
+        if one.study == "honest" and one.learner == "network" and one.method != "all features"
+    }
+    table = text.split("| features |")[1].split("\n\n")[0].splitlines()[2:]
+    assert [int(line.split("|")[1]) for line in table] == [50, 25, 10, 5]
+    for line in table:
+        k, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        for data, cell in zip(("mnist", "fashion", "isolet", "coil20"), cells, strict=True):
+            of = [one for address, one in found.items() if address[:2] == (data, int(k))]
+            omp = found[data, int(k), "linear OMP"]
+            ahead = sorted((one for one in of if one.mean > omp.mean), key=lambda one: -one.mean)
+            number, _, leads = cell.partition(": ")
+            assert (len(of), int(number)) == (17, len(ahead))
+            for one, words in zip(ahead, filter(None, leads.split("; ")), strict=False):
+                lead = one.mean - omp.mean
+                bold = "**" * (lead > 2 * math.hypot(one.error, omp.error))
+                assert words == f"{bold}{one.method} +{lead:.3f}{bold}".replace("+0", "+")
