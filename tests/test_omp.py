@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import residual, textbook_omp
+from refusals import refuses
 from sklearn.linear_model import orthogonal_mp
 from ties import DESIGNS, KINDS, tied
 
@@ -144,8 +145,7 @@ def test_residual_is_a_residual_norm(rng, method):
         assert path.status is Status.TOLERANCE
         assert path.support.size == 0
         assert len(method(X, y * scale, 10, residual=norms[0], forced=[7]).support) == 1
-    with pytest.raises(ValueError, match="residual must be nonnegative"):
-        method(X, y, 10, residual=-1.0)
+    refuses("residual must be nonnegative", method, X, y, 10, residual=-1.0)
 
 
 def test_statuses():
@@ -203,5 +203,4 @@ def test_frames_of_mixed_numbers_and_what_they_refuse(rng):
     dates = polars.DataFrame({"a": X[:, 0], "day": days})
     texts = pandas.DataFrame({"a": X[:, 0], "name": ["x"] * 20})
     for data, column in ((dates, "day"), (texts, "name")):
-        with pytest.raises(TypeError, match=rf"X\['{column}'\] must hold real numbers"):
-            sl.omp(data, y, 1)
+        refuses(rf"X\['{column}'\] must hold real numbers", sl.omp, data, y, 1, error=TypeError)
