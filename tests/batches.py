@@ -100,8 +100,6 @@ SIZES = [
     (14, 12, 2, 60),
     (15, 12, 3, 20),
 ]
-
-
 FAMILY = ["gaussian", "ar1", "equicorrelated", "integers", "duplicated", "near-dependent", "opposite"]
 
 

@@ -9,8 +9,6 @@ from sparselin.spectral import GeneralizedRank, SpectralVariance, maximize
 pandas = pytest.importorskip("pandas")
 ROOTS, VARIANCE = GeneralizedRank(0.5), SpectralVariance(5)
 NAMES = ("a<b>", "a name of a column that is much longer than any cell", "高さ", "two\nlines", "r2", "x & y")
-
-
 EPS = float(np.finfo(float).eps)
 
 
@@ -22,11 +20,7 @@ def design(seed=3):
 
 
 X, Y = design()
-
-
 FRAME = pandas.DataFrame(X, columns=NAMES)
-
-
 CALLS = {
     "omp": lambda X: sl.omp(X, Y, 3, intercept=True),
     "omp, forced": lambda X: sl.omp(X, Y, 3, forced=[2], standardize=True),

@@ -5,6 +5,4 @@ from pathlib import Path
 from sparselin.ledger import collect
 
 FOLDER = Path(__file__).parents[1] / "proofs_checks"
-
-
 CLAIMS = collect(FOLDER)

@@ -6,8 +6,6 @@ from scipy.optimize import linprog
 from scipy.special import expit
 
 EPS = float(np.finfo(float).eps)
-
-
 NAMED = pytest.mark.parametrize("loss", ["logistic", "poisson"])
 
 

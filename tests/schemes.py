@@ -10,17 +10,9 @@ from sparselin.greedy import _pursuit as pursuit
 from sparselin.greedy._blocks import Blocks
 
 KINDS = ["gaussian", "walks", "lengths", "heavy tails", "signs", "one-hot"]
-
-
 TEXTBOOK = {sl.omp: textbook_omp, sl.ols: textbook_ols, sl.sequential_lasso: textbook_omp}
-
-
 METHODS = pytest.mark.parametrize("method", TEXTBOOK)
-
-
 ORDERS = pytest.mark.parametrize("order", ["C", "F"])
-
-
 STOP_NEVER = {"callback": lambda path: False}
 
 

@@ -41,11 +41,7 @@ REGULARIZERS = [
     GeneralizedRank(0.0),
     GeneralizedRank(1.0),
 ]
-
-
 NUS = st.sampled_from([1e-3, 0.03, 0.3, 3.0])
-
-
 CLOSE = 1e-8  # what is closer is tied
 
 

@@ -17,12 +17,9 @@ FUNCTIONS = (sl.coherence, lambda X: sl.babel(X, 3), lambda X: sl.exact_recovery
 
 def squares_of_cosines(X):
     """⟨X_i, X_j⟩²/(‖X_i‖²‖X_j‖²) of the nonzero columns, i ≠ j, in fractions."""
-    columns = [[Fraction(x) for x in column] for column in X.T if column.any()]
-    dot = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in columns] for u in columns]
-    return [
-        [dot[i][j] ** 2 / (dot[i][i] * dot[j][j]) if i != j else Fraction(0) for j in range(len(columns))]
-        for i in range(len(columns))
-    ]
+    G = gram(fractions(X.T[X.any(axis=0)]))
+    d = range(len(G))
+    return [[G[i][j] ** 2 / (G[i][i] * G[j][j]) if i != j else Fraction(0) for j in d] for i in d]
 
 
 def exact_babel(X, m):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polytopes import inside
 
 import sparselin as sl
 from sparselin.plots.explorer import pages
@@ -278,10 +279,8 @@ def test_what_is_drawn_of_a_frame(state):
         return
     X, y, u, beta = state.X, np.array(state.y), np.array(found["u"]), np.array(found["beta"])
     off = [j for j in range(len(beta)) if j not in state.S]
-    chain, size = (
-        np.array(found["chain"]),
-        1e-9 * (1 + np.abs(y).max() + np.abs(X).max() * np.abs(beta).max()),
-    )
+    chain = np.array(found["chain"])
+    size = 1e-9 * (1 + np.abs(y).max() + np.abs(X).max() * np.abs(beta).max())
     assert np.abs(chain[0] - u).max() <= size
     assert np.abs(chain[-1] - y).max() <= size
     for j, step in zip(found["chainFeatures"], np.diff(chain, axis=0), strict=True):
@@ -303,20 +302,6 @@ def test_what_is_drawn_of_a_frame(state):
         assert np.flatnonzero(path.at(lower + gap)[off]).tolist() == [off.index(found["T"][0])]
         knots = np.array(found["knots"])
         assert np.abs(knots - lower).min() <= gap
-
-
-def inside(polygon, point):
-    """How far a point is inside a convex polygon; negative outside."""
-    polygon = np.array(polygon)
-    polygon = polygon if _area(polygon) > 0 else polygon[::-1]
-    edges = np.roll(polygon, -1, axis=0) - polygon
-    normals = np.column_stack([-edges[:, 1], edges[:, 0]]) / np.linalg.norm(edges, axis=1)[:, None]
-    return ((point - polygon) * normals).sum(axis=1).min()
-
-
-def _area(polygon):
-    x, y = np.array(polygon).T
-    return x @ np.roll(y, -1) - y @ np.roll(x, -1)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -140,10 +140,8 @@ def test_forward_regression_where_f_falls(delta):
         assert ahead.applies
         assert candidate.applies
         S = sl.forward_regression(X, y, k, regularizer=f, nu=nu).support.tolist()
-        gamma, ratio = (
-            ratio_by_definition(X, y, S, k),
-            g(S) / max(map(g, map(list, subsets(range(len(C)), 1, k)))),
-        )
+        gamma = ratio_by_definition(X, y, S, k)
+        ratio = g(S) / max(map(g, map(list, subsets(range(len(C)), 1, k))))
         assert ahead.achieved.upper == pytest.approx(ratio, rel=1e-6)
         assert candidate.lower == ahead.lower == pytest.approx(1 - math.exp(-gamma), abs=1e-5)
         slack.append(ratio - ahead.lower)

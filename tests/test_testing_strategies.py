@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fractional import dot, fractions
 from hypothesis import find, given, settings
 from refusals import refuses
 
@@ -17,8 +18,7 @@ few = settings(deadline=None, max_examples=50)
 
 def exact_correlations(X, y):
     """|Xᵀy| in rational arithmetic."""
-    columns = [[Fraction(x) for x in column] for column in X.T]
-    return [abs(sum(x * Fraction(t) for x, t in zip(column, y, strict=True))) for column in columns]
+    return [abs(dot(column, fractions(y))) for column in fractions(X.T)]
 
 
 def ties(design):
