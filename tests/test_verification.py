@@ -217,7 +217,7 @@ class TestOneDesign:
 
     def test_a_violation_is_told(self, monkeypatch):
         X, y = ENSEMBLES["gaussian"].design(3, 0)
-        monkeypatch.setattr(equivalence, "Methods", lambda: Methods(omp=second_best_omp))
+        monkeypatch.setattr("sparselin.verification.along_path.Methods", lambda: Methods(omp=second_best_omp))
         check = sl.verify(X, y, 3)
         assert (check.agrees, check.verdict, check.supports) == (False, "violates", "violates")
         assert check.verdicts == ("violates",) * 3
@@ -239,7 +239,7 @@ class TestOneDesign:
     def test_an_early_end_that_is_wrong(self, monkeypatch):
         stops = Methods(sequential_lasso=lambda X, y, k: sl.sequential_lasso(X, y, 1))
         X, y = ENSEMBLES["gaussian"].design(3, 0)
-        monkeypatch.setattr(equivalence, "Methods", lambda: stops)
+        monkeypatch.setattr("sparselin.verification.along_path.Methods", lambda: stops)
         check = sl.verify(X, y, 2)
         assert check.verdicts == ("agrees", "violates")
         assert "–" in str(check).splitlines()[3]

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from commands import invoke
 
+from proofs_checks.experiments.diversity.command import diversity
 from sparselin.ensembles import ENSEMBLES
 from sparselin.studies.common.group import cli
 from sparselin.studies.verification import report as verification
@@ -152,10 +153,8 @@ class TestCommandLine:
         verify = ["verify", "--designs", "1", "--steps", "1", "--ensembles", "gaussian", "--jobs", "1"]
         invoke(*verify, "--output", tmp_path)
         stored = (tmp_path / "results.json").read_bytes()
-        for command in ("diversity", "guarantee"):
-            second = CliRunner().invoke(cli, [command, "--quick", "--output", str(tmp_path)])
-            assert second.exit_code == 2, second.output
-            words = " ".join(second.output.replace("│", "").split())
+        for command, line in ((diversity, ["--quick"]), (cli, ["guarantee", "--quick"])):
+            words = invoke(*line, "--output", tmp_path, command=command, exit_code=2)
             assert "holds a report of `sparselin verify`" in words
         assert (tmp_path / "results.json").read_bytes() == stored
         invoke(*verify, "--output", tmp_path)
@@ -165,18 +164,16 @@ class TestCommandLine:
     def test_a_page_of_somebody_else_stays(self, tmp_path):
         """In `.`, say, the folder of a web site."""
         (tmp_path / "index.html").write_text("home")
-        for command in (["verify"], ["diversity", "--quick"], ["guarantee", "--quick"]):
-            refused = CliRunner().invoke(cli, [*command, "--output", str(tmp_path)])
-            assert refused.exit_code == 2, refused.output
-            words = " ".join(refused.output.replace("│", "").split())
+        for command, line in ((cli, ["verify"]), (diversity, ["--quick"]), (cli, ["guarantee", "--quick"])):
+            words = invoke(*line, "--output", tmp_path, command=command, exit_code=2)
             assert "holds an index.html of something else" in words
         assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
         assert (tmp_path / "index.html").read_text() == "home"
 
     def test_every_command_has_a_folder_of_its_own(self):
         folders = [
-            next(option.default for option in cli.get_command(None, name).params if option.name == "output")
-            for name in ("verify", "diversity", "guarantee")
+            next(option.default for option in command.params if option.name == "output")
+            for command in (cli.get_command(None, "verify"), diversity, cli.get_command(None, "guarantee"))
         ]
         assert len(set(map(str, folders))) == 3
 
