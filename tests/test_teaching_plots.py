@@ -84,7 +84,7 @@ class TestWindow:
 
 class TestHoff:
     @pytest.mark.parametrize(("y", "lam"), [(ASIDE, 0.5), ([2.0, -0.4], 0.8), (ASIDE, 9.0)])
-    def test_the_descents_end_on_the_diagonals_at_the_coordinate_descent(self, y, lam):
+    def test_the_descents_end_on_the_diagonals_at_the_solution(self, y, lam):
         left, *planes = plots.hoff_descent(SLANTED, y, lam, starts=[0, 3])
         beta = coordinate_descent(SLANTED, np.array(y), lam)
         np.testing.assert_allclose(lines(left)["LASSO"], [beta], atol=1e-9)
